@@ -26,8 +26,8 @@ pub(crate) struct Asked {
     pub(crate) sketches: Sketches,
     /// All queries that rows answer, as they were checked.
     pub(crate) checked: Vec<CheckedQuery>,
-    /// Some start others.
-    pub(crate) has_events: bool,
+    /// Some start others, or are answered across nodes.
+    pub(crate) needs_controller: bool,
     /// Some read losses.
     pub(crate) needs_loss: bool,
     /// The length of the run's windows that they need, where the user does not set it.
@@ -111,7 +111,7 @@ impl Asked {
                 self.sketches.add(&query.plan, &sketch.task);
                 continue;
             }
-            self.has_events |= query.trigger.is_some();
+            self.needs_controller |= query.trigger.is_some() || query.across.is_some();
             self.checked.push(query.clone());
             match query.plan.over {
                 Over::Windows { .. } => self.windows.push(query.plan.clone()),

@@ -32,7 +32,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     // What queries need is as if it had been requested.
     let every = asked.every.unwrap_or(options.every);
     match &nodes[..] {
-        [one] if !asked.has_events => {
+        [one] if !asked.needs_controller => {
             let options =
                 &RunOptions { loss: options.loss || asked.needs_loss, every, ..one.options.clone() };
             run_one(options, origins, &one.name, &asked)

@@ -219,14 +219,16 @@ fn steps(asked: &Asked) -> Vec<String> {
     asked.checked.iter().flat_map(parents).collect()
 }
 
-/// The queries of windows. On screen, those that say nothing of time and start nothing answer over the run alone.
+/// The queries of windows. On screen, those that say nothing of time and start nothing answer over the run alone, each on its node.
 pub(crate) fn chain(options: &RunOptions, asked: &Asked, nodes: &[String]) -> Result<Chain, Failure> {
     let usual_ns = match asked.usual_every.unwrap_or(options.every) {
         Every::Time(length) => length,
         Every::Packets(_) => 0,
     };
-    let has_windows =
-        |query: &&CheckedQuery| options.json || query.plan.over != Over::Window || is_connected(query, asked);
+    let has_windows = |query: &&CheckedQuery| {
+        let is_of_windows = query.plan.over != Over::Window || query.across.is_some();
+        options.json || is_of_windows || is_connected(query, asked)
+    };
     let queries: Vec<CheckedQuery> = asked.checked.iter().filter(has_windows).cloned().collect();
     let queries = queries.into_iter().map(|mut query| {
         if query.plan.over == Over::Window {
@@ -257,7 +259,8 @@ fn own_queries(options: &RunOptions, asked: &Asked, node: &str) -> Vec<Query> {
         });
     }
     let timeless = asked.checked.iter().filter(|query| query.plan.over == Over::Window);
-    let own = timeless.filter(|query| of_run && query.nodes.matches(node) && !is_connected(query, asked));
+    let is_of_node = |query: &&CheckedQuery| query.across.is_none() && query.nodes.matches(node);
+    let own = timeless.filter(|query| of_run && is_of_node(query) && !is_connected(query, asked));
     own.map(|query| Query { over: Over::Run, ..query.plan.clone() }).collect()
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn queries<'a>(
             text: query.text.clone(),
             file: known.and_then(|(_, file)| file.map(str::to_owned)),
             class: known.map(|(checked, _)| class(checked.class)).unwrap_or_default(),
-            nodes: query.nodes.iter().map(|node| graph.nodes[*node].clone()).collect(),
+            nodes: chain.nodes[number].iter().map(|node| graph.nodes[*node].clone()).collect(),
             every_ns: Some(query.every_ns),
             over_ns: Some(query.over_ns),
             columns: query.columns[..shown].iter().map(|column| column.column.clone()).collect(),
@@ -85,7 +85,7 @@ fn trigger(
         cooldown_ns: trigger.cooldown_ns,
         until: known.and_then(|(checked, _)| checked.trigger.as_ref()?.until.clone()),
         thresholds: thresholds.collect(),
-        edges: edges.flat_map(|edge| phases(edge, &graph.nodes[edge.node])).collect(),
+        edges: edges.flat_map(|edge| phases(edge, graph.node_name(edge.node))).collect(),
     }
 }
 
@@ -93,7 +93,7 @@ fn trigger(
 const MISSING: u64 = 3;
 
 /// How many keys of an edge are in which phase: all that are not idle, or that it is idle or without data.
-fn phases(edge: &Edge, node: &str) -> Vec<view::Edge> {
+fn phases(edge: &Edge, node: Option<&str>) -> Vec<view::Edge> {
     let mut found: Vec<view::Edge> = Vec::new();
     for progress in edge.keys.values() {
         let (phase, since_ns, until_ns, event) = match progress.phase {
@@ -114,7 +114,7 @@ fn phases(edge: &Edge, node: &str) -> Vec<view::Edge> {
                 known.until_ns = known.until_ns.max(until_ns);
             }
             None => found.push(view::Edge {
-                node: Some(node.to_owned()),
+                node: node.map(str::to_owned),
                 phase,
                 keys: 1,
                 since_ns,
@@ -130,7 +130,7 @@ fn phases(edge: &Edge, node: &str) -> Vec<view::Edge> {
             false => (view::Phase::Idle, edge.keys.len()),
         };
         let keys = u64::try_from(keys).unwrap_or(u64::MAX);
-        let node = Some(node.to_owned());
+        let node = node.map(str::to_owned);
         found.push(view::Edge { node, phase, keys, since_ns: None, until_ns: None, event: None });
     }
     found

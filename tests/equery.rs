@@ -2,7 +2,7 @@
 //!
 //! `EDISON_REWRITE=1 cargo test --test equery` writes the answers that the program gives into the files. A file has sections, each after
 //! a line that begins with `== `: `packets` (time in seconds, source, destination, protocol, ports, length of the IP packet, then
-//! `flags=`, `vlan=`, `ttl=`, `win=` where they matter), or `packets of FILE`; `options`, and any number of `query` and `answer`.
+//! `flags=`, `vlan=`, `ttl=`, `win=` where they matter), or `packets of FILE`, or `packets at NODE` of each of several nodes; `options`, and any number of `query` and `answer`.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
@@ -106,8 +106,8 @@ fn packets(lines: &str) -> Vec<Frame> {
     lines.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).map(frame).collect()
 }
 
-/// What the program answers, as readable lines.
-fn shown(ended: &Ended) -> String {
+/// What the program answers, as readable lines. `has_nodes`: they say of which node they are.
+fn shown(ended: &Ended, has_nodes: bool) -> String {
     let mut text = String::new();
     // A crash is no answer, also where answers are rewritten.
     assert!(ended.signal.is_none() && !ended.stderr.contains("panicked"), "{ended:?}");
@@ -125,7 +125,13 @@ fn shown(ended: &Ended) -> String {
             let at = |end: &str| (output::time(&value[end]) as f64 - (START * SECOND) as f64) / 1e9;
             format!("{} to {} s", at("start"), at("end"))
         };
-        let mut head = format!("{}: {}", answer["query"].as_str().expect("a name"), span(&answer["window"]));
+        let node = match answer["node"].as_str() {
+            _ if !has_nodes => String::new(),
+            Some(node) => format!(" on {node}"),
+            None => " on all nodes".to_owned(),
+        };
+        let mut head =
+            format!("{}{node}: {}", answer["query"].as_str().expect("a name"), span(&answer["window"]));
         if answer["status"] != "complete" {
             head += &format!(", {}", answer["status"].as_str().expect("a status"));
         }
@@ -177,6 +183,7 @@ fn answered(path: &Path, scratch: &Scratch) -> (String, String) {
     let original = std::fs::read_to_string(path).expect("a readable file");
     let (head, sections) = sections(&original);
     let (mut capture, mut options, mut query) = (None, String::new(), String::new());
+    let mut nodes: Vec<(String, PathBuf)> = Vec::new();
     let mut text = head.trim_end().to_owned() + "\n";
     for (heading, lines) in sections {
         let mut lines = lines;
@@ -190,12 +197,21 @@ fn answered(path: &Path, scratch: &Scratch) -> (String, String) {
                 let file = scratch.file("q.eq", query.clone().into_bytes());
                 let mut command = edison();
                 command.current_dir(file.parent().expect("a folder")).arg("run");
-                command.arg(capture.as_ref().unwrap_or_else(|| panic!("{}: no packets", path.display())));
-                if !options.contains("--node") {
-                    command.args(["--node", "here"]);
+                if nodes.is_empty() {
+                    command.arg(capture.as_ref().unwrap_or_else(|| panic!("{}: no packets", path.display())));
+                    if !options.contains("--node") {
+                        command.args(["--node", "here"]);
+                    }
                 }
+                command.args(nodes.iter().map(|(node, path)| format!("{node}={}", path.display())));
                 command.args(["--json", "-f", "q.eq"]).args(options.split_whitespace());
-                lines = shown(&run(&mut command));
+                lines = shown(&run(&mut command), !nodes.is_empty());
+            }
+            node if node.starts_with("packets at ") => {
+                let node = node["packets at ".len()..].to_owned();
+                nodes.retain(|(known, _)| *known != node);
+                let bytes = capture::pcap(capture::ETHERNET, &packets(&lines));
+                nodes.push((node.clone(), scratch.file(&format!("{node}.pcap"), bytes)));
             }
             shared => {
                 let name =

@@ -57,6 +57,13 @@ pub(super) fn of(
     refused.extend(events.map(|query| {
         format!("{}: 'when' cannot be answered: recorded flows start no queries yet", query.label)
     }));
+    let across = queries.iter().filter(|query| query.across.is_some());
+    refused.extend(across.map(|query| {
+        format!(
+            "{}: 'across nodes' cannot be answered: recorded flows do not say on which node they were",
+            query.label
+        )
+    }));
     refused.extend(queries.iter().filter_map(|query| options.enrich.check(query).err()));
     let of_packets = queries.iter().filter(|query| query.sketch.is_some());
     refused.extend(of_packets.map(|query| {

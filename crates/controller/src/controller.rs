@@ -2,13 +2,14 @@
 
 use crate::clock::{Clock, MOST_AHEAD_NS};
 use crate::health::Health;
+use crate::merged::EmptyRun;
 use crate::node::Node;
 use crate::saved::Saved;
 use equery::Chain;
 use events::{Machine, State, Stories};
 use protocol::{FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
 use report::{Answer, Event, Story};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What does not depend on queries.
 #[derive(Clone, Debug)]
@@ -57,6 +58,8 @@ pub struct Controller {
     pub(crate) clock: Option<Clock>,
     /// Answers of the windows that are being settled and of longer ones, by query and node.
     pub(crate) settling: HashMap<(usize, usize), Vec<Answer>>,
+    /// By query across nodes, the windows without packets that are not shown.
+    pub(crate) empty_runs: BTreeMap<usize, EmptyRun>,
 }
 
 impl Controller {
@@ -73,6 +76,7 @@ impl Controller {
             list: ListId::default(),
             clock: None,
             settling: HashMap::new(),
+            empty_runs: BTreeMap::new(),
         }
     }
 
@@ -90,9 +94,10 @@ impl Controller {
 
     /// Answers other queries from now on. Queries that both chains have go on as if nothing had happened. The nodes must be the same.
     pub fn replace(&mut self, chain: Chain) -> Actions {
+        let mut actions = Actions::default();
+        self.show_empty_runs(self.settled_ns.unwrap_or(0), &mut actions);
         self.machine = Machine::restore(chain.graph.clone(), self.machine.save());
         self.chain = chain;
-        let mut actions = Actions::default();
         self.send_tasks(&mut actions);
         actions
     }
@@ -160,7 +165,12 @@ impl Controller {
         }
         known.health.windows.late += 1;
         actions.show.push(Output::Warning(format!("{name}: its window at {at} came too late")));
-        for answer in result.answers {
+        let is_part = |answer: &Answer| {
+            let mut queries = self.chain.graph.queries.iter().zip(&self.chain.mergings);
+            queries.any(|(query, merging)| query.name == answer.query && merging.is_some())
+        };
+        // Parts of what was merged without them are none of an answer.
+        for answer in result.answers.into_iter().filter(|answer| !is_part(answer)) {
             let answer = Answer { late: true, ..self.as_shown(answer) };
             actions.show.push(Output::Answer(Box::new(answer)));
         }
@@ -223,9 +233,11 @@ impl Controller {
     /// What the end leaves open: to be called once, when all nodes have ended.
     pub fn finish(&mut self) -> Actions {
         let mut actions = Actions::default();
+        self.show_empty_runs(self.settled_ns.unwrap_or(0), &mut actions);
         let step = self.machine.end();
         self.show_step(&step, &mut actions);
         for (query, node, keys) in self.machine.forgotten() {
+            let node = node.unwrap_or("all nodes");
             let line =
                 format!("{query}: {keys} times a key on {node} was not judged, as too many were known");
             actions.show.push(Output::Warning(line));

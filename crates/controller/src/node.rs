@@ -1,6 +1,7 @@
 //! What is known of a node.
 
 use crate::health::Health;
+use crate::received::Received;
 use protocol::{TaskList, WindowResult};
 use report::{Answer, Span};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -31,6 +32,8 @@ pub(crate) struct Node {
     has_ended: bool,
     /// The last list that was sent.
     pub(crate) tasks: Option<TaskList>,
+    /// The packets of its last windows that are settled.
+    pub(crate) received: Received,
     /// What it says of itself.
     pub(crate) health: Health,
 }

@@ -2,7 +2,7 @@
 
 use crate::controller::{Actions, Controller, Output};
 use crate::node::Node;
-use events::{Seen, Step};
+use events::{ALL_NODES, Seen, Step};
 use report::{Answer, Span};
 
 impl Controller {
@@ -36,10 +36,12 @@ impl Controller {
             self.settled_ns = Some(settled_ns);
         }
         self.settled_ns = Some(settled_ns);
+        let longest_ns = self.chain.graph.queries.iter().map(|query| query.over_ns).max().unwrap_or(0);
+        let since_ns = settled_ns.saturating_sub(longest_ns);
+        self.nodes.iter_mut().for_each(|node| node.received.forget_until(since_ns));
         if !self.setting.is_replay {
-            let longest_ns = self.chain.graph.queries.iter().map(|query| query.over_ns).max().unwrap_or(0);
-            let since_ns = settled_ns.saturating_sub(longest_ns);
             self.nodes.iter_mut().for_each(|node| node.forget_before(since_ns));
+            self.show_empty_runs(settled_ns, actions);
         }
     }
 
@@ -58,6 +60,7 @@ impl Controller {
         for number in 0..self.nodes.len() {
             if let Some(result) = self.nodes[number].take_result(start_ns) {
                 self.nodes[number].settled_ns = Some(end_ns);
+                self.nodes[number].received.take(&result);
                 self.take_answers(number, result.answers, actions);
             }
         }
@@ -92,12 +95,20 @@ impl Controller {
             let later = self.nodes[number].take_later(end_ns);
             self.take_answers(number, later, actions);
         }
-        let Self { machine, nodes, settling, setting, .. } = self;
+        self.merge_answers(end_ns, actions);
+        let Self { chain, machine, nodes, settling, setting, .. } = self;
+        let is_empty = |query: usize, node: usize, window: Span| match node {
+            ALL_NODES => {
+                let mut of = chain.nodes[query].iter();
+                of.all(|node| was_empty(&nodes[*node], window, setting.is_replay))
+            }
+            node => was_empty(&nodes[node], window, setting.is_replay),
+        };
         let find = |query: usize, node: usize, window: Span| -> Seen<'_> {
             let answers = settling.get(&(query, node)).into_iter().flatten();
             match answers.into_iter().find(|answer| answer.window == Some(window)) {
                 Some(answer) => Seen::Answer(answer),
-                None if was_empty(&nodes[node], window, setting.is_replay) => Seen::Empty,
+                None if is_empty(query, node, window) => Seen::Empty,
                 None => Seen::Missing,
             }
         };
@@ -108,16 +119,19 @@ impl Controller {
         step.is_quiet
     }
 
-    /// Whether an answer is of a query that starts by itself, or of a run of one that is started. A node answers windows too that
-    /// began before the run, and those up to its next packet, whenever the run ends.
-    fn is_asked(&self, query: usize, answer: &Answer) -> bool {
-        let (of, Some(Span { end_ns, .. })) = (&self.chain.graph.queries[query], answer.window) else {
-            return true;
-        };
+    /// Whether the window of a query that ends then is answered: of one that starts by itself, or of a run of one that is started. A
+    /// node answers windows too that began before the run, and those up to its next packet, whenever the run ends.
+    pub(crate) fn is_asked(&self, query: usize, end_ns: u64) -> bool {
+        let of = &self.chain.graph.queries[query];
         let begins = |start_ns: u64| start_ns.saturating_add(of.over_ns) <= end_ns;
         let is_in = |run: &events::Run| run.query == query && begins(run.start_ns) && end_ns <= run.end_ns;
-        // It was not asked in windows without packets before it was started.
-        of.trigger.is_none() || answer.empty.is_none() && self.machine.runs().iter().any(is_in)
+        of.trigger.is_none() || self.machine.runs().iter().any(is_in)
+    }
+
+    /// The same of a window that a node answers. A query that is started was not asked in windows without packets before.
+    fn is_wanted(&self, query: usize, answer: &Answer) -> bool {
+        let is_empty_before = answer.empty.is_some() && self.chain.graph.queries[query].trigger.is_some();
+        answer.window.is_none_or(|window| !is_empty_before && self.is_asked(query, window.end_ns))
     }
 
     /// Shows answers, and keeps them for the event machine.
@@ -125,10 +139,13 @@ impl Controller {
         for answer in answers {
             let queries = &self.chain.graph.queries;
             let query = queries.iter().position(|query| query.name == answer.query);
-            if query.is_some_and(|query| !self.is_asked(query, &answer)) {
+            if query.is_some_and(|query| !self.is_wanted(query, &answer)) {
                 continue;
             }
-            actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
+            // Parts are shown once they are merged.
+            if query.is_none_or(|query| self.chain.mergings[query].is_none()) {
+                actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
+            }
             if let Some(query) = query.filter(|_| answer.empty.is_none()) {
                 self.settling.entry((query, node)).or_default().push(answer);
             }
@@ -158,13 +175,18 @@ impl Controller {
         Output::Answer(Box::new(answer))
     }
 
+    /// Whether a node watched the whole window and received nothing.
+    pub(crate) fn was_empty(&self, node: usize, window: Span) -> bool {
+        was_empty(&self.nodes[node], window, self.setting.is_replay)
+    }
+
     /// Shows what happened.
     pub(crate) fn show_step(&mut self, step: &Step, actions: &mut Actions) {
-        for report in &step.reports {
+        // Those across nodes are shown as they are merged.
+        for report in step.reports.iter().filter(|report| report.node != ALL_NODES) {
             let answers = self.settling.get(&(report.query, report.node)).into_iter().flatten();
             let is_answered = answers.into_iter().any(|answer| answer.window == Some(report.window));
-            let node = &self.nodes[report.node];
-            if !is_answered && was_empty(node, report.window, self.setting.is_replay) {
+            if !is_answered && self.was_empty(report.node, report.window) {
                 actions.show.push(self.empty_answer(report.query, report.node, report.window));
             }
         }

@@ -12,12 +12,11 @@ impl Controller {
             if node.has_ended() {
                 continue;
             }
-            let queries = || chain.graph.queries.iter().zip(&chain.tasks);
+            let queries = || chain.graph.queries.iter().zip(&chain.nodes).zip(&chain.tasks);
             let standing = queries()
-                .filter(|(query, _)| query.trigger.is_none() && query.nodes.contains(&number))
+                .filter(|((query, nodes), _)| query.trigger.is_none() && nodes.contains(&number))
                 .map(|(_, task)| Task { query: task.clone(), time: None });
-            let runs =
-                machine.runs().iter().filter(|run| chain.graph.queries[run.query].nodes.contains(&number));
+            let runs = machine.runs().iter().filter(|run| chain.nodes[run.query].contains(&number));
             let triggered = runs.map(|run| Task {
                 query: chain.tasks[run.query].clone(),
                 time: Some(Span { start_ns: run.start_ns, end_ns: run.end_ns }),

@@ -6,12 +6,19 @@ use packet::KeySpec;
 use protocol::{FromProbe, TaskList, ToProbe, WindowResult};
 use report::{Answer, Column, ColumnKind, Span, Value};
 use std::collections::{BTreeMap, VecDeque};
+use task::query::Over;
 
 const SECOND: u64 = 1_000_000_000;
 const CHAIN: &str = "a: select sum(total_count) as n where node_id = A every 1s;\n\
     b: select sum(total_count) as n where node_id = B every 1s when a.n > 5;\n\
     both: select sum(total_count) as n every 1s when b.n < 3 run 2s;\n\
     last: select sum(total_count) as n where node_id = A every 1s when both.n > 8 cooldown 4s;";
+
+/// Queries across nodes: one of each window, one of longer ones, and one that is started.
+const ACROSS: &str = "all: select sum(total_count) as n every 1s across nodes by sum;\n\
+    long: select sum(total_count) as n over 4s every 2s across nodes by max;\n\
+    more: select sum(total_count) as n every 1s across nodes by max when all.n > 9 run 3s;\n\
+    last: select sum(total_count) as n where node_id = A every 1s when more.n < 3;";
 
 /// Numbers that look random (splitmix64).
 struct Random(u64);
@@ -85,9 +92,15 @@ impl Node {
                 let is_answered = |time: &Option<Span>| {
                     time.is_none_or(|time| time.start_ns <= window.start_ns && window.end_ns <= time.end_ns)
                 };
-                let asked = self.tasks.tasks.iter().filter(|task| is_answered(&task.time));
+                // Windows of other lengths are not answered here.
+                let is_of_window = |task: &&protocol::Task| match task.query.over {
+                    Over::Windows { over_ns, .. } => over_ns == SECOND,
+                    _ => true,
+                };
+                let asked = self.tasks.tasks.iter().filter(is_of_window);
+                let asked = asked.filter(|task| is_answered(&task.time));
                 let answer = |task: &protocol::Task| {
-                    let column = Column::new("n", ColumnKind::Unsigned, "packets");
+                    let column = Column::new(&*task.query.columns[0].name, ColumnKind::Unsigned, "packets");
                     Answer::new(
                         task.query.name.clone(),
                         Some(window),
@@ -104,10 +117,10 @@ impl Node {
 }
 
 /// Everything that is shown, where the nodes and their messages take turns as `random` says.
-fn shown(counts: &[BTreeMap<u64, u64>; 2], random: &mut Random) -> Vec<Output> {
+fn shown(text: &str, counts: &[BTreeMap<u64, u64>; 2], random: &mut Random) -> Vec<Output> {
     let names = ["A".to_owned(), "B".to_owned()];
     let options = Options { known_nodes: Some(names.to_vec()), ..Options::default() };
-    let checked = check(&Source { name: "chain", text: CHAIN }, &options);
+    let checked = check(&Source { name: "chain", text }, &options);
     assert!(!checked.has_errors(), "{:?}", checked.diagnostics);
     let site = ChainSite {
         nodes: &names,
@@ -139,23 +152,28 @@ fn shown(counts: &[BTreeMap<u64, u64>; 2], random: &mut Random) -> Vec<Output> {
     shown
 }
 
+/// What two nodes count: they begin at different times, and have seconds without packets.
+fn draw(random: &mut Random) -> [BTreeMap<u64, u64>; 2] {
+    std::array::from_fn(|_| {
+        let begin = 100 + random.below(8) * random.below(2);
+        let windows = random.below(30);
+        (begin..begin + windows)
+            .map(|at| (at, random.below(4), random.below(12)))
+            .filter(|(_, draw, _)| *draw != 0)
+            .map(|(at, _, count)| (at, count))
+            .collect()
+    })
+}
+
 #[test]
 fn the_order_of_messages_changes_nothing() {
     let mut random = Random(7);
     let (mut fired, mut missed, mut empty) = (0, 0, 0);
     for _ in 0..300 {
-        let counts: [BTreeMap<u64, u64>; 2] = std::array::from_fn(|_| {
-            let begin = 100 + random.below(8) * random.below(2);
-            let windows = random.below(30);
-            (begin..begin + windows)
-                .map(|at| (at, random.below(4), random.below(12)))
-                .filter(|(_, draw, _)| *draw != 0)
-                .map(|(at, _, count)| (at, count))
-                .collect()
-        });
-        let first = shown(&counts, &mut random);
+        let counts = draw(&mut random);
+        let first = shown(CHAIN, &counts, &mut random);
         for _ in 0..3 {
-            assert_eq!(shown(&counts, &mut random), first, "{counts:?}");
+            assert_eq!(shown(CHAIN, &counts, &mut random), first, "{counts:?}");
         }
         for output in &first {
             match output {
@@ -177,7 +195,7 @@ fn what_fires_is_answered_in_its_window() {
     for _ in 0..200 {
         let counts: [BTreeMap<u64, u64>; 2] =
             std::array::from_fn(|_| (50..80).map(|at| (at, random.next() % 12)).collect());
-        let shown = shown(&counts, &mut random);
+        let shown = shown(CHAIN, &counts, &mut random);
         let answered = |query: &str, node: &str, window: Span| {
             shown.iter().any(|output| {
                 matches!(output, Output::Answer(answer) if answer.query == query
@@ -210,7 +228,7 @@ fn a_long_time_without_packets_takes_no_longer() {
             [(10, 9), (11, 9), (12 + gap, 9)].into_iter().collect(),
             [(10, 1), (11, 1), (12 + gap, 1)].into_iter().collect::<BTreeMap<_, _>>(),
         ];
-        let shown = shown(&counts, &mut Random(3));
+        let shown = shown(CHAIN, &counts, &mut Random(3));
         let events: Vec<_> = shown
             .iter()
             .filter_map(|output| match output {
@@ -241,4 +259,62 @@ fn a_long_time_without_packets_takes_no_longer() {
         };
         assert_eq!(events, expected);
     }
+}
+
+/// Whether a node has not begun by this second, or has ended.
+fn is_missing(of: &BTreeMap<u64, u64>, at: u64) -> bool {
+    let span = of.keys().next().zip(of.keys().next_back());
+    span.is_none_or(|(first, last)| at < *first || *last < at)
+}
+
+/// Answers across nodes are in one order too, follow each other without a gap, and have what the nodes counted.
+#[test]
+fn answers_across_nodes_are_one_for_each_window() {
+    let mut random = Random(13);
+    let (mut started, mut empty, mut partial) = (0, 0, 0);
+    for number in 0..300 {
+        let mut counts = draw(&mut random);
+        if number % 10 == 0 {
+            // A year without packets.
+            counts[0].insert(31_536_000, 9);
+        }
+        let first = shown(ACROSS, &counts, &mut random);
+        for _ in 0..3 {
+            assert_eq!(shown(ACROSS, &counts, &mut random), first, "{counts:?}");
+        }
+        let mut until_s = counts.iter().filter_map(|counts| counts.keys().next()).min().copied().unwrap_or(0);
+        for output in &first {
+            let Output::Answer(answer) = output else { continue };
+            let window = answer.window.expect("a window");
+            assert!(answer.node.is_none() || answer.query == "last", "{answer:?}");
+            started += u64::from(answer.query == "more");
+            if answer.query != "all" {
+                continue;
+            }
+            let (start, end) = (window.start_ns / SECOND, window.end_ns / SECOND);
+            // Without an answer, nobody was there.
+            assert!((until_s..start).all(|at| counts.iter().all(|of| is_missing(of, at))), "{counts:?}");
+            assert!(until_s <= start, "{counts:?}");
+            until_s = end;
+            assert_eq!(
+                answer.reason.is_some(),
+                counts.iter().any(|of| is_missing(of, start)),
+                "{counts:?} {answer:?}"
+            );
+            partial += u64::from(answer.reason.is_some());
+            let of_window: Vec<u64> = counts.iter().filter_map(|of| of.get(&start)).copied().collect();
+            match answer.empty {
+                Some(windows) => {
+                    empty += 1;
+                    assert_eq!(windows, end - start);
+                    let has_packets = |of: &BTreeMap<u64, u64>| of.range(start..end).next().is_some();
+                    assert!(!counts.iter().any(has_packets), "{counts:?} {answer:?}");
+                }
+                None => assert_eq!(answer.rows, [[Value::Unsigned(of_window.iter().sum())]]),
+            }
+        }
+        let last_s = counts.iter().filter_map(|of| of.keys().next_back()).max().map_or(0, |last| last + 1);
+        assert_eq!(until_s, last_s, "{counts:?}");
+    }
+    assert!(started > 300 && empty > 300 && partial > 300, "{started} {empty} {partial}");
 }

@@ -2,6 +2,7 @@
 
 use crate::literal::Literal;
 use std::ops::Range;
+use task::query::Across;
 
 /// A part of the text and where it is. Two are equal if their values are, wherever they are.
 #[derive(Clone, Debug)]
@@ -133,16 +134,6 @@ pub(crate) struct TriggerText {
     pub(crate) lasting: Option<u64>,
     pub(crate) until: Option<Node>,
     pub(crate) cooldown: Option<u64>,
-}
-
-/// How answers of several nodes are merged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Across {
-    /// They see disjoint traffic.
-    Sum,
-    /// They see the same flows.
-    Max,
 }
 
 /// How often a triggered query runs.

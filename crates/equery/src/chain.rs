@@ -5,19 +5,25 @@ mod conditions;
 mod pinned;
 
 use crate::checked::{CheckedQuery, EdgeKind};
+use crate::executor;
 use crate::graph::ordered;
 use columns::Planned;
-use events::{Graph, Settings, Trigger};
+use events::{ALL_NODES, Graph, Settings, Trigger};
 use std::collections::HashMap;
 use task::query::{Over, Query};
+use task::rows::Merging;
 
 /// Queries whose answers may start others, each after those that start it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
     /// As the event machine sees them.
     pub graph: Graph,
-    /// What nodes compute for each: its columns, then those of its key that it does not select.
+    /// What nodes compute for each: its columns, then those of its key that it does not select; for one across nodes its parts.
     pub tasks: Vec<Query>,
+    /// The nodes that compute each, by number.
+    pub nodes: Vec<Vec<usize>>,
+    /// How the answers of these nodes become one, of each query across nodes.
+    pub mergings: Vec<Option<Merging>>,
     /// How many columns of each are shown.
     pub shown: Vec<usize>,
 }
@@ -60,6 +66,8 @@ impl Chain {
         let mut chain = Self {
             graph: Graph { queries: Vec::new(), nodes: site.nodes.to_vec(), settings: site.settings },
             tasks: Vec::new(),
+            nodes: Vec::new(),
+            mergings: Vec::new(),
             shown: Vec::new(),
         };
         let mut refused = Vec::new();
@@ -96,9 +104,13 @@ impl Chain {
         };
         let (every_ns, over_ns) = lengths(&query.plan, site);
         let nodes = site.nodes.iter().enumerate().filter(|(_, name)| query.nodes.matches(name));
+        let nodes: Vec<usize> = nodes.map(|(at, _)| at).collect();
         let pinned = pinned::keys(&task, &key, site.key);
         // Keys that are pinned are answered beyond the limit.
         let limit = task.limit.map(|limit| limit.max(pinned.len()));
+        let task = Query { limit, ..task };
+        let merging = query.across.map(|by| executor::merging(&task, by, Some(site.key))).transpose();
+        let merging = merging.map_err(|reasons| reasons.join("; "))?;
         self.graph.queries.push(events::Query {
             name: query.label.clone(),
             text: query.text.clone(),
@@ -108,11 +120,13 @@ impl Chain {
             key,
             every_ns,
             over_ns,
-            nodes: nodes.map(|(at, _)| at).collect(),
+            nodes: if merging.is_some() { vec![ALL_NODES] } else { nodes.clone() },
             pinned,
             trigger,
         });
-        self.tasks.push(Query { limit, ..task });
+        self.tasks.push(merging.as_ref().map_or(task, |merging| merging.parts().clone()));
+        self.nodes.push(nodes);
+        self.mergings.push(merging);
         self.shown.push(shown);
         Ok(())
     }
@@ -134,6 +148,8 @@ impl Chain {
             trigger: None,
         });
         self.tasks.push(query.plan.clone());
+        self.nodes.push(Vec::new());
+        self.mergings.push(None);
         self.shown.push(query.plan.columns.len());
     }
 
@@ -141,7 +157,7 @@ impl Chain {
         let when = trigger.when.as_ref().filter(|_| trigger.kind == EdgeKind::When);
         let when = when.ok_or_else(|| format!("{} {} is not run", trigger.kind.name(), trigger.condition))?;
         let (of, name) = (&self.graph.queries[parent], &trigger.parents[0]);
-        let task = &self.tasks[parent];
+        let task = self.mergings[parent].as_ref().map_or(&self.tasks[parent], Merging::query);
         let condition = |condition| conditions::of_parent(condition, name, of, task);
         Ok(Trigger {
             parent,

@@ -254,10 +254,12 @@ impl Session<'_> {
                 return None;
             }
         }
+        let across = self.across_not_run(text, &outline, sketch.is_some());
         let (class, class_reasons) = class(text, &outline.used);
         let mut not_run = outline.used.not_run;
         not_run.extend(links.not_run);
         not_run.extend(other_not_run(text, is_of_traffic));
+        not_run.extend(across);
         not_run.extend(self.parents_not_run(text, links.trigger.as_ref()));
         not_run.sort_by_key(|found| found.span.start);
         let columns =
@@ -300,6 +302,30 @@ impl Session<'_> {
             Some(NotRun { clause: "when".to_owned(), reason, span: clause.span.clone() })
         };
         trigger.parents.iter().filter_map(of).collect()
+    }
+}
+
+impl Session<'_> {
+    /// What of a query across nodes cannot be merged. Where its text is not run anyway, nothing is said.
+    fn across_not_run(&self, text: &QueryText, outline: &Outline, is_sketch: bool) -> Vec<NotRun> {
+        let Some(across) = &text.across else { return Vec::new() };
+        let of_packets = || vec!["structures of several nodes are not merged yet".to_owned()];
+        let is_of_rows = sources(text).is_empty()
+            && outline.bindings.is_empty()
+            && outline.history.is_none()
+            && outline.used.not_run.is_empty();
+        let reasons = match (is_sketch, is_of_rows) {
+            (true, _) => of_packets(),
+            (false, false) => Vec::new(),
+            (false, true) => executor::merging(&outline.plan, across.value, self.options.key.as_deref())
+                .err()
+                .unwrap_or_default(),
+        };
+        let not_run = |reason| {
+            let clause = "across nodes".to_owned();
+            NotRun { clause, reason, span: across.span.clone() }
+        };
+        reasons.into_iter().map(not_run).collect()
     }
 }
 
@@ -350,7 +376,6 @@ fn other_not_run(text: &QueryText, is_of_traffic: bool) -> Vec<NotRun> {
         false => (&text.using, &text.error),
     };
     let all = [
-        found("across nodes", "answers of several nodes are not merged yet", &text.across),
         found("using", other_sources, using),
         found("error", other_sources, error),
         found("in same window", "answers of earlier windows are not kept yet", &text.same_window),

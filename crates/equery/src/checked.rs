@@ -1,13 +1,12 @@
 //! What a text means, once it is checked.
 
-use crate::ast::Across;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::kind::Kind;
 use crate::node_filter::NodeFilter;
 use crate::sketch::Sketch;
 use serde::Serialize;
 use std::ops::Range;
-use task::query::{Condition, Query};
+use task::query::{Across, Condition, Query};
 
 /// All of a text: its queries as far as they have no errors, and what was found in it.
 #[derive(Clone, Debug, Default, Serialize)]

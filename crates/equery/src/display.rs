@@ -1,14 +1,14 @@
 //! The tree as canonical text: one line for each query, keywords in lower case, fields by their own names.
 
-use crate::ast::{
-    Across, Expr, From, Node, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText, Using,
-};
 #[cfg(test)]
 use crate::ast::{Definition, File};
+use crate::ast::{
+    Expr, From, Node, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText, Using,
+};
 use crate::literal::{Literal, duration_text};
 use crate::names::field_name;
 use std::fmt::{self, Display, Formatter, Write};
-use task::query::Operator;
+use task::query::{Across, Operator};
 
 /// How tightly an expression binds; what binds less is written in parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,8 +4,8 @@ use packet::{KeySpec, Seed};
 use std::sync::Arc;
 use summary::Limits;
 use task::Generation;
-use task::query::{Over, Query};
-use task::rows::{RowQueries, Site};
+use task::query::{Across, Over, Query};
+use task::rows::{Merging, RowQueries, Site};
 
 /// Names, kinds and units of the columns of the plan's answers. `key`: the fields of the flow key; the five-tuple where it is not
 /// known. `statistics`: those of packets that rows have.
@@ -17,17 +17,29 @@ pub(crate) fn columns(
     key: Option<&[String]>,
     statistics: &[String],
 ) -> Result<Vec<report::Column>, Vec<String>> {
+    let plan = Query { over: Over::Window, ..plan.clone() };
+    match RowQueries::plan(Generation::default(), &[plan], &site(key, statistics)) {
+        Ok(planned) => Ok(planned.empty_answers().flat_map(|answer| answer.columns).collect()),
+        Err(refused) => Err(refused.iter().map(|(_, refusal)| refusal.to_string()).collect()),
+    }
+}
+
+/// How answers of several nodes to the plan become one. `key`: the fields of the flow key; the five-tuple where it is not known.
+///
+/// # Errors
+/// What of the plan cannot be merged.
+pub(crate) fn merging(plan: &Query, by: Across, key: Option<&[String]>) -> Result<Merging, Vec<String>> {
+    Merging::new(plan, by, &site(key, &[]))
+}
+
+/// A site whose rows have all that rows can have.
+fn site(key: Option<&[String]>, statistics: &[String]) -> Site {
     let key = key.and_then(|key| KeySpec::parse(&key.join(",")).ok());
-    let site = Site {
+    Site {
         tracks_loss: true,
         statistics: statistics.to_vec(),
         // Whether a run has databases of addresses is checked when it begins.
         geo: Some(Arc::default()),
         ..Site::new(key.unwrap_or(KeySpec::FIVE_TUPLE), Seed::new(0), Limits::new(0, 0))
-    };
-    let plan = Query { over: Over::Window, ..plan.clone() };
-    match RowQueries::plan(Generation::default(), &[plan], &site) {
-        Ok(planned) => Ok(planned.empty_answers().flat_map(|answer| answer.columns).collect()),
-        Err(refused) => Err(refused.iter().map(|(_, refusal)| refusal.to_string()).collect()),
     }
 }

@@ -152,6 +152,10 @@ fn probe(query: &CheckedQuery) -> Vec<String> {
     if !partials.is_empty() {
         steps.push(format!("for each group keep {}", partials.join("; ")));
     }
+    if query.across.is_some() && plan.group != Grouping::All {
+        let most = plan.limit.unwrap_or(MOST_GROUPS).max(MOST_GROUPS);
+        steps.push(format!("answer {} groups at the most", notation::grouped(most as u64)));
+    }
     steps
 }
 
@@ -179,8 +183,12 @@ fn above(query: &CheckedQuery) -> Vec<String> {
         names => steps.push(format!("join the answers of {} by their keys", names.join(", "))),
     }
     match query.across {
-        Some(crate::Across::Sum) => steps.push("merge the nodes' groups by adding".to_owned()),
-        Some(crate::Across::Max) => steps.push("merge the nodes' groups by the greatest".to_owned()),
+        Some(crate::Across::Sum) => {
+            steps.push("merge the groups of all nodes (sum): counts and sums add".to_owned());
+        }
+        Some(crate::Across::Max) => {
+            steps.push("merge the groups of all nodes (max): of each the largest count and sum".to_owned());
+        }
         None => {}
     }
     if let Some(having) = &plan.having {

@@ -49,7 +49,6 @@ mod sql;
 mod standing;
 mod variables;
 
-pub use ast::Across;
 pub use chain::{Chain, ChainSite};
 pub use check::check;
 pub use checked::{
@@ -65,6 +64,7 @@ pub use render::{excerpt, one_line, render};
 pub use sketch::Sketch;
 pub use source::Source;
 pub use sql::{RowTable, SqlStep, sql, sql_steps};
+pub use task::query::Across;
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,9 @@ use crate::key::Key;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+/// The number of the node that stands for all nodes of a query together, whose answers are merged into one.
+pub const ALL_NODES: usize = usize::MAX;
+
 /// All queries of a chain, each after those that start it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Graph {
@@ -59,7 +62,7 @@ pub struct Query {
     pub every_ns: u64,
     /// The time that an answer covers.
     pub over_ns: u64,
-    /// The nodes that it runs on, by number.
+    /// The nodes whose answers are judged, by number; [`ALL_NODES`] alone where they are merged into one.
     pub nodes: Vec<usize>,
     /// Keys that its constants pin: they are known before they have packets.
     pub pinned: BTreeSet<Key>,
@@ -97,6 +100,13 @@ pub struct Trigger {
     pub cooldown_ns: u64,
     /// How long the query runs; 0 for one window.
     pub run_ns: u64,
+}
+
+impl Graph {
+    /// The name of a node; `None` for all together.
+    pub fn node_name(&self, node: usize) -> Option<&str> {
+        self.nodes.get(node).map(String::as_str)
+    }
 }
 
 impl Query {

@@ -11,7 +11,8 @@ pub(crate) struct About<'a> {
     pub(crate) query: &'a str,
     pub(crate) version: &'a str,
     pub(crate) key: &'a [Member],
-    pub(crate) node: &'a str,
+    /// `None` for all together.
+    pub(crate) node: Option<&'a str>,
     pub(crate) window: Span,
 }
 
@@ -23,7 +24,8 @@ pub(crate) fn identifier(about: &About<'_>) -> String {
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part);
     };
-    [kind(about.kind), about.query, about.version, about.node].iter().for_each(|text| add(text.as_bytes()));
+    let node = about.node.unwrap_or_default();
+    [kind(about.kind), about.query, about.version, node].iter().for_each(|text| add(text.as_bytes()));
     about.key.iter().for_each(|member| add(text(member).as_bytes()));
     add(&about.window.start_ns.to_be_bytes());
     add(&about.window.end_ns.to_be_bytes());
@@ -65,13 +67,20 @@ mod tests {
     fn identifiers_do_not_change_from_version_to_version() {
         let window = Span { start_ns: 1_000_000_000, end_ns: 2_000_000_000 };
         let key = [Member::Address([192, 0, 2, 7].into()), Member::Unsigned(443)];
-        let about =
-            About { kind: EventKind::Fired, query: "q2", version: "text", key: &key, node: "A", window };
+        let about = About {
+            kind: EventKind::Fired,
+            query: "q2",
+            version: "text",
+            key: &key,
+            node: Some("A"),
+            window,
+        };
         let own = identifier(&about);
         // Computed by hashlib.
         assert_eq!(own, "53e4aa90742f61e5");
         assert_ne!(own, identifier(&About { query: "q2t", version: "ext", ..about }));
         assert_ne!(own, identifier(&About { kind: EventKind::Resolved, ..about }));
         assert_ne!(own, identifier(&About { key: &key[..1], ..about }));
+        assert_ne!(own, identifier(&About { node: None, ..about }));
     }
 }

@@ -31,7 +31,7 @@ mod words;
 
 pub use condition::{Condition, Operand};
 pub use figure::{Certainty, Figure, Role};
-pub use graph::{Column, Graph, Query, Settings, Trigger};
+pub use graph::{ALL_NODES, Column, Graph, Query, Settings, Trigger};
 pub use interval::Interval;
 pub use key::{Key, Member};
 pub use machine::{Machine, Report, Started, Step};

@@ -123,7 +123,7 @@ impl Machine {
                 step.reports.push(report);
                 if is_missing && !run.missing.contains(&node) {
                     run.missing.push(node);
-                    step.events.push(missed(query, &graph.nodes[node], window, run));
+                    step.events.push(missed(query, graph.node_name(node), window, run));
                 }
             }
         }
@@ -170,7 +170,7 @@ impl Machine {
             }
             let window = window(query, end_ns);
             step.events
-                .extend(query.nodes.iter().map(|node| missed(query, &graph.nodes[*node], window, &run)));
+                .extend(query.nodes.iter().map(|node| missed(query, graph.node_name(*node), window, &run)));
         }
         step
     }
@@ -221,11 +221,12 @@ impl Machine {
         next
     }
 
-    /// Queries and nodes some keys of which are not judged, as more are known than can be remembered, and how many.
-    pub fn forgotten(&self) -> impl Iterator<Item = (&str, &str, u64)> {
+    /// Queries and nodes (`None` for all together) some keys of which are not judged, as more are known than can be remembered, and
+    /// how many.
+    pub fn forgotten(&self) -> impl Iterator<Item = (&str, Option<&str>, u64)> {
         let Self { graph, state } = self;
         let edges = state.edges.iter().filter(|edge| edge.forgotten != 0);
-        edges.map(|edge| (&*graph.queries[edge.query].name, &*graph.nodes[edge.node], edge.forgotten))
+        edges.map(|edge| (&*graph.queries[edge.query].name, graph.node_name(edge.node), edge.forgotten))
     }
 }
 
@@ -241,13 +242,13 @@ fn window(query: &Query, end_ns: u64) -> Span {
 }
 
 /// A window in which a query was to run on a node and did not.
-fn missed(query: &Query, node: &str, window: Span, run: &Run) -> Event {
+fn missed(query: &Query, node: Option<&str>, window: Span, run: &Run) -> Event {
     let event = plain_event(EventKind::Missed, query, node, window);
     Event { parent: Some(run.cause.clone()), ..event }
 }
 
 /// An event of a query that is about no key.
-fn plain_event(kind: EventKind, query: &Query, node: &str, window: Span) -> Event {
+fn plain_event(kind: EventKind, query: &Query, node: Option<&str>, window: Span) -> Event {
     let about = About { kind, query: &query.name, version: &query.text, key: &[], node, window };
     Event {
         event: identifier(&about),
@@ -255,7 +256,7 @@ fn plain_event(kind: EventKind, query: &Query, node: &str, window: Span) -> Even
         query: query.name.clone(),
         fired_by: None,
         key: Vec::new(),
-        node: Some(node.to_owned()),
+        node: node.map(str::to_owned),
         at_ns: window.end_ns,
         window: Some(window),
         values: Vec::new(),

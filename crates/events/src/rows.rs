@@ -121,7 +121,7 @@ fn absent(query: &Query, key: &Key, of: impl Fn(usize, Role) -> Figure) -> Vec<F
 }
 
 /// The most that a group beyond the limit has in a column: no more than all of them together, and where rows are ordered by it no
-/// more than the last row.
+/// more than the last row. Where values are between bounds, rows are not in the order of what they have at the most.
 fn most_unlisted(query: &Query, answer: &Answer, column: usize) -> f64 {
     let upper = |value: &Value| match Figure::of(value, Role::Total, Certainty::Whole) {
         Figure::Number(interval) => interval.upper,
@@ -131,6 +131,7 @@ fn most_unlisted(query: &Query, answer: &Answer, column: usize) -> f64 {
     let total = answer.rest.totals.iter().find(|(total, _)| total == name);
     let together = total.map_or(f64::INFINITY, |(_, total)| upper(total));
     let last = answer.rows.last().and_then(|row| row.get(column));
-    let least = last.filter(|_| query.largest_first == Some(column)).map_or(f64::INFINITY, upper);
+    let is_ordered = query.largest_first == Some(column) && answer.bounds == "exact";
+    let least = last.filter(|_| is_ordered).map_or(f64::INFINITY, upper);
     together.min(least)
 }

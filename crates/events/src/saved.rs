@@ -1,6 +1,6 @@
 //! What a machine remembers, in a form that outlives its graph.
 
-use crate::graph::Graph;
+use crate::graph::{ALL_NODES, Graph};
 use crate::state::{Edge, State};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -27,7 +27,10 @@ impl Saved {
         let nodes = numbers(&graph.nodes);
         let triggered = |query: &usize| graph.queries[*query].trigger.is_some();
         let query = |number: usize| queries.get(self.queries.get(number)?).copied().filter(triggered);
-        let node = |number: usize| nodes.get(self.nodes.get(number)?).copied();
+        let node = |number: usize| match number {
+            ALL_NODES => Some(ALL_NODES),
+            number => nodes.get(self.nodes.get(number)?).copied(),
+        };
         let State { until_ns, runs, edges } = self.state;
         let runs: Vec<_> = runs
             .into_iter()

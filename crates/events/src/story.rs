@@ -164,7 +164,8 @@ fn fired_because(graph: &Graph, event: &Event) -> String {
 }
 
 fn ran(graph: &Graph, report: &Report) -> String {
-    let (query, node) = (&graph.queries[report.query].name, &graph.nodes[report.node]);
+    let query = &graph.queries[report.query].name;
+    let node = graph.node_name(report.node).unwrap_or("all nodes");
     let window = words::window(report.window);
     match report.is_first {
         true => format!("Therefore {query} ran on {node} in {window}: {}.", report.text),

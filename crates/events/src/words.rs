@@ -152,8 +152,9 @@ pub fn sentence(event: &Event) -> String {
             format!("{query} started for no more keys at {at}: {parent} on {node} had too many, {values}.")
         }
         EventKind::Missed => {
+            let why = event.node.as_ref().map_or("none was".to_owned(), |node| format!("{node} was not"));
             format!(
-                "{query} could not run on {node} in {window}: {node} was not watched then, or the task came too late."
+                "{query} could not run on {node} in {window}: {why} watched then, or the task came too late."
             )
         }
     }

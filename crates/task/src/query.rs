@@ -285,3 +285,13 @@ pub enum Over {
         over_ns: u64,
     },
 }
+
+/// How answers of several nodes become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Across {
+    /// They see disjoint traffic: counts and sums of a group add.
+    Sum,
+    /// They see the same flows: of each group the largest count and the largest sum is taken.
+    Max,
+}

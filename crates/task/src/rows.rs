@@ -9,6 +9,7 @@
 //! rows ─▶ batch (columns) ─▶ program (arrays) ─▶ filter ─▶ group ─▶ state ─▶ having, order, limit ─▶ answer
 //! ```
 
+mod across;
 mod aggregate;
 mod answer;
 mod evaluate;
@@ -43,6 +44,7 @@ mod update;
 mod values;
 mod weights;
 
+pub use across::Merging;
 pub use executor::{RowPartials, RowQueries, RunPartials};
 pub use long_windows::{LongWindows, WindowAccount};
 pub use outside::{Outside, Unplaced};

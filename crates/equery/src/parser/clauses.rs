@@ -2,12 +2,12 @@
 
 use super::{Failed, Parsed, Parser};
 use crate::ast::{
-    Across, From, Node, OrderItem, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText,
-    Using,
+    From, Node, OrderItem, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText, Using,
 };
 use crate::lexer::Token;
 use crate::literal::Literal;
 use std::ops::Range;
+use task::query::Across;
 
 /// Columns, group fields and members of `order by`: more than a screen or a file of one record holds.
 const MOST_ITEMS: usize = 256;

@@ -85,7 +85,7 @@ fn judge_edge(graph: &Graph, edge: &mut Edge, window: Span, seen: Seen<'_>, even
     let child = &graph.queries[edge.query];
     let Some(trigger) = &child.trigger else { return };
     let parent = &graph.queries[trigger.parent];
-    let node = &graph.nodes[edge.node];
+    let node = graph.node_name(edge.node);
     let time = pass_time(edge, parent, window);
     let run = edge.run.clone();
     let rows = match seen {
@@ -268,7 +268,8 @@ struct Told<'a> {
     child: &'a Query,
     parent: &'a Query,
     trigger: &'a Trigger,
-    node: &'a str,
+    /// `None` for all together.
+    node: Option<&'a str>,
     window: Span,
     coverage: Option<f64>,
     run: Option<String>,
@@ -316,7 +317,7 @@ impl Told<'_> {
             query: child.name.clone(),
             fired_by: Some(parent.name.clone()),
             key: items(&one.key, parent.key.iter().map(column)),
-            node: Some(node.to_owned()),
+            node: node.map(str::to_owned),
             at_ns: window.end_ns,
             window: Some(window),
             values: named.map(|(column, value)| Item { column: column.clone(), value }).collect(),

@@ -184,7 +184,7 @@ impl Plan {
     }
 
     /// The aggregate that a column is, if those of several groups add up.
-    fn total_item(&self, item: &PlannedItem) -> Option<usize> {
+    pub(super) fn total_item(&self, item: &PlannedItem) -> Option<usize> {
         match item.value {
             ItemValue::Number(GroupValue::Aggregate(number)) => {
                 self.aggregates[number].kind.is_total().then_some(number)
@@ -401,7 +401,7 @@ fn value(item: &PlannedItem, group: &GroupView<'_>, heaviest: &HashMap<u64, Valu
 }
 
 /// A number as a column of this kind holds it.
-fn of_kind(number: Scalar, kind: ColumnKind) -> Value {
+pub(super) fn of_kind(number: Scalar, kind: ColumnKind) -> Value {
     match (kind, number) {
         (ColumnKind::Time, Scalar::Integer(ns)) => u64::try_from(ns).map_or(Value::Null, Value::Time),
         (ColumnKind::Signed, number) => number.signed(),

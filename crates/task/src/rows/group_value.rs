@@ -48,6 +48,11 @@ pub(crate) trait Group {
     fn member(&self, number: usize) -> Value;
     /// The seconds watched; `None` if that is not known.
     fn seconds(&self) -> Option<f64>;
+    /// The value of an aggregate per second.
+    fn rate(&self, number: usize) -> Scalar {
+        let seconds = self.seconds().map_or(Scalar::Null, Scalar::Float);
+        self.aggregate(number).calculate(Operator::Divide, seconds)
+    }
 }
 
 impl GroupValue {
@@ -73,10 +78,7 @@ impl GroupValue {
     pub(crate) fn of(&self, group: &impl Group) -> Scalar {
         match self {
             Self::Aggregate(number) => group.aggregate(*number),
-            Self::Rate(number) => {
-                let seconds = group.seconds().map_or(Scalar::Null, Scalar::Float);
-                group.aggregate(*number).calculate(Operator::Divide, seconds)
-            }
+            Self::Rate(number) => group.rate(*number),
             Self::Quantile(number, share) => group.quantile(*number, *share),
             Self::Member(number) => match group.member(*number) {
                 Value::Unsigned(number) | Value::Time(number) => Scalar::Integer(number.into()),

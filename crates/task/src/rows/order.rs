@@ -19,7 +19,7 @@ pub(crate) enum Ranked {
 }
 
 impl Ranked {
-    fn order(&self, other: &Self, descending: bool) -> Ordering {
+    pub(crate) fn order(&self, other: &Self, descending: bool) -> Ordering {
         match (self, other) {
             (Self::Number(one), Self::Number(other)) => one.order(*other, descending),
             (Self::Member(one), Self::Member(other)) => order_of_members(one, other, descending),

@@ -84,6 +84,28 @@ impl Scalar {
         Self::Between { value, lower, upper }
     }
 
+    /// The sum of two totals, of any size.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Integer(one), Self::Integer(other)) => {
+                one.checked_add(other).map_or(Self::Null, Self::Integer)
+            }
+            (one, other) => one.calculate(Operator::Add, other),
+        }
+    }
+
+    /// The lesser (`Less`) or the greater one of two values; of a null and a value the value.
+    pub(crate) fn outermost(self, other: Self, side: Ordering) -> Self {
+        let (Some(one), Some(two)) = (self.interval(), other.interval()) else {
+            return if self == Self::Null { other } else { self };
+        };
+        if !matches!((self, other), (Self::Between { .. }, _) | (_, Self::Between { .. })) {
+            return if self.order(other, false) == side { self } else { other };
+        }
+        let of = |at: usize| if side.is_lt() { one[at].min(two[at]) } else { one[at].max(two[at]) };
+        Self::Between { value: of(0), lower: of(1), upper: of(2) }
+    }
+
     /// The order of two values, of which an unknown one is the last in either direction.
     pub(crate) fn order(self, other: Self, descending: bool) -> Ordering {
         let by_value = match (self, other) {

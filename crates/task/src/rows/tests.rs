@@ -1,5 +1,6 @@
 //! Queries against sums that the tests make of the rows with their own `BTreeMap`s.
 
+mod across;
 mod aggregates;
 mod long_windows;
 mod places;

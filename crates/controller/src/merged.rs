@@ -1,0 +1,146 @@
+//! Answers across nodes: those of all nodes of a query, merged window by window.
+
+use crate::controller::{Actions, Controller, Output};
+use events::ALL_NODES;
+use report::{Answer, Span};
+use task::rows::Merging;
+
+/// Windows in a row in which the nodes of a query had no packets: one answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct EmptyRun {
+    /// The end of the first one.
+    first_end_ns: u64,
+    /// The end of the last one that is known.
+    last_end_ns: u64,
+    /// The nodes that are missing in all of them.
+    missing: Vec<usize>,
+}
+
+/// The answer of a window.
+struct Merged {
+    answer: Answer,
+    window: Span,
+    /// Some node had packets.
+    had_packets: bool,
+    /// The nodes of which nothing is known.
+    missing: Vec<usize>,
+}
+
+/// What the nodes of a query have of a window.
+struct Parts<'a> {
+    /// The answers of those that had packets.
+    answers: Vec<&'a Answer>,
+    /// Those that were watched.
+    present: Vec<usize>,
+    missing: Vec<usize>,
+}
+
+impl Controller {
+    /// Merges the answers of the windows that end then, shows them, and keeps them for the event machine. Windows in which no node had
+    /// packets are shown once others follow.
+    pub(crate) fn merge_answers(&mut self, end_ns: u64, actions: &mut Actions) {
+        for query in 0..self.chain.mergings.len() {
+            let of = &self.chain.graph.queries[query];
+            let is_due = end_ns.is_multiple_of(of.every_ns) && self.is_asked(query, end_ns);
+            if let Some(merging) = self.chain.mergings[query].as_ref().filter(|_| is_due) {
+                let window = Span { start_ns: end_ns.saturating_sub(of.over_ns), end_ns };
+                let parts = self.parts(query, merging, window);
+                let (had_packets, missing) = (!parts.answers.is_empty(), parts.missing.clone());
+                let merged = self.merged(merging, window, &parts);
+                self.take_merged(query, Merged { answer: merged, window, had_packets, missing }, actions);
+            }
+        }
+    }
+
+    fn take_merged(&mut self, query: usize, merged: Merged, actions: &mut Actions) {
+        let Merged { answer, window, had_packets, missing } = merged;
+        let of = &self.chain.graph.queries[query];
+        let (every_ns, is_standing) = (of.every_ns, of.trigger.is_none());
+        let before_ns = window.end_ns.saturating_sub(every_ns);
+        let is_missing = missing.len() == self.chain.nodes[query].len();
+        let run = self.empty_runs.get_mut(&query);
+        match run.filter(|run| !had_packets && !is_missing && run.missing == missing) {
+            Some(run) => run.last_end_ns = window.end_ns,
+            None => self.show_empty_run(query, before_ns, actions),
+        }
+        if is_missing {
+            return;
+        }
+        if had_packets {
+            actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
+        } else if is_standing {
+            let end_ns = window.end_ns;
+            let run = EmptyRun { first_end_ns: end_ns, last_end_ns: end_ns, missing: missing.clone() };
+            self.empty_runs.entry(query).or_insert(run);
+        } else {
+            let empty = self.as_shown(Answer { empty: Some(1), rows: Vec::new(), ..answer.clone() });
+            actions.show.push(Output::Answer(Box::new(empty)));
+        }
+        // A window that is complete and empty needs no answer to be judged.
+        if had_packets || !missing.is_empty() {
+            self.settling.entry((query, ALL_NODES)).or_default().push(answer);
+        }
+    }
+
+    /// What the nodes have of a window that is being settled.
+    fn parts(&self, query: usize, merging: &Merging, window: Span) -> Parts<'_> {
+        let mut parts = Parts { answers: Vec::new(), present: Vec::new(), missing: Vec::new() };
+        for &node in &self.chain.nodes[query] {
+            let mut answers = self.settling.get(&(query, node)).into_iter().flatten();
+            let fits = |answer: &&Answer| answer.window == Some(window) && merging.fits(answer);
+            match answers.find(fits) {
+                Some(answer) => {
+                    parts.answers.push(answer);
+                    parts.present.push(node);
+                }
+                None if self.was_empty(node, window) => parts.present.push(node),
+                None => parts.missing.push(node),
+            }
+        }
+        parts
+    }
+
+    /// The answer of the nodes together.
+    fn merged(&self, merging: &Merging, window: Span, parts: &Parts<'_>) -> Answer {
+        let mut answer = merging.merge(window, &parts.answers);
+        answer.coverage = self.coverage(&parts.present, window);
+        if !parts.missing.is_empty() {
+            let names: Vec<&str> =
+                parts.missing.iter().filter_map(|node| self.chain.graph.node_name(*node)).collect();
+            answer.lacks(&format!("no answer of {}", names.join(", ")));
+        }
+        answer
+    }
+
+    /// Packets that nodes received in a window, as a share of those received or lost; `None` if the loss of one is not known.
+    fn coverage(&self, nodes: &[usize], window: Span) -> Option<f64> {
+        let all = nodes.iter().try_fold((0_u64, 0_u64), |(received, lost), node| {
+            let (own, own_lost) = self.nodes[*node].received.of(window)?;
+            Some((received.saturating_add(own), lost.saturating_add(own_lost)))
+        });
+        all.map(|(received, lost)| report::coverage(received, lost))
+    }
+
+    /// Shows windows without packets of all queries across nodes, up to this time.
+    pub(crate) fn show_empty_runs(&mut self, until_ns: u64, actions: &mut Actions) {
+        let queries: Vec<usize> = self.empty_runs.keys().copied().collect();
+        queries.into_iter().for_each(|query| self.show_empty_run(query, until_ns, actions));
+    }
+
+    /// Shows the windows of a query that had no packets, if there are any: no others end by this time.
+    fn show_empty_run(&mut self, query: usize, until_ns: u64, actions: &mut Actions) {
+        let Some(run) = self.empty_runs.remove(&query) else { return };
+        let Some(merging) = &self.chain.mergings[query] else { return };
+        let of = &self.chain.graph.queries[query];
+        // Windows that were passed are as the one before them.
+        let last_end_ns = run.last_end_ns.max(until_ns - until_ns % of.every_ns);
+        let window = Span { start_ns: run.first_end_ns.saturating_sub(of.over_ns), end_ns: last_end_ns };
+        let number = 1 + (last_end_ns - run.first_end_ns) / of.every_ns;
+        let nodes = self.chain.nodes[query].iter().copied();
+        let present = nodes.filter(|node| !run.missing.contains(node)).collect();
+        let parts = Parts { answers: Vec::new(), present, missing: run.missing };
+        let answer = self.merged(merging, window, &parts);
+        let answer = self.as_shown(Answer { empty: Some(number), rows: Vec::new(), ..answer });
+        actions.show.push(Output::Answer(Box::new(answer)));
+    }
+}

@@ -1,0 +1,73 @@
+//! Answers of several nodes become one.
+//!
+//! Nodes compute for such a query what can be merged ([`Merging::parts`]): its groups without `having`, `order by` and `limit`, and of
+//! each the counts, sums, least and greatest values that its aggregates are made of. [`Merging::merge`] puts them together and does the
+//! rest as a node does it for its own rows.
+
+mod answer;
+mod groups;
+mod parts;
+
+use super::plan::Plan;
+use super::program::Program;
+use super::site::Site;
+use crate::query::{Across, Query};
+use groups::MergedGroups;
+use parts::Parts;
+use report::{Answer, Span};
+
+/// A query whose answer is that of several nodes together.
+#[derive(Clone, Debug)]
+pub struct Merging {
+    by: Across,
+    /// The whole query, as one node would answer it.
+    plan: Plan,
+    parts: Parts,
+}
+
+impl Merging {
+    /// Prepares a query for the rows of a site.
+    ///
+    /// # Errors
+    /// Why it cannot be answered: each reason names the part of the query.
+    pub fn new(query: &Query, by: Across, site: &Site) -> Result<Self, Vec<String>> {
+        let mut program = Program::default();
+        let refused = |refusals: Vec<super::Refusal>| -> Vec<String> {
+            refusals.iter().map(ToString::to_string).collect()
+        };
+        let plan = Plan::new(query, site, &mut program).map_err(refused)?;
+        let parts = Parts::new(&plan, site, &mut program)?;
+        Plan::new(&parts.query, site, &mut program).map_err(refused)?;
+        Ok(Self { by, plan, parts })
+    }
+
+    /// The whole query.
+    pub fn query(&self) -> &Query {
+        &self.plan.query
+    }
+
+    /// What each node computes. It has the query's name.
+    pub fn parts(&self) -> &Query {
+        &self.parts.query
+    }
+
+    /// Whether this is a node's answer to [`Merging::parts`].
+    pub fn fits(&self, answer: &Answer) -> bool {
+        let own = self.parts.query.columns.iter().map(|item| &item.name);
+        own.eq(answer.columns.iter().map(|column| &column.name))
+    }
+
+    /// The answer for a window, of those of the nodes that had packets in it. What they lack, it lacks. It does not say the coverage.
+    pub fn merge(&self, window: Span, answers: &[&Answer]) -> Answer {
+        let groups = MergedGroups::new(self, window, answers);
+        let mut merged = self.answer(window, &groups);
+        answer::add_account(&mut merged, answers, &groups);
+        merged
+    }
+}
+
+impl PartialEq for Merging {
+    fn eq(&self, other: &Self) -> bool {
+        self.by == other.by && self.plan.query == other.plan.query && self.parts.query == other.parts.query
+    }
+}

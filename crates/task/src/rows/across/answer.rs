@@ -1,0 +1,120 @@
+//! The answer of merged groups: `having`, order, limit and rest.
+
+use super::Merging;
+use super::groups::{MergedGroup, MergedGroups};
+use super::parts::{Rule, Source};
+use crate::rows::answer::of_kind;
+use crate::rows::group_value::Group;
+use crate::rows::order::Ranked;
+use crate::rows::plan::{ItemValue, PlannedItem};
+use crate::rows::scalar::Scalar;
+use report::{Answer, Class, Rest, Span, Status, Value};
+use std::cmp::Ordering;
+
+impl Merging {
+    /// The answer of these groups.
+    pub(super) fn answer(&self, window: Span, groups: &MergedGroups<'_>) -> Answer {
+        let plan = &self.plan;
+        let mut open = 0_u64;
+        let mut passing: Vec<(Vec<Ranked>, MergedGroup<'_>)> = groups
+            .iter()
+            .filter(|group| {
+                let passes = plan.having.as_ref().map_or(Some(true), |having| having.holds(group));
+                open += u64::from(passes.is_none() && groups.is_unsure);
+                passes == Some(true)
+            })
+            .map(|group| (plan.ranked(&group), group))
+            .collect();
+        let by_rank = |one: &[Ranked], other: &[Ranked]| {
+            let ranks = plan.order.iter().zip(one.iter().zip(other));
+            ranks.fold(Ordering::Equal, |order, (by, (one, other))| {
+                order.then_with(|| one.order(other, by.descending))
+            })
+        };
+        // Equal ones stay in the order of their keys.
+        passing.sort_by(|one, other| by_rank(&one.0, &other.0));
+        let (first, others) = passing.split_at(plan.limit.min(passing.len()));
+        let row = |group: &MergedGroup<'_>| plan.items.iter().map(|item| value(item, group)).collect();
+        let rows: Vec<Vec<Value>> = first.iter().map(|(_, group)| row(group)).collect();
+        let columns = plan.items.iter().map(|item| item.column.clone()).collect();
+        let mut answer = Answer::new(plan.query.name.clone(), Some(window), columns, rows);
+        if !plan.fields.is_empty() {
+            let mut known = others.len() as u64;
+            if groups.is_open {
+                // There may be one more, at the least.
+                let unlisted = groups.largest.saturating_sub(groups.iter().count() as u64);
+                known = known.saturating_add(unlisted.max(1));
+            }
+            let others: Vec<MergedGroup<'_>> = others.iter().map(|(_, group)| *group).collect();
+            let totals = plan.items.iter().filter_map(|item| {
+                let total = self.rest(plan.total_item(item)?, groups, &others, open != 0);
+                Some((item.column.name.clone(), of_kind(total, item.column.kind)))
+            });
+            answer.rest = Rest { groups: known, totals: totals.collect() };
+        }
+        if open != 0 {
+            answer.lacks(&format!("of {open} groups or more it is not known whether they pass `having`"));
+        }
+        answer
+    }
+
+    /// The total of an aggregate over groups that are in no row: these, and those that nodes left out.
+    fn rest(
+        &self,
+        aggregate: usize,
+        groups: &MergedGroups<'_>,
+        others: &[MergedGroup<'_>],
+        is_open: bool,
+    ) -> Scalar {
+        let Source::Part(part) = self.parts.sources[aggregate] else { return Scalar::Null };
+        let Rule::Total(none, is_signed) = self.parts.rules[part] else { return Scalar::Null };
+        let known = others.iter().fold(none, |sum, group| sum.plus(group.aggregate(aggregate)));
+        match known.interval() {
+            Some([value, ..]) if is_open || is_signed && groups.is_open => Scalar::unbounded(value),
+            Some([value, lower, upper]) if groups.left_out[part] != 0.0 => {
+                // What was left out may belong to the groups above.
+                Scalar::Between { value, lower, upper: upper + groups.left_out[part] }
+            }
+            _ => known,
+        }
+    }
+}
+
+fn value(item: &PlannedItem, group: &MergedGroup<'_>) -> Value {
+    match &item.value {
+        ItemValue::Member(number) => group.member(*number),
+        ItemValue::Number(value) => of_kind(value.of(group), item.column.kind),
+        _ => Value::Null,
+    }
+}
+
+/// Says what the answers of the nodes say of themselves.
+pub(super) fn add_account(merged: &mut Answer, answers: &[&Answer], groups: &MergedGroups<'_>) {
+    let is = |status: Status| answers.iter().any(|answer| answer.status == status);
+    if is(Status::Cut) && merged.status == Status::Complete {
+        merged.status = Status::Cut;
+    }
+    for answer in answers.iter().filter(|answer| answer.status == Status::Partial) {
+        let node = answer.node.as_deref().unwrap_or("a node");
+        let reason = answer.reason.as_deref().unwrap_or("its answer is incomplete");
+        merged.lacks(&format!("{node}: {reason}"));
+    }
+    if is(Status::Partial) {
+        merged.status = Status::Partial;
+    }
+    // What all nodes watched.
+    let watched = answers.iter().filter_map(|answer| answer.watched);
+    merged.watched = watched.reduce(|one, other| {
+        let start_ns = one.start_ns.max(other.start_ns);
+        Span { start_ns, end_ns: one.end_ns.min(other.end_ns).max(start_ns) }
+    });
+    if answers.iter().any(|answer| answer.class == Class::Sketch) {
+        merged.class = Class::Sketch;
+    }
+    if answers.iter().any(|answer| answer.bounds == "none") {
+        merged.bounds = "none".to_owned();
+    } else if groups.is_unsure && merged.bounds == "exact" {
+        merged.bounds = "certain".to_owned();
+    }
+    merged.late = answers.iter().any(|answer| answer.late);
+}

@@ -1,0 +1,294 @@
+//! The groups of several nodes.
+
+use super::Merging;
+use super::parts::{Rule, Source};
+use crate::query::{Across, Grouping, Operator};
+use crate::rows::group_value::Group;
+use crate::rows::scalar::Scalar;
+use report::{Answer, Span, Value};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashSet};
+use std::net::IpAddr;
+
+/// A member of a group's key, in the order in which groups of equal rank are sorted: null is last.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Member {
+    Number(u64),
+    Address(IpAddr),
+    Prefix(IpAddr, u8),
+    Text(String),
+    Null,
+}
+
+impl From<&Value> for Member {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Unsigned(number) | Value::Time(number) => Self::Number(*number),
+            Value::Signed(number) => Self::Number(number.cast_unsigned()),
+            Value::Float(number) | Value::Estimate { value: number, .. } => Self::Number(number.to_bits()),
+            Value::Address(address) => Self::Address(*address),
+            Value::Prefix { address, length } => Self::Prefix(*address, *length),
+            Value::Text(text) => Self::Text(text.clone()),
+            Value::Conversation(conversation) => Self::Text(conversation.to_string()),
+            Value::Null | Value::Heaviest(_) => Self::Null,
+        }
+    }
+}
+
+/// What nodes say of a group.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Merged {
+    /// The values of the fields that are grouped by.
+    key: Vec<Value>,
+    /// The parts; `None` where no node has the group.
+    parts: Vec<Option<Scalar>>,
+    /// The same per second of the time that each node watched, where these times differ.
+    rates: Vec<Option<Scalar>>,
+}
+
+/// All groups of a window, in the order of their keys.
+#[derive(Debug)]
+pub(super) struct MergedGroups<'a> {
+    merging: &'a Merging,
+    groups: Vec<Merged>,
+    /// The seconds that all nodes watched; `None` where these differ.
+    seconds: Option<f64>,
+    /// The most groups that one node had.
+    pub(super) largest: u64,
+    /// By part, the total of the groups that nodes left out.
+    pub(super) left_out: Vec<f64>,
+    /// A node left groups out.
+    pub(super) is_open: bool,
+    /// Some values are between bounds.
+    pub(super) is_unsure: bool,
+}
+
+/// A group, as conditions, columns and orders read it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MergedGroup<'a> {
+    all: &'a MergedGroups<'a>,
+    group: &'a Merged,
+}
+
+impl<'a> MergedGroups<'a> {
+    /// The groups of these answers.
+    pub(super) fn new(merging: &'a Merging, window: Span, answers: &[&Answer]) -> Self {
+        let parts = &merging.parts;
+        let watched: Vec<f64> =
+            answers.iter().map(|answer| answer.watched.unwrap_or(window).seconds()).collect();
+        let first = watched.first().copied().unwrap_or_else(|| window.seconds());
+        let seconds = watched.iter().all(|other| *other == first).then_some(first);
+        let mut groups: BTreeMap<Vec<Member>, Merged> = BTreeMap::new();
+        let none = || Merged {
+            key: Vec::new(),
+            parts: vec![None; parts.rules.len()],
+            rates: vec![None; parts.rules.len()],
+        };
+        if merging.plan.query.group == Grouping::All {
+            groups.insert(Vec::new(), none());
+        }
+        for (answer, watched) in answers.iter().zip(&watched) {
+            for row in &answer.rows {
+                let group = groups.entry(members(merging, row)).or_insert_with(|| Merged {
+                    key: row.iter().take(parts.keys).cloned().collect(),
+                    ..none()
+                });
+                for (at, rule) in parts.rules.iter().enumerate() {
+                    let value = row.get(parts.keys + at).map_or(Scalar::Null, scalar);
+                    merge(&mut group.parts[at], value, *rule, merging.by);
+                    if seconds.is_none() {
+                        merge(&mut group.rates[at], per_second(value, *watched), *rule, merging.by);
+                    }
+                }
+            }
+        }
+        let mut merged = Self {
+            merging,
+            groups: Vec::new(),
+            seconds,
+            largest: answers.iter().map(|answer| all_groups(answer)).max().unwrap_or(0),
+            left_out: vec![0.0; parts.rules.len()],
+            is_open: answers.iter().any(|answer| answer.rest.groups != 0),
+            is_unsure: answers.iter().any(|answer| answer.rest.groups != 0 || answer.bounds != "exact"),
+        };
+        for (answer, watched) in answers.iter().zip(&watched).filter(|(answer, _)| answer.rest.groups != 0) {
+            let known: HashSet<Vec<Member>> = answer.rows.iter().map(|row| members(merging, row)).collect();
+            for (at, rule) in parts.rules.iter().enumerate() {
+                let most = merged.most_left_out(answer, at);
+                let others = groups.iter_mut().filter(|(key, _)| !known.contains(*key));
+                for (_, group) in others {
+                    widen(&mut group.parts[at], *rule, merging.by, most);
+                    if seconds.is_none() {
+                        widen(&mut group.rates[at], *rule, merging.by, most / watched);
+                    }
+                }
+            }
+        }
+        merged.groups = groups.into_values().collect();
+        merged
+    }
+
+    /// The most that a group has in a part which the node leaves out; infinite where nothing is known. Counts it to all that is left out.
+    fn most_left_out(&mut self, answer: &Answer, part: usize) -> f64 {
+        let parts = &self.merging.parts;
+        let upper = |value: &Value| scalar(value).interval().map_or(f64::INFINITY, |[_, _, upper]| upper);
+        let column = parts.keys + part;
+        let name = &parts.query.columns[column].name;
+        let Rule::Total(_, is_signed) = parts.rules[part] else { return f64::INFINITY };
+        let total = answer.rest.totals.iter().find(|(total, _)| total == name);
+        let total = total.filter(|_| !is_signed).map_or(f64::INFINITY, |(_, total)| upper(total));
+        self.left_out[part] += total;
+        // Where values are between bounds, groups are not in the order of what they have at the most.
+        let is_ranked = parts.ranked == Some(part) && answer.bounds == "exact";
+        let last = answer.rows.last().and_then(|row| row.get(column)).filter(|_| is_ranked);
+        total.min(last.map_or(f64::INFINITY, upper))
+    }
+
+    /// The groups, in the order of their keys.
+    pub(super) fn iter(&self) -> impl Iterator<Item = MergedGroup<'_>> {
+        self.groups.iter().map(|group| MergedGroup { all: self, group })
+    }
+}
+
+impl Group for MergedGroup<'_> {
+    fn aggregate(&self, number: usize) -> Scalar {
+        match self.all.merging.parts.sources[number] {
+            Source::Part(part) => self.part(&self.group.parts, part),
+            Source::Mean(total, count) => {
+                let [total, count] = [total, count].map(|part| self.part(&self.group.parts, part));
+                total.calculate(Operator::Divide, count)
+            }
+        }
+    }
+
+    fn quantile(&self, _: usize, _: f64) -> Scalar {
+        Scalar::Null
+    }
+
+    fn member(&self, number: usize) -> Value {
+        self.group.key.get(number).cloned().unwrap_or_default()
+    }
+
+    fn seconds(&self) -> Option<f64> {
+        self.all.seconds
+    }
+
+    fn rate(&self, number: usize) -> Scalar {
+        match (self.all.seconds, self.all.merging.parts.sources[number]) {
+            (None, Source::Part(part)) => self.part(&self.group.rates, part),
+            (seconds, _) => per_second(self.aggregate(number), seconds.unwrap_or(0.0)),
+        }
+    }
+}
+
+impl MergedGroup<'_> {
+    /// A part; without rows that of none.
+    fn part(&self, of: &[Option<Scalar>], part: usize) -> Scalar {
+        of[part].unwrap_or(match self.all.merging.parts.rules[part] {
+            Rule::Total(none, _) => none,
+            Rule::Least | Rule::Greatest => Scalar::Null,
+        })
+    }
+}
+
+/// The key of a row, in the order in which groups are sorted.
+fn members(merging: &Merging, row: &[Value]) -> Vec<Member> {
+    merging.parts.sorted.iter().map(|field| row.get(*field).map_or(Member::Null, Member::from)).collect()
+}
+
+/// Groups that an answer has or leaves out.
+fn all_groups(answer: &Answer) -> u64 {
+    (answer.rows.len() as u64).saturating_add(answer.rest.groups)
+}
+
+fn scalar(value: &Value) -> Scalar {
+    match value {
+        Value::Unsigned(number) | Value::Time(number) => Scalar::Integer((*number).into()),
+        Value::Signed(number) => Scalar::Integer((*number).into()),
+        Value::Float(number) => Scalar::float(*number),
+        Value::Estimate { value, lower, upper } => {
+            Scalar::Between { value: *value, lower: *lower, upper: *upper }
+        }
+        _ => Scalar::Null,
+    }
+}
+
+fn per_second(value: Scalar, seconds: f64) -> Scalar {
+    value.calculate(Operator::Divide, Scalar::Float(seconds))
+}
+
+/// Adds what another node has.
+fn merge(own: &mut Option<Scalar>, other: Scalar, rule: Rule, by: Across) {
+    *own = Some(match (*own, rule, by) {
+        (None, ..) => other,
+        (Some(own), Rule::Total(..), Across::Sum) => own.plus(other),
+        // A total that is not known is none of several.
+        (Some(own), Rule::Total(..), Across::Max) if own == Scalar::Null || other == Scalar::Null => {
+            Scalar::Null
+        }
+        (Some(own), Rule::Least, _) => own.outermost(other, Ordering::Less),
+        (Some(own), Rule::Greatest | Rule::Total(..), _) => own.outermost(other, Ordering::Greater),
+    });
+}
+
+/// Widens a part of a group that a node may have left out: it has `most` there at the most.
+fn widen(own: &mut Option<Scalar>, rule: Rule, by: Across, most: f64) {
+    if most == 0.0 {
+        return;
+    }
+    let Some([value, lower, upper]) = own.and_then(Scalar::interval) else { return };
+    *own = Some(match (rule, by) {
+        (Rule::Total(_, true), _) => Scalar::unbounded(value),
+        (Rule::Total(..), Across::Sum) => Scalar::Between { value, lower, upper: upper + most },
+        (Rule::Total(..), Across::Max) if upper >= most => return,
+        (Rule::Total(..), Across::Max) => Scalar::Between { value, lower, upper: most },
+        (Rule::Least, _) => Scalar::Between { value, lower: f64::NEG_INFINITY, upper },
+        (Rule::Greatest, _) => Scalar::Between { value, lower, upper: f64::INFINITY },
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNT: Rule = Rule::Total(Scalar::Integer(0), false);
+
+    #[test]
+    fn what_nodes_have_is_added_or_the_largest_is_taken() {
+        let between = |value, lower, upper| Scalar::Between { value, lower, upper };
+        let of = |values: &[Scalar], rule, by| {
+            let mut merged = None;
+            values.iter().for_each(|value| merge(&mut merged, *value, rule, by));
+            merged
+        };
+        let (three, five) = (Scalar::Integer(3), Scalar::Integer(5));
+        assert_eq!(of(&[three, five], COUNT, Across::Sum), Some(Scalar::Integer(8)));
+        assert_eq!(of(&[three, five], COUNT, Across::Max), Some(five));
+        assert_eq!(of(&[three, Scalar::Null], COUNT, Across::Max), Some(Scalar::Null));
+        assert_eq!(of(&[three, Scalar::Null, five], Rule::Least, Across::Sum), Some(three));
+        assert_eq!(of(&[Scalar::Null, five, three], Rule::Greatest, Across::Sum), Some(five));
+        let wide = between(4.0, 1.0, 9.0);
+        assert_eq!(of(&[three, wide], COUNT, Across::Sum), Some(between(7.0, 4.0, 12.0)));
+        assert_eq!(of(&[three, wide], COUNT, Across::Max), Some(between(4.0, 3.0, 9.0)));
+        // More than 64 bits have is no overflow.
+        let most = Scalar::Integer(u64::MAX.into());
+        assert_eq!(of(&[most, five], COUNT, Across::Sum), Some(Scalar::Integer(i128::from(u64::MAX) + 5)));
+    }
+
+    #[test]
+    fn what_may_have_been_left_out_widens() {
+        let of = |rule, by, most| {
+            let mut own = Some(Scalar::Integer(7));
+            widen(&mut own, rule, by, most);
+            own.and_then(Scalar::interval)
+        };
+        let all = f64::INFINITY;
+        assert_eq!(of(COUNT, Across::Sum, 0.0), Some([7.0; 3]));
+        assert_eq!(of(COUNT, Across::Sum, 5.0), Some([7.0, 7.0, 12.0]));
+        assert_eq!(of(COUNT, Across::Max, 5.0), Some([7.0; 3]));
+        assert_eq!(of(COUNT, Across::Max, 9.0), Some([7.0, 7.0, 9.0]));
+        assert_eq!(of(Rule::Least, Across::Sum, all), Some([7.0, -all, 7.0]));
+        assert_eq!(of(Rule::Greatest, Across::Max, all), Some([7.0, 7.0, all]));
+        assert_eq!(of(Rule::Total(Scalar::Integer(0), true), Across::Sum, all), Some([7.0, -all, all]));
+    }
+}
