@@ -7,7 +7,7 @@ use crate::views::{self, now_ns};
 use archive::{Changes, Mark};
 use controller::{Actions, Controller, Output, Setting, Windows};
 use events::Stories;
-use protocol::{Boot, ControllerLink, LinkWatch, Received, ToProbe};
+use protocol::{Boot, ControllerLink, FromProbe, LinkWatch, Received, ToProbe};
 use report::Counters;
 use std::collections::{BTreeMap, VecDeque};
 use std::process::ExitCode;
@@ -45,8 +45,8 @@ pub(super) struct Service<'a> {
     marks: BTreeMap<(String, Boot), u64>,
     /// What is sent once that is stored.
     send: Vec<(usize, ToProbe)>,
-    /// The state that was stored last.
-    stored: String,
+    /// The state of events may not be the one that was stored last: to write it takes time where many keys are known.
+    has_changed: bool,
     /// Why nothing can be stored.
     fault: Option<String>,
     notes: VecDeque<Note>,
@@ -82,7 +82,7 @@ impl<'a> Service<'a> {
             changes: Changes::default(),
             marks: BTreeMap::new(),
             send: Vec::new(),
-            stored: saved.unwrap_or_default(),
+            has_changed: true,
             fault: None,
             notes: VecDeque::new(),
             started_ns: now_ns(),
@@ -135,6 +135,7 @@ impl<'a> Service<'a> {
                 let last = self.marks.entry((id.node, id.boot)).or_default();
                 *last = (*last).max(id.sequence);
             }
+            self.has_changed |= !matches!(message, FromProbe::Heartbeat(_));
             let actions = self.controller.take(node, message);
             self.take(actions);
             if began.elapsed() >= GROUP {
@@ -145,6 +146,7 @@ impl<'a> Service<'a> {
     }
 
     fn take(&mut self, actions: Actions) {
+        self.has_changed |= !actions.show.is_empty() || !actions.send.is_empty();
         self.send.extend(actions.send);
         for output in actions.show {
             match output {
@@ -167,11 +169,9 @@ impl<'a> Service<'a> {
     /// Stores what follows from the messages so far, and then tells the broker and the nodes.
     fn store(&mut self) -> Result<(), Failure> {
         self.changes.stories.extend(self.controller.changed_stories());
-        let state = serde_json::to_string(&self.controller.save()).map_err(Failure::fault)?;
-        let Changes { answers, events, stories, .. } = &self.changes;
-        let is_same = answers.is_empty() && events.is_empty() && stories.is_empty() && state == self.stored;
-        if !is_same || !self.marks.is_empty() {
-            self.changes.states = vec![(STATE.to_owned(), state.clone())];
+        if self.has_changed {
+            let state = serde_json::to_string(&self.controller.save()).map_err(Failure::fault)?;
+            self.changes.states = vec![(STATE.to_owned(), state)];
             let mark = |((node, boot), sequence): (&(String, Boot), &u64)| Mark {
                 node: node.clone(),
                 boot: boot.to_string(),
@@ -191,7 +191,7 @@ impl<'a> Service<'a> {
             }
             self.changes = Changes::default();
             self.marks.clear();
-            self.stored = state;
+            self.has_changed = false;
         }
         self.link.acknowledge();
         for (node, message) in std::mem::take(&mut self.send) {
@@ -221,6 +221,7 @@ impl<'a> Service<'a> {
     /// The queries have changed.
     fn replace(&mut self) -> Result<(), web::Refusal> {
         let actions = self.controller.replace(self.queries.standing().chain().clone());
+        self.has_changed = true;
         self.take(actions);
         let failed = |error: &dyn std::fmt::Display| web::Refusal::Failed(error.to_string());
         let state = self.queries.state().map_err(|error| failed(&error))?;

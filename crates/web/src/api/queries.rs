@@ -16,6 +16,8 @@ use std::time::Duration;
 /// How long a controller may take for a request: nodes are not waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 const MOST_NAME: usize = 255;
+/// The file of queries that come without one.
+const UNNAMED: &str = "query";
 
 pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
     Parameters::read(&uri, &[])?;
@@ -28,7 +30,7 @@ pub(super) async fn install(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Failure> {
     let parameters = Parameters::read(&uri, &["file"])?;
-    let file = parameters.text("file").ok_or_else(|| Failure::bad("file: name the file of these queries"))?;
+    let file = parameters.text("file").unwrap_or(UNNAMED);
     if file.len() > MOST_NAME || file.contains('/') || file.contains(char::is_control) {
         return Err(Failure::bad("file: a name has no /, no control characters and at most 255 bytes"));
     }
