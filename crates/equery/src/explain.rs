@@ -92,10 +92,13 @@ pub fn explain(checked: &Checked, site: &ExplainOptions) -> Explanation {
 fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) -> QueryExplanation {
     let table = RowTable { name: &site.table, key: &site.key, base_window_ns: Some(site.base_window_ns) };
     // A derived query reads answers, a sketch packets, not rows.
-    let has_sql = query.derived_from.is_empty() && query.sketch.is_none() && query.needs_geo.is_empty();
+    let no_sql = match (&query.needs_geo[..], query.across) {
+        ([], None) => None,
+        ([], Some(_)) => Some("none: the answers of the nodes are merged".to_owned()),
+        (fields, _) => Some(format!("none: the table of rows does not have {}", fields.join(", "))),
+    };
+    let has_sql = query.derived_from.is_empty() && query.sketch.is_none() && no_sql.is_none();
     let sql = if has_sql { sql_steps(&query.plan, &table) } else { Vec::new() };
-    let no_sql = (!query.needs_geo.is_empty())
-        .then(|| format!("none: the table of rows does not have {}", query.needs_geo.join(", ")));
     QueryExplanation {
         query: query.label.clone(),
         text: query.text.clone(),

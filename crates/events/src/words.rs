@@ -152,9 +152,12 @@ pub fn sentence(event: &Event) -> String {
             format!("{query} started for no more keys at {at}: {parent} on {node} had too many, {values}.")
         }
         EventKind::Missed => {
-            let why = event.node.as_ref().map_or("none was".to_owned(), |node| format!("{node} was not"));
+            let (on, none) = match &event.node {
+                Some(node) => (&**node, format!("{node} was not")),
+                None => ("any node", "none was".to_owned()),
+            };
             format!(
-                "{query} could not run on {node} in {window}: {why} watched then, or the task came too late."
+                "{query} could not run on {on} in {window}: {none} watched then, or the task came too late."
             )
         }
     }
