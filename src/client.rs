@@ -115,5 +115,7 @@ fn print<T: for<'de> Deserialize<'de>>(
     let read = read.map_err(|error| {
         Failure::fault(format!("{}: its answer is not understood: {error}", options.controller))
     })?;
-    exit::print(&words(&read))
+    // Some of it comes from strangers.
+    let clean = |letter: char| if letter.is_control() && letter != '\n' { '\u{fffd}' } else { letter };
+    exit::print(&words(&read).chars().map(clean).collect::<String>())
 }

@@ -66,7 +66,14 @@ pub(crate) fn code_of(error: &port::SourceError) -> u8 {
 
 /// Writes a line to standard error. Its reader may be gone.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "edison: {line}");
+    let _ = writeln!(std::io::stderr().lock(), "edison: {}", printable(line));
+}
+
+/// The line without characters that would steer a terminal or begin another line: some of it comes from strangers.
+fn printable(line: &str) -> String {
+    line.chars()
+        .map(|letter| if letter.is_control() && letter != '\t' { '\u{fffd}' } else { letter })
+        .collect()
 }
 
 /// What ended or spoilt the run, on standard error.

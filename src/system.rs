@@ -73,7 +73,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
             "--cores or --design: a replay whose queries start others has one receiver for each node",
         ));
     }
-    let mut controller = Controller::new(chain, Setting { window_ns, is_replay });
+    let mut controller = Controller::new(chain, Setting { window_ns, is_replay, key: None });
     let (link, probes) = memory::links(&names);
     let mut ready = Vec::new();
     for (measurement, link) in measurements.into_iter().zip(probes) {

@@ -30,6 +30,8 @@ impl Api {
         }
         let config = Agent::config_builder()
             .http_status_as_error(false)
+            // The controller is on this machine.
+            .proxy(None)
             .timeout_connect(Some(PATIENCE))
             .timeout_recv_response(Some(PATIENCE))
             .build();

@@ -13,7 +13,7 @@ pub(super) fn take(settings: &mut Settings) -> Result<amqp::Broker, Failure> {
         (Some(file), _) => {
             let text = std::fs::read_to_string(&file);
             let text = text.map_err(|error| settings.wrong(format!("'password-file': {file}: {error}")))?;
-            Some(text.trim_end_matches(['\r', '\n']).to_owned())
+            Some(text.lines().next().unwrap_or_default().to_owned())
         }
         (None, Ok(password)) => Some(password),
         (None, Err(_)) => None,

@@ -3,6 +3,7 @@
 mod config;
 mod queries;
 mod service;
+mod unsettled;
 
 use crate::cli::ControllerOptions;
 use crate::exit::{Failure, say};

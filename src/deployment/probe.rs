@@ -24,6 +24,8 @@ use std::time::{Duration, Instant};
 
 /// How long the end of a probe waits until what it measured is delivered.
 const DELIVERY: Duration = Duration::from_secs(5);
+/// The smallest spool, bytes.
+const LEAST_SPOOL: u64 = 1 << 20;
 /// How often the connection is looked at.
 const LINK_LOOK: Duration = Duration::from_millis(200);
 
@@ -32,13 +34,18 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let mut settings = Settings::read(&options.config)?;
     let broker = broker::take(&mut settings)?;
     let spool_bytes = settings.value("spool", ProbeSettings::SPOOL_BYTES as u64, notation::bytes)?;
+    if spool_bytes < LEAST_SPOOL {
+        return Err(settings.wrong("'spool': a window of answers may take a mebibyte: give it 1MiB at least"));
+    }
     let spool_bytes = usize::try_from(spool_bytes).unwrap_or(usize::MAX);
     let (path, table) = settings.rest();
     let (run, origins) = config_file::run_options(table, &path)?;
     let node = run.node.clone().unwrap_or_else(crate::machine::host_name);
     let wrong = |reason: &str| Err(crate::toml_file::wrong(&path, reason));
     if let Some(key) = NOT_OF_PROBES.iter().find(|key| origins.has(key)) {
-        return wrong(&format!("'{key}' is not possible: the controller says what a probe answers"));
+        return wrong(&format!(
+            "'{key}' is not possible: a probe measures until it is told to end, and the controller says what it answers"
+        ));
     }
     let Every::Time(_) = run.every else {
         return wrong("'every': the windows of a probe are a time, as \"1s\", the same as the controller's");
@@ -92,7 +99,7 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
 }
 
 /// Options of `run` that say what is asked or shown.
-const NOT_OF_PROBES: [&str; 14] = [
+const NOT_OF_PROBES: [&str; 19] = [
     "query",
     "file",
     "by",
@@ -107,6 +114,11 @@ const NOT_OF_PROBES: [&str; 14] = [
     "synthetic",
     "wire",
     "web",
+    "packets",
+    "duration",
+    "idle-exit",
+    "resolve",
+    "preset",
 ];
 
 /// Says when the broker is away and when it is back.

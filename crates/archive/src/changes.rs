@@ -28,6 +28,8 @@ pub struct Changes {
     pub stories: Vec<Story>,
     /// Names and texts of state. One of the same name is replaced.
     pub states: Vec<(String, String)>,
+    /// Names of state that is not needed any more.
+    pub dropped_states: Vec<String>,
     /// Messages of probes from which all this follows. A mark never goes back.
     pub marks: Vec<Mark>,
 }

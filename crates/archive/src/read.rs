@@ -109,6 +109,21 @@ impl Archive {
         read().map_err(|error| self.failed(error))
     }
 
+    /// All state whose names begin with this, by name: names and texts.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn states(&self, prefix: &str) -> std::result::Result<Vec<(String, String)>, ArchiveError> {
+        let read = || -> Result<Vec<(String, String)>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT name, text FROM states WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name",
+            )?;
+            let rows = statement.query_map([prefix], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
     /// The last message of each boot of each probe.
     ///
     /// # Errors

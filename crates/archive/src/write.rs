@@ -42,6 +42,9 @@ impl Archive {
                                  ON CONFLICT (name) DO UPDATE SET text = excluded.text";
                 transaction.prepare_cached(statement)?.execute([name, text])?;
             }
+            for name in &changes.dropped_states {
+                transaction.prepare_cached("DELETE FROM states WHERE name = ?")?.execute([name])?;
+            }
             for mark in &changes.marks {
                 put_mark(&transaction, mark)?;
             }

@@ -220,7 +220,7 @@ prop_compose! {
         states in vec((select(&["epoch", "machine"][..]).prop_map(str::to_owned), ".*"), 0..2),
         marks in vec(mark(), 0..3),
     ) -> Changes {
-        Changes { answers, events, stories, states, marks }
+        Changes { answers, events, stories, states, dropped_states: Vec::new(), marks }
     }
 }
 
@@ -341,4 +341,18 @@ proptest! {
             check(&archive, &model, &answers, &events);
         }
     }
+}
+
+#[test]
+fn state_is_found_by_its_prefix_until_it_is_dropped() {
+    let mut archive = Archive::in_memory(Keep::default()).expect("memory");
+    let state = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    let states = vec![state("a/2", "two"), state("a/1", "one"), state("a%", "other"), state("b", "b")];
+    archive.commit(&Changes { states, ..Changes::default() }).expect("stored");
+    assert_eq!(archive.states("a/").expect("read"), [state("a/1", "one"), state("a/2", "two")]);
+    let dropped_states = vec!["a/1".to_owned(), "nothing".to_owned()];
+    let states = vec![state("a/3", "three")];
+    archive.commit(&Changes { states, dropped_states, ..Changes::default() }).expect("stored");
+    assert_eq!(archive.states("a/").expect("read"), [state("a/2", "two"), state("a/3", "three")]);
+    assert_eq!(archive.states("c").expect("read"), []);
 }

@@ -1,7 +1,7 @@
 //! Up to when nodes are awaited.
 
-/// How far a node may be behind before the others do not wait for it any more, nanoseconds: ten minutes.
-const MOST_BEHIND_NS: u64 = 600_000_000_000;
+/// How long the others wait for a node that sends what it kept, nanoseconds: ten minutes, however old that is.
+const CATCH_UP_NS: u64 = 600_000_000_000;
 
 /// How long a node may take to come back once messages can come, nanoseconds: three times the longest pause between its attempts.
 const RETURN_NS: u64 = 15_000_000_000;
@@ -17,18 +17,36 @@ pub(crate) struct Clock {
     pub(crate) listens_since_ns: Option<u64>,
 }
 
+/// When a node last sent what could be taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    /// When a window of it was taken last.
+    taken_ns: Option<u64>,
+    /// Since when its windows are old ones.
+    behind_since_ns: Option<u64>,
+}
+
+impl Progress {
+    /// A window that ends then is taken.
+    pub(crate) fn take(&mut self, end_ns: u64, now_ns: u64) {
+        self.taken_ns = Some(now_ns);
+        let is_old = end_ns.saturating_add(RETURN_NS) < now_ns;
+        self.behind_since_ns = is_old.then(|| self.behind_since_ns.unwrap_or(now_ns));
+    }
+}
+
 impl Clock {
     /// Up to when answers of a node are not awaited any more: those of a node that was silent for the grace. One that sends what it
     /// has kept is given time, and so is one that may not know yet that messages can come. While none can, all wait.
-    pub(crate) fn waits_until(&self, heard_ns: Option<u64>, grace_ns: u64) -> Option<u64> {
+    pub(crate) fn waits_until(&self, node: &Progress, grace_ns: u64) -> Option<u64> {
         let since = self.listens_since_ns?;
-        let (silent_since, allowed_ns) = match heard_ns {
-            Some(heard) if heard >= since => (heard, grace_ns),
+        let (silent_since, allowed_ns) = match node.taken_ns {
+            Some(taken) if taken >= since => (taken, grace_ns),
             _ => (since, grace_ns.max(RETURN_NS)),
         };
-        let is_silent = self.now_ns.saturating_sub(silent_since) >= allowed_ns;
-        let patience = if is_silent { grace_ns } else { MOST_BEHIND_NS };
-        Some(self.now_ns.saturating_sub(patience))
+        let has_waited = |since: u64, allowed_ns: u64| self.now_ns.saturating_sub(since) >= allowed_ns;
+        let is_slow = node.behind_since_ns.is_some_and(|behind| has_waited(behind.max(since), CATCH_UP_NS));
+        (has_waited(silent_since, allowed_ns) || is_slow).then(|| self.now_ns.saturating_sub(grace_ns))
     }
 }
 
@@ -36,20 +54,42 @@ impl Clock {
 mod tests {
     use super::*;
 
+    const SECOND: u64 = 1_000_000_000;
+    const NOW: u64 = 10_000 * SECOND;
+
+    fn waits(listens_since_ns: Option<u64>, node: &Progress) -> Option<u64> {
+        Clock { now_ns: NOW, listens_since_ns }.waits_until(node, SECOND)
+    }
+
     #[test]
     fn a_silent_node_is_not_awaited() {
-        let clock = |now_ns, listens_since_ns| Clock { now_ns, listens_since_ns };
-        let second = 1_000_000_000;
-        let now = 10_000 * second;
-        assert_eq!(clock(now, None).waits_until(Some(now), second), None);
-        assert_eq!(clock(now, Some(0)).waits_until(None, second), Some(now - second));
-        assert_eq!(clock(now, Some(0)).waits_until(Some(now - second), second), Some(now - second));
-        // It sends what it kept, or the connection is new.
-        let recent = Some(now - MOST_BEHIND_NS);
-        assert_eq!(clock(now, Some(0)).waits_until(Some(now - second + 1), second), recent);
-        for heard in [None, Some(0), Some(now - 20 * second)] {
-            assert_eq!(clock(now, Some(now - 14 * second)).waits_until(heard, second), recent);
-            assert_eq!(clock(now, Some(now - 15 * second)).waits_until(heard, second), Some(now - second));
+        let taken = |taken_ns| Progress { taken_ns, behind_since_ns: None };
+        assert_eq!(waits(None, &taken(Some(NOW))), None);
+        assert_eq!(waits(Some(0), &taken(None)), Some(NOW - SECOND));
+        assert_eq!(waits(Some(0), &taken(Some(NOW - SECOND))), Some(NOW - SECOND));
+        assert_eq!(waits(Some(0), &taken(Some(NOW - SECOND + 1))), None);
+        // The connection is new.
+        for before in [None, Some(0), Some(NOW - 20 * SECOND)] {
+            assert_eq!(waits(Some(NOW - 14 * SECOND), &taken(before)), None);
+            assert_eq!(waits(Some(NOW - 15 * SECOND), &taken(before)), Some(NOW - SECOND));
         }
+    }
+
+    #[test]
+    fn a_node_that_catches_up_is_awaited_for_ten_minutes() {
+        let mut node = Progress::default();
+        // An hour old, and sent fast.
+        for at in 0..1_000 {
+            node.take(NOW - 3_600 * SECOND + at * SECOND, NOW - 599 * SECOND + at);
+        }
+        node.take(NOW - 2_000 * SECOND, NOW);
+        assert_eq!(waits(Some(0), &node), None);
+        let mut slow = Progress::default();
+        slow.take(NOW - 3_600 * SECOND, NOW - 600 * SECOND);
+        slow.take(NOW - 3_599 * SECOND, NOW);
+        assert_eq!(waits(Some(0), &slow), Some(NOW - SECOND));
+        // Once it has caught up, it has all the time again.
+        slow.take(NOW - SECOND, NOW);
+        assert_eq!(waits(Some(0), &slow), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The controller's state, and what it does with a message.
 
 use crate::clock::{Clock, MOST_AHEAD_NS};
-use crate::health::Health;
+use crate::health::{Health, Windows};
 use crate::merged::EmptyRun;
 use crate::node::Node;
 use crate::saved::Saved;
@@ -18,6 +18,8 @@ pub struct Setting {
     pub window_ns: u64,
     /// Nodes replay captures, and wait for one another.
     pub is_replay: bool,
+    /// The fields of the flow key, as `--key` has them, where nodes may have others.
+    pub key: Option<Vec<String>>,
 }
 
 /// What is to be shown.
@@ -80,16 +82,44 @@ impl Controller {
         }
     }
 
-    /// Continues what another controller saved, with its stories.
-    pub fn restore(&mut self, saved: Saved, stories: Stories) {
+    /// Continues what another controller saved, with its stories and the results of nodes that it had not settled.
+    pub fn restore(
+        &mut self,
+        saved: Saved,
+        results: impl IntoIterator<Item = (String, WindowResult)>,
+        stories: Stories,
+    ) {
         self.machine = Machine::restore(self.chain.graph.clone(), saved.machine);
         self.settled_ns = saved.settled_ns;
         self.stories = stories;
+        let mut unsettled = saved.unsettled;
+        for (name, node) in self.chain.graph.nodes.iter().zip(&mut self.nodes) {
+            node.restore(unsettled.remove(name).unwrap_or_default());
+        }
+        for (name, result) in results {
+            let number = self.chain.graph.nodes.iter().position(|known| *known == name);
+            let is_settled = self.settled_ns.is_some_and(|settled| result.window.start_ns < settled);
+            if let Some(number) = number.filter(|_| !is_settled) {
+                self.nodes[number].answer(result);
+            }
+        }
     }
 
-    /// What another controller needs to continue, besides the stories.
+    /// Results that are not settled, each with its node: probes will not send them again.
+    pub fn unsettled(&self) -> impl Iterator<Item = (&str, &WindowResult)> {
+        let nodes = self.chain.graph.nodes.iter().zip(&self.nodes);
+        nodes.flat_map(|(name, node)| node.results().map(|result| (name.as_str(), result)))
+    }
+
+    /// What else another controller needs to continue, besides the stories.
     pub fn save(&self) -> Saved {
-        Saved { machine: self.machine.save(), settled_ns: self.settled_ns }
+        let unsettled = self.chain.graph.nodes.iter().zip(&self.nodes);
+        let unsettled = unsettled.map(|(name, node)| (name.clone(), node.unsettled()));
+        Saved {
+            machine: self.machine.save(),
+            settled_ns: self.settled_ns,
+            unsettled: unsettled.filter(|(_, unsettled)| !unsettled.is_empty()).collect(),
+        }
     }
 
     /// Answers other queries from now on. Queries that both chains have go on as if nothing had happened. The nodes must be the same.
@@ -124,8 +154,8 @@ impl Controller {
             }
             FromProbe::Heartbeat(heartbeat) => self.take_heartbeat(node, *heartbeat, &mut actions),
             FromProbe::Ended { answers } => {
-                known.health.has_ended = true;
-                known.end(answers);
+                let answers = self.held(node, answers, u64::MAX);
+                self.nodes[node].end(answers);
             }
         }
         self.go_on(&mut actions);
@@ -150,37 +180,99 @@ impl Controller {
         self.let_enter(actions);
     }
 
-    fn take_window(&mut self, node: usize, result: WindowResult, actions: &mut Actions) {
-        let name = &self.chain.graph.nodes[node];
-        let window = result.window;
-        let at = report::format_time(window.start_ns);
-        if let Some(wrong) = self.wrong_window(&result) {
-            actions.show.push(Output::Warning(format!("{name}: its window at {at} is not taken: {wrong}")));
+    fn take_window(&mut self, node: usize, mut result: WindowResult, actions: &mut Actions) {
+        if self.setting.is_replay {
+            let known = &mut self.nodes[node];
+            known.health.count(&result);
+            known.answer(result);
             return;
         }
+        self.nodes[node].go_on();
+        if let Some(wrong) = self.wrong_window(&result) {
+            let window = report::terminal::how_long(result.window.length_ns());
+            self.say_wrong(node, &format!("its windows of {window} are not taken: {wrong}"), actions);
+            return;
+        }
+        self.clip(&mut result);
+        let window = result.window;
+        result.answers = self.held(node, result.answers, window.end_ns);
+        let now_ns = self.clock.map(|clock| clock.now_ns);
         let known = &mut self.nodes[node];
         known.health.count(&result);
-        if self.settled_ns.is_none_or(|settled| settled <= window.start_ns) || self.setting.is_replay {
-            return known.answer(result);
+        known.progress.take(window.end_ns, now_ns.unwrap_or(window.end_ns));
+        if self.settled_ns.is_none_or(|settled| settled <= window.start_ns) {
+            if known.answer(result) {
+                let wrong =
+                    "two results of one window came: it was started again, or two probes have its name";
+                self.say_wrong(node, wrong, actions);
+            } else {
+                self.nodes[node].wrong = None;
+            }
+            return;
         }
-        known.health.windows.late += 1;
-        actions.show.push(Output::Warning(format!("{name}: its window at {at} came too late")));
+        known.health.windows.add(&Windows { late: 1, ..Windows::default() });
+        self.say_wrong(node, "its windows come too late: no condition judges them", actions);
         let is_part = |answer: &Answer| {
             let mut queries = self.chain.graph.queries.iter().zip(&self.chain.mergings);
             queries.any(|(query, merging)| query.name == answer.query && merging.is_some())
         };
         // Parts of what was merged without them are none of an answer.
         for answer in result.answers.into_iter().filter(|answer| !is_part(answer)) {
-            let answer = Answer { late: true, ..self.as_shown(answer) };
+            // What came in time stays beside it.
+            let answer = Answer { late: true, revision: 1, ..self.as_shown(answer) };
             actions.show.push(Output::Answer(Box::new(answer)));
+        }
+    }
+
+    /// Says what is wrong with the windows of a node, once for as long as it is so.
+    fn say_wrong(&mut self, node: usize, wrong: &str, actions: &mut Actions) {
+        let known = &mut self.nodes[node];
+        if known.wrong.as_deref() != Some(wrong) {
+            known.wrong = Some(wrong.to_owned());
+            actions.show.push(Output::Warning(format!("{}: {wrong}", self.chain.graph.nodes[node])));
+        }
+    }
+
+    /// Windows without packets, of which only those that are not settled matter: a clock that was set may have jumped over years.
+    fn clip(&self, result: &mut WindowResult) {
+        let Some(number) = &mut result.empty else { return };
+        let (window, length) = (&mut result.window, self.setting.window_ns.max(1));
+        let last_ns = window.end_ns.saturating_sub(length);
+        window.start_ns = self.settled_ns.unwrap_or(last_ns).clamp(window.start_ns, last_ns);
+        *number = window.length_ns() / length;
+    }
+
+    /// The answers of a node that were asked of it, as its own, of windows that end up to the end of its result. Others are of a probe that
+    /// is wrong, or of a query that has just been removed.
+    fn held(&self, node: usize, answers: Vec<Answer>, end_ns: u64) -> Vec<Answer> {
+        if self.setting.is_replay || self.clock.is_none() {
+            return answers;
+        }
+        let name = &self.chain.graph.nodes[node];
+        let longest_ns = self.chain.graph.queries.iter().map(|query| query.over_ns).max().unwrap_or(0);
+        let now_ns = self.clock.map_or(u64::MAX, |clock| clock.now_ns);
+        let last_ns = end_ns.min(now_ns.saturating_add(MOST_AHEAD_NS)).saturating_add(longest_ns);
+        let is_asked = |answer: &Answer| {
+            let in_time = answer.window.is_some_and(|window| window.end_ns <= last_ns);
+            in_time && (answer.query == "totals" || self.has_columns(answer))
+        };
+        let own = answers.into_iter().filter(is_asked);
+        own.map(|answer| Answer { node: Some(name.clone()), late: false, revision: 0, ..answer }).collect()
+    }
+
+    /// Whether an answer is of a query of the chain, with its columns.
+    fn has_columns(&self, answer: &Answer) -> bool {
+        let queries = &self.chain.graph.queries;
+        let Some(number) = queries.iter().position(|query| query.name == answer.query) else { return false };
+        let own = || queries[number].columns.iter().map(|column| (&column.column.name, column.column.kind));
+        match &self.chain.mergings[number] {
+            Some(merging) => merging.fits(answer),
+            None => own().eq(answer.columns.iter().map(|column| (&column.name, column.kind))),
         }
     }
 
     /// Why a live node cannot have such a window.
     fn wrong_window(&self, result: &WindowResult) -> Option<String> {
-        if self.setting.is_replay {
-            return None;
-        }
         let (window, length) = (result.window, self.setting.window_ns.max(1));
         let is_one = window.length_ns() == length.saturating_mul(result.empty.unwrap_or(1));
         if !is_one || !window.start_ns.is_multiple_of(length) {
@@ -205,17 +297,23 @@ impl Controller {
 
     /// Sends the list again where the node does not have it.
     fn take_heartbeat(&mut self, node: usize, heartbeat: Heartbeat, actions: &mut Actions) {
+        let now_ns = self.clock.map_or(u64::MAX, |clock| clock.now_ns);
         let known = &mut self.nodes[node];
-        known.health.has_ended = false;
+        known.go_on();
         let (applied, wanted) = (heartbeat.list, known.health.wanted);
         let refused = heartbeat.refused.clone();
-        known.health.heartbeat = Some(heartbeat);
+        known.health.take(heartbeat);
         match refused.filter(|refused| Some(refused.list) == wanted) {
             Some(refused) => self.take_refusal(node, refused, actions),
             None if applied == wanted => known.health.refused = None,
-            // The list of a controller whose clock was ahead of this one's: lists must be newer than that.
             None if applied > wanted => {
-                self.list = self.list.max(applied.unwrap_or_default());
+                // The list of a controller whose clock was ahead of this one's: lists must be newer than that.
+                let epoch = applied.map_or(0, |list| list.epoch);
+                if epoch > now_ns.saturating_add(MOST_AHEAD_NS) {
+                    let wrong = "it carries out tasks of a controller of the future: start it again";
+                    return self.say_wrong(node, wrong, actions);
+                }
+                self.list = ListId { epoch: self.list.epoch.max(epoch.saturating_add(1)), generation: 0 };
                 known.tasks = None;
             }
             None => {

@@ -6,6 +6,10 @@ use report::{Counters, PacketCounts, Span, Status};
 /// Named counters of one kind that are kept of a node; a probe has a few dozen.
 const MOST_COUNTERS: usize = 256;
 
+/// Sources that are kept of a node, and characters of their names.
+const MOST_SOURCES: usize = 64;
+const LONGEST_TEXT: usize = 200;
+
 /// What is known of a node beside its answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Health {
@@ -51,27 +55,36 @@ pub struct Windows {
 impl Windows {
     /// Adds those of another node.
     pub fn add(&mut self, more: &Self) {
-        self.complete += more.complete;
-        self.partial += more.partial;
-        self.late += more.late;
-        self.lost += more.lost;
+        let add = |own: &mut u64, more: u64| *own = own.saturating_add(more);
+        add(&mut self.complete, more.complete);
+        add(&mut self.partial, more.partial);
+        add(&mut self.late, more.late);
+        add(&mut self.lost, more.lost);
     }
 }
 
 impl Health {
+    /// Takes a heartbeat, as much of it as a probe says.
+    pub(crate) fn take(&mut self, mut heartbeat: Heartbeat) {
+        heartbeat.sources.truncate(MOST_SOURCES);
+        let texts = heartbeat.sources.iter_mut().chain([&mut heartbeat.version]);
+        texts.for_each(|text| *text = text.chars().take(LONGEST_TEXT).collect());
+        self.heartbeat = Some(heartbeat);
+    }
+
     /// Takes a window that came.
     pub fn count(&mut self, result: &WindowResult) {
-        self.has_ended = false;
         self.window = Some(result.window);
         // A probe that has started anew has dropped nothing yet.
-        self.windows.lost += result.lost.checked_sub(self.dropped).unwrap_or(result.lost);
+        let lost = result.lost.checked_sub(self.dropped).unwrap_or(result.lost);
+        self.windows.add(&Windows { lost, ..Windows::default() });
         self.dropped = result.lost;
         let Some(totals) = result.answers.iter().find(|answer| answer.query == "totals") else { return };
-        let windows = result.empty.unwrap_or(1);
-        match totals.status {
-            Status::Complete => self.windows.complete += windows,
-            Status::Partial | Status::Cut => self.windows.partial += windows,
-        }
+        let number = result.empty.unwrap_or(1);
+        self.windows.add(&match totals.status {
+            Status::Complete => Windows { complete: number, ..Windows::default() },
+            Status::Partial | Status::Cut => Windows { partial: number, ..Windows::default() },
+        });
         self.coverage = totals.coverage;
         let Some(account) = &totals.account else { return };
         self.packets.add(&account.packets);

@@ -1,9 +1,12 @@
 //! What is known of a node.
 
+use crate::clock::Progress;
 use crate::health::Health;
 use crate::received::Received;
+use crate::saved::Unsettled;
 use protocol::{TaskList, WindowResult};
 use report::{Answer, Span};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Answers that came with an earlier window and wait for theirs: more are dropped, as only a probe that is wrong sends so many.
@@ -30,6 +33,10 @@ pub(crate) struct Node {
     /// without packets, and of windows that the end cut.
     later: Vec<Answer>,
     has_ended: bool,
+    /// When it last sent what could be taken.
+    pub(crate) progress: Progress,
+    /// What was last said to be wrong with its windows.
+    pub(crate) wrong: Option<String>,
     /// The last list that was sent.
     pub(crate) tasks: Option<TaskList>,
     /// The packets of its last windows that are settled.
@@ -46,29 +53,72 @@ impl Node {
         self.begun_ns.get_or_insert(at_ns);
     }
 
-    /// It has answered a window, of a time that is not settled.
-    pub(crate) fn answer(&mut self, mut result: WindowResult) {
-        let Span { start_ns, end_ns } = result.window;
+    /// It says something again, although it had ended.
+    pub(crate) fn go_on(&mut self) {
         self.has_ended = false;
+        self.health.has_ended = false;
+    }
+
+    /// It has answered a window, of a time that is not settled. A second result of a window, of another start of the node, is added
+    /// to the first. Returns whether it is one.
+    pub(crate) fn answer(&mut self, mut result: WindowResult) -> bool {
+        let Span { start_ns, end_ns } = result.window;
+        self.go_on();
         self.open.remove(&start_ns);
         self.begun_ns.get_or_insert(start_ns);
         self.answered_ns = self.answered_ns.max(Some(end_ns));
         let is_later = |answer: &mut Answer| answer.window.is_some_and(|window| window.end_ns > end_ns);
-        let later = result.answers.extract_if(.., is_later);
-        let room = MOST_LATER.saturating_sub(self.later.len());
-        self.later.extend(later.take(room));
+        let later = result.answers.extract_if(.., is_later).collect();
+        self.keep_for_later(later);
         if result.empty.is_some() {
             self.empty.push_back(result.window);
-            self.later.extend(result.answers);
-        } else {
-            self.results.insert(start_ns, result);
+            self.keep_for_later(result.answers);
+            return false;
         }
+        match self.results.entry(start_ns) {
+            Entry::Vacant(place) => {
+                place.insert(result);
+                false
+            }
+            Entry::Occupied(mut first) => {
+                let second = result.answers.into_iter().map(|answer| Answer { revision: 1, ..answer });
+                first.get_mut().answers.extend(second);
+                true
+            }
+        }
+    }
+
+    fn keep_for_later(&mut self, answers: Vec<Answer>) {
+        let room = MOST_LATER.saturating_sub(self.later.len());
+        self.later.extend(answers.into_iter().take(room));
+    }
+
+    /// Its results that are not settled.
+    pub(crate) fn results(&self) -> impl Iterator<Item = &WindowResult> {
+        self.results.values()
+    }
+
+    /// What else it has answered and is not settled.
+    pub(crate) fn unsettled(&self) -> Unsettled {
+        Unsettled { empty: self.empty.iter().copied().collect(), later: self.later.clone() }
+    }
+
+    /// Takes what it had answered before the controller was started again.
+    pub(crate) fn restore(&mut self, unsettled: Unsettled) {
+        let Unsettled { empty, later } = unsettled;
+        for window in empty {
+            self.begun_ns.get_or_insert(window.start_ns);
+            self.answered_ns = self.answered_ns.max(Some(window.end_ns));
+            self.empty.push_back(window);
+        }
+        self.keep_for_later(later);
     }
 
     /// Nothing more comes of it, unless it begins anew.
     pub(crate) fn end(&mut self, cut: Vec<Answer>) {
         self.has_ended = true;
-        self.later.extend(cut);
+        self.health.has_ended = true;
+        self.keep_for_later(cut);
         self.waits_ns = None;
         self.open.clear();
     }
@@ -99,9 +149,14 @@ impl Node {
 
     /// The end of the last window of which anything is known.
     pub(crate) fn last_end_ns(&self) -> u64 {
+        self.later_ends().chain([self.last_answered_ns()]).max().unwrap_or(0)
+    }
+
+    /// The end of the last window that it answered.
+    pub(crate) fn last_answered_ns(&self) -> u64 {
         let of_results = self.results.values().map(|result| result.window.end_ns).max();
         let of_empty = self.empty.back().map(|window| window.end_ns);
-        of_results.into_iter().chain(of_empty).chain(self.later_ends()).max().unwrap_or(0)
+        of_results.into_iter().chain(of_empty).max().unwrap_or(0)
     }
 
     /// Takes the result of the window that begins then, if there is one.

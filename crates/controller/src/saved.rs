@@ -1,10 +1,30 @@
 //! What outlives a controller.
 
+use report::{Answer, Span};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// What a controller needs to continue after a restart, besides its queries and stories.
+/// What a controller needs to continue after a restart, besides its queries, stories, and the results that are not settled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Saved {
     pub(crate) machine: events::Saved,
     pub(crate) settled_ns: Option<u64>,
+    /// By node: what is not settled. Its probe will not send it again.
+    #[serde(default)]
+    pub(crate) unsettled: BTreeMap<String, Unsettled>,
+}
+
+/// What a node has answered and is not settled, besides results.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Unsettled {
+    /// Windows that it watched and in which nothing was received.
+    pub(crate) empty: Vec<Span>,
+    /// Answers that wait for their windows.
+    pub(crate) later: Vec<Answer>,
+}
+
+impl Unsettled {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.empty.is_empty() && self.later.is_empty()
+    }
 }

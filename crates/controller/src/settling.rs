@@ -12,8 +12,10 @@ impl Controller {
         let Some(known_ns) = self.nodes.iter().map(|node| self.known_until(node)).min().flatten() else {
             return;
         };
-        // Where all have ended, up to the last window of which anything is known.
-        let last_ns = self.nodes.iter().map(Node::last_end_ns).max().unwrap_or(0);
+        // Where all have ended, up to the last window of which anything is known; where they may come back, up to the last one that
+        // was answered.
+        let last = if self.clock.is_some() { Node::last_answered_ns } else { Node::last_end_ns };
+        let last_ns = self.nodes.iter().map(last).max().unwrap_or(0);
         let until_ns = if known_ns == u64::MAX { last_ns } else { known_ns };
         let Some(first_ns) = self.nodes.iter().filter_map(Node::begun_ns).min() else { return };
         let mut settled_ns = self.settled_ns.unwrap_or(first_ns);
@@ -51,7 +53,7 @@ impl Controller {
             return node.replayed_until();
         }
         let grace_ns = self.chain.graph.settings.grace_ns;
-        let awaited = self.clock.and_then(|clock| clock.waits_until(node.health.heard_ns, grace_ns));
+        let awaited = self.clock.and_then(|clock| clock.waits_until(&node.progress, grace_ns));
         node.answered_until().max(awaited)
     }
 

@@ -1,13 +1,13 @@
 //! What nodes are told.
 
 use crate::controller::{Actions, Controller};
-use protocol::{Task, TaskList, ToProbe};
+use protocol::{ListId, Task, TaskList, ToProbe};
 use report::Span;
 
 impl Controller {
     /// Sends each node the list of what it is to answer, where that has changed.
     pub(crate) fn send_tasks(&mut self, actions: &mut Actions) {
-        let Self { chain, machine, nodes, list: last, .. } = self;
+        let Self { chain, machine, nodes, list: last, setting, .. } = self;
         for (number, node) in nodes.iter_mut().enumerate() {
             if node.has_ended() {
                 continue;
@@ -25,8 +25,9 @@ impl Controller {
             if node.tasks.as_ref().is_some_and(|last| last.tasks == tasks) {
                 continue;
             }
-            last.generation += 1;
-            let list = TaskList { epoch: last.epoch, generation: last.generation, tasks };
+            last.generation = last.generation.saturating_add(1);
+            let (ListId { epoch, generation }, key) = (*last, setting.key.clone());
+            let list = TaskList { epoch, generation, key, tasks };
             node.health.wanted = Some(list.id());
             node.health.refused = None;
             node.tasks = Some(list.clone());

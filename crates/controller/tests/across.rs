@@ -61,7 +61,7 @@ fn controller(text: &str, nodes: usize) -> Controller {
     let text =
         InstalledText { file: "test.eq".to_owned(), text: text.to_owned(), ..InstalledText::default() };
     queries.install(text).expect("installed");
-    Controller::new(queries.chain().clone(), Setting { window_ns: SECOND, is_replay: false })
+    Controller::new(queries.chain().clone(), Setting { window_ns: SECOND, is_replay: false, key: None })
 }
 
 /// The value of a part: `sum(total_byte)`, `sum(total_count)` or `count(*)`.
@@ -139,7 +139,7 @@ fn shown(text: &str, nodes: &[Vec<Second>], random: &mut Random) -> Vec<Output> 
             carry_out(actions, &mut lists);
         }
         // All have had their time: who was silent is not awaited.
-        carry_out(controller.tick(START + (at + 1) * SECOND + SECOND, Some(START - 10 * SECOND)), &mut lists);
+        carry_out(controller.tick(START + (at + 1) * SECOND + SECOND, Some(START - 60 * SECOND)), &mut lists);
     }
     carry_out(controller.finish(), &mut lists);
     shown

@@ -37,7 +37,7 @@ struct Test {
 
 impl Test {
     fn new(text: &str) -> Self {
-        let setting = Setting { window_ns: SECOND, is_replay: false };
+        let setting = Setting { window_ns: SECOND, is_replay: false, key: None };
         let controller = Controller::new(queries(text).chain().clone(), setting);
         Self { controller, shown: Vec::new(), sent: Vec::new() }
     }
@@ -263,9 +263,11 @@ fn what_was_saved_goes_on_and_the_gap_is_unknown() {
     let saved = serde_json::to_string(&test.controller.save()).expect("JSON");
     let stories: Vec<_> = test.controller.stories().cloned().collect();
     let mut again = Test::new(text);
-    again
-        .controller
-        .restore(serde_json::from_str(&saved).expect("a state"), events::Stories::restore(stories));
+    again.controller.restore(
+        serde_json::from_str(&saved).expect("a state"),
+        [],
+        events::Stories::restore(stories),
+    );
     // Half a minute without a controller: its windows are missing, which neither fires nor resolves anything.
     again.tick(33);
     for at in 33..36 {
@@ -286,7 +288,7 @@ fn what_was_saved_goes_on_and_the_gap_is_unknown() {
 #[test]
 fn a_query_that_is_added_or_removed_leaves_the_others_alone() {
     let text = "a: select sum(total_count) as n where node_id = A every 1s;\n\
-        b: select count(*) where node_id = A every 1s when a.n > 5;";
+        b: select count(*) as n where node_id = A every 1s when a.n > 5;";
     let mut queries = queries(text);
     let mut test = Test::new(text);
     test.controller.replace(queries.chain().clone());
@@ -309,4 +311,165 @@ fn a_query_that_is_added_or_removed_leaves_the_others_alone() {
         test.window(1, at, if (5..9).contains(&at) { &[("c", 1)] } else { &[] });
     }
     assert_eq!(test.events(), [(EventKind::Fired, "b", 3)]);
+}
+
+#[test]
+fn a_node_that_ended_and_is_there_again_is_judged_and_has_its_list() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    test.window(0, 0, &[("a", 1)]);
+    test.window(1, 0, &[]);
+    test.take(0, FromProbe::Ended { answers: Vec::new() });
+    test.window(1, 1, &[]);
+    assert!(test.controller.health().next().expect("A").has_ended);
+    // It is always a little later than B.
+    test.take(0, FromProbe::Heartbeat(Box::default()));
+    for at in 2..10 {
+        test.tick(at + 1);
+        test.window(1, at, &[]);
+        test.window(0, at, &[("a", if at == 5 { 9 } else { 1 })]);
+    }
+    // B never answers what it is asked.
+    let events = [(EventKind::Fired, "b", 6), (EventKind::Resolved, "b", 7), (EventKind::Missed, "b", 9)];
+    assert_eq!(test.events(), events);
+    assert_eq!(test.controller.health().map(|health| health.windows.late).sum::<u64>(), 0);
+}
+
+#[test]
+fn a_probe_whose_windows_are_not_taken_is_not_awaited() {
+    let mut test = Test::new(CHAIN);
+    test.tick(0);
+    for at in 0..40 {
+        test.tick(at + 1);
+        test.window(0, at, &[("a", 1)]);
+        let window = Span { start_ns: START + at * SECOND, end_ns: START + at * SECOND + SECOND / 2 };
+        test.take(1, FromProbe::Window(Box::new(WindowResult::new(window, Vec::new()))));
+        test.take(1, FromProbe::Heartbeat(Box::default()));
+    }
+    let answers =
+        test.shown.iter().filter(|output| matches!(output, Output::Answer(answer) if answer.query == "a"));
+    assert!(answers.count() > 20);
+    assert_eq!(test.warnings().len(), 1, "{:?}", test.warnings());
+}
+
+#[test]
+fn what_is_not_settled_is_there_after_a_restart() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    // B has not answered yet.
+    for at in 0..3 {
+        test.window(0, at, &[("a", at + 1)]);
+    }
+    assert!(test.shown.is_empty(), "{:?}", test.shown);
+    let results: Vec<_> =
+        test.controller.unsettled().map(|(node, result)| (node.to_owned(), result.clone())).collect();
+    assert_eq!(results.len(), 3);
+    let mut again = Test::new(CHAIN);
+    again.controller.restore(test.controller.save(), results, events::Stories::default());
+    again.tick(3);
+    (0..3).for_each(|at| again.window(1, at, &[]));
+    let counts = again.shown.iter().filter_map(|output| match output {
+        Output::Answer(answer) if answer.query == "a" => Some(answer.rows[0][0].clone()),
+        _ => None,
+    });
+    assert_eq!(counts.collect::<Vec<_>>(), [1, 2, 3].map(report::Value::Unsigned));
+    assert_eq!(again.controller.unsettled().count(), 0);
+}
+
+#[test]
+fn all_nodes_end_and_the_time_goes_on_as_before() {
+    let mut test = Test::new("a: select sum(total_count) as n every 1h;");
+    for at in 0..2 {
+        test.tick(at + 1);
+        test.window(0, at, &[]);
+        test.window(1, at, &[]);
+    }
+    // What the end cut lies an hour ahead.
+    let hour = Span {
+        start_ns: START - START % (3_600 * SECOND),
+        end_ns: START - START % (3_600 * SECOND) + 3_600 * SECOND,
+    };
+    let cut = result(0, 0, &[("a", 1)]).answers.pop().expect("an answer");
+    let cut = report::Answer { window: Some(hour), ..cut };
+    for node in 0..2 {
+        test.take(node, FromProbe::Ended { answers: vec![cut.clone()] });
+    }
+    // They are started again, which their heartbeats say first.
+    (0..2).for_each(|node| test.take(node, FromProbe::Heartbeat(Box::default())));
+    for at in 5..10 {
+        test.tick(at + 1);
+        test.window(0, at, &[]);
+        test.window(1, at, &[]);
+    }
+    assert_eq!(test.controller.health().map(|health| health.windows.late).sum::<u64>(), 0);
+}
+
+#[test]
+fn an_hour_that_was_kept_is_judged_in_order() {
+    let mut test = Test::new(CHAIN);
+    test.tick(0);
+    let since = START + 3_600 * SECOND;
+    let mut shown = Vec::new();
+    for at in 0..3_600 {
+        for node in [1, 0] {
+            let actions = test.controller.tick(since + at * 10_000_000, Some(since));
+            shown.extend(actions.show);
+            test.window(node, at, if node == 0 { &[("a", 1)] } else { &[] });
+        }
+    }
+    assert!(test.events().is_empty() && test.warnings().is_empty() && shown.is_empty());
+    assert_eq!(test.controller.health().map(|health| health.windows.late).sum::<u64>(), 0);
+}
+
+#[test]
+fn answers_are_of_their_sender_and_of_what_was_asked() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    let mut hostile = result(0, 0, &[("a", 1), ("nobody_asked", 1), ("b", 7)]);
+    let forged = report::Answer { node: Some("B".to_owned()), ..hostile.answers[1].clone() };
+    let whole_run = report::Answer { window: None, ..forged.clone() };
+    let other = report::Answer { columns: Vec::new(), rows: Vec::new(), ..forged.clone() };
+    let far = Span { start_ns: 0, end_ns: u64::MAX };
+    let far = report::Answer { window: Some(far), ..forged.clone() };
+    hostile.answers.extend([forged, whole_run, other, far]);
+    test.take(0, FromProbe::Window(Box::new(hostile)));
+    test.window(1, 0, &[]);
+    let shown: Vec<_> = test
+        .shown
+        .iter()
+        .filter_map(|output| match output {
+            Output::Answer(answer) => Some((answer.query.as_str(), answer.node.as_deref().unwrap_or("none"))),
+            _ => None,
+        })
+        .collect();
+    assert!(
+        shown
+            .iter()
+            .all(|(query, node)| ["totals", "a"].contains(query) && (*query == "totals" || *node == "A")),
+        "{shown:?}"
+    );
+}
+
+#[test]
+fn hostile_numbers_are_no_panic() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    for lost in [u64::MAX, 5, u64::MAX] {
+        test.take(0, FromProbe::Window(Box::new(WindowResult { lost, ..result(0, 0, &[]) })));
+        test.take(1, FromProbe::Window(Box::new(WindowResult { lost, ..result(1, 0, &[]) })));
+    }
+    let wanted = test.list(0).expect("a list").0;
+    for list in [ListId { epoch: u64::MAX, generation: u64::MAX }, ListId { generation: u64::MAX, ..wanted }]
+    {
+        let heartbeat = Heartbeat { list: Some(list), ..Heartbeat::default() };
+        test.take(0, FromProbe::Heartbeat(Box::new(heartbeat)));
+    }
+    let id = test.list(0).expect("a list").0;
+    assert!(id > ListId { generation: u64::MAX, ..wanted } && id.epoch < u64::MAX, "{id:?}");
+    // A clock that began in 1970.
+    let window = Span { start_ns: 0, end_ns: START + 2 * SECOND };
+    let number = window.end_ns / SECOND;
+    let empty = WindowResult { empty: Some(number), ..WindowResult::new(window, result(0, 0, &[]).answers) };
+    test.take(0, FromProbe::Window(Box::new(empty)));
+    assert!(test.controller.health().next().expect("A").windows.complete < 10);
 }

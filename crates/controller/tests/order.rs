@@ -129,7 +129,7 @@ fn shown(text: &str, counts: &[BTreeMap<u64, u64>; 2], random: &mut Random) -> V
         settings: events::Settings::default(),
     };
     let chain = Chain::new(&checked.queries, &site).expect("a chain");
-    let mut controller = Controller::new(chain, Setting { window_ns: SECOND, is_replay: true });
+    let mut controller = Controller::new(chain, Setting { window_ns: SECOND, is_replay: true, key: None });
     let mut nodes = counts.each_ref().map(Node::new);
     let mut shown = Vec::new();
     let begin = controller.begin();

@@ -75,6 +75,11 @@ impl Planner {
         let Some(window_ns) = self.site.window_ns.filter(|length| *length != 0) else {
             return Err("tasks need windows of time".to_owned());
         };
+        let own = self.site.key.parts();
+        if let Some(key) = list.key.as_ref().filter(|key| **key != own) {
+            let (own, key) = (own.join(","), key.join(","));
+            return Err(format!("a flow is {own} here and {key} at the controller: set the same 'key'"));
+        }
         let standing: Vec<Query> =
             list.tasks.iter().filter(|task| task.time.is_none()).map(|task| task.query.clone()).collect();
         let times = list.tasks.iter().filter_map(|task| task.time);

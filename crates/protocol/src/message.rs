@@ -27,6 +27,9 @@ pub struct TaskList {
     pub epoch: u64,
     /// Later lists of this controller have larger numbers.
     pub generation: u64,
+    /// The fields of the flow key for which the tasks were planned, as `--key` has them. A probe whose flows are others refuses the list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Vec<String>>,
     /// The tasks.
     pub tasks: Vec<Task>,
 }
@@ -123,8 +126,12 @@ mod tests {
     fn messages_are_what_was_written() {
         let window = Span { start_ns: 1_000_000_000, end_ns: 2_000_000_000 };
         let query = Query::new("q1", [GroupField::of("src_addr")], [Item::sum("total_byte")]);
-        let list =
-            TaskList { epoch: u64::MAX, generation: 3, tasks: vec![Task { query, time: Some(window) }] };
+        let list = TaskList {
+            epoch: u64::MAX,
+            generation: 3,
+            key: Some(vec!["src_addr".to_owned()]),
+            tasks: vec![Task { query, time: Some(window) }],
+        };
         let column = Column::new("total_byte", ColumnKind::Unsigned, "bytes");
         let answer = Answer::new("q1", Some(window), vec![column], vec![vec![Value::Unsigned(u64::MAX)]]);
         let result = WindowResult::new(window, vec![answer.clone()]);
@@ -164,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_list_of_a_later_controller_is_newer() {
-        let list = |epoch, generation| TaskList { epoch, generation, tasks: Vec::new() };
+        let list = |epoch, generation| TaskList { epoch, generation, ..TaskList::default() };
         assert!(list(2, 1).is_newer_than(&list(1, 9)));
         assert!(list(1, 2).is_newer_than(&list(1, 1)));
         assert!(!list(1, 1).is_newer_than(&list(1, 1)));

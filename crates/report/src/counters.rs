@@ -6,6 +6,9 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
+/// Counters of one list that are read; there are a few dozen names.
+const MOST_COUNTERS: usize = 1_000;
+
 /// Named counters, in a significant order. JSON: an object of those that are not zero.
 ///
 /// A counter that is zero equals a missing one: two lists are equal if their nonzero counters are.
@@ -15,7 +18,7 @@ pub struct Counters(pub Vec<(String, u64)>);
 impl Counters {
     /// The sum of all.
     pub fn total(&self) -> u64 {
-        self.0.iter().map(|(_, count)| count).sum()
+        self.0.iter().fold(0, |total, (_, count)| total.saturating_add(*count))
     }
 
     /// The counter of this name; 0 if it is missing.
@@ -88,6 +91,9 @@ impl<'de> Visitor<'de> for CountersVisitor {
         while let Some((name, Integer(count))) = map.next_entry::<String, Integer>()? {
             if counters.iter().any(|(own, _)| *own == name) {
                 return Err(A::Error::custom(format!("the counter {name} is there twice")));
+            }
+            if counters.len() == MOST_COUNTERS {
+                return Err(A::Error::custom(format!("there are more than {MOST_COUNTERS} counters")));
             }
             counters.push((name, count));
         }

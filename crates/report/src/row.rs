@@ -4,6 +4,7 @@ use crate::{Column, Value};
 use serde::ser::{Error, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
+use std::collections::HashSet;
 
 /// Rows to be written. Writing fails if a row does not fit the columns.
 pub(crate) struct Rows<'a> {
@@ -46,10 +47,10 @@ impl Serialize for Row<'_> {
 }
 
 /// Two columns of one name would be one member.
-fn check_names(columns: &[Column]) -> Result<(), String> {
-    let mut earlier = columns.iter().enumerate();
-    match earlier.find(|(at, column)| columns[..*at].iter().any(|other| other.name == column.name)) {
-        Some((_, column)) => Err(format!("two columns have the name {}", column.name)),
+pub(crate) fn check_names(columns: &[Column]) -> Result<(), String> {
+    let mut seen = HashSet::new();
+    match columns.iter().find(|column| !seen.insert(&column.name)) {
+        Some(column) => Err(format!("two columns have the name {}", column.name)),
         None => Ok(()),
     }
 }

@@ -47,9 +47,14 @@ impl Config {
         let nodes = settings.list("nodes")?;
         check_nodes(&nodes, &settings)?;
         let window_ns = settings.value("every", 10_000_000_000, nanoseconds)?;
-        let key = settings.value("key", KeySpec::FIVE_TUPLE, KeySpec::parse)?;
+        let key = settings.value("key", KeySpec::FIVE_TUPLE, |text| {
+            KeySpec::parse(text).map_err(|error| error.to_string().replace('\n', " "))
+        })?;
         let mut events = events::Settings::default();
         events.grace_ns = settings.value("grace", events.grace_ns, nanoseconds)?;
+        if events.grace_ns > LONGEST_GRACE_NS {
+            return Err(settings.wrong("'grace': answers of a window are awaited for 5min at most"));
+        }
         if window_ns < MOST_SHORT_NS {
             return Err(settings.wrong("'every': windows of a deployment are 100 ms long at least"));
         }
@@ -60,6 +65,9 @@ impl Config {
         Ok(Self { broker, listen, state: PathBuf::from(state), keep, nodes, queries, site })
     }
 }
+
+/// Events are as late as this.
+const LONGEST_GRACE_NS: u64 = 300_000_000_000;
 
 /// Windows that are shorter come faster than a broker should carry them.
 const MOST_SHORT_NS: u64 = Duration::from_millis(100).as_nanos() as u64;

@@ -2,14 +2,15 @@
 
 use super::Config;
 use super::queries::Queries;
+use super::unsettled;
 use crate::exit::{Failure, say, say_error};
 use crate::views::{self, now_ns};
-use archive::{Changes, Mark};
+use archive::{ArchiveError, Changes, Mark};
 use controller::{Actions, Controller, Output, Setting, Windows};
 use events::Stories;
 use protocol::{Boot, ControllerLink, FromProbe, LinkWatch, Received, ToProbe};
 use report::Counters;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
@@ -43,12 +44,16 @@ pub(super) struct Service<'a> {
     changes: Changes,
     /// The last message of each start of a node of which that is a part.
     marks: BTreeMap<(String, Boot), u64>,
+    /// The names under which results that are not settled are stored: probes will not send them again.
+    unsettled: BTreeSet<String>,
     /// What is sent once that is stored.
     send: Vec<(usize, ToProbe)>,
     /// The state of events may not be the one that was stored last: to write it takes time where many keys are known.
     has_changed: bool,
     /// Why nothing can be stored.
     fault: Option<String>,
+    /// Since when it can.
+    stores_since_ns: u64,
     notes: VecDeque<Note>,
     started_ns: u64,
     shown: Option<Instant>,
@@ -62,15 +67,17 @@ impl<'a> Service<'a> {
         hub: Hub,
         link: Box<dyn ControllerLink>,
     ) -> Result<Self, Failure> {
-        let setting = Setting { window_ns: config.site.window_ns, is_replay: false };
+        let site = &config.site;
+        let setting = Setting { window_ns: site.window_ns, is_replay: false, key: Some(site.key.clone()) };
         let mut controller = Controller::new(queries.standing().chain().clone(), setting);
         let saved = hub.archive().state(STATE).map_err(Failure::fault)?;
+        let kept = hub.archive().states(unsettled::PREFIX).map_err(Failure::fault)?;
         if let Some(text) = &saved {
             let saved = serde_json::from_str(text).map_err(|error| {
                 Failure::fault(format!("{}: the state of events is damaged: {error}", config.state.display()))
             })?;
             let stories = hub.archive().stories_oldest_first(STORIES).map_err(Failure::fault)?;
-            controller.restore(saved, Stories::restore(stories));
+            controller.restore(saved, unsettled::read(&kept), Stories::restore(stories));
         }
         Ok(Self {
             config,
@@ -81,9 +88,11 @@ impl<'a> Service<'a> {
             hub,
             changes: Changes::default(),
             marks: BTreeMap::new(),
+            unsettled: kept.into_iter().map(|(name, _)| name).collect(),
             send: Vec::new(),
             has_changed: true,
             fault: None,
+            stores_since_ns: 0,
             notes: VecDeque::new(),
             started_ns: now_ns(),
             shown: None,
@@ -100,7 +109,9 @@ impl<'a> Service<'a> {
             self.look_at_link();
             self.take_messages()?;
             let state = self.link.state();
-            let listens_since_ns = state.connected.then_some(state.since_ns);
+            // While nothing can be stored no message is taken, and nodes cannot be blamed for it.
+            let listens = state.connected && self.fault.is_none();
+            let listens_since_ns = listens.then(|| state.since_ns.max(self.stores_since_ns));
             let actions = self.controller.tick(now_ns(), listens_since_ns);
             self.take(actions);
             self.store()?;
@@ -171,14 +182,25 @@ impl<'a> Service<'a> {
         self.changes.stories.extend(self.controller.changed_stories());
         if self.has_changed {
             let state = serde_json::to_string(&self.controller.save()).map_err(Failure::fault)?;
-            self.changes.states = vec![(STATE.to_owned(), state)];
+            let now = unsettled::names(&self.controller);
+            self.changes.states =
+                unsettled::new(&self.controller, &self.unsettled).map_err(Failure::fault)?;
+            self.changes.states.push((STATE.to_owned(), state));
+            self.changes.dropped_states = self.unsettled.difference(&now).cloned().collect();
             let mark = |((node, boot), sequence): (&(String, Boot), &u64)| Mark {
                 node: node.clone(),
                 boot: boot.to_string(),
                 sequence: *sequence,
             };
             self.changes.marks = self.marks.iter().map(mark).collect();
-            if let Err(error) = self.hub.publish(&self.changes) {
+            let mut published = self.hub.publish(&self.changes);
+            if let Err(ArchiveError::NoJson(reason)) = &published {
+                // An answer that cannot be written must not keep all others from being stored.
+                self.note(format!("answers of one moment are not stored: {reason}"));
+                self.changes.answers.clear();
+                published = self.hub.publish(&self.changes);
+            }
+            if let Err(error) = published {
                 let reason = error.to_string();
                 if self.fault.as_ref() != Some(&reason) {
                     say_error(&format!("{reason}; probes keep what they measure until it can be stored"));
@@ -187,10 +209,12 @@ impl<'a> Service<'a> {
                 return Ok(());
             }
             if self.fault.take().is_some() {
+                self.stores_since_ns = now_ns();
                 say("what happens is stored again");
             }
             self.changes = Changes::default();
             self.marks.clear();
+            self.unsettled = now;
             self.has_changed = false;
         }
         self.link.acknowledge();

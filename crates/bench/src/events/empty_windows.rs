@@ -91,7 +91,8 @@ struct System<'a> {
 
 impl<'a> System<'a> {
     fn new(chain: &'a Chain) -> Self {
-        let controller = Controller::new(chain.clone(), Setting { window_ns: WINDOW_NS, is_replay: true });
+        let controller =
+            Controller::new(chain.clone(), Setting { window_ns: WINDOW_NS, is_replay: true, key: None });
         let mut system = Self { chain, controller, told: Default::default(), events: Vec::new() };
         let actions = system.controller.begin();
         system.carry_out(actions);

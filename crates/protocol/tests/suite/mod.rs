@@ -75,7 +75,7 @@ pub(crate) fn windows(controller: &dyn ControllerLink, nodes: usize, count: usiz
 }
 
 fn list(generation: u64) -> TaskList {
-    TaskList { epoch: 1, generation, tasks: Vec::new() }
+    TaskList { epoch: 1, generation, ..TaskList::default() }
 }
 
 /// All of it, with connections to three nodes.

@@ -102,6 +102,8 @@ struct Read {
 impl<'de> Deserialize<'de> for Answer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let read = Read::deserialize(deserializer)?;
+        // What is read can be written again.
+        row::check_names(&read.columns).map_err(D::Error::custom)?;
         let rows = read.rows.iter().map(|members| row::read(&read.columns, members));
         let rows = rows.collect::<Result<_, _>>().map_err(D::Error::custom)?;
         let loss = read.loss;

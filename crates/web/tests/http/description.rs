@@ -92,7 +92,7 @@ fn responses_are_as_described() {
             }
         }
     });
-    let calls: [(&str, &str, &str, u16); 17] = [
+    let calls: [(&str, &str, &str, u16); 18] = [
         ("get", "/status", "", 200),
         ("get", "/status", "?x=1", 400),
         ("get", "/nodes", "", 200),
@@ -106,7 +106,8 @@ fn responses_are_as_described() {
         ("get", "/stories/{id}", "none", 404),
         ("post", "/queries", "?file=a", 201),
         ("post", "/queries", "?file=wrong", 422),
-        ("post", "/queries", "", 400),
+        ("post", "/queries", "", 201),
+        ("post", "/queries", "?file=a%2Fb", 400),
         ("delete", "/queries/{name}", "other", 200),
         ("delete", "/queries/{name}", "none", 404),
         ("delete", "/queries/{name}", "q1", 409),

@@ -131,6 +131,7 @@ fn events_have_their_stories_and_stories_their_events() {
     let stored = |place: usize| {
         let mut event = to_value(&events[place]).expect("JSON");
         event["story"] = if place < 2 { "e1".into() } else { Json::Null };
+        event["text"] = ::events::sentence(&events[place]).into();
         event
     };
     let cases: [(&str, &[usize]); 7] = [

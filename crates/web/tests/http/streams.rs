@@ -33,8 +33,10 @@ fn a_stream_is_told_the_state_and_then_what_is_published() {
         assert_eq!(stream.next(), Some(("answer".to_owned(), to_value(answer).expect("JSON"))));
     }
     for (event, story) in events.iter().zip([Some("e1"), Some("e1"), None]) {
+        let text = ::events::sentence(event);
         let mut event = to_value(event).expect("JSON");
         event["story"] = json!(story);
+        event["text"] = json!(text);
         assert_eq!(stream.next(), Some(("event".to_owned(), event)));
     }
     let story = json!({ "id": "e1", "text": HOSTILE, "events": ["e1", "e2", "gone"], "events_unlisted": 4 });
