@@ -1,8 +1,8 @@
 //! The controller's state, and what it does with a message.
 
 use crate::clock::{Clock, MOST_AHEAD_NS};
+use crate::empty_run::EmptyRun;
 use crate::health::{Health, Windows};
-use crate::merged::EmptyRun;
 use crate::node::Node;
 use crate::saved::Saved;
 use equery::Chain;

@@ -11,6 +11,7 @@
 mod clock;
 mod controller;
 mod drive;
+mod empty_run;
 mod health;
 mod merged;
 mod node;

@@ -1,20 +1,10 @@
 //! Answers across nodes: those of all nodes of a query, merged window by window.
 
 use crate::controller::{Actions, Controller, Output};
+use crate::empty_run::EmptyRun;
 use events::ALL_NODES;
 use report::{Answer, Span};
 use task::rows::Merging;
-
-/// Windows in a row in which the nodes of a query had no packets: one answer.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct EmptyRun {
-    /// The end of the first one.
-    first_end_ns: u64,
-    /// The end of the last one that is known.
-    last_end_ns: u64,
-    /// The nodes that are missing in all of them.
-    missing: Vec<usize>,
-}
 
 /// The answer of a window.
 struct Merged {
