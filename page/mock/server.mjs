@@ -35,7 +35,7 @@ const headers = () => ({
   'referrer-policy': 'no-referrer',
 });
 
-createServer(async (request, response) => {
+const server = createServer(async (request, response) => {
   const url = new URL(request.url, 'http://localhost');
   if (!url.pathname.startsWith('/api/')) return page(url.pathname, response);
   const path = url.pathname.replace('/api/v1', '');
@@ -57,7 +57,7 @@ createServer(async (request, response) => {
     return json(response, status, body);
   }
   json(response, 404, { error: `there is no ${path}` });
-}).listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${port}`));
+}).listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/`));
 
 const short = ({ id, text, at, query, node }) => ({ id, text, at, query, node });
 
