@@ -13,7 +13,7 @@ pub struct AnswerFilter {
     pub since_ns: Option<u64>,
     /// Of windows that begin before this time. No answer of a whole run passes.
     pub until_ns: Option<u64>,
-    /// At most so many.
+    /// The largest number of results.
     pub limit: u64,
 }
 
@@ -30,7 +30,7 @@ pub struct EventFilter {
     pub since_ns: Option<u64>,
     /// Before this time.
     pub until_ns: Option<u64>,
-    /// At most so many.
+    /// The largest number of results.
     pub limit: u64,
 }
 

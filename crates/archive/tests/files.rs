@@ -76,7 +76,7 @@ fn a_foreign_file_is_refused_and_stays_as_it_is() {
         let (error, _) = refused(&path);
         assert_eq!(error, ArchiveError::Foreign(path.clone()));
         assert_eq!(fs::read(&path).expect("a file"), before);
-        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2, "nothing is left beside it");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2, "no other file remains");
     }
 }
 

@@ -292,7 +292,7 @@ fn answers_across_nodes_are_one_for_each_window() {
                 continue;
             }
             let (start, end) = (window.start_ns / SECOND, window.end_ns / SECOND);
-            // Without an answer, nobody was there.
+            // There is no answer only where all nodes are missing.
             assert!((until_s..start).all(|at| counts.iter().all(|of| is_missing(of, at))), "{counts:?}");
             assert!(until_s <= start, "{counts:?}");
             until_s = end;

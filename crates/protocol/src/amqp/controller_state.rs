@@ -32,7 +32,7 @@ pub(super) struct ControllerState {
     pub(super) lists_wake: Notify,
 }
 
-/// Deliveries that nobody has looked at.
+/// Deliveries that are not handed out yet.
 #[derive(Debug, Default)]
 struct Inbox {
     connection: u64,
@@ -60,7 +60,7 @@ impl ControllerState {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection begins: what an earlier one delivered and nobody has looked at comes again. Returns its number.
+    /// A connection begins. The broker delivers again what an earlier one delivered and was not handed out. Returns its number.
     pub(super) fn begin(&self) -> u64 {
         let mut inbox = self.inbox();
         inbox.delivered.clear();
@@ -88,7 +88,7 @@ impl ControllerState {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next delivery, if one comes by then.
+    /// Waits for the next delivery until this time; `None` if there is none.
     pub(super) fn next(&self, until: Instant) -> Option<Delivered> {
         let mut inbox = self.inbox();
         loop {

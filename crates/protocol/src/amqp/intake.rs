@@ -65,7 +65,7 @@ impl Intake {
         match self.read(delivered) {
             Ok(Some(received)) => {
                 self.last = Some(delivered.tag);
-                // A heartbeat is not stored: nobody would acknowledge a connection on which nothing else comes.
+                // A heartbeat is not stored. Where no stored message before it awaits its acknowledgement, it is acknowledged at once.
                 if received.id.is_none() {
                     return (Some(received), self.done_if_nothing_is_owed());
                 }

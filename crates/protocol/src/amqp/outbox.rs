@@ -37,7 +37,7 @@ pub(super) struct Outbox {
     node: String,
     boot: Boot,
     items: VecDeque<Item>,
-    /// The first so many are on their way.
+    /// The number of messages, from the first on, that are sent and not confirmed.
     in_flight: usize,
     bytes: usize,
     most_bytes: usize,

@@ -35,7 +35,7 @@ fn text(value: &str) -> AMQPValue {
     AMQPValue::LongString(value.into())
 }
 
-/// Declares what results need. `most_bytes`: what the broker keeps of results that nobody has taken.
+/// Declares what results need. `most_bytes`: the most bytes of results that the broker keeps until they are acknowledged.
 pub(super) async fn declare_results(channel: &Channel, most_bytes: u64) -> Result<(), String> {
     exchange(channel, DEAD, ExchangeKind::Fanout).await?;
     queue(channel, DEAD, table([("x-max-length-bytes", AMQPValue::LongLongInt(MOST_DEAD_BYTES))])).await?;
@@ -65,7 +65,7 @@ pub(super) async fn declare_tasks(channel: &Channel, nodes: &[String]) -> Result
     Ok(())
 }
 
-/// What was declared otherwise before stays as it is, and somebody has to be told.
+/// The reason why something is not declared: one that exists with other properties is not changed.
 fn told(name: &str, declared: Result<(), String>) -> Result<(), String> {
     declared.map_err(|reason| format!("cannot declare {name}: {reason}"))
 }

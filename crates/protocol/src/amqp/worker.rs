@@ -60,7 +60,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // A thread that has ended has nobody to tell.
+        // If the thread has ended, there is no receiver.
         let _ = self.closing.send(true);
         self.thread.take().map(JoinHandle::join);
     }
