@@ -10,7 +10,7 @@ use engine::WindowOutlet;
 use equery::{Chain, CheckedQuery};
 use events::State;
 use protocol::WindowResult;
-use report::{Answer, RunReport, Story};
+use report::{RunReport, Story};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -247,16 +247,14 @@ impl Presenter {
             .started_ns
             .zip(report.ended_ns)
             .map(|(start_ns, end_ns)| report::Span { start_ns, end_ns });
-        let several = report.nodes.clone();
-        let own = |name: &str| several.get(name).unwrap_or(&report);
         for (name, _, health) in &mut self.nodes {
-            let own = own(name);
+            // A run of one node has its report at the top.
+            let own = report.nodes.get(name).unwrap_or(&report);
             health.packets = own.packets.clone();
             health.loss.clone_from(&own.loss);
         }
-        let of_nodes = several.values().flat_map(|own| own.answers.clone());
-        let answers: Vec<Answer> = report.answers.iter().cloned().chain(of_nodes).collect();
-        self.changes.answers.extend(answers);
+        let of_nodes = report.nodes.into_values().flat_map(|own| own.answers);
+        self.changes.answers.extend(report.answers.into_iter().chain(of_nodes));
     }
 
     fn show(&mut self) {

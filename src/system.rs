@@ -230,19 +230,13 @@ pub(crate) fn chain(options: &RunOptions, asked: &Asked, nodes: &[String]) -> Re
         options.json || is_of_windows || is_connected(query, asked)
     };
     let queries: Vec<CheckedQuery> = asked.checked.iter().filter(has_windows).cloned().collect();
-    let queries = queries.into_iter().map(|mut query| {
-        if query.plan.over == Over::Window {
-            query.plan.over = Over::Windows { every_ns: usual_ns, over_ns: usual_ns };
-        }
-        query
-    });
     let site = ChainSite {
         nodes,
         key: &options.key.parts(),
         window_ns: usual_ns,
         settings: events::Settings::default(),
     };
-    Chain::new(&queries.collect::<Vec<_>>(), &site).map_err(Failure::usages)
+    Chain::new(&queries, &site).map_err(Failure::usages)
 }
 
 /// What a node answers whatever the controller asks: queries over the run, and without the user's those of the program.

@@ -1,8 +1,8 @@
 //! Reading back.
 
-use crate::write::{WHOLE_RUN, kind_name};
+use crate::write::WHOLE_RUN;
 use crate::{AnswerFilter, Archive, ArchiveError, EventFilter, Listing, Mark, StoredEvent};
-use report::{Answer, format_time};
+use report::{Answer, EventKind, format_time};
 use rusqlite::types::{ToSql, ValueRef};
 use rusqlite::{OptionalExtension, Result, Row};
 use serde::de::DeserializeOwned;
@@ -52,7 +52,7 @@ impl Archive {
         let mut conditions = Conditions::default();
         conditions.add("query = ?", filter.query.clone());
         conditions.add("node = ?", filter.node.clone());
-        conditions.add("kind = ?", filter.kind.map(kind_name));
+        conditions.add("kind = ?", filter.kind.map(EventKind::name));
         conditions.add("at >= ?", filter.since_ns.map(format_time));
         conditions.add("at < ?", filter.until_ns.map(format_time));
         let statement =

@@ -24,39 +24,29 @@ impl Held {
 
 /// Drops what is more than is to be kept.
 pub(crate) fn trim(connection: &Connection, keep: Keep, held: &mut Held) -> Result<()> {
-    if held.answers > keep.answers {
-        held.answers -= drop_first(
-            connection,
-            "DELETE FROM answers WHERE id IN (SELECT id FROM answers ORDER BY id LIMIT ?)",
-            held.answers - keep.answers,
-        )?;
+    let surplus = held.stories.saturating_sub(keep.events);
+    if surplus != 0 {
+        let statement =
+            "UPDATE events SET story = NULL WHERE story IN (SELECT story FROM stories ORDER BY id LIMIT ?)";
+        of_first(connection, statement, surplus)?;
     }
-    if held.events > keep.events {
-        held.events -= drop_first(
-            connection,
-            "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT ?)",
-            held.events - keep.events,
-        )?;
-    }
-    if held.stories > keep.events {
-        let surplus = held.stories - keep.events;
-        drop_first(
-            connection,
-            "UPDATE events SET story = NULL
-             WHERE story IN (SELECT story FROM stories ORDER BY id LIMIT ?)",
-            surplus,
-        )?;
-        held.stories -= drop_first(
-            connection,
-            "DELETE FROM stories WHERE id IN (SELECT id FROM stories ORDER BY id LIMIT ?)",
-            surplus,
-        )?;
+    for (table, held, keep) in [
+        ("answers", &mut held.answers, keep.answers),
+        ("events", &mut held.events, keep.events),
+        ("stories", &mut held.stories, keep.events),
+    ] {
+        let surplus = held.saturating_sub(keep);
+        if surplus != 0 {
+            let first = format!("SELECT id FROM {table} ORDER BY id LIMIT ?");
+            *held -= of_first(connection, &format!("DELETE FROM {table} WHERE id IN ({first})"), surplus)?;
+        }
     }
     Ok(())
 }
 
-fn drop_first(connection: &Connection, statement: &str, surplus: u64) -> Result<u64> {
+/// Carries out a statement for so many rows that were stored first. Returns how many rows it changed.
+fn of_first(connection: &Connection, statement: &str, rows: u64) -> Result<u64> {
     // No file has more rows than fit.
-    let surplus = i64::try_from(surplus).unwrap_or(i64::MAX);
-    Ok(connection.prepare_cached(statement)?.execute([surplus])? as u64)
+    let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+    Ok(connection.prepare_cached(statement)?.execute([rows])? as u64)
 }

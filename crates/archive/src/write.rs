@@ -2,7 +2,7 @@
 
 use crate::retention;
 use crate::{Archive, ArchiveError, Changes, Mark};
-use report::{Answer, Event, EventKind, Story, format_time};
+use report::{Answer, Event, Story, format_time};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use serde::Serialize;
 
@@ -99,7 +99,7 @@ fn put_answer(connection: &Connection, answer: &Answer, body: &str) -> Result<bo
 
 fn put_event(connection: &Connection, event: &Event, body: &str) -> Result<bool> {
     let at = format_time(event.at_ns);
-    let kind = kind_name(event.kind);
+    let kind = event.kind.name();
     let replaced = connection
         .prepare_cached(
             "UPDATE events SET query = ?2, node = ?3, kind = ?4, at = ?5, body = ?6 WHERE event = ?1",
@@ -113,19 +113,6 @@ fn put_event(connection: &Connection, event: &Event, body: &str) -> Result<bool>
             .execute(params![event.event, event.query, event.node, kind, at, body])?;
     }
     Ok(replaced == 0)
-}
-
-/// The name of a kind, as in JSON.
-pub(crate) fn kind_name(kind: EventKind) -> &'static str {
-    match kind {
-        EventKind::Fired => "fired",
-        EventKind::Resolved => "resolved",
-        EventKind::NoData => "nodata",
-        EventKind::Timeout => "timeout",
-        EventKind::Expired => "expired",
-        EventKind::Suppressed => "suppressed",
-        EventKind::Missed => "missed",
-    }
 }
 
 /// Stores a story with what is known of its first event, which may be dropped before it.

@@ -42,7 +42,8 @@ pub struct ChainSite<'a> {
 }
 
 impl Chain {
-    /// Puts checked queries together, which nothing of must be in [`CheckedQuery::not_run`].
+    /// Puts checked queries together, which nothing of must be in [`CheckedQuery::not_run`]. Those that do not say the length of their windows
+    /// have the usual one of the site.
     ///
     /// # Errors
     /// A line for each query that the executor refuses, or that is started by one that is not there.
@@ -94,7 +95,9 @@ impl Chain {
         parent: Option<usize>,
         site: &ChainSite<'_>,
     ) -> Result<(), String> {
-        let Planned { task, shown, columns, key } = columns::planned(&query.plan, site.key)?;
+        let (every_ns, over_ns) = lengths(&query.plan, site);
+        let plan = Query { over: Over::Windows { every_ns, over_ns }, ..query.plan.clone() };
+        let Planned { task, shown, columns, key } = columns::planned(&plan, site.key)?;
         let trigger = match (&query.trigger, parent) {
             (None, _) => None,
             (Some(trigger), Some(parent)) => Some(self.trigger(trigger, parent)?),
@@ -102,7 +105,6 @@ impl Chain {
                 return Err(format!("there is no query {}", trigger.parents.join(", ")));
             }
         };
-        let (every_ns, over_ns) = lengths(&query.plan, site);
         let nodes = site.nodes.iter().enumerate().filter(|(_, name)| query.nodes.matches(name));
         let nodes: Vec<usize> = nodes.map(|(at, _)| at).collect();
         let pinned = pinned::keys(&task, &key, site.key);

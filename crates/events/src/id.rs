@@ -25,24 +25,12 @@ pub(crate) fn identifier(about: &About<'_>) -> String {
         digest.update(part);
     };
     let node = about.node.unwrap_or_default();
-    [kind(about.kind), about.query, about.version, node].iter().for_each(|text| add(text.as_bytes()));
+    [about.kind.name(), about.query, about.version, node].iter().for_each(|text| add(text.as_bytes()));
     about.key.iter().for_each(|member| add(text(member).as_bytes()));
     add(&about.window.start_ns.to_be_bytes());
     add(&about.window.end_ns.to_be_bytes());
     let first = digest.finalize()[..8].iter().fold(0, |first, octet| first << 8 | u64::from(*octet));
     format!("{first:016x}")
-}
-
-fn kind(kind: EventKind) -> &'static str {
-    match kind {
-        EventKind::Fired => "fired",
-        EventKind::Resolved => "resolved",
-        EventKind::NoData => "nodata",
-        EventKind::Timeout => "timeout",
-        EventKind::Expired => "expired",
-        EventKind::Suppressed => "suppressed",
-        EventKind::Missed => "missed",
-    }
 }
 
 /// A member as text that no member of another type has.

@@ -28,6 +28,21 @@ pub enum EventKind {
     Missed,
 }
 
+impl EventKind {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fired => "fired",
+            Self::Resolved => "resolved",
+            Self::NoData => "nodata",
+            Self::Timeout => "timeout",
+            Self::Expired => "expired",
+            Self::Suppressed => "suppressed",
+            Self::Missed => "missed",
+        }
+    }
+}
+
 /// A named value of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
