@@ -2,7 +2,7 @@
 
 use crate::clock::{Clock, MOST_AHEAD_NS};
 use crate::empty_run::EmptyRun;
-use crate::health::{Health, Windows};
+use crate::health::{Health, UNASKED, WRONG_WINDOW, Windows};
 use crate::node::Node;
 use crate::saved::Saved;
 use equery::Chain;
@@ -189,6 +189,7 @@ impl Controller {
         }
         self.nodes[node].go_on();
         if let Some(wrong) = self.wrong_window(&result) {
+            self.nodes[node].health.not_take(WRONG_WINDOW, 1);
             let window = report::terminal::how_long(result.window.length_ns());
             self.say_wrong(node, &format!("its windows of {window} are not taken: {wrong}"), actions);
             return;
@@ -212,13 +213,9 @@ impl Controller {
         }
         known.health.windows.add(&Windows { late: 1, ..Windows::default() });
         self.say_wrong(node, "its windows come too late: no condition judges them", actions);
-        let is_part = |answer: &Answer| {
-            let mut queries = self.chain.graph.queries.iter().zip(&self.chain.mergings);
-            queries.any(|(query, merging)| query.name == answer.query && merging.is_some())
-        };
         // Parts of what was merged without them are none of an answer.
-        for answer in result.answers.into_iter().filter(|answer| !is_part(answer)) {
-            // What came in time stays beside it.
+        for answer in result.answers.into_iter().filter(|answer| !self.is_part(answer)) {
+            // Another revision, so that it does not replace the answer that came in time.
             let answer = Answer { late: true, revision: 1, ..self.as_shown(answer) };
             actions.show.push(Output::Answer(Box::new(answer)));
         }
@@ -242,29 +239,48 @@ impl Controller {
         *number = window.length_ns() / length;
     }
 
-    /// The answers of a node that were asked of it, as its own, of windows that end up to the end of its result. Others are of a probe that
-    /// is wrong, or of a query that has just been removed.
-    fn held(&self, node: usize, answers: Vec<Answer>, end_ns: u64) -> Vec<Answer> {
-        if self.setting.is_replay || self.clock.is_none() {
-            return answers;
-        }
-        let name = &self.chain.graph.nodes[node];
-        let longest_ns = self.chain.graph.queries.iter().map(|query| query.over_ns).max().unwrap_or(0);
-        let now_ns = self.clock.map_or(u64::MAX, |clock| clock.now_ns);
-        let last_ns = end_ns.min(now_ns.saturating_add(MOST_AHEAD_NS)).saturating_add(longest_ns);
+    /// The answers of a node that were asked of it, as its own, of windows that end up to the end of its result. Others are of a faulty
+    /// probe, or of a query that has just been removed: they are counted. Nodes in this process are not checked.
+    fn held(&mut self, node: usize, answers: Vec<Answer>, end_ns: u64) -> Vec<Answer> {
+        let Some(Clock { now_ns, .. }) = self.clock else { return answers };
+        let name = self.chain.graph.nodes[node].clone();
+        let last_ns = end_ns.min(now_ns.saturating_add(MOST_AHEAD_NS)).saturating_add(self.longest_ns());
+        let came = answers.len();
         let is_asked = |answer: &Answer| {
             let in_time = answer.window.is_some_and(|window| window.end_ns <= last_ns);
             in_time && (answer.query == "totals" || self.has_columns(answer))
         };
         let own = answers.into_iter().filter(is_asked);
-        own.map(|answer| Answer { node: Some(name.clone()), late: false, revision: 0, ..answer }).collect()
+        let own = own.map(|answer| Answer { node: Some(name.clone()), late: false, revision: 0, ..answer });
+        let own: Vec<Answer> = own.collect();
+        self.nodes[node].health.not_take(UNASKED, came - own.len());
+        own
+    }
+
+    /// The number of the query of this name.
+    pub(crate) fn query_number(&self, name: &str) -> Option<usize> {
+        self.chain.graph.queries.iter().position(|query| query.name == name)
+    }
+
+    /// Whether an answer is a node's part of an answer across nodes.
+    pub(crate) fn is_part(&self, answer: &Answer) -> bool {
+        self.query_number(&answer.query).is_some_and(|query| self.chain.mergings[query].is_some())
+    }
+
+    /// The time that the longest window of a query covers.
+    pub(crate) fn longest_ns(&self) -> u64 {
+        self.chain.graph.queries.iter().map(|query| query.over_ns).max().unwrap_or(0)
     }
 
     /// Whether an answer is of a query of the chain, with its columns.
     fn has_columns(&self, answer: &Answer) -> bool {
-        let queries = &self.chain.graph.queries;
-        let Some(number) = queries.iter().position(|query| query.name == answer.query) else { return false };
-        let own = || queries[number].columns.iter().map(|column| (&column.column.name, column.column.kind));
+        let Some(number) = self.query_number(&answer.query) else { return false };
+        let own = || {
+            self.chain.graph.queries[number]
+                .columns
+                .iter()
+                .map(|column| (&column.column.name, column.column.kind))
+        };
         match &self.chain.mergings[number] {
             Some(merging) => merging.fits(answer),
             None => own().eq(answer.columns.iter().map(|column| (&column.name, column.kind))),

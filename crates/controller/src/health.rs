@@ -3,14 +3,21 @@
 use protocol::{Heartbeat, ListId, WindowResult};
 use report::{Counters, PacketCounts, Span, Status};
 
-/// Named counters of one kind that are kept of a node; a probe has a few dozen.
+/// Counters of one kind that are kept of a node under their own names; a probe has a few dozen.
 const MOST_COUNTERS: usize = 256;
+/// The counter of all further names.
+const FURTHER: &str = "further_names";
+
+/// Results of windows of another length than the controller's, or of the future.
+pub(crate) const WRONG_WINDOW: &str = "wrong_window";
+/// Answers of no query that the node has, or of no window of its result.
+pub(crate) const UNASKED: &str = "unasked";
 
 /// Sources that are kept of a node, and characters of their names.
 const MOST_SOURCES: usize = 64;
 const LONGEST_TEXT: usize = 200;
 
-/// What is known of a node beside its answers.
+/// What is known of a node apart from its answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Health {
     /// When a message of it came last, nanoseconds since the epoch, by the controller's clock.
@@ -35,6 +42,8 @@ pub struct Health {
     pub wanted: Option<ListId>,
     /// Windows that it answered.
     pub windows: Windows,
+    /// What came of it and is not taken, by reason: results (`wrong_window`) and answers (`unasked`).
+    pub not_taken: Counters,
     /// Results that it dropped, since it started.
     dropped: u64,
 }
@@ -92,9 +101,50 @@ impl Health {
             (Some(sum), Some(loss)) => sum.add(loss),
             (sum, loss) => sum.clone_from(loss),
         }
-        let loss = self.loss.iter_mut().map(|loss| &mut loss.0);
-        let named = [&mut self.packets.not_measured.0, &mut self.packets.remarks.0];
-        named.into_iter().chain(loss).for_each(|counters| counters.truncate(MOST_COUNTERS));
+        let named = [&mut self.packets.not_measured, &mut self.packets.remarks];
+        named.into_iter().chain(&mut self.loss).for_each(bound);
         self.last = Some((account.packets.clone(), account.loss.clone()));
+    }
+
+    /// Counts what is not taken.
+    pub(crate) fn not_take(&mut self, reason: &str, number: usize) {
+        self.not_taken.add(&[(reason, number as u64)].into_iter().collect());
+    }
+}
+
+/// Adds counters of too many names up in one, so that their sum stays.
+fn bound(counters: &mut Counters) {
+    if counters.0.len() > MOST_COUNTERS {
+        let further: Counters = counters.0.split_off(MOST_COUNTERS - 1).into_iter().collect();
+        counters.add(&[(FURTHER, further.total())].into_iter().collect());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::{Account, Answer};
+
+    #[test]
+    fn whatever_names_come_the_sum_stays() {
+        let window = Span { start_ns: 0, end_ns: 1 };
+        let mut health = Health::default();
+        for number in 0..2_000_u64 {
+            let named: Counters = [(format!("reason{number}"), 3)].into_iter().collect();
+            let packets =
+                PacketCounts { received: 5, measured: 2, not_measured: named, ..Default::default() };
+            let totals = Answer {
+                account: Some(Account { packets, loss: None }),
+                ..Answer::new("totals", Some(window), Vec::new(), Vec::new())
+            };
+            health.count(&WindowResult::new(window, vec![totals]));
+        }
+        let packets = &health.packets;
+        assert_eq!(
+            (packets.received, packets.measured, packets.not_measured.total()),
+            (10_000, 4_000, 6_000)
+        );
+        assert!(packets.not_measured.0.len() <= MOST_COUNTERS);
+        assert_eq!(packets.not_measured.get("reason7"), 3);
     }
 }

@@ -1,7 +1,7 @@
 //! What is known of a node.
 
 use crate::clock::Progress;
-use crate::health::Health;
+use crate::health::{Health, UNASKED};
 use crate::received::Received;
 use crate::saved::Unsettled;
 use protocol::{TaskList, WindowResult};
@@ -9,7 +9,8 @@ use report::{Answer, Span};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Answers that came with an earlier window and wait for theirs: more are dropped, as only a probe that is wrong sends so many.
+/// The most answers that are kept for a window later than the one with which they came. Further ones count as `unasked`: only a faulty
+/// probe sends more.
 const MOST_LATER: usize = 100_000;
 
 /// A node's tasks, and the answers it has sent.
@@ -32,7 +33,6 @@ pub(crate) struct Node {
     /// Answers that came with a window that ends before theirs, until they are settled: those of longer windows before a time
     /// without packets, and of windows that the end cut.
     later: Vec<Answer>,
-    has_ended: bool,
     /// When it last sent what could be taken.
     pub(crate) progress: Progress,
     /// What was last said to be wrong with its windows.
@@ -55,7 +55,6 @@ impl Node {
 
     /// It says something again, although it had ended.
     pub(crate) fn go_on(&mut self) {
-        self.has_ended = false;
         self.health.has_ended = false;
     }
 
@@ -88,9 +87,11 @@ impl Node {
         }
     }
 
-    fn keep_for_later(&mut self, answers: Vec<Answer>) {
+    fn keep_for_later(&mut self, mut answers: Vec<Answer>) {
         let room = MOST_LATER.saturating_sub(self.later.len());
-        self.later.extend(answers.into_iter().take(room));
+        let surplus = answers.split_off(room.min(answers.len()));
+        self.health.not_take(UNASKED, surplus.len());
+        self.later.extend(answers);
     }
 
     /// Its results that are not settled.
@@ -116,7 +117,6 @@ impl Node {
 
     /// Nothing more comes of it, unless it begins anew.
     pub(crate) fn end(&mut self, cut: Vec<Answer>) {
-        self.has_ended = true;
         self.health.has_ended = true;
         self.keep_for_later(cut);
         self.waits_ns = None;
@@ -124,17 +124,17 @@ impl Node {
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        self.has_ended
+        self.health.has_ended
     }
 
     /// Up to when all is known of a node that replays: it says which windows it enters. `None` if nothing is.
     pub(crate) fn replayed_until(&self) -> Option<u64> {
-        if self.has_ended { Some(u64::MAX) } else { self.open.first().copied() }
+        if self.has_ended() { Some(u64::MAX) } else { self.open.first().copied() }
     }
 
     /// Up to when a live node has answered, or has nothing more to answer.
     pub(crate) fn answered_until(&self) -> Option<u64> {
-        if self.has_ended { Some(u64::MAX) } else { self.answered_ns }
+        if self.has_ended() { Some(u64::MAX) } else { self.answered_ns }
     }
 
     /// The begin of its first window.
@@ -179,7 +179,7 @@ impl Node {
     /// settled.
     pub(crate) fn had_no_packets(&self, window: Span) -> bool {
         let has_begun = self.begun_ns.is_some_and(|begun| begun <= window.start_ns);
-        let is_over = self.has_ended && self.results.is_empty();
+        let is_over = self.has_ended() && self.results.is_empty();
         let answered_none = self.settled_ns.is_none_or(|settled| settled <= window.start_ns);
         has_begun && !is_over && answered_none
     }
@@ -190,7 +190,7 @@ impl Node {
         self.empty.iter().any(covers)
     }
 
-    /// Forgets what nobody asks for once all windows that begin before this time are settled.
+    /// Drops what is not needed once all windows that begin before this time are settled.
     pub(crate) fn forget_before(&mut self, start_ns: u64) {
         while self.empty.front().is_some_and(|empty| empty.end_ns < start_ns) {
             self.empty.pop_front();

@@ -38,8 +38,7 @@ impl Controller {
             self.settled_ns = Some(settled_ns);
         }
         self.settled_ns = Some(settled_ns);
-        let longest_ns = self.chain.graph.queries.iter().map(|query| query.over_ns).max().unwrap_or(0);
-        let since_ns = settled_ns.saturating_sub(longest_ns);
+        let since_ns = settled_ns.saturating_sub(self.longest_ns());
         self.nodes.iter_mut().for_each(|node| node.received.forget_until(since_ns));
         if !self.setting.is_replay {
             self.nodes.iter_mut().for_each(|node| node.forget_before(since_ns));
@@ -139,13 +138,12 @@ impl Controller {
     /// Shows answers, and keeps them for the event machine.
     fn take_answers(&mut self, node: usize, answers: Vec<Answer>, actions: &mut Actions) {
         for answer in answers {
-            let queries = &self.chain.graph.queries;
-            let query = queries.iter().position(|query| query.name == answer.query);
+            let query = self.query_number(&answer.query);
             if query.is_some_and(|query| !self.is_wanted(query, &answer)) {
                 continue;
             }
             // Parts are shown once they are merged.
-            if query.is_none_or(|query| self.chain.mergings[query].is_none()) {
+            if !self.is_part(&answer) {
                 actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
             }
             if let Some(query) = query.filter(|_| answer.empty.is_none()) {
@@ -156,8 +154,7 @@ impl Controller {
 
     /// An answer without the columns that its query does not select.
     pub(crate) fn as_shown(&self, mut answer: Answer) -> Answer {
-        let query = self.chain.graph.queries.iter().position(|query| query.name == answer.query);
-        let Some(query) = query else { return answer };
+        let Some(query) = self.query_number(&answer.query) else { return answer };
         let columns = self.chain.shown[query];
         answer.columns.truncate(columns);
         answer.rows.iter_mut().for_each(|row| row.truncate(columns));

@@ -6,7 +6,6 @@ use report::terminal::is_own_query;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use task::query::Over;
 
 /// What queries are checked for.
 #[derive(Clone, Debug)]
@@ -222,21 +221,14 @@ impl StandingQueries {
     }
 
     fn planned(&self, queries: &[StandingQuery]) -> Result<Chain, Vec<String>> {
-        let usual_ns = self.site.window_ns;
-        let queries = queries.iter().map(|known| {
-            let mut query = known.query.clone();
-            if query.plan.over == Over::Window {
-                query.plan.over = Over::Windows { every_ns: usual_ns, over_ns: usual_ns };
-            }
-            query
-        });
+        let queries: Vec<CheckedQuery> = queries.iter().map(|known| known.query.clone()).collect();
         let site = ChainSite {
             nodes: &self.site.nodes,
             key: &self.site.key,
-            window_ns: usual_ns,
+            window_ns: self.site.window_ns,
             settings: self.site.settings,
         };
-        Chain::new(&queries.collect::<Vec<_>>(), &site)
+        Chain::new(&queries, &site)
     }
 }
 

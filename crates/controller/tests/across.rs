@@ -1,15 +1,17 @@
-//! Queries across nodes against plain maps: what nodes answer is added, or the largest taken, window by window, whoever is missing.
+//! Queries across nodes against plain maps: in each window the answers of the nodes are added, or the largest is taken, also where nodes are
+//! missing.
 
-use controller::{Controller, InstalledText, Output, Setting, Site, StandingQueries};
+#[allow(dead_code, reason = "each test program uses a part")]
+mod nodes;
+
+use controller::{Controller, Output, Setting};
+use nodes::{SECOND, START};
 use protocol::{FromProbe, ToProbe, WindowResult};
 use report::{
     Account, Answer, Column, ColumnKind, Counters, Event, EventKind, PacketCounts, Span, Status, Value,
 };
 use std::collections::BTreeMap;
 
-const SECOND: u64 = 1_000_000_000;
-/// The first second of the tests.
-const START: u64 = 1_795_534_800 * SECOND;
 const NAMES: [&str; 4] = ["A", "B", "C", "D"];
 /// `having` uses what is not selected.
 const SUM: &str = "q: select dst_port, sum(total_byte) as b, count(*) as n groupby dst_port having sum(total_count) < 60 \
@@ -50,17 +52,7 @@ enum Second {
 }
 
 fn controller(text: &str, nodes: usize) -> Controller {
-    let site = Site {
-        nodes: NAMES[..nodes].iter().map(|name| (*name).to_owned()).collect(),
-        key: packet::KeySpec::FIVE_TUPLE.parts(),
-        window_ns: SECOND,
-        set: Vec::new(),
-        settings: events::Settings::default(),
-    };
-    let mut queries = StandingQueries::new(site);
-    let text =
-        InstalledText { file: "test.eq".to_owned(), text: text.to_owned(), ..InstalledText::default() };
-    queries.install(text).expect("installed");
+    let queries = nodes::queries(text, &NAMES[..nodes]);
     Controller::new(queries.chain().clone(), Setting { window_ns: SECOND, is_replay: false, key: None })
 }
 

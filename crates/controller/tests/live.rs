@@ -1,29 +1,15 @@
-//! A controller of live nodes: nobody waits for one that is silent, what is missing is never taken for zero, and what was saved goes on.
+//! A controller of live nodes: it does not wait for a silent node, never takes a missing window for zero, and continues from a saved state.
 
 mod nodes;
 
-use controller::{Controller, InstalledText, Output, Setting, Site, StandingQueries};
-use nodes::{SECOND, START, result};
+use controller::{Controller, InstalledText, Output, Setting};
+use nodes::{SECOND, START, queries, result};
 use protocol::{FromProbe, Heartbeat, ListId, RefusedList, Spool, ToProbe, WindowResult};
 use report::{EventKind, Span};
 
+const NODES: [&str; 2] = ["A", "B"];
 const CHAIN: &str = "a: select sum(total_count) as n where node_id = A every 1s;\n\
     b: select sum(total_count) as n where node_id = B every 1s when a.n > 5;";
-
-fn queries(text: &str) -> StandingQueries {
-    let site = Site {
-        nodes: vec!["A".to_owned(), "B".to_owned()],
-        key: packet::KeySpec::FIVE_TUPLE.parts(),
-        window_ns: SECOND,
-        set: Vec::new(),
-        settings: events::Settings::default(),
-    };
-    let mut queries = StandingQueries::new(site);
-    let text =
-        InstalledText { file: "test.eq".to_owned(), text: text.to_owned(), ..InstalledText::default() };
-    queries.install(text).expect("installed");
-    queries
-}
 
 /// A task's name, and the second in which it begins, if it does not always run.
 type Listed<'a> = (&'a str, Option<u64>);
@@ -38,7 +24,7 @@ struct Test {
 impl Test {
     fn new(text: &str) -> Self {
         let setting = Setting { window_ns: SECOND, is_replay: false, key: None };
-        let controller = Controller::new(queries(text).chain().clone(), setting);
+        let controller = Controller::new(queries(text, &NODES).chain().clone(), setting);
         Self { controller, shown: Vec::new(), sent: Vec::new() }
     }
 
@@ -66,6 +52,11 @@ impl Test {
             _ => None,
         });
         events.collect()
+    }
+
+    /// What was not taken of a node, for this reason.
+    fn not_taken(&self, node: usize, reason: &str) -> u64 {
+        self.controller.health().nth(node).expect("a node").not_taken.get(reason)
     }
 
     fn warnings(&self) -> Vec<&str> {
@@ -149,7 +140,7 @@ fn a_silent_node_is_not_awaited_and_its_windows_are_missing() {
 fn a_backlog_is_taken_in_order_before_anything_is_missing() {
     let mut test = Test::new(CHAIN);
     test.tick(0);
-    // Nobody could speak for 30 seconds. Then both send what they kept.
+    // The broker was away for 30 seconds. Then both nodes send the windows that they kept.
     let since = START + 30 * SECOND;
     let mut sent = Vec::new();
     for at in 0..30 {
@@ -211,6 +202,7 @@ fn windows_of_another_length_or_of_the_future_are_not_taken() {
         test.take(0, FromProbe::Window(Box::new(WindowResult::new(window, Vec::new()))));
     }
     assert_eq!(test.warnings().len(), 4, "{:?}", test.warnings());
+    assert_eq!(test.not_taken(0, "wrong_window"), 4);
     // What only replays say is not taken.
     test.take(0, FromProbe::Reached { at_ns: 7 });
     test.window(0, 0, &[("a", 1)]);
@@ -289,7 +281,7 @@ fn what_was_saved_goes_on_and_the_gap_is_unknown() {
 fn a_query_that_is_added_or_removed_leaves_the_others_alone() {
     let text = "a: select sum(total_count) as n where node_id = A every 1s;\n\
         b: select count(*) as n where node_id = A every 1s when a.n > 5;";
-    let mut queries = queries(text);
+    let mut queries = queries(text, &NODES);
     let mut test = Test::new(text);
     test.controller.replace(queries.chain().clone());
     for at in 0..20 {
@@ -434,6 +426,8 @@ fn answers_are_of_their_sender_and_of_what_was_asked() {
     hostile.answers.extend([forged, whole_run, other, far]);
     test.take(0, FromProbe::Window(Box::new(hostile)));
     test.window(1, 0, &[]);
+    // That of no query, and those without a window, with other columns and of the far future. The forged one is A's now.
+    assert_eq!(test.not_taken(0, "unasked"), 4);
     let shown: Vec<_> = test
         .shown
         .iter()

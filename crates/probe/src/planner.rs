@@ -106,3 +106,47 @@ fn in_words(refused: &[(String, String)]) -> String {
     let lines = refused.iter().map(|(query, reason)| format!("{query}: {reason}"));
     lines.collect::<Vec<_>>().join("; ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packet::{KeySpec, Seed};
+    use protocol::Task;
+    use summary::Limits;
+    use task::query::{GroupField, Item};
+
+    fn planner() -> (Planner, Control) {
+        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, 1_000));
+        let planner = Planner::new(Site { window_ns: Some(1_000_000_000), ..site }, Vec::new());
+        let control = Control::new(planner.first().expect("nothing is refused"));
+        (planner, control)
+    }
+
+    fn list(fields: &[&str], key: Vec<String>) -> TaskList {
+        let query = |field: &&str| Query::new(*field, [GroupField::of("dst_addr")], [Item::sum(field)]);
+        let tasks = fields.iter().map(|field| Task { query: query(field), time: None });
+        TaskList { key: Some(key), tasks: tasks.collect(), ..TaskList::default() }
+    }
+
+    fn five_tuple() -> Vec<String> {
+        KeySpec::FIVE_TUPLE.parts()
+    }
+
+    #[test]
+    fn what_a_node_cannot_answer_is_left_out_and_named() {
+        let (mut planner, control) = planner();
+        assert_eq!(planner.install(&control, &list(&["total_byte"], five_tuple())), Ok(None));
+        // It does not track losses.
+        let refused = planner.install(&control, &list(&["total_byte", "ploss_byte"], five_tuple()));
+        let reason = refused.expect("the other one is installed").expect("a reason");
+        assert!(reason.starts_with("ploss_byte: ") && !reason.contains("total_byte"), "{reason}");
+    }
+
+    #[test]
+    fn a_list_for_other_flows_is_refused() {
+        let (mut planner, control) = planner();
+        let refused = planner.install(&control, &list(&["total_byte"], vec!["dst_addr".to_owned()]));
+        let reason = refused.expect_err("other flows");
+        assert!(reason.contains(&five_tuple().join(",")) && reason.contains("'key'"), "{reason}");
+    }
+}

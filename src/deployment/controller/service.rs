@@ -77,7 +77,11 @@ impl<'a> Service<'a> {
                 Failure::fault(format!("{}: the state of events is damaged: {error}", config.state.display()))
             })?;
             let stories = hub.archive().stories_oldest_first(STORIES).map_err(Failure::fault)?;
-            controller.restore(saved, unsettled::read(&kept), Stories::restore(stories));
+            let results = unsettled::read(&kept);
+            for line in unsettled::not_continued(kept.len() - results.len(), &results, &config.nodes) {
+                say(&line);
+            }
+            controller.restore(saved, results, Stories::restore(stories));
         }
         Ok(Self {
             config,
@@ -196,7 +200,8 @@ impl<'a> Service<'a> {
             let mut published = self.hub.publish(&self.changes);
             if let Err(ArchiveError::NoJson(reason)) = &published {
                 // An answer that cannot be written must not keep all others from being stored.
-                self.note(format!("answers of one moment are not stored: {reason}"));
+                let number = self.changes.answers.len();
+                self.note(format!("{number} answers of one moment are not stored: {reason}"));
                 self.changes.answers.clear();
                 published = self.hub.publish(&self.changes);
             }
@@ -279,7 +284,10 @@ impl<'a> Service<'a> {
         // Those that came twice or too early are no refusals: the others of them are taken.
         refused.0.retain(|(name, _)| !["doubled", "early"].contains(&name.as_str()));
         let mut windows = Windows::default();
-        self.controller.health().for_each(|health| windows.add(&health.windows));
+        for health in self.controller.health() {
+            windows.add(&health.windows);
+            refused.add(&health.not_taken);
+        }
         let nodes = self.config.nodes.iter().zip(self.controller.health());
         Status {
             mode: Mode::Controller,

@@ -27,6 +27,21 @@ pub(super) fn new(
     controller.unsettled().filter(|(node, result)| !stored.contains(&name(node, result))).map(text).collect()
 }
 
+/// What is lost of them, in words: those that are damaged, and those of nodes that the settings no longer have.
+pub(super) fn not_continued(
+    damaged: usize,
+    results: &[(String, WindowResult)],
+    nodes: &[String],
+) -> Vec<String> {
+    let foreign = results.iter().filter(|(node, _)| !nodes.contains(node)).count();
+    let lines = [
+        (damaged, "that waited for other nodes are damaged"),
+        (foreign, "are of nodes that are no longer in 'nodes'"),
+    ];
+    let said = lines.into_iter().filter(|(number, _)| *number != 0);
+    said.map(|(number, why)| format!("{number} results {why}: they are lost")).collect()
+}
+
 /// The results of these states, each with its node. One that is damaged is left out.
 pub(super) fn read(states: &[(String, String)]) -> Vec<(String, WindowResult)> {
     let one = |(name, text): &(String, String)| {

@@ -1,5 +1,6 @@
-//! Answers of nodes as a probe sends them.
+//! Queries of a controller, and answers of nodes as a probe sends them.
 
+use controller::{InstalledText, Site, StandingQueries};
 use protocol::WindowResult;
 use report::{Account, Answer, Column, ColumnKind, PacketCounts, Span, Value};
 
@@ -23,4 +24,20 @@ pub(crate) fn result(node: usize, at: u64, counts: &[(&str, u64)]) -> WindowResu
         ..Answer::new("totals", Some(window), Vec::new(), Vec::new())
     };
     WindowResult::new(window, [totals].into_iter().chain(counts.iter().map(answer)).collect())
+}
+
+/// These queries, under a controller of nodes of these names with windows of a second.
+pub(crate) fn queries(text: &str, nodes: &[&str]) -> StandingQueries {
+    let site = Site {
+        nodes: nodes.iter().map(|name| (*name).to_owned()).collect(),
+        key: packet::KeySpec::FIVE_TUPLE.parts(),
+        window_ns: SECOND,
+        set: Vec::new(),
+        settings: events::Settings::default(),
+    };
+    let mut queries = StandingQueries::new(site);
+    let text =
+        InstalledText { file: "test.eq".to_owned(), text: text.to_owned(), ..InstalledText::default() };
+    queries.install(text).expect("installed");
+    queries
 }
