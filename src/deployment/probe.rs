@@ -15,8 +15,9 @@ use crate::watched::Lost;
 use engine::{Control, Every, Observer, Snapshot};
 use port::TimeBase;
 use probe::{Planner, Probe, Reporter};
-use protocol::amqp::{self, ProbeSettings};
+use protocol::amqp::{self, AmqpProbeLink, ProbeSettings};
 use protocol::{Heartbeat, LinkWatch, ProbeLink};
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -61,7 +62,8 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let control = Control::new(planner.first().map_err(Failure::fault)?);
     let place = broker.place();
     let link = amqp::probe_link(ProbeSettings { broker, node: node.clone(), spool_bytes });
-    let link: Arc<dyn ProbeLink> = Arc::new(link.map_err(Failure::usage)?);
+    let amqp_link = Arc::new(link.map_err(Failure::usage)?);
+    let link: Arc<dyn ProbeLink> = Arc::clone(&amqp_link) as Arc<dyn ProbeLink>;
     let usual = Heartbeat {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         sources: names.clone(),
@@ -73,7 +75,8 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
         Probe::start(Arc::clone(&link), planner, control.clone(), None, Some(reporter)).map_err(no_thread)?;
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     say(&format!("{node} measures {}, controlled through {}", names.join(", "), place));
-    let mut watcher = Watcher { link: Arc::clone(&link), watch: LinkWatch::default(), looked: None };
+    let mut watcher =
+        Watcher { link: amqp_link, watch: LinkWatch::default(), looked: None, refused: BTreeMap::new() };
     let measured = measurement.measure(&control, probe.outlet(), &stop, &mut watcher)?;
     let mut reported = Reported::of(measured, false);
     reported.verdict.lose(&lost);
@@ -121,18 +124,27 @@ const NOT_OF_PROBES: [&str; 19] = [
     "preset",
 ];
 
-/// Says when the broker is away and when it is back.
+/// Says when the broker is away and when it is back, and what of the controller's messages is refused.
 struct Watcher {
-    link: Arc<dyn ProbeLink>,
+    link: Arc<AmqpProbeLink>,
     watch: LinkWatch,
     looked: Option<Instant>,
+    /// What was said to be refused, by reason.
+    refused: BTreeMap<&'static str, u64>,
 }
 
 impl Observer for Watcher {
     fn progress(&mut self, _: Snapshot) {
-        if self.looked.is_none_or(|looked| looked.elapsed() >= LINK_LOOK) {
-            self.looked = Some(Instant::now());
-            self.watch.line(&self.link.state()).iter().for_each(|line| say(line));
+        if self.looked.is_some_and(|looked| looked.elapsed() < LINK_LOOK) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        self.watch.line(&self.link.state()).iter().for_each(|line| say(line));
+        let refused = self.link.refused();
+        if refused != self.refused {
+            let counts = refused.iter().map(|(reason, count)| format!("{count} {reason}"));
+            say(&format!("task lists refused: {}", counts.collect::<Vec<_>>().join(", ")));
+            self.refused = refused;
         }
     }
 

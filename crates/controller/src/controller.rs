@@ -350,8 +350,7 @@ impl Controller {
         self.show_empty_runs(self.settled_ns.unwrap_or(0), &mut actions);
         let step = self.machine.end();
         self.show_step(&step, &mut actions);
-        for (query, node, keys) in self.machine.forgotten() {
-            let node = node.unwrap_or("all nodes");
+        for (query, node, keys) in self.forgotten() {
             let line =
                 format!("{query}: {keys} times a key on {node} was not judged, as too many were known");
             actions.show.push(Output::Warning(line));
@@ -367,6 +366,11 @@ impl Controller {
     /// The state of events: the phases of keys, and the runs of triggered queries that have not ended.
     pub fn events(&self) -> &State {
         self.machine.state()
+    }
+
+    /// Queries and nodes some keys of which are not judged, as too many are known, and how often.
+    pub fn forgotten(&self) -> impl Iterator<Item = (&str, &str, u64)> {
+        self.machine.forgotten().map(|(query, node, keys)| (query, node.unwrap_or("all nodes"), keys))
     }
 
     /// How the nodes fare, by their numbers.

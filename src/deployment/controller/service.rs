@@ -55,6 +55,8 @@ pub(super) struct Service<'a> {
     /// Since when it can.
     stores_since_ns: u64,
     notes: VecDeque<Note>,
+    /// What is said once, however long it lasts.
+    said: BTreeSet<String>,
     started_ns: u64,
     shown: Option<Instant>,
 }
@@ -98,6 +100,7 @@ impl<'a> Service<'a> {
             fault: None,
             stores_since_ns: 0,
             notes: VecDeque::new(),
+            said: BTreeSet::new(),
             started_ns: now_ns(),
             shown: None,
         })
@@ -268,11 +271,29 @@ impl<'a> Service<'a> {
             return;
         }
         self.shown = Some(Instant::now());
+        self.say_lasting();
         let texts = self.queries.standing().queries().iter();
         let texts = texts.map(|known| (&known.query, Some(known.file.as_str())));
         self.hub.set_queries(views::queries(self.controller.chain(), self.controller.events(), texts));
         let status = self.status();
         self.hub.set_status(status);
+    }
+
+    /// Says what answers and events lack.
+    fn say_lasting(&mut self) {
+        let forgotten = self.controller.forgotten().map(|(query, node, _)| {
+            format!("{query}: too many keys are known on {node}: no condition judges further ones")
+        });
+        let mut lasting: Vec<String> = forgotten.collect();
+        if self.hub.archive().damaged() != 0 {
+            let file = self.config.state.display();
+            lasting.push(format!("{file}: some rows are damaged: answers and events without them are shown"));
+        }
+        for line in lasting {
+            if self.said.insert(line.clone()) {
+                self.note(line);
+            }
+        }
     }
 
     fn status(&self) -> Status {
