@@ -3,12 +3,13 @@
 mod columns;
 mod conditions;
 mod pinned;
+mod triggers;
 
-use crate::checked::{CheckedQuery, EdgeKind};
+use crate::checked::CheckedQuery;
 use crate::executor;
 use crate::graph::ordered;
 use columns::Planned;
-use events::{ALL_NODES, Graph, Settings, Trigger};
+use events::{ALL_NODES, Graph, Settings};
 use std::collections::HashMap;
 use task::query::{Over, Query};
 use task::rows::Merging;
@@ -26,6 +27,8 @@ pub struct Chain {
     pub mergings: Vec<Option<Merging>>,
     /// How many columns of each are shown.
     pub shown: Vec<usize>,
+    /// How many packets of what is pinned are stored when each is started.
+    pub captures: Vec<Option<u64>>,
 }
 
 /// What is known of the nodes.
@@ -62,20 +65,18 @@ impl Chain {
             depth[*at] = dependencies[*at].iter().map(|parent| depth[*parent] + 1).max().unwrap_or(0);
         }
         order.sort_by_key(|at| (depth[*at], *at));
-        let mut place = vec![0; queries.len()];
-        order.iter().enumerate().for_each(|(at, query)| place[*query] = at);
         let mut chain = Self {
             graph: Graph { queries: Vec::new(), nodes: site.nodes.to_vec(), settings: site.settings },
             tasks: Vec::new(),
             nodes: Vec::new(),
             mergings: Vec::new(),
             shown: Vec::new(),
+            captures: Vec::new(),
         };
         let mut refused = Vec::new();
         for at in order {
             let query = &queries[at];
-            let parent = dependencies[at].first().map(|parent| place[*parent]);
-            if let Err(reason) = chain.add(query, parent, site) {
+            if let Err(reason) = chain.add(query, site) {
                 refused.push(format!("{}: {reason}", query.label));
                 // Those after it keep their places.
                 chain.skip(query, site);
@@ -89,22 +90,11 @@ impl Chain {
         self.graph.queries.iter().any(|query| query.trigger.is_some())
     }
 
-    fn add(
-        &mut self,
-        query: &CheckedQuery,
-        parent: Option<usize>,
-        site: &ChainSite<'_>,
-    ) -> Result<(), String> {
+    fn add(&mut self, query: &CheckedQuery, site: &ChainSite<'_>) -> Result<(), String> {
         let (every_ns, over_ns) = lengths(&query.plan, site);
         let plan = Query { over: Over::Windows { every_ns, over_ns }, ..query.plan.clone() };
-        let Planned { task, shown, columns, key } = columns::planned(&plan, site.key)?;
-        let trigger = match (&query.trigger, parent) {
-            (None, _) => None,
-            (Some(trigger), Some(parent)) => Some(self.trigger(trigger, parent)?),
-            (Some(trigger), None) => {
-                return Err(format!("there is no query {}", trigger.parents.join(", ")));
-            }
-        };
+        let Planned { task, shown, columns, key, groups } = columns::planned(&plan, site.key)?;
+        let trigger = query.trigger.as_ref().map(|_| self.trigger(query, site)).transpose()?;
         let nodes = site.nodes.iter().enumerate().filter(|(_, name)| query.nodes.matches(name));
         let nodes: Vec<usize> = nodes.map(|(at, _)| at).collect();
         let pinned = pinned::keys(&task, &key, site.key);
@@ -123,9 +113,11 @@ impl Chain {
             every_ns,
             over_ns,
             nodes: if merging.is_some() { vec![ALL_NODES] } else { nodes.clone() },
+            bound_key: trigger.as_ref().and_then(|trigger| pinned::by_firing(&groups, trigger)),
             pinned,
             trigger,
         });
+        self.captures.push(query.capture_packets);
         self.tasks.push(merging.as_ref().map_or(task, |merging| merging.parts().clone()));
         self.nodes.push(nodes);
         self.mergings.push(merging);
@@ -145,6 +137,7 @@ impl Chain {
             over_ns,
             nodes: Vec::new(),
             pinned: Default::default(),
+            bound_key: None,
             largest_first: None,
             left_out: None,
             trigger: None,
@@ -153,23 +146,7 @@ impl Chain {
         self.nodes.push(Vec::new());
         self.mergings.push(None);
         self.shown.push(query.plan.columns.len());
-    }
-
-    fn trigger(&self, trigger: &crate::Trigger, parent: usize) -> Result<Trigger, String> {
-        let when = trigger.when.as_ref().filter(|_| trigger.kind == EdgeKind::When);
-        let when = when.ok_or_else(|| format!("{} {} is not run", trigger.kind.name(), trigger.condition))?;
-        let (of, name) = (&self.graph.queries[parent], &trigger.parents[0]);
-        let task = self.mergings[parent].as_ref().map_or(&self.tasks[parent], Merging::query);
-        let condition = |condition| conditions::of_parent(condition, name, of, task);
-        Ok(Trigger {
-            parent,
-            condition: condition(when)?,
-            text: trigger.condition.clone(),
-            hold_ns: trigger.for_ns.unwrap_or(0),
-            until: trigger.rearm.as_ref().map(condition).transpose()?,
-            cooldown_ns: trigger.cooldown_ns.unwrap_or(0),
-            run_ns: trigger.run_ns.unwrap_or(0),
-        })
+        self.captures.push(None);
     }
 }
 

@@ -280,6 +280,8 @@ impl Session<'_> {
             derived_from: sources(text).iter().map(|name| name.value.clone()).collect(),
             trigger: links.trigger,
             bindings: links.bindings,
+            capture_packets: text.capture.as_ref().map(|capture| capture.value),
+            is_metric: text.export.is_some(),
             memory_bytes,
             sketch,
             not_run,
@@ -342,9 +344,6 @@ fn class(text: &QueryText, used: &Used) -> (Class, Vec<String>) {
     if !reasons.is_empty() {
         return (Class::Sketch, reasons);
     }
-    if let Some(capture) = &text.capture {
-        reasons.push(format!("'capture' stores {} packets", capture.value));
-    }
     reasons.extend(used.of_packets.iter().map(|field| format!("'{field}' is computed from packets")));
     if !reasons.is_empty() {
         return (Class::Zoom, reasons);
@@ -375,13 +374,6 @@ fn other_not_run(text: &QueryText, is_of_traffic: bool) -> Vec<NotRun> {
         true => (&None, &None),
         false => (&text.using, &text.error),
     };
-    let all = [
-        found("using", other_sources, using),
-        found("error", other_sources, error),
-        found("in same window", "answers of earlier windows are not kept yet", &text.same_window),
-        found("within", "chains have no time limit yet", &text.within),
-        found("capture", "packets are not stored yet", &text.capture),
-        found("export", "answers are not exported as metrics yet", &text.export),
-    ];
+    let all = [found("using", other_sources, using), found("error", other_sources, error)];
     all.into_iter().flatten().collect()
 }

@@ -125,6 +125,23 @@ impl EdgeKind {
     }
 }
 
+/// A condition on answers of other queries.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventCondition {
+    /// All of them.
+    And(Vec<EventCondition>),
+    /// Any of them.
+    Or(Vec<EventCondition>),
+    /// The opposite.
+    Not(Box<EventCondition>),
+    /// It holds whatever the packets that were lost.
+    Surely(Box<EventCondition>),
+    /// The query of this name has no answer.
+    IsMissing(String),
+    /// A condition on fields `QUERY.ITEM`.
+    Of(Condition),
+}
+
 /// What triggers a query.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trigger {
@@ -132,12 +149,12 @@ pub struct Trigger {
     pub kind: EdgeKind,
     /// The condition.
     pub condition: String,
-    /// The same on fields `QUERY.ITEM`; `None` where it is not run.
+    /// The same on fields `QUERY.ITEM`; `None` where it has an error.
     #[serde(skip)]
-    pub when: Option<Condition>,
+    pub when: Option<EventCondition>,
     /// What re-arms it, likewise.
     #[serde(skip)]
-    pub rearm: Option<Condition>,
+    pub rearm: Option<EventCondition>,
     /// The queries that it is about.
     pub parents: Vec<String>,
     /// How long the condition must have been true.
@@ -150,7 +167,7 @@ pub struct Trigger {
     pub in_same_window: bool,
     /// How long it repeats.
     pub run_ns: Option<u64>,
-    /// The time in which the chain must end.
+    /// The time from the first event of the chain in which the query must start.
     pub within_ns: Option<u64>,
 }
 
@@ -187,6 +204,10 @@ pub struct CheckedQuery {
     pub trigger: Option<Trigger>,
     /// Fields that a firing pins.
     pub bindings: Vec<Bound>,
+    /// How many packets of what is pinned are stored.
+    pub capture_packets: Option<u64>,
+    /// Its answers are exported as a metric.
+    pub is_metric: bool,
     /// The most memory that it takes, an estimate.
     pub memory_bytes: u64,
     /// Where packets are counted for it: how.

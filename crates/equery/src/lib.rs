@@ -52,8 +52,8 @@ mod variables;
 pub use chain::{Chain, ChainSite};
 pub use check::check;
 pub use checked::{
-    Bound, Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, History, Moment, NotRun,
-    Trigger,
+    Bound, Checked, CheckedQuery, Class, Column, EdgeKind, EventCondition, EventEdge, EventGraph, History,
+    Moment, NotRun, Trigger,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use explain::{ExplainOptions, Explanation, QueryExplanation, explain};

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 /// A value in a condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Operand {
-    /// The parent's column of this number.
+    /// The column of this number, counted through all sources.
     Item(usize),
     /// A number.
     Number(f64),
@@ -23,7 +23,7 @@ pub enum Operand {
     Arithmetic(Box<Operand>, Operator, Box<Operand>),
 }
 
-/// A condition on a group of the parent's answer.
+/// A condition on a group of the sources' answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Condition {
     /// All of them.
@@ -42,6 +42,28 @@ pub enum Condition {
     Like(usize, String),
     /// There is no value.
     IsNull(Operand),
+    /// The source of this number has no answer.
+    IsMissing(usize),
+    /// The condition holds whatever the packets that were lost.
+    Surely(Box<Condition>),
+}
+
+/// What is known of a group.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// One figure for each item.
+    pub figures: &'a [Figure],
+    /// The same where any packet that was lost may have been of the group; empty if no condition asks.
+    pub widened: &'a [Figure],
+    /// Of each source, whether it has no answer.
+    pub missing: &'a [bool],
+}
+
+impl<'a> Known<'a> {
+    /// A group of answers that are there, of which nothing was lost.
+    pub fn of(figures: &'a [Figure]) -> Self {
+        Self { figures, widened: figures, missing: &[] }
+    }
 }
 
 impl Operand {
@@ -88,7 +110,7 @@ impl Condition {
         let of = |conditions: &[Self]| conditions.iter().flat_map(Self::thresholds).collect();
         match self {
             Self::And(conditions) | Self::Or(conditions) => of(conditions),
-            Self::Not(condition) => condition.thresholds(),
+            Self::Not(condition) | Self::Surely(condition) => condition.thresholds(),
             Self::Compare(Operand::Item(column), comparison, other) => {
                 other.number().map(|number| (*column, *comparison, number)).into_iter().collect()
             }
@@ -96,12 +118,13 @@ impl Condition {
         }
     }
 
-    /// Whether a group with these figures, one for each column, fulfils the condition.
-    pub fn holds(&self, figures: &[Figure]) -> Truth {
+    /// Whether a group of which this is known fulfils the condition.
+    pub fn holds(&self, known: Known<'_>) -> Truth {
+        let figures = known.figures;
         match self {
-            Self::And(of) => of.iter().fold(Truth::True, |truth, one| truth.and(one.holds(figures))),
-            Self::Or(of) => of.iter().fold(Truth::False, |truth, one| truth.or(one.holds(figures))),
-            Self::Not(of) => of.holds(figures).negated(),
+            Self::And(of) => of.iter().fold(Truth::True, |truth, one| truth.and(one.holds(known))),
+            Self::Or(of) => of.iter().fold(Truth::False, |truth, one| truth.or(one.holds(known))),
+            Self::Not(of) => of.holds(known).negated(),
             Self::Compare(left, comparison, right) => {
                 compare(&left.figure(figures), *comparison, &right.figure(figures))
             }
@@ -123,7 +146,19 @@ impl Condition {
                 Figure::Unknown => Truth::Unknown,
                 _ => Truth::False,
             },
+            Self::IsMissing(source) => known.missing.get(*source).copied().unwrap_or(false).into(),
+            Self::Surely(of) => of.holds(Known { figures: known.widened, ..known }),
         }
+    }
+
+    /// Whether it, or a part of it, is so.
+    pub(crate) fn any(&self, is_so: &dyn Fn(&Self) -> bool) -> bool {
+        is_so(self)
+            || match self {
+                Self::And(of) | Self::Or(of) => of.iter().any(|one| one.any(is_so)),
+                Self::Not(of) | Self::Surely(of) => of.any(is_so),
+                _ => false,
+            }
     }
 
     /// The columns that it reads, each once, in the order of the text.
@@ -136,7 +171,8 @@ impl Condition {
     fn add_items(&self, items: &mut Vec<usize>) {
         match self {
             Self::And(of) | Self::Or(of) => of.iter().for_each(|one| one.add_items(items)),
-            Self::Not(of) => of.add_items(items),
+            Self::Not(of) | Self::Surely(of) => of.add_items(items),
+            Self::IsMissing(_) => {}
             Self::Compare(left, _, right) => {
                 left.add_items(items);
                 right.add_items(items);
@@ -154,6 +190,7 @@ impl Condition {
     pub fn threshold(&self) -> Option<f64> {
         match self {
             Self::Compare(Operand::Item(_), _, threshold) => threshold.number(),
+            Self::Surely(of) => of.threshold(),
             _ => None,
         }
     }
@@ -192,11 +229,14 @@ mod tests {
         let quotient =
             Operand::Arithmetic(Operand::Item(0).into(), Operator::Divide, Operand::Item(1).into());
         let condition = more(quotient.clone(), Operand::Number(0.5));
-        assert_eq!(condition.holds(&[number(3.0, 3.0), number(4.0, 4.0)]), Truth::True);
-        assert_eq!(condition.holds(&[number(3.0, 3.0), number(0.0, 4.0)]), Truth::Unknown);
-        assert_eq!(condition.holds(&[Figure::Null, number(4.0, 4.0)]), Truth::Unknown);
-        assert_eq!(Condition::IsNull(Operand::Item(0)).holds(&[Figure::Null]), Truth::True);
-        assert_eq!(Condition::IsNull(quotient).holds(&[number(1.0, 1.0), number(0.0, 0.0)]), Truth::Unknown);
+        assert_eq!(condition.holds(Known::of(&[number(3.0, 3.0), number(4.0, 4.0)])), Truth::True);
+        assert_eq!(condition.holds(Known::of(&[number(3.0, 3.0), number(0.0, 4.0)])), Truth::Unknown);
+        assert_eq!(condition.holds(Known::of(&[Figure::Null, number(4.0, 4.0)])), Truth::Unknown);
+        assert_eq!(Condition::IsNull(Operand::Item(0)).holds(Known::of(&[Figure::Null])), Truth::True);
+        assert_eq!(
+            Condition::IsNull(quotient).holds(Known::of(&[number(1.0, 1.0), number(0.0, 0.0)])),
+            Truth::Unknown
+        );
         assert_eq!(condition.items(), [0, 1]);
         assert_eq!(condition.threshold(), None);
         assert_eq!(more(Operand::Item(3), Operand::Number(7.0)).threshold(), Some(7.0));
@@ -205,7 +245,7 @@ mod tests {
     #[test]
     fn texts_and_addresses_are_equal_or_in_a_list() {
         let text = |text: &str| Figure::Other(Value::from(text));
-        let of = |condition: Condition, figure| condition.holds(&[figure]);
+        let of = |condition: Condition, figure| condition.holds(Known::of(&[figure]));
         let list = ["tcp", "udp"].map(|name| Operand::Text(name.to_owned()));
         let member = Condition::In(Operand::Item(0), list.to_vec());
         assert_eq!(of(member.clone(), text("udp")), Truth::True);

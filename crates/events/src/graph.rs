@@ -29,7 +29,7 @@ pub struct Settings {
     pub expire_windows: u64,
     /// A condition on an answer with less coverage than this is unknown.
     pub coverage: f64,
-    /// Keys of one query and window that fire; those beyond are suppressed.
+    /// Keys of one query and window that fire, and instances of a query at a time; those beyond are suppressed.
     pub most_firings: usize,
     /// Keys that are remembered of one query and node.
     pub most_keys: usize,
@@ -66,6 +66,8 @@ pub struct Query {
     pub nodes: Vec<usize>,
     /// Keys that its constants pin: they are known before they have packets.
     pub pinned: BTreeSet<Key>,
+    /// Where the members of its key are in what a firing pins, if it pins each of them: an instance's key is known too.
+    pub bound_key: Option<Vec<usize>>,
     /// The column by which rows are ordered, the largest first, if they are.
     pub largest_first: Option<usize>,
     /// By column, the most that a group has that `having` leaves out of the answer; `None` if there is no `having`.
@@ -83,11 +85,27 @@ pub struct Column {
     pub role: Role,
 }
 
+/// How a condition starts a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TriggerKind {
+    /// Once, when it becomes true.
+    #[default]
+    When,
+    /// In each window in which it is true.
+    Each,
+    /// For as long as it is true: the query answers in the same windows.
+    While,
+}
+
 /// What starts a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trigger {
-    /// The query whose answers are judged, by number: an earlier one.
-    pub parent: usize,
+    /// How.
+    pub kind: TriggerKind,
+    /// The queries whose answers are judged: earlier ones. Items of conditions are numbered through the columns of all of them.
+    pub sources: Vec<Source>,
+    /// Where they are judged.
+    pub places: Vec<Place>,
     /// When it fires.
     pub condition: Condition,
     /// The same as text.
@@ -100,12 +118,101 @@ pub struct Trigger {
     pub cooldown_ns: u64,
     /// How long the query runs; 0 for one window.
     pub run_ns: u64,
+    /// The query answers in the window that fired.
+    pub in_same_window: bool,
+    /// The time from the first event of a chain in which this query must have started, nanoseconds.
+    pub within_ns: Option<u64>,
+    /// What a firing pins: each set of values is an instance of the query, with a run of its own.
+    pub bindings: Vec<Binding>,
+}
+
+/// A query whose answers are judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// Its number.
+    pub query: usize,
+    /// The columns of the key that is judged, in one order for all sources; `None` if it is one group that counts for all keys.
+    pub key: Option<Vec<usize>>,
+}
+
+/// Where a condition is judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The node that events name, by number; [`ALL_NODES`] where the sources are of several.
+    pub node: usize,
+    /// The node of each source.
+    pub of: Vec<usize>,
+}
+
+/// A value that a firing pins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Binding {
+    /// A field of flows has the value of an item.
+    Field {
+        /// The field, and the kind of its values.
+        column: report::Column,
+        /// The item, by number.
+        item: usize,
+    },
+    /// The query runs on the node that fired.
+    Node,
 }
 
 impl Graph {
+    /// The queries of which a query's chain has answers before it starts, by number.
+    pub(crate) fn before(&self, query: usize) -> BTreeSet<usize> {
+        let mut before = BTreeSet::new();
+        let mut left = vec![query];
+        while let Some(query) = left.pop() {
+            let sources = self.queries[query].trigger.iter().flat_map(|trigger| &trigger.sources);
+            left.extend(sources.map(|source| source.query).filter(|source| before.insert(*source)));
+        }
+        before
+    }
+
     /// The name of a node; `None` for all together.
     pub fn node_name(&self, node: usize) -> Option<&str> {
         self.nodes.get(node).map(String::as_str)
+    }
+}
+
+impl Trigger {
+    /// A trigger by one query, judged node by node, without anything else.
+    pub fn new(source: usize, query: &Query, condition: Condition) -> Self {
+        let places = query.nodes.iter().map(|node| Place { node: *node, of: vec![*node] }).collect();
+        Self {
+            kind: TriggerKind::When,
+            sources: vec![Source { query: source, key: Some(query.key.clone()) }],
+            places,
+            condition,
+            text: String::new(),
+            hold_ns: 0,
+            until: None,
+            cooldown_ns: 0,
+            run_ns: 0,
+            in_same_window: false,
+            within_ns: None,
+            bindings: Vec::new(),
+        }
+    }
+
+    /// Whether each set of pinned values has a run of its own.
+    pub fn has_instances(&self) -> bool {
+        !self.bindings.is_empty()
+    }
+
+    /// Whether the query answers in the window that fired, from what nodes have kept of it.
+    pub fn looks_back(&self) -> bool {
+        self.in_same_window || self.kind == TriggerKind::While
+    }
+
+    /// An instance as named values.
+    pub fn pinned<'a>(&'a self, instance: &'a Key) -> Vec<report::Item> {
+        let columns = self.bindings.iter().filter_map(|binding| match binding {
+            Binding::Field { column, .. } => Some(column),
+            Binding::Node => None,
+        });
+        crate::key::items(instance, columns)
     }
 }
 

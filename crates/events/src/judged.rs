@@ -1,6 +1,6 @@
 //! What a window does to the phase of a key.
 
-use crate::graph::Trigger;
+use crate::graph::{Trigger, TriggerKind};
 use crate::state::Phase;
 use crate::truth::Truth;
 
@@ -46,6 +46,9 @@ impl Phase {
                     Truth::False => (Self::Idle, None),
                     Truth::Unknown => (Self::Pending { held_ns, is_true: false }, None),
                 }
+            }
+            Self::Active { .. } if trigger.kind == TriggerKind::Each && judged.truth == Truth::True => {
+                (Self::Active { fired_ns: end_ns }, Some(Change::Fired))
             }
             Self::Active { fired_ns } => {
                 if judged.rearms != Truth::True {

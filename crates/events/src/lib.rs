@@ -3,7 +3,8 @@
 //! A [`Graph`] has queries and, of each that others trigger, the condition on its parent's answers. A [`Machine`] is given the answers
 //! of windows, in the order in which these end, and says which events they are and which queries run when ([`Step`]). It is a pure function of
 //! closed windows: it reads no clock, starts nothing and knows no query text, so that a live run, a replay and a dry run agree. Its
-//! state can be saved ([`Saved`]) and continued by a machine of other queries. [`Stories`] puts what happened into sentences.
+//! state can be saved ([`Saved`]) and continued by a machine of other queries. A [`Timeline`] has late windows judged in their order.
+//! [`Stories`] puts what happened into sentences.
 //!
 //! ```text
 //! answers of a window ─▶ figures of each key ─▶ condition: true, false, unknown ─▶ Idle → Pending → Active → Recovering ─▶ events, runs
@@ -26,19 +27,21 @@ mod saved;
 mod seen;
 mod state;
 mod story;
+mod timeline;
 mod truth;
 mod words;
 
-pub use condition::{Condition, Operand};
+pub use condition::{Condition, Known, Operand};
 pub use figure::{Certainty, Figure, Role};
-pub use graph::{ALL_NODES, Column, Graph, Query, Settings, Trigger};
+pub use graph::{ALL_NODES, Binding, Column, Graph, Place, Query, Settings, Source, Trigger, TriggerKind};
 pub use interval::Interval;
 pub use key::{Key, Member};
 pub use machine::{Machine, Report, Started, Step};
 pub use run::Run;
 pub use saved::Saved;
-pub use seen::{Find, Seen};
+pub use seen::{Asked, Find, Seen};
 pub use state::{Edge, Phase, Progress, State};
 pub use story::Stories;
+pub use timeline::Timeline;
 pub use truth::Truth;
 pub use words::sentence;

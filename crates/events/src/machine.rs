@@ -2,14 +2,21 @@
 
 mod edges;
 mod judging;
+mod runs;
+mod sides;
+mod told;
+mod watch;
 
 use crate::graph::{Graph, Query};
 use crate::id::{About, identifier};
+use crate::key::Key;
 use crate::run::Run;
 use crate::saved::Saved;
-use crate::seen::{Find, Seen};
+use crate::seen::Find;
 use crate::state::{Phase, State};
 use report::{Event, EventKind, Span};
+use std::sync::Arc;
+use watch::Watch;
 
 /// What happened in the windows that end at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,6 +49,8 @@ pub struct Report {
     pub query: usize,
     /// The node, by number.
     pub node: usize,
+    /// What the run's firing pinned.
+    pub instance: Key,
     /// The window.
     pub window: Span,
     /// It is the first one of the run.
@@ -58,20 +67,28 @@ const MISSING: u64 = 3;
 /// The machine.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    graph: Graph,
+    graph: Arc<Graph>,
+    /// By query, what its trigger watches.
+    watches: Arc<[Option<Watch>]>,
     state: State,
 }
 
 impl Machine {
     /// A machine that has seen no window.
     pub fn new(graph: Graph) -> Self {
-        Self { graph, state: State::default() }
+        Self::with_state(graph, State::default())
     }
 
     /// A machine that continues with what another one remembered of the queries and nodes that both have.
     pub fn restore(graph: Graph, saved: Saved) -> Self {
         let state = saved.into_state(&graph);
-        Self { graph, state }
+        Self::with_state(graph, state)
+    }
+
+    fn with_state(graph: Graph, state: State) -> Self {
+        let watch = |query: &Query| query.trigger.as_ref().map(|trigger| Watch::new(&graph, trigger));
+        let watches = graph.queries.iter().map(watch).collect();
+        Self { watches, state, graph: Arc::new(graph) }
     }
 
     /// What it remembers, to be continued by another machine.
@@ -102,76 +119,8 @@ impl Machine {
         for child in 0..self.graph.queries.len() {
             self.judge(child, end_ns, find, &mut step);
         }
+        self.end_chains(end_ns, &mut step);
         self.end_runs(end_ns, &mut step);
-        step
-    }
-
-    /// What the runs of triggered queries found.
-    fn report(&mut self, end_ns: u64, find: &Find<'_>, step: &mut Step) {
-        let Self { graph, state } = self;
-        for run in &mut state.runs {
-            let query = &graph.queries[run.query];
-            let Some(window) = run_window(query, run, end_ns) else { continue };
-            step.is_quiet = false;
-            for &node in &query.nodes {
-                let seen = find(run.query, node, window);
-                let text = crate::words::found(query, seen);
-                let is_first = window.start_ns == run.start_ns;
-                let is_missing = matches!(seen, Seen::Missing);
-                let cause = run.cause.clone();
-                let report = Report { cause, query: run.query, node, window, is_first, is_missing, text };
-                step.reports.push(report);
-                if is_missing && !run.missing.contains(&node) {
-                    run.missing.push(node);
-                    step.events.push(missed(query, graph.node_name(node), window, run));
-                }
-            }
-        }
-    }
-
-    fn end_runs(&mut self, end_ns: u64, step: &mut Step) {
-        let State { runs, edges, .. } = &mut self.state;
-        let before = runs.len();
-        runs.retain(|run| run.end_ns > end_ns);
-        if runs.len() != before {
-            step.is_quiet = false;
-            edges.retain(|edge| {
-                edge.run.as_ref().is_none_or(|cause| runs.iter().any(|run| run.cause == *cause))
-            });
-        }
-    }
-
-    /// Starts a query, or lets it run for longer where it runs already.
-    fn start(&mut self, child: usize, end_ns: u64, events: Vec<String>, step: &mut Step) {
-        let query = &self.graph.queries[child];
-        let start_ns = query.first_start(end_ns, &self.graph.settings);
-        let last_ns = query.last_end(start_ns);
-        let runs = &mut self.state.runs;
-        let at = runs.iter().position(|run| run.query == child && start_ns < run.end_ns);
-        let at = at.unwrap_or_else(|| {
-            let cause = events.first().cloned().unwrap_or_default();
-            runs.push(Run { query: child, start_ns, end_ns: last_ns, cause, missing: Vec::new() });
-            runs.len() - 1
-        });
-        runs[at].end_ns = runs[at].end_ns.max(last_ns);
-        step.started.push(Started { run: runs[at].clone(), events });
-    }
-
-    /// No windows follow: what is to run later does not.
-    pub fn end(&mut self) -> Step {
-        let Self { graph, state } = self;
-        let mut step = Step::default();
-        let until_ns = state.until_ns.unwrap_or(0);
-        for run in std::mem::take(&mut state.runs) {
-            let query = &graph.queries[run.query];
-            let end_ns = run.start_ns.saturating_add(query.over_ns);
-            if end_ns <= until_ns {
-                continue;
-            }
-            let window = window(query, end_ns);
-            step.events
-                .extend(query.nodes.iter().map(|node| missed(query, graph.node_name(*node), window, &run)));
-        }
         step
     }
 
@@ -195,28 +144,34 @@ impl Machine {
             consider(run.start_ns.saturating_add(query.over_ns), query.every_ns);
         }
         for edge in &self.state.edges {
-            let Some(trigger) = &self.graph.queries[edge.query].trigger else { continue };
-            let parent = &self.graph.queries[trigger.parent];
+            let (Some(trigger), Some(watch)) =
+                (&self.graph.queries[edge.query].trigger, &self.watches[edge.query])
+            else {
+                continue;
+            };
             // Windows of others may have ended since.
             let Some(last_ns) = edge.last_end_ns else { continue };
             if !edge.is_settled {
-                consider(now, parent.every_ns);
+                consider(now, watch.every_ns);
             }
-            let expires = parent.every_ns.saturating_mul(self.graph.settings.expire_windows);
+            let expires = watch.every_ns.saturating_mul(self.graph.settings.expire_windows);
             for (key, progress) in &edge.keys {
                 match progress.phase {
                     Phase::Pending { held_ns, is_true: true } => {
                         let left = trigger.hold_ns.saturating_sub(held_ns);
-                        consider(last_ns.saturating_add(left), parent.every_ns);
+                        consider(last_ns.saturating_add(left), watch.every_ns);
                     }
-                    Phase::Recovering { until_ns } => consider(until_ns, parent.every_ns),
+                    Phase::Recovering { until_ns } => consider(until_ns, watch.every_ns),
                     _ => {}
                 }
-                if edge.missing == 0 && !parent.pinned.contains(key) {
+                if watch.sees(edge) && !watch.pinned.contains(key) {
                     let unseen = edge.watched_ns.saturating_sub(progress.seen_ns);
-                    consider(last_ns.saturating_add(expires.saturating_sub(unseen)), parent.every_ns);
+                    consider(last_ns.saturating_add(expires.saturating_sub(unseen)), watch.every_ns);
                 }
             }
+        }
+        for (query, _, deadline_ns) in self.deadlines() {
+            consider(deadline_ns, self.graph.queries[query].every_ns);
         }
         next
     }
@@ -224,16 +179,10 @@ impl Machine {
     /// Queries and nodes (`None` for all together) some keys of which are not judged, as more are known than can be remembered, and
     /// how many.
     pub fn forgotten(&self) -> impl Iterator<Item = (&str, Option<&str>, u64)> {
-        let Self { graph, state } = self;
+        let Self { graph, state, .. } = self;
         let edges = state.edges.iter().filter(|edge| edge.forgotten != 0);
-        edges.map(|edge| (&*graph.queries[edge.query].name, graph.node_name(edge.node), edge.forgotten))
+        edges.map(|edge| (&*graph.queries[edge.query].name, graph.node_name(edge.place.node), edge.forgotten))
     }
-}
-
-/// The window of a run that ends then.
-fn run_window(query: &Query, run: &Run, end_ns: u64) -> Option<Span> {
-    let is_in = run.start_ns.saturating_add(query.over_ns) <= end_ns && end_ns <= run.end_ns;
-    (is_in && query.ends_at(end_ns)).then(|| window(query, end_ns))
 }
 
 /// A query's window that ends then.
@@ -241,15 +190,9 @@ fn window(query: &Query, end_ns: u64) -> Span {
     Span { start_ns: end_ns.saturating_sub(query.over_ns), end_ns }
 }
 
-/// A window in which a query was to run on a node and did not.
-fn missed(query: &Query, node: Option<&str>, window: Span, run: &Run) -> Event {
-    let event = plain_event(EventKind::Missed, query, node, window);
-    Event { parent: Some(run.cause.clone()), ..event }
-}
-
-/// An event of a query that is about no key.
-fn plain_event(kind: EventKind, query: &Query, node: Option<&str>, window: Span) -> Event {
-    let about = About { kind, query: &query.name, version: &query.text, key: &[], node, window };
+/// An event of a query that is about no group. `apart`: what tells it from others of its kind, query, node and window.
+fn plain_event(kind: EventKind, query: &Query, node: Option<&str>, window: Span, apart: &Key) -> Event {
+    let about = About { kind, query: &query.name, version: &query.text, key: apart, node, window };
     Event {
         event: identifier(&about),
         kind,

@@ -59,47 +59,58 @@ impl<'a> Rows<'a> {
         self.answer.map_or(&[], |answer| &answer.rows)
     }
 
-    /// The key of a row.
-    pub(crate) fn key(&self, row: &[Value]) -> Key {
-        self.query.key.iter().map(|column| row.get(*column).map_or(Member::Null, Member::from)).collect()
+    /// The members of a row in these columns.
+    pub(crate) fn members(row: &[Value], columns: &[usize]) -> Key {
+        columns.iter().map(|column| row.get(*column).map_or(Member::Null, Member::from)).collect()
     }
 
-    /// What is known of a row, by column.
-    pub(crate) fn figures(&self, row: &[Value]) -> Vec<Figure> {
+    /// What is known of a row, by column. `widened`: any packet that was lost may have been of it.
+    pub(crate) fn figures(&self, row: &[Value], widened: bool) -> Vec<Figure> {
+        let certainty = if widened && self.may_have_lost() { Certainty::Partial } else { self.certainty };
         let columns = self.query.columns.iter().zip(row);
-        columns.map(|(column, value)| Figure::of(value, column.role, self.certainty)).collect()
+        columns.map(|(column, value)| Figure::of(value, column.role, certainty)).collect()
     }
 
-    /// What is known of a group that has no row.
-    pub(crate) fn absent(&self, key: &Key) -> Vec<Figure> {
+    /// What is known of a group that has no row; `widened` as above.
+    pub(crate) fn absent(&self, key: &[Member], widened: bool) -> Vec<Figure> {
+        let widened = widened && self.may_have_lost();
         absent(self.query, key, |column, role| match &self.most {
+            _ if widened => Figure::unlisted(role, f64::INFINITY),
             None => Figure::absent(role),
             Some(most) => Figure::unlisted(role, most[column]),
         })
     }
 
-    /// The values of these columns of a group that has no row.
-    pub(crate) fn absent_values(&self, key: &Key, columns: &[usize]) -> Vec<Value> {
-        let figures = self.absent(key);
-        let of = |column: &usize| match (member(self.query, key, *column), figures.get(*column)) {
+    /// Whether packets of the window may have been lost.
+    fn may_have_lost(&self) -> bool {
+        self.answer.is_some_and(|answer| answer.coverage != Some(1.0))
+    }
+
+    /// The value of a column of a group that has no row.
+    pub(crate) fn absent_value(&self, key: &[Member], column: usize) -> Value {
+        match (member(self.query, key, column), self.absent(key, false).get(column)) {
             (Some(member), _) => member.into(),
-            (None, Some(Figure::Number(it))) if it.lower == it.upper => zero(self.query, *column),
+            (None, Some(Figure::Number(it))) if it.lower == it.upper => zero(self.query, column),
             (None, Some(Figure::Number(it))) => {
                 Value::Estimate { value: it.lower, lower: it.lower, upper: it.upper }
             }
             (None, _) => Value::Null,
-        };
-        columns.iter().map(of).collect()
+        }
     }
 }
 
 /// What is known of a group without packets in a window of which everything is known.
-pub(crate) fn without_packets(query: &Query, key: &Key) -> Vec<Figure> {
+pub(crate) fn without_packets(query: &Query, key: &[Member]) -> Vec<Figure> {
     absent(query, key, |_, role| Figure::absent(role))
 }
 
+/// What is known of a group in a window of which nothing is known.
+pub(crate) fn unknown(query: &Query, key: &[Member]) -> Vec<Figure> {
+    absent(query, key, |_, _| Figure::Unknown)
+}
+
 /// The member of a key that a column holds, if it holds one.
-fn member<'k>(query: &Query, key: &'k Key, column: usize) -> Option<&'k Member> {
+fn member<'k>(query: &Query, key: &'k [Member], column: usize) -> Option<&'k Member> {
     query.key.iter().position(|own| *own == column).and_then(|at| key.get(at))
 }
 
@@ -112,7 +123,7 @@ fn zero(query: &Query, column: usize) -> Value {
     }
 }
 
-fn absent(query: &Query, key: &Key, of: impl Fn(usize, Role) -> Figure) -> Vec<Figure> {
+fn absent(query: &Query, key: &[Member], of: impl Fn(usize, Role) -> Figure) -> Vec<Figure> {
     let figure = |(at, column): (usize, &crate::graph::Column)| match member(query, key, at) {
         Some(member) => Figure::of(&member.into(), Role::Key, Certainty::Whole),
         None => of(at, column.role),

@@ -1,6 +1,6 @@
 //! What a machine remembers, in a form that outlives its graph.
 
-use crate::graph::{ALL_NODES, Graph};
+use crate::graph::{ALL_NODES, Graph, Place};
 use crate::state::{Edge, State};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -31,23 +31,27 @@ impl Saved {
             ALL_NODES => Some(ALL_NODES),
             number => nodes.get(self.nodes.get(number)?).copied(),
         };
-        let State { until_ns, runs, edges } = self.state;
+        let State { until_ns, runs, edges, in_time } = self.state;
         let runs: Vec<_> = runs
             .into_iter()
             .filter_map(|mut run| {
                 run.query = query(run.query)?;
                 run.missing = run.missing.into_iter().filter_map(node).collect();
+                run.node = run.node.map(|number| node(number).ok_or(())).transpose().ok()?;
                 Some(run)
             })
             .collect();
-        let is_run =
-            |edge: &Edge| edge.run.as_ref().is_none_or(|cause| runs.iter().any(|run| run.cause == *cause));
-        let edges = edges
-            .into_iter()
-            .filter_map(|edge| Some(Edge { query: query(edge.query)?, node: node(edge.node)?, ..edge }))
-            .filter(is_run)
-            .collect();
-        State { until_ns, runs, edges }
+        let is_run = |cause: &String| runs.iter().any(|run| run.cause == *cause);
+        let edge = |mut edge: Edge| {
+            edge.query = query(edge.query)?;
+            let of: Option<Vec<usize>> = edge.place.of.into_iter().map(node).collect();
+            edge.place = Place { node: node(edge.place.node)?, of: of? };
+            let places = &graph.queries[edge.query].trigger.as_ref()?.places;
+            (places.contains(&edge.place) && edge.runs.iter().all(is_run)).then_some(edge)
+        };
+        let edges = edges.into_iter().filter_map(edge).collect();
+        let in_time = in_time.into_iter().filter_map(|(number, root)| Some((query(number)?, root))).collect();
+        State { until_ns, runs, edges, in_time }
     }
 }
 
@@ -55,9 +59,10 @@ impl Saved {
 fn identities(graph: &Graph) -> Vec<String> {
     let mut identities: Vec<String> = Vec::new();
     for query in &graph.queries {
-        let parent = query.trigger.as_ref().and_then(|trigger| identities.get(trigger.parent));
-        let parent = parent.map(|parent| format!("\n{parent}")).unwrap_or_default();
-        identities.push(format!("{}\n{}{parent}", query.name, query.text));
+        let sources = query.trigger.iter().flat_map(|trigger| &trigger.sources);
+        let sources = sources.filter_map(|source| identities.get(source.query));
+        let sources: String = sources.map(|source| format!("\n{source}")).collect();
+        identities.push(format!("{}\n{}{sources}", query.name, query.text));
     }
     identities
 }

@@ -1,5 +1,6 @@
 //! What is known of a window.
 
+use crate::key::Member;
 use report::{Answer, Span};
 
 /// What is known of a query's window on one node.
@@ -13,5 +14,18 @@ pub enum Seen<'a> {
     Answer(&'a Answer),
 }
 
-/// Where answers are found: of a query, on a node, of a window.
-pub type Find<'a> = dyn Fn(usize, usize, Span) -> Seen<'a> + 'a;
+/// A window of a query.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The query, by number.
+    pub query: usize,
+    /// The node, by number.
+    pub node: usize,
+    /// What is pinned, where the query has instances.
+    pub instance: &'a [Member],
+    /// The window.
+    pub window: Span,
+}
+
+/// Where answers are found.
+pub type Find<'a> = dyn Fn(Asked<'_>) -> Seen<'a> + 'a;

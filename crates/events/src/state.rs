@@ -1,9 +1,10 @@
 //! What a machine remembers.
 
+use crate::graph::Place;
 use crate::key::Key;
 use crate::run::Run;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All that a machine remembers, as data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -12,23 +13,26 @@ pub struct State {
     pub until_ns: Option<u64>,
     /// Runs that have not ended, in the order in which they were started.
     pub runs: Vec<Run>,
-    /// The edges of the graph, each for a node, and for the run of the parent whose answers it judges.
+    /// The edges of the graph, each for a place, and for the runs of the sources whose answers it judges.
     pub edges: Vec<Edge>,
+    /// Queries that must start in time and have, each with the first event of the chain.
+    #[serde(default)]
+    pub in_time: BTreeSet<(usize, String)>,
 }
 
-/// An edge of the graph: its condition is judged for each key of the parent's answers on one node.
+/// An edge of the graph: its condition is judged for each key of the sources' answers at one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Edge {
     /// The query that is started, by number.
     pub query: usize,
-    /// The node, by number.
-    pub node: usize,
-    /// The event that started the parent; `None` if it always runs.
-    pub run: Option<String>,
+    /// The place.
+    pub place: Place,
+    /// The events that started the sources which do not always run.
+    pub runs: Vec<String>,
     /// The end of the last window.
     pub last_end_ns: Option<u64>,
-    /// Windows in a row that were missing up to then.
-    pub missing: u64,
+    /// Of each source, windows in a row that were missing up to then.
+    pub missing: Vec<u64>,
     /// How long was watched altogether, nanoseconds.
     pub watched_ns: u64,
     /// Another window like the last one changes nothing but what time brings about.

@@ -150,26 +150,27 @@ impl Stories {
 }
 
 fn fired_because(graph: &Graph, event: &Event) -> String {
-    let trigger = || {
-        let query = graph.queries.iter().find(|query| query.name == event.query)?;
-        let trigger = query.trigger.as_ref()?;
-        Some((trigger, &graph.queries[trigger.parent]))
-    };
-    let Some((trigger, parent)) = trigger() else { return words::sentence(event) };
-    let reason = words::reason(trigger, &parent.columns, &event.values);
+    let query = graph.queries.iter().find(|query| query.name == event.query);
+    let Some(trigger) = query.and_then(|query| query.trigger.as_ref()) else { return words::sentence(event) };
+    let names: Vec<&str> =
+        trigger.sources.iter().map(|source| graph.queries[source.query].name.as_str()).collect();
+    let reason = words::reason(trigger, &names, &event.values);
     let (key, at) = (words::key(&event.key), words::time(event.at_ns));
     let window = event.window.map(words::window).unwrap_or_default();
     let node = event.node.as_deref().unwrap_or("all nodes");
-    format!("{} fired{key} at {at} because {} on {node} had {reason} in {window}.", event.query, parent.name)
+    let of = names.join(" and ");
+    format!("{} fired{key} at {at} because {of} on {node} had {reason} in {window}.", event.query)
 }
 
 fn ran(graph: &Graph, report: &Report) -> String {
-    let query = &graph.queries[report.query].name;
+    let query = &graph.queries[report.query];
     let node = graph.node_name(report.node).unwrap_or("all nodes");
     let window = words::window(report.window);
+    let pinned = query.trigger.as_ref().map(|trigger| trigger.pinned(&report.instance)).unwrap_or_default();
+    let (name, key) = (&query.name, words::key(&pinned));
     match report.is_first {
-        true => format!("Therefore {query} ran on {node} in {window}: {}.", report.text),
-        false => format!("{query} ran on {node} in {window} too: {}.", report.text),
+        true => format!("Therefore {name} ran{key} on {node} in {window}: {}.", report.text),
+        false => format!("{name} ran{key} on {node} in {window} too: {}.", report.text),
     }
 }
 
@@ -177,6 +178,21 @@ fn ran(graph: &Graph, report: &Report) -> String {
 mod tests {
     use super::*;
     use crate::run::Run;
+
+    fn run() -> Run {
+        Run {
+            query: 0,
+            start_ns: 0,
+            end_ns: 1,
+            cause: "0".to_owned(),
+            instance: Vec::new(),
+            node: None,
+            root: "0".to_owned(),
+            begun_ns: 0,
+            looks_back: false,
+            missing: Vec::new(),
+        }
+    }
 
     fn event(number: u64) -> Event {
         Event {
@@ -199,7 +215,7 @@ mod tests {
     #[test]
     fn restored_stories_are_continued() {
         let graph = Graph { queries: Vec::new(), nodes: Vec::new(), settings: crate::Settings::default() };
-        let run = Run { query: 0, start_ns: 0, end_ns: 1, cause: "0".to_owned(), missing: Vec::new() };
+        let run = run();
         let started = vec![Started { run, events: vec!["0".to_owned()] }];
         let mut stories = Stories::default();
         stories.take(&graph, &Step { events: vec![event(0)], started, ..Step::default() });
@@ -219,7 +235,7 @@ mod tests {
     #[test]
     fn a_long_story_counts_what_is_left_out() {
         let graph = Graph { queries: Vec::new(), nodes: Vec::new(), settings: crate::Settings::default() };
-        let run = Run { query: 0, start_ns: 0, end_ns: 1, cause: "0".to_owned(), missing: Vec::new() };
+        let run = run();
         let started = vec![Started { run, events: vec!["0".to_owned()] }];
         let mut stories = Stories::default();
         stories.take(&graph, &Step { events: vec![event(0)], started, ..Step::default() });

@@ -1,7 +1,7 @@
 //! Values, conditions and answers in words.
 
 use crate::condition::{Condition, Operand};
-use crate::graph::{Column, Query, Trigger};
+use crate::graph::{Query, Trigger};
 use crate::seen::Seen;
 use report::{Event, EventKind, Item, Span, Status, Value};
 
@@ -76,9 +76,10 @@ pub(crate) fn key(key: &[Item]) -> String {
     format!(" for {}", members.collect::<Vec<_>>().join(", "))
 }
 
-/// What fired, as a reason: `count(src_addr) = 40,000 > 1,000`.
-pub(crate) fn reason(trigger: &Trigger, columns: &[Column], values: &[Item]) -> String {
-    let of = |condition: &Condition| comparison(condition, columns, values);
+/// What fired, as a reason: `count(src_addr) = 40,000 > 1,000`. `names`: those of the sources.
+pub(crate) fn reason(trigger: &Trigger, names: &[&str], values: &[Item]) -> String {
+    let items = trigger.condition.items();
+    let of = |condition: &Condition| part(condition, &items, names, values);
     let reasons: Option<Vec<String>> = match &trigger.condition {
         Condition::And(all) => all.iter().map(of).collect(),
         one => of(one).map(|reason| vec![reason]),
@@ -92,13 +93,18 @@ pub(crate) fn reason(trigger: &Trigger, columns: &[Column], values: &[Item]) -> 
     )
 }
 
-/// A comparison of an item with a number; `None` of other conditions.
-fn comparison(condition: &Condition, columns: &[Column], values: &[Item]) -> Option<String> {
-    let Condition::Compare(Operand::Item(item), comparison, threshold) = condition else { return None };
-    let threshold = threshold.number()?;
-    let name = &columns.get(*item)?.column.name;
-    let item = values.iter().find(|own| own.column.name == *name)?;
-    Some(format!("{} {} {}", named(&item.column, &item.value), comparison.text(), number(threshold)))
+/// A comparison of an item with a number, or the absence of a source; `None` of other conditions.
+fn part(condition: &Condition, items: &[usize], names: &[&str], values: &[Item]) -> Option<String> {
+    match condition {
+        Condition::Compare(Operand::Item(item), comparison, threshold) => {
+            let threshold = threshold.number()?;
+            let item = items.iter().position(|own| own == item).and_then(|at| values.get(at))?;
+            Some(format!("{} {} {}", named(&item.column, &item.value), comparison.text(), number(threshold)))
+        }
+        Condition::Surely(of) => Some(format!("surely {}", part(of, items, names, values)?)),
+        Condition::IsMissing(source) => Some(format!("no answer of {}", names.get(*source)?)),
+        _ => None,
+    }
 }
 
 /// What a run found in a window.
@@ -144,12 +150,14 @@ pub fn sentence(event: &Event) -> String {
         EventKind::NoData => {
             format!("{query} waits for data at {at}: {parent} has had no answer of {node} for three windows.")
         }
-        EventKind::Timeout => format!("{query} did not end in time at {at}."),
+        EventKind::Timeout => {
+            format!("{query} did not start in time at {at}: the chain ended with {parent}.")
+        }
         EventKind::Expired => {
             format!("{query} expired{key} at {at}: {parent} on {node} has not seen it for long.")
         }
         EventKind::Suppressed => {
-            format!("{query} started for no more keys at {at}: {parent} on {node} had too many, {values}.")
+            format!("{query} started for no more keys at {at}: there are too many, {values}.")
         }
         EventKind::Missed => {
             let (on, none) = match &event.node {
@@ -157,7 +165,7 @@ pub fn sentence(event: &Event) -> String {
                 None => ("any node", "none was".to_owned()),
             };
             format!(
-                "{query} could not run on {on} in {window}: {none} watched then, or the task came too late."
+                "{query} could not run{key} on {on} in {window}: {none} watched then, or the task came too late."
             )
         }
     }

@@ -9,17 +9,19 @@ mod model {
     pub(crate) mod graphs;
     pub(crate) mod jump;
     pub(crate) mod known;
+    pub(crate) mod late;
     pub(crate) mod naive;
     pub(crate) mod windows;
 }
 
-use events::{Find, Graph, Machine, Query, Seen, Step};
+use events::{Asked, Find, Graph, Machine, Query, Seen, Step};
 use model::compare::agree;
 use model::draw::Draw;
 use model::jump::{jump, walk};
+use model::late::{as_they_come, in_order};
 use model::windows::History;
 use report::EventKind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Runs a test over histories, and says which one fails.
 fn over(
@@ -37,11 +39,41 @@ fn over(
 
 #[test]
 fn both_machines_tell_the_same() {
-    let histories = match std::env::var("EDISON_HISTORIES") {
-        Ok(number) => number.parse().expect("EDISON_HISTORIES is the number of histories"),
-        Err(_) => 100_000,
-    };
-    over(0..histories, History::of, |history| agree(history, |_| {}));
+    over(histories(), History::of, |history| agree(history, |_| {}));
+}
+
+/// As many histories as are asked for.
+fn histories() -> std::ops::Range<u64> {
+    match std::env::var("EDISON_HISTORIES") {
+        Ok(number) => 0..number.parse().expect("EDISON_HISTORIES is the number of histories"),
+        Err(_) => 0..100_000,
+    }
+}
+
+#[test]
+fn late_windows_in_any_order_lead_to_the_state_of_windows_in_time() {
+    let (mut late, mut in_time) = (0, 0);
+    over(histories(), History::of, |history| {
+        let whole = in_order(history);
+        let told = as_they_come(history, history.steps)?;
+        let other = as_they_come(history, history.steps + 1)?;
+        if told.state != whole.state || other.state != whole.state {
+            return Err(format!("late:    {:?}\n in time: {:?}", told.state, whole.state));
+        }
+        for told in [&told, &other] {
+            let names: BTreeSet<&String> = told.events.iter().map(|(event, _)| event).collect();
+            if names.len() != told.events.len() {
+                return Err("an event is told twice".to_owned());
+            }
+            if let Some((event, _)) = whole.events.iter().find(|(event, _)| !names.contains(event)) {
+                return Err(format!("{event} is not told"));
+            }
+            late += told.events.iter().filter(|(_, is_late)| *is_late).count();
+            in_time += told.events.iter().filter(|(_, is_late)| !is_late).count();
+        }
+        Ok(())
+    });
+    assert!(late > 100 && in_time > 100, "{late} events are late, {in_time} are not");
 }
 
 #[test]
@@ -56,7 +88,7 @@ fn histories_have_all_kinds_of_events() {
     over(0..2_000, History::of, |history| {
         agree(history, |step| {
             step.events.iter().for_each(|event| count(format!("{:?}", event.kind)));
-            let is_new = |started: &&events::Started| started.events[0] == started.run.cause;
+            let is_new = |started: &&events::Started| started.events.first() == Some(&started.run.cause);
             step.started.iter().for_each(|started| {
                 count(if is_new(&started) { "start" } else { "extension" }.to_owned());
             });
@@ -69,6 +101,7 @@ fn histories_have_all_kinds_of_events() {
         EventKind::Expired,
         EventKind::Suppressed,
         EventKind::Missed,
+        EventKind::Timeout,
     ] {
         let number = kinds.get(&format!("{kind:?}")).copied().unwrap_or(0);
         assert!(number >= 100, "{number} events are {kind:?}: {kinds:?}");
@@ -84,12 +117,12 @@ fn a_restored_machine_continues_as_the_one_that_was_saved() {
         let mut saved: Option<Machine> = None;
         for (number, end_ns) in (0..).zip(history.ends()) {
             let windows = history.windows(end_ns);
-            let find: &Find<'_> = &|query, node, window| windows.find(query, node, window);
+            let find: &Find<'_> = &|asked| windows.find(asked);
             let step = machine.step(end_ns, find);
             if let Some(saved) = &mut saved {
-                let own = numbered_as_before(saved.step(end_ns, &|query, node, window| match query {
+                let own = numbered_as_before(saved.step(end_ns, &|asked| match asked.query {
                     0 => Seen::Missing,
-                    query => find(query - 1, node, window),
+                    query => find(Asked { query: query - 1, ..asked }),
                 }));
                 if own != step {
                     return Err(format!("the step to {end_ns}:\n saved:    {own:?}\n original: {step:?}"));
@@ -114,7 +147,8 @@ fn with_another(graph: &Graph) -> Graph {
         .queries
         .iter_mut()
         .filter_map(|query| query.trigger.as_mut())
-        .for_each(|trigger| trigger.parent += 1);
+        .flat_map(|trigger| &mut trigger.sources)
+        .for_each(|source| source.query += 1);
     let other = Query { name: "another".to_owned(), trigger: None, ..graph.queries[0].clone() };
     graph.queries.insert(0, other);
     graph
@@ -133,22 +167,18 @@ fn a_changed_query_begins_anew() {
         let mut machine = Machine::new(history.graph.clone());
         for end_ns in history.ends() {
             let windows = history.windows(end_ns);
-            machine.step(end_ns, &|query, node, window| windows.find(query, node, window));
+            machine.step(end_ns, &|asked| windows.find(asked));
         }
         let mut changed = history.graph.clone();
         changed.queries[0].text.push_str(" limit 3");
         let restored = Machine::restore(changed.clone(), machine.save());
-        let depends = |query: usize| {
-            let mut at = Some(query);
-            std::iter::from_fn(|| {
-                let now = at?;
-                at = changed.queries[now].trigger.as_ref().map(|trigger| trigger.parent);
-                Some(now)
-            })
-            .any(|query| query == 0)
-        };
-        let kept = machine.state().edges.iter().filter(|edge| !depends(edge.query)).count();
-        let is_kept = restored.state().edges.iter().all(|edge| !depends(edge.query));
+        let mut depends: Vec<bool> = Vec::new();
+        for (number, query) in changed.queries.iter().enumerate() {
+            let mut sources = query.trigger.iter().flat_map(|trigger| &trigger.sources);
+            depends.push(number == 0 || sources.any(|source| depends[source.query]));
+        }
+        let kept = machine.state().edges.iter().filter(|edge| !depends[edge.query]).count();
+        let is_kept = restored.state().edges.iter().all(|edge| !depends[edge.query]);
         if is_kept && restored.state().edges.len() == kept { Ok(()) } else { Err("kept".to_owned()) }
     });
 }

@@ -25,6 +25,7 @@ fn query(name: &str, every: u64, trigger: Option<Trigger>) -> Query {
         over_ns: every * SECOND,
         nodes: vec![0],
         pinned: [].into(),
+        bound_key: None,
         largest_first: None,
         left_out: None,
         trigger,
@@ -32,8 +33,7 @@ fn query(name: &str, every: u64, trigger: Option<Trigger>) -> Query {
 }
 
 fn when(condition: Condition) -> Option<Trigger> {
-    let (hold_ns, cooldown_ns, run_ns) = (0, 0, 0);
-    Some(Trigger { parent: 0, condition, text: String::new(), hold_ns, until: None, cooldown_ns, run_ns })
+    Some(Trigger::new(0, &query("parent", 1, None), condition))
 }
 
 fn compare(column: usize, comparison: Comparison, number: f64) -> Condition {
@@ -51,7 +51,7 @@ fn key(number: u64) -> Key {
 
 /// The events of all windows until then, with jumps where the machine says that nothing changes.
 fn jump(machine: &mut Machine, seen: Seen<'static>, until: u64) -> Vec<Event> {
-    let find: &Find<'_> = &|_, _, _| seen;
+    let find: &Find<'_> = &|_| seen;
     let (mut events, mut end_ns) = (Vec::new(), SECOND);
     while end_ns <= until * SECOND {
         let step = machine.step(end_ns, find);
@@ -74,7 +74,7 @@ fn events_of_absent_groups_show_their_key_and_zeros_of_their_columns() {
     let mut parent = query("parent", 1, None);
     parent.pinned = [key(7)].into();
     let mut machine = machine(vec![parent, query("child", 1, when(condition))], 64);
-    let events = machine.step(SECOND, &|_, _, _| Seen::Empty).events;
+    let events = machine.step(SECOND, &|_| Seen::Empty).events;
     let values: Vec<_> = events[0].values.iter().map(|item| item.value.clone()).collect();
     assert_eq!(values, [Value::Unsigned(0), Value::Unsigned(7), Value::Float(0.0)]);
 }
@@ -88,7 +88,7 @@ fn a_suppressed_firing_is_not_resolved_as_the_firing_before() {
     let mut step = |end, rows: Vec<Vec<Value>>| {
         let columns = query("parent", 1, None).columns.into_iter().map(|column| column.column).collect();
         let answer = Answer::new("parent", None, columns, rows);
-        machine.step(end * SECOND, &|_, _, _| Seen::Answer(&answer)).events
+        machine.step(end * SECOND, &|_| Seen::Answer(&answer)).events
     };
     let first = step(1, vec![row(1, 1)]);
     let resolved = step(2, Vec::new());

@@ -5,7 +5,7 @@ mod rest;
 
 pub use rest::Rest;
 
-use crate::{Column, ColumnKind, Counters, PacketCounts, Span, Value, integer};
+use crate::{Column, ColumnKind, Counters, Item, PacketCounts, Span, Value, integer};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -74,6 +74,8 @@ pub struct Answer {
     pub query: String,
     /// The observation point; `None` in answers across nodes.
     pub node: Option<String>,
+    /// Of a query that a firing started: what it pinned.
+    pub bound: Vec<Item>,
     /// The window; `None` for the whole run.
     pub window: Option<Span>,
     /// Whether it is complete.
@@ -119,6 +121,7 @@ impl Answer {
         Self {
             query: query.into(),
             node: None,
+            bound: Vec::new(),
             window,
             status: Status::Complete,
             late: false,

@@ -86,6 +86,21 @@ pub struct Event {
     pub parent: Option<String>,
 }
 
+/// JSON: its column, and the value.
+impl Serialize for Item {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&self.column, &self.value).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (column, json) = <(Column, Json)>::deserialize(deserializer)?;
+        let value = Value::from_json(&json, column.kind).map_err(D::Error::custom)?;
+        Ok(Self { column, value })
+    }
+}
+
 impl Event {
     /// Replaces addresses in the key and in the values.
     pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
@@ -113,7 +128,8 @@ struct Written<'a> {
     columns: Vec<&'a Column>,
 }
 
-struct Items<'a>(&'a [Item]);
+/// Items as an object of their names.
+pub(crate) struct Items<'a>(pub(crate) &'a [Item]);
 
 impl Serialize for Items<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -166,7 +182,8 @@ struct Read {
     columns: Vec<Column>,
 }
 
-fn items(columns: Vec<Column>, members: &Map<String, Json>) -> Result<Vec<Item>, String> {
+/// Items of an object, by their columns.
+pub(crate) fn items(columns: Vec<Column>, members: &Map<String, Json>) -> Result<Vec<Item>, String> {
     let item = |column: Column| {
         let json = members.get(&column.name).ok_or_else(|| format!("{} has no value", column.name))?;
         Ok(Item { value: Value::from_json(json, column.kind)?, column })

@@ -25,6 +25,9 @@ pub struct Query {
     pub limit: Option<usize>,
     /// The time that one answer covers.
     pub over: Over,
+    /// What of the filter a firing pinned, which its answers say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bound: Vec<report::Item>,
 }
 
 impl Query {
@@ -44,6 +47,7 @@ impl Query {
             order: Vec::new(),
             limit: None,
             over: Over::Window,
+            bound: Vec::new(),
         }
     }
 }

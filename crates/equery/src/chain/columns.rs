@@ -16,19 +16,26 @@ pub(super) struct Planned {
     pub(super) columns: Vec<Column>,
     /// Those of the key.
     pub(super) key: Vec<usize>,
+    /// The fields of the key.
+    pub(super) groups: Vec<GroupField>,
 }
 
-/// Adds the members of the key that a query does not select. `flow_key`: the fields of the flow key.
-pub(super) fn planned(plan: &Query, flow_key: &[String]) -> Result<Planned, String> {
-    let mut task = plan.clone();
-    let groups: Vec<GroupField> = match &plan.group {
+/// The fields that tell the groups of a query apart. `flow_key`: those of the flow key.
+pub(super) fn groups(plan: &Query, flow_key: &[String]) -> Vec<GroupField> {
+    match &plan.group {
         Grouping::All => Vec::new(),
         Grouping::By(groups) => groups.clone(),
         Grouping::Flows => {
             let field = |part: &String| GroupField::of(part.split('/').next().unwrap_or(part));
             flow_key.iter().map(field).collect()
         }
-    };
+    }
+}
+
+/// Adds the members of the key that a query does not select. `flow_key`: the fields of the flow key.
+pub(super) fn planned(plan: &Query, flow_key: &[String]) -> Result<Planned, String> {
+    let mut task = plan.clone();
+    let groups = groups(plan, flow_key);
     let shown = task.columns.len();
     let mut key = Vec::new();
     for group in &groups {
@@ -50,7 +57,7 @@ pub(super) fn planned(plan: &Query, flow_key: &[String]) -> Result<Planned, Stri
         Column { column, role }
     });
     let columns = columns.collect();
-    Ok(Planned { task, shown, columns, key })
+    Ok(Planned { task, shown, columns, key, groups })
 }
 
 /// The column by which the rows of an answer are ordered, the largest first.

@@ -1,50 +1,60 @@
-//! Conditions on another query's answer, by the numbers of its columns.
+//! Conditions on answers of other queries, by the numbers of their columns.
 
+use crate::checked::EventCondition;
 use events::{Condition, Operand};
 use task::query;
 
-/// A condition of `when` on fields `PARENT.ITEM`.
-pub(super) fn of_parent(
-    condition: &query::Condition,
-    name: &str,
-    parent: &events::Query,
-    task: &query::Query,
-) -> Result<Condition, String> {
-    Columns { name, parent, task }.condition(condition)
+/// A query whose answers are judged.
+pub(super) struct Source<'a> {
+    pub(super) name: &'a str,
+    pub(super) query: &'a events::Query,
+    /// What nodes compute, or what of them becomes one answer.
+    pub(super) task: &'a query::Query,
 }
 
-struct Columns<'a> {
-    name: &'a str,
-    parent: &'a events::Query,
-    task: &'a query::Query,
-}
+/// All of them: items are numbered through their columns.
+pub(super) struct Sources<'a>(pub(super) Vec<Source<'a>>);
 
-impl Columns<'_> {
-    fn condition(&self, condition: &query::Condition) -> Result<Condition, String> {
-        let all =
-            |of: &[query::Condition]| of.iter().map(|one| self.condition(one)).collect::<Result<_, _>>();
+impl Sources<'_> {
+    pub(super) fn condition(&self, condition: &EventCondition) -> Result<Condition, String> {
+        let all = |of: &[EventCondition]| of.iter().map(|one| self.condition(one)).collect::<Result<_, _>>();
+        Ok(match condition {
+            EventCondition::And(of) => Condition::And(all(of)?),
+            EventCondition::Or(of) => Condition::Or(all(of)?),
+            EventCondition::Not(of) => Condition::Not(Box::new(self.condition(of)?)),
+            EventCondition::Surely(of) => Condition::Surely(Box::new(self.condition(of)?)),
+            EventCondition::IsMissing(name) => {
+                let source = self.0.iter().position(|source| source.name == name);
+                Condition::IsMissing(source.ok_or_else(|| format!("there is no query {name}"))?)
+            }
+            EventCondition::Of(of) => self.plain(of)?,
+        })
+    }
+
+    fn plain(&self, condition: &query::Condition) -> Result<Condition, String> {
+        let all = |of: &[query::Condition]| of.iter().map(|one| self.plain(one)).collect::<Result<_, _>>();
         Ok(match condition {
             query::Condition::And(of) => Condition::And(all(of)?),
             query::Condition::Or(of) => Condition::Or(all(of)?),
-            query::Condition::Not(of) => Condition::Not(Box::new(self.condition(of)?)),
+            query::Condition::Not(of) => Condition::Not(Box::new(self.plain(of)?)),
             query::Condition::Compare(left, by, right) => {
                 Condition::Compare(self.operand(left)?, *by, self.operand(right)?)
             }
             query::Condition::InPrefixes(field, prefixes) => {
-                Condition::InPrefixes(self.column(field)?, prefixes.clone())
+                Condition::InPrefixes(self.item(field)?, prefixes.clone())
             }
             query::Condition::In(value, list) => {
                 let list = list.iter().map(|one| self.operand(one)).collect::<Result<_, _>>()?;
                 Condition::In(self.operand(value)?, list)
             }
-            query::Condition::Like(field, pattern) => Condition::Like(self.column(field)?, pattern.clone()),
+            query::Condition::Like(field, pattern) => Condition::Like(self.item(field)?, pattern.clone()),
             query::Condition::IsNull(value) => Condition::IsNull(self.operand(value)?),
         })
     }
 
     fn operand(&self, value: &query::Expression) -> Result<Operand, String> {
         Ok(match value {
-            query::Expression::Field(field) => Operand::Item(self.column(field)?),
+            query::Expression::Field(field) => Operand::Item(self.item(field)?),
             query::Expression::Integer(number) => Operand::Integer(*number),
             query::Expression::Float(number) => Operand::Number(*number),
             query::Expression::Text(text) => Operand::Text(text.clone()),
@@ -55,14 +65,35 @@ impl Columns<'_> {
         })
     }
 
-    /// The number of the column that `PARENT.ITEM` names: a column, or a member of the key by its field.
-    fn column(&self, field: &str) -> Result<usize, String> {
-        let item = field.strip_prefix(self.name).and_then(|rest| rest.strip_prefix('.')).unwrap_or(field);
-        let named = self.task.columns.iter().position(|column| column.name == item);
+    /// The number of the item that `QUERY.ITEM` names.
+    fn item(&self, field: &str) -> Result<usize, String> {
+        let of = |source: &Source<'_>| Some(field.strip_prefix(source.name)?.strip_prefix('.')?.to_owned());
+        let found = self.0.iter().enumerate().find_map(|(at, source)| Some((at, of(source)?)));
+        let (at, item) = found.ok_or_else(|| format!("{field} is of no query in when"))?;
+        self.item_of(at, &item)
+    }
+
+    /// The number of an item of a source: a column, or a member of the key by its field.
+    pub(super) fn item_of(&self, source: usize, item: &str) -> Result<usize, String> {
+        let of = &self.0[source];
+        let named = of.task.columns.iter().position(|column| column.name == item);
         let of_field = || {
             let value = query::Expression::field(item);
-            self.parent.key.iter().copied().find(|column| self.task.columns[*column].value == value)
+            of.query.key.iter().copied().find(|column| of.task.columns[*column].value == value)
         };
-        named.or_else(of_field).ok_or_else(|| format!("{} has no item {item}", self.name))
+        let column = named.or_else(of_field).ok_or_else(|| format!("{} has no item {item}", of.name))?;
+        let before: usize = self.0[..source].iter().map(|source| source.query.columns.len()).sum();
+        Ok(before + column)
+    }
+
+    /// The source and the column of an item.
+    pub(super) fn place(&self, mut item: usize) -> (usize, usize) {
+        for (at, source) in self.0.iter().enumerate() {
+            match item.checked_sub(source.query.columns.len()) {
+                Some(left) => item = left,
+                None => return (at, item),
+            }
+        }
+        (self.0.len(), item)
     }
 }

@@ -1,8 +1,8 @@
 //! Keys that the constants of a query pin.
 
-use events::{Key, Member};
+use events::{Binding, Key, Member, Trigger};
 use std::collections::BTreeSet;
-use task::query::{Comparison, Condition, Expression, Grouping, Query};
+use task::query::{Comparison, Condition, Expression, GroupField, Grouping, Query};
 
 /// The most keys that constants pin.
 const MOST_PINNED: usize = 4096;
@@ -34,6 +34,23 @@ pub(super) fn keys(task: &Query, key: &[usize], flow_key: &[String]) -> BTreeSet
         keys = keys.iter().flat_map(with).collect();
     }
     keys.into_iter().collect()
+}
+
+/// Where the members of a query's key are among what a firing pins, if it pins each of them.
+pub(super) fn by_firing(groups: &[GroupField], trigger: &Trigger) -> Option<Vec<usize>> {
+    let fields: Vec<&str> = trigger
+        .bindings
+        .iter()
+        .filter_map(|binding| match binding {
+            Binding::Field { column, .. } => Some(column.name.as_str()),
+            Binding::Node => None,
+        })
+        .collect();
+    let place = |group: &GroupField| {
+        let is_whole = group.prefix.is_none();
+        fields.iter().position(|field| *field == group.field).filter(|_| is_whole)
+    };
+    (!groups.is_empty()).then(|| groups.iter().map(place).collect()).flatten()
 }
 
 /// The values of a field that a condition leaves.

@@ -48,17 +48,11 @@ impl Checker<'_, '_> {
                 );
                 None
             }
-            Expr::Call { function, arguments, .. } if function == "surely" => {
-                let [of] = &arguments[..] else {
-                    self.diagnostics.error(
-                        "arguments",
-                        &node.span,
-                        "wrong arguments: expected surely(CONDITION)",
-                    );
-                    return None;
-                };
-                self.not_run("surely", "bounds of lost packets are not evaluated yet", node);
-                self.condition(of, scope)
+            Expr::Call { function, .. } if function == "surely" => {
+                let message = "'surely' is about answers of other queries: it belongs into when";
+                let help = "write the condition without it";
+                self.diagnostics.error_with_help("surely", &node.span, message, help);
+                None
             }
             _ => {
                 let message =

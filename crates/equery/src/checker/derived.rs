@@ -38,8 +38,7 @@ pub(crate) fn derived<'a>(
     let items =
         columns.list.iter().map(|(name, typed)| Item::new(name.clone(), typed.value.clone())).collect();
     let group = if groups.is_empty() { Grouping::All } else { Grouping::By(groups) };
-    let plan =
-        Query { name: label.to_owned(), filter: None, group, columns: items, having, order, limit, over };
+    let plan = Query { group, columns: items, having, order, limit, over, ..Query::new(label, [], []) };
     let used = std::mem::take(&mut checker.used);
     Some(Outline { plan, columns, nodes: NodeFilter::Every, history: None, used, bindings: Vec::new() })
 }

@@ -82,7 +82,9 @@ pub(crate) fn outline(checker: &mut Checker<'_, '_>, query: &QueryText, label: &
     };
     let items =
         columns.list.iter().map(|(name, typed)| Item::new(name.clone(), typed.value.clone())).collect();
-    let plan = Query { name: label.to_owned(), filter, group, columns: items, having, order, limit, over };
+    let bound = Vec::new();
+    let plan =
+        Query { name: label.to_owned(), filter, group, columns: items, having, order, limit, over, bound };
     Some(Outline { plan, columns, nodes, history, used: std::mem::take(&mut checker.used), bindings })
 }
 

@@ -5,17 +5,19 @@ use super::queries::Outline;
 use super::values::no_columns;
 use super::{Checker, Context, Scope, Typed};
 use crate::ast::{Expr, Node, QueryText, Run, Spanned, TriggerKind};
-use crate::checked::{Bound, EdgeKind, NotRun, Trigger};
+use crate::checked::{Bound, EdgeKind, EventCondition, NotRun, Trigger};
 use crate::fields;
 use crate::kind::Kind;
 use crate::literal::Literal;
 use crate::names::field_name;
 use crate::parser::shortened;
 use std::collections::BTreeSet;
-use task::query::{Condition, Expression};
+use task::query::Expression;
 
 /// Queries in one `when`.
-const MOST_PARENTS: usize = 64;
+const MOST_PARENTS: usize = 8;
+/// Packets of one capture. Their headers take some 20 MB.
+const MOST_CAPTURED: u64 = 100_000;
 
 /// What of a query refers to others.
 pub(crate) struct Links {
@@ -34,9 +36,9 @@ pub(crate) fn finish(checker: &mut Checker<'_, '_>, query: &QueryText, outline: 
     let mut bindings = Vec::new();
     for node in outline.iter().flat_map(|outline| &outline.bindings) {
         bindings.extend(checker.binding(node, query, &parents));
-        checker.not_run("a pinned field", "keys and items of a firing are not bound yet", node);
     }
     checker.needs_trigger(query);
+    checker.known_parts(query, trigger.as_ref());
     checker.known_structure(query);
     let not_run = std::mem::take(&mut checker.used.not_run);
     Links { trigger, bindings, not_run, has_errors: checker.diagnostics.errors() != before }
@@ -59,19 +61,17 @@ impl Checker<'_, '_> {
             self.diagnostics.error("too_many_parents", &clause.span, message);
             return None;
         }
-        let kind = match text.kind {
-            TriggerKind::When => EdgeKind::When,
-            TriggerKind::WhenEach => EdgeKind::WhenEach,
-            TriggerKind::While => EdgeKind::While,
-        };
-        if kind != EdgeKind::When {
-            self.not_run(kind.name(), "only 'when' is run so far", clause);
-        }
-        if parents.len() > 1 {
-            self.not_run("when", "a condition on several queries is not run yet", clause);
+        if parents.is_empty() {
+            let message = "when is about no query";
+            let help = "compare an item of another query, as in 'when q1.n > 1000'";
+            self.diagnostics.error_with_help("no_parent", &clause.span, message, help);
         }
         Some(Trigger {
-            kind,
+            kind: match text.kind {
+                TriggerKind::When => EdgeKind::When,
+                TriggerKind::WhenEach => EdgeKind::WhenEach,
+                TriggerKind::While => EdgeKind::While,
+            },
             condition: text.condition.value.to_string(),
             when,
             rearm: rearm.flatten(),
@@ -88,30 +88,37 @@ impl Checker<'_, '_> {
         })
     }
 
-    /// Checks a condition in which `QUERY is missing` may stand. `None` where it has an error or is not run.
-    fn event_condition(&mut self, node: &Node, scope: Scope<'_>) -> Option<Condition> {
+    /// Checks a condition in which `QUERY is missing` and `surely(…)` may stand. `None` where it has an error.
+    fn event_condition(&mut self, node: &Node, scope: Scope<'_>) -> Option<EventCondition> {
         match &*node.value {
-            Expr::And(of) => self.event_conditions(of, scope).map(Condition::And),
-            Expr::Or(of) => self.event_conditions(of, scope).map(Condition::Or),
-            Expr::Not(of) => self.event_condition(of, scope).map(negation),
+            Expr::And(of) => self.event_conditions(of, scope).map(EventCondition::And),
+            Expr::Or(of) => self.event_conditions(of, scope).map(EventCondition::Or),
+            Expr::Not(of) => self.event_condition(of, scope).map(|of| match of {
+                EventCondition::Of(of) => EventCondition::Of(negation(of)),
+                of => EventCondition::Not(Box::new(of)),
+            }),
             Expr::IsMissing(of) => {
                 if let Expr::Name(name) = &*of.value {
-                    self.parent(&Spanned::new(name.clone(), of.span.clone()));
-                    self.not_run("is missing", "absence of answers is not judged yet", node);
-                } else {
-                    self.diagnostics.error(
-                        "is_missing",
-                        &of.span,
-                        "expected the name of a query before 'is missing'",
-                    );
+                    self.parent(&Spanned::new(name.clone(), of.span.clone()))?;
+                    return Some(EventCondition::IsMissing(name.clone()));
                 }
+                let message = "expected the name of a query before 'is missing'";
+                self.diagnostics.error("is_missing", &of.span, message);
                 None
             }
-            _ => self.condition(node, scope),
+            Expr::Call { function, arguments, .. } if function == "surely" => match &arguments[..] {
+                [of] => self.event_condition(of, scope).map(|of| EventCondition::Surely(Box::new(of))),
+                _ => {
+                    let message = "wrong arguments: expected surely(CONDITION)";
+                    self.diagnostics.error("arguments", &node.span, message);
+                    None
+                }
+            },
+            _ => self.condition(node, scope).map(EventCondition::Of),
         }
     }
 
-    fn event_conditions(&mut self, of: &[Node], scope: Scope<'_>) -> Option<Vec<Condition>> {
+    fn event_conditions(&mut self, of: &[Node], scope: Scope<'_>) -> Option<Vec<EventCondition>> {
         // Each is checked, so that each reports its errors.
         let conditions: Vec<_> = of.iter().map(|node| self.event_condition(node, scope)).collect();
         conditions.into_iter().collect()
@@ -259,6 +266,27 @@ impl Checker<'_, '_> {
         self.diagnostics.error_with_help("unknown_structure", &written.span, message, help);
     }
 
+    /// Reports parts of a trigger that do not go together, and captures that are too large.
+    fn known_parts(&mut self, query: &QueryText, trigger: Option<&Trigger>) {
+        let is_while = trigger.is_some_and(|trigger| trigger.kind == EdgeKind::While);
+        if let Some(clause) = query.same_window.as_ref().filter(|_| is_while) {
+            let message = "'while' answers in the windows in which the condition holds";
+            self.diagnostics.error_with_help("same_window", &clause.span, message, "remove 'in same window'");
+        }
+        if let Some(run) = query.run.as_ref().filter(|_| is_while || query.same_window.is_some()) {
+            let what = if is_while { "'while' says" } else { "'in same window' says" };
+            let message = format!("{what} in which windows the query answers");
+            self.diagnostics.error_with_help("same_window", &run.span, message, "remove 'run'");
+        }
+        if let Some(capture) = query.capture.as_ref().filter(|capture| capture.value > MOST_CAPTURED) {
+            let message = format!(
+                "capture {} packets could fill the disk: at most {MOST_CAPTURED} are stored at a time",
+                capture.value
+            );
+            self.diagnostics.error("capture", &capture.span, message);
+        }
+    }
+
     /// Reports clauses that mean something only in a triggered query.
     fn needs_trigger(&mut self, query: &QueryText) {
         if query.trigger.is_some() {
@@ -268,6 +296,7 @@ impl Checker<'_, '_> {
             ("in same window", query.same_window.as_ref().map(|clause| &clause.span)),
             ("run", query.run.as_ref().map(|clause| &clause.span)),
             ("within", query.within.as_ref().map(|clause| &clause.span)),
+            ("capture", query.capture.as_ref().map(|clause| &clause.span)),
         ];
         for (name, span) in clauses {
             if let Some(span) = span {

@@ -1,23 +1,89 @@
 //! Where what is known of an edge is kept.
 
-use super::Machine;
+use super::watch::Watch;
+use super::{Machine, window};
+use crate::graph::{Graph, Place, Query, Trigger};
+use crate::judged::Time;
+use crate::key::{Key, Member};
+use crate::run::Run;
 use crate::state::Edge;
+use report::Span;
 use std::collections::BTreeMap;
 
+/// Sets of runs whose answers a condition is judged on, at the most.
+const MOST_SETS: usize = 64;
+
+/// The runs of the sources that do not always run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Runs {
+    /// By source; `None` of one that always runs.
+    pub(super) of: Vec<Option<Run>>,
+}
+
+impl Runs {
+    /// The events that started them.
+    pub(super) fn causes(&self) -> Vec<String> {
+        self.of.iter().flatten().map(|run| run.cause.clone()).collect()
+    }
+
+    /// What tells the events of one instance from those of another.
+    pub(super) fn instances(&self) -> Key {
+        let instances = self.of.iter().flatten().filter(|run| !run.instance.is_empty() || run.node.is_some());
+        instances.map(|run| Member::Text(run.cause.clone())).collect()
+    }
+
+    /// The key that they pin, if they pin one.
+    pub(super) fn pinned(&self, graph: &Graph, trigger: &Trigger) -> Option<Key> {
+        trigger.sources.iter().zip(&self.of).find_map(|(source, run)| {
+            let query = &graph.queries[source.query];
+            let (run, columns, bound) = (run.as_ref()?, source.key.as_ref()?, query.bound_key.as_ref()?);
+            let member = |column: &usize| {
+                let at = query.key.iter().position(|own| own == column)?;
+                run.instance.get(bound[at]).cloned()
+            };
+            columns.iter().map(member).collect()
+        })
+    }
+
+    /// The run with which the chain began, if it did not begin here.
+    pub(super) fn first(&self) -> Option<&Run> {
+        self.of.iter().flatten().min_by_key(|run| run.begun_ns)
+    }
+}
+
 impl Machine {
+    /// The sets of runs whose windows end then: one where all sources always run.
+    pub(super) fn sets(&self, sources: &[usize], end_ns: u64) -> Vec<Runs> {
+        let mut sets = vec![Runs::default()];
+        for source in sources {
+            let query = &self.graph.queries[*source];
+            let runs: Vec<Option<Run>> = match &query.trigger {
+                None if query.ends_at(end_ns) => vec![None],
+                None => Vec::new(),
+                Some(_) => {
+                    let runs = self.state.runs.iter().filter(|run| run.query == *source);
+                    runs.filter(|run| run_window(query, run, end_ns).is_some()).cloned().map(Some).collect()
+                }
+            };
+            let with = |set: &Runs, run: &Option<Run>| Runs { of: [&set.of[..], &[run.clone()]].concat() };
+            sets = sets.iter().flat_map(|set| runs.iter().map(move |run| with(set, run))).collect();
+            sets.truncate(MOST_SETS);
+        }
+        sets
+    }
+
     /// The place of an edge among all, which is made where it is new.
-    pub(super) fn edge(&mut self, query: usize, node: usize, run: Option<&str>) -> usize {
+    pub(super) fn edge(&mut self, query: usize, place: &Place, runs: &[String]) -> usize {
         let edges = &mut self.state.edges;
-        let known = edges
-            .iter()
-            .position(|edge| edge.query == query && edge.node == node && edge.run.as_deref() == run);
+        let known =
+            edges.iter().position(|edge| edge.query == query && edge.place == *place && edge.runs == runs);
         known.unwrap_or_else(|| {
             edges.push(Edge {
                 query,
-                node,
-                run: run.map(str::to_owned),
+                place: place.clone(),
+                runs: runs.to_vec(),
                 last_end_ns: None,
-                missing: 0,
+                missing: vec![0; place.of.len()],
                 watched_ns: 0,
                 is_settled: false,
                 forgotten: 0,
@@ -26,4 +92,26 @@ impl Machine {
             edges.len() - 1
         })
     }
+}
+
+/// Counts the windows that were skipped, in which all was as in the last one.
+pub(super) fn pass_time(edge: &mut Edge, watch: &Watch, end_ns: u64) -> Time {
+    let length_ns = watch.every_ns;
+    let begin = end_ns.saturating_sub(length_ns);
+    let skipped_ns = edge.last_end_ns.map_or(0, |last| begin.saturating_sub(last));
+    edge.last_end_ns = Some(end_ns);
+    if watch.sees(edge) {
+        edge.watched_ns += skipped_ns;
+    }
+    for missing in edge.missing.iter_mut().filter(|missing| **missing != 0) {
+        *missing += skipped_ns / length_ns;
+    }
+    Time { end_ns, length_ns, skipped_ns }
+}
+
+/// The window of a run that ends then.
+pub(super) fn run_window(query: &Query, run: &Run, end_ns: u64) -> Option<Span> {
+    let first_ns = if run.looks_back { run.end_ns } else { run.start_ns.saturating_add(query.over_ns) };
+    let is_in = first_ns <= end_ns && end_ns <= run.end_ns;
+    (is_in && query.ends_at(end_ns)).then(|| window(query, end_ns))
 }

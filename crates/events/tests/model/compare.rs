@@ -31,7 +31,7 @@ impl Pair {
     /// # Errors
     /// If they do not agree.
     pub(crate) fn step(&mut self, windows: &Windows<'_>, end_ns: u64) -> Result<Step, String> {
-        let find: &Find<'_> = &|query, node, window| windows.find(query, node, window);
+        let find: &Find<'_> = &|asked| windows.find(asked);
         let step = self.machine.step(end_ns, find);
         let taken = self.naive.step(end_ns, find);
         self.compare(&step, &taken).map(|()| step).map_err(|error| format!("the step to {end_ns}: {error}"))
@@ -70,7 +70,7 @@ impl Pair {
         let runs: Vec<_> = self.machine.runs().iter().map(|run| self.run(run)).collect();
         same("runs", &runs, &self.naive.runs.iter().map(of_run).collect::<Vec<_>>())?;
         let edges: BTreeMap<_, _> = self.machine.state().edges.iter().map(|edge| self.edge(edge)).collect();
-        let naive = self.naive.edges.iter().map(|(of, edge)| (*of, edge.remembered()));
+        let naive = self.naive.edges.iter().map(|(of, edge)| (of.clone(), edge.remembered()));
         same("keys", &edges.into_iter().collect::<Vec<_>>(), &naive.collect::<Vec<_>>())
     }
 
@@ -84,11 +84,12 @@ impl Pair {
             query: query(&event.query).ok_or("its query is unknown")?,
             fired_by: event
                 .fired_by
-                .as_deref()
+                .iter()
+                .flat_map(|names| names.split(", "))
                 .map(|name| query(name).ok_or("its parent is unknown"))
-                .transpose()?,
+                .collect::<Result<_, _>>()?,
             key: event.key.iter().map(|item| Member::from(&item.value)).collect(),
-            node: event.node.as_deref().and_then(node).ok_or("its node is unknown")?,
+            node: event.node.as_deref().map(|name| node(name).ok_or("its node is unknown")).transpose()?,
             window: event.window.ok_or("it has no window")?,
             values: event.values.iter().map(|item| Known::from(&item.value)).collect(),
             parent: event
@@ -107,17 +108,23 @@ impl Pair {
             events::Phase::Active { fired_ns } => Phase::Active { fired_ns },
             events::Phase::Recovering { until_ns } => Phase::Recovering { until_ns },
         };
-        let of = (edge.query, edge.node, edge.run.as_ref().map(|cause| self.numbers[cause]));
+        let places = &self.graph.queries[edge.query].trigger.as_ref().expect("it has one").places;
+        let place = places.iter().position(|place| *place == edge.place).expect("a place of the query");
+        let of = (edge.query, place, edge.runs.iter().map(|cause| self.numbers[cause]).collect());
         (of, edge.keys.iter().map(|(key, progress)| (key, phase(progress))).collect())
     }
 
-    fn run(&self, run: &Run) -> (usize, u64, u64, usize) {
-        (run.query, run.start_ns, run.end_ns, self.numbers[&run.cause])
+    fn run(&self, run: &Run) -> OfRun {
+        let (cause, root) = (self.numbers[&run.cause], self.numbers[&run.root]);
+        (run.query, run.start_ns, run.end_ns, cause, run.instance.clone(), run.node, (root, run.begun_ns))
     }
 }
 
-fn of_run(run: &Running) -> (usize, u64, u64, usize) {
-    (run.query, run.start_ns, run.end_ns, run.cause)
+/// Query, begin, end, cause, instance, node and chain of a run.
+type OfRun = (usize, u64, u64, usize, Key, Option<usize>, (usize, u64));
+
+fn of_run(run: &Running) -> OfRun {
+    (run.query, run.start_ns, run.end_ns, run.cause, run.instance.clone(), run.node, run.root)
 }
 
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, machine: &[T], naive: &[T]) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! What the naive machine remembers of an edge, and what a window does to its keys.
 
-use super::known::{Known, of_absent, of_row, truth};
-use events::{Key, Query, Seen, Settings, Trigger};
+use super::known::{Known, Told, of_absent, of_row, truth};
+use events::{Graph, Key, Member, Seen, Source, Trigger, TriggerKind};
 use report::{Answer, EventKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,20 +20,23 @@ struct Memory {
     fired: Option<usize>,
 }
 
-/// A condition on the answers of one node, in one run of the parent.
+/// A condition on the answers of one place, in one set of runs of the sources.
 #[derive(Debug, Default)]
 pub(crate) struct Edge {
-    /// The keys that have rows in each window since the first one; `None` of those that are missing.
-    windows: Vec<Option<BTreeSet<Key>>>,
+    /// By window since the first one: of each source the keys that have rows; `None` of one that is missing.
+    windows: Vec<Vec<Option<BTreeSet<Key>>>>,
     keys: BTreeMap<Key, Memory>,
 }
 
 /// A change of a key in one window.
 pub(crate) struct Change {
-    pub(crate) kind: EventKind,
+    /// `None` if it goes on.
+    pub(crate) kind: Option<EventKind>,
     pub(crate) key: Key,
     /// What the condition reads.
     pub(crate) values: Vec<Known>,
+    /// What a firing pins.
+    pub(crate) instance: Key,
     /// By what firings are ordered.
     pub(crate) size: f64,
     pub(crate) fired: Option<usize>,
@@ -42,68 +45,204 @@ pub(crate) struct Change {
 /// What is known of a group in a window.
 struct Judged {
     key: Key,
-    /// By column.
+    /// By item.
     figures: Vec<Known>,
-    /// By column, what events say of it.
+    /// The same where what was lost may have been of it.
+    widened: Vec<Known>,
+    /// By item, what events say of it.
     told: Vec<Known>,
-    has_row: bool,
+}
+
+/// What a source has in a window.
+struct Side<'a> {
+    source: &'a Source,
+    query: &'a events::Query,
+    seen: Seen<'a>,
+    answer: Option<&'a Answer>,
+    is_missing: bool,
+}
+
+/// The items of conditions begin with those of the first source.
+fn source_of(graph: &Graph, trigger: &Trigger, item: usize) -> usize {
+    let mut first = 0;
+    for (at, source) in trigger.sources.iter().enumerate() {
+        first += graph.queries[source.query].columns.len();
+        if item < first {
+            return at;
+        }
+    }
+    panic!("there is no item {item}")
+}
+
+/// The sources whose items a trigger reads.
+pub(crate) fn read(graph: &Graph, trigger: &Trigger) -> BTreeSet<usize> {
+    let until = trigger.until.iter().flat_map(events::Condition::items);
+    trigger.condition.items().into_iter().chain(until).map(|item| source_of(graph, trigger, item)).collect()
+}
+
+/// What a firing for this key pins: histories pin members of keys only.
+fn pinned_by(graph: &Graph, trigger: &Trigger, key: &[Member]) -> Key {
+    let member = |item: usize| {
+        let source = source_of(graph, trigger, item);
+        let before = trigger.sources[..source].iter();
+        let before: usize = before.map(|source| graph.queries[source.query].columns.len()).sum();
+        let columns = trigger.sources[source].key.as_ref().expect("a source with a key");
+        let at = columns.iter().position(|column| *column == item - before).expect("a column of the key");
+        key[at].clone()
+    };
+    let fields = trigger.bindings.iter().filter_map(|binding| match binding {
+        events::Binding::Field { item, .. } => Some(*item),
+        events::Binding::Node => None,
+    });
+    fields.map(member).collect()
+}
+
+/// Whether `condition`, or a part of it, asks whether a source is missing.
+fn asks_missing(condition: &events::Condition) -> bool {
+    use events::Condition::{And, IsMissing, Not, Or, Surely};
+    match condition {
+        IsMissing(_) => true,
+        And(of) | Or(of) => of.iter().any(asks_missing),
+        Not(of) | Surely(of) => asks_missing(of),
+        _ => false,
+    }
+}
+
+/// A key of the trigger as the source has it, in the order of its columns.
+fn of_source(side: &Side<'_>, key: &[Member]) -> Key {
+    let Some(columns) = &side.source.key else { return Key::new() };
+    let mut own = vec![Member::Null; side.query.key.len()];
+    for (member, column) in key.iter().zip(columns) {
+        let at = side.query.key.iter().position(|own| own == column).expect("a column of the key");
+        own[at] = member.clone();
+    }
+    own
+}
+
+fn to_trigger(side: &Side<'_>, row: &[report::Value]) -> Option<Key> {
+    side.source.key.as_ref().map(|columns| columns.iter().map(|column| (&row[*column]).into()).collect())
+}
+
+/// Keys that are known before they have packets.
+pub(crate) fn pinned(graph: &Graph, trigger: &Trigger) -> BTreeSet<Key> {
+    let mut pinned = BTreeSet::new();
+    let mut is_keyed = false;
+    for source in &trigger.sources {
+        let (Some(columns), query) = (&source.key, &graph.queries[source.query]) else { continue };
+        is_keyed = true;
+        for key in &query.pinned {
+            let place = |column: &usize| query.key.iter().position(|own| own == column).expect("of the key");
+            pinned.insert(columns.iter().map(|column| key[place(column)].clone()).collect());
+        }
+    }
+    if !is_keyed {
+        pinned.insert(Key::new());
+    }
+    pinned
+}
+
+/// The key that the runs of the sources pin, by what each of them pins.
+fn pinned_by_runs(sides: &[Side<'_>], instances: &[Key]) -> Option<Key> {
+    for (side, instance) in sides.iter().zip(instances) {
+        let (Some(bound), Some(columns)) = (&side.query.bound_key, &side.source.key) else { continue };
+        if instance.is_empty() {
+            continue;
+        }
+        let of = |column: &usize| {
+            let at = side.query.key.iter().position(|own| own == column).expect("of the key");
+            instance[bound[at]].clone()
+        };
+        return Some(columns.iter().map(of).collect());
+    }
+    None
 }
 
 impl Edge {
-    /// Takes a window: what changes, in the order of keys; `None` if it is missing.
+    /// Takes a window: what changes, in the order of keys; `None` if nothing is known of it.
     pub(crate) fn take(
         &mut self,
         trigger: &Trigger,
-        parent: &Query,
-        settings: &Settings,
+        graph: &Graph,
         end_ns: u64,
-        seen: &Seen<'_>,
+        seen: &[Seen<'_>],
+        instances: &[Key],
     ) -> Option<Vec<Change>> {
-        let answer = match seen {
-            Seen::Missing => None,
-            Seen::Answer(answer) if answer.columns.len() != parent.columns.len() => None,
-            Seen::Empty => Some(None),
-            Seen::Answer(answer) => Some(Some(*answer)),
+        let settings = &graph.settings;
+        let sides: Vec<Side<'_>> = trigger
+            .sources
+            .iter()
+            .zip(seen)
+            .map(|(source, seen)| {
+                let query = &graph.queries[source.query];
+                let answer = match seen {
+                    Seen::Answer(answer) if answer.columns.len() == query.columns.len() => Some(*answer),
+                    _ => None,
+                };
+                let is_missing = answer.is_none() && !matches!(seen, Seen::Empty);
+                Side { source, query, seen: *seen, answer, is_missing }
+            })
+            .collect();
+        let rows = |side: &Side<'_>| {
+            let rows = side.answer.iter().flat_map(|answer| &answer.rows);
+            (!side.is_missing).then(|| rows.filter_map(|row| to_trigger(side, row)).collect())
         };
-        let Some(answer) = answer else {
-            self.windows.push(None);
+        self.windows.push(sides.iter().map(rows).collect());
+        let read = read(graph, trigger);
+        let asks = asks_missing(&trigger.condition) || trigger.until.as_ref().is_some_and(asks_missing);
+        if !read.is_empty() && read.iter().all(|source| sides[*source].is_missing) && !asks {
             return None;
-        };
-        let judged = self.judged(parent, answer, seen);
-        let with_rows = judged.iter().filter(|judged| judged.has_row).map(|judged| judged.key.clone());
-        self.windows.push(Some(with_rows.collect()));
-        let is_covered =
-            answer.and_then(|answer| answer.coverage).is_none_or(|coverage| coverage >= settings.coverage);
+        }
+        let missing: Vec<bool> = sides.iter().map(|side| side.is_missing).collect();
+        let mut pinned = pinned(graph, trigger);
+        pinned.extend(pinned_by_runs(&sides, instances));
+        let every_ns = sides[0].query.every_ns;
+        let judged = self.judged(&sides, settings.coverage, &pinned);
         let mut changes = Vec::new();
-        for Judged { key, figures, told, .. } in judged {
+        for Judged { key, figures, widened, told, .. } in judged {
             let known = self.keys.get(&key).copied();
-            let is_pinned = parent.pinned.contains(&key);
+            let is_pinned = pinned.contains(&key);
             if known.is_none() && !is_pinned && self.keys.len() >= settings.most_keys {
                 continue;
             }
             let before = known.unwrap_or(Memory { phase: Phase::Idle, fired: None });
-            let decide = |condition| if is_covered { truth(condition, &figures) } else { None };
-            let is_true = decide(&trigger.condition);
-            let is_over = trigger.until.as_ref().map_or(is_true.map(|is_true| !is_true), decide);
-            let (phase, kind) = follow(before.phase, is_true, is_over, trigger, parent.every_ns, end_ns);
+            let group = Told { figures: &figures, widened: &widened, missing: &missing };
+            let is_true = truth(&trigger.condition, &group);
+            let is_over = match &trigger.until {
+                Some(until) => truth(until, &group),
+                None => is_true.map(|is_true| !is_true),
+            };
+            let (phase, kind) = follow(before.phase, is_true, is_over, trigger, every_ns, end_ns);
             let is_old = !is_pinned
                 && kind != Some(EventKind::Fired)
-                && self.windows_without(&key) >= settings.expire_windows;
-            let is_forgotten = phase == Phase::Idle
-                && (parent.pinned.contains(&key)
-                    || truth(&trigger.condition, &of_absent(parent, &key, &Seen::Empty)) != Some(true));
+                && self.windows_without(&key, &read) >= settings.expire_windows;
+            let without = || {
+                let of = sides
+                    .iter()
+                    .flat_map(|side| of_absent(side.query, &of_source(side, &key), &Seen::Empty, false));
+                let of: Vec<Known> = of.collect();
+                truth(&trigger.condition, &Told { figures: &of, widened: &of, missing: &[] })
+            };
+            let is_forgotten = phase == Phase::Idle && (is_pinned || without() != Some(true));
             let kind = kind.or((is_old && phase != Phase::Idle).then_some(EventKind::Expired));
             if is_old || is_forgotten {
                 self.keys.remove(&key);
             } else {
                 self.keys.insert(key.clone(), Memory { phase, fired: before.fired });
             }
+            // A firing of its own is not told to end.
+            let kind = kind.filter(|kind| *kind != EventKind::Resolved || trigger.kind != TriggerKind::Each);
             // What has not been told to begin is not told to end.
-            if let Some(kind) = kind.filter(|kind| *kind == EventKind::Fired || before.fired.is_some()) {
+            let kind = kind.filter(|kind| *kind == EventKind::Fired || before.fired.is_some());
+            let goes_on = kind.is_none()
+                && trigger.kind == TriggerKind::While
+                && is_true == Some(true)
+                && before.fired.is_some();
+            if kind.is_some() || goes_on {
                 let values: Vec<_> =
                     trigger.condition.items().into_iter().map(|item| told[item].clone()).collect();
                 let size = values.first().map_or(0.0, size);
-                changes.push(Change { kind, key, values, size, fired: before.fired });
+                let instance = pinned_by(graph, trigger, &key);
+                changes.push(Change { kind, key, values, instance, size, fired: before.fired });
             }
         }
         changes.sort_by(|a, b| a.key.cmp(&b.key));
@@ -111,26 +250,31 @@ impl Edge {
     }
 
     /// The groups of a window: those of its rows, then known keys and those that are pinned.
-    fn judged(&self, parent: &Query, answer: Option<&Answer>, seen: &Seen<'_>) -> Vec<Judged> {
-        let mut judged: Vec<Judged> = Vec::new();
-        for (answer, row) in answer.iter().flat_map(|answer| answer.rows.iter().map(move |row| (answer, row)))
-        {
-            judged.push(Judged {
-                key: parent.key.iter().map(|column| (&row[*column]).into()).collect(),
-                figures: of_row(parent, answer, row),
-                told: row.iter().map(Known::from).collect(),
-                has_row: true,
-            });
+    fn judged(&self, sides: &[Side<'_>], coverage: f64, pinned: &BTreeSet<Key>) -> Vec<Judged> {
+        let mut with_rows: Vec<Key> = Vec::new();
+        for side in sides {
+            for row in side.answer.iter().flat_map(|answer| &answer.rows) {
+                with_rows.extend(to_trigger(side, row).filter(|key| !with_rows.contains(key)));
+            }
         }
-        let with_rows: BTreeSet<Key> = judged.iter().map(|judged| judged.key.clone()).collect();
-        let pinned = parent.pinned.iter().filter(|key| !self.keys.contains_key(*key));
-        for key in self.keys.keys().chain(pinned).filter(|key| !with_rows.contains(*key)) {
-            let figures = of_absent(parent, key, seen);
-            let known = |figure: &Known| if *figure == Known::Unknown { Known::Null } else { figure.clone() };
-            let told = figures.iter().map(known).collect();
-            judged.push(Judged { key: key.clone(), figures, told, has_row: false });
-        }
-        judged
+        let mut keys = with_rows.clone();
+        let others = pinned.iter().filter(|key| !self.keys.contains_key(*key));
+        let others = self.keys.keys().chain(others).filter(|key| !with_rows.contains(*key));
+        keys.extend(others.cloned());
+        let judged = |key: Key| {
+            let (figures, widened, told) = (Vec::new(), Vec::new(), Vec::new());
+            let mut judged = Judged { key, figures, widened, told };
+            for side in sides {
+                let mut rows = side.answer.iter().flat_map(|answer| &answer.rows);
+                let row = match side.source.key {
+                    Some(_) => rows.find(|row| to_trigger(side, row).as_ref() == Some(&judged.key)),
+                    None => rows.next(),
+                };
+                side.know(&mut judged, row, coverage);
+            }
+            judged
+        };
+        keys.into_iter().map(judged).collect()
     }
 
     /// The keys that are remembered.
@@ -138,9 +282,9 @@ impl Edge {
         self.keys.iter().map(|(key, memory)| (key, memory.phase)).collect()
     }
 
-    /// Windows in a row that are missing.
-    pub(crate) fn missing(&self) -> usize {
-        self.windows.iter().rev().take_while(|window| window.is_none()).count()
+    /// Windows in a row in which a source is missing.
+    pub(crate) fn missing(&self, source: usize) -> usize {
+        self.windows.iter().rev().take_while(|window| window[source].is_none()).count()
     }
 
     /// A key fired; the number of the event if it is told.
@@ -150,9 +294,57 @@ impl Edge {
         }
     }
 
-    /// Windows watched since the key had a row.
-    fn windows_without(&self, key: &Key) -> u64 {
-        self.windows.iter().flatten().rev().take_while(|with_rows| !with_rows.contains(key)).count() as u64
+    /// Windows since the key had a row in which all that is read was there.
+    fn windows_without(&self, key: &Key, read: &BTreeSet<usize>) -> u64 {
+        let mut number = 0;
+        for window in self.windows.iter().rev() {
+            let has = |with_rows: &BTreeSet<Key>| with_rows.contains(key);
+            if window.iter().flatten().any(has) && window_is_judged(window, read) {
+                break;
+            }
+            number += u64::from(read.iter().all(|source| window[*source].is_some()));
+        }
+        number
+    }
+}
+
+/// A window in which some source that is read was there.
+fn window_is_judged(window: &[Option<BTreeSet<Key>>], read: &BTreeSet<usize>) -> bool {
+    read.is_empty() || read.iter().any(|source| window[*source].is_some())
+}
+
+impl Side<'_> {
+    /// Adds what the source says of a group, which has this row.
+    fn know(&self, judged: &mut Judged, row: Option<&Vec<report::Value>>, coverage: f64) {
+        let own = of_source(self, &judged.key);
+        let is_covered = self.answer.and_then(|answer| answer.coverage).is_none_or(|share| share >= coverage);
+        let no_figure = |figure: &Known| if *figure == Known::Unknown { Known::Null } else { figure.clone() };
+        if self.is_missing {
+            let of_key = |column: usize| self.query.key.iter().position(|own| *own == column);
+            let figures: Vec<Known> = (0..self.query.columns.len())
+                .map(|column| match of_key(column) {
+                    Some(at) => Known::from(&report::Value::from(&own[at])),
+                    None => Known::Unknown,
+                })
+                .collect();
+            judged.told.extend(figures.iter().map(no_figure));
+            judged.widened.extend(figures.iter().cloned());
+            judged.figures.extend(figures);
+            return;
+        }
+        let known = |widened: bool| match (row, self.answer) {
+            (Some(row), Some(answer)) => of_row(self.query, answer, row, widened),
+            _ => of_absent(self.query, &own, &self.seen, widened),
+        };
+        judged.told.extend(match row {
+            Some(row) => row.iter().map(Known::from).collect::<Vec<_>>(),
+            None => known(false).iter().map(no_figure).collect(),
+        });
+        judged.widened.extend(known(true));
+        match is_covered {
+            true => judged.figures.extend(known(false)),
+            false => judged.figures.extend(self.query.columns.iter().map(|_| Known::Unknown)),
+        }
     }
 }
 
@@ -174,6 +366,7 @@ fn follow(
     };
     match (phase, is_true) {
         (Phase::Recovering { until_ns }, _) if end_ns < until_ns => (phase, None),
+        (Phase::Active { .. }, Some(true)) if trigger.kind == TriggerKind::Each => hold(trigger.hold_ns),
         (Phase::Active { fired_ns }, _) if is_over == Some(true) => {
             let until_ns = fired_ns + trigger.cooldown_ns;
             let recovers = until_ns > end_ns + every_ns;

@@ -1,7 +1,10 @@
 //! Random graphs of queries.
 
 use super::draw::Draw;
-use events::{Column, Condition, Graph, Key, Member, Operand, Query, Role, Settings, Trigger};
+use events::{
+    ALL_NODES, Binding, Column, Condition, Graph, Key, Member, Operand, Place, Query, Role, Settings, Source,
+    Trigger, TriggerKind,
+};
 use notation::{Comparison, Operator};
 use report::ColumnKind;
 use std::net::IpAddr;
@@ -19,7 +22,7 @@ pub(crate) fn draw_graph(draw: &mut Draw) -> Graph {
     for query in 0..number {
         let trigger = (query > 0 && (query == 1 || draw.chance(85))).then(|| {
             let parent = if draw.chance(of_chain) { query - 1 } else { draw.below(query as u64) as usize };
-            draw_trigger(draw, parent, &graph.queries[parent])
+            draw_trigger(draw, parent, &graph)
         });
         let query = draw_query(draw, query, graph.nodes.len(), trigger);
         graph.queries.push(query);
@@ -79,6 +82,15 @@ fn draw_query(draw: &mut Draw, number: usize, nodes: usize, trigger: Option<Trig
         over_ns: if draw.chance(70) { every_ns } else { every_ns * draw.between(2, 3) },
         nodes: draw.some(&(0..nodes).collect::<Vec<_>>()),
         pinned: if draw.chance(30) { draw.some(&alphabet).into_iter().collect() } else { [].into() },
+        bound_key: trigger.as_ref().and_then(|trigger: &Trigger| {
+            // A firing pins one field.
+            let fits = |binding: &Binding| match binding {
+                Binding::Field { column, .. } => column.kind == columns[key[0]].column.kind,
+                Binding::Node => false,
+            };
+            let pins = key.len() == 1 && trigger.bindings.iter().any(fits);
+            (pins && draw.chance(70)).then(|| vec![0])
+        }),
         largest_first: (draw.chance(40) && !counted.is_empty()).then(|| draw.pick(&counted)),
         left_out: None,
         columns,
@@ -106,23 +118,100 @@ pub(crate) fn alphabet(columns: &[Column], key: &[usize]) -> Vec<Key> {
     keys
 }
 
-fn draw_trigger(draw: &mut Draw, parent: usize, query: &Query) -> Trigger {
-    let condition = draw_condition(draw, &query.columns, 2);
+fn draw_trigger(draw: &mut Draw, parent: usize, graph: &Graph) -> Trigger {
+    let mut sources = vec![parent];
+    if draw.chance(30) {
+        let fits = |other: &usize| {
+            let (a, b) = (&graph.queries[parent], &graph.queries[*other]);
+            let keys_fit = b.key.is_empty() || same_keys(a, b).is_some();
+            *other != parent && a.every_ns == b.every_ns && keys_fit && shared_places(a, b).is_some()
+        };
+        let others: Vec<usize> = (0..graph.queries.len()).filter(fits).collect();
+        if !others.is_empty() {
+            sources.push(draw.pick(&others));
+        }
+    }
+    let queries: Vec<&Query> = sources.iter().map(|source| &graph.queries[*source]).collect();
+    let (first, second) = (queries[0], queries.last().expect("one at least"));
+    let keys: Vec<Option<Vec<usize>>> = match (sources.len(), same_keys(first, second)) {
+        (1, _) => vec![Some(first.key.clone())],
+        (_, Some(columns)) => vec![Some(first.key.clone()), Some(columns)],
+        // The other one is one group, which counts for all keys.
+        _ => vec![Some(first.key.clone()), None],
+    };
+    let columns: Vec<Column> = queries.iter().flat_map(|query| query.columns.clone()).collect();
+    let number = sources.len() as u64;
+    let condition = draw_condition(draw, &columns, number, 2);
+    let kind = match draw.below(100) {
+        0..70 => TriggerKind::When,
+        70..85 => TriggerKind::Each,
+        _ => TriggerKind::While,
+    };
+    let is_when = kind == TriggerKind::When;
+    let bindings = if draw.chance(30) && !first.key.is_empty() {
+        let item = draw.pick(&first.key);
+        let column = report::Column { name: "pinned".to_owned(), ..first.columns[item].column.clone() };
+        let field = Binding::Field { column, item };
+        if draw.chance(40) { vec![field, Binding::Node] } else { vec![field] }
+    } else {
+        Vec::new()
+    };
     Trigger {
-        parent,
+        kind,
+        sources: sources.iter().zip(keys).map(|(query, key)| Source { query: *query, key }).collect(),
+        places: match sources.len() {
+            1 => Trigger::new(parent, first, condition.clone()).places,
+            _ => shared_places(first, second).expect("they have some"),
+        },
         text: format!("{condition:?}"),
         condition,
-        hold_ns: draw.pick(&[0, 0, SECOND, 2 * SECOND, 5 * SECOND / 2, 4 * SECOND]),
-        until: draw.chance(25).then(|| draw_condition(draw, &query.columns, 1)),
-        cooldown_ns: draw.pick(&[0, 0, SECOND, 7 * SECOND / 2, 6 * SECOND, 12 * SECOND]),
+        hold_ns: if is_when { draw.pick(&[0, 0, SECOND, 2 * SECOND, 5 * SECOND / 2, 4 * SECOND]) } else { 0 },
+        until: (is_when && draw.chance(25)).then(|| draw_condition(draw, &columns, number, 1)),
+        cooldown_ns: if is_when {
+            draw.pick(&[0, 0, SECOND, 7 * SECOND / 2, 6 * SECOND, 12 * SECOND])
+        } else {
+            0
+        },
         run_ns: draw.pick(&[0, 0, SECOND, 2 * SECOND, 9 * SECOND / 2, 8 * SECOND]),
+        in_same_window: kind != TriggerKind::While && draw.chance(15),
+        within_ns: draw.chance(20).then(|| draw.between(0, 10) * SECOND),
+        bindings,
     }
 }
 
-/// A condition on one or two columns.
-fn draw_condition(draw: &mut Draw, columns: &[Column], depth: u64) -> Condition {
-    let deeper = |draw: &mut Draw| draw_condition(draw, columns, depth - 1);
-    match draw.below(20) {
+/// Where two queries are judged together: node by node where they run on the same ones.
+fn shared_places(a: &Query, b: &Query) -> Option<Vec<Place>> {
+    match (&a.nodes[..], &b.nodes[..]) {
+        (one, other) if one == other => {
+            Some(one.iter().map(|node| Place { node: *node, of: vec![*node, *node] }).collect())
+        }
+        ([one], [other]) => Some(vec![Place { node: ALL_NODES, of: vec![*one, *other] }]),
+        (many, [other]) => {
+            Some(many.iter().map(|node| Place { node: *node, of: vec![*node, *other] }).collect())
+        }
+        _ => None,
+    }
+}
+
+/// The columns of `b` that are the key of `a`, if their keys are of the same kinds: in another order if need be.
+fn same_keys(a: &Query, b: &Query) -> Option<Vec<usize>> {
+    let mut left = b.key.clone();
+    let mut columns = Vec::new();
+    for column in &a.key {
+        let kind = a.columns[*column].column.kind;
+        // The last that fits: the order is another one where two are of one kind.
+        let at = left.iter().rposition(|own| b.columns[*own].column.kind == kind)?;
+        columns.push(left.remove(at));
+    }
+    left.is_empty().then_some(columns)
+}
+
+/// A condition on one or two columns, or on whether one of so many sources is missing.
+fn draw_condition(draw: &mut Draw, columns: &[Column], sources: u64, depth: u64) -> Condition {
+    let deeper = |draw: &mut Draw| draw_condition(draw, columns, sources, depth - 1);
+    match draw.below(24) {
+        20 => Condition::IsMissing(draw.below(sources) as usize),
+        21 | 22 if depth > 0 => Condition::Surely(Box::new(deeper(draw))),
         0 | 1 if depth > 0 => Condition::And(vec![deeper(draw), deeper(draw)]),
         2 | 3 if depth > 0 => Condition::Or(vec![deeper(draw), deeper(draw)]),
         4 if depth > 0 => Condition::Not(Box::new(deeper(draw))),

@@ -44,7 +44,7 @@ impl Whole {
 
 fn take(machine: &mut Machine, history: &History, end_ns: u64) -> Step {
     let windows = history.windows(end_ns);
-    let find: &Find<'_> = &|query, node, window| windows.find(query, node, window);
+    let find: &Find<'_> = &|asked| windows.find(asked);
     machine.step(end_ns, find)
 }
 

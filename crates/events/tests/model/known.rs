@@ -39,10 +39,11 @@ impl From<&Value> for Known {
 }
 
 /// The figures of a group that has a row.
-pub(crate) fn of_row(query: &Query, answer: &Answer, row: &[Value]) -> Vec<Known> {
+pub(crate) fn of_row(query: &Query, answer: &Answer, row: &[Value], widened: bool) -> Vec<Known> {
+    let status = if widened && answer.coverage != Some(1.0) { Status::Partial } else { answer.status };
     let figure = |(column, value): (&events::Column, &Value)| {
         let exact = Known::from(value);
-        match (answer.status, column.role, &exact) {
+        match (status, column.role, &exact) {
             (Status::Complete, ..) | (_, Role::Key, _) | (_, _, Null) => exact,
             (_, Role::Total | Role::Greatest, Within(least, _)) => Within(*least, f64::INFINITY),
             (_, Role::Least, Within(_, most)) => Within(f64::NEG_INFINITY, *most),
@@ -55,14 +56,15 @@ pub(crate) fn of_row(query: &Query, answer: &Answer, row: &[Value]) -> Vec<Known
 }
 
 /// The figures of a group that has no row in this window.
-pub(crate) fn of_absent(query: &Query, key: &[Member], seen: &Seen<'_>) -> Vec<Known> {
+pub(crate) fn of_absent(query: &Query, key: &[Member], seen: &Seen<'_>, widened: bool) -> Vec<Known> {
+    let lost = |answer: &Answer| widened && answer.coverage != Some(1.0);
     let figure = |(number, column): (usize, &events::Column)| {
         if let Some(position) = query.key.iter().position(|column| *column == number) {
             return Known::from(&Value::from(&key[position]));
         }
         let is_counted = matches!(column.role, Role::Total | Role::Rate);
         match seen {
-            Seen::Answer(answer) if answer.status != Status::Complete => {
+            Seen::Answer(answer) if answer.status != Status::Complete || lost(answer) => {
                 if is_counted {
                     Within(0.0, f64::INFINITY)
                 } else {
@@ -107,12 +109,25 @@ fn most(query: &Query, answer: &Answer, number: usize) -> f64 {
     most
 }
 
+/// What is known of a group, item by item.
+#[derive(Clone, Copy)]
+pub(crate) struct Told<'a> {
+    pub(crate) figures: &'a [Known],
+    /// The same where what was lost may have been of it.
+    pub(crate) widened: &'a [Known],
+    /// Of each source, whether it is missing.
+    pub(crate) missing: &'a [bool],
+}
+
 /// Whether a condition is true; `None` if that is unknown.
-pub(crate) fn truth(condition: &Condition, figures: &[Known]) -> Option<bool> {
+pub(crate) fn truth(condition: &Condition, group: &Told<'_>) -> Option<bool> {
+    let figures = group.figures;
     match condition {
-        Condition::And(of) => all(of.iter().map(|one| truth(one, figures))),
-        Condition::Or(of) => any(of.iter().map(|one| truth(one, figures))),
-        Condition::Not(of) => truth(of, figures).map(|is_true| !is_true),
+        Condition::Surely(of) => truth(of, &Told { figures: group.widened, ..*group }),
+        Condition::IsMissing(source) => Some(group.missing.get(*source) == Some(&true)),
+        Condition::And(of) => all(of.iter().map(|one| truth(one, group))),
+        Condition::Or(of) => any(of.iter().map(|one| truth(one, group))),
+        Condition::Not(of) => truth(of, group).map(|is_true| !is_true),
         Condition::Compare(left, comparison, right) => {
             compare(&value(left, figures), *comparison, &value(right, figures))
         }

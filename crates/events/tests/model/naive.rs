@@ -8,10 +8,11 @@
 //! - An idle pinned key is not remembered; it comes after all known keys, and is judged also when no more can be remembered.
 //! - What is due to a firing that was suppressed is due to the parent's run.
 //! - A node whose answer has other columns than the query has not missed the window of a run.
+//! - A query has started in time if it has since the first run of the chain began; once no run of the chain is left, that is forgotten.
 
-use super::edge::Edge;
+use super::edge::{Edge, read};
 use super::known::Known;
-use events::{Find, Graph, Key, Query, Seen, Trigger};
+use events::{Asked, Binding, Find, Graph, Key, Place, Seen, Trigger, TriggerKind};
 use report::{EventKind, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,9 +21,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Told {
     pub(crate) kind: EventKind,
     pub(crate) query: usize,
-    pub(crate) fired_by: Option<usize>,
+    /// The queries whose answers are judged, or the one that a chain has reached.
+    pub(crate) fired_by: Vec<usize>,
     pub(crate) key: Key,
-    pub(crate) node: usize,
+    pub(crate) node: Option<usize>,
     pub(crate) window: Span,
     pub(crate) values: Vec<Known>,
     pub(crate) parent: Option<usize>,
@@ -36,6 +38,11 @@ pub(crate) struct Running {
     pub(crate) end_ns: u64,
     /// The number of the event that names it.
     pub(crate) cause: usize,
+    pub(crate) instance: Key,
+    pub(crate) node: Option<usize>,
+    /// The first event of the chain, and when it was.
+    pub(crate) root: (usize, u64),
+    looks_back: bool,
     missed: BTreeSet<usize>,
 }
 
@@ -43,175 +50,397 @@ pub(crate) struct Running {
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) events: Vec<Told>,
-    /// Runs that start or are extended, with the numbers of the events that start them.
+    /// Runs that start or go on, with the numbers of the events that start them.
     pub(crate) started: Vec<(Running, Vec<usize>)>,
     /// Windows of runs: the event that names the run, query, node and window.
     pub(crate) reports: Vec<(usize, usize, usize, Span)>,
 }
 
-/// What an edge is of: the query that it starts, the node, and the event that names the run of the parent.
-pub(crate) type Of = (usize, usize, Option<usize>);
+/// What an edge is of: the query that it starts, the place, and the events that name the runs of the sources.
+pub(crate) type Of = (usize, usize, Vec<usize>);
+
+/// A key that starts a query or lets it go on.
+#[derive(Clone)]
+struct Firing {
+    event: usize,
+    is_new: bool,
+    instance: Key,
+    node: Option<usize>,
+    size: f64,
+    /// The runs of the sources.
+    runs: Vec<Running>,
+}
 
 /// The machine.
 pub(crate) struct Naive {
     graph: Graph,
     pub(crate) edges: BTreeMap<Of, Edge>,
     pub(crate) runs: Vec<Running>,
+    /// What has started in chains that have runs, by query and first event of the chain.
+    started: BTreeSet<(usize, usize)>,
     events: usize,
 }
 
 impl Naive {
     pub(crate) fn new(graph: Graph) -> Self {
-        Self { graph, edges: BTreeMap::new(), runs: Vec::new(), events: 0 }
+        let (edges, runs, started) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
+        Self { graph, edges, runs, started, events: 0 }
+    }
+
+    fn tell(&mut self, taken: &mut Taken, told: Told) -> usize {
+        taken.events.push(told);
+        self.events += 1;
+        self.events - 1
     }
 
     /// Judges all windows that end at this time.
     pub(crate) fn step(&mut self, end_ns: u64, find: &Find<'_>) -> Taken {
         let mut taken = Taken::default();
-        self.watch_runs(end_ns, find, &mut taken);
+        for run in 0..self.runs.len() {
+            self.watch(run, end_ns, find, &mut taken);
+        }
         for child in 0..self.graph.queries.len() {
             let Some(trigger) = self.graph.queries[child].trigger.clone() else { continue };
-            let parent = self.graph.queries[trigger.parent].clone();
-            let runs: Vec<Option<Running>> = match parent.trigger {
-                None => vec![None],
-                Some(_) => {
-                    self.runs.iter().filter(|run| run.query == trigger.parent).cloned().map(Some).collect()
+            let mut sets: Vec<Vec<Option<Running>>> = vec![Vec::new()];
+            for source in &trigger.sources {
+                let query = &self.graph.queries[source.query];
+                let mut choices: Vec<Option<Running>> = Vec::new();
+                match &query.trigger {
+                    None => choices.extend(end_ns.is_multiple_of(query.every_ns).then_some(None)),
+                    Some(_) => {
+                        let of = self.runs.iter().filter(|run| run.query == source.query);
+                        choices.extend(
+                            of.filter(|run| run.window(&self.graph, end_ns).is_some()).cloned().map(Some),
+                        );
+                    }
                 }
-            };
-            let mut fired = Vec::new();
-            for run in runs {
-                if !end_ns.is_multiple_of(parent.every_ns) {
-                    continue;
+                let mut next = Vec::new();
+                for set in &sets {
+                    for choice in &choices {
+                        next.push([set.clone(), vec![choice.clone()]].concat());
+                    }
                 }
-                let window = Span { start_ns: end_ns - parent.over_ns, end_ns };
-                if run.as_ref().is_some_and(|run| !run.has(window)) {
-                    continue;
-                }
-                for node in &parent.nodes {
-                    let seen = find(trigger.parent, *node, window);
-                    let at = (child, *node, run.as_ref().map(|run| run.cause));
-                    fired.extend(self.judge(at, &trigger, &parent, window, &seen, &mut taken));
+                next.truncate(64);
+                sets = next;
+            }
+            let mut firings = Vec::new();
+            for set in sets {
+                for (number, place) in trigger.places.iter().enumerate() {
+                    let mut of = set.iter().zip(&place.of);
+                    if of.any(|(run, node)| run.as_ref().is_some_and(|run| !run.is_on(*node))) {
+                        continue;
+                    }
+                    let causes = set.iter().flatten().map(|run| run.cause).collect();
+                    let at = (child, number, causes);
+                    firings.extend(self.judge(at, &trigger, place, &set, end_ns, find, &mut taken));
                 }
             }
-            if !fired.is_empty() {
-                let run = self.start(child, &trigger, end_ns, fired[0]);
-                taken.started.push((run, fired));
+            if !firings.is_empty() {
+                self.start(child, &trigger, firings, end_ns, find, &mut taken);
             }
         }
-        self.runs.retain(|run| run.end_ns > end_ns);
-        let runs = &self.runs;
-        self.edges.retain(|(_, _, of), _| of.is_none_or(|of| runs.iter().any(|run| run.cause == of)));
+        self.end_chains(end_ns, &mut taken);
+        let graph = &self.graph;
+        self.runs.retain(|run| {
+            let kind = graph.queries[run.query].trigger.as_ref().map(|trigger| trigger.kind);
+            run.end_ns > end_ns || kind == Some(TriggerKind::While) && run.end_ns == end_ns
+        });
+        self.forget();
         taken
     }
 
-    fn watch_runs(&mut self, end_ns: u64, find: &Find<'_>, taken: &mut Taken) {
-        for run in &mut self.runs {
-            let query = &self.graph.queries[run.query];
-            let window = Span { start_ns: end_ns - query.over_ns, end_ns };
-            if !end_ns.is_multiple_of(query.every_ns) || !run.has(window) {
+    fn forget(&mut self) {
+        let runs = &self.runs;
+        self.edges.retain(|(_, _, of), _| of.iter().all(|of| runs.iter().any(|run| run.cause == *of)));
+        self.started.retain(|(_, root)| runs.iter().any(|run| run.root.0 == *root));
+    }
+
+    /// What a run has in the window that ends then.
+    fn watch(&mut self, number: usize, end_ns: u64, find: &Find<'_>, taken: &mut Taken) {
+        let run = self.runs[number].clone();
+        let Some(window) = run.window(&self.graph, end_ns) else { return };
+        let query = run.query;
+        for node in self.graph.queries[query].nodes.clone() {
+            if !run.is_on(node) {
                 continue;
             }
-            for node in &query.nodes {
-                let seen = find(run.query, *node, window);
-                taken.reports.push((run.cause, run.query, *node, window));
-                if matches!(seen, Seen::Missing) && run.missed.insert(*node) {
-                    taken.events.push(Told {
-                        kind: EventKind::Missed,
-                        query: run.query,
-                        fired_by: None,
-                        key: Key::new(),
-                        node: *node,
-                        window,
-                        values: Vec::new(),
-                        parent: Some(run.cause),
-                    });
-                    self.events += 1;
-                }
+            let seen = find(Asked { query, node, instance: &run.instance, window });
+            taken.reports.push((run.cause, query, node, window));
+            if matches!(seen, Seen::Missing) && self.runs[number].missed.insert(node) {
+                let told = Told {
+                    kind: EventKind::Missed,
+                    query,
+                    fired_by: Vec::new(),
+                    key: run.instance.clone(),
+                    node: Some(node),
+                    window,
+                    values: Vec::new(),
+                    parent: Some(run.cause),
+                };
+                self.tell(taken, told);
             }
         }
     }
 
-    /// Judges one window of an edge. Returns the numbers of the events that fired.
+    /// Judges one window of an edge. Returns what fires.
+    #[expect(clippy::too_many_arguments, reason = "all of a window")]
     fn judge(
         &mut self,
         at: Of,
         trigger: &Trigger,
-        parent: &Query,
-        window: Span,
-        seen: &Seen<'_>,
+        place: &Place,
+        set: &[Option<Running>],
+        end_ns: u64,
+        find: &Find<'_>,
         taken: &mut Taken,
-    ) -> Vec<usize> {
-        let settings = self.graph.settings;
-        let (child, node, run) = at;
+    ) -> Vec<Firing> {
+        let graph = self.graph.clone();
+        let settings = graph.settings;
+        let child = at.0;
+        let window = |query: usize| Span { start_ns: end_ns - graph.queries[query].over_ns, end_ns };
+        let mut seen = Vec::new();
+        for ((source, node), run) in trigger.sources.iter().zip(&place.of).zip(set) {
+            let instance = run.as_ref().map(|run| run.instance.clone()).unwrap_or_default();
+            let asked =
+                Asked { query: source.query, node: *node, instance: &instance, window: window(source.query) };
+            seen.push(find(asked));
+        }
+        let run = at.2.first().copied();
+        let fired_by: Vec<usize> = trigger.sources.iter().map(|source| source.query).collect();
         let tell = |kind, key: &Key, values, parent| Told {
             kind,
             query: child,
-            fired_by: Some(trigger.parent),
+            fired_by: fired_by.clone(),
             key: key.clone(),
-            node,
-            window,
+            node: Some(place.node).filter(|node| *node != events::ALL_NODES),
+            window: window(fired_by[0]),
             values,
             parent,
         };
-        let edge = self.edges.entry(at).or_default();
-        let Some(changes) = edge.take(trigger, parent, &settings, window.end_ns, seen) else {
-            if edge.missing() == 3 {
-                taken.events.push(tell(EventKind::NoData, &Key::new(), Vec::new(), run));
-                self.events += 1;
+        let mut edge = self.edges.remove(&at).unwrap_or_default();
+        let instance =
+            |run: &Option<Running>| run.as_ref().map(|run| run.instance.clone()).unwrap_or_default();
+        let instances: Vec<Key> = set.iter().map(instance).collect();
+        let changes = edge.take(trigger, &graph, end_ns, &seen, &instances);
+        for source in read(&graph, trigger) {
+            if edge.missing(source) == 3 {
+                let told = Told {
+                    fired_by: vec![fired_by[source]],
+                    ..tell(EventKind::NoData, &Key::new(), Vec::new(), run)
+                };
+                self.tell(taken, told);
             }
-            return Vec::new();
-        };
+        }
+        let mut fired = Vec::new();
         let (mut firings, others): (Vec<_>, Vec<_>) =
-            changes.into_iter().partition(|change| change.kind == EventKind::Fired);
+            changes.into_iter().flatten().partition(|change| change.kind == Some(EventKind::Fired));
+        let node = trigger.bindings.contains(&Binding::Node).then_some(place.node);
+        let runs: Vec<Running> = set.iter().flatten().cloned().collect();
         for change in others {
-            taken.events.push(tell(change.kind, &change.key, change.values, change.fired.or(run)));
-            self.events += 1;
+            match change.kind {
+                Some(kind) => {
+                    self.tell(taken, tell(kind, &change.key, change.values, change.fired.or(run)));
+                }
+                None => {
+                    let event = change.fired.expect("it has fired");
+                    let (instance, size) = (change.instance, change.size);
+                    fired.push(Firing { event, is_new: false, instance, node, size, runs: runs.clone() });
+                }
+            }
         }
         firings.sort_by(|a, b| b.size.total_cmp(&a.size).then_with(|| a.key.cmp(&b.key)));
-        let mut fired = Vec::new();
-        for (place, change) in firings.iter().enumerate() {
-            let is_told = place < settings.most_firings;
-            if is_told {
-                taken.events.push(tell(EventKind::Fired, &change.key, change.values.clone(), run));
-                fired.push(self.events);
-                self.events += 1;
+        for (number, change) in firings.iter().enumerate() {
+            let is_told = number < settings.most_firings;
+            let cause = is_told
+                .then(|| self.tell(taken, tell(EventKind::Fired, &change.key, change.values.clone(), run)));
+            if let Some(event) = cause {
+                let (instance, size) = (change.instance.clone(), change.size);
+                fired.push(Firing { event, is_new: true, instance, node, size, runs: runs.clone() });
             }
-            let cause = is_told.then(|| self.events - 1);
             edge.has_fired(&change.key, cause);
         }
         if firings.len() > settings.most_firings {
             let number = (firings.len() - settings.most_firings) as f64;
             let values = vec![Known::Within(number, number)];
-            taken.events.push(tell(EventKind::Suppressed, &Key::new(), values, run));
-            self.events += 1;
+            self.tell(taken, tell(EventKind::Suppressed, &Key::new(), values, run));
         }
+        self.edges.insert(at, edge);
         fired
     }
 
-    fn start(&mut self, child: usize, trigger: &Trigger, end_ns: u64, cause: usize) -> Running {
-        let query = &self.graph.queries[child];
-        let mut start_ns = 0;
-        while start_ns < end_ns + self.graph.settings.grace_ns + 1_000_000_000 {
-            start_ns += query.every_ns;
+    fn start(
+        &mut self,
+        child: usize,
+        trigger: &Trigger,
+        mut firings: Vec<Firing>,
+        end_ns: u64,
+        find: &Find<'_>,
+        taken: &mut Taken,
+    ) {
+        for firing in &firings {
+            self.started.extend(firing.runs.iter().map(|run| (child, run.root.0)));
         }
-        let mut run_end_ns = start_ns + query.over_ns;
-        let mut windows = 1;
-        while windows * query.every_ns < trigger.run_ns {
-            windows += 1;
-            run_end_ns += query.every_ns;
+        if trigger.bindings.is_empty() {
+            self.run(child, trigger, &firings, end_ns, find, taken);
+            return;
         }
-        if let Some(run) = self.runs.iter_mut().find(|run| run.query == child && run.end_ns > start_ns) {
-            run.end_ns = run.end_ns.max(run_end_ns);
-            return run.clone();
+        firings.sort_by(|a, b| b.size.total_cmp(&a.size));
+        let mut left_out = Vec::new();
+        for firing in firings {
+            let runs = |runs: &[Running]| -> Vec<Running> {
+                let is_on = |run: &&Running| run.query == child && (run.end_ns > end_ns || run.looks_back);
+                runs.iter().filter(is_on).cloned().collect()
+            };
+            let runs = runs(&self.runs);
+            let is_known = runs.iter().any(|run| run.instance == firing.instance && run.node == firing.node);
+            if is_known || runs.len() < self.graph.settings.most_firings {
+                self.run(child, trigger, &[firing], end_ns, find, taken);
+            } else if firing.is_new {
+                left_out.push(firing);
+            }
         }
-        let missed = BTreeSet::new();
-        self.runs.push(Running { query: child, start_ns, end_ns: run_end_ns, cause, missed });
-        self.runs[self.runs.len() - 1].clone()
+        if !left_out.is_empty() {
+            let number = left_out.len() as f64;
+            let told = Told {
+                kind: EventKind::Suppressed,
+                query: child,
+                fired_by: Vec::new(),
+                key: Key::new(),
+                node: None,
+                window: Span { start_ns: end_ns - self.graph.queries[child].over_ns, end_ns },
+                values: vec![Known::Within(number, number)],
+                parent: left_out[0].runs.first().map(|run| run.cause),
+            };
+            self.tell(taken, told);
+        }
+    }
+
+    fn run(
+        &mut self,
+        child: usize,
+        trigger: &Trigger,
+        firings: &[Firing],
+        end_ns: u64,
+        find: &Find<'_>,
+        taken: &mut Taken,
+    ) {
+        let (first, query) = (&firings[0], &self.graph.queries[child]);
+        let looks_back = trigger.in_same_window || trigger.kind == TriggerKind::While;
+        let (mut start_ns, mut run_end_ns) = (end_ns - query.over_ns, end_ns);
+        if !looks_back {
+            start_ns = 0;
+            while start_ns < end_ns + self.graph.settings.grace_ns + 1_000_000_000 {
+                start_ns += query.every_ns;
+            }
+            run_end_ns = start_ns + query.over_ns;
+            let mut windows = 1;
+            while windows * query.every_ns < trigger.run_ns {
+                windows += 1;
+                run_end_ns += query.every_ns;
+            }
+        }
+        let events: Vec<usize> =
+            firings.iter().filter(|firing| firing.is_new).map(|firing| firing.event).collect();
+        let own = |run: &Running| {
+            run.query == child
+                && (looks_back || run.end_ns > start_ns)
+                && run.instance == first.instance
+                && run.node == first.node
+        };
+        let number = self.runs.iter().position(own).unwrap_or_else(|| {
+            let chain = first.runs.iter().map(|run| run.root).min_by_key(|(_, begun_ns)| *begun_ns);
+            self.runs.push(Running {
+                query: child,
+                start_ns,
+                end_ns: run_end_ns,
+                cause: first.event,
+                instance: first.instance.clone(),
+                node: first.node,
+                root: chain.unwrap_or((first.event, end_ns)),
+                looks_back,
+                missed: BTreeSet::new(),
+            });
+            self.runs.len() - 1
+        });
+        self.runs[number].end_ns = self.runs[number].end_ns.max(run_end_ns);
+        taken.started.push((self.runs[number].clone(), events));
+        if looks_back {
+            self.watch(number, end_ns, find, taken);
+        }
+    }
+
+    /// All queries that must have answered before a query can start.
+    fn ancestors(&self, query: usize) -> BTreeSet<usize> {
+        let Some(trigger) = &self.graph.queries[query].trigger else { return BTreeSet::new() };
+        let of = |source: &events::Source| {
+            let mut with = self.ancestors(source.query);
+            with.insert(source.query);
+            with
+        };
+        trigger.sources.iter().flat_map(of).collect()
+    }
+
+    /// Ends chains that have not reached a query in time.
+    fn end_chains(&mut self, end_ns: u64, taken: &mut Taken) {
+        let mut ended = BTreeSet::new();
+        for query in 0..self.graph.queries.len() {
+            let within = self.graph.queries[query].trigger.as_ref().and_then(|trigger| trigger.within_ns);
+            let Some(within_ns) = within else { continue };
+            if !end_ns.is_multiple_of(self.graph.queries[query].every_ns) {
+                continue;
+            }
+            let ancestors = self.ancestors(query);
+            let mut late: Vec<Running> = Vec::new();
+            for run in &self.runs {
+                let has_started = self.started.contains(&(query, run.root.0));
+                if ancestors.contains(&run.query) && !has_started && run.root.1 + within_ns <= end_ns {
+                    late.push(run.clone());
+                }
+            }
+            ended.extend(late.iter().map(|run| run.cause));
+            let mut roots: Vec<usize> = Vec::new();
+            for run in &late {
+                if !roots.contains(&run.root.0) {
+                    roots.push(run.root.0);
+                }
+            }
+            for root in roots {
+                let of_chain = late.iter().filter(|run| run.root.0 == root);
+                let reached = of_chain.max_by_key(|run| run.query).expect("a run");
+                let name = self.graph.queries[reached.query].name.clone();
+                let told = Told {
+                    kind: EventKind::Timeout,
+                    query,
+                    fired_by: vec![reached.query],
+                    key: Key::new(),
+                    node: None,
+                    window: Span { start_ns: end_ns - self.graph.queries[query].over_ns, end_ns },
+                    values: vec![Known::Text(name)],
+                    parent: Some(reached.cause),
+                };
+                self.tell(taken, told);
+            }
+        }
+        if !ended.is_empty() {
+            self.runs.retain(|run| !ended.contains(&run.cause));
+            self.forget();
+        }
     }
 }
 
 impl Running {
-    fn has(&self, window: Span) -> bool {
-        window.start_ns >= self.start_ns && window.end_ns <= self.end_ns
+    fn is_on(&self, node: usize) -> bool {
+        self.node.is_none_or(|own| own == node)
+    }
+
+    /// Its window that ends then.
+    fn window(&self, graph: &Graph, end_ns: u64) -> Option<Span> {
+        let query = &graph.queries[self.query];
+        let window = Span { start_ns: end_ns.checked_sub(query.over_ns)?, end_ns };
+        let is_in = match self.looks_back {
+            true => end_ns == self.end_ns,
+            false => window.start_ns >= self.start_ns && end_ns <= self.end_ns,
+        };
+        (is_in && end_ns.is_multiple_of(query.every_ns)).then_some(window)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::draw::Draw;
 use super::graphs::{SECOND, alphabet, draw_graph};
-use events::{Graph, Key, Query, Role, Seen};
+use events::{Asked, Graph, Key, Query, Role, Seen};
 use report::{Answer, ColumnKind, Span, Status, Value};
 use std::cell::OnceCell;
 
@@ -37,6 +37,9 @@ enum Content {
     Empty,
     Answer(Box<Answer>),
 }
+
+/// Answers of a query, a node and a window: that of a query without instances, and those of instances.
+const VARIANTS: usize = 4;
 
 /// The windows that end at one time; each is drawn when it is first asked for.
 pub(crate) struct Windows<'a> {
@@ -101,12 +104,12 @@ impl History {
 
     /// The windows that end then.
     pub(crate) fn windows(&self, end_ns: u64) -> Windows<'_> {
-        let number = self.graph.queries.len() * self.graph.nodes.len();
+        let number = self.graph.queries.len() * self.graph.nodes.len() * VARIANTS;
         let contents = (0..number).map(|_| OnceCell::new()).collect();
         Windows { history: self, end_ns, contents }
     }
 
-    fn draw_content(&self, query: usize, node: usize, window: Span) -> Content {
+    fn draw_content(&self, query: usize, node: usize, variant: u64, window: Span) -> Content {
         let is_in = |span: &Span| window.start_ns >= span.start_ns && window.end_ns <= span.end_ns;
         if let Some(quiet) = self.quiet.iter().find(|quiet| is_in(&quiet.span)) {
             return if quiet.missing.contains(&node) { Content::Missing } else { Content::Empty };
@@ -115,7 +118,7 @@ impl History {
         if self.away.iter().any(|(of, span)| *of == node && ends_in(span)) {
             return Content::Missing;
         }
-        let mut draw = Draw::of(&[self.number, query as u64, node as u64, window.end_ns]);
+        let mut draw = Draw::of(&[self.number, query as u64, node as u64, window.end_ns, variant]);
         match draw.below(100) {
             0..4 => Content::Missing,
             4..16 => Content::Empty,
@@ -211,22 +214,26 @@ fn number_of(value: &Value) -> f64 {
 }
 
 impl Windows<'_> {
-    /// What is known of a window of this query on this node.
+    /// What is known of a window.
     ///
     /// # Panics
     /// If a window is asked for that does not end at this time or is of another length than the query's.
-    pub(crate) fn find(&self, query: usize, node: usize, window: Span) -> Seen<'_> {
-        let asked = &self.history.graph.queries[query];
-        assert_eq!(window.end_ns, self.end_ns, "{} is asked for a window that does not end now", asked.name);
-        assert_eq!(
-            window.length_ns(),
-            asked.over_ns,
-            "{} is asked for a window of another length",
-            asked.name
-        );
-        assert!(asked.nodes.contains(&node), "{} does not run on {node}", asked.name);
-        let cell = &self.contents[query * self.history.graph.nodes.len() + node];
-        match cell.get_or_init(|| self.history.draw_content(query, node, window)) {
+    pub(crate) fn find(&self, asked: Asked<'_>) -> Seen<'_> {
+        let Asked { query, node, instance, window } = asked;
+        let of = &self.history.graph.queries[query];
+        assert_eq!(window.end_ns, self.end_ns, "{} is asked for a window that does not end now", of.name);
+        assert_eq!(window.length_ns(), of.over_ns, "{} is asked for a window of another length", of.name);
+        assert!(of.nodes.contains(&node), "{} does not run on {node}", of.name);
+        // Instances have answers of their own, of which there are a few.
+        let variant = match instance {
+            [] => 0,
+            of => {
+                1 + format!("{of:?}").bytes().fold(0, |sum, octet| sum + usize::from(octet)) % (VARIANTS - 1)
+            }
+        };
+        let cell = &self.contents[(query * self.history.graph.nodes.len() + node) * VARIANTS + variant];
+        let content = cell.get_or_init(|| self.history.draw_content(query, node, variant as u64, window));
+        match content {
             Content::Missing => Seen::Missing,
             Content::Empty => Seen::Empty,
             Content::Answer(answer) => Seen::Answer(answer),

@@ -1,6 +1,7 @@
 //! An answer as JSON.
 
 use super::{Account, Answer, Class, Rest, Status, TaskNote};
+use crate::event::{Items, items};
 use crate::row::{self, Rows};
 use crate::{Column, Counters, PacketCounts, Span, integer};
 use serde::de::Error;
@@ -12,6 +13,8 @@ use serde_json::{Map, Value as Json};
 struct Written<'a> {
     query: &'a str,
     node: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound: Option<Items<'a>>,
     window: Option<Span>,
     status: Status,
     #[serde(skip_serializing_if = "is_false")]
@@ -28,6 +31,8 @@ struct Written<'a> {
     rest: &'a Rest,
     bounds: &'a str,
     columns: &'a [Column],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bound_columns: Vec<&'a Column>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,6 +57,7 @@ impl Serialize for Answer {
         let written = Written {
             query: &self.query,
             node: self.node.as_deref(),
+            bound: (!self.bound.is_empty()).then_some(Items(&self.bound)),
             window: self.window,
             status: self.status,
             late: self.late,
@@ -64,6 +70,7 @@ impl Serialize for Answer {
             rest: &self.rest,
             bounds: &self.bounds,
             columns: &self.columns,
+            bound_columns: self.bound.iter().map(|item| &item.column).collect(),
             reason: self.reason.as_deref(),
             task: self.task.as_ref(),
             packets: account.map(|account| &account.packets),
@@ -78,6 +85,8 @@ impl Serialize for Answer {
 struct Read {
     query: String,
     node: Option<String>,
+    #[serde(default)]
+    bound: Map<String, Json>,
     window: Option<Span>,
     status: Status,
     #[serde(default)]
@@ -93,6 +102,8 @@ struct Read {
     rest: Rest,
     bounds: String,
     columns: Vec<Column>,
+    #[serde(default)]
+    bound_columns: Vec<Column>,
     reason: Option<String>,
     task: Option<TaskNote>,
     packets: Option<PacketCounts>,
@@ -106,10 +117,12 @@ impl<'de> Deserialize<'de> for Answer {
         row::check_names(&read.columns).map_err(D::Error::custom)?;
         let rows = read.rows.iter().map(|members| row::read(&read.columns, members));
         let rows = rows.collect::<Result<_, _>>().map_err(D::Error::custom)?;
+        let bound = items(read.bound_columns, &read.bound).map_err(D::Error::custom)?;
         let loss = read.loss;
         Ok(Self {
             query: read.query,
             node: read.node,
+            bound,
             window: read.window,
             status: read.status,
             late: read.late,

@@ -38,6 +38,7 @@ impl Merging {
         let rows: Vec<Vec<Value>> = first.iter().map(|(_, group)| row(group)).collect();
         let columns = plan.items.iter().map(|item| item.column.clone()).collect();
         let mut answer = Answer::new(plan.query.name.clone(), Some(window), columns, rows);
+        answer.bound.clone_from(&plan.query.bound);
         if !plan.fields.is_empty() {
             let mut known = others.len() as u64;
             if groups.is_open {

@@ -1,0 +1,244 @@
+//! Runs of queries that others start.
+
+use super::edges::{Runs, run_window};
+use super::{Machine, Report, Started, Step, plain_event, window};
+use crate::graph::{Graph, Query, Trigger, TriggerKind};
+use crate::key::{Key, Member};
+use crate::run::Run;
+use crate::seen::{Asked, Find, Seen};
+use crate::state::State;
+use report::{Column, ColumnKind, Event, EventKind, Item, Span, Value};
+use std::rc::Rc;
+
+/// A key that starts a query, or lets it go on.
+#[derive(Clone, Debug)]
+pub(super) struct Firing {
+    /// The event; of a query that goes on while a condition holds, that with which it began.
+    pub(super) event: String,
+    /// It is told in this step.
+    pub(super) is_new: bool,
+    /// What it pins.
+    pub(super) instance: Key,
+    /// The node that it pins.
+    pub(super) node: Option<usize>,
+    /// By what the largest is first.
+    pub(super) size: f64,
+    /// The runs of the sources.
+    pub(super) runs: Rc<Runs>,
+}
+
+impl Machine {
+    /// What the runs of triggered queries found.
+    pub(super) fn report(&mut self, end_ns: u64, find: &Find<'_>, step: &mut Step) {
+        let Self { graph, state, .. } = self;
+        for run in &mut state.runs {
+            report_run(graph, run, end_ns, find, step);
+        }
+    }
+
+    /// Starts a query, or lets it run for longer where it runs already.
+    pub(super) fn start(
+        &mut self,
+        child: usize,
+        end_ns: u64,
+        mut firings: Vec<Firing>,
+        find: &Find<'_>,
+        step: &mut Step,
+    ) {
+        let Some(trigger) = &self.graph.queries[child].trigger else { return };
+        if trigger.within_ns.is_some() {
+            let roots = firings.iter().flat_map(|firing| firing.runs.of.iter().flatten());
+            self.state.in_time.extend(roots.map(|run| (child, run.root.clone())));
+        }
+        if !trigger.has_instances() {
+            self.run(child, end_ns, &firings, find, step);
+            return;
+        }
+        let most = self.graph.settings.most_firings;
+        firings.sort_by(|a, b| b.size.total_cmp(&a.size));
+        let mut suppressed: Vec<Firing> = Vec::new();
+        for firing in firings {
+            let own = |run: &&Run| run.query == child && (run.end_ns > end_ns || run.looks_back);
+            let known = |run: &Run| run.instance == firing.instance && run.node == firing.node;
+            let is_known = self.state.runs.iter().filter(own).any(known);
+            if is_known || self.state.runs.iter().filter(own).count() < most {
+                self.run(child, end_ns, &[firing], find, step);
+            } else if firing.is_new {
+                suppressed.push(firing);
+            }
+        }
+        if let Some(first) = suppressed.first() {
+            let query = &self.graph.queries[child];
+            let apart = vec![Member::Text("instances".to_owned())];
+            let mut event = plain_event(EventKind::Suppressed, query, None, window(query, end_ns), &apart);
+            let column = Column::new("suppressed", ColumnKind::Unsigned, "keys");
+            event.values = vec![Item { column, value: Value::Unsigned(suppressed.len() as u64) }];
+            event.parent = first.runs.causes().into_iter().next();
+            step.events.push(event);
+        }
+    }
+
+    /// Starts one run, or lets it go on: of the first firing's instance.
+    fn run(&mut self, child: usize, end_ns: u64, firings: &[Firing], find: &Find<'_>, step: &mut Step) {
+        let Some(first) = firings.first() else { return };
+        let query = &self.graph.queries[child];
+        let looks_back = query.trigger.as_ref().is_some_and(Trigger::looks_back);
+        let (start_ns, last_ns) = match looks_back {
+            true => (window(query, end_ns).start_ns, end_ns),
+            false => {
+                let start_ns = query.first_start(end_ns, &self.graph.settings);
+                (start_ns, query.last_end(start_ns))
+            }
+        };
+        let runs = &mut self.state.runs;
+        let is_same = |run: &Run| {
+            let goes_on = if looks_back { run.looks_back } else { start_ns < run.end_ns };
+            run.query == child && goes_on && run.instance == first.instance && run.node == first.node
+        };
+        let at = runs.iter().position(is_same).unwrap_or_else(|| {
+            let chain = first.runs.first().map(|run| (run.root.clone(), run.begun_ns));
+            let (root, begun_ns) = chain.unwrap_or_else(|| (first.event.clone(), end_ns));
+            runs.push(Run {
+                query: child,
+                start_ns,
+                end_ns: last_ns,
+                cause: first.event.clone(),
+                instance: first.instance.clone(),
+                node: first.node,
+                root,
+                begun_ns,
+                looks_back,
+                missing: Vec::new(),
+            });
+            runs.len() - 1
+        });
+        runs[at].end_ns = runs[at].end_ns.max(last_ns);
+        let events = firings.iter().filter(|firing| firing.is_new).map(|firing| firing.event.clone());
+        step.started.push(Started { run: runs[at].clone(), events: events.collect() });
+        step.is_quiet = false;
+        if looks_back {
+            report_run(&self.graph, &mut runs[at], end_ns, find, step);
+        }
+    }
+
+    /// Runs that end then are no more.
+    pub(super) fn end_runs(&mut self, end_ns: u64, step: &mut Step) {
+        let before = self.state.runs.len();
+        let kind = |run: &Run| self.graph.queries[run.query].trigger.as_ref().map(|trigger| trigger.kind);
+        // One that goes on while a condition holds ends in the first window in which that does not.
+        let goes_on = |run: &Run| run.end_ns == end_ns && kind(run) == Some(TriggerKind::While);
+        self.state.runs.retain(|run| run.end_ns > end_ns || goes_on(run));
+        if self.state.runs.len() != before {
+            step.is_quiet = false;
+            forget_runs(&mut self.state);
+        }
+    }
+
+    /// Runs of chains that a query must follow in time: the query, the run, and when that time is over.
+    pub(super) fn deadlines(&self) -> Vec<(usize, &Run, u64)> {
+        let mut deadlines = Vec::new();
+        for (query, of) in self.graph.queries.iter().enumerate() {
+            let Some(within_ns) = of.trigger.as_ref().and_then(|trigger| trigger.within_ns) else { continue };
+            let before = self.graph.before(query);
+            for run in self.state.runs.iter().filter(|run| before.contains(&run.query)) {
+                if !self.state.in_time.contains(&(query, run.root.clone())) {
+                    deadlines.push((query, run, run.begun_ns.saturating_add(within_ns)));
+                }
+            }
+        }
+        deadlines
+    }
+
+    /// Ends chains that have not reached a query in time.
+    pub(super) fn end_chains(&mut self, end_ns: u64, step: &mut Step) {
+        let over: Vec<(usize, Run)> = self
+            .deadlines()
+            .into_iter()
+            .filter(|(query, _, deadline_ns)| {
+                *deadline_ns <= end_ns && self.graph.queries[*query].ends_at(end_ns)
+            })
+            .map(|(query, run, _)| (query, run.clone()))
+            .collect();
+        let mut told: Vec<(usize, &str)> = Vec::new();
+        for (query, run) in &over {
+            if told.contains(&(*query, &run.root)) {
+                continue;
+            }
+            told.push((*query, &run.root));
+            let of_chain = over.iter().filter(|(other, of)| other == query && of.root == run.root);
+            // Queries come after those that start them.
+            let Some((_, reached)) = of_chain.max_by_key(|(_, of)| of.query) else { continue };
+            let own = &self.graph.queries[*query];
+            let apart = vec![Member::Text(run.root.clone())];
+            let mut event = plain_event(EventKind::Timeout, own, None, window(own, end_ns), &apart);
+            let column = Column::new("reached", ColumnKind::Text, "");
+            let name = self.graph.queries[reached.query].name.as_str();
+            event.values = vec![Item { column, value: Value::from(name) }];
+            event.fired_by = Some(name.to_owned());
+            event.parent = Some(reached.cause.clone());
+            step.events.push(event);
+            step.is_quiet = false;
+        }
+        if !over.is_empty() {
+            let is_over = |run: &Run| over.iter().any(|(_, of)| of.cause == run.cause);
+            self.state.runs.retain(|run| !is_over(run));
+            forget_runs(&mut self.state);
+        }
+    }
+
+    /// No windows follow: what is to run later does not.
+    pub fn end(&mut self) -> Step {
+        let Self { graph, state, .. } = self;
+        let mut step = Step::default();
+        let until_ns = state.until_ns.unwrap_or(0);
+        for run in std::mem::take(&mut state.runs) {
+            let query = &graph.queries[run.query];
+            let end_ns = run.start_ns.saturating_add(query.over_ns);
+            if end_ns <= until_ns {
+                continue;
+            }
+            let window = window(query, end_ns);
+            let nodes = query.nodes.iter().filter(|node| run.is_on(**node));
+            step.events.extend(nodes.map(|node| missed(query, graph.node_name(*node), window, &run)));
+        }
+        step
+    }
+}
+
+/// Forgets what was known of the answers of runs that have ended.
+fn forget_runs(state: &mut State) {
+    let State { runs, edges, in_time, .. } = state;
+    edges.retain(|edge| edge.runs.iter().all(|cause| runs.iter().any(|run| run.cause == *cause)));
+    in_time.retain(|(_, root)| runs.iter().any(|run| run.root == *root));
+}
+
+/// What a run found in the window that ends then.
+fn report_run(graph: &Graph, run: &mut Run, end_ns: u64, find: &Find<'_>, step: &mut Step) {
+    let query = &graph.queries[run.query];
+    let Some(window) = run_window(query, run, end_ns) else { return };
+    step.is_quiet = false;
+    for &node in &query.nodes {
+        if !run.is_on(node) {
+            continue;
+        }
+        let seen = find(Asked { query: run.query, node, instance: &run.instance, window });
+        let text = crate::words::found(query, seen);
+        let is_first = window.start_ns == run.start_ns;
+        let is_missing = matches!(seen, Seen::Missing);
+        let cause = run.cause.clone();
+        let instance = run.instance.clone();
+        let report = Report { cause, query: run.query, node, instance, window, is_first, is_missing, text };
+        step.reports.push(report);
+        if is_missing && !run.missing.contains(&node) {
+            run.missing.push(node);
+            step.events.push(missed(query, graph.node_name(node), window, run));
+        }
+    }
+}
+
+/// A window in which a query was to run on a node and did not.
+fn missed(query: &Query, node: Option<&str>, window: Span, run: &Run) -> Event {
+    let event = plain_event(EventKind::Missed, query, node, window, &run.instance);
+    let key = query.trigger.as_ref().map(|trigger| trigger.pinned(&run.instance)).unwrap_or_default();
+    Event { parent: Some(run.cause.clone()), key, ..event }
+}

@@ -1,0 +1,142 @@
+//! What is known of the sources of a condition in one window, group by group.
+
+use super::watch::{Watch, own_key};
+use crate::figure::Figure;
+use crate::graph::{Graph, Query, Trigger};
+use crate::key::{Key, Member};
+use crate::rows::{Rows, unknown};
+use crate::seen::Seen;
+use report::Value;
+use std::collections::HashMap;
+
+/// What a source has in a window.
+struct Side<'a> {
+    query: &'a Query,
+    /// The columns of the key; `None` if its one group counts for all keys.
+    key: Option<&'a [usize]>,
+    /// `None` if it is missing.
+    rows: Option<Rows<'a>>,
+    /// So much was lost that no value is known.
+    is_uncovered: bool,
+}
+
+/// All sources.
+pub(super) struct Sides<'a> {
+    sides: Vec<Side<'a>>,
+    missing: Vec<bool>,
+}
+
+/// A group: its key, and its row in each source that has one.
+pub(super) struct Group<'a> {
+    pub(super) key: Key,
+    rows: Vec<Option<&'a [Value]>>,
+}
+
+impl<'a> Sides<'a> {
+    /// `seen`: what each source has.
+    pub(super) fn new(graph: &'a Graph, trigger: &'a Trigger, seen: &[Seen<'a>]) -> Self {
+        let side = |(source, seen): (&'a crate::graph::Source, &Seen<'a>)| {
+            let query = &graph.queries[source.query];
+            let rows = match seen {
+                Seen::Answer(answer) => Rows::of(query, answer),
+                Seen::Empty => Some(Rows::none(query)),
+                Seen::Missing => None,
+            };
+            let is_uncovered = rows.as_ref().is_some_and(|rows| rows.is_uncovered(&graph.settings));
+            Side { query, key: source.key.as_deref(), rows, is_uncovered }
+        };
+        let sides: Vec<Side<'a>> = trigger.sources.iter().zip(seen).map(side).collect();
+        let missing = sides.iter().map(|side| side.rows.is_none()).collect();
+        Self { sides, missing }
+    }
+
+    /// Of each source, whether it is missing.
+    pub(super) fn missing(&self) -> &[bool] {
+        &self.missing
+    }
+
+    /// The least share of packets that any source received; `None` if that of one is not known.
+    pub(super) fn coverage(&self) -> Option<f64> {
+        let mut coverage: Option<f64> = None;
+        for rows in self.sides.iter().filter_map(|side| side.rows.as_ref()) {
+            let own = rows.coverage()?;
+            coverage = Some(coverage.map_or(own, |least| least.min(own)));
+        }
+        coverage
+    }
+
+    /// The groups that have rows, each once.
+    pub(super) fn groups(&self) -> Vec<Group<'a>> {
+        let mut groups: Vec<Group<'a>> = Vec::new();
+        let mut known: HashMap<Key, usize> = HashMap::new();
+        for (at, side) in self.sides.iter().enumerate() {
+            let (Some(columns), Some(rows)) = (side.key, &side.rows) else { continue };
+            for row in rows.rows() {
+                let key = Rows::members(row, columns);
+                let number = *known.entry(key).or_insert_with_key(|key| {
+                    groups.push(Group { key: key.clone(), rows: vec![None; self.sides.len()] });
+                    groups.len() - 1
+                });
+                groups[number].rows[at] = Some(row);
+            }
+        }
+        groups
+    }
+
+    /// A group without rows.
+    pub(super) fn absent(&self, key: Key) -> Group<'a> {
+        Group { key, rows: vec![None; self.sides.len()] }
+    }
+
+    /// What is known of a group, item by item. `widened`: packets that were lost may have been of it.
+    pub(super) fn figures(&self, group: &Group<'_>, widened: bool) -> Vec<Figure> {
+        let mut figures = Vec::new();
+        for (side, row) in self.sides.iter().zip(&group.rows) {
+            let key = || own_key(side.query, side.key, &group.key);
+            figures.extend(match (&side.rows, side.row(*row)) {
+                (None, _) => unknown(side.query, &key()),
+                (Some(_), _) if side.is_uncovered && !widened => {
+                    vec![Figure::Unknown; side.query.columns.len()]
+                }
+                (Some(rows), Some(row)) => rows.figures(row, widened),
+                (Some(rows), None) => rows.absent(&key(), widened),
+            });
+        }
+        figures
+    }
+
+    /// The values of these items of a group.
+    pub(super) fn values(&self, group: &Group<'_>, watch: &Watch, items: &[usize]) -> Vec<Value> {
+        let value = |item: &usize| {
+            let (source, column) = watch.place(*item);
+            let side = &self.sides[source];
+            match (&side.rows, side.row(group.rows[source])) {
+                (_, Some(row)) => row.get(column).cloned().unwrap_or_default(),
+                (Some(rows), None) => rows.absent_value(&own_key(side.query, side.key, &group.key), column),
+                (None, None) => {
+                    let at = side.key.and_then(|key| key.iter().position(|own| *own == column));
+                    at.and_then(|at| group.key.get(at)).map_or(Value::Null, Value::from)
+                }
+            }
+        };
+        items.iter().map(value).collect()
+    }
+
+    /// The value of an item as a member of a key.
+    pub(super) fn member(&self, group: &Group<'_>, watch: &Watch, item: usize) -> Member {
+        self.values(group, watch, &[item]).first().map_or(Member::Null, Member::from)
+    }
+}
+
+impl<'a> Side<'a> {
+    /// The row of a group: the only one where it counts for all keys.
+    fn row<'r>(&self, own: Option<&'r [Value]>) -> Option<&'r [Value]>
+    where
+        'a: 'r,
+    {
+        match (self.key, &self.rows) {
+            (None, Some(rows)) => rows.rows().first().map(Vec::as_slice),
+            _ => own,
+        }
+    }
+}

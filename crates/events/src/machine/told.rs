@@ -1,0 +1,147 @@
+//! What happened to the keys of an edge, as events.
+
+use super::edges::Runs;
+use super::plain_event;
+use super::runs::Firing;
+use super::watch::Watch;
+use crate::graph::{Binding, Graph, Trigger};
+use crate::id::{About, identifier};
+use crate::key::{Key, items};
+use crate::state::Edge;
+use report::{Column, ColumnKind, Event, EventKind, Item, Span, Value};
+use std::rc::Rc;
+
+/// What happened to a key.
+pub(super) struct Happened {
+    pub(super) kind: EventKind,
+    pub(super) key: Key,
+    pub(super) values: Vec<Value>,
+    /// Of what fired, the value by which the largest is first.
+    pub(super) size: f64,
+    /// What a firing pins.
+    pub(super) instance: Key,
+    /// The event that fired before.
+    pub(super) fired: Option<String>,
+}
+
+impl Happened {
+    fn has_fired(&self) -> bool {
+        self.kind == EventKind::Fired
+    }
+}
+
+/// What is said of all events of an edge in a window.
+pub(super) struct Told<'a> {
+    pub(super) graph: &'a Graph,
+    /// The query that is started, by number.
+    pub(super) query: usize,
+    pub(super) trigger: &'a Trigger,
+    pub(super) watch: &'a Watch,
+    pub(super) window: Span,
+    pub(super) coverage: Option<f64>,
+}
+
+impl Told<'_> {
+    /// Adds the events: what ended in the order of keys, then what fired, the largest first. Returns what starts the query, with
+    /// those of `holding`, which have fired before.
+    pub(super) fn add_events(
+        &self,
+        mut happened: Vec<Happened>,
+        mut holding: Vec<Happened>,
+        edge: &mut Edge,
+        runs: &Rc<Runs>,
+        events: &mut Vec<Event>,
+    ) -> Vec<Firing> {
+        happened.sort_by(|a, b| {
+            let by_size = || b.size.total_cmp(&a.size);
+            a.has_fired().cmp(&b.has_fired()).then_with(by_size).then_with(|| a.key.cmp(&b.key))
+        });
+        let node = self.trigger.bindings.contains(&Binding::Node).then_some(edge.place.node);
+        let mut firings: Vec<Firing> = Vec::new();
+        let mut fires = |event: &str, is_new, size, instance| {
+            let runs = Rc::clone(runs);
+            firings.push(Firing { event: event.to_owned(), is_new, instance, node, size, runs });
+        };
+        holding.sort_by(|a, b| a.key.cmp(&b.key));
+        for one in holding {
+            fires(one.fired.as_deref().unwrap_or_default(), false, one.size, one.instance);
+        }
+        // What fired is last, the smallest at the end.
+        let fired = happened.iter().filter(|one| one.has_fired()).count();
+        let suppressed = fired.saturating_sub(self.graph.settings.most_firings);
+        happened.truncate(happened.len() - suppressed);
+        events.reserve(happened.len() + usize::from(suppressed != 0));
+        for one in happened {
+            let known = if one.has_fired() { edge.keys.get_mut(&one.key) } else { None };
+            let (size, instance, has_fired) = (one.size, one.instance.clone(), one.has_fired());
+            let event = self.event(one, runs, edge.place.node);
+            if has_fired {
+                fires(&event.event, true, size, instance);
+            }
+            if let Some(progress) = known {
+                progress.fired = Some(event.event.clone());
+            }
+            events.push(event);
+        }
+        if suppressed != 0 {
+            events.push(self.suppressed(suppressed, runs, edge));
+        }
+        firings
+    }
+
+    fn suppressed(&self, number: usize, runs: &Runs, edge: &Edge) -> Event {
+        let node = self.graph.node_name(edge.place.node);
+        let child = &self.graph.queries[self.query];
+        let mut event = plain_event(EventKind::Suppressed, child, node, self.window, &runs.instances());
+        let column = Column::new("suppressed", ColumnKind::Unsigned, "keys");
+        event.values = vec![Item { column, value: Value::Unsigned(number as u64) }];
+        (event.fired_by, event.parent) = (Some(self.sources()), edge.runs.first().cloned());
+        event
+    }
+
+    /// The names of the queries whose answers are judged.
+    fn sources(&self) -> String {
+        let sources = self.trigger.sources.iter();
+        let names: Vec<&str> = sources.map(|source| self.graph.queries[source.query].name.as_str()).collect();
+        names.join(", ")
+    }
+
+    /// The column of an item; where there are several sources, with the name of its query.
+    fn column(&self, item: usize) -> Column {
+        let (source, column) = self.watch.place(item);
+        let query = &self.graph.queries[self.trigger.sources[source].query];
+        let column = &query.columns[column].column;
+        match self.trigger.sources.len() {
+            1 => column.clone(),
+            _ => Column { name: format!("{}.{}", query.name, column.name), ..column.clone() },
+        }
+    }
+
+    fn event(&self, one: Happened, runs: &Runs, node: usize) -> Event {
+        let Self { window, .. } = *self;
+        let child = &self.graph.queries[self.query];
+        let node = self.graph.node_name(node);
+        let key = &[&one.key[..], &runs.instances()].concat();
+        let about = About { kind: one.kind, query: &child.name, version: &child.text, key, node, window };
+        let named = self.watch.items.iter().zip(one.values);
+        let run = runs.causes().into_iter().next();
+        Event {
+            event: identifier(&about),
+            kind: one.kind,
+            query: child.name.clone(),
+            fired_by: Some(self.sources()),
+            key: items(&one.key, self.watch.key.iter()),
+            node: node.map(str::to_owned),
+            at_ns: window.end_ns,
+            window: Some(window),
+            values: named.map(|(item, value)| Item { column: self.column(*item), value }).collect(),
+            threshold: self.trigger.condition.threshold(),
+            late: false,
+            coverage: self.coverage,
+            parent: match one.kind {
+                EventKind::Fired => run,
+                _ => one.fired.or(run),
+            },
+        }
+    }
+}

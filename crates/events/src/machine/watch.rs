@@ -1,0 +1,130 @@
+//! What a trigger asks of its sources, worked out once.
+
+use crate::condition::{Condition, Known};
+use crate::figure::Figure;
+use crate::graph::{Graph, Query, Trigger};
+use crate::key::{Key, Member};
+use crate::rows::without_packets;
+use crate::state::Edge;
+use crate::truth::Truth;
+use report::Column;
+use std::collections::BTreeSet;
+
+/// See the module's documentation.
+#[derive(Clone, Debug)]
+pub(super) struct Watch {
+    /// The number of the first item of each source.
+    offsets: Vec<usize>,
+    /// Of each source, whether its items are read: if not, it is at most asked whether it is missing.
+    pub(super) reads: Vec<bool>,
+    /// Some condition asks whether a source is missing.
+    pub(super) asks_missing: bool,
+    /// Some condition asks what holds for sure.
+    pub(super) widens: bool,
+    /// The items that the condition reads.
+    pub(super) items: Vec<usize>,
+    /// Keys that are known before they have packets.
+    pub(super) pinned: BTreeSet<Key>,
+    /// The columns of the key.
+    pub(super) key: Vec<Column>,
+    /// Time from one answer of the sources to the next, nanoseconds.
+    pub(super) every_ns: u64,
+    /// Whether a key without packets fulfils the condition, if that is the same for all keys.
+    without_packets: Option<Truth>,
+}
+
+impl Watch {
+    pub(super) fn new(graph: &Graph, trigger: &Trigger) -> Self {
+        let sources: Vec<&Query> =
+            trigger.sources.iter().map(|source| &graph.queries[source.query]).collect();
+        let mut offsets = Vec::new();
+        let mut items = 0;
+        for source in &sources {
+            offsets.push(items);
+            items += source.columns.len();
+        }
+        let any = |is_so: &dyn Fn(&Condition) -> bool| {
+            std::iter::once(&trigger.condition).chain(&trigger.until).any(|condition| condition.any(is_so))
+        };
+        let mut watch = Self {
+            offsets,
+            reads: vec![false; sources.len()],
+            asks_missing: any(&|condition| matches!(condition, Condition::IsMissing(_))),
+            widens: any(&|condition| matches!(condition, Condition::Surely(_))),
+            items: trigger.condition.items(),
+            pinned: BTreeSet::new(),
+            key: Vec::new(),
+            every_ns: sources.iter().map(|source| source.every_ns).max().unwrap_or(1),
+            without_packets: None,
+        };
+        let until = trigger.until.iter().flat_map(Condition::items);
+        for item in trigger.condition.items().into_iter().chain(until) {
+            let (source, _) = watch.place(item);
+            watch.reads[source] = true;
+        }
+        let keyed = trigger.sources.iter().zip(&sources).filter_map(|(source, query)| {
+            let columns = source.key.as_ref()?;
+            Some((*query, columns))
+        });
+        for (at, (query, columns)) in keyed.enumerate() {
+            if at == 0 {
+                watch.key = columns.iter().map(|column| query.columns[*column].column.clone()).collect();
+            }
+            let pinned = query.pinned.iter().map(|key| {
+                let member = |column: &usize| query.key.iter().position(|own| own == column);
+                columns
+                    .iter()
+                    .map(|column| member(column).map_or(Member::Null, |at| key[at].clone()))
+                    .collect()
+            });
+            watch.pinned.extend(pinned);
+        }
+        if trigger.sources.iter().all(|source| source.key.is_none()) {
+            // All is one group.
+            watch.pinned = [Key::new()].into();
+        }
+        let reads_key = watch.items.iter().any(|item| {
+            let (source, column) = watch.place(*item);
+            sources[source].key.contains(&column)
+        });
+        watch.without_packets =
+            (!reads_key).then(|| watch.judge_without_packets(graph, trigger, &Key::new()));
+        watch
+    }
+
+    /// The source and the column of an item.
+    pub(super) fn place(&self, item: usize) -> (usize, usize) {
+        let source = self.offsets.partition_point(|first| *first <= item).saturating_sub(1);
+        (source, item - self.offsets[source])
+    }
+
+    /// Whether all that is read was there in the last window of an edge.
+    pub(super) fn sees(&self, edge: &Edge) -> bool {
+        self.reads.iter().zip(&edge.missing).all(|(is_read, missing)| !is_read || *missing == 0)
+    }
+
+    /// Whether a key without packets fulfils the condition.
+    pub(super) fn without_packets(&self, graph: &Graph, trigger: &Trigger, key: &Key) -> Truth {
+        self.without_packets.unwrap_or_else(|| self.judge_without_packets(graph, trigger, key))
+    }
+
+    fn judge_without_packets(&self, graph: &Graph, trigger: &Trigger, key: &Key) -> Truth {
+        let of = |source: &crate::graph::Source| {
+            let query = &graph.queries[source.query];
+            without_packets(query, &own_key(query, source.key.as_deref(), key))
+        };
+        let figures: Vec<Figure> = trigger.sources.iter().flat_map(of).collect();
+        trigger.condition.holds(Known::of(&figures))
+    }
+}
+
+/// A key as a source has it: its members in the order of the source's own key. `columns`: those of the source in the order of the key.
+pub(super) fn own_key(query: &Query, columns: Option<&[usize]>, key: &[Member]) -> Key {
+    let Some(columns) = columns else { return Key::new() };
+    let member = |own: &usize| columns.iter().position(|column| column == own);
+    query
+        .key
+        .iter()
+        .map(|own| member(own).and_then(|at| key.get(at)).cloned().unwrap_or(Member::Null))
+        .collect()
+}
