@@ -59,11 +59,13 @@ fn queries(config: &Config, window_ns: u64) -> Vec<Query> {
     queries
 }
 
+type Answered = Result<Vec<Answer>, NotKept>;
+
 /// A run, and what it was asked at each of its windows.
 struct Asked {
     windows: Vec<Window>,
     /// What the ring answers of each window when it is passed on.
-    at_once: Vec<Result<Vec<Answer>, NotKept>>,
+    at_once: Vec<Answered>,
     control: Control,
 }
 
@@ -75,7 +77,7 @@ fn replay(config: &Config, design: &str, spec: &str, installed: &[Query], later:
     let control = Control::new(Arc::new(set));
     control.keep_windows(1 << 20, 32 << 20, &config.limits).expect("memory");
     let config = Config { control: Some(control.clone()), ..config.clone() };
-    let kept: Arc<Mutex<(Vec<Window>, Vec<Result<Vec<Answer>, NotKept>>)>> = Arc::default();
+    let kept: Arc<Mutex<(Vec<Window>, Vec<Answered>)>> = Arc::default();
     let windows = {
         let (kept, control, later) = (Arc::clone(&kept), control.clone(), planned(later, &site));
         Box::new(move |window: Window| {
