@@ -27,7 +27,7 @@ impl Controller {
             }
             last.generation = last.generation.saturating_add(1);
             let (ListId { epoch, generation }, key) = (*last, setting.key.clone());
-            let list = TaskList { epoch, generation, key, tasks };
+            let list = TaskList { epoch, generation, key, tasks, ..TaskList::default() };
             node.health.wanted = Some(list.id());
             node.health.refused = None;
             node.tasks = Some(list.clone());

@@ -12,6 +12,7 @@
 
 use crate::counting::{Counting, HubHalf, WorkerHalf};
 use crate::ids::{WindowId, WorkerId};
+use crate::look_back::{LookBack, NoRoom};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -37,6 +38,7 @@ pub struct Control {
     schedule: Arc<(Mutex<Schedule>, Condvar)>,
     is_paced: bool,
     gate: Option<Arc<dyn Gate>>,
+    look_back: LookBack,
 }
 
 #[derive(Debug)]
@@ -152,7 +154,8 @@ impl Control {
     pub fn new(first: Arc<TaskSet>) -> Self {
         let sets = vec![(WindowId::default(), first)];
         let schedule = Schedule { entered: None, sets, answered: None, run: None };
-        Self { schedule: Arc::new((Mutex::new(schedule), Condvar::new())), is_paced: false, gate: None }
+        let schedule = Arc::new((Mutex::new(schedule), Condvar::new()));
+        Self { schedule, is_paced: false, gate: None, look_back: LookBack::default() }
     }
 
     /// The same, and a replay waits for answers, which [`crate::Outputs`] must give: no receiver enters the second window after one
@@ -164,6 +167,26 @@ impl Control {
     /// The same, and a replay enters no window before the gate lets it. The run must have one receiver.
     pub fn gated(first: Arc<TaskSet>, gate: Arc<dyn Gate>) -> Self {
         Self { gate: Some(gate), ..Self::new(first) }
+    }
+
+    /// The recent windows whose rows are kept, for queries that come later.
+    pub fn look_back(&self) -> &LookBack {
+        &self.look_back
+    }
+
+    /// Keeps the rows of the last `windows` windows, in at most `bytes` of memory, from the first window on that no receiver has
+    /// entered; windows that are kept already stay as far as they fit. No window: none is kept any more.
+    ///
+    /// # Errors
+    /// If the memory is not there; nothing has changed then.
+    pub fn keep_windows(&self, windows: usize, bytes: usize, limits: &Limits) -> Result<(), NoRoom> {
+        // Without the lock: receivers wait for it.
+        self.look_back.keep(windows, bytes, limits)?;
+        if windows != 0 && bytes != 0 {
+            let schedule = self.schedule();
+            self.look_back.start(schedule.next());
+        }
+        Ok(())
     }
 
     /// Whether a replay stops at the end of each window.
@@ -236,6 +259,7 @@ impl Control {
         let counting = set.packets().map(|tasks| Counting::new(tasks, workers, None)).transpose()?;
         let countings = counting.into_iter().collect();
         (schedule.entered, schedule.answered) = (None, None);
+        self.look_back.restart();
         schedule.sets = vec![(WindowId::default(), set)];
         schedule.run = Some(Attached { workers, limits: limits.clone(), countings, retired: Vec::new() });
         Ok(())

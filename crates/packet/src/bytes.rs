@@ -33,6 +33,11 @@ impl<'a> Bytes<'a> {
         Self { data: &data[..data.len().min(wire)], wire }
     }
 
+    /// Where in `all`, which they are a part of, they begin.
+    pub(crate) fn offset_in(&self, all: &[u8]) -> usize {
+        (self.data.as_ptr() as usize).saturating_sub(all.as_ptr() as usize)
+    }
+
     /// Bytes left on the wire.
     pub(crate) fn wire_len(&self) -> usize {
         self.wire

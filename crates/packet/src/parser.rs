@@ -1,7 +1,7 @@
 //! The parser: frames in, keyed packets out, every frame accounted for.
 
 use crate::bytes::{Bytes, HeaderBudget, be16, be32};
-use crate::ip::{self, PacketKey, protocol};
+use crate::ip::{self, IpPacket, PacketKey, protocol};
 use crate::transport::Transport;
 use crate::{
     Bursts, Frame, Key, KeyBurst, KeySpec, KeyV4, KeyedPacket, LinkType, NotMeasured, Numbers, PacketFields,
@@ -66,17 +66,32 @@ pub fn parse(frame: &Frame<'_>, tunnel: Tunnel) -> Result<Packet, NotMeasured> {
     parse_as(frame, &ParserConfig { segments: true, ..tunnel.into() })
 }
 
-fn parse_as(frame: &Frame<'_>, config: &ParserConfig) -> Result<Packet, NotMeasured> {
+/// The IP header that is measured.
+pub(crate) struct Innermost<'a> {
+    link: link_header::Link,
+    pub(crate) packet: IpPacket<'a>,
+    /// From its IP header on.
+    pub(crate) header: Bytes<'a>,
+    /// One inside it could not be parsed.
+    inner_unparsed: bool,
+}
+
+/// Parses headers down to the IP header that is measured.
+#[inline(always)]
+pub(crate) fn innermost<'a>(frame: &Frame<'a>, tunnel: Tunnel) -> Result<Innermost<'a>, NotMeasured> {
     let mut budget = HeaderBudget::new();
-    let (link, announced, bytes) = link_header::parse(frame, &mut budget)?;
-    let mut packet = ip::parse(announced, bytes, false, &mut budget)?;
+    let (link, announced, mut header) = link_header::parse(frame, &mut budget)?;
+    let mut packet = ip::parse(announced, header, false, &mut budget)?;
     let (mut inner_unparsed, mut in_fragment) = (false, false);
-    if config.tunnel == Tunnel::Inner {
+    if tunnel == Tunnel::Inner {
         for _ in 1..Tunnel::MAX_LEVELS {
             let Some(way) = tunnel::enter(&packet, &mut budget) else { break };
             in_fragment |= packet.fragment;
-            match way.and_then(|(announced, bytes)| ip::parse(announced, bytes, in_fragment, &mut budget)) {
-                Ok(inner) => packet = inner,
+            let inner = way.and_then(|(announced, bytes)| {
+                ip::parse(announced, bytes, in_fragment, &mut budget).map(|inner| (inner, bytes))
+            });
+            match inner {
+                Ok(inner) => (packet, header) = inner,
                 Err(_) => {
                     inner_unparsed = true;
                     break;
@@ -84,6 +99,11 @@ fn parse_as(frame: &Frame<'_>, config: &ParserConfig) -> Result<Packet, NotMeasu
             }
         }
     }
+    Ok(Innermost { link, packet, header, inner_unparsed })
+}
+
+fn parse_as(frame: &Frame<'_>, config: &ParserConfig) -> Result<Packet, NotMeasured> {
+    let Innermost { link, packet, inner_unparsed, .. } = innermost(frame, config.tunnel)?;
     let fields = PacketFields {
         time_ns: frame.time_ns,
         wire_byte: wire_byte(frame),

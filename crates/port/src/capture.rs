@@ -12,11 +12,13 @@ mod input;
 mod pass;
 mod pcap;
 mod pcapng;
+mod pcapng_writer;
 mod stream;
 mod writer;
 mod zstandard;
 
 pub(crate) use input::STANDARD_INPUT;
+pub use pcapng_writer::PcapngWriter;
 pub use writer::CaptureWriter;
 
 use crate::{Burst, FrameDescriptor, PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase};

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod gate;
+mod look_backs;
 mod planner;
 mod probe;
 mod reporter;

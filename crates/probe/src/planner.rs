@@ -17,12 +17,30 @@ pub struct Planner {
     own: Vec<Query>,
     /// The last set.
     generation: u64,
+    most_look_back: usize,
 }
 
 impl Planner {
     /// A planner for a run whose windows are a time. `own`: queries that are answered whatever a list says.
     pub fn new(site: Site, own: Vec<Query>) -> Self {
-        Self { site, own, generation: 0 }
+        let most_look_back = site.limits.bytes_allowed() / 2;
+        Self { site, own, generation: 0, most_look_back }
+    }
+
+    /// The same where windows that are over may be kept in at most so many bytes; half of the run's memory is usual.
+    #[must_use]
+    pub fn with_look_back(self, most_bytes: usize) -> Self {
+        Self { most_look_back: most_bytes, ..self }
+    }
+
+    /// What its rows are like.
+    pub(crate) fn site(&self) -> &Site {
+        &self.site
+    }
+
+    /// Bytes in which windows that are over may be kept.
+    pub(crate) fn most_look_back(&self) -> usize {
+        self.most_look_back
     }
 
     /// The set that the run begins with.

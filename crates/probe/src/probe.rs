@@ -1,6 +1,7 @@
 //! The thread that carries out what a controller says.
 
 use crate::gate::ReplayGate;
+use crate::look_backs::LookBacks;
 use crate::planner::Planner;
 use crate::reporter::Reporter;
 use engine::{Control, WindowOutlet};
@@ -33,6 +34,7 @@ struct Worker {
     gate: Option<Arc<ReplayGate>>,
     /// The newest list.
     list: Option<TaskList>,
+    look_backs: LookBacks,
     reporter: Option<Reporter>,
 }
 
@@ -52,7 +54,9 @@ impl Probe {
         let has_tasks: Arc<(Mutex<bool>, Condvar)> = Arc::default();
         let (over, first) = (Arc::clone(&is_over), Arc::clone(&has_tasks));
         let is_replay = gate.is_some();
-        let mut worker = Worker { link: Arc::clone(&link), planner, control, gate, list: None, reporter };
+        let look_backs = LookBacks::default();
+        let mut worker =
+            Worker { link: Arc::clone(&link), planner, control, gate, list: None, look_backs, reporter };
         let work = move || {
             while !over.load(Relaxed) {
                 match worker.link.receive(END_LOOK) {
@@ -124,8 +128,13 @@ impl Worker {
             return;
         }
         let id = list.id();
-        let installed = self.planner.install(&self.control, &list);
-        self.list = Some(list);
+        let (site, most) = (self.planner.site().clone(), self.planner.most_look_back());
+        let kept = self.look_backs.keep(list.look_back, most, &self.control, &site);
+        let mut installed = self.planner.install(&self.control, &list);
+        let is_installed = installed.is_ok();
+        if let (Ok(refused), Err(reason)) = (&mut installed, kept) {
+            *refused = Some(refused.take().map_or(reason.clone(), |other| format!("{other}; {reason}")));
+        }
         if let Some(reporter) = &mut self.reporter {
             reporter.installed(id, &installed);
         }
@@ -137,6 +146,12 @@ impl Worker {
             // Where the controller has left, there is nothing to tell it.
             let _ = self.link.send(FromProbe::Refused { list: id, reason });
         }
+        // A list of other flows asks nothing that can be answered.
+        let looked = is_installed.then(|| self.look_backs.answer(&list, &self.control, &site));
+        for looked in looked.into_iter().flatten() {
+            let _ = self.link.send(FromProbe::LookedBack(Box::new(looked)));
+        }
+        self.list = Some(list);
     }
 
     fn beat(&mut self) {

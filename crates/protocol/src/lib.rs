@@ -21,20 +21,24 @@
 
 #[cfg(feature = "amqp")]
 pub mod amqp;
+mod capture;
 pub mod envelope;
 mod heartbeat;
 mod link_state;
 mod list_id;
+mod look_back;
 pub mod memory;
 mod message;
 mod message_id;
 mod refusal;
 mod transport;
 
+pub use capture::{CaptureTask, Captured};
 pub use envelope::Envelope;
 pub use heartbeat::{Clock, Heartbeat, RefusedList, Spool};
 pub use link_state::{LinkState, LinkWatch};
 pub use list_id::ListId;
+pub use look_back::{LookBack, LookBackTask, LookedBack};
 pub use message::{FromProbe, Task, TaskList, ToProbe, WindowResult};
 pub use message_id::{Boot, MessageId, NotAnId};
 pub use refusal::Refusal;

@@ -1,7 +1,9 @@
 //! The messages.
 
+use crate::capture::{CaptureTask, Captured};
 use crate::heartbeat::Heartbeat;
 use crate::list_id::ListId;
+use crate::look_back::{LookBack, LookBackTask, LookedBack};
 use report::{Answer, Span};
 use serde::{Deserialize, Serialize};
 use task::query::Query;
@@ -32,6 +34,15 @@ pub struct TaskList {
     pub key: Option<Vec<String>>,
     /// The tasks.
     pub tasks: Vec<Task>,
+    /// What is to be kept of windows that are over; `None`: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_back: Option<LookBack>,
+    /// Queries about windows that are over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub look_backs: Vec<LookBackTask>,
+    /// Packets that are to be kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub captures: Vec<CaptureTask>,
 }
 
 impl TaskList {
@@ -66,6 +77,10 @@ pub enum FromProbe {
     },
     /// A window is answered.
     Window(Box<WindowResult>),
+    /// What was looked back at.
+    LookedBack(Box<LookedBack>),
+    /// A capture has ended, or is refused.
+    Captured(Box<Captured>),
     /// A list cannot be carried out: what it had before it still answers.
     Refused {
         /// The list.
@@ -112,10 +127,10 @@ impl WindowResult {
 mod tests {
     use super::*;
     use crate::heartbeat::{Clock, RefusedList, Spool};
-    use report::{Column, ColumnKind, Value};
+    use report::{Column, ColumnKind, Counters, Value};
     use serde::de::DeserializeOwned;
     use std::fmt::Debug;
-    use task::query::{GroupField, Item};
+    use task::query::{Comparison, Condition, GroupField, Item};
 
     fn is_read_back<M: Serialize + DeserializeOwned + PartialEq + Debug>(message: &M) {
         let text = serde_json::to_string(message).expect("JSON");
@@ -130,8 +145,40 @@ mod tests {
             epoch: u64::MAX,
             generation: 3,
             key: Some(vec!["src_addr".to_owned()]),
-            tasks: vec![Task { query, time: Some(window) }],
+            tasks: vec![Task { query: query.clone(), time: Some(window) }],
+            look_back: Some(LookBack { windows: 6, flows: 1_000_000 }),
+            look_backs: vec![LookBackTask { id: u64::MAX, window, queries: vec![query] }],
+            captures: vec![
+                CaptureTask {
+                    id: "e1".to_owned(),
+                    query: "q1".to_owned(),
+                    filter: Some(Condition::compare("dst_port", Comparison::Equal, 443)),
+                    packets: 100,
+                    time: Some(window),
+                },
+                CaptureTask {
+                    id: "e2".to_owned(),
+                    query: "q2".to_owned(),
+                    filter: None,
+                    packets: 1,
+                    time: None,
+                },
+            ],
         };
+        let captured = Captured {
+            id: "e1".to_owned(),
+            query: "q1".to_owned(),
+            refused: None,
+            file: Some("e1.Node1.pcapng".to_owned()),
+            packets: 3,
+            bytes: 256,
+            ended_by: "time".to_owned(),
+            dropped: Counters(vec![("capture_room".to_owned(), 1)]),
+            is_cut: true,
+            content: Some((0..=255).collect()),
+        };
+        let refused =
+            Captured { id: "e2".to_owned(), refused: Some("no folder".to_owned()), ..Captured::default() };
         let column = Column::new("total_byte", ColumnKind::Unsigned, "bytes");
         let answer = Answer::new("q1", Some(window), vec![column], vec![vec![Value::Unsigned(u64::MAX)]]);
         let result = WindowResult::new(window, vec![answer.clone()]);
@@ -150,6 +197,20 @@ mod tests {
             FromProbe::Reached { at_ns: 7 },
             FromProbe::Window(Box::new(result.clone())),
             FromProbe::Window(Box::new(WindowResult { empty: Some(8), lost: 9, ..result })),
+            FromProbe::LookedBack(Box::new(LookedBack {
+                id: 7,
+                window,
+                answers: vec![answer.clone()],
+                missing: None,
+            })),
+            FromProbe::LookedBack(Box::new(LookedBack {
+                id: 8,
+                window,
+                answers: Vec::new(),
+                missing: Some("not_kept".to_owned()),
+            })),
+            FromProbe::Captured(Box::new(captured)),
+            FromProbe::Captured(Box::new(refused)),
             FromProbe::Refused { list: id, reason: "no memory".to_owned() },
             FromProbe::Heartbeat(Box::new(heartbeat)),
             FromProbe::Heartbeat(Box::default()),
@@ -166,7 +227,11 @@ mod tests {
         };
         assert_eq!((result.empty, result.lost), (None, 0));
         let list: TaskList = serde_json::from_str(r#"{"generation":1,"tasks":[]}"#).expect("a list");
-        assert_eq!(list.id(), ListId { epoch: 0, generation: 1 });
+        assert_eq!(list, TaskList { generation: 1, ..TaskList::default() });
+        // What is not there is not said.
+        assert_eq!(serde_json::to_string(&list).expect("JSON"), r#"{"epoch":0,"generation":1,"tasks":[]}"#);
+        let wrong = r#"{"captured":{"id":"e","query":"q","content":"no base 64"}}"#;
+        assert!(serde_json::from_str::<FromProbe>(wrong).is_err());
     }
 
     #[test]

@@ -113,6 +113,13 @@ impl Lease {
         has_grown
     }
 
+    /// Credits what it holds beyond `bytes`.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        let more = self.bytes.saturating_sub(bytes);
+        self.account.give_back(more);
+        self.bytes -= more;
+    }
+
     /// Bytes that it holds.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -141,6 +148,10 @@ mod tests {
         drop(lease);
         assert_eq!(limits.bytes_used(), 10);
         assert!(!other.grow(usize::MAX), "no overflow");
+        other.shrink_to(4);
+        assert_eq!((other.bytes(), limits.bytes_used()), (4, 4));
+        other.shrink_to(5);
+        assert_eq!((other.bytes(), limits.bytes_used()), (4, 4), "it never grows");
         drop(other);
         assert_eq!(limits.bytes_used(), 0);
     }

@@ -4,15 +4,14 @@ use super::{Lacking, RunRows, WindowOutlet};
 use crate::closed::{ClosedWindow, Totals};
 use crate::control::Control;
 use crate::ids::WindowId;
+use crate::window_answers::{self, missing};
 use flow::{Field, Rows};
 use packet::{KeyV4, KeyV6};
 use record::Anonymizer;
-use report::{Account, Answer, Class, Column, ColumnKind, Counters, Span, Status, Value, Window};
+use report::{Account, Answer, Class, Column, ColumnKind, Span, Status, Value, Window};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use task::rows::{
-    LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, WindowAccount,
-};
+use task::rows::{LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced};
 use task::{Reported, RowDesk, RowTaskStates, TaskSet, Tasks};
 
 /// See the module's documentation.
@@ -101,6 +100,7 @@ impl Answers {
     /// Takes rows of a window, which begins at this time.
     pub(super) fn rows(&mut self, window: WindowId, start_ns: u64, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
         let Self { control, open, scratch, desk, run, run_rows, long, .. } = self;
+        control.look_back().rows(window, v4, v6);
         let open = open.entry(window).or_insert_with(|| OpenWindow::new(control.set(window)));
         open.partials.add_v4(open.set.rows(), v4, scratch);
         open.partials.add_v6(open.set.rows(), v6, scratch);
@@ -147,30 +147,15 @@ impl Answers {
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
         answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
         let OpenWindow { set, partials, tasks, fault } = open;
-        let outside = Outside { totals: &closed.unplaced, overflow: closed.overflow.as_ref() };
-        answers.extend(partials.window_answers(set.rows(), closed.span, closed.watched, outside));
+        self.control.look_back().close(&closed, &set);
+        answers.extend(window_answers::of_rows(partials, set.rows(), set.rows(), &closed));
         if self.run.is_some() {
             Overflow::merge_into(&mut self.run_overflow, closed.overflow.take());
         }
-        let rows_missing = missing(closed.refused_rows);
-        for answer in &mut answers[1..] {
-            rows_missing.iter().for_each(|reason| answer.lacks(reason));
-        }
         answers.extend(task_answers(&set, &mut self.desk, tasks, fault, &mut closed));
-        let lost = closed.loss.as_ref().map(Counters::total);
-        let coverage = lost.map(|lost| report::coverage(closed.packets.received, lost));
-        let longer = self.close_long(&set, &closed, lost);
+        let longer = self.close_long(&set, &closed);
         let is_cut = closed.is_cut();
-        for answer in &mut answers {
-            answer.node = Some(self.node.clone());
-            answer.coverage = coverage;
-            if is_cut {
-                answer.watched = Some(closed.watched);
-                if answer.status == Status::Complete {
-                    answer.status = Status::Cut;
-                }
-            }
-        }
+        window_answers::sign(&mut answers, &closed, &self.node);
         let status = match (closed.refused_rows, is_cut) {
             (0, false) => Status::Complete,
             (0, true) => Status::Cut,
@@ -214,19 +199,12 @@ impl Answers {
 
     /// The answers of windows of other lengths that end with this window, or with the last window of their set, and under a gate of
     /// those that end before the next window with a packet: others may wait for them.
-    fn close_long(&mut self, set: &Arc<TaskSet>, closed: &ClosedWindow, lost: Option<u64>) -> Vec<Answer> {
+    fn close_long(&mut self, set: &Arc<TaskSet>, closed: &ClosedWindow) -> Vec<Answer> {
         let begun = self.watched.map_or(closed.watched.start_ns, |watched| watched.start_ns);
         self.watched = Some(Span { start_ns: begun, end_ns: closed.watched.end_ns });
         let mut answers = Vec::new();
         let next_ns = closed.next_ns.filter(|_| self.control.is_gated());
-        let account = WindowAccount {
-            span: closed.span,
-            watched: closed.watched,
-            received: closed.packets.received,
-            lost,
-            refused_rows: closed.refused_rows,
-            outside: closed.unplaced,
-        };
+        let account = window_answers::account(closed);
         self.long.retain_mut(|windows| {
             if set.rows().continues(windows) {
                 answers.extend(windows.close(&account));
@@ -259,6 +237,11 @@ impl Answers {
         self.without_place
     }
 
+    /// A line for the user, where less was kept to look back at than was to be.
+    pub(super) fn look_back_warning(&self) -> Option<String> {
+        self.control.look_back().warning()
+    }
+
     /// Takes what the run's answers lack in addition to what windows report.
     pub(super) fn lack(&mut self, lacking: &Lacking) {
         self.run_lacking.add(lacking);
@@ -274,13 +257,7 @@ impl Answers {
         let set = self.control.set(closed.window);
         let mut totals = totals(Some(span), &Totals::default(), 0);
         totals.rows.clear();
-        let empty = |answer: Answer| Answer {
-            window: Some(span),
-            node: Some(self.node.clone()),
-            empty: Some(closed.empty_before),
-            coverage: closed.loss.as_ref().map(|_| 1.0),
-            ..answer
-        };
+        let empty = |answer| window_answers::empty(answer, span, closed.empty_before, closed, &self.node);
         let answers = [totals].into_iter().chain(set.empty_answers()).map(empty).collect();
         Window {
             index: closed.index,
@@ -353,11 +330,6 @@ fn task_answers(
     let mut answers: Vec<_> = of_both.collect();
     answers.sort_by_key(|(place, _)| **place);
     answers.into_iter().map(|(_, answer)| answer).collect()
-}
-
-/// What answers over rows lack.
-fn missing(refused_rows: u64) -> Option<String> {
-    (refused_rows != 0).then(|| format!("{refused_rows} rows came faster than they were answered"))
 }
 
 /// The answer of the query `totals`. `unplaced`: packets among them that had no place in the table, each of which may be one more flow.

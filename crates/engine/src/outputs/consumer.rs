@@ -56,6 +56,7 @@ impl Consumer {
         rotation: Arc<AtomicBool>,
     ) -> Self {
         let Destinations { writers, rows, anonymizer, windows, node } = destinations;
+        control.look_back().begin(&node, anonymizer.as_ref());
         Self {
             outputs: writers
                 .into_iter()
@@ -168,6 +169,7 @@ impl Consumer {
         if let Some(Err(error)) = self.rows.map(|rows| rows.finish(&without_place)) {
             self.result.faults.push(error.to_string());
         }
+        self.result.warnings.extend(self.answers.look_back_warning());
         self.result.longer = self.answers.end_long();
         self.result.answers = self.answers.of_run();
         self.result

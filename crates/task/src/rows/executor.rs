@@ -240,13 +240,26 @@ impl RowPartials {
 
     /// The answers of the window, of which this part was watched. `outside`: packets that are in no row.
     pub fn window_answers<'a>(
-        mut self,
+        self,
         queries: &RowQueries,
         span: Span,
         watched: Span,
         outside: impl Into<Outside<'a>>,
     ) -> Vec<Answer> {
-        let (outside, plan) = (outside.into(), Some(&*queries.overflow));
+        self.window_answers_after(queries, queries, span, watched, outside)
+    }
+
+    /// The same after the window was answered by another set, for whose queries the groups of packets in no row were counted: where
+    /// one of them groups and filters as a query here, its bounds are that query's too.
+    pub fn window_answers_after<'a>(
+        mut self,
+        queries: &RowQueries,
+        answered: &RowQueries,
+        span: Span,
+        watched: Span,
+        outside: impl Into<Outside<'a>>,
+    ) -> Vec<Answer> {
+        let (outside, plan) = (outside.into(), Some(&*answered.overflow));
         let covered = Covered { window: Some(span), watched: Some(watched), outside, plan };
         queries.window.answers(&mut self.states, covered)
     }

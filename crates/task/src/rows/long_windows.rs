@@ -186,6 +186,16 @@ impl LongWindows {
         }
     }
 
+    /// Windows that begin before this time are not answered. Nothing may have been added.
+    pub fn answer_from(&mut self, start_ns: u64) {
+        for (length, plans) in self.lengths.iter_mut().zip(self.plans.iter()) {
+            let LongPlans { every_ns, over_ns, .. } = *plans;
+            // The last pane of the first window.
+            let pane = start_ns.saturating_add(over_ns - every_ns).div_ceil(every_ns);
+            length.next = Some(pane.saturating_mul(every_ns));
+        }
+    }
+
     /// Takes rows of a window of the run, which begins at this time.
     pub fn add(&mut self, start_ns: u64, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
         let Self { plans, site, order, lengths, scratch, .. } = self;

@@ -7,7 +7,6 @@
 mod amounts;
 mod bounds;
 mod counter;
-mod predicate;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -16,13 +15,13 @@ pub(crate) use amounts::Amounts;
 pub(crate) use bounds::{GroupBounds, SpilledValue, unbounded};
 
 use super::grouping::{Parts, PlannedGrouping};
+use super::predicate::KeyPredicate;
 use super::program::{NodeId, Program};
 use super::site::Site;
 use crate::Generation;
 use amounts::WEIGHTS;
 use counter::SummaryCounter;
 use packet::{FamilyKey, Key, KeySpec, KeyV4, KeyV6};
-use predicate::KeyPredicate;
 use summary::GroupSummary;
 
 /// Packets that are counted together.

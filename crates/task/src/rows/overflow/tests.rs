@@ -3,11 +3,11 @@
 use super::amounts::{Amounts, WEIGHTS};
 use super::bounds::GroupBounds;
 use super::counter::{CAPACITY, SummaryCounter};
-use super::predicate::{KeyNumber, KeyPredicate};
 use super::summary::GroupSummary;
 use super::{BURST, SummaryPlan, UnplacedPacket};
 use crate::query::Comparison;
 use crate::rows::grouping::Parts;
+use crate::rows::predicate::{KeyNumber, KeyPredicate};
 use crate::rows::program::{Member, Network};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey, Seed};
 use std::collections::HashMap;

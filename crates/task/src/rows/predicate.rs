@@ -6,7 +6,7 @@ use packet::{KeyV6, MaskedKey};
 
 /// A filter over flow keys. What depends on a flow's other values is unknown.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum KeyPredicate {
+pub(crate) enum KeyPredicate {
     Always(bool),
     Unknown,
     And(Vec<KeyPredicate>),
@@ -20,14 +20,14 @@ pub(super) enum KeyPredicate {
 
 /// A number that a key has, or a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum KeyNumber {
+pub(crate) enum KeyNumber {
     Member(Member),
     Constant(i128),
 }
 
 impl KeyPredicate {
     /// The condition that is this node of a program.
-    pub(super) fn of(node: NodeId, program: &Program) -> Self {
+    pub(crate) fn of(node: NodeId, program: &Program) -> Self {
         let all = |nodes: &[NodeId]| nodes.iter().map(|node| Self::of(*node, program)).collect();
         let unknown = |predicate: Option<Self>| predicate.unwrap_or(Self::Unknown);
         match program.node(node) {
@@ -53,8 +53,18 @@ impl KeyPredicate {
         }
     }
 
+    /// Whether every key decides it.
+    pub(crate) fn is_decided(&self) -> bool {
+        match self {
+            Self::Unknown => false,
+            Self::And(parts) | Self::Or(parts) => parts.iter().all(Self::is_decided),
+            Self::Not(part) => part.is_decided(),
+            _ => true,
+        }
+    }
+
     /// Whether it holds for all packets of a flow; `None` if the key does not tell.
-    pub(super) fn holds<K: MaskedKey>(&self, key: &K) -> Option<bool> {
+    pub(crate) fn holds<K: MaskedKey>(&self, key: &K) -> Option<bool> {
         match self {
             Self::Always(holds) => Some(*holds),
             Self::Unknown => None,

@@ -1,0 +1,172 @@
+//! Which windows are kept.
+
+use super::kept::{Found, Kept, KeptRows, Piece, Used};
+use super::{LookBackCounts, NoRoom, NotKept};
+use crate::closed::ClosedWindow;
+use crate::ids::WindowId;
+use flow::Rows;
+use packet::{KeyV4, KeyV6};
+use record::Anonymizer;
+use report::Span;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use summary::{Lease, Limits};
+use task::TaskSet;
+
+/// The last windows, with those whose rows are coming among them.
+#[derive(Debug, Default)]
+pub(super) struct Ring {
+    windows: usize,
+    bytes: usize,
+    /// All bytes that it may take; `None` while it is off.
+    lease: Option<Lease>,
+    node: String,
+    anonymizer: Option<Anonymizer>,
+    /// Windows some rows of which have come; `None` where these are too many.
+    filling: BTreeMap<WindowId, Option<KeptRows>>,
+    kept: VecDeque<Arc<Kept>>,
+    /// Bytes of all rows, also of those that somebody still reads.
+    used: Arc<Used>,
+    dropped_early: u64,
+    too_large: u64,
+}
+
+impl Ring {
+    pub(super) fn is_on(&self) -> bool {
+        self.lease.is_some()
+    }
+
+    pub(super) fn begin(&mut self, node: &str, anonymizer: Option<&Anonymizer>) {
+        node.clone_into(&mut self.node);
+        self.anonymizer = anonymizer.cloned();
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.filling.clear();
+        self.kept.clear();
+    }
+
+    /// Another run begins.
+    pub(super) fn restart(&mut self) {
+        self.clear();
+        (self.dropped_early, self.too_large) = (0, 0);
+    }
+
+    /// Keeps this much from here on. What is kept already stays as far as it fits.
+    pub(super) fn resize(&mut self, windows: usize, bytes: usize, limits: &Limits) -> Result<(), NoRoom> {
+        if windows == 0 || bytes == 0 {
+            (self.windows, self.bytes, self.lease) = (0, 0, None);
+            self.clear();
+            return Ok(());
+        }
+        let had = self.lease.as_ref().map_or(0, Lease::bytes);
+        let lease = self.lease.get_or_insert_with(|| limits.empty_lease());
+        if bytes > had && !lease.grow(bytes - had) {
+            let left = limits.bytes_allowed().saturating_sub(limits.bytes_used()) + had;
+            self.lease = self.lease.take().filter(|_| had != 0);
+            return Err(NoRoom { bytes, left });
+        }
+        lease.shrink_to(bytes);
+        (self.windows, self.bytes) = (windows, bytes);
+        self.limit(windows);
+        self.make_room(0);
+        Ok(())
+    }
+
+    /// Drops the oldest windows beyond a number of closed ones.
+    fn limit(&mut self, windows: usize) {
+        let more = self.kept.len().saturating_sub(windows);
+        self.kept.drain(..more);
+    }
+
+    /// Drops the oldest windows until there is room for so many bytes; false where there is not even then. What somebody reads takes
+    /// its room until it is read.
+    fn make_room(&mut self, bytes: usize) -> bool {
+        let fits = |ring: &Self| ring.used.bytes().checked_add(bytes).is_some_and(|sum| sum <= ring.bytes);
+        while !fits(self) {
+            if self.kept.pop_front().is_none() {
+                return false;
+            }
+            self.dropped_early += 1;
+        }
+        true
+    }
+
+    pub(super) fn rows(&mut self, window: WindowId, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
+        if !self.is_on() {
+            return;
+        }
+        if !self.filling.contains_key(&window) {
+            // It is one of the last windows from here on.
+            self.limit(self.windows.saturating_sub(1 + self.filling.len()));
+            self.filling.insert(window, Some(KeptRows::new(&self.used)));
+        }
+        if self.filling.get(&window).is_none_or(Option::is_none) {
+            return;
+        }
+        let has_room = self.make_room(KeptRows::bytes_of(v4, v6));
+        if let Some(rows) = self.filling.get_mut(&window) {
+            match rows {
+                Some(rows) if has_room => rows.add(v4, v6),
+                rows => *rows = None,
+            }
+        }
+    }
+
+    pub(super) fn close(&mut self, closed: &ClosedWindow, set: &Arc<TaskSet>) {
+        if !self.is_on() {
+            return;
+        }
+        // Windows of a receiver that failed are in no report.
+        let later = self.filling.split_off(&closed.window.next());
+        let own = std::mem::replace(&mut self.filling, later).remove(&closed.window);
+        match own.unwrap_or_else(|| Some(KeptRows::new(&self.used))) {
+            Some(rows) => {
+                self.kept.push_back(Arc::new(Kept::new(closed, set, rows)));
+                self.limit(self.windows);
+            }
+            None => self.too_large += 1,
+        }
+    }
+
+    /// The windows of a time.
+    pub(super) fn find(&self, span: Span) -> Result<Found, NotKept> {
+        if !self.is_on() {
+            return Err(NotKept::Off);
+        }
+        let mut pieces = Vec::new();
+        let mut at = span.start_ns;
+        for kept in self.kept.iter().filter(|kept| kept.closed.span.end_ns > span.start_ns) {
+            if at >= span.end_ns {
+                break;
+            }
+            let own = kept.closed.span;
+            if kept.since_ns() > at {
+                return Err(NotKept::Gone);
+            }
+            let until = own.start_ns.min(span.end_ns);
+            if at < until {
+                pieces.extend(Piece::empty(kept, Span { start_ns: at, end_ns: until })?);
+                at = until;
+            }
+            if own.start_ns >= span.end_ns {
+                break;
+            }
+            if own.start_ns < span.start_ns || own.end_ns > span.end_ns {
+                return Err(NotKept::OtherWindows);
+            }
+            pieces.push(Piece::Window(Arc::clone(kept)));
+            at = own.end_ns;
+        }
+        match at < span.end_ns {
+            true => Err(NotKept::NotYet),
+            false if pieces.is_empty() => Err(NotKept::Gone),
+            false => Ok(Found { pieces, node: self.node.clone(), anonymizer: self.anonymizer.clone() }),
+        }
+    }
+
+    pub(super) fn counts(&self) -> LookBackCounts {
+        let Self { dropped_early, too_large, .. } = *self;
+        LookBackCounts { windows: self.kept.len(), bytes: self.used.bytes(), dropped_early, too_large }
+    }
+}

@@ -1,0 +1,72 @@
+//! Filters of single packets.
+
+use super::predicate::KeyPredicate;
+use super::program::Program;
+use super::refusal::Refusal;
+use super::site::Site;
+use crate::query::Condition;
+use packet::MaskedKey;
+
+/// A condition that the flow key of a packet decides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyFilter(KeyPredicate);
+
+impl KeyFilter {
+    /// The filter that all packets pass.
+    pub fn all() -> Self {
+        Self(KeyPredicate::Always(true))
+    }
+
+    /// Plans a condition on members of the key.
+    ///
+    /// # Errors
+    /// If it depends on anything else.
+    pub fn plan(condition: &Condition, site: &Site) -> Result<Self, Refusal> {
+        let mut program = Program::default();
+        let node = program.condition(condition, site)?;
+        let predicate = KeyPredicate::of(node, &program);
+        match predicate.is_decided() {
+            true => Ok(Self(predicate)),
+            false => Err(Refusal::Misplaced { what: "a condition that flow keys do not decide".to_owned() }),
+        }
+    }
+
+    /// Whether a packet with this key passes.
+    pub fn holds<K: MaskedKey>(&self, key: &K) -> bool {
+        self.0.holds(key) == Some(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{Comparison, Expression};
+    use packet::{KeySpec, KeyV4, KeyV6, Seed};
+    use summary::Limits;
+
+    fn site() -> Site {
+        Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, 1))
+    }
+
+    #[test]
+    fn keys_decide() {
+        let address = |text: &str| (text.parse().expect("an address"), 32);
+        let to = |port| Condition::compare("dst_port", Comparison::Equal, port);
+        let from = Condition::InPrefixes("src_addr".to_owned(), vec![address("10.0.0.1")]);
+        let condition = Condition::And(vec![from, Condition::Not(Box::new(to(80)))]);
+        let filter = KeyFilter::plan(&condition, &site()).expect("a filter");
+        let key = |last, port: u8| KeyV4::new([10, 0, 0, last, 10, 0, 0, 9], [1, 2, 0, port], 6);
+        assert!(filter.holds(&key(1, 81)) && !filter.holds(&key(1, 80)) && !filter.holds(&key(2, 81)));
+        assert!(!filter.holds(&KeyV6::default()));
+        assert!(KeyFilter::all().holds(&KeyV6::default()));
+    }
+
+    #[test]
+    fn what_keys_do_not_decide_is_refused() {
+        let of_row = Condition::compare("total_byte", Comparison::Greater, 5);
+        let either = Condition::Or(vec![Condition::compare("dst_port", Comparison::Equal, 1), of_row]);
+        assert!(matches!(KeyFilter::plan(&either, &site()), Err(Refusal::Misplaced { .. })));
+        let unknown = Condition::IsNull(Expression::field("no_such_field"));
+        assert!(matches!(KeyFilter::plan(&unknown, &site()), Err(Refusal::Unknown { .. })));
+    }
+}
