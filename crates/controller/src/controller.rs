@@ -1,15 +1,16 @@
 //! The controller's state, and what it does with a message.
 
 use crate::clock::{Clock, MOST_AHEAD_NS};
+use crate::deriving::DerivedRun;
 use crate::empty_run::EmptyRun;
 use crate::health::{Health, UNASKED, WRONG_WINDOW, Windows};
 use crate::node::Node;
 use crate::saved::Saved;
 use equery::Chain;
-use events::{Machine, State, Stories};
+use events::{Machine, Past, SavedWindows, State, Stories};
 use protocol::{FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
 use report::{Answer, Event, Story};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What does not depend on queries.
 #[derive(Clone, Debug)]
@@ -62,6 +63,12 @@ pub struct Controller {
     pub(crate) settling: HashMap<(usize, usize), Vec<Answer>>,
     /// By query across nodes, the windows without packets that are not shown.
     pub(crate) empty_runs: BTreeMap<usize, EmptyRun>,
+    /// What is known of windows that derived queries read.
+    pub(crate) past: Past,
+    /// Of the windows that are being settled, those of derived queries of whose sources none had packets, by query and node.
+    pub(crate) derived_empty: BTreeSet<(usize, usize)>,
+    /// By derived query and node, such windows that are not shown.
+    pub(crate) derived_runs: BTreeMap<(usize, usize), DerivedRun>,
 }
 
 impl Controller {
@@ -72,6 +79,9 @@ impl Controller {
             machine: Machine::new(chain.graph.clone()),
             nodes: chain.graph.nodes.iter().map(|_| Node::default()).collect(),
             stories: Stories::default(),
+            past: Past::new(&chain.graph, &chain.derivations),
+            derived_empty: BTreeSet::new(),
+            derived_runs: BTreeMap::new(),
             chain,
             setting,
             settled_ns: None,
@@ -105,6 +115,21 @@ impl Controller {
         }
     }
 
+    /// Continues with the earlier windows that another controller saved, of queries that both have.
+    pub fn restore_past(&mut self, windows: impl IntoIterator<Item = SavedWindows>) {
+        self.past.restore(&self.chain.graph, &self.chain.derivations, windows);
+    }
+
+    /// The earlier windows that queries read, in parts that do not change: probes will not send them again.
+    pub fn past(&self) -> impl Iterator<Item = SavedWindows> {
+        self.past.save(&self.chain.graph, &self.chain.derivations)
+    }
+
+    /// The memory of earlier windows, an estimate in bytes, and the answers that found no room there.
+    pub fn past_memory(&self) -> (u64, u64) {
+        (self.past.bytes(), self.past.not_kept())
+    }
+
     /// Results that are not settled, each with its node: probes will not send them again.
     pub fn unsettled(&self) -> impl Iterator<Item = (&str, &WindowResult)> {
         let nodes = self.chain.graph.nodes.iter().zip(&self.nodes);
@@ -127,7 +152,9 @@ impl Controller {
         let mut actions = Actions::default();
         self.show_empty_runs(self.settled_ns.unwrap_or(0), &mut actions);
         self.machine = Machine::restore(chain.graph.clone(), self.machine.save());
-        self.chain = chain;
+        let mut past = Past::new(&chain.graph, &chain.derivations);
+        past.restore(&chain.graph, &chain.derivations, self.past());
+        (self.past, self.chain) = (past, chain);
         self.send_tasks(&mut actions);
         actions
     }
@@ -214,7 +241,7 @@ impl Controller {
         known.health.windows.add(&Windows { late: 1, ..Windows::default() });
         self.say_wrong(node, "its windows come too late: no condition judges them", actions);
         // Parts of what was merged without them are none of an answer.
-        for answer in result.answers.into_iter().filter(|answer| !self.is_part(answer)) {
+        for answer in result.answers.into_iter().filter(|answer| self.is_shown(answer)) {
             // Another revision, so that it does not replace the answer that came in time.
             let answer = Answer { late: true, revision: 1, ..self.as_shown(answer) };
             actions.show.push(Output::Answer(Box::new(answer)));
@@ -262,9 +289,10 @@ impl Controller {
         self.chain.graph.queries.iter().position(|query| query.name == name)
     }
 
-    /// Whether an answer is a node's part of an answer across nodes.
-    pub(crate) fn is_part(&self, answer: &Answer) -> bool {
-        self.query_number(&answer.query).is_some_and(|query| self.chain.mergings[query].is_some())
+    /// Whether the answer of a node is shown as it is: not if it is merged, or only read by another query.
+    pub(crate) fn is_shown(&self, answer: &Answer) -> bool {
+        let is_hidden = |query: usize| self.chain.mergings[query].is_some() || self.chain.hidden[query];
+        !self.query_number(&answer.query).is_some_and(is_hidden)
     }
 
     /// The time that the longest window of a query covers.
@@ -275,6 +303,9 @@ impl Controller {
     /// Whether an answer is of a query of the chain, with its columns.
     fn has_columns(&self, answer: &Answer) -> bool {
         let Some(number) = self.query_number(&answer.query) else { return false };
+        if self.chain.derivations[number].is_some() {
+            return false;
+        }
         let own = || {
             self.chain.graph.queries[number]
                 .columns
@@ -353,6 +384,14 @@ impl Controller {
         for (query, node, keys) in self.forgotten() {
             let line =
                 format!("{query}: {keys} times a key on {node} was not judged, as too many were known");
+            actions.show.push(Output::Warning(line));
+        }
+        if self.past.not_kept() != 0 {
+            let line = format!(
+                "{} answers of earlier windows were not kept, as they take more than {} MiB",
+                self.past.not_kept(),
+                self.chain.graph.settings.past_bytes >> 20
+            );
             actions.show.push(Output::Warning(line));
         }
         actions

@@ -10,8 +10,10 @@
 
 mod clock;
 mod controller;
+mod deriving;
 mod drive;
 mod empty_run;
+mod ended;
 mod health;
 mod merged;
 mod node;

@@ -56,8 +56,11 @@ impl Controller {
         if is_missing {
             return;
         }
-        if had_packets {
+        let is_hidden = self.chain.hidden[query];
+        if had_packets && !is_hidden {
             actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
+        } else if had_packets || is_hidden {
+            // Another query reads it.
         } else if is_standing {
             let end_ns = window.end_ns;
             let run = EmptyRun { first_end_ns: end_ns, last_end_ns: end_ns, missing: missing.clone() };
@@ -113,6 +116,7 @@ impl Controller {
 
     /// Shows windows without packets of all queries across nodes, up to this time.
     pub(crate) fn show_empty_runs(&mut self, until_ns: u64, actions: &mut Actions) {
+        self.show_derived_runs(until_ns, actions);
         let queries: Vec<usize> = self.empty_runs.keys().copied().collect();
         queries.into_iter().for_each(|query| self.show_empty_run(query, until_ns, actions));
     }

@@ -1,8 +1,9 @@
 //! Windows are settled one after the other, over all nodes.
 
 use crate::controller::{Actions, Controller, Output};
+use crate::ended::{Ended, was_empty};
 use crate::node::Node;
-use events::{ALL_NODES, Seen, Step};
+use events::{ALL_NODES, Report, Step};
 use report::{Answer, Span};
 
 impl Controller {
@@ -87,7 +88,7 @@ impl Controller {
     fn next_change(&self, since_ns: u64, now_ns: u64) -> Option<u64> {
         let ends = self.nodes.iter().filter(|node| node.has_ended()).map(Node::last_end_ns);
         let ends = ends.chain(self.nodes.iter().flat_map(Node::later_ends)).filter(|end| *end > now_ns);
-        ends.chain(self.machine.next_change(since_ns)).min()
+        ends.chain(self.machine.next_change(since_ns)).chain(self.past.next_change(now_ns)).min()
     }
 
     /// Takes the windows that end then. Returns whether others like them change nothing.
@@ -97,26 +98,16 @@ impl Controller {
             self.take_answers(number, later, actions);
         }
         self.merge_answers(end_ns, actions);
-        let Self { chain, machine, nodes, settling, setting, .. } = self;
-        let is_empty = |query: usize, node: usize, window: Span| match node {
-            ALL_NODES => {
-                let mut of = chain.nodes[query].iter();
-                of.all(|node| was_empty(&nodes[*node], window, setting.is_replay))
-            }
-            node => was_empty(&nodes[node], window, setting.is_replay),
-        };
-        let find = |query: usize, node: usize, window: Span| -> Seen<'_> {
-            let answers = settling.get(&(query, node)).into_iter().flatten();
-            match answers.into_iter().find(|answer| answer.window == Some(window)) {
-                Some(answer) => Seen::Answer(answer),
-                None if is_empty(query, node, window) => Seen::Empty,
-                None => Seen::Missing,
-            }
-        };
+        self.derive_answers(end_ns, actions);
+        let Self { chain, machine, nodes, settling, setting, past, derived_empty, .. } = self;
+        let ended = Ended { chain, nodes, settling, derived_empty, is_replay: setting.is_replay };
+        let find = |query, node, window| ended.seen(query, node, window);
         let step = machine.step(end_ns, &find);
+        past.record(&chain.graph, end_ns, &find);
         self.show_step(&step, actions);
         // What ended is not asked for any more.
         self.settling.clear();
+        self.derived_empty.clear();
         step.is_quiet
     }
 
@@ -143,7 +134,7 @@ impl Controller {
                 continue;
             }
             // Parts are shown once they are merged.
-            if !self.is_part(&answer) {
+            if self.is_shown(&answer) {
                 actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
             }
             if let Some(query) = query.filter(|_| answer.empty.is_none()) {
@@ -182,7 +173,9 @@ impl Controller {
     /// Shows what happened.
     pub(crate) fn show_step(&mut self, step: &Step, actions: &mut Actions) {
         // Those across nodes are shown as they are merged.
-        for report in step.reports.iter().filter(|report| report.node != ALL_NODES) {
+        let is_of_node =
+            |report: &&Report| report.node != ALL_NODES && self.chain.derivations[report.query].is_none();
+        for report in step.reports.iter().filter(is_of_node) {
             let answers = self.settling.get(&(report.query, report.node)).into_iter().flatten();
             let is_answered = answers.into_iter().any(|answer| answer.window == Some(report.window));
             if !is_answered && self.was_empty(report.node, report.window) {
@@ -194,9 +187,4 @@ impl Controller {
         actions.show.extend(events);
         actions.show.extend(sentences.into_iter().map(Output::Sentence));
     }
-}
-
-/// Whether a node watched the whole window and received nothing.
-fn was_empty(node: &Node, window: Span, is_replay: bool) -> bool {
-    if is_replay { node.had_no_packets(window) } else { node.was_empty(window) }
 }

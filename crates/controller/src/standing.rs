@@ -99,8 +99,7 @@ impl StandingQueries {
     /// None so far.
     pub fn new(site: Site) -> Self {
         let graph = events::Graph { queries: Vec::new(), nodes: site.nodes.clone(), settings: site.settings };
-        let chain =
-            Chain { graph, tasks: Vec::new(), nodes: Vec::new(), mergings: Vec::new(), shown: Vec::new() };
+        let chain = Chain::of_no_query(graph);
         Self { site, texts: BTreeMap::new(), next_text: 0, queries: Vec::new(), chain }
     }
 

@@ -2,13 +2,14 @@
 
 mod columns;
 mod conditions;
+mod derived;
 mod pinned;
 
 use crate::checked::{CheckedQuery, EdgeKind};
-use crate::executor;
 use crate::graph::ordered;
+use crate::{earlier, executor};
 use columns::Planned;
-use events::{ALL_NODES, Graph, Settings, Trigger};
+use events::{ALL_NODES, Derivation, Graph, Settings, Trigger};
 use std::collections::HashMap;
 use task::query::{Over, Query};
 use task::rows::Merging;
@@ -26,6 +27,10 @@ pub struct Chain {
     pub mergings: Vec<Option<Merging>>,
     /// How many columns of each are shown.
     pub shown: Vec<usize>,
+    /// How the answers of each that no node computes follow from those of others.
+    pub derivations: Vec<Option<Derivation>>,
+    /// Whether the answers of each are only read by another query and not shown.
+    pub hidden: Vec<bool>,
 }
 
 /// What is known of the nodes.
@@ -52,30 +57,22 @@ impl Chain {
             queries.iter().enumerate().map(|(at, query)| (query.label.as_str(), at)).collect();
         let parents = |query: &CheckedQuery| -> Vec<usize> {
             let parents = query.trigger.iter().flat_map(|trigger| &trigger.parents);
-            parents.filter_map(|name| labels.get(name.as_str()).copied()).collect()
+            parents.chain(&query.derived_from).filter_map(|name| labels.get(name.as_str()).copied()).collect()
         };
         let dependencies: Vec<_> = queries.iter().map(parents).collect();
-        // Parents first, otherwise as in the text.
+        // Those that start it or that it reads first, otherwise as in the text.
         let mut order = ordered(&dependencies);
         let mut depth = vec![0; queries.len()];
         for at in &order {
             depth[*at] = dependencies[*at].iter().map(|parent| depth[*parent] + 1).max().unwrap_or(0);
         }
         order.sort_by_key(|at| (depth[*at], *at));
-        let mut place = vec![0; queries.len()];
-        order.iter().enumerate().for_each(|(at, query)| place[*query] = at);
-        let mut chain = Self {
-            graph: Graph { queries: Vec::new(), nodes: site.nodes.to_vec(), settings: site.settings },
-            tasks: Vec::new(),
-            nodes: Vec::new(),
-            mergings: Vec::new(),
-            shown: Vec::new(),
-        };
+        let graph = Graph { queries: Vec::new(), nodes: site.nodes.to_vec(), settings: site.settings };
+        let mut chain = Self::of_no_query(graph);
         let mut refused = Vec::new();
         for at in order {
             let query = &queries[at];
-            let parent = dependencies[at].first().map(|parent| place[*parent]);
-            if let Err(reason) = chain.add(query, parent, site) {
+            if let Err(reason) = chain.add(query, site) {
                 refused.push(format!("{}: {reason}", query.label));
                 // Those after it keep their places.
                 chain.skip(query, site);
@@ -84,27 +81,51 @@ impl Chain {
         if refused.is_empty() { Ok(chain) } else { Err(refused) }
     }
 
+    /// A chain without queries.
+    pub fn of_no_query(graph: Graph) -> Self {
+        Self {
+            graph,
+            tasks: Vec::new(),
+            nodes: Vec::new(),
+            mergings: Vec::new(),
+            shown: Vec::new(),
+            derivations: Vec::new(),
+            hidden: Vec::new(),
+        }
+    }
+
     /// True if any query starts another one.
     pub fn has_events(&self) -> bool {
         self.graph.queries.iter().any(|query| query.trigger.is_some())
     }
 
-    fn add(
+    fn add(&mut self, query: &CheckedQuery, site: &ChainSite<'_>) -> Result<(), String> {
+        let trigger = query.trigger.as_ref().map(|trigger| self.trigger(trigger)).transpose()?;
+        if !query.derived_from.is_empty() {
+            return self.add_derived(query, trigger, query.derived_from.iter().map(String::as_str), site);
+        }
+        if query.earlier.is_empty() {
+            return self.add_measured(query, &query.plan, trigger, site);
+        }
+        let base = earlier::base(&query.plan, &query.earlier);
+        self.add_measured(query, &base, None, site)?;
+        if let Some(hidden) = self.hidden.last_mut() {
+            *hidden = true;
+        }
+        self.add_derived(query, trigger, std::iter::once(base.name.as_str()), site)
+    }
+
+    /// Adds what nodes compute.
+    fn add_measured(
         &mut self,
         query: &CheckedQuery,
-        parent: Option<usize>,
+        plan: &Query,
+        trigger: Option<Trigger>,
         site: &ChainSite<'_>,
     ) -> Result<(), String> {
-        let (every_ns, over_ns) = lengths(&query.plan, site);
-        let plan = Query { over: Over::Windows { every_ns, over_ns }, ..query.plan.clone() };
+        let (every_ns, over_ns) = lengths(plan, site);
+        let plan = Query { over: Over::Windows { every_ns, over_ns }, ..plan.clone() };
         let Planned { task, shown, columns, key } = columns::planned(&plan, site.key)?;
-        let trigger = match (&query.trigger, parent) {
-            (None, _) => None,
-            (Some(trigger), Some(parent)) => Some(self.trigger(trigger, parent)?),
-            (Some(trigger), None) => {
-                return Err(format!("there is no query {}", trigger.parents.join(", ")));
-            }
-        };
         let nodes = site.nodes.iter().enumerate().filter(|(_, name)| query.nodes.matches(name));
         let nodes: Vec<usize> = nodes.map(|(at, _)| at).collect();
         let pinned = pinned::keys(&task, &key, site.key);
@@ -114,7 +135,7 @@ impl Chain {
         let merging = query.across.map(|by| executor::merging(&task, by, Some(site.key))).transpose();
         let merging = merging.map_err(|reasons| reasons.join("; "))?;
         self.graph.queries.push(events::Query {
-            name: query.label.clone(),
+            name: plan.name.clone(),
             text: query.text.clone(),
             largest_first: columns::largest_first(&task),
             left_out: columns::left_out(&task),
@@ -130,7 +151,61 @@ impl Chain {
         self.nodes.push(nodes);
         self.mergings.push(merging);
         self.shown.push(shown);
+        self.derivations.push(None);
+        self.hidden.push(false);
         Ok(())
+    }
+
+    /// Adds what is computed of the answers of others.
+    fn add_derived<'a>(
+        &mut self,
+        query: &CheckedQuery,
+        trigger: Option<Trigger>,
+        sources: impl Iterator<Item = &'a str>,
+        site: &ChainSite<'_>,
+    ) -> Result<(), String> {
+        let is_own = query.derived_from.is_empty();
+        let read = |name: &'a str| {
+            let number = self.number(name)?;
+            let (query, task) = (&self.graph.queries[number], self.task(number));
+            Ok(derived::Read { number, query, task, name: (!is_own).then_some(name) })
+        };
+        let reads: Vec<derived::Read<'_>> = sources.map(read).collect::<Result<_, String>>()?;
+        let (every_ns, over_ns) = lengths(&query.plan, site);
+        let planned = derived::planned(&query.plan, &query.earlier, &reads, (every_ns, over_ns))?;
+        let derived::Planned { task, columns, key, largest_first, left_out, nodes, pinned, derivation } =
+            planned;
+        self.graph.queries.push(events::Query {
+            name: query.label.clone(),
+            text: query.text.clone(),
+            columns,
+            key,
+            every_ns,
+            over_ns,
+            nodes,
+            pinned,
+            largest_first,
+            left_out,
+            trigger,
+        });
+        self.tasks.push(task);
+        self.nodes.push(Vec::new());
+        self.mergings.push(None);
+        self.shown.push(query.plan.columns.len());
+        self.derivations.push(Some(derivation));
+        self.hidden.push(false);
+        Ok(())
+    }
+
+    /// The number of the query of this name, which comes before those that refer to it.
+    fn number(&self, name: &str) -> Result<usize, String> {
+        let place = self.graph.queries.iter().position(|query| query.name == name);
+        place.ok_or_else(|| format!("there is no query {name}"))
+    }
+
+    /// What is computed for a query, over all its nodes.
+    fn task(&self, number: usize) -> &Query {
+        self.mergings[number].as_ref().map_or(&self.tasks[number], Merging::query)
     }
 
     /// Takes the place of a query that is refused.
@@ -153,13 +228,16 @@ impl Chain {
         self.nodes.push(Vec::new());
         self.mergings.push(None);
         self.shown.push(query.plan.columns.len());
+        self.derivations.push(None);
+        self.hidden.push(false);
     }
 
-    fn trigger(&self, trigger: &crate::Trigger, parent: usize) -> Result<Trigger, String> {
+    fn trigger(&self, trigger: &crate::Trigger) -> Result<Trigger, String> {
         let when = trigger.when.as_ref().filter(|_| trigger.kind == EdgeKind::When);
         let when = when.ok_or_else(|| format!("{} {} is not run", trigger.kind.name(), trigger.condition))?;
-        let (of, name) = (&self.graph.queries[parent], &trigger.parents[0]);
-        let task = self.mergings[parent].as_ref().map_or(&self.tasks[parent], Merging::query);
+        let name = trigger.parents.first().ok_or("when is about no query")?;
+        let parent = self.number(name)?;
+        let (of, task) = (&self.graph.queries[parent], self.task(parent));
         let condition = |condition| conditions::of_parent(condition, name, of, task);
         Ok(Trigger {
             parent,

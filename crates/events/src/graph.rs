@@ -33,6 +33,13 @@ pub struct Settings {
     pub most_firings: usize,
     /// Keys that are remembered of one query and node.
     pub most_keys: usize,
+    /// The memory of answers of earlier windows that queries read, bytes.
+    #[serde(default = "past_bytes")]
+    pub past_bytes: u64,
+}
+
+const fn past_bytes() -> u64 {
+    256 << 20
 }
 
 impl Default for Settings {
@@ -43,6 +50,7 @@ impl Default for Settings {
             coverage: 0.999,
             most_firings: 64,
             most_keys: 65_536,
+            past_bytes: past_bytes(),
         }
     }
 }

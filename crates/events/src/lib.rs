@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod condition;
+mod derived;
 mod figure;
 mod graph;
 mod id;
@@ -20,6 +21,7 @@ mod interval;
 mod judged;
 mod key;
 mod machine;
+mod past;
 mod rows;
 mod run;
 mod saved;
@@ -30,11 +32,13 @@ mod truth;
 mod words;
 
 pub use condition::{Condition, Operand};
+pub use derived::{Derivation, Formula, Order, Outcome, Source};
 pub use figure::{Certainty, Figure, Role};
 pub use graph::{ALL_NODES, Column, Graph, Query, Settings, Trigger};
 pub use interval::Interval;
 pub use key::{Key, Member};
 pub use machine::{Machine, Report, Started, Step};
+pub use past::{Past, SavedWindows};
 pub use run::Run;
 pub use saved::Saved;
 pub use seen::{Find, Seen};
