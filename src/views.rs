@@ -34,7 +34,7 @@ pub(crate) fn queries<'a>(
             text: query.text.clone(),
             file: known.and_then(|(_, file)| file.map(str::to_owned)),
             class: known.map(|(checked, _)| class(checked.class)).unwrap_or_default(),
-            nodes: chain.nodes[number].iter().map(|node| graph.nodes[*node].clone()).collect(),
+            nodes: chain.nodes_of(number).into_iter().map(|node| graph.nodes[node].clone()).collect(),
             every_ns: Some(query.every_ns),
             over_ns: Some(query.over_ns),
             columns: query.columns[..shown].iter().map(|column| column.column.clone()).collect(),
@@ -54,7 +54,8 @@ pub(crate) fn queries<'a>(
             latest: Vec::new(),
         }
     };
-    graph.queries.iter().enumerate().map(view).collect()
+    let is_shown = |(number, _): &(usize, &Query)| !chain.hidden[*number];
+    graph.queries.iter().enumerate().filter(is_shown).map(view).collect()
 }
 
 fn class(class: equery::Class) -> report::Class {

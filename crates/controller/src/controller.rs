@@ -7,7 +7,7 @@ use crate::health::{Health, UNASKED, WRONG_WINDOW, Windows};
 use crate::node::Node;
 use crate::saved::Saved;
 use equery::Chain;
-use events::{Machine, Past, SavedWindows, State, Stories};
+use events::{Machine, Past, PastPart, SavedWindows, State, Stories};
 use protocol::{FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
 use report::{Answer, Event, Story};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -121,8 +121,8 @@ impl Controller {
     }
 
     /// The earlier windows that queries read, in parts that do not change: probes will not send them again.
-    pub fn past(&self) -> impl Iterator<Item = SavedWindows> {
-        self.past.save(&self.chain.graph, &self.chain.derivations)
+    pub fn past(&self) -> impl Iterator<Item = PastPart<'_>> {
+        self.past.parts(&self.chain.graph, &self.chain.derivations)
     }
 
     /// The memory of earlier windows, an estimate in bytes, and the answers that found no room there.
@@ -153,7 +153,7 @@ impl Controller {
         self.show_empty_runs(self.settled_ns.unwrap_or(0), &mut actions);
         self.machine = Machine::restore(chain.graph.clone(), self.machine.save());
         let mut past = Past::new(&chain.graph, &chain.derivations);
-        past.restore(&chain.graph, &chain.derivations, self.past());
+        past.restore(&chain.graph, &chain.derivations, self.past().map(|part| part.windows()));
         (self.past, self.chain) = (past, chain);
         self.send_tasks(&mut actions);
         actions

@@ -99,6 +99,14 @@ impl Chain {
         self.graph.queries.iter().any(|query| query.trigger.is_some())
     }
 
+    /// The nodes whose traffic a query is about, by number: of one that reads others, theirs.
+    pub fn nodes_of(&self, query: usize) -> Vec<usize> {
+        let Some(derivation) = &self.derivations[query] else { return self.nodes[query].clone() };
+        let sources = derivation.sources.iter().flat_map(|source| self.nodes_of(source.query));
+        let nodes: std::collections::BTreeSet<usize> = sources.collect();
+        nodes.into_iter().collect()
+    }
+
     fn add(&mut self, query: &CheckedQuery, site: &ChainSite<'_>) -> Result<(), String> {
         let trigger = query.trigger.as_ref().map(|trigger| self.trigger(trigger)).transpose()?;
         if !query.derived_from.is_empty() {

@@ -81,11 +81,15 @@ pub(crate) fn reach_ns(of: &Expression, earlier: &[Earlier], (every_ns, over_ns)
     }
 }
 
+/// The earlier windows that are kept for a query.
+pub(crate) fn windows(earlier: &[Earlier], lengths: (u64, u64)) -> u64 {
+    let reach = earlier.iter().map(|one| reach_ns(&Expression::field(&one.field), earlier, lengths)).max();
+    reach.unwrap_or(0) / lengths.0.max(1)
+}
+
 /// The memory of the windows that a query keeps, bytes; an estimate.
 pub(crate) fn memory(plan: &Query, earlier: &[Earlier], lengths: (u64, u64), flows: u64) -> u64 {
-    let reach = earlier.iter().map(|one| reach_ns(&Expression::field(&one.field), earlier, lengths)).max();
-    let Some(reach) = reach else { return 0 };
-    let windows = reach / lengths.0.max(1);
+    let windows = windows(earlier, lengths);
     let groups = match plan.group {
         Grouping::All => 1,
         _ => flows.min(plan.limit.unwrap_or(0).max(MOST_GROUPS) as u64),

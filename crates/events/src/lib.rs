@@ -38,7 +38,7 @@ pub use graph::{ALL_NODES, Column, Graph, Query, Settings, Trigger};
 pub use interval::Interval;
 pub use key::{Key, Member};
 pub use machine::{Machine, Report, Started, Step};
-pub use past::{Past, SavedWindows};
+pub use past::{Past, PastPart, SavedWindows};
 pub use run::Run;
 pub use saved::Saved;
 pub use seen::{Find, Seen};

@@ -5,7 +5,7 @@ mod keys;
 mod saved;
 mod track;
 
-pub use saved::SavedWindows;
+pub use saved::{PastPart, SavedWindows};
 
 use crate::derived::{Derivation, Known};
 use crate::graph::Graph;

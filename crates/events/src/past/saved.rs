@@ -36,39 +36,62 @@ enum SavedContent {
     },
 }
 
-impl SavedWindows {
+/// A part of what is kept: windows in a row of which the same is known.
+#[derive(Clone, Debug)]
+pub struct PastPart<'a> {
+    query: String,
+    node: Option<&'a str>,
+    track: &'a Track,
+    first_ns: u64,
+    stretch: &'a Stretch,
+}
+
+impl PastPart<'_> {
     /// A name that no others have: what it stands for never changes.
     pub fn name(&self) -> String {
-        let Self { query, node, every_ns, first_ns, last_ns, content } = self;
-        let kind = match content {
-            SavedContent::Unknown => "unknown",
-            SavedContent::NotKept => "not kept",
-            SavedContent::Empty => "empty",
-            SavedContent::Rows { .. } => "rows",
+        let Self { query, node, track, first_ns, stretch } = self;
+        let kind = match stretch.content {
+            Content::Unknown => "unknown",
+            Content::NotKept => "not_kept",
+            Content::Empty => "empty",
+            Content::Rows(_) => "rows",
         };
-        let node = node.as_deref().unwrap_or("*");
-        format!("{query} {every_ns} {first_ns} {last_ns} {kind} {node}")
+        let columns: Vec<String> = track.columns.iter().map(|(column, _)| column.to_string()).collect();
+        let (columns, node) = (columns.join(","), node.unwrap_or("*"));
+        format!("{query}/{}/{first_ns}/{}/{kind}/{columns}/{node}", track.every_ns, stretch.last_ns)
+    }
+
+    /// The same as data.
+    pub fn windows(&self) -> SavedWindows {
+        SavedWindows {
+            query: self.query.clone(),
+            node: self.node.map(str::to_owned),
+            every_ns: self.track.every_ns,
+            first_ns: self.first_ns,
+            last_ns: self.stretch.last_ns,
+            content: self.track.saved(&self.stretch.content),
+        }
     }
 }
 
 impl Past {
     /// All that is kept, in parts: the answer of a window is one that does not change any more.
-    pub fn save(
-        &self,
-        graph: &Graph,
+    pub fn parts<'a>(
+        &'a self,
+        graph: &'a Graph,
         derivations: &[Option<Derivation>],
-    ) -> impl Iterator<Item = SavedWindows> {
+    ) -> impl Iterator<Item = PastPart<'a>> {
         let identities = identities(graph, derivations);
         self.tracks.iter().flat_map(move |((query, node), track)| {
-            let (query, node) = (identities[*query].clone(), graph.node_name(*node).map(str::to_owned));
-            track.stretches.iter().map(move |(first_ns, stretch)| SavedWindows {
+            let (query, node) = (identities[*query].clone(), graph.node_name(*node));
+            let part = move |(first_ns, stretch): (&u64, &'a Stretch)| PastPart {
                 query: query.clone(),
-                node: node.clone(),
-                every_ns: track.every_ns,
+                node,
+                track,
                 first_ns: *first_ns,
-                last_ns: stretch.last_ns,
-                content: track.saved(&stretch.content),
-            })
+                stretch,
+            };
+            track.stretches.iter().map(part)
         })
     }
 
