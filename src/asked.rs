@@ -26,7 +26,7 @@ pub(crate) struct Asked {
     pub(crate) sketches: Sketches,
     /// All queries that rows answer, as they were checked.
     pub(crate) checked: Vec<CheckedQuery>,
-    /// Some start others, or are answered across nodes.
+    /// Some start others, are answered across nodes, or are computed of other answers.
     pub(crate) needs_controller: bool,
     /// Some read losses.
     pub(crate) needs_loss: bool,
@@ -111,7 +111,8 @@ impl Asked {
                 self.sketches.add(&query.plan, &sketch.task);
                 continue;
             }
-            self.needs_controller |= query.trigger.is_some() || query.across.is_some();
+            let is_computed = !query.derived_from.is_empty() || !query.earlier.is_empty();
+            self.needs_controller |= query.trigger.is_some() || query.across.is_some() || is_computed;
             self.checked.push(query.clone());
             match query.plan.over {
                 Over::Windows { .. } => self.windows.push(query.plan.clone()),

@@ -219,7 +219,7 @@ impl Presenter {
             Message::Shown(output) => match *output {
                 Output::Answer(answer) => self.changes.answers.push(*answer),
                 Output::Event(event) => self.changes.events.push(*event),
-                Output::Sentence(_) | Output::Warning(_) => {}
+                Output::Sentence(_) | Output::Warning(_) | Output::Captured(_) => {}
             },
             Message::Window(result) => {
                 self.nodes.iter_mut().for_each(|(_, _, health)| health.count(&result));

@@ -204,11 +204,14 @@ fn check(options: &RunOptions, asked: &Asked) -> Result<(), Failure> {
     if refused.is_empty() { Ok(()) } else { Err(Failure::usages(refused)) }
 }
 
-/// Whether a query starts another one or is started.
+/// Whether a query starts or reads another one, is started or read, or reads its own earlier windows.
 fn is_connected(query: &CheckedQuery, asked: &Asked) -> bool {
-    let is_parent =
-        |other: &CheckedQuery| other.trigger.iter().any(|trigger| trigger.parents.contains(&query.label));
-    query.trigger.is_some() || asked.checked.iter().any(is_parent)
+    let is_parent = |other: &CheckedQuery| {
+        other.derived_from.contains(&query.label)
+            || other.trigger.iter().any(|trigger| trigger.parents.contains(&query.label))
+    };
+    let is_computed = !query.derived_from.is_empty() || !query.earlier.is_empty();
+    query.trigger.is_some() || is_computed || asked.checked.iter().any(is_parent)
 }
 
 /// The queries that start others: what they found is in the stories.

@@ -34,7 +34,7 @@ pub(crate) fn queries<'a>(
             text: query.text.clone(),
             file: known.and_then(|(_, file)| file.map(str::to_owned)),
             class: known.map(|(checked, _)| class(checked.class)).unwrap_or_default(),
-            nodes: chain.nodes[number].iter().map(|node| graph.nodes[*node].clone()).collect(),
+            nodes: chain.nodes_of(number).into_iter().map(|node| graph.nodes[node].clone()).collect(),
             every_ns: Some(query.every_ns),
             over_ns: Some(query.over_ns),
             columns: query.columns[..shown].iter().map(|column| column.column.clone()).collect(),
@@ -54,7 +54,8 @@ pub(crate) fn queries<'a>(
             latest: Vec::new(),
         }
     };
-    graph.queries.iter().enumerate().map(view).collect()
+    let is_shown = |(number, _): &(usize, &Query)| !chain.hidden[*number];
+    graph.queries.iter().enumerate().filter(is_shown).map(view).collect()
 }
 
 fn class(class: equery::Class) -> report::Class {
@@ -71,21 +72,24 @@ fn trigger(
     trigger: &Trigger,
     known: Option<&(&CheckedQuery, Option<&str>)>,
 ) -> view::Trigger {
-    let parent = &graph.queries[trigger.parent];
-    let thresholds = trigger.condition.thresholds().into_iter().filter_map(|(column, comparison, value)| {
-        let column = parent.columns.get(column)?.column.name.clone();
+    let parents = trigger.sources.iter().map(|source| &graph.queries[source.query]);
+    let names: Vec<&str> = parents.clone().map(|parent| parent.name.as_str()).collect();
+    let items: Vec<&str> =
+        parents.flat_map(|parent| &parent.columns).map(|column| column.column.name.as_str()).collect();
+    let thresholds = trigger.condition.thresholds().into_iter().filter_map(|(item, comparison, value)| {
+        let column = (*items.get(item)?).to_owned();
         Some(view::Threshold { column, comparison: comparison.text().to_owned(), value })
     });
     let edges = state.edges.iter().filter(|edge| edge.query == query);
     view::Trigger {
-        parent: parent.name.clone(),
+        parent: names.join(", "),
         condition: trigger.text.clone(),
         for_ns: trigger.hold_ns,
         run_ns: trigger.run_ns,
         cooldown_ns: trigger.cooldown_ns,
         until: known.and_then(|(checked, _)| checked.trigger.as_ref()?.until.clone()),
         thresholds: thresholds.collect(),
-        edges: edges.flat_map(|edge| phases(edge, graph.node_name(edge.node))).collect(),
+        edges: edges.flat_map(|edge| phases(edge, graph.node_name(edge.place.node))).collect(),
     }
 }
 
@@ -123,7 +127,7 @@ fn phases(edge: &Edge, node: Option<&str>) -> Vec<view::Edge> {
             }),
         }
     }
-    let no_data = edge.missing >= MISSING;
+    let no_data = edge.missing.iter().any(|missing| *missing >= MISSING);
     if found.is_empty() || no_data {
         let (phase, keys) = match no_data {
             true => (view::Phase::NoData, edge.keys.len()),

@@ -1,6 +1,7 @@
 //! `edison controller`: the controller of a deployment.
 
 mod config;
+mod past;
 mod queries;
 mod service;
 mod unsettled;

@@ -57,6 +57,11 @@ pub(super) fn of(
     refused.extend(events.map(|query| {
         format!("{}: 'when' cannot be answered: recorded flows start no queries yet", query.label)
     }));
+    let computed = queries.iter().filter(|query| !query.derived_from.is_empty() || !query.earlier.is_empty());
+    refused.extend(computed.map(|query| {
+        let part = if query.earlier.is_empty() { "from" } else { "values of earlier windows" };
+        format!("{}: '{part}' cannot be answered: edison run computes it window by window", query.label)
+    }));
     let across = queries.iter().filter(|query| query.across.is_some());
     refused.extend(across.map(|query| {
         format!(

@@ -55,7 +55,7 @@ impl Printer {
             Output::Sentence(sentence) if self.is_live && !self.is_json => format!("{sentence}\n"),
             Output::Event(event) if self.is_json => self.line(&event),
             Output::Answer(answer) => self.answer(*answer),
-            Output::Sentence(_) | Output::Event(_) => return,
+            Output::Sentence(_) | Output::Event(_) | Output::Captured(_) => return,
         };
         self.write(&text);
     }

@@ -1,15 +1,19 @@
 //! The controller's state, and what it does with a message.
 
+use crate::captures::Capturing;
 use crate::clock::{Clock, MOST_AHEAD_NS};
+use crate::deriving::DerivedRun;
 use crate::empty_run::EmptyRun;
+use crate::ended::Inputs;
 use crate::health::{Health, UNASKED, WRONG_WINDOW, Windows};
+use crate::look_back::Awaited;
 use crate::node::Node;
 use crate::saved::Saved;
 use equery::Chain;
-use events::{Machine, State, Stories};
-use protocol::{FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
+use events::{Machine, Past, PastPart, SavedWindows, State, Stories, Timeline};
+use protocol::{Captured, FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
 use report::{Answer, Event, Story};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// What does not depend on queries.
 #[derive(Clone, Debug)]
@@ -31,6 +35,8 @@ pub enum Output {
     Event(Box<Event>),
     /// A sentence of a story.
     Sentence(String),
+    /// A capture that has ended, and its node.
+    Captured(Box<(String, Captured)>),
     /// A line for the user.
     Warning(String),
 }
@@ -49,7 +55,16 @@ pub struct Actions {
 pub struct Controller {
     pub(crate) chain: Chain,
     pub(crate) setting: Setting,
-    pub(crate) machine: Machine,
+    /// The event machine, and the last windows, some of which may still come.
+    pub(crate) timeline: Timeline<Machine, Inputs>,
+    /// Some query answers in the window that fired.
+    pub(crate) looks_back: bool,
+    /// The window that waits for what nodes have kept of it.
+    pub(crate) awaited: Option<Awaited>,
+    /// The number of the last question about what is kept.
+    pub(crate) last_look_back: u64,
+    /// Captures that are going on.
+    pub(crate) capturing: Vec<Capturing>,
     pub(crate) stories: Stories,
     pub(crate) nodes: Vec<Node>,
     /// End of the last settled window, nanoseconds: every earlier window is settled. `None` before the first one.
@@ -58,10 +73,14 @@ pub struct Controller {
     pub(crate) list: ListId,
     /// `None` where nodes are awaited however long they take.
     pub(crate) clock: Option<Clock>,
-    /// Answers of the windows that are being settled and of longer ones, by query and node.
-    pub(crate) settling: HashMap<(usize, usize), Vec<Answer>>,
+    /// Answers of the windows that are being settled.
+    pub(crate) settling: Inputs,
     /// By query across nodes, the windows without packets that are not shown.
     pub(crate) empty_runs: BTreeMap<usize, EmptyRun>,
+    /// What is known of windows that derived queries read.
+    pub(crate) past: Past,
+    /// By derived query and node, such windows that are not shown.
+    pub(crate) derived_runs: BTreeMap<(usize, usize), DerivedRun>,
 }
 
 impl Controller {
@@ -69,15 +88,21 @@ impl Controller {
     /// than those of the one before.
     pub fn new(chain: Chain, setting: Setting) -> Self {
         Self {
-            machine: Machine::new(chain.graph.clone()),
+            timeline: Timeline::new(Machine::new(chain.graph.clone())),
+            looks_back: looks_back(&chain),
+            awaited: None,
+            last_look_back: 0,
+            capturing: Vec::new(),
             nodes: chain.graph.nodes.iter().map(|_| Node::default()).collect(),
             stories: Stories::default(),
+            past: Past::new(&chain.graph, &chain.derivations),
+            derived_runs: BTreeMap::new(),
             chain,
             setting,
             settled_ns: None,
             list: ListId::default(),
             clock: None,
-            settling: HashMap::new(),
+            settling: Inputs::default(),
             empty_runs: BTreeMap::new(),
         }
     }
@@ -89,7 +114,7 @@ impl Controller {
         results: impl IntoIterator<Item = (String, WindowResult)>,
         stories: Stories,
     ) {
-        self.machine = Machine::restore(self.chain.graph.clone(), saved.machine);
+        self.timeline = Timeline::new(Machine::restore(self.chain.graph.clone(), saved.machine));
         self.settled_ns = saved.settled_ns;
         self.stories = stories;
         let mut unsettled = saved.unsettled;
@@ -105,6 +130,21 @@ impl Controller {
         }
     }
 
+    /// Continues with the earlier windows that another controller saved, of queries that both have.
+    pub fn restore_past(&mut self, windows: impl IntoIterator<Item = SavedWindows>) {
+        self.past.restore(&self.chain.graph, &self.chain.derivations, windows);
+    }
+
+    /// The earlier windows that queries read, in parts that do not change: probes will not send them again.
+    pub fn past(&self) -> impl Iterator<Item = PastPart<'_>> {
+        self.past.parts(&self.chain.graph, &self.chain.derivations)
+    }
+
+    /// The memory of earlier windows, an estimate in bytes, and the answers that found no room there.
+    pub fn past_memory(&self) -> (u64, u64) {
+        (self.past.bytes(), self.past.not_kept())
+    }
+
     /// Results that are not settled, each with its node: probes will not send them again.
     pub fn unsettled(&self) -> impl Iterator<Item = (&str, &WindowResult)> {
         let nodes = self.chain.graph.nodes.iter().zip(&self.nodes);
@@ -116,7 +156,7 @@ impl Controller {
         let unsettled = self.chain.graph.nodes.iter().zip(&self.nodes);
         let unsettled = unsettled.map(|(name, node)| (name.clone(), node.unsettled()));
         Saved {
-            machine: self.machine.save(),
+            machine: self.timeline.now().save(),
             settled_ns: self.settled_ns,
             unsettled: unsettled.filter(|(_, unsettled)| !unsettled.is_empty()).collect(),
         }
@@ -126,8 +166,11 @@ impl Controller {
     pub fn replace(&mut self, chain: Chain) -> Actions {
         let mut actions = Actions::default();
         self.show_empty_runs(self.settled_ns.unwrap_or(0), &mut actions);
-        self.machine = Machine::restore(chain.graph.clone(), self.machine.save());
-        self.chain = chain;
+        self.timeline = Timeline::new(Machine::restore(chain.graph.clone(), self.timeline.now().save()));
+        (self.looks_back, self.awaited) = (looks_back(&chain), None);
+        let mut past = Past::new(&chain.graph, &chain.derivations);
+        past.restore(&chain.graph, &chain.derivations, self.past().map(|part| part.windows()));
+        (self.past, self.chain) = (past, chain);
         self.send_tasks(&mut actions);
         actions
     }
@@ -150,10 +193,11 @@ impl Controller {
             FromProbe::Reached { .. } => {}
             FromProbe::Window(result) => self.take_window(node, *result, &mut actions),
             // Nothing asks for them yet.
-            FromProbe::LookedBack(_) | FromProbe::Captured(_) => {}
             FromProbe::Refused { list, reason } => {
                 self.take_refusal(node, RefusedList { list, reason }, &mut actions)
             }
+            FromProbe::LookedBack(looked) => self.take_looked_back(node, *looked, &mut actions),
+            FromProbe::Captured(captured) => self.take_captured(node, *captured, &mut actions),
             FromProbe::Heartbeat(heartbeat) => self.take_heartbeat(node, *heartbeat, &mut actions),
             FromProbe::Ended { answers } => {
                 let answers = self.held(node, answers, u64::MAX);
@@ -214,17 +258,11 @@ impl Controller {
             return;
         }
         known.health.windows.add(&Windows { late: 1, ..Windows::default() });
-        self.say_wrong(node, "its windows come too late: no condition judges them", actions);
-        // Parts of what was merged without them are none of an answer.
-        for answer in result.answers.into_iter().filter(|answer| !self.is_part(answer)) {
-            // Another revision, so that it does not replace the answer that came in time.
-            let answer = Answer { late: true, revision: 1, ..self.as_shown(answer) };
-            actions.show.push(Output::Answer(Box::new(answer)));
-        }
+        self.take_late(node, result, actions);
     }
 
     /// Says what is wrong with the windows of a node, once for as long as it is so.
-    fn say_wrong(&mut self, node: usize, wrong: &str, actions: &mut Actions) {
+    pub(crate) fn say_wrong(&mut self, node: usize, wrong: &str, actions: &mut Actions) {
         let known = &mut self.nodes[node];
         if known.wrong.as_deref() != Some(wrong) {
             known.wrong = Some(wrong.to_owned());
@@ -264,9 +302,10 @@ impl Controller {
         self.chain.graph.queries.iter().position(|query| query.name == name)
     }
 
-    /// Whether an answer is a node's part of an answer across nodes.
-    pub(crate) fn is_part(&self, answer: &Answer) -> bool {
-        self.query_number(&answer.query).is_some_and(|query| self.chain.mergings[query].is_some())
+    /// Whether the answer of a node is shown as it is: not if it is merged, or only read by another query.
+    pub(crate) fn is_shown(&self, answer: &Answer) -> bool {
+        let is_hidden = |query: usize| self.chain.mergings[query].is_some() || self.chain.hidden[query];
+        !self.query_number(&answer.query).is_some_and(is_hidden)
     }
 
     /// The time that the longest window of a query covers.
@@ -275,8 +314,11 @@ impl Controller {
     }
 
     /// Whether an answer is of a query of the chain, with its columns.
-    fn has_columns(&self, answer: &Answer) -> bool {
+    pub(crate) fn has_columns(&self, answer: &Answer) -> bool {
         let Some(number) = self.query_number(&answer.query) else { return false };
+        if self.chain.derivations[number].is_some() {
+            return false;
+        }
         let own = || {
             self.chain.graph.queries[number]
                 .columns
@@ -341,20 +383,28 @@ impl Controller {
         }
     }
 
-    /// Whether all nodes have ended.
+    /// Whether all nodes have ended, and nothing is asked of what they have kept.
     pub fn has_ended(&self) -> bool {
-        self.nodes.iter().all(Node::has_ended)
+        self.awaited.is_none() && self.nodes.iter().all(Node::has_ended)
     }
 
     /// What the end leaves open: to be called once, when all nodes have ended.
     pub fn finish(&mut self) -> Actions {
         let mut actions = Actions::default();
         self.show_empty_runs(self.settled_ns.unwrap_or(0), &mut actions);
-        let step = self.machine.end();
-        self.show_step(&step, &mut actions);
+        let step = self.timeline.end(Machine::end);
+        self.show_step(&step, &Inputs::default(), &mut actions);
         for (query, node, keys) in self.forgotten() {
             let line =
                 format!("{query}: {keys} times a key on {node} was not judged, as too many were known");
+            actions.show.push(Output::Warning(line));
+        }
+        if self.past.not_kept() != 0 {
+            let line = format!(
+                "{} answers of earlier windows were not kept, as they take more than {} MiB",
+                self.past.not_kept(),
+                self.chain.graph.settings.past_bytes >> 20
+            );
             actions.show.push(Output::Warning(line));
         }
         actions
@@ -367,12 +417,12 @@ impl Controller {
 
     /// The state of events: the phases of keys, and the runs of triggered queries that have not ended.
     pub fn events(&self) -> &State {
-        self.machine.state()
+        self.timeline.now().state()
     }
 
     /// Queries and nodes some keys of which are not judged, as too many are known, and how often.
     pub fn forgotten(&self) -> impl Iterator<Item = (&str, &str, u64)> {
-        self.machine.forgotten().map(|(query, node, keys)| (query, node.unwrap_or("all nodes"), keys))
+        self.timeline.now().forgotten().map(|(query, node, keys)| (query, node.unwrap_or("all nodes"), keys))
     }
 
     /// How the nodes fare, by their numbers.
@@ -394,4 +444,10 @@ impl Controller {
     pub fn stories_dropped(&self) -> u64 {
         self.stories.dropped()
     }
+}
+
+/// Whether any query answers in the window that fired.
+fn looks_back(chain: &Chain) -> bool {
+    let triggers = chain.graph.queries.iter().filter_map(|query| query.trigger.as_ref());
+    triggers.into_iter().any(events::Trigger::looks_back)
 }

@@ -2,6 +2,7 @@
 
 use protocol::{Heartbeat, ListId, WindowResult};
 use report::{Counters, PacketCounts, Span, Status};
+use std::collections::VecDeque;
 
 /// Counters of one kind that are kept of a node under their own names; a probe has a few dozen.
 const MOST_COUNTERS: usize = 256;
@@ -10,12 +11,26 @@ const FURTHER: &str = "further_names";
 
 /// Results of windows of another length than the controller's, or of the future.
 pub(crate) const WRONG_WINDOW: &str = "wrong_window";
+/// Windows that come later than late windows are judged.
+pub(crate) const TOO_LATE: &str = "too_late";
 /// Answers of no query that the node has, or of no window of its result.
 pub(crate) const UNASKED: &str = "unasked";
 
 /// Sources that are kept of a node, and characters of their names.
 const MOST_SOURCES: usize = 64;
 const LONGEST_TEXT: usize = 200;
+
+/// Gaps that are kept of a node, the newest.
+const MOST_GAPS: usize = 100;
+
+/// A time in which no condition judges a node's windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The time.
+    pub window: Span,
+    /// Why.
+    pub reason: &'static str,
+}
 
 /// What is known of a node apart from its answers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,6 +59,8 @@ pub struct Health {
     pub windows: Windows,
     /// What came of it and is not taken, by reason: results (`wrong_window`) and answers (`unasked`).
     pub not_taken: Counters,
+    /// The newest times in which none of its windows is judged, the oldest first.
+    pub gaps: VecDeque<Gap>,
     /// Results that it dropped, since it started.
     dropped: u64,
 }
@@ -104,6 +121,19 @@ impl Health {
         let named = [&mut self.packets.not_measured, &mut self.packets.remarks];
         named.into_iter().chain(&mut self.loss).for_each(bound);
         self.last = Some((account.packets.clone(), account.loss.clone()));
+    }
+
+    /// Adds a gap, to the last one if it goes on.
+    pub(crate) fn add_gap(&mut self, gap: Gap) {
+        match self.gaps.back_mut() {
+            Some(last) if last.reason == gap.reason && last.window.end_ns == gap.window.start_ns => {
+                last.window.end_ns = gap.window.end_ns;
+            }
+            _ => self.gaps.push_back(gap),
+        }
+        if self.gaps.len() > MOST_GAPS {
+            self.gaps.pop_front();
+        }
     }
 
     /// Counts what is not taken.

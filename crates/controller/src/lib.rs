@@ -8,11 +8,16 @@
 //! stories have the same order in every run; a run of windows without a packet is passed in a few steps, however long it is.
 #![forbid(unsafe_code)]
 
+mod captures;
 mod clock;
 mod controller;
+mod deriving;
 mod drive;
 mod empty_run;
+mod ended;
 mod health;
+mod late;
+mod look_back;
 mod merged;
 mod node;
 mod received;
@@ -23,7 +28,7 @@ mod tasks;
 
 pub use controller::{Actions, Controller, Output, Setting};
 pub use drive::{Outlet, drive};
-pub use health::{Health, Windows};
+pub use health::{Gap, Health, Windows};
 pub use saved::Saved;
 pub use standing::{
     Installed, InstalledText, NotInstalled, NotRemoved, Site, StandingQueries, StandingQuery,

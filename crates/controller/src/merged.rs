@@ -2,18 +2,19 @@
 
 use crate::controller::{Actions, Controller, Output};
 use crate::empty_run::EmptyRun;
-use events::ALL_NODES;
+use crate::ended::{Ended, asked, is_of};
+use events::{ALL_NODES, Member, Run};
 use report::{Answer, Span};
 use task::rows::Merging;
 
 /// The answer of a window.
-struct Merged {
-    answer: Answer,
+pub(crate) struct Merged {
+    pub(crate) answer: Answer,
     window: Span,
     /// Some node had packets.
-    had_packets: bool,
+    pub(crate) had_packets: bool,
     /// The nodes of which nothing is known.
-    missing: Vec<usize>,
+    pub(crate) missing: Vec<usize>,
 }
 
 /// What the nodes of a query have of a window.
@@ -25,59 +26,37 @@ struct Parts<'a> {
     missing: Vec<usize>,
 }
 
-impl Controller {
-    /// Merges the answers of the windows that end then, shows them, and keeps them for the event machine. Windows in which no node had
-    /// packets are shown once others follow.
-    pub(crate) fn merge_answers(&mut self, end_ns: u64, actions: &mut Actions) {
-        for query in 0..self.chain.mergings.len() {
-            let of = &self.chain.graph.queries[query];
-            let is_due = end_ns.is_multiple_of(of.every_ns) && self.is_asked(query, end_ns);
-            if let Some(merging) = self.chain.mergings[query].as_ref().filter(|_| is_due) {
-                let window = Span { start_ns: end_ns.saturating_sub(of.over_ns), end_ns };
-                let parts = self.parts(query, merging, window);
-                let (had_packets, missing) = (!parts.answers.is_empty(), parts.missing.clone());
-                let merged = self.merged(merging, window, &parts);
-                self.take_merged(query, Merged { answer: merged, window, had_packets, missing }, actions);
-            }
-        }
+impl Merged {
+    /// Whether the event machine and other queries need the answer: not of a window that is complete and empty.
+    pub(crate) fn is_kept(&self, nodes: usize) -> bool {
+        self.missing.len() != nodes && (self.had_packets || !self.missing.is_empty())
     }
+}
 
-    fn take_merged(&mut self, query: usize, merged: Merged, actions: &mut Actions) {
-        let Merged { answer, window, had_packets, missing } = merged;
+impl Ended<'_> {
+    /// The merged answers of a query's windows that end then: one, or one of each instance.
+    pub(crate) fn merged(&self, query: usize, runs: &[Run], end_ns: u64) -> Vec<Merged> {
+        let Some(merging) = &self.chain.mergings[query] else { return Vec::new() };
         let of = &self.chain.graph.queries[query];
-        let (every_ns, is_standing) = (of.every_ns, of.trigger.is_none());
-        let before_ns = window.end_ns.saturating_sub(every_ns);
-        let is_missing = missing.len() == self.chain.nodes[query].len();
-        let run = self.empty_runs.get_mut(&query);
-        match run.filter(|run| !had_packets && !is_missing && run.missing == missing) {
-            Some(run) => run.last_end_ns = window.end_ns,
-            None => self.show_empty_run(query, before_ns, actions),
-        }
-        if is_missing {
-            return;
-        }
-        if had_packets {
-            actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
-        } else if is_standing {
-            let end_ns = window.end_ns;
-            let run = EmptyRun { first_end_ns: end_ns, last_end_ns: end_ns, missing: missing.clone() };
-            self.empty_runs.entry(query).or_insert(run);
-        } else {
-            let empty = self.as_shown(Answer { empty: Some(1), rows: Vec::new(), ..answer.clone() });
-            actions.show.push(Output::Answer(Box::new(empty)));
-        }
-        // A window that is complete and empty needs no answer to be judged.
-        if had_packets || !missing.is_empty() {
-            self.settling.entry((query, ALL_NODES)).or_default().push(answer);
-        }
+        let window = Span { start_ns: end_ns.saturating_sub(of.over_ns), end_ns };
+        let merge = |run: Option<&Run>| {
+            let instance = run.map(|run| run.instance.clone()).unwrap_or_default();
+            let parts = self.parts(query, merging, &instance, window);
+            let mut answer = self.merge_parts(merging, window, &parts);
+            answer.bound = of.trigger.as_ref().map(|trigger| trigger.pinned(&instance)).unwrap_or_default();
+            Merged { answer, window, had_packets: !parts.answers.is_empty(), missing: parts.missing }
+        };
+        asked(self.chain, runs, query, end_ns).into_iter().map(merge).collect()
     }
 
-    /// What the nodes have of a window that is being settled.
-    fn parts(&self, query: usize, merging: &Merging, window: Span) -> Parts<'_> {
+    /// What the nodes have of a window.
+    fn parts(&self, query: usize, merging: &Merging, instance: &[Member], window: Span) -> Parts<'_> {
         let mut parts = Parts { answers: Vec::new(), present: Vec::new(), missing: Vec::new() };
         for &node in &self.chain.nodes[query] {
-            let mut answers = self.settling.get(&(query, node)).into_iter().flatten();
-            let fits = |answer: &&Answer| answer.window == Some(window) && merging.fits(answer);
+            let mut answers = self.inputs.answers.get(&(query, node)).into_iter().flatten();
+            let fits = |answer: &&Answer| {
+                answer.window == Some(window) && is_of(answer, instance) && merging.fits(answer)
+            };
             match answers.find(fits) {
                 Some(answer) => {
                     parts.answers.push(answer);
@@ -91,7 +70,7 @@ impl Controller {
     }
 
     /// The answer of the nodes together.
-    fn merged(&self, merging: &Merging, window: Span, parts: &Parts<'_>) -> Answer {
+    fn merge_parts(&self, merging: &Merging, window: Span, parts: &Parts<'_>) -> Answer {
         let mut answer = merging.merge(window, &parts.answers);
         answer.coverage = self.coverage(&parts.present, window);
         if !parts.missing.is_empty() {
@@ -110,9 +89,55 @@ impl Controller {
         });
         all.map(|(received, lost)| report::coverage(received, lost))
     }
+}
+
+impl Controller {
+    /// Merges the answers of the windows that end then, shows them, and keeps them for the event machine. Windows in which no node had
+    /// packets are shown once others follow.
+    pub(crate) fn merge_answers(&mut self, end_ns: u64, actions: &mut Actions) {
+        for query in 0..self.chain.mergings.len() {
+            for merged in self.ended().merged(query, self.timeline.now().runs(), end_ns) {
+                self.take_merged(query, merged, actions);
+            }
+        }
+    }
+
+    fn take_merged(&mut self, query: usize, merged: Merged, actions: &mut Actions) {
+        let Merged { answer, window, had_packets, missing } = merged;
+        let of = &self.chain.graph.queries[query];
+        let (every_ns, is_standing) = (of.every_ns, of.trigger.is_none());
+        let before_ns = window.end_ns.saturating_sub(every_ns);
+        let is_missing = missing.len() == self.chain.nodes[query].len();
+        let run = self.empty_runs.get_mut(&query);
+        match run.filter(|run| !had_packets && !is_missing && run.missing == missing) {
+            Some(run) => run.last_end_ns = window.end_ns,
+            None => self.show_empty_run(query, before_ns, actions),
+        }
+        if is_missing {
+            return;
+        }
+        let is_hidden = self.chain.hidden[query];
+        if had_packets && !is_hidden {
+            actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
+        } else if had_packets || is_hidden {
+            // Another query reads it.
+        } else if is_standing {
+            let end_ns = window.end_ns;
+            let run = EmptyRun { first_end_ns: end_ns, last_end_ns: end_ns, missing: missing.clone() };
+            self.empty_runs.entry(query).or_insert(run);
+        } else {
+            let empty = self.as_shown(Answer { empty: Some(1), rows: Vec::new(), ..answer.clone() });
+            actions.show.push(Output::Answer(Box::new(empty)));
+        }
+        // A window that is complete and empty needs no answer to be judged.
+        if had_packets || !missing.is_empty() {
+            self.settling.answers.entry((query, ALL_NODES)).or_default().push(answer);
+        }
+    }
 
     /// Shows windows without packets of all queries across nodes, up to this time.
     pub(crate) fn show_empty_runs(&mut self, until_ns: u64, actions: &mut Actions) {
+        self.show_derived_runs(until_ns, actions);
         let queries: Vec<usize> = self.empty_runs.keys().copied().collect();
         queries.into_iter().for_each(|query| self.show_empty_run(query, until_ns, actions));
     }
@@ -129,7 +154,7 @@ impl Controller {
         let nodes = self.chain.nodes[query].iter().copied();
         let present = nodes.filter(|node| !run.missing.contains(node)).collect();
         let parts = Parts { answers: Vec::new(), present, missing: run.missing };
-        let answer = self.merged(merging, window, &parts);
+        let answer = self.ended().merge_parts(merging, window, &parts);
         let answer = self.as_shown(Answer { empty: Some(number), rows: Vec::new(), ..answer });
         actions.show.push(Output::Answer(Box::new(answer)));
     }

@@ -41,6 +41,8 @@ pub(crate) struct Node {
     pub(crate) tasks: Option<TaskList>,
     /// The packets of its last windows that are settled.
     pub(crate) received: Received,
+    /// The ends of its windows that came late and are judged.
+    pub(crate) late: BTreeSet<u64>,
     /// What it says of itself.
     pub(crate) health: Health,
 }
@@ -188,6 +190,17 @@ impl Node {
     pub(crate) fn was_empty(&self, window: Span) -> bool {
         let covers = |empty: &Span| empty.start_ns <= window.start_ns && window.end_ns <= empty.end_ns;
         self.empty.iter().any(covers)
+    }
+
+    /// Windows of a settled time in which it received nothing.
+    pub(crate) fn add_empty(&mut self, window: Span) {
+        let at = self.empty.partition_point(|empty| empty.end_ns < window.end_ns);
+        self.empty.insert(at, window);
+    }
+
+    /// Whether it may have kept something of a window: it answered the last part of it.
+    pub(crate) fn may_have(&self, window: Span) -> bool {
+        self.settled_ns == Some(window.end_ns)
     }
 
     /// Drops what is not needed once all windows that begin before this time are settled.

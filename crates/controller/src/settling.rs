@@ -1,8 +1,9 @@
 //! Windows are settled one after the other, over all nodes.
 
 use crate::controller::{Actions, Controller, Output};
+use crate::ended::{Ended, Inputs, asked, is_of};
 use crate::node::Node;
-use events::{ALL_NODES, Seen, Step};
+use events::{ALL_NODES, Asked, Find, Report, Step};
 use report::{Answer, Span};
 
 impl Controller {
@@ -19,6 +20,13 @@ impl Controller {
         let until_ns = if known_ns == u64::MAX { last_ns } else { known_ns };
         let Some(first_ns) = self.nodes.iter().filter_map(Node::begun_ns).min() else { return };
         let mut settled_ns = self.settled_ns.unwrap_or(first_ns);
+        if let Some(end_ns) = self.awaited.as_ref().map(|awaited| awaited.end_ns) {
+            if self.judge(end_ns, actions).is_none() {
+                return;
+            }
+            settled_ns = end_ns;
+            self.settled_ns = Some(end_ns);
+        }
         // Time that is not a whole window is awaited no less than one that is.
         let until_ns = until_ns - until_ns % self.setting.window_ns.max(1);
         while settled_ns < until_ns {
@@ -28,17 +36,24 @@ impl Controller {
                 if end_ns > until_ns {
                     break;
                 }
-                self.settle_window(settled_ns, end_ns, actions);
+                if !self.settle_window(settled_ns, end_ns, actions) {
+                    return;
+                }
                 end_ns
             } else {
                 let end_ns = next.min(until_ns);
-                self.pass(settled_ns, end_ns, actions);
+                if !self.pass(settled_ns, end_ns, actions) {
+                    return;
+                }
                 end_ns
             };
             self.settled_ns = Some(settled_ns);
         }
         self.settled_ns = Some(settled_ns);
-        let since_ns = settled_ns.saturating_sub(self.longest_ns());
+        self.settle_late(settled_ns);
+        self.end_captures(settled_ns);
+        let late_ns = if self.setting.is_replay { 0 } else { self.chain.graph.settings.lateness_ns };
+        let since_ns = settled_ns.saturating_sub(self.longest_ns()).saturating_sub(late_ns);
         self.nodes.iter_mut().for_each(|node| node.received.forget_until(since_ns));
         if !self.setting.is_replay {
             self.nodes.iter_mut().for_each(|node| node.forget_before(since_ns));
@@ -56,8 +71,8 @@ impl Controller {
         node.answered_until().max(awaited)
     }
 
-    /// Settles a window that some nodes answered.
-    fn settle_window(&mut self, start_ns: u64, end_ns: u64, actions: &mut Actions) {
+    /// Settles a window that some nodes answered. Returns whether it is settled: not if it waits for what nodes have kept of it.
+    fn settle_window(&mut self, start_ns: u64, end_ns: u64, actions: &mut Actions) -> bool {
         for number in 0..self.nodes.len() {
             if let Some(result) = self.nodes[number].take_result(start_ns) {
                 self.nodes[number].settled_ns = Some(end_ns);
@@ -65,74 +80,93 @@ impl Controller {
                 self.take_answers(number, result.answers, actions);
             }
         }
-        self.step(end_ns, actions);
+        self.step(end_ns, actions).is_some()
     }
 
-    /// Passes windows that no node answered: each had no packet, or was not there, in all of them.
-    fn pass(&mut self, since_ns: u64, until_ns: u64, actions: &mut Actions) {
+    /// Passes windows that no node answered: each had no packet, or was not there, in all of them. Returns whether all are settled.
+    fn pass(&mut self, since_ns: u64, until_ns: u64, actions: &mut Actions) -> bool {
         let mut end_ns = since_ns.saturating_add(self.setting.window_ns);
         while end_ns <= until_ns {
-            let is_quiet = self.step(end_ns, actions);
+            let Some(is_quiet) = self.step(end_ns, actions) else { return false };
+            self.settled_ns = Some(end_ns);
             end_ns = match is_quiet {
                 false => end_ns.saturating_add(self.setting.window_ns),
                 true => match self.next_change(since_ns, end_ns) {
                     Some(next) => next,
-                    None => return,
+                    None => return true,
                 },
             };
+            // Windows that may still come are taken one by one.
+            let late_ns = until_ns.saturating_sub(self.chain.graph.settings.lateness_ns);
+            if self.clock.is_some() {
+                let window_ns = self.setting.window_ns.max(1);
+                end_ns =
+                    end_ns.min(late_ns - late_ns % window_ns).max(self.settled_ns.unwrap_or(0) + window_ns);
+            }
         }
+        true
     }
 
     /// When anything happens next although all goes on like this.
     fn next_change(&self, since_ns: u64, now_ns: u64) -> Option<u64> {
         let ends = self.nodes.iter().filter(|node| node.has_ended()).map(Node::last_end_ns);
         let ends = ends.chain(self.nodes.iter().flat_map(Node::later_ends)).filter(|end| *end > now_ns);
-        ends.chain(self.machine.next_change(since_ns)).min()
+        ends.chain(self.timeline.now().next_change(since_ns)).chain(self.past.next_change(now_ns)).min()
     }
 
-    /// Takes the windows that end then. Returns whether others like them change nothing.
-    fn step(&mut self, end_ns: u64, actions: &mut Actions) -> bool {
+    /// Takes the windows that end then. Returns whether others like them change nothing; `None` if they wait for what nodes have kept.
+    fn step(&mut self, end_ns: u64, actions: &mut Actions) -> Option<bool> {
         for number in 0..self.nodes.len() {
             let later = self.nodes[number].take_later(end_ns);
             self.take_answers(number, later, actions);
         }
         self.merge_answers(end_ns, actions);
-        let Self { chain, machine, nodes, settling, setting, .. } = self;
-        let is_empty = |query: usize, node: usize, window: Span| match node {
-            ALL_NODES => {
-                let mut of = chain.nodes[query].iter();
-                of.all(|node| was_empty(&nodes[*node], window, setting.is_replay))
-            }
-            node => was_empty(&nodes[node], window, setting.is_replay),
-        };
-        let find = |query: usize, node: usize, window: Span| -> Seen<'_> {
-            let answers = settling.get(&(query, node)).into_iter().flatten();
-            match answers.into_iter().find(|answer| answer.window == Some(window)) {
-                Some(answer) => Seen::Answer(answer),
-                None if is_empty(query, node, window) => Seen::Empty,
-                None => Seen::Missing,
-            }
-        };
-        let step = machine.step(end_ns, &find);
-        self.show_step(&step, actions);
+        self.derive_answers(end_ns, actions);
+        self.judge(end_ns, actions)
+    }
+
+    /// Judges the windows that end then, the answers of which are there; the result is that of [`Controller::step`].
+    fn judge(&mut self, end_ns: u64, actions: &mut Actions) -> Option<bool> {
+        if self.looks_back && !self.look_back(end_ns, actions) {
+            return None;
+        }
+        let is_open = self.is_open(end_ns);
         // What ended is not asked for any more.
-        self.settling.clear();
-        step.is_quiet
+        let inputs = std::mem::take(&mut self.settling);
+        let triggered =
+            |(place, _): &(&(usize, usize), _)| self.chain.graph.queries[place.0].trigger.is_some();
+        let answered = inputs.answers.iter().filter(triggered).map(|(place, of)| (*place, of.clone()));
+        let answered = Inputs { answers: answered.collect(), ..Inputs::default() };
+        let Self { chain, nodes, setting, timeline, past, .. } = self;
+        let is_replay = setting.is_replay;
+        let step = timeline.take(end_ns, inputs, is_open, |machine, inputs| {
+            let ended = Ended { chain, nodes, inputs, is_replay };
+            let find: &Find<'_> = &|asked: Asked<'_>| ended.seen(asked);
+            past.record(&chain.graph, end_ns, find);
+            machine.step(end_ns, find)
+        });
+        self.show_step(&step, &answered, actions);
+        Some(step.is_quiet && self.timeline.is_final())
     }
 
-    /// Whether the window of a query that ends then is answered: of one that starts by itself, or of a run of one that is started. A
-    /// node answers windows too that began before the run, and those up to its next packet, whenever the run ends.
-    pub(crate) fn is_asked(&self, query: usize, end_ns: u64) -> bool {
-        let of = &self.chain.graph.queries[query];
-        let begins = |start_ns: u64| start_ns.saturating_add(of.over_ns) <= end_ns;
-        let is_in = |run: &events::Run| run.query == query && begins(run.start_ns) && end_ns <= run.end_ns;
-        of.trigger.is_none() || self.machine.runs().iter().any(is_in)
+    /// The windows that are being settled.
+    pub(crate) fn ended(&self) -> Ended<'_> {
+        Ended {
+            chain: &self.chain,
+            nodes: &self.nodes,
+            inputs: &self.settling,
+            is_replay: self.setting.is_replay,
+        }
     }
 
-    /// The same of a window that a node answers. A query that is started was not asked in windows without packets before.
+    /// Whether a window that a node answers was asked. A query that is started was not in windows without packets before.
     fn is_wanted(&self, query: usize, answer: &Answer) -> bool {
         let is_empty_before = answer.empty.is_some() && self.chain.graph.queries[query].trigger.is_some();
-        answer.window.is_none_or(|window| !is_empty_before && self.is_asked(query, window.end_ns))
+        let is_asked = |window: Span| {
+            let runs = asked(&self.chain, self.timeline.now().runs(), query, window.end_ns);
+            runs.into_iter().any(|run| is_of(answer, run.map_or(&[], |run| &run.instance)))
+        };
+        answer.window.is_none_or(|window| !is_empty_before && is_asked(window))
     }
 
     /// Shows answers, and keeps them for the event machine.
@@ -143,11 +177,11 @@ impl Controller {
                 continue;
             }
             // Parts are shown once they are merged.
-            if !self.is_part(&answer) {
+            if self.is_shown(&answer) {
                 actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
             }
             if let Some(query) = query.filter(|_| answer.empty.is_none()) {
-                self.settling.entry((query, node)).or_default().push(answer);
+                self.settling.answers.entry((query, node)).or_default().push(answer);
             }
         }
     }
@@ -162,41 +196,37 @@ impl Controller {
     }
 
     /// The answer of a window without packets.
-    fn empty_answer(&self, query: usize, node: usize, window: Span) -> Output {
+    fn empty_answer(&self, report: &Report) -> Output {
         let graph = &self.chain.graph;
-        let of = &graph.queries[query];
-        let columns = of.columns[..self.chain.shown[query]].iter().map(|column| column.column.clone());
+        let of = &graph.queries[report.query];
+        let columns = of.columns[..self.chain.shown[report.query]].iter().map(|column| column.column.clone());
+        let bound = of.trigger.as_ref().map(|trigger| trigger.pinned(&report.instance)).unwrap_or_default();
         let answer = Answer {
-            node: Some(graph.nodes[node].clone()),
+            node: Some(graph.nodes[report.node].clone()),
+            bound,
             empty: Some(1),
-            ..Answer::new(of.name.clone(), Some(window), columns.collect(), Vec::new())
+            ..Answer::new(of.name.clone(), Some(report.window), columns.collect(), Vec::new())
         };
         Output::Answer(Box::new(answer))
     }
 
-    /// Whether a node watched the whole window and received nothing.
-    pub(crate) fn was_empty(&self, node: usize, window: Span) -> bool {
-        was_empty(&self.nodes[node], window, self.setting.is_replay)
-    }
-
-    /// Shows what happened.
-    pub(crate) fn show_step(&mut self, step: &Step, actions: &mut Actions) {
+    /// Shows what happened. `answered`: the answers of queries that were started.
+    pub(crate) fn show_step(&mut self, step: &Step, answered: &Inputs, actions: &mut Actions) {
+        let ended = Ended { inputs: answered, ..self.ended() };
         // Those across nodes are shown as they are merged.
-        for report in step.reports.iter().filter(|report| report.node != ALL_NODES) {
-            let answers = self.settling.get(&(report.query, report.node)).into_iter().flatten();
-            let is_answered = answers.into_iter().any(|answer| answer.window == Some(report.window));
-            if !is_answered && self.was_empty(report.node, report.window) {
-                actions.show.push(self.empty_answer(report.query, report.node, report.window));
+        let is_of_node =
+            |report: &&Report| report.node != ALL_NODES && self.chain.derivations[report.query].is_none();
+        for report in step.reports.iter().filter(is_of_node) {
+            let Report { query, node, instance, window, .. } = report;
+            let is_answered = ended.answer(*query, *node, instance, *window).is_some();
+            if !is_answered && ended.was_empty(*node, *window) {
+                actions.show.push(self.empty_answer(report));
             }
         }
+        self.start_captures(step);
         let sentences = self.stories.take(&self.chain.graph, step);
         let events = step.events.iter().map(|event| Output::Event(Box::new(event.clone())));
         actions.show.extend(events);
         actions.show.extend(sentences.into_iter().map(Output::Sentence));
     }
-}
-
-/// Whether a node watched the whole window and received nothing.
-fn was_empty(node: &Node, window: Span, is_replay: bool) -> bool {
-    if is_replay { node.had_no_packets(window) } else { node.was_empty(window) }
 }

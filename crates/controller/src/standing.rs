@@ -80,7 +80,7 @@ impl std::error::Error for NotInstalled {}
 pub enum NotRemoved {
     /// There is none of this name. The nearest one, if any is near.
     Unknown(Option<String>),
-    /// It starts these.
+    /// It starts these, or they read it.
     Starts(Vec<String>),
 }
 
@@ -99,8 +99,7 @@ impl StandingQueries {
     /// None so far.
     pub fn new(site: Site) -> Self {
         let graph = events::Graph { queries: Vec::new(), nodes: site.nodes.clone(), settings: site.settings };
-        let chain =
-            Chain { graph, tasks: Vec::new(), nodes: Vec::new(), mergings: Vec::new(), shown: Vec::new() };
+        let chain = Chain::of_no_query(graph);
         Self { site, texts: BTreeMap::new(), next_text: 0, queries: Vec::new(), chain }
     }
 
@@ -164,14 +163,15 @@ impl StandingQueries {
     /// Removes a query and returns it.
     ///
     /// # Errors
-    /// If there is none of this name, or it starts others.
+    /// If there is none of this name, or others depend on it.
     pub fn remove(&mut self, name: &str) -> Result<StandingQuery, NotRemoved> {
         let Some(at) = self.queries.iter().position(|known| known.query.label == name) else {
             let names = self.queries.iter().map(|known| known.query.label.as_str());
             return Err(NotRemoved::Unknown(notation::nearest(name, names).map(str::to_owned)));
         };
         let is_started = |known: &&StandingQuery| {
-            known.query.trigger.iter().any(|trigger| trigger.parents.iter().any(|parent| parent == name))
+            let parents = known.query.trigger.iter().flat_map(|trigger| &trigger.parents);
+            parents.chain(&known.query.derived_from).any(|parent| parent == name)
         };
         let started: Vec<String> =
             self.queries.iter().filter(is_started).map(|known| known.query.label.clone()).collect();

@@ -1,38 +1,71 @@
 //! What nodes are told.
 
 use crate::controller::{Actions, Controller};
-use protocol::{ListId, Task, TaskList, ToProbe};
+use protocol::{Instance, ListId, Task, TaskList, ToProbe};
 use report::Span;
 
 impl Controller {
     /// Sends each node the list of what it is to answer, where that has changed.
     pub(crate) fn send_tasks(&mut self, actions: &mut Actions) {
-        let Self { chain, machine, nodes, list: last, setting, .. } = self;
-        for (number, node) in nodes.iter_mut().enumerate() {
-            if node.has_ended() {
+        for number in 0..self.nodes.len() {
+            // A replay that has ended still has what it has kept.
+            if self.nodes[number].has_ended() && !(self.setting.is_replay && self.awaited.is_some()) {
                 continue;
             }
-            let queries = || chain.graph.queries.iter().zip(&chain.nodes).zip(&chain.tasks);
-            let standing = queries()
-                .filter(|((query, nodes), _)| query.trigger.is_none() && nodes.contains(&number))
-                .map(|(_, task)| Task { query: task.clone(), time: None });
-            let runs = machine.runs().iter().filter(|run| chain.nodes[run.query].contains(&number));
-            let triggered = runs.map(|run| Task {
-                query: chain.tasks[run.query].clone(),
-                time: Some(Span { start_ns: run.start_ns, end_ns: run.end_ns }),
-            });
-            let tasks: Vec<Task> = standing.chain(triggered).collect();
-            if node.tasks.as_ref().is_some_and(|last| last.tasks == tasks) {
+            let list = TaskList {
+                key: self.setting.key.clone(),
+                tasks: self.tasks(number),
+                look_back: self.to_keep(number),
+                look_backs: self.look_backs(number),
+                captures: self.captures(number),
+                ..TaskList::default()
+            };
+            let node = &mut self.nodes[number];
+            let is_same = |last: &TaskList| {
+                let TaskList { epoch, generation, .. } = *last;
+                TaskList { epoch, generation, ..list.clone() } == *last
+            };
+            if node.tasks.as_ref().is_some_and(is_same) {
                 continue;
             }
-            last.generation = last.generation.saturating_add(1);
-            let (ListId { epoch, generation }, key) = (*last, setting.key.clone());
-            let list = TaskList { epoch, generation, key, tasks, ..TaskList::default() };
+            self.list.generation = self.list.generation.saturating_add(1);
+            let ListId { epoch, generation } = self.list;
+            let list = TaskList { epoch, generation, ..list };
             node.health.wanted = Some(list.id());
             node.health.refused = None;
             node.tasks = Some(list.clone());
             actions.send.push((number, ToProbe::Tasks(list)));
         }
+    }
+
+    /// The queries that a node answers: those that always run, and those that firings have started.
+    fn tasks(&self, node: usize) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        for (query, of) in self.chain.graph.queries.iter().enumerate() {
+            if !self.chain.nodes[query].contains(&node) {
+                continue;
+            }
+            let task = self.chain.tasks[query].clone();
+            let Some(trigger) = &of.trigger else {
+                tasks.push(Task { query: task, time: None, instances: Vec::new() });
+                continue;
+            };
+            let runs = self.timeline.now().runs().iter();
+            let runs = runs.filter(|run| run.query == query && !run.looks_back && run.is_on(node));
+            let time = |run: &events::Run| Span { start_ns: run.start_ns, end_ns: run.end_ns };
+            if !trigger.has_fields() {
+                let task = |run| Task { query: task.clone(), time: Some(time(run)), instances: Vec::new() };
+                tasks.extend(runs.map(task));
+                continue;
+            }
+            let instance =
+                |run: &events::Run| Instance { bound: trigger.pinned(&run.instance), time: time(run) };
+            let instances: Vec<Instance> = runs.map(instance).collect();
+            if !instances.is_empty() {
+                tasks.push(Task { query: task, time: None, instances });
+            }
+        }
+        tasks
     }
 
     /// Lets replays enter windows. What fires in a window that is not settled runs in the next but one at the earliest

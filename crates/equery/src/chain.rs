@@ -2,14 +2,15 @@
 
 mod columns;
 mod conditions;
+mod derived;
 mod pinned;
 mod triggers;
 
 use crate::checked::CheckedQuery;
-use crate::executor;
 use crate::graph::ordered;
+use crate::{earlier, executor};
 use columns::Planned;
-use events::{ALL_NODES, Graph, Settings};
+use events::{ALL_NODES, Derivation, Graph, Settings, Trigger};
 use std::collections::HashMap;
 use task::query::{Over, Query};
 use task::rows::Merging;
@@ -29,6 +30,10 @@ pub struct Chain {
     pub shown: Vec<usize>,
     /// How many packets of what is pinned are stored when each is started.
     pub captures: Vec<Option<u64>>,
+    /// How the answers of each that no node computes follow from those of others.
+    pub derivations: Vec<Option<Derivation>>,
+    /// Whether the answers of each are only read by another query and not shown.
+    pub hidden: Vec<bool>,
 }
 
 /// What is known of the nodes.
@@ -55,24 +60,18 @@ impl Chain {
             queries.iter().enumerate().map(|(at, query)| (query.label.as_str(), at)).collect();
         let parents = |query: &CheckedQuery| -> Vec<usize> {
             let parents = query.trigger.iter().flat_map(|trigger| &trigger.parents);
-            parents.filter_map(|name| labels.get(name.as_str()).copied()).collect()
+            parents.chain(&query.derived_from).filter_map(|name| labels.get(name.as_str()).copied()).collect()
         };
         let dependencies: Vec<_> = queries.iter().map(parents).collect();
-        // Parents first, otherwise as in the text.
+        // Those that start it or that it reads first, otherwise as in the text.
         let mut order = ordered(&dependencies);
         let mut depth = vec![0; queries.len()];
         for at in &order {
             depth[*at] = dependencies[*at].iter().map(|parent| depth[*parent] + 1).max().unwrap_or(0);
         }
         order.sort_by_key(|at| (depth[*at], *at));
-        let mut chain = Self {
-            graph: Graph { queries: Vec::new(), nodes: site.nodes.to_vec(), settings: site.settings },
-            tasks: Vec::new(),
-            nodes: Vec::new(),
-            mergings: Vec::new(),
-            shown: Vec::new(),
-            captures: Vec::new(),
-        };
+        let graph = Graph { queries: Vec::new(), nodes: site.nodes.to_vec(), settings: site.settings };
+        let mut chain = Self::of_no_query(graph);
         let mut refused = Vec::new();
         for at in order {
             let query = &queries[at];
@@ -85,16 +84,63 @@ impl Chain {
         if refused.is_empty() { Ok(chain) } else { Err(refused) }
     }
 
+    /// A chain without queries.
+    pub fn of_no_query(graph: Graph) -> Self {
+        Self {
+            graph,
+            tasks: Vec::new(),
+            nodes: Vec::new(),
+            mergings: Vec::new(),
+            shown: Vec::new(),
+            captures: Vec::new(),
+            derivations: Vec::new(),
+            hidden: Vec::new(),
+        }
+    }
+
     /// True if any query starts another one.
     pub fn has_events(&self) -> bool {
         self.graph.queries.iter().any(|query| query.trigger.is_some())
     }
 
+    /// The nodes whose traffic a query is about, by number: of one that reads others, theirs.
+    pub fn nodes_of(&self, query: usize) -> Vec<usize> {
+        let Some(derivation) = &self.derivations[query] else { return self.nodes[query].clone() };
+        let sources = derivation.sources.iter().flat_map(|source| self.nodes_of(source.query));
+        let nodes: std::collections::BTreeSet<usize> = sources.collect();
+        nodes.into_iter().collect()
+    }
+
     fn add(&mut self, query: &CheckedQuery, site: &ChainSite<'_>) -> Result<(), String> {
-        let (every_ns, over_ns) = lengths(&query.plan, site);
-        let plan = Query { over: Over::Windows { every_ns, over_ns }, ..query.plan.clone() };
-        let Planned { task, shown, columns, key, groups } = columns::planned(&plan, site.key)?;
         let trigger = query.trigger.as_ref().map(|_| self.trigger(query, site)).transpose()?;
+        if !query.derived_from.is_empty() {
+            return self.add_derived(query, trigger, query.derived_from.iter().map(String::as_str), site);
+        }
+        if query.earlier.is_empty() {
+            return self.add_measured(query, &query.plan, trigger, site);
+        }
+        if !query.bindings.is_empty() {
+            return Err("earlier windows of what a firing pins are not known before it fires".to_owned());
+        }
+        let base = earlier::base(&query.plan, &query.earlier);
+        self.add_measured(query, &base, None, site)?;
+        if let Some(hidden) = self.hidden.last_mut() {
+            *hidden = true;
+        }
+        self.add_derived(query, trigger, std::iter::once(base.name.as_str()), site)
+    }
+
+    /// Adds what nodes compute.
+    fn add_measured(
+        &mut self,
+        query: &CheckedQuery,
+        plan: &Query,
+        trigger: Option<Trigger>,
+        site: &ChainSite<'_>,
+    ) -> Result<(), String> {
+        let (every_ns, over_ns) = lengths(plan, site);
+        let plan = Query { over: Over::Windows { every_ns, over_ns }, ..plan.clone() };
+        let Planned { task, shown, columns, key, groups } = columns::planned(&plan, site.key)?;
         let nodes = site.nodes.iter().enumerate().filter(|(_, name)| query.nodes.matches(name));
         let nodes: Vec<usize> = nodes.map(|(at, _)| at).collect();
         let pinned = pinned::keys(&task, &key, site.key);
@@ -103,8 +149,9 @@ impl Chain {
         let task = Query { limit, ..task };
         let merging = query.across.map(|by| executor::merging(&task, by, Some(site.key))).transpose();
         let merging = merging.map_err(|reasons| reasons.join("; "))?;
+        let captured = trigger.as_ref().and(query.capture_packets);
         self.graph.queries.push(events::Query {
-            name: query.label.clone(),
+            name: plan.name.clone(),
             text: query.text.clone(),
             largest_first: columns::largest_first(&task),
             left_out: columns::left_out(&task),
@@ -117,12 +164,68 @@ impl Chain {
             pinned,
             trigger,
         });
-        self.captures.push(query.capture_packets);
+        self.captures.push(captured);
         self.tasks.push(merging.as_ref().map_or(task, |merging| merging.parts().clone()));
         self.nodes.push(nodes);
         self.mergings.push(merging);
         self.shown.push(shown);
+        self.derivations.push(None);
+        self.hidden.push(false);
         Ok(())
+    }
+
+    /// Adds what is computed of the answers of others.
+    fn add_derived<'a>(
+        &mut self,
+        query: &CheckedQuery,
+        trigger: Option<Trigger>,
+        sources: impl Iterator<Item = &'a str>,
+        site: &ChainSite<'_>,
+    ) -> Result<(), String> {
+        let is_own = query.derived_from.is_empty();
+        let read = |name: &'a str| {
+            let number = self.number(name)?;
+            let (query, task) = (&self.graph.queries[number], self.task(number));
+            Ok(derived::Read { number, query, task, name: (!is_own).then_some(name) })
+        };
+        let reads: Vec<derived::Read<'_>> = sources.map(read).collect::<Result<_, String>>()?;
+        let (every_ns, over_ns) = lengths(&query.plan, site);
+        let planned = derived::planned(&query.plan, &query.earlier, &reads, (every_ns, over_ns))?;
+        let derived::Planned { task, columns, key, largest_first, left_out, nodes, pinned, derivation } =
+            planned;
+        self.graph.queries.push(events::Query {
+            name: query.label.clone(),
+            text: query.text.clone(),
+            columns,
+            key,
+            every_ns,
+            over_ns,
+            nodes,
+            pinned,
+            bound_key: None,
+            largest_first,
+            left_out,
+            trigger,
+        });
+        self.captures.push(None);
+        self.tasks.push(task);
+        self.nodes.push(Vec::new());
+        self.mergings.push(None);
+        self.shown.push(query.plan.columns.len());
+        self.derivations.push(Some(derivation));
+        self.hidden.push(false);
+        Ok(())
+    }
+
+    /// The number of the query of this name, which comes before those that refer to it.
+    fn number(&self, name: &str) -> Result<usize, String> {
+        let place = self.graph.queries.iter().position(|query| query.name == name);
+        place.ok_or_else(|| format!("there is no query {name}"))
+    }
+
+    /// What is computed for a query, over all its nodes.
+    fn task(&self, number: usize) -> &Query {
+        self.mergings[number].as_ref().map_or(&self.tasks[number], Merging::query)
     }
 
     /// Takes the place of a query that is refused.
@@ -147,6 +250,8 @@ impl Chain {
         self.mergings.push(None);
         self.shown.push(query.plan.columns.len());
         self.captures.push(None);
+        self.derivations.push(None);
+        self.hidden.push(false);
     }
 }
 

@@ -1,11 +1,12 @@
 //! From a text to checked queries.
 
-use crate::ast::{QueryText, Spanned};
+use crate::ast::{Node, QueryText, Spanned};
 use crate::checked::{
     Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, NotRun, Trigger,
 };
 use crate::checker::{Checker, Links, Outline, Used, derived, finish, outline, sources};
 use crate::diagnostic::Diagnostics;
+use crate::earlier::{self, Earlier};
 use crate::graph::{cycles, ordered};
 use crate::kind::Kind;
 use crate::memory;
@@ -16,9 +17,13 @@ use crate::source::Source;
 use crate::variables::{Variables, constants};
 use crate::{executor, lexer, parser};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use task::query::{Over, Query};
 
 /// The largest text that is read.
 const LARGEST: usize = 1 << 20;
+/// The length of windows where nothing says it, nanoseconds.
+const USUAL_WINDOW_NS: u64 = 10_000_000_000;
 /// The longest chain of queries that trigger each other.
 const LONGEST_CHAIN: usize = 16;
 
@@ -82,8 +87,11 @@ fn labels(queries: &[QueryText], diagnostics: &mut Diagnostics<'_>) -> Vec<Strin
 fn standing(options: &Options) -> Parents {
     let parent = |standing: &crate::Standing| {
         let names = standing.columns.iter().chain(&standing.keys);
-        let kind = |name: &str| crate::fields::find(name).map_or(Kind::Unknown, |field| field.kind);
-        Parent::new(names.map(|name| (name.clone(), kind(name))), standing.keys.clone())
+        let field = |name: &str| name.split('/').next().unwrap_or(name).to_owned();
+        let kind = |name: &str| crate::fields::find(&field(name)).map_or(Kind::Unknown, |field| field.kind);
+        let names = names.map(|name| (name.clone(), kind(name)));
+        let items = names.chain(standing.keys.iter().map(|key| (field(key), kind(key))));
+        Parent::new(items, standing.keys.clone(), standing.over)
     };
     options.standing.iter().map(|standing| (standing.name.clone(), parent(standing))).collect()
 }
@@ -141,7 +149,10 @@ impl Session<'_> {
             "read" => text.from.as_ref().map(|clause| clause.span.clone()),
             _ => text.trigger.as_ref().map(|clause| clause.span.clone()),
         };
-        let span = clause(&self.texts[cycle[0]]).unwrap_or_else(|| self.texts[cycle[0]].span.0.clone());
+        let span = cycle
+            .iter()
+            .find_map(|at| clause(&self.texts[*at]))
+            .unwrap_or_else(|| self.texts[cycle[0]].span.0.clone());
         diagnostics.error_with_help("cycle", &span, message, "remove one of these references");
     }
 
@@ -159,13 +170,27 @@ impl Session<'_> {
         let numbers: HashMap<&str, usize> =
             self.labels.iter().enumerate().rev().map(|(at, label)| (label.as_str(), at)).collect();
         let number = |name: &String| numbers.get(name.as_str()).copied();
-        let parents = |links: &Links| -> Vec<usize> {
+        let triggers = |links: &Links| -> Vec<usize> {
             links.trigger.iter().flat_map(|trigger| &trigger.parents).filter_map(number).collect()
         };
-        let dependencies: Vec<Vec<usize>> = links.iter().map(parents).collect();
+        let triggers: Vec<Vec<usize>> = links.iter().map(triggers).collect();
+        let read = |text: &QueryText| -> Vec<usize> {
+            sources(text).iter().filter_map(|name| number(&name.value)).collect()
+        };
+        let reads = self.texts.iter().map(read);
+        let dependencies: Vec<Vec<usize>> =
+            triggers.iter().zip(reads).map(|(triggers, read)| [&triggers[..], &read].concat()).collect();
         let order = ordered(&dependencies);
         for cycle in cycles(&dependencies, &order) {
-            self.report_cycle(&cycle, "trigger", diagnostics);
+            let next = cycle.iter().cycle().skip(1);
+            let is_trigger = |(at, next): (&usize, &usize)| triggers[*at].contains(next);
+            let by_trigger = cycle.iter().zip(next).filter(|(at, next)| is_trigger((at, next))).count();
+            // A circle of queries that read each other is reported already.
+            match by_trigger {
+                0 => {}
+                all if all == cycle.len() => self.report_cycle(&cycle, "trigger", diagnostics),
+                _ => self.report_cycle(&cycle, "read and trigger", diagnostics),
+            }
         }
         let mut steps = vec![0; self.texts.len()];
         for at in order {
@@ -175,7 +200,10 @@ impl Session<'_> {
                     "the chain that ends in '{}' has more than {LONGEST_CHAIN} queries",
                     self.labels[at]
                 );
-                let span = self.texts[at].trigger.as_ref().map_or(0..0, |clause| clause.span.clone());
+                let text = &self.texts[at];
+                let trigger = text.trigger.as_ref().map(|clause| clause.span.clone());
+                let from = text.from.as_ref().map(|clause| clause.span.clone());
+                let span = trigger.or(from).unwrap_or(0..0);
                 diagnostics.error("chain_too_long", &span, message);
             }
         }
@@ -218,6 +246,7 @@ impl Session<'_> {
         let is_of_traffic = sources(text).is_empty()
             && outline.bindings.is_empty()
             && outline.history.is_none()
+            && outline.used.earlier.is_empty()
             && links.trigger.is_none();
         let sketch = match sketch::is_asked(text) && is_of_traffic {
             true => {
@@ -227,7 +256,14 @@ impl Session<'_> {
             false => None,
         };
         let flows = self.options.flows.unwrap_or(memory::USUAL_FLOWS);
-        let of_rows = || memory::estimate(&outline.plan, flows);
+        let earlier: Vec<Earlier> = outline.used.earlier.iter().map(|(earlier, _)| earlier.clone()).collect();
+        // What nodes answer.
+        let of_rows_plan = match (&earlier[..], sources(text)) {
+            ([], _) | (_, [_, ..]) => outline.plan.clone(),
+            (earlier, []) => earlier::base(&outline.plan, earlier),
+        };
+        let past_bytes = self.past_bytes(&outline, &earlier, flows, diagnostics);
+        let of_rows = || memory::estimate(&of_rows_plan, flows);
         let memory_bytes = sketch.as_ref().map_or_else(of_rows, |sketch| sketch.memory_bytes);
         if let Some(most) = self.options.memory_bytes.filter(|most| memory_bytes > *most) {
             let span = text.limit.as_ref().map_or_else(|| text.span.0.clone(), |limit| limit.span.clone());
@@ -245,7 +281,7 @@ impl Session<'_> {
         let is_of_rows = sketch.is_none() && sources(text).is_empty() && outline.bindings.is_empty();
         if is_of_rows && outline.used.not_run.is_empty() {
             let Options { key, statistics, .. } = self.options;
-            let columns = executor::columns(&outline.plan, key.as_deref(), statistics);
+            let columns = executor::columns(&of_rows_plan, key.as_deref(), statistics);
             let refusals = columns.err().unwrap_or_default();
             for refusal in &refusals {
                 diagnostics.error("refused", &text.span.0, refusal.clone());
@@ -254,13 +290,15 @@ impl Session<'_> {
                 return None;
             }
         }
-        let across = self.across_not_run(text, &outline, sketch.is_some());
+        let across = self.across_not_run(text, &outline, &of_rows_plan, sketch.is_some());
         let (class, class_reasons) = class(text, &outline.used);
         let mut not_run = outline.used.not_run;
         not_run.extend(links.not_run);
         not_run.extend(other_not_run(text, is_of_traffic));
         not_run.extend(across);
         not_run.extend(self.parents_not_run(text, links.trigger.as_ref()));
+        not_run.extend(self.sources_not_run(text));
+        not_run.extend(earlier_not_run(&outline.bindings, &outline.used.earlier));
         not_run.sort_by_key(|found| found.span.start);
         let columns =
             outline.columns.list.into_iter().map(|(name, typed)| Column { name, kind: typed.kind }).collect();
@@ -277,6 +315,8 @@ impl Session<'_> {
             plan: outline.plan,
             across: text.across.as_ref().map(|across| across.value),
             history: outline.history,
+            earlier,
+            past_bytes,
             derived_from: sources(text).iter().map(|name| name.value.clone()).collect(),
             trigger: links.trigger,
             bindings: links.bindings,
@@ -295,12 +335,8 @@ impl Session<'_> {
         let (Some(clause), Some(trigger)) = (&text.trigger, trigger) else { return Vec::new() };
         let of = |name: &String| {
             let parent = &self.texts[self.labels.iter().position(|label| label == name)?];
-            let reason = match sources(parent) {
-                [] if sketch::is_asked(parent) => "which counts packets in a sketch",
-                [] => return None,
-                _ => "which reads other queries",
-            };
-            let reason = format!("answers of {name}, {reason}, start no query yet");
+            sketch::is_asked(parent).then_some(())?;
+            let reason = format!("answers of {name}, which counts packets in a sketch, start no query yet");
             Some(NotRun { clause: "when".to_owned(), reason, span: clause.span.clone() })
         };
         trigger.parents.iter().filter_map(of).collect()
@@ -308,8 +344,57 @@ impl Session<'_> {
 }
 
 impl Session<'_> {
+    /// Queries in `from` whose answers this version does not read.
+    fn sources_not_run(&self, text: &QueryText) -> Vec<NotRun> {
+        let of = |name: &Spanned<String>| {
+            let source = &self.texts[self.labels.iter().position(|label| *label == name.value)?];
+            let reason = match source.trigger {
+                Some(_) => "which is started by another one, are not always there",
+                None if sketch::is_asked(source) => "which counts packets in a sketch, are not read yet",
+                None => return None,
+            };
+            let reason = format!("answers of {}, {reason}", name.value);
+            Some(NotRun { clause: "from".to_owned(), reason, span: name.span.clone() })
+        };
+        sources(text).iter().filter_map(of).collect()
+    }
+
+    /// The memory of the earlier windows that a query reads; a warning where that is more than there is.
+    fn past_bytes(
+        &self,
+        outline: &Outline,
+        earlier: &[Earlier],
+        flows: u64,
+        diagnostics: &mut Diagnostics<'_>,
+    ) -> u64 {
+        let lengths = match (outline.plan.over, self.options.base_window_ns) {
+            (Over::Windows { every_ns, over_ns }, _) => (every_ns, over_ns),
+            (_, Some(base)) => (base, base),
+            _ => (USUAL_WINDOW_NS, USUAL_WINDOW_NS),
+        };
+        let bytes = earlier::memory(&outline.plan, earlier, lengths, flows);
+        let most = events::Settings::default().past_bytes;
+        if let Some((_, span)) = outline.used.earlier.first().filter(|_| bytes > most) {
+            let size = |bytes: u64| notation::scaled(bytes as f64, "B");
+            let message = format!(
+                "earlier windows may take {} where each has the most groups, and {} are kept of all queries",
+                size(bytes),
+                size(most)
+            );
+            let help = "values for which there is no room are null; group by fewer values, or read less time";
+            diagnostics.warn("past_memory", span, message, help);
+        }
+        bytes
+    }
+
     /// What of a query across nodes cannot be merged. Where its text is not run anyway, nothing is said.
-    fn across_not_run(&self, text: &QueryText, outline: &Outline, is_sketch: bool) -> Vec<NotRun> {
+    fn across_not_run(
+        &self,
+        text: &QueryText,
+        outline: &Outline,
+        plan: &Query,
+        is_sketch: bool,
+    ) -> Vec<NotRun> {
         let Some(across) = &text.across else { return Vec::new() };
         let of_packets = || vec!["structures of several nodes are not merged yet".to_owned()];
         let is_of_rows = sources(text).is_empty()
@@ -319,9 +404,9 @@ impl Session<'_> {
         let reasons = match (is_sketch, is_of_rows) {
             (true, _) => of_packets(),
             (false, false) => Vec::new(),
-            (false, true) => executor::merging(&outline.plan, across.value, self.options.key.as_deref())
-                .err()
-                .unwrap_or_default(),
+            (false, true) => {
+                executor::merging(plan, across.value, self.options.key.as_deref()).err().unwrap_or_default()
+            }
         };
         let not_run = |reason| {
             let clause = "across nodes".to_owned();
@@ -329,6 +414,17 @@ impl Session<'_> {
         };
         reasons.into_iter().map(not_run).collect()
     }
+}
+
+fn names_of(sources: &[Spanned<String>]) -> String {
+    sources.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Values of earlier windows have no instances.
+fn earlier_not_run(bindings: &[Node], earlier: &[(Earlier, Range<usize>)]) -> Option<NotRun> {
+    let (found, span) = earlier.first().filter(|_| !bindings.is_empty())?;
+    let reason = "earlier windows of what a firing pins were not measured".to_owned();
+    Some(NotRun { clause: found.field.clone(), reason, span: span.clone() })
 }
 
 /// How a query is executed, and why.
@@ -343,6 +439,12 @@ fn class(text: &QueryText, used: &Used) -> (Class, Vec<String>) {
     }
     if !reasons.is_empty() {
         return (Class::Sketch, reasons);
+    }
+    if !sources(text).is_empty() {
+        return (
+            Class::Row,
+            vec![format!("the answers of {} are all that it reads", names_of(sources(text)))],
+        );
     }
     reasons.extend(used.of_packets.iter().map(|field| format!("'{field}' is computed from packets")));
     if !reasons.is_empty() {

@@ -1,6 +1,7 @@
 //! What a text means, once it is checked.
 
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::earlier::Earlier;
 use crate::kind::Kind;
 use crate::node_filter::NodeFilter;
 use crate::sketch::Sketch;
@@ -198,6 +199,10 @@ pub struct CheckedQuery {
     pub across: Option<Across>,
     /// The recorded history that it reads.
     pub history: Option<History>,
+    /// Values of earlier windows that it reads: fields of its plan.
+    pub earlier: Vec<Earlier>,
+    /// The memory of these windows, bytes; an estimate.
+    pub past_bytes: u64,
     /// The queries that it reads, of a derived one.
     pub derived_from: Vec<String>,
     /// What triggers it.

@@ -3,6 +3,7 @@
 mod aggregates;
 mod conditions;
 mod derived;
+mod earlier;
 mod nodes;
 mod queries;
 mod triggers;
@@ -12,6 +13,7 @@ use crate::ast::Spanned;
 use crate::checked::NotRun;
 use crate::constant::Unfit;
 use crate::diagnostic::Diagnostics;
+use crate::earlier::Earlier;
 use crate::kind::Kind;
 use crate::options::Options;
 use crate::parents::Parents;
@@ -21,6 +23,7 @@ use std::ops::Range;
 use task::query::{Expression, GroupField};
 
 pub(crate) use derived::{derived, sources};
+pub(crate) use earlier::fits;
 pub(crate) use queries::{Outline, outline};
 pub(crate) use triggers::{Links, finish};
 pub(crate) use values::group_text;
@@ -49,6 +52,8 @@ pub(crate) struct Used {
     pub(crate) of_geo: BTreeSet<String>,
     /// Fields that need packets.
     pub(crate) of_packets: BTreeSet<String>,
+    /// Values of earlier windows, each where it stands first.
+    pub(crate) earlier: Vec<(Earlier, Range<usize>)>,
     pub(crate) not_run: Vec<NotRun>,
 }
 

@@ -93,11 +93,17 @@ fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) ->
     let table = RowTable { name: &site.table, key: &site.key, base_window_ns: Some(site.base_window_ns) };
     // A derived query reads answers, a sketch packets, not rows.
     let no_sql = match (&query.needs_geo[..], query.across) {
+        _ if !query.derived_from.is_empty() => {
+            Some("none: the controller computes it of the answers of other queries".to_owned())
+        }
+        _ if !query.earlier.is_empty() => {
+            Some("none: the table of rows does not have what was answered in earlier windows".to_owned())
+        }
         ([], None) => None,
         ([], Some(_)) => Some("none: the answers of the nodes are merged".to_owned()),
         (fields, _) => Some(format!("none: the table of rows does not have {}", fields.join(", "))),
     };
-    let has_sql = query.derived_from.is_empty() && query.sketch.is_none() && no_sql.is_none();
+    let has_sql = query.sketch.is_none() && no_sql.is_none();
     let sql = if has_sql { sql_steps(&query.plan, &table) } else { Vec::new() };
     QueryExplanation {
         query: query.label.clone(),
@@ -106,7 +112,7 @@ fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) ->
         reasons: query.class_reasons.clone(),
         nodes: query.nodes.to_string(),
         probe: probe(query),
-        above: above(query),
+        above: above(query, site),
         window: window(query, site),
         memory_bytes: query.memory_bytes,
         exactness: exactness(query),
@@ -121,7 +127,9 @@ fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) ->
 /// What the probe does.
 fn probe(query: &CheckedQuery) -> Vec<String> {
     if !query.derived_from.is_empty() {
-        return Vec::new();
+        return vec![
+            "none: the controller computes it, as soon as the answers that it reads are there".to_owned(),
+        ];
     }
     if let Some(sketch) = &query.sketch {
         return vec![
@@ -129,7 +137,14 @@ fn probe(query: &CheckedQuery) -> Vec<String> {
             "merge the structures of all cores when a window ends".to_owned(),
         ];
     }
-    let plan = &query.plan;
+    let base;
+    let plan = match &query.earlier[..] {
+        [] => &query.plan,
+        earlier => {
+            base = crate::earlier::base(&query.plan, earlier);
+            &base
+        }
+    };
     let mut steps = Vec::new();
     if query.needs_loss {
         steps.push("track losses of TCP flows (--loss)".to_owned());
@@ -178,7 +193,7 @@ fn partial(aggregate: &Aggregate) -> &'static str {
 }
 
 /// What is done once the partial aggregates of all nodes are there.
-fn above(query: &CheckedQuery) -> Vec<String> {
+fn above(query: &CheckedQuery, site: &ExplainOptions) -> Vec<String> {
     let plan = &query.plan;
     let mut steps = Vec::new();
     match query.derived_from.as_slice() {
@@ -193,6 +208,20 @@ fn above(query: &CheckedQuery) -> Vec<String> {
             steps.push("merge the groups of all nodes (max): of each the largest count and sum".to_owned());
         }
         None => {}
+    }
+    if !query.earlier.is_empty() {
+        let read: Vec<&str> = query.earlier.iter().map(|earlier| earlier.field.as_str()).collect();
+        let (every_ns, over_ns) = match plan.over {
+            Over::Windows { every_ns, over_ns } => (every_ns, over_ns),
+            Over::Window | Over::Run => (site.base_window_ns, site.base_window_ns),
+        };
+        let windows = crate::earlier::windows(&query.earlier, (every_ns, over_ns));
+        steps.push(format!("read earlier windows: {}", read.join(", ")));
+        steps.push(format!(
+            "keep the groups of {} windows, {} at most, an estimate",
+            notation::grouped(windows),
+            notation::scaled(query.past_bytes as f64, "B")
+        ));
     }
     if let Some(having) = &plan.having {
         steps.push(format!("keep groups where {}", crate::sql::group_condition_text(plan, having)));
@@ -231,6 +260,9 @@ fn exactness(query: &CheckedQuery) -> Vec<String> {
         _ => None,
     };
     let mut found: Vec<String> = Vec::new();
+    if !query.derived_from.is_empty() {
+        return vec!["as exact as the answers that it reads".to_owned()];
+    }
     for text in query.plan.aggregates().iter().filter_map(of) {
         if !found.iter().any(|known| known == text) {
             found.push(text.to_owned());

@@ -28,6 +28,7 @@ mod checker;
 mod constant;
 mod diagnostic;
 mod display;
+mod earlier;
 mod executor;
 mod explain;
 mod fields;
@@ -56,6 +57,7 @@ pub use checked::{
     Moment, NotRun, Trigger,
 };
 pub use diagnostic::{Diagnostic, Severity};
+pub use earlier::{Earlier, EarlierWindows};
 pub use explain::{ExplainOptions, Explanation, QueryExplanation, explain};
 pub use kind::{Kind, Unit};
 pub use node_filter::NodeFilter;

@@ -1,5 +1,7 @@
 //! What is known of the site that a text is checked for.
 
+use task::query::Over;
+
 /// What the checker is told beside the text. Whatever is not known is not judged.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -32,6 +34,8 @@ pub struct Standing {
     pub name: String,
     /// The names of its columns.
     pub columns: Vec<String>,
-    /// The fields that it groups by.
+    /// The fields that it groups by, with prefixes.
     pub keys: Vec<String>,
+    /// Its windows, where they are known.
+    pub over: Option<Over>,
 }

@@ -2,6 +2,7 @@
 
 use crate::kind::Kind;
 use std::collections::HashMap;
+use task::query::Over;
 
 /// A query as others see it.
 #[derive(Clone, Debug, Default)]
@@ -11,13 +12,19 @@ pub(crate) struct Parent {
     index: HashMap<String, usize>,
     /// The fields that it groups by, with prefixes, as text.
     pub(crate) keys: Vec<String>,
+    /// Its windows, where they are known.
+    pub(crate) over: Option<Over>,
     /// Whether its columns are known: not if it has errors.
     pub(crate) is_known: bool,
 }
 
 impl Parent {
-    pub(crate) fn new(items: impl IntoIterator<Item = (String, Kind)>, keys: Vec<String>) -> Self {
-        let mut parent = Self { keys, is_known: true, ..Self::default() };
+    pub(crate) fn new(
+        items: impl IntoIterator<Item = (String, Kind)>,
+        keys: Vec<String>,
+        over: Option<Over>,
+    ) -> Self {
+        let mut parent = Self { keys, over, is_known: true, ..Self::default() };
         for (name, kind) in items {
             let next = parent.items.len();
             if let std::collections::hash_map::Entry::Vacant(place) = parent.index.entry(name.clone()) {

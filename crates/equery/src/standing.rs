@@ -1,6 +1,7 @@
 //! What later texts may know of a query.
 
 use crate::checked::CheckedQuery;
+use crate::checker::group_text;
 use crate::options::Standing;
 use task::query::Grouping;
 
@@ -8,10 +9,10 @@ impl Standing {
     /// What later texts may know of a query.
     pub fn of(query: &CheckedQuery) -> Self {
         let keys = match &query.plan.group {
-            Grouping::By(fields) => fields.iter().map(|field| field.field.clone()).collect(),
+            Grouping::By(fields) => fields.iter().map(group_text).collect(),
             Grouping::All | Grouping::Flows => Vec::new(),
         };
         let columns = query.columns.iter().map(|column| column.name.clone()).collect();
-        Self { name: query.label.clone(), columns, keys }
+        Self { name: query.label.clone(), columns, keys, over: Some(query.plan.over) }
     }
 }

@@ -50,7 +50,7 @@ pub enum Condition {
 
 /// What is known of a group.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
+pub struct GroupFigures<'a> {
     /// One figure for each item.
     pub figures: &'a [Figure],
     /// The same where any packet that was lost may have been of the group; empty if no condition asks.
@@ -59,7 +59,7 @@ pub struct Known<'a> {
     pub missing: &'a [bool],
 }
 
-impl<'a> Known<'a> {
+impl<'a> GroupFigures<'a> {
     /// A group of answers that are there, of which nothing was lost.
     pub fn of(figures: &'a [Figure]) -> Self {
         Self { figures, widened: figures, missing: &[] }
@@ -119,7 +119,7 @@ impl Condition {
     }
 
     /// Whether a group of which this is known fulfils the condition.
-    pub fn holds(&self, known: Known<'_>) -> Truth {
+    pub fn holds(&self, known: GroupFigures<'_>) -> Truth {
         let figures = known.figures;
         match self {
             Self::And(of) => of.iter().fold(Truth::True, |truth, one| truth.and(one.holds(known))),
@@ -147,7 +147,7 @@ impl Condition {
                 _ => Truth::False,
             },
             Self::IsMissing(source) => known.missing.get(*source).copied().unwrap_or(false).into(),
-            Self::Surely(of) => of.holds(Known { figures: known.widened, ..known }),
+            Self::Surely(of) => of.holds(GroupFigures { figures: known.widened, ..known }),
         }
     }
 
@@ -229,12 +229,12 @@ mod tests {
         let quotient =
             Operand::Arithmetic(Operand::Item(0).into(), Operator::Divide, Operand::Item(1).into());
         let condition = more(quotient.clone(), Operand::Number(0.5));
-        assert_eq!(condition.holds(Known::of(&[number(3.0, 3.0), number(4.0, 4.0)])), Truth::True);
-        assert_eq!(condition.holds(Known::of(&[number(3.0, 3.0), number(0.0, 4.0)])), Truth::Unknown);
-        assert_eq!(condition.holds(Known::of(&[Figure::Null, number(4.0, 4.0)])), Truth::Unknown);
-        assert_eq!(Condition::IsNull(Operand::Item(0)).holds(Known::of(&[Figure::Null])), Truth::True);
+        assert_eq!(condition.holds(GroupFigures::of(&[number(3.0, 3.0), number(4.0, 4.0)])), Truth::True);
+        assert_eq!(condition.holds(GroupFigures::of(&[number(3.0, 3.0), number(0.0, 4.0)])), Truth::Unknown);
+        assert_eq!(condition.holds(GroupFigures::of(&[Figure::Null, number(4.0, 4.0)])), Truth::Unknown);
+        assert_eq!(Condition::IsNull(Operand::Item(0)).holds(GroupFigures::of(&[Figure::Null])), Truth::True);
         assert_eq!(
-            Condition::IsNull(quotient).holds(Known::of(&[number(1.0, 1.0), number(0.0, 0.0)])),
+            Condition::IsNull(quotient).holds(GroupFigures::of(&[number(1.0, 1.0), number(0.0, 0.0)])),
             Truth::Unknown
         );
         assert_eq!(condition.items(), [0, 1]);
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn texts_and_addresses_are_equal_or_in_a_list() {
         let text = |text: &str| Figure::Other(Value::from(text));
-        let of = |condition: Condition, figure| condition.holds(Known::of(&[figure]));
+        let of = |condition: Condition, figure| condition.holds(GroupFigures::of(&[figure]));
         let list = ["tcp", "udp"].map(|name| Operand::Text(name.to_owned()));
         let member = Condition::In(Operand::Item(0), list.to_vec());
         assert_eq!(of(member.clone(), text("udp")), Truth::True);

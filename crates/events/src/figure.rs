@@ -33,6 +33,8 @@ pub enum Role {
     Least,
     /// A greatest value.
     Greatest,
+    /// Whatever is not known of it is in its own bounds, however much of the window was watched.
+    Bounded,
     /// Anything else.
     Other,
 }
@@ -60,13 +62,13 @@ impl Figure {
             Value::Estimate { lower, upper, .. } => Interval { lower: *lower, upper: *upper },
             other => {
                 return match (role, certainty) {
-                    (Role::Key, _) | (_, Certainty::Whole) => Self::Other(other.clone()),
+                    (Role::Key | Role::Bounded, _) | (_, Certainty::Whole) => Self::Other(other.clone()),
                     _ => Self::Unknown,
                 };
             }
         };
         Self::Number(match (role, certainty) {
-            (Role::Key, _) | (_, Certainty::Whole) | (Role::Rate, Certainty::Cut) => number,
+            (Role::Key | Role::Bounded, _) | (_, Certainty::Whole) | (Role::Rate, Certainty::Cut) => number,
             (Role::Total | Role::Greatest | Role::Rate, _) => number.or_more(),
             (Role::Least, _) => number.or_less(),
             (Role::Net | Role::Other, _) => return Self::Unknown,

@@ -25,6 +25,8 @@ pub struct Graph {
 pub struct Settings {
     /// How long answers of a window are awaited, nanoseconds.
     pub grace_ns: u64,
+    /// How late windows may come and still be judged, nanoseconds.
+    pub lateness_ns: u64,
     /// A key that had no packets in this many windows is dropped.
     pub expire_windows: u64,
     /// A condition on an answer with less coverage than this is unknown.
@@ -33,16 +35,28 @@ pub struct Settings {
     pub most_firings: usize,
     /// Keys that are remembered of one query and node.
     pub most_keys: usize,
+    /// Flows of each window that nodes keep for queries that answer in the window that fired.
+    pub look_back_flows: u64,
+    /// The memory of answers of earlier windows that queries read, bytes.
+    #[serde(default = "past_bytes")]
+    pub past_bytes: u64,
+}
+
+const fn past_bytes() -> u64 {
+    256 << 20
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             grace_ns: 1_000_000_000,
+            lateness_ns: 600_000_000_000,
             expire_windows: 60,
             coverage: 0.999,
             most_firings: 64,
             most_keys: 65_536,
+            look_back_flows: 1_000_000,
+            past_bytes: past_bytes(),
         }
     }
 }
@@ -103,7 +117,7 @@ pub struct Trigger {
     /// How.
     pub kind: TriggerKind,
     /// The queries whose answers are judged: earlier ones. Items of conditions are numbered through the columns of all of them.
-    pub sources: Vec<Source>,
+    pub sources: Vec<TriggerSource>,
     /// Where they are judged.
     pub places: Vec<Place>,
     /// When it fires.
@@ -128,7 +142,7 @@ pub struct Trigger {
 
 /// A query whose answers are judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct TriggerSource {
     /// Its number.
     pub query: usize,
     /// The columns of the key that is judged, in one order for all sources; `None` if it is one group that counts for all keys.
@@ -182,7 +196,7 @@ impl Trigger {
         let places = query.nodes.iter().map(|node| Place { node: *node, of: vec![*node] }).collect();
         Self {
             kind: TriggerKind::When,
-            sources: vec![Source { query: source, key: Some(query.key.clone()) }],
+            sources: vec![TriggerSource { query: source, key: Some(query.key.clone()) }],
             places,
             condition,
             text: String::new(),
@@ -196,9 +210,14 @@ impl Trigger {
         }
     }
 
-    /// Whether each set of pinned values has a run of its own.
+    /// Whether each set of pinned values, or each node, has a run of its own.
     pub fn has_instances(&self) -> bool {
         !self.bindings.is_empty()
+    }
+
+    /// Whether a firing pins fields of flows.
+    pub fn has_fields(&self) -> bool {
+        self.bindings.iter().any(|binding| matches!(binding, Binding::Field { .. }))
     }
 
     /// Whether the query answers in the window that fired, from what nodes have kept of it.
@@ -222,8 +241,9 @@ impl Query {
         end_ns.is_multiple_of(self.every_ns)
     }
 
-    /// The first window that a firing at this time measures (`docs/equery.md`, rule 3): it begins once its task is on all nodes.
-    pub(crate) fn first_start(&self, fired_ns: u64, settings: &Settings) -> u64 {
+    /// The begin of the first window that a firing at this time measures (`docs/equery.md`, rule 3): it begins once its task is on all
+    /// nodes.
+    pub fn first_start(&self, fired_ns: u64, settings: &Settings) -> u64 {
         // A second for the way to the nodes.
         fired_ns
             .saturating_add(settings.grace_ns)
@@ -232,7 +252,7 @@ impl Query {
     }
 
     /// The end of the last window of a run whose first one begins then.
-    pub(crate) fn last_end(&self, start_ns: u64) -> u64 {
+    pub fn last_end(&self, start_ns: u64) -> u64 {
         let run_ns = self.trigger.as_ref().map_or(0, |trigger| trigger.run_ns);
         let more = run_ns.div_ceil(self.every_ns).max(1) - 1;
         start_ns.saturating_add(self.over_ns).saturating_add(more.saturating_mul(self.every_ns))

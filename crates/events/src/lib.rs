@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod condition;
+mod derived;
 mod figure;
 mod graph;
 mod id;
@@ -21,6 +22,7 @@ mod interval;
 mod judged;
 mod key;
 mod machine;
+mod past;
 mod rows;
 mod run;
 mod saved;
@@ -31,12 +33,16 @@ mod timeline;
 mod truth;
 mod words;
 
-pub use condition::{Condition, Known, Operand};
+pub use condition::{Condition, GroupFigures, Operand};
+pub use derived::{Derivation, Formula, Order, Outcome, Source};
 pub use figure::{Certainty, Figure, Role};
-pub use graph::{ALL_NODES, Binding, Column, Graph, Place, Query, Settings, Source, Trigger, TriggerKind};
+pub use graph::{
+    ALL_NODES, Binding, Column, Graph, Place, Query, Settings, Trigger, TriggerKind, TriggerSource,
+};
 pub use interval::Interval;
 pub use key::{Key, Member};
 pub use machine::{Machine, Report, Started, Step};
+pub use past::{Past, PastPart, SavedWindows};
 pub use run::Run;
 pub use saved::Saved;
 pub use seen::{Asked, Find, Seen};

@@ -1,5 +1,6 @@
 //! The groups of a window, as a condition sees them.
 
+use crate::derived::Known;
 use crate::figure::{Certainty, Figure, Role};
 use crate::graph::{Query, Settings};
 use crate::key::{Key, Member};
@@ -59,6 +60,11 @@ impl<'a> Rows<'a> {
         self.answer.map_or(&[], |answer| &answer.rows)
     }
 
+    /// The key of a row.
+    pub(crate) fn key(&self, row: &[Value]) -> Key {
+        Self::members(row, &self.query.key)
+    }
+
     /// The members of a row in these columns.
     pub(crate) fn members(row: &[Value], columns: &[usize]) -> Key {
         columns.iter().map(|column| row.get(*column).map_or(Member::Null, Member::from)).collect()
@@ -69,6 +75,35 @@ impl<'a> Rows<'a> {
         let certainty = if widened && self.may_have_lost() { Certainty::Partial } else { self.certainty };
         let columns = self.query.columns.iter().zip(row);
         columns.map(|(column, value)| Figure::of(value, column.role, certainty)).collect()
+    }
+
+    /// The number of columns.
+    pub(crate) fn columns(&self) -> usize {
+        self.query.columns.len()
+    }
+
+    /// Whether the window was watched from begin to end, with all that was in it.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.certainty == Certainty::Whole
+    }
+
+    /// What is known of these columns of a row, integers exactly.
+    pub(crate) fn known(&self, row: &[Value], columns: impl Iterator<Item = usize>) -> Vec<Known> {
+        let of = |column: usize| {
+            let value = row.get(column).unwrap_or(&Value::Null);
+            Known::of(value, self.query.columns[column].role, self.certainty)
+        };
+        columns.map(of).collect()
+    }
+
+    /// The same of a group that has no row.
+    pub(crate) fn known_absent(&self, key: &[Member], columns: impl Iterator<Item = usize>) -> Vec<Known> {
+        let mut figures = self.absent(key, false);
+        let mut of = |column: usize| {
+            let figure = std::mem::replace(&mut figures[column], Figure::Unknown);
+            Known::absent(figure, self.query.columns[column].column.kind)
+        };
+        columns.map(&mut of).collect()
     }
 
     /// What is known of a group that has no row; `widened` as above.

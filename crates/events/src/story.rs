@@ -73,6 +73,11 @@ impl Stories {
         said
     }
 
+    /// Adds a sentence to the story of an event.
+    pub fn tell_more(&mut self, event: &str, sentence: &str) {
+        self.add(event, sentence);
+    }
+
     /// The stories, the oldest first.
     pub fn stories(&self) -> impl Iterator<Item = &Story> {
         self.kept.iter()

@@ -51,27 +51,41 @@ impl<S: Clone, I> Timeline<S, I> {
         &self.now
     }
 
-    /// The same, to be replaced by one that later windows go on from. Earlier windows are final then.
-    pub fn restart(&mut self, state: S) {
-        *self = Self::new(state);
+    /// Whether all windows that were taken are final.
+    pub fn is_final(&self) -> bool {
+        self.kept.is_empty()
     }
 
     /// What is kept, the oldest first: the ends of windows, and what is known of them.
-    pub fn kept(&self) -> impl Iterator<Item = (u64, &I)> {
+    pub fn kept(&self) -> impl DoubleEndedIterator<Item = (u64, &I)> {
         self.kept.iter().map(|kept| (kept.end_ns, &kept.input))
     }
 
-    /// Takes the windows that end at this time, later than those before. `after`: the state after them, and what happened.
-    /// `is_open`: some of them may still come.
-    pub fn take(&mut self, end_ns: u64, input: I, is_open: bool, after: S, step: &Step) {
-        let before = std::mem::replace(&mut self.now, after);
-        if !is_open && self.kept.is_empty() {
-            return;
+    /// Takes the windows that end at this time, later than those before. `is_open`: some of them may still come.
+    pub fn take(
+        &mut self,
+        end_ns: u64,
+        mut input: I,
+        is_open: bool,
+        step: impl FnOnce(&mut S, &mut I) -> Step,
+    ) -> Step {
+        if is_open && self.base.is_none() {
+            self.base = Some(self.now.clone());
         }
-        self.base.get_or_insert(before);
-        let told: Vec<Told> = told(step).collect();
-        self.told.extend(told.iter().cloned());
-        self.kept.push_back(Kept { end_ns, input, is_open, told });
+        let step = step(&mut self.now, &mut input);
+        if self.base.is_some() {
+            let told: Vec<Told> = told(&step).collect();
+            self.told.extend(told.iter().cloned());
+            self.kept.push_back(Kept { end_ns, input, is_open, told });
+        }
+        step
+    }
+
+    /// No windows follow, and all that were taken are final.
+    pub fn end(&mut self, end: impl FnOnce(&mut S) -> Step) -> Step {
+        self.kept.clear();
+        self.base = None;
+        end(&mut self.now)
     }
 
     /// Changes what is known of the windows that end then, and takes them and those after them again with `step`. Returns what is new,
@@ -80,14 +94,14 @@ impl<S: Clone, I> Timeline<S, I> {
         &mut self,
         end_ns: u64,
         change: impl FnOnce(&mut I),
-        mut step: impl FnMut(&mut S, u64, &I) -> Step,
+        mut step: impl FnMut(&mut S, u64, &mut I) -> Step,
     ) -> Option<Vec<Step>> {
         let at = self.kept.iter().position(|kept| kept.end_ns == end_ns)?;
         change(&mut self.kept[at].input);
         let mut state = self.base.clone()?;
         let mut new = Vec::new();
         for kept in &mut self.kept {
-            let mut own = step(&mut state, kept.end_ns, &kept.input);
+            let mut own = step(&mut state, kept.end_ns, &mut kept.input);
             own.events.retain(|event| !self.told.contains(&Told::Event(event.event.clone())));
             own.events.iter_mut().for_each(|event| event.late = true);
             own.reports.retain(|report| !self.told.contains(&Told::report(report)));
@@ -105,12 +119,12 @@ impl<S: Clone, I> Timeline<S, I> {
     }
 
     /// Windows that end by this time are final. Those after the last one that may still come are not kept either.
-    pub fn settle(&mut self, until_ns: u64, mut step: impl FnMut(&mut S, u64, &I) -> Step) {
+    pub fn settle(&mut self, until_ns: u64, mut step: impl FnMut(&mut S, u64, &mut I) -> Step) {
         let is_final = |kept: &Kept<I>| kept.end_ns <= until_ns || !kept.is_open;
         while self.kept.front().is_some_and(is_final) {
-            let Some(kept) = self.kept.pop_front() else { break };
+            let Some(mut kept) = self.kept.pop_front() else { break };
             if let Some(base) = self.base.as_mut().filter(|_| !self.kept.is_empty()) {
-                step(base, kept.end_ns, &kept.input);
+                step(base, kept.end_ns, &mut kept.input);
             }
             kept.told.iter().for_each(|told| {
                 self.told.remove(told);

@@ -1,7 +1,7 @@
 //! From a task list to task sets.
 
 use engine::{Control, WindowId};
-use protocol::TaskList;
+use protocol::{Task, TaskList};
 use report::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -98,17 +98,18 @@ impl Planner {
             let (own, key) = (own.join(","), key.join(","));
             return Err(format!("a flow is {own} here and {key} at the controller: set the same 'key'"));
         }
-        let standing: Vec<Query> =
-            list.tasks.iter().filter(|task| task.time.is_none()).map(|task| task.query.clone()).collect();
-        let times = list.tasks.iter().filter_map(|task| task.time);
+        let queries: Vec<(Query, Option<Span>)> = list.tasks.iter().flat_map(Task::queries).collect();
+        let standing = queries.iter().filter(|(_, time)| time.is_none());
+        let standing: Vec<Query> = standing.map(|(query, _)| query.clone()).collect();
+        let times = queries.iter().filter_map(|(_, time)| *time);
         let changes: BTreeSet<u64> =
             times.flat_map(|Span { start_ns, end_ns }| [start_ns, end_ns]).chain([0]).collect();
         let mut refused = BTreeSet::new();
         let mut sets = Vec::new();
         for at_ns in changes {
             let is_answered = |time: &Span| (time.start_ns..time.end_ns).contains(&at_ns);
-            let others = list.tasks.iter().filter(|task| task.time.as_ref().is_some_and(is_answered));
-            let others: Vec<Query> = others.map(|task| task.query.clone()).collect();
+            let others = queries.iter().filter(|(_, time)| time.as_ref().is_some_and(is_answered));
+            let others: Vec<Query> = others.map(|(query, _)| query.clone()).collect();
             self.generation += 1;
             let set = self.plan_possible(standing.clone(), others, &mut refused)?;
             sets.push((WindowId::new(at_ns / window_ns), set));
@@ -129,7 +130,6 @@ fn in_words(refused: &[(String, String)]) -> String {
 mod tests {
     use super::*;
     use packet::{KeySpec, Seed};
-    use protocol::Task;
     use summary::Limits;
     use task::query::{GroupField, Item};
 
@@ -142,7 +142,8 @@ mod tests {
 
     fn list(fields: &[&str], key: Vec<String>) -> TaskList {
         let query = |field: &&str| Query::new(*field, [GroupField::of("dst_addr")], [Item::sum(field)]);
-        let tasks = fields.iter().map(|field| Task { query: query(field), time: None });
+        let tasks =
+            fields.iter().map(|field| Task { query: query(field), time: None, instances: Vec::new() });
         TaskList { key: Some(key), tasks: tasks.collect(), ..TaskList::default() }
     }
 

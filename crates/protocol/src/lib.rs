@@ -39,7 +39,7 @@ pub use heartbeat::{Clock, Heartbeat, RefusedList, Spool};
 pub use link_state::{LinkState, LinkWatch};
 pub use list_id::ListId;
 pub use look_back::{LookBack, LookBackTask, LookedBack};
-pub use message::{FromProbe, Task, TaskList, ToProbe, WindowResult};
+pub use message::{FromProbe, Instance, Task, TaskList, ToProbe, WindowResult};
 pub use message_id::{Boot, MessageId, NotAnId};
 pub use refusal::Refusal;
 pub use transport::{ControllerLink, Disconnected, ProbeLink, Received};

@@ -4,7 +4,7 @@ use crate::capture::{CaptureTask, Captured};
 use crate::heartbeat::Heartbeat;
 use crate::list_id::ListId;
 use crate::look_back::{LookBack, LookBackTask, LookedBack};
-use report::{Answer, Span};
+use report::{Answer, Item, Span};
 use serde::{Deserialize, Serialize};
 use task::query::Query;
 
@@ -64,6 +64,27 @@ pub struct Task {
     pub query: Query,
     /// The stream time in which it is answered, the begins and ends of windows; `None` for ever.
     pub time: Option<Span>,
+    /// What is pinned, and when: the query is answered for each of them by itself, and not otherwise. None: it is answered as it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<Instance>,
+}
+
+/// What a firing pinned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Instance {
+    /// The fields and their values.
+    pub bound: Vec<Item>,
+    /// The stream time in which the query is answered for them.
+    pub time: Span,
+}
+
+impl Task {
+    /// What is answered, and when: the query, or that of each instance.
+    pub fn queries(&self) -> impl Iterator<Item = (Query, Option<Span>)> + '_ {
+        let whole = self.instances.is_empty().then(|| (self.query.clone(), self.time));
+        let of = |instance: &Instance| (self.query.with_bound(instance.bound.clone()), Some(instance.time));
+        whole.into_iter().chain(self.instances.iter().map(of))
+    }
 }
 
 /// What a probe says to its controller.
@@ -145,7 +166,7 @@ mod tests {
             epoch: u64::MAX,
             generation: 3,
             key: Some(vec!["src_addr".to_owned()]),
-            tasks: vec![Task { query: query.clone(), time: Some(window) }],
+            tasks: vec![Task { query: query.clone(), time: Some(window), instances: Vec::new() }],
             look_back: Some(LookBack { windows: 6, flows: 1_000_000 }),
             look_backs: vec![LookBackTask { id: u64::MAX, window, queries: vec![query] }],
             captures: vec![

@@ -63,6 +63,16 @@ impl Query {
     }
 }
 
+impl Query {
+    /// The query about rows in which these fields have these values, which its answers say.
+    #[must_use]
+    pub fn with_bound(&self, bound: Vec<report::Item>) -> Self {
+        let own = bound.iter().map(|item| Condition::is(&item.column.name, &item.value));
+        let filter: Vec<Condition> = self.filter.clone().into_iter().chain(own).collect();
+        Self { filter: Some(Condition::And(filter)), bound, ..self.clone() }
+    }
+}
+
 /// Groups in an answer without an explicit limit.
 pub const MOST_GROUPS: usize = 10_000;
 
@@ -264,6 +274,29 @@ impl Condition {
             }
             Self::In(value, _) | Self::IsNull(value) => value.add_aggregates(found),
             Self::InPrefixes(..) | Self::Like(..) => {}
+        }
+    }
+
+    /// A field has a value, as answers have it.
+    pub fn is(field: &str, value: &report::Value) -> Self {
+        use report::Value;
+        let equal = |value| Self::Compare(Expression::field(field), Comparison::Equal, value);
+        match value {
+            Value::Address(address) => {
+                let length = if address.is_ipv4() { 32 } else { 128 };
+                Self::InPrefixes(field.to_owned(), vec![(*address, length)])
+            }
+            Value::Prefix { address, length } => {
+                Self::InPrefixes(field.to_owned(), vec![(*address, *length)])
+            }
+            // No field has a larger one.
+            Value::Unsigned(number) | Value::Time(number) => i64::try_from(*number)
+                .map_or(Self::Or(Vec::new()), |number| equal(Expression::Integer(number))),
+            Value::Signed(number) => equal(Expression::Integer(*number)),
+            Value::Float(number) | Value::Estimate { value: number, .. } => equal(Expression::Float(*number)),
+            Value::Text(text) => equal(Expression::Text(text.clone())),
+            Value::Conversation(conversation) => equal(Expression::Text(conversation.to_string())),
+            Value::Null | Value::Heaviest(_) => Self::IsNull(Expression::field(field)),
         }
     }
 

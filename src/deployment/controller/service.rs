@@ -2,7 +2,7 @@
 
 use super::Config;
 use super::queries::Queries;
-use super::unsettled;
+use super::{past, unsettled};
 use crate::exit::{Failure, say, say_error};
 use crate::views::{self, now_ns};
 use archive::{ArchiveError, Changes, Mark};
@@ -46,6 +46,8 @@ pub(super) struct Service<'a> {
     marks: BTreeMap<(String, Boot), u64>,
     /// The names under which results that are not settled are stored: probes will not send them again.
     unsettled: BTreeSet<String>,
+    /// The same of earlier windows that queries read.
+    past: BTreeSet<String>,
     /// What is sent once that is stored.
     send: Vec<(usize, ToProbe)>,
     /// The state of events may not be the one that was stored last: to write it takes time where many keys are known.
@@ -74,6 +76,7 @@ impl<'a> Service<'a> {
         let mut controller = Controller::new(queries.standing().chain().clone(), setting);
         let saved = hub.archive().state(STATE).map_err(Failure::fault)?;
         let kept = hub.archive().states(unsettled::PREFIX).map_err(Failure::fault)?;
+        let earlier = hub.archive().states(past::PREFIX).map_err(Failure::fault)?;
         if let Some(text) = &saved {
             let saved = serde_json::from_str(text).map_err(|error| {
                 Failure::fault(format!("{}: the state of events is damaged: {error}", config.state.display()))
@@ -84,6 +87,7 @@ impl<'a> Service<'a> {
                 say(&line);
             }
             controller.restore(saved, results, Stories::restore(stories));
+            controller.restore_past(past::read(&earlier));
         }
         Ok(Self {
             config,
@@ -95,6 +99,7 @@ impl<'a> Service<'a> {
             changes: Changes::default(),
             marks: BTreeMap::new(),
             unsettled: kept.into_iter().map(|(name, _)| name).collect(),
+            past: earlier.into_iter().map(|(name, _)| name).collect(),
             send: Vec::new(),
             has_changed: true,
             fault: None,
@@ -172,6 +177,8 @@ impl<'a> Service<'a> {
                 Output::Event(event) => self.changes.events.push(*event),
                 Output::Sentence(sentence) => say(&sentence),
                 Output::Warning(line) => self.note(line),
+                // Its story says it.
+                Output::Captured(_) => {}
             }
         }
     }
@@ -189,11 +196,13 @@ impl<'a> Service<'a> {
         self.changes.stories.extend(self.controller.changed_stories());
         if self.has_changed {
             let state = serde_json::to_string(&self.controller.save()).map_err(Failure::fault)?;
-            let now = unsettled::names(&self.controller);
+            let (now, earlier) = (unsettled::names(&self.controller), past::names(&self.controller));
             self.changes.states =
                 unsettled::new(&self.controller, &self.unsettled).map_err(Failure::fault)?;
+            self.changes.states.extend(past::new(&self.controller, &self.past).map_err(Failure::fault)?);
             self.changes.states.push((STATE.to_owned(), state));
-            self.changes.dropped_states = self.unsettled.difference(&now).cloned().collect();
+            let dropped = self.unsettled.difference(&now).chain(self.past.difference(&earlier));
+            self.changes.dropped_states = dropped.cloned().collect();
             let mark = |((node, boot), sequence): (&(String, Boot), &u64)| Mark {
                 node: node.clone(),
                 boot: boot.to_string(),
@@ -222,7 +231,7 @@ impl<'a> Service<'a> {
             }
             self.changes = Changes::default();
             self.marks.clear();
-            self.unsettled = now;
+            (self.unsettled, self.past) = (now, earlier);
             self.has_changed = false;
         }
         self.link.acknowledge();

@@ -3,8 +3,8 @@
 use super::{BEGIN_NS, WINDOW_NS, chain, milliseconds};
 use crate::compare::{in_turn, median, thread_time};
 use crate::{Line, Points};
-use events::{Machine, Seen, Step};
-use report::{Answer, Column, Event, EventKind, Span, Value};
+use events::{Asked, Find, Machine, Seen, Step};
+use report::{Answer, Column, Event, EventKind, Value};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -134,12 +134,12 @@ impl Job {
             Window::High => Some(&self.high),
             Window::Empty => None,
         };
-        let find = |query: usize, _: usize, _: Span| match (query, answer) {
+        let find: &Find<'_> = &|asked: Asked<'_>| match (asked.query, answer) {
             (0, Some(answer)) => Seen::Answer(answer),
             _ => Seen::Empty,
         };
         let began = thread_time();
-        let step = self.machine.step(self.end_ns, &find);
+        let step = self.machine.step(self.end_ns, find);
         let time = thread_time() - began;
         let rows = answer.map_or(&[][..], |answer| &answer.rows);
         self.is_right &= self.plain.agrees(rows, &step);

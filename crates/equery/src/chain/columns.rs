@@ -60,6 +60,12 @@ pub(super) fn planned(plan: &Query, flow_key: &[String]) -> Result<Planned, Stri
     Ok(Planned { task, shown, columns, key, groups })
 }
 
+/// Whether a column of this kind holds numbers.
+pub(super) const fn numeric(kind: report::ColumnKind) -> bool {
+    use report::ColumnKind::{Estimate, Float, Signed, Unsigned};
+    matches!(kind, Unsigned | Signed | Float | Estimate)
+}
+
 /// The column by which the rows of an answer are ordered, the largest first.
 pub(super) fn largest_first(task: &Query) -> Option<usize> {
     let column_of = |value: &Expression| task.columns.iter().position(|column| column.value == *value);

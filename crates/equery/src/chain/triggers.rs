@@ -7,7 +7,6 @@ use crate::checked::{Bound, CheckedQuery, EdgeKind};
 use crate::checker::group_text;
 use events::{ALL_NODES, Binding, Place, Trigger, TriggerKind};
 use report::Column;
-use task::rows::Merging;
 
 /// Queries are named.
 fn listed(names: &[&str]) -> String {
@@ -19,15 +18,12 @@ impl Chain {
     pub(super) fn trigger(&self, query: &CheckedQuery, site: &ChainSite<'_>) -> Result<Trigger, String> {
         let Some(trigger) = &query.trigger else { return Err("nothing starts it".to_owned()) };
         let when = trigger.when.as_ref().ok_or("its condition has an error")?;
-        let number = |name: &String| {
-            let found = self.graph.queries.iter().position(|of| of.name == *name);
-            found.ok_or_else(|| format!("there is no query {name}"))
-        };
-        let numbers: Vec<usize> = trigger.parents.iter().map(number).collect::<Result<_, _>>()?;
+        let numbers = trigger.parents.iter().map(|name| self.number(name));
+        let numbers: Vec<usize> = numbers.collect::<Result<_, _>>()?;
         let source = |number: &usize| Source {
             name: &self.graph.queries[*number].name,
             query: &self.graph.queries[*number],
-            task: self.mergings[*number].as_ref().map_or(&self.tasks[*number], Merging::query),
+            task: self.task(*number),
         };
         let sources = Sources(numbers.iter().map(source).collect());
         let condition = sources.condition(when)?;
@@ -39,7 +35,8 @@ impl Chain {
         let places = self.places(&sources)?;
         let binding = |bound: &Bound| binding(bound, &sources, &places);
         let bindings: Vec<Binding> = query.bindings.iter().map(binding).collect::<Result<_, _>>()?;
-        let sources = numbers.iter().zip(keys).map(|(query, key)| events::Source { query: *query, key });
+        let sources =
+            numbers.iter().zip(keys).map(|(query, key)| events::TriggerSource { query: *query, key });
         Ok(Trigger {
             kind: match trigger.kind {
                 EdgeKind::WhenEach => TriggerKind::Each,

@@ -3,10 +3,12 @@
 use super::values::{Operand, no_columns, prefix_lengths};
 use super::{Checker, Context, Scope, Typed};
 use crate::ast::{Expr, Node};
+use crate::earlier::EarlierWindows;
 use crate::fields::{self, FieldInfo};
 use crate::kind::{Kind, Unit};
 use crate::literal::Literal;
 use crate::parser::shortened;
+use crate::variables::Meaning;
 use flow::Aggregation;
 use task::query::{Aggregate, Expression, GroupField, Weight};
 
@@ -57,21 +59,17 @@ impl Checker<'_, '_> {
             return None;
         }
         match (*name, arguments) {
-            ("prev", [value]) => {
-                self.not_run("prev", "values of earlier windows are not kept yet", node);
-                self.value(value, scope)
-            }
+            ("prev", [value]) => self.earlier(value, EarlierWindows::Previous, node, scope),
             ("avg_over", [value, length]) => {
-                if !matches!(&*length.value, Expr::Literal(Literal::Duration(ns)) if *ns != 0) {
+                let Some(ns) = self.duration(length) else {
                     self.diagnostics.error(
                         "arguments",
                         &length.span,
                         format!("expected a duration such as 10m: {usage}"),
                     );
                     return None;
-                }
-                self.not_run("avg_over", "values of earlier windows are not kept yet", node);
-                self.value(value, scope)
+                };
+                self.earlier(value, EarlierWindows::MeanOver(ns), node, scope)
             }
             ("surely", _) => {
                 self.diagnostics.error(
@@ -87,6 +85,19 @@ impl Checker<'_, '_> {
                 self.aggregate(name, usage, arguments, node, scope)
             }
         }
+    }
+
+    /// A length of time, by itself or by a variable.
+    fn duration(&self, node: &Node) -> Option<u64> {
+        let literal = match &*node.value {
+            Expr::Literal(literal) => literal,
+            Expr::Name(name) => match self.variables.get(name) {
+                Some(Meaning::Constant(constant)) if !constant.is_negative => &constant.literal,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        if let Literal::Duration(ns) = literal { Some(*ns).filter(|ns| *ns != 0) } else { None }
     }
 
     fn wrong_arguments<T>(&mut self, usage: &str, node: &Node) -> Option<T> {

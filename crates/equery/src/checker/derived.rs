@@ -4,11 +4,12 @@ use super::queries::Outline;
 use super::values::no_columns;
 use super::{Checker, Context, Scope};
 use crate::ast::{From, QueryText, Spanned};
+use crate::literal::duration_text;
 use crate::names::field_name;
 use crate::node_filter::NodeFilter;
 use crate::parents::Parent;
 use crate::parser::shortened;
-use task::query::{GroupField, Grouping, Item, Query};
+use task::query::{GroupField, Grouping, Item, Over, Query};
 
 /// Checks a derived query, whose parents are known. `None` where it has errors.
 pub(crate) fn derived<'a>(
@@ -27,11 +28,9 @@ pub(crate) fn derived<'a>(
     let scope = Scope { context: Context::Derived, groups: &groups, columns: &columns };
     let having = query.having.as_ref().and_then(|having| checker.condition(&having.value, scope));
     let order = checker.order(query, scope);
-    let over = checker.over(query);
+    let over = checker.common_windows(query, &parents);
+    checker.check_earlier_lengths(over);
     let limit = query.limit.as_ref().map(|limit| usize::try_from(limit.value).unwrap_or(usize::MAX));
-    if let Some(from) = &query.from {
-        checker.not_run("from", "answers of other queries are not read yet", from);
-    }
     if checker.diagnostics.errors() != before || query.is_broken {
         return None;
     }
@@ -119,15 +118,57 @@ impl<'a> Checker<'a, '_> {
         Some(first.1.keys.iter().map(|key| group_of(key)).collect())
     }
 
+    /// The windows that all have, which are also its own.
+    fn common_windows(&mut self, query: &QueryText, parents: &[(&Spanned<String>, &Parent)]) -> Over {
+        let usual = self.options.base_window_ns;
+        let length = |over: Over| match (over, usual) {
+            (Over::Window, Some(base)) => Over::Windows { every_ns: base, over_ns: base },
+            (over, _) => over,
+        };
+        let known = |parent: &Parent| parent.over.map(length);
+        let mut all = parents.iter().filter_map(|(name, parent)| Some((*name, known(parent)?)));
+        let clause = query.every.as_ref().map(|every| every.span.clone());
+        let clause = clause.or(query.over.as_ref().map(|over| over.span.clone()));
+        let own = clause.map(|span| (span, self.over(query)));
+        let Some((first, over)) = all.next() else { return own.map_or(Over::Window, |(_, over)| over) };
+        for (name, other) in all {
+            if other != over {
+                let message = format!(
+                    "'{}' answers for {}, but '{}' for {}",
+                    first.value,
+                    windows_text(over),
+                    name.value,
+                    windows_text(other)
+                );
+                let help = "queries in from have the same every and over";
+                self.diagnostics.error_with_help("different_windows", &name.span, message, help);
+                return over;
+            }
+        }
+        if let Some((span, own)) = own.filter(|(_, own)| length(*own) != over) {
+            let message = format!(
+                "the query answers for {}, but '{}', which it reads, for {}",
+                windows_text(own),
+                first.value,
+                windows_text(over)
+            );
+            let help = "leave every and over out: a derived query has the windows of those that it reads";
+            self.diagnostics.error_with_help("different_windows", &span, message, help);
+        }
+        over
+    }
+
     /// Reports clauses that are about rows, which a derived query does not read.
     fn no_rows(&mut self, query: &QueryText) {
         let clauses = [
             ("where", query.filter.as_ref().map(|clause| &clause.span)),
             ("groupby", query.group.as_ref().map(|clause| &clause.span)),
+            ("across nodes", query.across.as_ref().map(|clause| &clause.span)),
         ];
         for (name, span) in clauses {
             if let Some(span) = span {
-                let message = format!("'{name}' is about rows, but a query with 'from QUERY' reads answers");
+                let message =
+                    format!("'{name}' is about rows and nodes, but a query with 'from QUERY' reads answers");
                 self.diagnostics.error_with_help(
                     "derived_clause",
                     span,
@@ -135,6 +176,20 @@ impl<'a> Checker<'a, '_> {
                     "use having, or move it into the queries in from",
                 );
             }
+        }
+    }
+}
+
+/// Windows as an error tells them.
+fn windows_text(over: Over) -> String {
+    match over {
+        Over::Window => "the windows of the run".to_owned(),
+        Over::Run => "the whole run".to_owned(),
+        Over::Windows { every_ns, over_ns } if every_ns == over_ns => {
+            format!("windows of {}", duration_text(every_ns))
+        }
+        Over::Windows { every_ns, over_ns } => {
+            format!("windows of {} every {}", duration_text(over_ns), duration_text(every_ns))
         }
     }
 }

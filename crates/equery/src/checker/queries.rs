@@ -41,7 +41,7 @@ impl Outline {
         let keys = groups
             .iter()
             .flat_map(|group| [(group_text(group), kind(group)), (group.field.clone(), kind(group))]);
-        Parent::new(own.chain(keys), groups.iter().map(group_text).collect())
+        Parent::new(own.chain(keys), groups.iter().map(group_text).collect(), Some(self.plan.over))
     }
 }
 
@@ -70,6 +70,7 @@ pub(crate) fn outline(checker: &mut Checker<'_, '_>, query: &QueryText, label: &
     let having = checker.having(query, scope);
     let order = checker.order(query, scope);
     let over = checker.over(query);
+    checker.check_earlier_lengths(over);
     let history = checker.history(query);
     let limit = query.limit.as_ref().map(|limit| usize::try_from(limit.value).unwrap_or(usize::MAX));
     if checker.diagnostics.errors() != before || query.is_broken {

@@ -3,6 +3,7 @@
 use super::{Checker, Columns, Context, Scope, Typed};
 use crate::ast::{Expr, Node, Spanned};
 use crate::constant::Constant;
+use crate::earlier::EarlierWindows;
 use crate::fields::{self, FieldInfo};
 use crate::kind::{Kind, Unit};
 use crate::names;
@@ -57,10 +58,8 @@ impl Checker<'_, '_> {
             Expr::Arithmetic(left, operator, right) => {
                 self.arithmetic(left, *operator, right, scope).map(Operand::Value)
             }
-            Expr::Offset(of, _) => {
-                let value = self.value(of, scope)?;
-                self.not_run("offset", "values of earlier times need recorded history", node);
-                Some(Operand::Value(value))
+            Expr::Offset(of, ns) => {
+                self.earlier(of, EarlierWindows::Offset(*ns), node, scope).map(Operand::Value)
             }
             Expr::Star => {
                 self.diagnostics.error("star", &node.span, "'*' belongs into count(*)");

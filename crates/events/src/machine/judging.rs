@@ -6,7 +6,7 @@ use super::sides::{Group, Sides};
 use super::told::{Happened, Told};
 use super::watch::Watch;
 use super::{MISSING, Machine, Step, plain_event, window};
-use crate::condition::{Condition, Known};
+use crate::condition::{Condition, GroupFigures};
 use crate::figure::{Certainty, Figure, Role};
 use crate::graph::{Binding, Graph, Trigger, TriggerKind};
 use crate::judged::{Change, Judged, Time};
@@ -57,7 +57,7 @@ impl Machine {
                     return;
                 };
                 let window = window(&graph.queries[sources[0]], end_ns);
-                let seen = |(at, source): (usize, &crate::graph::Source)| {
+                let seen = |(at, source): (usize, &crate::graph::TriggerSource)| {
                     let query = &graph.queries[source.query];
                     let instance: &[Member] = runs.of[at].as_ref().map_or(&[], |run| &run.instance);
                     let window = super::window(query, end_ns);
@@ -239,7 +239,7 @@ impl Judging<'_> {
     fn judged(&self, group: &Group<'_>) -> (Truth, Truth) {
         let figures = self.sides.figures(group, false);
         let widened = if self.watch.widens { self.sides.figures(group, true) } else { Vec::new() };
-        let known = Known { figures: &figures, widened: &widened, missing: self.sides.missing() };
+        let known = GroupFigures { figures: &figures, widened: &widened, missing: self.sides.missing() };
         let own = self.trigger.condition.holds(known);
         let until = self.trigger.until.as_ref().map(|until: &Condition| until.holds(known));
         (own, until.unwrap_or_else(|| own.negated()))

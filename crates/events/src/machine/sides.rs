@@ -35,7 +35,7 @@ pub(super) struct Group<'a> {
 impl<'a> Sides<'a> {
     /// `seen`: what each source has.
     pub(super) fn new(graph: &'a Graph, trigger: &'a Trigger, seen: &[Seen<'a>]) -> Self {
-        let side = |(source, seen): (&'a crate::graph::Source, &Seen<'a>)| {
+        let side = |(source, seen): (&'a crate::graph::TriggerSource, &Seen<'a>)| {
             let query = &graph.queries[source.query];
             let rows = match seen {
                 Seen::Answer(answer) => Rows::of(query, answer),

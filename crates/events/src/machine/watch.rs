@@ -1,6 +1,6 @@
 //! What a trigger asks of its sources, worked out once.
 
-use crate::condition::{Condition, Known};
+use crate::condition::{Condition, GroupFigures};
 use crate::figure::Figure;
 use crate::graph::{Graph, Query, Trigger};
 use crate::key::{Key, Member};
@@ -109,12 +109,12 @@ impl Watch {
     }
 
     fn judge_without_packets(&self, graph: &Graph, trigger: &Trigger, key: &Key) -> Truth {
-        let of = |source: &crate::graph::Source| {
+        let of = |source: &crate::graph::TriggerSource| {
             let query = &graph.queries[source.query];
             without_packets(query, &own_key(query, source.key.as_deref(), key))
         };
         let figures: Vec<Figure> = trigger.sources.iter().flat_map(of).collect();
-        trigger.condition.holds(Known::of(&figures))
+        trigger.condition.holds(GroupFigures::of(&figures))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the naive machine remembers of an edge, and what a window does to its keys.
 
 use super::known::{Known, Told, of_absent, of_row, truth};
-use events::{Graph, Key, Member, Seen, Source, Trigger, TriggerKind};
+use events::{Graph, Key, Member, Seen, Trigger, TriggerKind, TriggerSource};
 use report::{Answer, EventKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,7 +55,7 @@ struct Judged {
 
 /// What a source has in a window.
 struct Side<'a> {
-    source: &'a Source,
+    source: &'a TriggerSource,
     query: &'a events::Query,
     seen: Seen<'a>,
     answer: Option<&'a Answer>,

@@ -2,8 +2,8 @@
 
 use super::draw::Draw;
 use events::{
-    ALL_NODES, Binding, Column, Condition, Graph, Key, Member, Operand, Place, Query, Role, Settings, Source,
-    Trigger, TriggerKind,
+    ALL_NODES, Binding, Column, Condition, Graph, Key, Member, Operand, Place, Query, Role, Settings,
+    Trigger, TriggerKind, TriggerSource,
 };
 use notation::{Comparison, Operator};
 use report::ColumnKind;
@@ -38,6 +38,7 @@ fn draw_settings(draw: &mut Draw) -> Settings {
         coverage: 0.999,
         most_firings: if draw.chance(50) { draw.between(1, 4) as usize } else { 64 },
         most_keys: if is_narrow { draw.between(2, 6) as usize } else { 65_536 },
+        ..Settings::default()
     }
 }
 
@@ -158,7 +159,7 @@ fn draw_trigger(draw: &mut Draw, parent: usize, graph: &Graph) -> Trigger {
     };
     Trigger {
         kind,
-        sources: sources.iter().zip(keys).map(|(query, key)| Source { query: *query, key }).collect(),
+        sources: sources.iter().zip(keys).map(|(query, key)| TriggerSource { query: *query, key }).collect(),
         places: match sources.len() {
             1 => Trigger::new(parent, first, condition.clone()).places,
             _ => shared_places(first, second).expect("they have some"),

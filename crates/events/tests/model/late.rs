@@ -47,7 +47,7 @@ pub(crate) fn as_they_come(history: &History, seed: u64) -> Result<Told, String>
     let ends: Vec<u64> = history.ends().collect();
     let mut timeline: Timeline<Machine, There> = Timeline::new(Machine::new(history.graph.clone()));
     let mut events = Vec::new();
-    let again = |machine: &mut Machine, end_ns: u64, there: &There| step(machine, history, end_ns, there);
+    let again = |machine: &mut Machine, end_ns: u64, there: &mut There| step(machine, history, end_ns, there);
     for at in 0..history.steps + LATENESS {
         let mut late: Vec<(u64, usize)> = Vec::new();
         for before in at.saturating_sub(LATENESS)..at.min(history.steps) {
@@ -75,11 +75,10 @@ pub(crate) fn as_they_come(history: &History, seed: u64) -> Result<Told, String>
             let end_ns = ends[at as usize];
             let there: There =
                 (0..nodes).filter(|node| comes_at(history, seed, *node, at) == Some(at)).collect();
-            let mut after = timeline.now().clone();
-            let taken = step(&mut after, history, end_ns, &there);
-            events.extend(taken.events.iter().map(|event| (event.event.clone(), event.late)));
             let is_open = there.len() < nodes;
-            timeline.take(end_ns, there, is_open, after, &taken);
+            let taken =
+                timeline.take(end_ns, there, is_open, |machine, there| step(machine, history, end_ns, there));
+            events.extend(taken.events.iter().map(|event| (event.event.clone(), event.late)));
         }
         timeline.settle((history.first_ns + at * SECOND).saturating_sub(LATENESS * SECOND), again);
     }

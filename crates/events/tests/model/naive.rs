@@ -372,7 +372,7 @@ impl Naive {
     /// All queries that must have answered before a query can start.
     fn ancestors(&self, query: usize) -> BTreeSet<usize> {
         let Some(trigger) = &self.graph.queries[query].trigger else { return BTreeSet::new() };
-        let of = |source: &events::Source| {
+        let of = |source: &events::TriggerSource| {
             let mut with = self.ancestors(source.query);
             with.insert(source.query);
             with

@@ -1,0 +1,92 @@
+//! Packets that firings ask for.
+
+use crate::controller::{Actions, Controller, Output};
+use events::{Run, Step};
+use protocol::{CaptureTask, Captured};
+use report::Span;
+use std::collections::BTreeSet;
+use task::query::Condition;
+
+/// A capture that is going on.
+#[derive(Clone, Debug)]
+pub(crate) struct Capturing {
+    task: CaptureTask,
+    /// The nodes that have not said how it ended.
+    nodes: BTreeSet<usize>,
+}
+
+/// How long nodes are asked for a capture after its time, nanoseconds.
+const PATIENCE_NS: u64 = 60_000_000_000;
+
+impl Controller {
+    /// Starts the captures of the runs that begin.
+    pub(crate) fn start_captures(&mut self, step: &Step) {
+        for started in &step.started {
+            let run = &started.run;
+            let is_new = started.events.first() == Some(&run.cause);
+            let Some(packets) = self.chain.captures[run.query].filter(|_| is_new) else { continue };
+            let task = self.capture_task(run, packets);
+            let nodes = self.chain.nodes[run.query].iter().filter(|node| run.is_on(**node)).copied();
+            self.capturing.push(Capturing { task, nodes: nodes.collect() });
+        }
+    }
+
+    fn capture_task(&self, run: &Run, packets: u64) -> CaptureTask {
+        let graph = &self.chain.graph;
+        let of = &graph.queries[run.query];
+        let bound = of.trigger.as_ref().map(|trigger| trigger.pinned(&run.instance)).unwrap_or_default();
+        let own = bound.iter().map(|item| Condition::is(&item.column.name, &item.value));
+        let filter: Vec<Condition> =
+            self.chain.tasks[run.query].filter.clone().into_iter().chain(own).collect();
+        let start_ns =
+            if run.looks_back { of.first_start(run.end_ns, &graph.settings) } else { run.start_ns };
+        let end_ns = if run.looks_back { of.last_end(start_ns) } else { run.end_ns };
+        CaptureTask {
+            id: run.cause.clone(),
+            query: of.name.clone(),
+            filter: (!filter.is_empty()).then_some(Condition::And(filter)),
+            packets,
+            time: Some(Span { start_ns, end_ns }),
+        }
+    }
+
+    /// What a node is to capture.
+    pub(crate) fn captures(&self, node: usize) -> Vec<CaptureTask> {
+        let own = self.capturing.iter().filter(|capture| capture.nodes.contains(&node));
+        own.map(|capture| capture.task.clone()).collect()
+    }
+
+    /// Takes a capture that has ended, or was refused.
+    pub(crate) fn take_captured(&mut self, node: usize, captured: Captured, actions: &mut Actions) {
+        let asked =
+            |capture: &&mut Capturing| capture.task.id == captured.id && capture.nodes.contains(&node);
+        let Some(capture) = self.capturing.iter_mut().find(asked) else { return };
+        capture.nodes.remove(&node);
+        self.capturing.retain(|capture| !capture.nodes.is_empty());
+        let name = self.chain.graph.nodes[node].clone();
+        let sentence = in_words(&name, &captured);
+        self.stories.tell_more(&captured.id, &sentence);
+        actions.show.push(Output::Sentence(sentence));
+        actions.show.push(Output::Captured(Box::new((name, captured))));
+    }
+
+    /// Captures whose time is long over are not asked for any more.
+    pub(crate) fn end_captures(&mut self, settled_ns: u64) {
+        self.capturing.retain(|capture| {
+            capture.task.time.is_none_or(|time| time.end_ns.saturating_add(PATIENCE_NS) > settled_ns)
+        });
+    }
+}
+
+fn in_words(node: &str, captured: &Captured) -> String {
+    let query = &captured.query;
+    if let Some(reason) = &captured.refused {
+        return format!("{query} captured nothing on {node}: {reason}.");
+    }
+    let file = captured.file.as_deref().unwrap_or("no file");
+    let dropped = match captured.dropped.total() {
+        0 => String::new(),
+        number => format!(", {} are not in it", notation::grouped(number)),
+    };
+    format!("{query} captured {} packets on {node}: {file}{dropped}.", notation::grouped(captured.packets))
+}

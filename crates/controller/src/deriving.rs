@@ -1,0 +1,101 @@
+//! Answers of derived queries: of each window, once those that they read are there.
+
+use crate::controller::{Actions, Controller, Output};
+use crate::ended::{Ended, asked};
+use events::{Find, Outcome, Past, Run};
+use report::{Answer, Span};
+
+/// Windows in a row in which none of the queries that are read had packets: one answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct DerivedRun {
+    /// The end of the first one.
+    first_end_ns: u64,
+    /// The end of the last one that is known.
+    last_end_ns: u64,
+}
+
+impl Ended<'_> {
+    /// What a derived query gives of the windows that end then, by node.
+    pub(crate) fn derived(
+        &self,
+        query: usize,
+        runs: &[Run],
+        past: &Past,
+        end_ns: u64,
+    ) -> Vec<(usize, Outcome)> {
+        let Some(derivation) = &self.chain.derivations[query] else { return Vec::new() };
+        if asked(self.chain, runs, query, end_ns).is_empty() {
+            return Vec::new();
+        }
+        let find: &Find<'_> = &|asked| self.seen(asked);
+        let of = |node: &usize| {
+            (*node, derivation.evaluate(&self.chain.graph, (query, *node), end_ns, find, past))
+        };
+        self.chain.graph.queries[query].nodes.iter().map(of).collect()
+    }
+}
+
+impl Controller {
+    /// Computes the answers of the windows that end then, shows them, and keeps them for the event machine and for queries that read them.
+    pub(crate) fn derive_answers(&mut self, end_ns: u64, actions: &mut Actions) {
+        for query in 0..self.chain.derivations.len() {
+            for (node, outcome) in self.ended().derived(query, self.timeline.now().runs(), &self.past, end_ns)
+            {
+                self.take_outcome((query, node), outcome, end_ns, actions);
+            }
+        }
+    }
+
+    fn take_outcome(
+        &mut self,
+        (query, node): (usize, usize),
+        outcome: Outcome,
+        end_ns: u64,
+        actions: &mut Actions,
+    ) {
+        let of = &self.chain.graph.queries[query];
+        let (every_ns, is_standing) = (of.every_ns, of.trigger.is_none());
+        if outcome != Outcome::Empty {
+            self.show_derived_run((query, node), end_ns.saturating_sub(every_ns), actions);
+        }
+        match outcome {
+            Outcome::Missing => {}
+            Outcome::Empty => {
+                self.settling.derived_empty.insert((query, node));
+                let new = DerivedRun { first_end_ns: end_ns, last_end_ns: end_ns };
+                let run = self.derived_runs.entry((query, node)).or_insert(new);
+                run.last_end_ns = end_ns;
+                // The runs of a query that is started need not follow each other.
+                if !is_standing {
+                    self.show_derived_run((query, node), end_ns, actions);
+                }
+            }
+            Outcome::Answer(answer) => {
+                actions.show.push(Output::Answer(Box::new(self.as_shown((*answer).clone()))));
+                self.settling.answers.entry((query, node)).or_default().push(*answer);
+            }
+        }
+    }
+
+    /// Shows windows without packets of all derived queries, up to this time.
+    pub(crate) fn show_derived_runs(&mut self, until_ns: u64, actions: &mut Actions) {
+        let places: Vec<(usize, usize)> = self.derived_runs.keys().copied().collect();
+        places.into_iter().for_each(|place| self.show_derived_run(place, until_ns, actions));
+    }
+
+    /// Shows the windows of a query and node that had no packets, if there are any: no others end by this time.
+    fn show_derived_run(&mut self, (query, node): (usize, usize), until_ns: u64, actions: &mut Actions) {
+        let Some(run) = self.derived_runs.remove(&(query, node)) else { return };
+        let of = &self.chain.graph.queries[query];
+        // Windows that were passed are as the one before them.
+        let last_end_ns = run.last_end_ns.max(until_ns - until_ns % of.every_ns);
+        let window = Span { start_ns: run.first_end_ns.saturating_sub(of.over_ns), end_ns: last_end_ns };
+        let columns = of.columns.iter().map(|column| column.column.clone()).collect();
+        let answer = Answer {
+            node: self.chain.graph.node_name(node).map(str::to_owned),
+            empty: Some(1 + (last_end_ns - run.first_end_ns) / of.every_ns),
+            ..Answer::new(of.name.clone(), Some(window), columns, Vec::new())
+        };
+        actions.show.push(Output::Answer(Box::new(self.as_shown(answer))));
+    }
+}

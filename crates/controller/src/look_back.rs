@@ -1,0 +1,168 @@
+//! Queries that answer in the window that fired: nodes are asked for what they have kept of it.
+
+use crate::controller::{Actions, Controller, Output};
+use events::{Asked, Find, Key, Run, Seen};
+use protocol::{LookBack, LookBackTask, LookedBack};
+use report::{Answer, Span};
+use std::collections::BTreeSet;
+
+/// A window that waits for what nodes have kept of it.
+#[derive(Debug)]
+pub(crate) struct Awaited {
+    pub(crate) end_ns: u64,
+    /// Since when, where there is a clock.
+    since_ns: Option<u64>,
+    /// What nodes were asked and have not answered.
+    asked: Vec<(usize, LookBackTask)>,
+    /// Queries, nodes and instances that will not be answered.
+    given_up: BTreeSet<(usize, usize, Key)>,
+}
+
+impl Controller {
+    /// Asks for what the queries that fire in these windows are to find in them. Returns whether all is there, or will not come.
+    pub(crate) fn look_back(&mut self, end_ns: u64, actions: &mut Actions) -> bool {
+        let mut awaited = self.awaited.take().unwrap_or(Awaited {
+            end_ns,
+            since_ns: self.clock.map(|clock| clock.now_ns),
+            asked: Vec::new(),
+            given_up: BTreeSet::new(),
+        });
+        self.give_up(&mut awaited, actions);
+        // What is there may start others in the same window.
+        while awaited.asked.is_empty() {
+            let wanted = self.wanted(end_ns, &awaited.given_up);
+            if wanted.is_empty() {
+                return true;
+            }
+            for (run, node, window) in wanted {
+                if self.is_there(node) {
+                    self.last_look_back += 1;
+                    let trigger = self.chain.graph.queries[run.query].trigger.as_ref();
+                    let bound = trigger.map(|trigger| trigger.pinned(&run.instance)).unwrap_or_default();
+                    let task = &self.chain.tasks[run.query];
+                    let query = if bound.is_empty() { task.clone() } else { task.with_bound(bound) };
+                    let task = LookBackTask { id: self.last_look_back, window, queries: vec![query] };
+                    awaited.asked.push((node, task));
+                } else {
+                    awaited.given_up.insert((run.query, node, run.instance));
+                }
+            }
+        }
+        self.awaited = Some(awaited);
+        false
+    }
+
+    /// What runs that begin in these windows lack: the run, a node and a window.
+    fn wanted(&self, end_ns: u64, given_up: &BTreeSet<(usize, usize, Key)>) -> Vec<(Run, usize, Span)> {
+        let ended = self.ended();
+        let find: &Find<'_> = &|asked: Asked<'_>| ended.seen(asked);
+        let step = self.timeline.now().clone().step(end_ns, find);
+        let mut wanted = Vec::new();
+        for run in step.started.into_iter().map(|started| started.run).filter(|run| run.looks_back) {
+            let of = &self.chain.graph.queries[run.query];
+            let window = Span { start_ns: end_ns.saturating_sub(of.over_ns), end_ns };
+            for &node in of.nodes.iter().filter(|node| run.is_on(**node)) {
+                let asked = Asked { query: run.query, node, instance: &run.instance, window };
+                let is_missing = matches!(ended.seen(asked), Seen::Missing);
+                let is_wanted = !given_up.contains(&(run.query, node, run.instance.clone()));
+                // Another firing may have asked for the same.
+                let is_new = !wanted.iter().any(|(other, at, _): &(Run, usize, Span)| {
+                    (other.query, *at, &other.instance) == (run.query, node, &run.instance)
+                });
+                if is_missing && is_wanted && is_new && self.nodes[node].may_have(window) {
+                    wanted.push((run.clone(), node, window));
+                }
+            }
+        }
+        wanted
+    }
+
+    /// Whether a node can be asked: a live one that has ended cannot.
+    fn is_there(&self, node: usize) -> bool {
+        self.setting.is_replay || !self.nodes[node].has_ended()
+    }
+
+    /// Waits no longer for nodes that are silent for the grace, or have left.
+    fn give_up(&mut self, awaited: &mut Awaited, actions: &mut Actions) {
+        let grace_ns = self.chain.graph.settings.grace_ns;
+        let waited =
+            self.clock.zip(awaited.since_ns).map(|(clock, since)| clock.now_ns.saturating_sub(since));
+        let is_over = waited.is_some_and(|waited| waited >= grace_ns);
+        let (gone, left): (Vec<_>, Vec<_>) =
+            awaited.asked.drain(..).partition(|(node, _)| is_over || !self.is_there(*node));
+        awaited.asked = left;
+        for (node, task) in gone {
+            self.give_up_task(awaited, node, &task, "it did not say in time what it has kept", actions);
+        }
+    }
+
+    fn give_up_task(
+        &self,
+        awaited: &mut Awaited,
+        node: usize,
+        task: &LookBackTask,
+        reason: &str,
+        actions: &mut Actions,
+    ) {
+        for query in &task.queries {
+            let instance = query.bound.iter().map(|item| (&item.value).into()).collect();
+            let number = self.query_number(&query.name);
+            awaited.given_up.extend(number.map(|number| (number, node, instance)));
+        }
+        let name = &self.chain.graph.nodes[node];
+        let queries: Vec<&str> = task.queries.iter().map(|query| query.name.as_str()).collect();
+        let line =
+            format!("{name}: {} is not answered in the window that fired: {reason}", queries.join(", "));
+        actions.show.push(Output::Warning(line));
+    }
+
+    /// Takes what a node has kept.
+    pub(crate) fn take_looked_back(&mut self, node: usize, looked: LookedBack, actions: &mut Actions) {
+        let Some(mut awaited) = self.awaited.take() else { return };
+        let at = awaited.asked.iter().position(|(of, task)| *of == node && task.id == looked.id);
+        if let Some((_, task)) = at.map(|at| awaited.asked.remove(at)) {
+            let name = &self.chain.graph.nodes[node];
+            let mut is_answered = false;
+            for answer in looked.answers {
+                let fits = task
+                    .queries
+                    .iter()
+                    .any(|query| query.name == answer.query && query.bound == answer.bound);
+                let number = self.query_number(&answer.query).filter(|_| fits && self.has_columns(&answer));
+                let Some(number) = number.filter(|_| answer.window == Some(task.window)) else { continue };
+                let answer = Answer { node: Some(name.clone()), late: false, revision: 0, ..answer };
+                let shown = self.as_shown(answer.clone());
+                actions.show.push(Output::Answer(Box::new(shown)));
+                self.settling.answers.entry((number, node)).or_default().push(answer);
+                is_answered = true;
+            }
+            if !is_answered {
+                let reason = looked.missing.unwrap_or_else(|| "it has kept none of it".to_owned());
+                self.give_up_task(&mut awaited, node, &task, &reason, actions);
+            }
+        }
+        self.awaited = Some(awaited);
+    }
+
+    /// What a node is asked and has not answered.
+    pub(crate) fn look_backs(&self, node: usize) -> Vec<LookBackTask> {
+        let asked = self.awaited.iter().flat_map(|awaited| &awaited.asked);
+        asked.filter(|(of, _)| *of == node).map(|(_, task)| task.clone()).collect()
+    }
+
+    /// What nodes are to keep: the windows of the longest query that looks back, and those that pass until it is asked.
+    pub(crate) fn to_keep(&self, node: usize) -> Option<LookBack> {
+        let settings = &self.chain.graph.settings;
+        let looks_back = |query: &usize| {
+            let trigger = self.chain.graph.queries[*query].trigger.as_ref();
+            self.chain.nodes[*query].contains(&node) && trigger.is_some_and(events::Trigger::looks_back)
+        };
+        let queries = (0..self.chain.graph.queries.len()).filter(looks_back);
+        let longest = queries.map(|query| self.chain.graph.queries[query].over_ns).max()?;
+        let window_ns = self.setting.window_ns.max(1);
+        // A second for the way to the nodes.
+        let passing = settings.grace_ns.saturating_mul(2).saturating_add(1_000_000_000).div_ceil(window_ns);
+        let windows = longest.div_ceil(window_ns).saturating_add(passing).saturating_add(1);
+        Some(LookBack { windows, flows: settings.look_back_flows })
+    }
+}

@@ -1,0 +1,301 @@
+//! Queries that the controller computes: of the answers of others, and of earlier windows.
+
+use crate::chain::columns::{left_out, numeric};
+use crate::checker::fits;
+use crate::earlier::{Earlier, EarlierWindows};
+use events::{ALL_NODES, Column, Derivation, Formula, Order, Role, Source};
+use report::ColumnKind;
+use std::collections::BTreeSet;
+use task::query::{Condition, Expression, Item, MOST_GROUPS, Operator, Query};
+
+/// A query that is read, with what nodes or the controller compute for it.
+pub(super) struct Read<'a> {
+    pub(super) number: usize,
+    pub(super) query: &'a events::Query,
+    pub(super) task: &'a Query,
+    /// Its name, unless it is a part of the query that reads it.
+    pub(super) name: Option<&'a str>,
+}
+
+/// A derived query as the event machine sees it.
+pub(super) struct Planned {
+    /// Its plan, with the columns of its key.
+    pub(super) task: Query,
+    pub(super) columns: Vec<Column>,
+    /// The columns of its key.
+    pub(super) key: Vec<usize>,
+    pub(super) largest_first: Option<usize>,
+    pub(super) left_out: Option<Vec<f64>>,
+    pub(super) nodes: Vec<usize>,
+    pub(super) pinned: BTreeSet<events::Key>,
+    pub(super) derivation: Derivation,
+}
+
+/// Plans a query that reads others. `lengths`: time from answer to answer, and the time that one covers.
+pub(super) fn planned(
+    plan: &Query,
+    earlier: &[Earlier],
+    reads: &[Read<'_>],
+    lengths: (u64, u64),
+) -> Result<Planned, String> {
+    let first = reads.first().ok_or("it reads no query")?;
+    for read in reads {
+        check(read, lengths)?;
+    }
+    for Earlier { windows, .. } in earlier {
+        fits(*windows, lengths.0.max(1)).map_err(|(message, help)| format!("{message}; {help}"))?;
+    }
+    let (nodes, is_of_each) = nodes(reads)?;
+    let fields: Vec<&str> = first.query.key.iter().map(|column| field(first.task, *column)).collect();
+    let sources = reads.iter().map(|read| {
+        let place = |name: &&str| read.query.key.iter().position(|column| field(read.task, *column) == *name);
+        let key: Option<Vec<usize>> = fields.iter().map(|name| place(name)).collect();
+        let key = key.ok_or_else(|| format!("{} groups by other fields", read.query.name))?;
+        let node = if is_of_each { None } else { read.query.nodes.first().copied() };
+        Ok(Source { query: read.number, name: read.name.map(str::to_owned), node, key })
+    });
+    let sources: Vec<Source> = sources.collect::<Result<_, String>>()?;
+    let (task, key) = with_key(plan, &fields);
+    let formulas = Formulas { earlier, reads, fields: &fields, lengths };
+    let values = task.columns.iter().map(|column| formulas.of(&column.value));
+    let mut values: Vec<Formula> = values.collect::<Result<_, String>>()?;
+    let columns = columns(&task, &values, &key, reads);
+    let having = task.having.as_ref().map(|having| formulas.condition(having, &mut values)).transpose()?;
+    let order = task.order.iter().map(|order| {
+        let value = slot(formulas.of(&order.by)?, &mut values);
+        Ok(Order { value, descending: order.descending })
+    });
+    let mut order: Vec<Order> = order.collect::<Result<_, String>>()?;
+    if order.is_empty() {
+        // The largest by the first number, as without 'order by' elsewhere.
+        let largest =
+            columns.iter().position(|column| column.role != Role::Key && numeric(column.column.kind));
+        order.extend(largest.map(|value| Order { value, descending: true }));
+    }
+    let ordered = order.first().filter(|order| order.descending && order.value < columns.len());
+    let largest_first = ordered.map(|order| order.value);
+    // A group that a source leaves out may have anything.
+    let is_left_out = reads.iter().any(|read| read.query.left_out.is_some());
+    let any = || Some(vec![f64::INFINITY; columns.len()]);
+    let left_out = if is_left_out { any() } else { left_out(&task) };
+    let limit = task.limit.unwrap_or(MOST_GROUPS);
+    let pinned = pinned(reads, &sources);
+    let derivation = Derivation { sources, values, having, order, limit };
+    Ok(Planned { task, columns, key, largest_first, left_out, nodes, pinned, derivation })
+}
+
+/// Whether the answers of a query can be read.
+fn check(read: &Read<'_>, (every_ns, over_ns): (u64, u64)) -> Result<(), String> {
+    let events::Query { name, trigger, nodes, .. } = read.query;
+    if trigger.is_some() {
+        return Err(format!("the answers of {name}, which is started by another one, are not always there"));
+    }
+    if nodes.is_empty() {
+        return Err(format!("{name}, which it reads, runs on no node"));
+    }
+    if (read.query.every_ns, read.query.over_ns) != (every_ns, over_ns) {
+        return Err(format!("the windows of {name}, which it reads, have another length"));
+    }
+    Ok(())
+}
+
+/// The nodes that a derived query is of, and whether answers of each node by itself are read.
+fn nodes(reads: &[Read<'_>]) -> Result<(Vec<usize>, bool), String> {
+    let all = || reads.iter().map(|read| &read.query.nodes);
+    let Some(first) = all().next() else { return Ok((Vec::new(), true)) };
+    if all().all(|nodes| nodes == first) {
+        return Ok((first.clone(), true));
+    }
+    if all().all(|nodes| nodes.len() == 1) {
+        return Ok((vec![ALL_NODES], false));
+    }
+    let names: Vec<&str> = reads.iter().map(|read| read.query.name.as_str()).collect();
+    Err(format!(
+        "{} run on different nodes: queries that are read run on the same nodes, on one node each, or across nodes",
+        names.join(" and ")
+    ))
+}
+
+/// The field that a column of a key holds.
+fn field(task: &Query, column: usize) -> &str {
+    match &task.columns[column].value {
+        Expression::Field(name) => name,
+        _ => "",
+    }
+}
+
+/// The plan with the members of its key as columns, and which these are.
+fn with_key(plan: &Query, fields: &[&str]) -> (Query, Vec<usize>) {
+    let mut task = plan.clone();
+    let mut key = Vec::new();
+    for name in fields {
+        let value = Expression::field(*name);
+        let own = task.columns.iter().position(|column| column.value == value);
+        key.push(own.unwrap_or_else(|| {
+            let mut title = (*name).to_owned();
+            while task.columns.iter().any(|column| column.name == title) {
+                title.push('\'');
+            }
+            task.columns.push(Item::new(title, value));
+            task.columns.len() - 1
+        }));
+    }
+    (task, key)
+}
+
+/// The columns of the answers.
+fn columns(task: &Query, values: &[Formula], key: &[usize], reads: &[Read<'_>]) -> Vec<Column> {
+    let queries: Vec<&events::Query> = reads.iter().map(|read| read.query).collect();
+    let of_key = |column: &usize| {
+        let report::Column { kind, unit, .. } = &reads[0].query.columns[*column].column;
+        (*kind, unit.clone())
+    };
+    let kinds: Vec<(ColumnKind, String)> = reads[0].query.key.iter().map(of_key).collect();
+    let column = |(at, (item, formula)): (usize, (&Item, &Formula))| {
+        let (kind, unit) = formula.kind(&queries, &kinds);
+        let role = if key.contains(&at) { Role::Key } else { formula.role(&queries) };
+        Column { column: report::Column::new(item.name.clone(), kind, unit), role }
+    };
+    task.columns.iter().zip(values).enumerate().map(column).collect()
+}
+
+/// Keys that all of them pin.
+fn pinned(reads: &[Read<'_>], sources: &[Source]) -> BTreeSet<events::Key> {
+    let own = |(read, source): (&Read<'_>, &Source)| -> BTreeSet<events::Key> {
+        let turned = |key: &events::Key| source.key.iter().map(|member| key[*member].clone()).collect();
+        read.query.pinned.iter().map(turned).collect()
+    };
+    let all = reads.iter().zip(sources).map(own);
+    all.reduce(|one, other| one.intersection(&other).cloned().collect()).unwrap_or_default()
+}
+
+/// The number of a value among those that are computed.
+fn slot(formula: Formula, values: &mut Vec<Formula>) -> usize {
+    values.iter().position(|known| *known == formula).unwrap_or_else(|| {
+        values.push(formula);
+        values.len() - 1
+    })
+}
+
+/// Expressions of a plan as formulas.
+struct Formulas<'a> {
+    earlier: &'a [Earlier],
+    reads: &'a [Read<'a>],
+    /// The fields of the key.
+    fields: &'a [&'a str],
+    lengths: (u64, u64),
+}
+
+impl Formulas<'_> {
+    fn of(&self, value: &Expression) -> Result<Formula, String> {
+        Ok(match value {
+            Expression::Integer(number) => Formula::Integer(*number),
+            Expression::Float(number) => Formula::Number(*number),
+            Expression::Text(text) => return Err(format!("'{text}' is no value of a group")),
+            Expression::Arithmetic(left, operator, right) => {
+                self.arithmetic(self.of(left)?, *operator, self.of(right)?)
+            }
+            Expression::Aggregate(_) => self.aggregate(value)?,
+            Expression::Field(name) => match self.earlier.iter().find(|earlier| earlier.field == *name) {
+                Some(earlier) => self.before(earlier)?,
+                None => self.field(name)?,
+            },
+        })
+    }
+
+    fn arithmetic(&self, left: Formula, operator: Operator, right: Formula) -> Formula {
+        Formula::Arithmetic(Box::new(left), operator, Box::new(right))
+    }
+
+    fn before(&self, earlier: &Earlier) -> Result<Formula, String> {
+        let of = Box::new(self.of(&earlier.of)?);
+        let (every_ns, over_ns) = self.lengths;
+        Ok(match earlier.windows {
+            EarlierWindows::Previous => Formula::Before(of, every_ns),
+            EarlierWindows::Offset(ns) => Formula::Before(of, ns),
+            EarlierWindows::MeanOver(ns) => {
+                Formula::Mean { of, first_ns: over_ns, number: ns / every_ns.max(1) }
+            }
+        })
+    }
+
+    /// A column of the query's own part that nodes answer.
+    fn aggregate(&self, value: &Expression) -> Result<Formula, String> {
+        let columns = &self.reads[0].task.columns;
+        let column = columns.iter().position(|column| column.value == *value);
+        let column = column.ok_or("an aggregate of rows in a query that reads answers")?;
+        Ok(Formula::Item { source: 0, column })
+    }
+
+    /// A member of the key, or `QUERY.ITEM`.
+    fn field(&self, name: &str) -> Result<Formula, String> {
+        let member = |item: &str| {
+            let item = item.split('/').next().unwrap_or(item);
+            self.fields.iter().position(|field| *field == item).map(Formula::Key)
+        };
+        if let Some(key) = member(name) {
+            return Ok(key);
+        }
+        let sources = self.reads.iter().enumerate().filter_map(|(at, read)| {
+            let item = name.strip_prefix(read.name?)?.strip_prefix('.')?;
+            Some((at, read, item))
+        });
+        for (source, read, item) in sources {
+            let named = read.task.columns.iter().position(|column| column.name == item);
+            let of_key = named.filter(|column| read.query.key.contains(column));
+            match (of_key, named) {
+                (Some(column), _) => {
+                    if let Some(key) = member(field(read.task, column)) {
+                        return Ok(key);
+                    }
+                }
+                (None, Some(column)) => return Ok(Formula::Item { source, column }),
+                (None, None) => {
+                    if let Some(key) = member(item) {
+                        return Ok(key);
+                    }
+                }
+            }
+        }
+        Err(format!("there is no item {name}"))
+    }
+
+    /// A condition on the values of a group.
+    fn condition(
+        &self,
+        condition: &Condition,
+        values: &mut Vec<Formula>,
+    ) -> Result<events::Condition, String> {
+        let mut all = |of: &[Condition]| -> Result<Vec<_>, String> {
+            of.iter().map(|one| self.condition(one, values)).collect()
+        };
+        Ok(match condition {
+            Condition::And(of) => events::Condition::And(all(of)?),
+            Condition::Or(of) => events::Condition::Or(all(of)?),
+            Condition::Not(of) => events::Condition::Not(Box::new(self.condition(of, values)?)),
+            Condition::Compare(left, by, right) => {
+                events::Condition::Compare(self.operand(left, values)?, *by, self.operand(right, values)?)
+            }
+            Condition::InPrefixes(name, prefixes) => {
+                events::Condition::InPrefixes(slot(self.field(name)?, values), prefixes.clone())
+            }
+            Condition::In(value, list) => {
+                let list = list.iter().map(|one| self.operand(one, values)).collect::<Result<_, _>>()?;
+                events::Condition::In(self.operand(value, values)?, list)
+            }
+            Condition::Like(name, pattern) => {
+                events::Condition::Like(slot(self.field(name)?, values), pattern.clone())
+            }
+            Condition::IsNull(value) => events::Condition::IsNull(self.operand(value, values)?),
+        })
+    }
+
+    fn operand(&self, value: &Expression, values: &mut Vec<Formula>) -> Result<events::Operand, String> {
+        Ok(match value {
+            Expression::Integer(number) => events::Operand::Integer(*number),
+            Expression::Float(number) => events::Operand::Number(*number),
+            Expression::Text(text) => events::Operand::Text(text.clone()),
+            other => events::Operand::Item(slot(self.of(other)?, values)),
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! A query whose answers are computed of those of others.
+
+use crate::condition::Condition;
+use crate::derived::formula::{Formula, Reads};
+
+/// How the answers of a query follow from those of others, window by window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Derivation {
+    /// The queries that it reads: earlier ones, with windows like its own, which nothing starts.
+    pub sources: Vec<Source>,
+    /// Its columns, then whatever else `having` and the order read.
+    pub values: Vec<Formula>,
+    /// Groups that are in the answer, by the numbers of values; `None` for all.
+    pub having: Option<Condition>,
+    /// What groups are ordered by, the first before the second. Equal ones are in the order of their keys.
+    pub order: Vec<Order>,
+    /// The most groups in an answer.
+    pub limit: usize,
+}
+
+/// A query that another one reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// Its number.
+    pub query: usize,
+    /// Its name, unless it is a part of the query that reads it.
+    pub name: Option<String>,
+    /// The node whose answers are read, or all together; `None` for the node that the answer is of.
+    pub node: Option<usize>,
+    /// By member of the derived query's key, the number of the same member of its own.
+    pub key: Vec<usize>,
+}
+
+/// A value that groups are ordered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The number of the value.
+    pub value: usize,
+    /// Largest first. Nulls are last in either direction.
+    pub descending: bool,
+}
+
+impl Source {
+    /// The node whose answers are read for an answer of this one.
+    pub(crate) fn on(&self, node: usize) -> usize {
+        self.node.unwrap_or(node)
+    }
+}
+
+impl Derivation {
+    /// The windows that it reads.
+    pub(crate) fn reads(&self) -> Vec<Reads> {
+        let mut reads = Vec::new();
+        self.values.iter().for_each(|value| value.add_reads(&mut reads));
+        reads
+    }
+}

@@ -1,0 +1,134 @@
+//! How a value follows from those of other queries.
+
+use crate::figure::Role;
+use crate::graph::Query;
+use notation::Operator;
+use report::ColumnKind;
+
+/// A value of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Formula {
+    /// The member of the key of this number.
+    Key(usize),
+    /// A column of a source, both by number.
+    Item {
+        /// The source.
+        source: usize,
+        /// Its column.
+        column: usize,
+    },
+    /// An integer.
+    Integer(i64),
+    /// A number.
+    Number(f64),
+    /// Arithmetic.
+    Arithmetic(Box<Formula>, Operator, Box<Formula>),
+    /// The same of the window that ended this long before, nanoseconds.
+    Before(Box<Formula>, u64),
+    /// The mean over this many windows, the last of which ended `first_ns` before. It has no other mean in it.
+    Mean {
+        /// Of what.
+        of: Box<Formula>,
+        /// From the end of the last of these windows to that of this one, nanoseconds.
+        first_ns: u64,
+        /// The number of windows.
+        number: u64,
+    },
+}
+
+/// Windows of a source that a formula reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Reads {
+    pub(crate) source: usize,
+    pub(crate) column: usize,
+    /// From the end of the last of them to that of the window that is computed, nanoseconds. 0 is that window itself.
+    pub(crate) first_ns: u64,
+    pub(crate) number: u64,
+}
+
+impl Formula {
+    /// The kind and the unit of its values. `sources`: the queries that it reads, `key`: the kinds of the key's members.
+    pub fn kind(&self, sources: &[&Query], key: &[(ColumnKind, String)]) -> (ColumnKind, String) {
+        match self {
+            Self::Key(member) => key[*member].clone(),
+            Self::Item { source, column } => {
+                let column = &sources[*source].columns[*column].column;
+                (column.kind, column.unit.clone())
+            }
+            Self::Integer(_) => (ColumnKind::Signed, String::new()),
+            Self::Number(_) => (ColumnKind::Float, String::new()),
+            Self::Before(of, _) => of.kind(sources, key),
+            Self::Mean { of, .. } => (ColumnKind::Float, of.kind(sources, key).1),
+            Self::Arithmetic(left, operator, right) => {
+                let ((left, of_left), (right, of_right)) =
+                    (left.kind(sources, key), right.kind(sources, key));
+                let is_float = *operator == Operator::Divide || [left, right].contains(&ColumnKind::Float);
+                let unit = match operator {
+                    Operator::Add | Operator::Subtract if of_left == of_right => of_left,
+                    Operator::Multiply | Operator::Divide if of_right.is_empty() => of_left,
+                    Operator::Multiply if of_left.is_empty() => of_right,
+                    _ => String::new(),
+                };
+                (if is_float { ColumnKind::Float } else { ColumnKind::Signed }, unit)
+            }
+        }
+    }
+
+    /// What its values are: of a group that none of the sources has, sums and differences of totals are 0.
+    pub fn role(&self, sources: &[&Query]) -> Role {
+        let is = |of: &Self, allowed: &[Role]| match of {
+            Self::Integer(number) => *number >= 0 || allowed.contains(&Role::Net),
+            Self::Number(number) => *number >= 0.0 || allowed.contains(&Role::Net),
+            of => allowed.contains(&of.role(sources)),
+        };
+        match self {
+            Self::Key(_) => Role::Key,
+            Self::Item { source, column } => match sources[*source].columns[*column].role {
+                role @ (Role::Total | Role::Net | Role::Rate) => role,
+                _ => Role::Bounded,
+            },
+            Self::Arithmetic(left, operator, right) => {
+                let is_constant = |of: &Self| matches!(of, Self::Integer(_) | Self::Number(_));
+                let all = |allowed: &[Role]| is(left, allowed) && is(right, allowed);
+                // Without traffic a constant that is added is no 0.
+                match operator {
+                    Operator::Divide => Role::Bounded,
+                    Operator::Add | Operator::Subtract if is_constant(left) || is_constant(right) => {
+                        Role::Bounded
+                    }
+                    Operator::Multiply if is_constant(left) && is_constant(right) => Role::Bounded,
+                    Operator::Add | Operator::Multiply if all(&[Role::Total, Role::Rate]) => Role::Total,
+                    _ if all(&[Role::Total, Role::Rate, Role::Net]) => Role::Net,
+                    _ => Role::Bounded,
+                }
+            }
+            // Whether earlier windows are known, the window itself does not tell.
+            Self::Integer(_) | Self::Number(_) | Self::Before(..) | Self::Mean { .. } => Role::Bounded,
+        }
+    }
+
+    /// Adds what it reads. `every_ns`: from window to window.
+    pub(crate) fn add_reads(&self, reads: &mut Vec<Reads>) {
+        self.add_reads_at(0, 1, reads);
+    }
+
+    fn add_reads_at(&self, before_ns: u64, windows: u64, reads: &mut Vec<Reads>) {
+        match self {
+            Self::Item { source, column } => {
+                let own = Reads { source: *source, column: *column, first_ns: before_ns, number: windows };
+                if !reads.contains(&own) {
+                    reads.push(own);
+                }
+            }
+            Self::Arithmetic(left, _, right) => {
+                left.add_reads_at(before_ns, windows, reads);
+                right.add_reads_at(before_ns, windows, reads);
+            }
+            Self::Before(of, ns) => of.add_reads_at(before_ns.saturating_add(*ns), windows, reads),
+            Self::Mean { of, first_ns, number } => {
+                of.add_reads_at(before_ns.saturating_add(*first_ns), *number, reads);
+            }
+            Self::Key(_) | Self::Integer(_) | Self::Number(_) => {}
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! What is known of a value that is computed: numbers with bounds, integers exactly.
+
+use crate::figure::{Certainty, Figure, Role};
+use crate::interval::Interval;
+use crate::key::Member;
+use notation::Operator;
+use report::{ColumnKind, Value};
+use std::cmp::Ordering;
+
+/// A number: the most likely one, and bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Number {
+    /// The number, of an integer that is known exactly.
+    exact: Option<i128>,
+    value: f64,
+    bounds: Interval,
+}
+
+/// What is known of a value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Known {
+    Number(Number),
+    /// Something else, exactly.
+    Other(Value),
+    /// There is none.
+    Null,
+    /// It may be anything.
+    Unknown,
+    /// Nothing is known of the window that it is of.
+    NoWindow,
+}
+
+impl Number {
+    /// An integer.
+    pub(crate) fn integer(number: i128) -> Self {
+        Self { exact: Some(number), value: number as f64, bounds: Interval::integer(number) }
+    }
+
+    /// A number that is known.
+    pub(crate) fn float(number: f64) -> Self {
+        Self { exact: None, value: number, bounds: Interval::exact(number) }
+    }
+
+    /// A number between bounds.
+    pub(crate) fn between(value: f64, bounds: Interval) -> Self {
+        Self { exact: None, value, bounds }
+    }
+
+    /// The integer, if it is one that is known.
+    pub(crate) fn exact(&self) -> Option<i128> {
+        self.exact
+    }
+
+    /// The most likely value.
+    pub(crate) fn likely(&self) -> f64 {
+        self.value
+    }
+
+    /// What it is not less and not more than.
+    pub(crate) fn bounds(&self) -> Interval {
+        self.bounds
+    }
+
+    /// Whether it is known.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.exact.is_some() || self.bounds.lower == self.bounds.upper
+    }
+
+    fn calculate(self, operator: Operator, other: Self) -> Known {
+        if let (Some(a), Some(b)) = (self.exact, other.exact) {
+            let exact = match operator {
+                Operator::Add => Some(a.checked_add(b)),
+                Operator::Subtract => Some(a.checked_sub(b)),
+                Operator::Multiply => Some(a.checked_mul(b)),
+                Operator::Divide => None,
+            };
+            if let Some(exact) = exact {
+                return exact.map_or(Known::Null, |number| Known::Number(Self::integer(number)));
+            }
+        }
+        let (a, b) = (self.value, other.value);
+        let value = match operator {
+            Operator::Add => a + b,
+            Operator::Subtract => a - b,
+            Operator::Multiply => a * b,
+            Operator::Divide => a / b,
+        };
+        if self.is_plain() && other.is_plain() {
+            // A division by zero has no result.
+            return if value.is_finite() { Known::Number(Self::float(value)) } else { Known::Null };
+        }
+        let bounds = self.bounds.calculate(operator, other.bounds).unwrap_or(Interval::ANY);
+        if value.is_finite() { Known::Number(Self::between(value, bounds)) } else { Known::Unknown }
+    }
+
+    /// The mean of numbers; `None` of none.
+    pub(crate) fn mean(numbers: &[Self]) -> Option<Self> {
+        let count = numbers.len() as f64;
+        if numbers.is_empty() {
+            return None;
+        }
+        let exact = numbers.iter().try_fold(0_i128, |sum, number| sum.checked_add(number.exact?));
+        if let Some(sum) = exact {
+            return Some(Self::float(sum as f64 / count));
+        }
+        let sum = |of: fn(&Self) -> f64| numbers.iter().map(of).sum::<f64>() / count;
+        let value = sum(|number| number.value);
+        if numbers.iter().all(Self::is_plain) {
+            return Some(Self::float(value));
+        }
+        let bounds = Interval { lower: sum(|it| it.bounds.lower), upper: sum(|it| it.bounds.upper) };
+        Some(Self::between(value, bounds))
+    }
+
+    /// As a column of this kind holds it: an integer that the kind does not hold is null, as in rows.
+    fn value(self, kind: ColumnKind) -> Value {
+        if !self.is_plain() {
+            let Interval { lower, upper } = self.bounds;
+            return Value::Estimate { value: self.value, lower, upper };
+        }
+        let is_whole = self.value.fract() == 0.0 && self.value.abs() < 9e15;
+        let integer = self.exact.or_else(|| is_whole.then_some(self.value as i128));
+        match (kind, integer) {
+            (ColumnKind::Unsigned, Some(number)) => {
+                u64::try_from(number).map_or(Value::Null, Value::Unsigned)
+            }
+            (ColumnKind::Signed, Some(number)) => i64::try_from(number).map_or(Value::Null, Value::Signed),
+            (ColumnKind::Time, Some(number)) => u64::try_from(number).map_or(Value::Null, Value::Time),
+            (ColumnKind::Float, _) => Value::Float(self.value),
+            _ => Value::Estimate { value: self.value, lower: self.value, upper: self.value },
+        }
+    }
+}
+
+impl Known {
+    /// A value of an answer.
+    pub(crate) fn of(value: &Value, role: Role, certainty: Certainty) -> Self {
+        let number = match value {
+            Value::Null => return Self::Null,
+            Value::Unsigned(number) => Number::integer((*number).into()),
+            Value::Signed(number) => Number::integer((*number).into()),
+            Value::Time(ns) => Number::integer((*ns).into()),
+            Value::Float(number) if number.is_finite() => Number::float(*number),
+            Value::Float(_) => return Self::Unknown,
+            Value::Estimate { value, lower, upper } => {
+                Number::between(*value, Interval { lower: *lower, upper: *upper })
+            }
+            other => {
+                return match Figure::of(other, role, certainty) {
+                    Figure::Other(value) => Self::Other(value),
+                    _ => Self::Unknown,
+                };
+            }
+        };
+        Self::Number(match Figure::of(value, role, certainty) {
+            Figure::Number(bounds) if bounds == number.bounds => number,
+            Figure::Number(bounds) => Number::between(number.value, bounds),
+            _ => Number::between(number.value, Interval::ANY),
+        })
+    }
+
+    /// Of a group that has no row: what is known of it, in a column of this kind.
+    pub(crate) fn absent(figure: Figure, kind: ColumnKind) -> Self {
+        match figure {
+            Figure::Number(bounds) if bounds == Interval::exact(0.0) => {
+                Self::Number(if kind == ColumnKind::Float { Number::float(0.0) } else { Number::integer(0) })
+            }
+            Figure::Number(bounds) => Self::Number(Number::between(bounds.lower, bounds)),
+            Figure::Other(value) => Self::Other(value),
+            Figure::Null => Self::Null,
+            Figure::Unknown => Self::Unknown,
+        }
+    }
+
+    /// A member of a key.
+    pub(crate) fn of_member(member: &Member) -> Self {
+        Self::of(&member.into(), Role::Key, Certainty::Whole)
+    }
+
+    /// The order of two values, of which one that is not known is the last in either direction.
+    pub(crate) fn order(&self, other: &Self, descending: bool) -> Ordering {
+        let by_value = match (self, other) {
+            (Self::Number(one), Self::Number(other)) => match (one.exact, other.exact) {
+                (Some(one), Some(other)) => one.cmp(&other),
+                _ => one.value.total_cmp(&other.value),
+            },
+            (Self::Other(one), Self::Other(other)) => Member::from(one).cmp(&Member::from(other)),
+            (Self::Number(_), Self::Other(_)) => return Ordering::Less,
+            (Self::Other(_), Self::Number(_)) => return Ordering::Greater,
+            (Self::Number(_) | Self::Other(_), _) => return Ordering::Less,
+            (_, Self::Number(_) | Self::Other(_)) => return Ordering::Greater,
+            _ => return Ordering::Equal,
+        };
+        if descending { by_value.reverse() } else { by_value }
+    }
+
+    /// What follows from two values.
+    pub(crate) fn calculate(self, operator: Operator, other: Self) -> Self {
+        match (self, other) {
+            (Self::Number(one), Self::Number(other)) => one.calculate(operator, other),
+            (Self::NoWindow, _) | (_, Self::NoWindow) => Self::NoWindow,
+            (Self::Null, _) | (_, Self::Null) => Self::Null,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// As a condition sees it.
+    pub(crate) fn figure(&self) -> Figure {
+        match self {
+            Self::Number(number) => Figure::Number(number.bounds),
+            Self::Other(value) => Figure::Other(value.clone()),
+            Self::Null | Self::NoWindow => Figure::Null,
+            Self::Unknown => Figure::Unknown,
+        }
+    }
+
+    /// As an answer has it.
+    pub(crate) fn value(&self, kind: ColumnKind) -> Value {
+        match self {
+            Self::Number(number) => number.value(kind),
+            Self::Other(value) => value.clone(),
+            Self::Null | Self::Unknown | Self::NoWindow => Value::Null,
+        }
+    }
+
+    /// Whether it may be another one.
+    pub(crate) fn is_open(&self) -> bool {
+        match self {
+            Self::Number(number) => !number.is_plain(),
+            Self::Unknown => true,
+            Self::Other(_) | Self::Null | Self::NoWindow => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(value: Value) -> Known {
+        Known::of(&value, Role::Total, Certainty::Whole)
+    }
+
+    #[test]
+    fn integers_stay_exact_and_a_division_by_zero_is_null() {
+        let large = whole(Value::Unsigned(u64::MAX));
+        let near = whole(Value::Unsigned(u64::MAX - 1));
+        let difference = near.clone().calculate(Operator::Subtract, large.clone());
+        assert_eq!(difference.value(ColumnKind::Signed), Value::Signed(-1));
+        let sum = near.calculate(Operator::Add, large.clone());
+        assert_eq!(sum.value(ColumnKind::Signed), Value::Null);
+        let zero = whole(Value::Unsigned(0));
+        assert_eq!(large.clone().calculate(Operator::Divide, zero.clone()), Known::Null);
+        assert_eq!(zero.clone().calculate(Operator::Divide, zero), Known::Null);
+        let half = whole(Value::Unsigned(1)).calculate(Operator::Divide, whole(Value::Unsigned(2)));
+        assert_eq!(half.value(ColumnKind::Float), Value::Float(0.5));
+        // Of integers that no double is, the quotient is a number as it is in rows.
+        let one = large.clone().calculate(Operator::Divide, large);
+        assert_eq!(one.value(ColumnKind::Float), Value::Float(1.0));
+    }
+
+    #[test]
+    fn bounds_follow_from_bounds() {
+        let estimate = |value, lower, upper| whole(Value::Estimate { value, lower, upper });
+        let difference = estimate(5.0, 4.0, 9.0).calculate(Operator::Subtract, whole(Value::Unsigned(3)));
+        let value = difference.value(ColumnKind::Signed);
+        assert_eq!(value, Value::Estimate { value: 2.0, lower: 1.0, upper: 6.0 });
+        let quotient = estimate(5.0, 4.0, 9.0).calculate(Operator::Divide, estimate(1.0, 0.0, 2.0));
+        assert_eq!(quotient.figure(), Figure::Number(Interval::ANY));
+        // What was watched in part is a lower bound, and the value is what was seen.
+        let cut = Known::of(&Value::Unsigned(7), Role::Total, Certainty::Cut);
+        let value = cut.value(ColumnKind::Unsigned);
+        assert_eq!(value, Value::Estimate { value: 7.0, lower: 7.0, upper: f64::INFINITY });
+    }
+}

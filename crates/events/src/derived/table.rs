@@ -1,0 +1,152 @@
+//! Groups whose values are computed, put into an answer.
+
+use crate::condition::GroupFigures;
+use crate::derived::derivation::Derivation;
+use crate::derived::known::{Known, Number};
+use crate::figure::Role;
+use crate::graph::Query;
+use crate::key::Key;
+use crate::truth::Truth;
+use notation::Operator;
+use report::{Answer, Class, Column, Rest, Span, Status, Value};
+use std::cmp::Ordering;
+
+/// A group and its values.
+pub(super) struct Group {
+    pub(super) key: Key,
+    pub(super) values: Vec<Known>,
+}
+
+/// The groups of a window, and where they come from.
+pub(super) struct Table<'a> {
+    pub(super) groups: Vec<Group>,
+    /// What keeps the answer from being complete.
+    pub(super) reasons: Vec<String>,
+    /// By source: its name, its answer, and how many of the groups it does not list.
+    pub(super) sources: Vec<(Option<&'a str>, Option<&'a Answer>, u64)>,
+}
+
+impl Table<'_> {
+    pub(super) fn answer(
+        mut self,
+        derivation: &Derivation,
+        query: &Query,
+        node: Option<&str>,
+        end_ns: u64,
+    ) -> Answer {
+        let undecided = self.restrict(derivation);
+        self.groups.sort_by(|one, other| compare(derivation, one, other));
+        let beyond = self.groups.split_off(derivation.limit.min(self.groups.len()));
+        let more = self.more_groups();
+        let window = Span { start_ns: end_ns.saturating_sub(query.over_ns), end_ns };
+        let columns: Vec<Column> = query.columns.iter().map(|column| column.column.clone()).collect();
+        let row = |group: &Group| -> Vec<Value> {
+            columns.iter().zip(&group.values).map(|(column, known)| known.value(column.kind)).collect()
+        };
+        let rows = self.groups.iter().map(row).collect();
+        let groups = (beyond.len() as u64).saturating_add(more);
+        let totals = if more == 0 { totals(&beyond, query) } else { Vec::new() };
+        let mut answer = Answer {
+            node: node.map(str::to_owned),
+            rest: Rest { groups, totals },
+            ..Answer::new(query.name.clone(), Some(window), columns, rows)
+        };
+        let shown = self.groups.iter().flat_map(|group| group.values.iter().take(answer.columns.len()));
+        // Groups that a source does not list may be larger than those that are known.
+        if more != 0 || shown.clone().any(Known::is_open) {
+            answer.bounds = "certain".to_owned();
+        }
+        let unknown = shown.filter(|known| matches!(known, Known::Unknown)).count();
+        self.take_sources(&mut answer);
+        let said = |number: usize, what: &str| (number != 0).then(|| format!("{number} {what}"));
+        self.reasons.extend(said(undecided, "groups of which it is not known whether they pass having"));
+        self.reasons.extend(said(unknown, "values that may be anything"));
+        self.reasons.iter().for_each(|reason| answer.lacks(reason));
+        answer
+    }
+
+    /// Leaves out groups that do not pass `having`. Returns of how many it is not known.
+    fn restrict(&mut self, derivation: &Derivation) -> usize {
+        let Some(having) = &derivation.having else { return 0 };
+        let items = having.items();
+        let mut undecided = 0;
+        self.groups.retain(|group| {
+            let figures: Vec<_> = group.values.iter().map(Known::figure).collect();
+            let truth = having.holds(GroupFigures::of(&figures));
+            // What is null passes nothing, whatever else becomes known.
+            let is_open = |item: &usize| group.values.get(*item).is_some_and(Known::is_open);
+            undecided += usize::from(truth == Truth::Unknown && items.iter().any(is_open));
+            truth == Truth::True
+        });
+        undecided
+    }
+
+    /// Groups that no source lists: the least possible number, and 0 only if there are none.
+    fn more_groups(&self) -> u64 {
+        let of = |(_, answer, unlisted): &(Option<&str>, Option<&Answer>, u64)| {
+            let rest = answer.map_or(0, |answer| answer.rest.groups);
+            if rest == 0 { 0 } else { rest.saturating_sub(*unlisted).max(1) }
+        };
+        self.sources.iter().map(of).max().unwrap_or(0)
+    }
+
+    /// What holds of the answer because it holds of the sources'.
+    fn take_sources(&mut self, answer: &mut Answer) {
+        for (name, source, _) in &self.sources {
+            let Some(source) = source else { continue };
+            answer.coverage = match (answer.coverage, source.coverage) {
+                (Some(own), Some(other)) => Some(own.min(other)),
+                (own, other) => own.or(other),
+            };
+            if source.class == Class::Sketch {
+                answer.class = Class::Sketch;
+            }
+            if !["exact", "certain", "none"].contains(&&*source.bounds) {
+                answer.bounds.clone_from(&source.bounds);
+            }
+            if let Some(watched) = source.watched {
+                let own = answer.watched.unwrap_or(watched);
+                answer.watched = Some(Span {
+                    start_ns: own.start_ns.max(watched.start_ns),
+                    end_ns: own.end_ns.min(watched.end_ns),
+                });
+            }
+            match source.status {
+                Status::Complete => {}
+                Status::Cut => answer.status = Status::Cut,
+                Status::Partial => {
+                    let reason = source.reason.as_deref().unwrap_or("incomplete");
+                    self.reasons.push(match name {
+                        Some(name) => format!("{name}: {reason}"),
+                        None => reason.to_owned(),
+                    });
+                }
+            }
+        }
+        // Nodes that were watched at different times were never watched together.
+        answer.watched = answer.watched.filter(|watched| watched.start_ns < watched.end_ns);
+    }
+}
+
+/// Which of two groups is first.
+fn compare(derivation: &Derivation, one: &Group, other: &Group) -> Ordering {
+    let by_values = derivation.order.iter().map(|order| {
+        let of = |group: &Group| group.values.get(order.value).cloned().unwrap_or(Known::Null);
+        of(one).order(&of(other), order.descending)
+    });
+    by_values.fold(Ordering::Equal, Ordering::then).then_with(|| one.key.cmp(&other.key))
+}
+
+/// The totals of groups, of columns that are sums and counts.
+fn totals(groups: &[Group], query: &Query) -> Vec<(String, Value)> {
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let columns = query.columns.iter().enumerate();
+    let of_sums = columns.filter(|(_, column)| matches!(column.role, Role::Total | Role::Net));
+    let total = |at: usize| {
+        let values = groups.iter().filter_map(|group| group.values.get(at)).cloned();
+        values.fold(Known::Number(Number::integer(0)), |sum, value| sum.calculate(Operator::Add, value))
+    };
+    of_sums.map(|(at, column)| (column.column.name.clone(), total(at).value(column.column.kind))).collect()
+}
