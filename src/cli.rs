@@ -8,7 +8,7 @@ use crate::query_text::QueryTextOptions;
 use crate::variable::variable;
 use clap::builder::{BoolishValueParser, StringValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use engine::{Cores, Design, Every, Split, State};
+use engine::{Cores, Design, Every, Snap, Split, State};
 use packet::KeySpec;
 use port::Pacing;
 use port::wire::WireSpec;
@@ -479,6 +479,18 @@ pub(crate) struct RunOptions {
     /// Replace addresses, prefixes kept, in records and reports (Crypto-PAn): a file of 32 bytes or 64 hexadecimal digits
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "KEYFILE", env = "EDISON_ANONYMIZE", hide_env = true)]
     pub(crate) anonymize: Option<PathBuf>,
+    /// Folder of the packets that queries capture, as pcapng; without one captures are refused
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "DIR", env = "EDISON_CAPTURES", hide_env = true)]
+    pub(crate) captures: Option<PathBuf>,
+    /// The most bytes of all captures of the run together
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "SIZE", env = "EDISON_CAPTURE_BYTES", hide_env = true, default_value = "64MiB", value_parser = notation::bytes)]
+    pub(crate) capture_bytes: u64,
+    /// How much of each captured packet is kept: so many bytes (1514), or its headers up to the transport header
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "BYTES|headers", env = "EDISON_CAPTURE_SNAP", hide_env = true, default_value = "headers", value_parser = quantity::snap)]
+    pub(crate) capture_snap: Snap,
+    /// The most packets of a capture in a second
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "N", env = "EDISON_CAPTURE_RATE", hide_env = true, default_value = "10k", value_parser = quantity::capture_rate)]
+    pub(crate) capture_rate: u32,
     /// Name of this observation point [default: the host's name]
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "NAME", env = "EDISON_NODE", hide_env = true)]
     pub(crate) node: Option<String>,

@@ -14,8 +14,8 @@ use crate::watched::{Lost, Watched};
 use crate::wording;
 use engine::admission::Admission;
 use engine::{
-    Config, Control, Destinations, Every, HAND_OVER_PACKETS, Observer, Outcome, Outputs, Plan, RowOutput,
-    WindowOutlet,
+    CaptureSettings, Config, Control, Destinations, Every, HAND_OVER_PACKETS, Observer, Outcome, Outputs,
+    Plan, RowOutput, WindowOutlet,
 };
 use flow::Rows;
 use geo::Databases;
@@ -48,6 +48,7 @@ pub(crate) struct Measurement {
     writers: Vec<Box<dyn RecordWriter>>,
     anonymizer: Option<Anonymizer>,
     geo: Option<Arc<Databases>>,
+    captures: CaptureSettings,
     /// SIGHUP begins the next file.
     rotates: bool,
     /// Memory of the exporter's queue, of tasks and frames.
@@ -88,6 +89,7 @@ impl Measurement {
         refusal::admit(&config, &plan, specs, &parallel::site(options))?;
         needs::check(options)?;
         let geo = options.enrich.databases()?;
+        let captures = captures(options, node)?;
         let sources = sources::open(options, &config, plan, specs)?;
         // A port may have had fewer queues than were requested, or spread flows over them in its own way.
         let Admission { tasks, memory } = refusal::admit(&config, &sources.plan, specs, &sources.site)?;
@@ -113,6 +115,7 @@ impl Measurement {
             writers,
             anonymizer,
             geo,
+            captures,
             rotates: options.rotate.is_some(),
             _memory: (export_queue, memory),
         })
@@ -138,6 +141,11 @@ impl Measurement {
             seed: self.config.seed,
             limits: self.config.limits.clone(),
         }
+    }
+
+    /// Lets captures be ordered.
+    pub(crate) fn start_captures(&self, control: &Control) -> Result<(), Failure> {
+        control.captures().start(self.captures.clone()).map_err(no_thread)
     }
 
     /// Measures until the sources end or `stop` is set. Answers go to `windows`.
@@ -228,6 +236,22 @@ fn writers(
         writer.map(|writer| watched(collector.to_string(), writer))
     });
     file.into_iter().chain(export).map(|writer| writer.map_err(Failure::usage)).collect()
+}
+
+/// Where captures go; the folder is created.
+fn captures(options: &RunOptions, node: &str) -> Result<CaptureSettings, Failure> {
+    if let Some(folder) = &options.captures {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::usage(format!("--captures {}: {error}", folder.display())))?;
+    }
+    Ok(CaptureSettings {
+        folder: options.captures.clone(),
+        node: node.to_owned(),
+        bytes: options.capture_bytes,
+        snap: options.capture_snap,
+        rate: options.capture_rate,
+        anonymizes: options.anonymize.is_some(),
+    })
 }
 
 /// The file of `--rows`.

@@ -1,6 +1,6 @@
 //! Quantities on the command line that are of the engine or of files: windows and rotations.
 
-use engine::Every;
+use engine::{Every, Snap};
 use notation::{bytes, count, duration};
 use record::Rotation;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -40,6 +40,24 @@ pub(crate) fn is_address(text: &str) -> bool {
 pub(crate) fn lines(text: &str) -> Result<usize, String> {
     let number = count(text).map_err(|error| error.to_string())?;
     usize::try_from(number).map_err(|_| format!("'{text}' is out of range"))
+}
+
+/// `headers`, or bytes: `1514`, `64KiB`.
+pub(crate) fn snap(text: &str) -> Result<Snap, String> {
+    if text == "headers" {
+        return Ok(Snap::Headers);
+    }
+    match bytes(text).map(u32::try_from) {
+        Ok(Ok(bytes)) if bytes != 0 => Ok(Snap::Bytes(bytes)),
+        _ => Err(format!("'{text}' is neither a number of bytes, as 1514, nor headers")),
+    }
+}
+
+/// Packets in a second.
+pub(crate) fn capture_rate(text: &str) -> Result<u32, String> {
+    let number = count(text).map_err(|error| error.to_string())?;
+    let rate = u32::try_from(number).ok().filter(|rate| *rate != 0);
+    rate.ok_or_else(|| format!("'{text}' is out of range"))
 }
 
 /// `1h`, or `100MiB`, or `hup`.

@@ -63,7 +63,9 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     for Node { name, options: own } in &nodes {
         let loss =
             own.loss || asked.checked.iter().any(|query| query.needs_loss && query.nodes.matches(name));
-        let own = RunOptions { loss, every: options.every, memory: Some(memory), ..own.clone() };
+        let capture_bytes = own.capture_bytes / nodes.len() as u64;
+        let own =
+            RunOptions { loss, every: options.every, memory: Some(memory), capture_bytes, ..own.clone() };
         measurements.push(Measurement::prepare(&own, name, &[], (&reader, &lost))?);
     }
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
@@ -278,6 +280,7 @@ impl Ready {
             Some(gate) => Control::gated(first, Arc::clone(gate) as Arc<dyn Gate>),
             None => Control::new(first),
         };
+        measurement.start_captures(&control)?;
         let probe = Probe::start(link, planner, control.clone(), gate, None).map_err(no_thread)?;
         Ok(Self { measurement, control, probe })
     }

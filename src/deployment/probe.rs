@@ -60,6 +60,7 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let names = measurement.names().to_vec();
     let planner = Planner::new(measurement.site(), Vec::new());
     let control = Control::new(planner.first().map_err(Failure::fault)?);
+    measurement.start_captures(&control)?;
     let place = broker.place();
     let link = amqp::probe_link(ProbeSettings { broker, node: node.clone(), spool_bytes });
     let amqp_link = Arc::new(link.map_err(Failure::usage)?);

@@ -10,6 +10,7 @@
 //! A set that is installed in answer to a window then answers from the next window but one at the latest, in
 //! every run. Where several runs wait for one another, a [`Gate`] decides when a receiver may enter a window.
 
+use crate::captures::Captures;
 use crate::counting::{Counting, HubHalf, WorkerHalf};
 use crate::ids::{WindowId, WorkerId};
 use crate::look_back::{LookBack, NoRoom};
@@ -39,6 +40,7 @@ pub struct Control {
     is_paced: bool,
     gate: Option<Arc<dyn Gate>>,
     look_back: LookBack,
+    captures: Captures,
 }
 
 #[derive(Debug)]
@@ -155,7 +157,13 @@ impl Control {
         let sets = vec![(WindowId::default(), first)];
         let schedule = Schedule { entered: None, sets, answered: None, run: None };
         let schedule = Arc::new((Mutex::new(schedule), Condvar::new()));
-        Self { schedule, is_paced: false, gate: None, look_back: LookBack::default() }
+        Self {
+            schedule,
+            is_paced: false,
+            gate: None,
+            look_back: LookBack::default(),
+            captures: Captures::default(),
+        }
     }
 
     /// The same, and a replay waits for answers, which [`crate::Outputs`] must give: no receiver enters the second window after one
@@ -172,6 +180,11 @@ impl Control {
     /// The recent windows whose rows are kept, for queries that come later.
     pub fn look_back(&self) -> &LookBack {
         &self.look_back
+    }
+
+    /// Packets that are written to files.
+    pub fn captures(&self) -> &Captures {
+        &self.captures
     }
 
     /// Keeps the rows of the last `windows` windows, in at most `bytes` of memory, from the first window on that no receiver has

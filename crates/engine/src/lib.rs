@@ -44,6 +44,7 @@
 
 pub mod admission;
 mod backoff;
+mod captures;
 mod closed;
 mod collector;
 mod config;
@@ -80,6 +81,7 @@ mod window_barrier;
 mod worker;
 mod worker_tasks;
 
+pub use captures::{CaptureOrder, CaptureSettings, Captures, FinishedCapture, NotCaptured, Snap};
 pub use closed::{ClosedWindow, Totals};
 pub use collector::RecordSink;
 pub use config::{Config, Every, HAND_OVER_PACKETS};

@@ -1,6 +1,7 @@
 //! The receiving side of measuring: frames in, parsed bursts and the turns of windows out. Reads no clock:
 //! the caller passes the time.
 
+use crate::captures::Tap;
 use crate::config::{Config, Every};
 use crate::control::Control;
 use crate::ids::WindowId;
@@ -88,6 +89,10 @@ enum Alert {
 pub(crate) struct Receiver<'a> {
     every: Every,
     control: Option<Control>,
+    /// Looks at packets while some are captured.
+    tap: Tap,
+    /// Captures began with the window that was entered just now: its frames are to be looked at.
+    tap_begins: bool,
     /// The set by which tasks are counted.
     counting: Option<Generation>,
     duration_ns: u64,
@@ -146,6 +151,10 @@ impl<'a> Receiver<'a> {
         let parsed = ParserConfig { tunnel, key, paired: parts.are_paired(), segments: parts.loss };
         Self {
             every: config.every,
+            tap: config.control.as_ref().map_or_else(Tap::default, |control| {
+                control.captures().tap(&config.limits, tunnel, time_base == TimeBase::Packets)
+            }),
+            tap_begins: false,
             control: config.control.clone(),
             counting: None,
             duration_ns: config
@@ -297,17 +306,28 @@ impl<'a> Receiver<'a> {
         down: &mut impl Downstream,
     ) -> (bool, u64) {
         let before = self.received;
-        let is_ahead = match (filter, self.parser.is_plain()) {
-            (None, true) => self.parse::<true>(part, down, |_| true),
-            (None, false) => self.parse::<false>(part, down, |_| true),
-            (Some(filter), true) => self.parse::<true>(part, down, |frame| filter.matches(frame)),
-            (Some(filter), false) => self.parse::<false>(part, down, |frame| filter.matches(frame)),
+        let mut is_ahead = match (filter, self.parser.is_plain()) {
+            _ if self.tap.is_active() => self
+                .parse::<false, true>(part, down, |frame| filter.is_none_or(|filter| filter.matches(frame))),
+            (None, true) => self.parse::<true, false>(part, down, |_| true),
+            (None, false) => self.parse::<false, false>(part, down, |_| true),
+            (Some(filter), true) => self.parse::<true, false>(part, down, |frame| filter.matches(frame)),
+            (Some(filter), false) => self.parse::<false, false>(part, down, |frame| filter.matches(frame)),
         };
+        if std::mem::take(&mut self.tap_begins) {
+            is_ahead = self.parse_tapped(part.split(self.received - before).1, filter, down);
+        }
         self.flush_unless_more(down);
         self.now = self.now.max(self.latest_ns);
         let taken = self.received - before;
         self.count_down(taken, down);
         (is_ahead, taken)
+    }
+
+    /// Parses frames, and looks at their packets for captures.
+    #[cold]
+    fn parse_tapped(&mut self, part: Burst<'_>, filter: Option<&Filter>, down: &mut impl Downstream) -> bool {
+        self.parse::<false, true>(part, down, |frame| filter.is_none_or(|filter| filter.matches(frame)))
     }
 
     /// Measures a frame that is ahead of stream time, which follows it if the `next` one is ahead too; otherwise it counts in the open
@@ -342,21 +362,27 @@ impl<'a> Receiver<'a> {
         }
         self.parser.number_near(self.received);
         let parsed = self.parser.bursts.lengths();
+        let is_tapped = self.tap.is_active();
         for frame in frame.frames() {
             self.received += 1;
             self.ahead += 1;
+            let untapped = self.parser.bursts.lengths();
             if filter.is_none_or(|filter| filter.matches(&frame)) {
                 self.parser.push_out_of_order(&frame, self.received, self.latest_ns);
             } else {
                 self.parser.skip(NotMeasured::Filter);
             }
+            if is_tapped {
+                self.tap.look(&frame, self.parser.bursts.packets_since(untapped));
+            }
         }
         down.prefetch_index(self.parser.bursts.packets_since(parsed));
     }
 
-    /// Parses frames that `wanted` accepts, and turns the window if one of them lies past its end.
+    /// Parses frames that `wanted` accepts, and turns the window if one of them lies past its end. `IS_TAPPED`: packets are looked at for
+    /// captures.
     #[inline(always)]
-    fn parse<const IS_PLAIN: bool>(
+    fn parse<const IS_PLAIN: bool, const IS_TAPPED: bool>(
         &mut self,
         part: Burst<'_>,
         down: &mut impl Downstream,
@@ -381,6 +407,11 @@ impl<'a> Receiver<'a> {
                     self.backwards += std::mem::take(&mut backwards);
                     self.latest_ns = latest;
                     match self.alert(frame.time_ns, down) {
+                        // What is ordered at a gate is captured from the first frame of the window on.
+                        Alert::InOrder if !IS_TAPPED && self.tap.is_active() => {
+                            self.tap_begins = true;
+                            break 'parsing;
+                        }
                         Alert::InOrder => {}
                         Alert::BadTime => {
                             pending += 1;
@@ -401,12 +432,16 @@ impl<'a> Receiver<'a> {
                 pending += 1;
                 let is_late = frame.time_ns < latest;
                 backwards += u64::from(is_late);
+                let untapped = if IS_TAPPED { self.parser.bursts.lengths() } else { (0, 0) };
                 if !wanted(&frame) {
                     self.parser.skip(NotMeasured::Filter);
                 } else if is_late {
                     self.parser.push_out_of_order(&frame, self.received + pending, latest);
                 } else {
                     self.parser.push::<IS_PLAIN>(&frame, self.received + pending);
+                }
+                if IS_TAPPED {
+                    self.tap.look(&frame, self.parser.bursts.packets_since(untapped));
                 }
                 latest = latest.max(frame.time_ns);
             }
@@ -503,6 +538,7 @@ impl<'a> Receiver<'a> {
         if let Some(seat) = &self.seat {
             seat.enter(open.number);
         }
+        self.tap.enter(open.start_ns);
         if let Some(control) = &self.control {
             let counting = control.enter(open.number);
             if counting != self.counting {

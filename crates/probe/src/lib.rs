@@ -5,6 +5,7 @@
 //! that the answers of all nodes decide what each measures next. It knows no query text.
 #![forbid(unsafe_code)]
 
+mod captures;
 mod gate;
 mod look_backs;
 mod planner;

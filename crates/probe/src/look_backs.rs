@@ -83,7 +83,10 @@ fn look_back(task: &LookBackTask, control: &Control, site: &Site) -> LookedBack 
     };
     match control.look_back().ask(*window, &planned) {
         Ok(answers) => looked(answers, (!missing.is_empty()).then(|| missing.join("; "))),
-        Err(reason) => looked(Vec::new(), Some(reason.to_string())),
+        Err(reason) => {
+            missing.push(reason.to_string());
+            looked(Vec::new(), Some(missing.join("; ")))
+        }
     }
 }
 

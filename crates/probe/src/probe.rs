@@ -1,10 +1,11 @@
 //! The thread that carries out what a controller says.
 
+use crate::captures::Captures;
 use crate::gate::ReplayGate;
 use crate::look_backs::LookBacks;
 use crate::planner::Planner;
 use crate::reporter::Reporter;
-use engine::{Control, WindowOutlet};
+use engine::{Control, FinishedCapture, WindowOutlet};
 use protocol::{FromProbe, ProbeLink, TaskList, ToProbe, WindowResult};
 use report::Answer;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -35,6 +36,7 @@ struct Worker {
     /// The newest list.
     list: Option<TaskList>,
     look_backs: LookBacks,
+    captures: Captures,
     reporter: Option<Reporter>,
 }
 
@@ -54,9 +56,18 @@ impl Probe {
         let has_tasks: Arc<(Mutex<bool>, Condvar)> = Arc::default();
         let (over, first) = (Arc::clone(&is_over), Arc::clone(&has_tasks));
         let is_replay = gate.is_some();
-        let look_backs = LookBacks::default();
-        let mut worker =
-            Worker { link: Arc::clone(&link), planner, control, gate, list: None, look_backs, reporter };
+        let (look_backs, captures) = Default::default();
+        let link_of_worker = Arc::clone(&link);
+        let mut worker = Worker {
+            link: link_of_worker,
+            planner,
+            control,
+            gate,
+            list: None,
+            look_backs,
+            captures,
+            reporter,
+        };
         let work = move || {
             while !over.load(Relaxed) {
                 match worker.link.receive(END_LOOK) {
@@ -64,8 +75,12 @@ impl Probe {
                     Ok(None) => {}
                     Err(_) => break,
                 }
+                let finished = worker.control.captures().take_finished();
+                worker.tell_captured(finished);
                 worker.beat();
             }
+            let finished = worker.control.captures().end();
+            worker.tell_captured(finished);
             // Without a controller a replay waits for none.
             worker.gate.iter().for_each(|gate| gate.open(u64::MAX));
             tell(&first);
@@ -147,11 +162,22 @@ impl Worker {
             let _ = self.link.send(FromProbe::Refused { list: id, reason });
         }
         // A list of other flows asks nothing that can be answered.
-        let looked = is_installed.then(|| self.look_backs.answer(&list, &self.control, &site));
-        for looked in looked.into_iter().flatten() {
-            let _ = self.link.send(FromProbe::LookedBack(Box::new(looked)));
+        if is_installed {
+            for looked in self.look_backs.answer(&list, &self.control, &site) {
+                let _ = self.link.send(FromProbe::LookedBack(Box::new(looked)));
+            }
+            for refused in self.captures.carry_out(&list.captures, &self.control, &site) {
+                let _ = self.link.send(FromProbe::Captured(Box::new(refused)));
+            }
         }
         self.list = Some(list);
+    }
+
+    fn tell_captured(&mut self, finished: Vec<FinishedCapture>) {
+        for captured in self.captures.captured(finished) {
+            // Where the controller has left, there is nothing to tell it.
+            let _ = self.link.send(FromProbe::Captured(Box::new(captured)));
+        }
     }
 
     fn beat(&mut self) {

@@ -1,0 +1,201 @@
+//! The thread that writes files.
+
+use super::entry::Head;
+use super::finished::FinishedCapture;
+use super::order::{EndedBy, Order};
+use super::tap_end::TapEnd;
+use super::{CaptureSettings, Shared, naming};
+use packet::LinkType;
+use port::PcapngWriter;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// How often rings are emptied while a capture is open.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The file of an order.
+struct OpenFile {
+    order: Arc<Order>,
+    writer: io::Result<PcapngWriter<File>>,
+    part: PathBuf,
+    path: PathBuf,
+    packets: u64,
+    is_cut: bool,
+}
+
+pub(super) struct Store {
+    shared: Arc<Shared>,
+    folder: PathBuf,
+    node: String,
+    taps: Vec<TapEnd>,
+    files: Vec<OpenFile>,
+    frame: Vec<u8>,
+}
+
+impl Store {
+    pub(super) fn new(shared: Arc<Shared>, settings: &CaptureSettings) -> Self {
+        let CaptureSettings { folder, node, .. } = settings.clone();
+        let folder = folder.unwrap_or_default();
+        let (taps, files, frame) = Default::default();
+        Self { shared, folder, node, taps, files, frame }
+    }
+
+    /// Writes until nobody orders anything more.
+    pub(super) fn run(&mut self, orders: &Receiver<Arc<Order>>) {
+        loop {
+            let order = match self.files.is_empty() {
+                true => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                false => orders.recv_timeout(LOOK),
+            };
+            match order {
+                Ok(order) => self.open(order),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.look(orders);
+                    self.files.iter().for_each(|file| file.order.end(EndedBy::RunEnd));
+                    // Receivers that have not ended hand over what they took on.
+                    while !self.files.is_empty() {
+                        self.look(orders);
+                        std::thread::sleep(LOOK);
+                    }
+                    return;
+                }
+            }
+            self.look(orders);
+        }
+    }
+
+    fn open(&mut self, order: Arc<Order>) {
+        let path = self.folder.join(naming::file(&order.order.id, &self.node));
+        let part = self.folder.join(format!("{}.part", naming::file(&order.order.id, &self.node)));
+        let (comment, node) = (short(&order.order.comment), short(&self.node));
+        let writer = create(&path, &part).and_then(|file| PcapngWriter::new(file, "edison", &comment, &node));
+        self.files.push(OpenFile { order, writer, part, path, packets: 0, is_cut: false });
+    }
+
+    /// Writes what is there, and closes the files of orders that have ended.
+    fn look(&mut self, orders: &Receiver<Arc<Order>>) {
+        self.taps.append(&mut self.shared.state().taps);
+        // Without any the run has not begun.
+        if let Some(now) = self.taps.iter().map(TapEnd::time_ns).min() {
+            let is_over = self.taps.iter().all(TapEnd::is_over);
+            self.files.iter().for_each(|file| file.end_at(now, is_over));
+        }
+        // In this order: what orders that have ended took on is there, and what is there is of orders that have come.
+        let ended: Vec<Option<EndedBy>> = self.files.iter().map(OpenFile::ended).collect();
+        let there: Vec<usize> = self.taps.iter().map(TapEnd::bytes).collect();
+        orders.try_iter().for_each(|order| self.open(order));
+        let Self { taps, files, frame, .. } = self;
+        for (tap, bytes) in taps.iter_mut().zip(there) {
+            tap.each(bytes, frame, |head, data| {
+                let file = files.iter_mut().find(|file| file.order.number == head.order);
+                file.into_iter().for_each(|file| file.write(head, data));
+            });
+        }
+        let files = std::mem::take(&mut self.files);
+        for (file, ended) in files.into_iter().zip(ended.into_iter().chain(std::iter::repeat(None))) {
+            match ended {
+                Some(by) => self.close(file, by),
+                None => self.files.push(file),
+            }
+        }
+    }
+
+    fn close(&mut self, file: OpenFile, by: EndedBy) {
+        let order = Arc::clone(&file.order);
+        let finished = file.close(by);
+        let mut state = self.shared.state();
+        // What it did not take others may.
+        state.left += order.bytes.saturating_sub(finished.bytes);
+        state.open.retain(|open| open.number != order.number);
+        state.finished.push(finished);
+        drop(state);
+        self.shared.changed();
+    }
+}
+
+impl OpenFile {
+    /// Ends the order where its time is over, or the run. `now`: that of the last receiver.
+    fn end_at(&self, now: u64, is_over: bool) {
+        if self.order.order.time.is_some_and(|time| time.end_ns <= now) {
+            self.order.end(EndedBy::Time);
+        } else if is_over {
+            self.order.end(EndedBy::RunEnd);
+        }
+    }
+
+    fn ended(&self) -> Option<EndedBy> {
+        match &self.writer {
+            Ok(_) => self.order.ended(),
+            Err(_) => {
+                self.order.cancel();
+                self.order.ended()
+            }
+        }
+    }
+
+    fn write(&mut self, head: Head, data: &[u8]) {
+        let Ok(writer) = &mut self.writer else { return };
+        let tagged;
+        let (data, wire_len) = match (head.stripped_vlan, head.link, data.split_at_checked(12)) {
+            (Some(tci), LinkType::Ethernet, Some((addresses, rest))) => {
+                tagged = [addresses, &[0x81, 0x00], &tci.to_be_bytes(), rest].concat();
+                (&tagged[..], head.wire_len.saturating_add(4))
+            }
+            _ => (data, head.wire_len),
+        };
+        match writer.write(head.link, head.time_ns, data, wire_len) {
+            Ok(()) => {
+                self.packets += 1;
+                self.is_cut |= (data.len() as u64) < u64::from(wire_len);
+            }
+            Err(error) => self.writer = Err(error),
+        }
+    }
+
+    fn close(self, by: EndedBy) -> FinishedCapture {
+        let Self { order, writer, part, path, packets, is_cut } = self;
+        let id = order.order.id.clone();
+        let dropped = order.dropped();
+        let written = writer.and_then(PcapngWriter::finish).and_then(|file| {
+            let bytes = file.metadata()?.len();
+            drop(file);
+            fs::rename(&part, &path)?;
+            Ok(bytes)
+        });
+        match written {
+            Ok(bytes) => {
+                let is_small = bytes <= FinishedCapture::MOST_CONTENT;
+                let content = is_small.then(|| fs::read(&path).ok()).flatten();
+                let (file, ended_by) = (Some(path), by.name());
+                FinishedCapture { id, failed: None, file, packets, bytes, ended_by, dropped, is_cut, content }
+            }
+            Err(error) => {
+                // One that is not ours was not created here.
+                if error.kind() != io::ErrorKind::AlreadyExists {
+                    let _ = fs::remove_file(&part);
+                }
+                let failed = Some(format!("file: {}: {error}", path.display()));
+                FinishedCapture { id, failed, ended_by: "fault", dropped, ..FinishedCapture::default() }
+            }
+        }
+    }
+}
+
+/// Creates the file that becomes `path` when it is whole. Files that are there are never replaced.
+fn create(path: &Path, part: &Path) -> io::Result<File> {
+    if path.exists() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "a file of this name is there"));
+    }
+    OpenOptions::new().write(true).create_new(true).open(part)
+}
+
+/// As much of a text as files have room for ([`super::AROUND_FILE`]).
+fn short(text: &str) -> String {
+    const LETTERS: usize = 100;
+    text.chars().take(LETTERS).collect()
+}
