@@ -4,12 +4,10 @@
 #[allow(dead_code, reason = "each test program uses a part")]
 mod nodes;
 
-use controller::{Controller, Output, Setting};
-use nodes::{SECOND, START};
-use protocol::{FromProbe, ToProbe, WindowResult};
-use report::{
-    Account, Answer, Column, ColumnKind, Counters, Event, EventKind, PacketCounts, Span, Status, Value,
-};
+use controller::Output;
+use nodes::{Random, SECOND, START, window};
+use protocol::WindowResult;
+use report::{Account, Answer, Column, ColumnKind, Counters, Event, EventKind, PacketCounts, Status, Value};
 use std::collections::BTreeMap;
 
 const NAMES: [&str; 4] = ["A", "B", "C", "D"];
@@ -25,35 +23,12 @@ const EVENTS: &str = "q: select sum(total_byte) as b every 1s across nodes by su
 /// Packets, bytes and flows by port.
 type Groups = BTreeMap<u64, [u64; 3]>;
 
-/// Numbers that look random (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) % end
-    }
-}
-
-/// The window of a second.
-fn window(at: u64) -> Span {
-    Span { start_ns: START + at * SECOND, end_ns: START + (at + 1) * SECOND }
-}
-
 /// What a live node does in a second.
 #[derive(Clone, Debug)]
 enum Second {
     Silent,
     Empty,
     Groups(Groups),
-}
-
-fn controller(text: &str, nodes: usize) -> Controller {
-    let queries = nodes::queries(text, &NAMES[..nodes]);
-    Controller::new(queries.chain().clone(), Setting { window_ns: SECOND, is_replay: false, key: None })
 }
 
 /// The value of a part: `sum(total_byte)`, `sum(total_count)` or `count(*)`.
@@ -106,35 +81,12 @@ fn result(node: usize, at: u64, groups: &Groups, tasks: &protocol::TaskList) -> 
 
 /// What a controller shows of nodes that do this, second by second.
 fn shown(text: &str, nodes: &[Vec<Second>], random: &mut Random) -> Vec<Output> {
-    let mut controller = controller(text, nodes.len());
-    let mut lists = vec![protocol::TaskList::default(); nodes.len()];
-    let mut shown = Vec::new();
-    let mut carry_out = |actions: controller::Actions, lists: &mut Vec<protocol::TaskList>| {
-        for (node, message) in actions.send {
-            if let ToProbe::Tasks(list) = message {
-                lists[node] = list;
-            }
-        }
-        shown.extend(actions.show);
+    let result = |node: usize, at: u64, tasks: &protocol::TaskList| match &nodes[node][at as usize] {
+        Second::Silent => None,
+        Second::Empty => Some(WindowResult { empty: Some(1), ..WindowResult::new(window(at), Vec::new()) }),
+        Second::Groups(groups) => Some(result(node, at, groups, tasks)),
     };
-    carry_out(controller.begin(), &mut lists);
-    for at in 0..nodes[0].len() as u64 {
-        let mut order: Vec<usize> = (0..nodes.len()).collect();
-        order.sort_by_cached_key(|_| random.below(100));
-        for node in order {
-            let result = match &nodes[node][at as usize] {
-                Second::Silent => continue,
-                Second::Empty => WindowResult { empty: Some(1), ..WindowResult::new(window(at), Vec::new()) },
-                Second::Groups(groups) => result(node, at, groups, &lists[node]),
-            };
-            let actions = controller.take(node, FromProbe::Window(Box::new(result)));
-            carry_out(actions, &mut lists);
-        }
-        // All have had their time: who was silent is not awaited.
-        carry_out(controller.tick(START + (at + 1) * SECOND + SECOND, Some(START - 60 * SECOND)), &mut lists);
-    }
-    carry_out(controller.finish(), &mut lists);
-    shown
+    nodes::shown(text, &NAMES[..nodes.len()], nodes[0].len() as u64, random, &result)
 }
 
 fn draw(random: &mut Random, nodes: usize, seconds: u64) -> Vec<Vec<Second>> {

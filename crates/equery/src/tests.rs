@@ -1,5 +1,6 @@
 //! What the language means, rule by rule.
 
+mod computed;
 mod limits;
 mod meaning;
 mod random;

@@ -55,10 +55,10 @@ pub(super) fn planned(
         Ok(Source { query: read.number, name: read.name.map(str::to_owned), node, key })
     });
     let sources: Vec<Source> = sources.collect::<Result<_, String>>()?;
-    let (task, key) = with_key(plan, &fields);
     let formulas = Formulas { earlier, reads, fields: &fields, lengths };
-    let values = task.columns.iter().map(|column| formulas.of(&column.value));
+    let values = plan.columns.iter().map(|column| formulas.of(&column.value));
     let mut values: Vec<Formula> = values.collect::<Result<_, String>>()?;
+    let (task, key) = with_key(plan, &fields, &mut values);
     let columns = columns(&task, &values, &key, reads);
     let having = task.having.as_ref().map(|having| formulas.condition(having, &mut values)).transpose()?;
     let order = task.order.iter().map(|order| {
@@ -124,21 +124,24 @@ fn field(task: &Query, column: usize) -> &str {
     }
 }
 
-/// The plan with the members of its key as columns, and which these are.
-fn with_key(plan: &Query, fields: &[&str]) -> (Query, Vec<usize>) {
+/// The plan with the members of its key as columns, and which these are. `values`: those of its columns.
+fn with_key(plan: &Query, fields: &[&str], values: &mut Vec<Formula>) -> (Query, Vec<usize>) {
     let mut task = plan.clone();
     let mut key = Vec::new();
-    for name in fields {
-        let value = Expression::field(*name);
-        let own = task.columns.iter().position(|column| column.value == value);
-        key.push(own.unwrap_or_else(|| {
+    for (member, name) in fields.iter().enumerate() {
+        let own = values.iter().position(|value| *value == Formula::Key(member));
+        let own = own.unwrap_or_else(|| {
             let mut title = (*name).to_owned();
             while task.columns.iter().any(|column| column.name == title) {
                 title.push('\'');
             }
-            task.columns.push(Item::new(title, value));
-            task.columns.len() - 1
-        }));
+            task.columns.push(Item::field(&title));
+            values.push(Formula::Key(member));
+            values.len() - 1
+        });
+        // Others refer to it by its field, whatever it is selected as.
+        task.columns[own].value = Expression::field(*name);
+        key.push(own);
     }
     (task, key)
 }

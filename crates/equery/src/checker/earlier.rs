@@ -7,6 +7,9 @@ use crate::literal::duration_text;
 use crate::parser::shortened;
 use task::query::{Expression, Over};
 
+/// Values of earlier windows in one query.
+const MOST_EARLIER: usize = 256;
+
 impl Checker<'_, '_> {
     /// What a group had in earlier windows.
     pub(super) fn earlier(
@@ -31,6 +34,11 @@ impl Checker<'_, '_> {
         }
         let earlier = earlier(&field);
         if !self.used.earlier.iter().any(|(known, _)| *known == earlier) {
+            if self.used.earlier.len() == MOST_EARLIER {
+                let message = format!("a query reads at most {MOST_EARLIER} values of earlier windows");
+                self.diagnostics.error("too_many_earlier", &node.span, message);
+                return None;
+            }
             self.used.earlier.push((earlier, node.span.clone()));
         }
         Some(Typed { value: Expression::Field(field), is_nullable: true, ..typed })

@@ -60,7 +60,10 @@ impl Table<'_> {
         self.take_sources(&mut answer);
         let said = |number: usize, what: &str| (number != 0).then(|| format!("{number} {what}"));
         self.reasons.extend(said(undecided, "groups of which it is not known whether they pass having"));
-        self.reasons.extend(said(unknown, "values that may be anything"));
+        // What was watched in part, or is not complete, says that itself.
+        if answer.status == Status::Complete && self.reasons.is_empty() {
+            self.reasons.extend(said(unknown, "values that may be anything"));
+        }
         self.reasons.iter().for_each(|reason| answer.lacks(reason));
         answer
     }
