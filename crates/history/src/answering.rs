@@ -9,6 +9,7 @@ use packet::{KeyV4, KeyV6};
 use record::read::{Contents, Part, ReadError, RowBlock, Wanted, WithoutKey};
 use report::{Answer, Span};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use task::Generation;
 use task::query::{Over, Query};
@@ -174,29 +175,32 @@ impl FlowFiles {
     }
 
     /// Refuses to read files without columns that queries read.
-    pub(crate) fn refuse_lacking_columns(&self, needs: &RecordedNeeds) -> Result<(), Refused> {
+    fn refuse_lacking_columns(&self, needs: &RecordedNeeds) -> Result<(), Refused> {
         let statistics = self.statistics();
-        let mut lines = Vec::new();
-        for (path, contents) in self.contents() {
-            let lacking: Vec<String> =
-                needs.columns.iter().filter_map(|column| lacking(*column, contents, &statistics)).collect();
-            if !lacking.is_empty() {
-                let unread = contents.unread.iter().map(|(name, reason)| format!("{name}: {reason}"));
-                let unread: Vec<_> = unread.collect();
-                let hint = if unread.is_empty() {
-                    String::new()
-                } else {
-                    format!("; columns that are not read: {}", unread.join(", "))
-                };
-                lines.push(format!(
-                    "{}: no column {}, which the queries read{hint}",
-                    path.display(),
-                    lacking.join(", ")
-                ));
-            }
-        }
+        let lines = self
+            .contents()
+            .filter_map(|(path, contents)| lacking_columns(path, contents, needs, &statistics));
+        let lines: Vec<_> = lines.collect();
         if lines.is_empty() { Ok(()) } else { Err(Refused::Files(lines)) }
     }
+}
+
+/// A line about the columns that a file lacks and queries read, if there are any.
+pub(crate) fn lacking_columns(
+    path: &Path,
+    contents: &Contents,
+    needs: &RecordedNeeds,
+    statistics: &[String],
+) -> Option<String> {
+    let columns = needs.columns.iter().filter_map(|column| lacking(*column, contents, statistics));
+    let columns: Vec<String> = columns.collect();
+    let unread: Vec<_> = contents.unread.iter().map(|(name, reason)| format!("{name}: {reason}")).collect();
+    let hint = match unread.is_empty() {
+        true => String::new(),
+        false => format!("; columns that are not read: {}", unread.join(", ")),
+    };
+    let columns = (!columns.is_empty()).then(|| columns.join(", "))?;
+    Some(format!("{}: no column {columns}, which the queries read{hint}", path.display()))
 }
 
 /// A part of a file, in the order of reading.

@@ -10,6 +10,7 @@ mod plan;
 mod recording;
 mod row;
 mod survey;
+mod work;
 
 pub use node::{FinishedWindow, NodeRecording, Replayed, WindowSink};
 pub use recording::{Named, Recording, Surveyed};

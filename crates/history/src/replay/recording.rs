@@ -4,15 +4,13 @@ use super::node::{NodeFile, NodeRecording, Picked};
 use super::plan::Plan;
 use super::survey::FileSurvey;
 use crate::files::{FlowFiles, union};
-use crate::question::{Refused, Setting};
-use record::read::{FlowFile, ReadError};
+use crate::question::Setting;
+use record::read::{Contents, FlowFile, ReadError};
 use report::Span;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use task::Generation;
-use task::query::{Over, Query};
-use task::rows::{RowQueries, Site};
+use task::rows::Site;
 
 /// The name of the node of rows that do not tell it.
 const UNKNOWN: &str = "unknown";
@@ -105,21 +103,6 @@ impl Recording {
         self.files.contents().filter(|(_, contents)| !contents.has_windows).map(|(path, _)| path)
     }
 
-    /// Refuses queries that the rows cannot answer, and files that lack columns which they read.
-    ///
-    /// # Errors
-    /// All of them.
-    pub fn check(&self, queries: &[Query], setting: &Setting) -> Result<(), Refused> {
-        let over_all = |query: &Query| Query { over: Over::Run, ..query.clone() };
-        let queries: Vec<_> = queries.iter().map(over_all).collect();
-        let planned = RowQueries::plan(Generation::default(), &queries, &self.files.site(setting));
-        let planned = planned.map_err(|refused| {
-            let in_words = |(query, refusal): (String, task::rows::Refusal)| (query, refusal.to_string());
-            Refused::Queries(refused.into_iter().map(in_words).collect())
-        })?;
-        self.files.refuse_lacking_columns(&planned.needs_of_recorded())
-    }
-
     /// Reads the times of all rows. `continues` ends that by returning false.
     ///
     /// # Errors
@@ -130,6 +113,7 @@ impl Recording {
         setting: &Setting,
         continues: &mut dyn FnMut() -> bool,
     ) -> Result<Surveyed, Vec<String>> {
+        // Rows of windows have no statistics of packets.
         let site = Site { window_ns: Some(window_ns), statistics: Vec::new(), ..self.files.site(setting) };
         let mut nodes: BTreeMap<String, Gathered> = BTreeMap::new();
         let mut surveyed = Surveyed {
@@ -164,7 +148,8 @@ impl Recording {
                 let path = file.path().to_owned();
                 // Of a file that was named, all rows are of the node, whatever they tell.
                 if !node.files.iter().any(|known| known.path == path && picked == Picked::All) {
-                    node.files.push(NodeFile { path, picked });
+                    let described = Contents { parts: Vec::new(), ..contents.clone() };
+                    node.files.push(NodeFile { path, picked, contents: described });
                     node.lists.extend(contents.windows.clone());
                     node.merges |= !contents.has_windows || contents.key != site.key;
                 }
@@ -199,7 +184,11 @@ impl Recording {
             let Gathered { files, lists, counts, span, merges, damaged, lacks } = node;
             match Plan::new(window_ns, lists, counts, span) {
                 Ok(plan) => surveyed.nodes.push(NodeRecording {
-                    site: Site { node: name.clone(), ..site.clone() },
+                    site: Site {
+                        node: name.clone(),
+                        tracks_loss: files.iter().all(|file| file.contents.tracks_loss),
+                        ..site.clone()
+                    },
                     merges: merges || files.len() > 1,
                     name,
                     files,
