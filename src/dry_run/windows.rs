@@ -7,7 +7,7 @@ use crate::machine;
 use crate::query_text::NamedText;
 use equery::{CheckedQuery, Options, Standing};
 use history::replay::Recording;
-use notation::time_text;
+use report::terminal::how_long;
 use task::query::Over;
 
 /// The length of windows where neither the user nor the files say it.
@@ -39,8 +39,8 @@ impl Windows {
                 if !usual_ns.is_multiple_of(base_ns) {
                     return Err(Failure::usage(format!(
                         "--every {}: the windows of the rows are {} long, of which it must be a multiple",
-                        time_text(usual_ns),
-                        time_text(base_ns)
+                        how_long(usual_ns),
+                        how_long(base_ns)
                     )));
                 }
                 Ok(Self { base_ns, usual_ns })

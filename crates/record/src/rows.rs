@@ -165,7 +165,7 @@ impl RowWriter {
     /// # Errors
     /// If the list cannot be put into words.
     pub fn describe_windows(&mut self, windows: &RecordedWindows) -> io::Result<()> {
-        if windows.is_empty() || self.failed {
+        if self.failed {
             return Ok(());
         }
         if self.rows == 0 {

@@ -1,4 +1,4 @@
-//! Gives the rows of a node, window by window.
+//! A recorded node, and what takes its rows.
 
 use super::plan::Plan;
 use super::survey::NodeName;

@@ -35,7 +35,7 @@ pub struct Recording {
 
 /// What a survey found.
 pub struct Surveyed {
-    /// The nodes, by their names.
+    /// The nodes, in the order of their files; those of one file by their names.
     pub nodes: Vec<NodeRecording>,
     /// Files that are damaged or cannot be read: the first error of each.
     pub errors: Vec<ReadError>,
@@ -115,7 +115,7 @@ impl Recording {
     ) -> Result<Surveyed, Vec<String>> {
         // Rows of windows have no statistics of packets.
         let site = Site { window_ns: Some(window_ns), statistics: Vec::new(), ..self.files.site(setting) };
-        let mut nodes: BTreeMap<String, Gathered> = BTreeMap::new();
+        let mut nodes: Vec<(String, Gathered)> = Vec::new();
         let mut surveyed = Surveyed {
             nodes: Vec::new(),
             errors: self.files.errors().to_vec(),
@@ -139,7 +139,11 @@ impl Recording {
             }
             for (of_file, rows) in found.nodes {
                 let own = name.as_deref().or(of_file.as_deref()).unwrap_or(UNKNOWN);
-                let node = nodes.entry(own.to_owned()).or_default();
+                let at = nodes.iter().position(|(known, _)| known == own).unwrap_or(nodes.len());
+                if at == nodes.len() {
+                    nodes.push((own.to_owned(), Gathered::default()));
+                }
+                let node = &mut nodes[at].1;
                 rows.counts.iter().for_each(|(start, rows)| *node.counts.entry(*start).or_default() += rows);
                 if !contents.has_windows {
                     node.span = node.span.into_iter().chain(rows.span).reduce(union);
