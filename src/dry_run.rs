@@ -15,8 +15,8 @@ use crate::machine;
 use crate::measurement::no_thread;
 use crate::signals;
 use crate::standard_output::Reader;
+use crate::system::StopOnPanic;
 use crate::system::printer::{Printer, Style};
-use crate::system::{self, StopOnPanic};
 use controller::{Controller, Outlet, Output};
 use equery::{Chain, ChainSite, CheckedQuery};
 use history::Setting;
@@ -68,7 +68,7 @@ pub(crate) fn dry_run(options: &DryRunOptions) -> Result<ExitCode, Failure> {
     }
     let asked = windows.asked(options, &texts, &names, &key)?;
     refuse(&asked, &surveyed)?;
-    let chain = chain(options, &asked, &names, &key, &windows)?;
+    let chain = chain(&asked, &names, &key, &windows)?;
     check(&chain, &surveyed)?;
     if !chain.has_events() {
         say("none of the queries starts another one (when): nothing can fire");
@@ -134,18 +134,10 @@ fn check(chain: &Chain, surveyed: &Surveyed) -> Result<(), Failure> {
     if refused.is_empty() { Ok(()) } else { Err(Failure::usages(refused)) }
 }
 
-/// The queries that are answered: those that start others or are started, and with `--answers` all.
-fn chain(
-    options: &DryRunOptions,
-    asked: &Asked,
-    nodes: &[String],
-    key: &[String],
-    windows: &Windows,
-) -> Result<Chain, Failure> {
-    let is_asked = |query: &&CheckedQuery| options.answers || system::is_connected(query, asked);
-    let queries: Vec<_> = asked.checked.iter().filter(is_asked).cloned().collect();
+/// The queries that are answered: all, as in a run. Those that start nothing tell up to when nodes are known, too.
+fn chain(asked: &Asked, nodes: &[String], key: &[String], windows: &Windows) -> Result<Chain, Failure> {
     let site = ChainSite { nodes, key, window_ns: windows.usual_ns, settings: events::Settings::default() };
-    Chain::new(&queries, &site).map_err(Failure::usages)
+    Chain::new(&asked.checked, &site).map_err(Failure::usages)
 }
 
 /// Replays all nodes under a controller.

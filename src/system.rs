@@ -207,14 +207,14 @@ fn check(options: &RunOptions, asked: &Asked) -> Result<(), Failure> {
 }
 
 /// Whether a query starts another one or is started.
-pub(crate) fn is_connected(query: &CheckedQuery, asked: &Asked) -> bool {
+fn is_connected(query: &CheckedQuery, asked: &Asked) -> bool {
     let is_parent =
         |other: &CheckedQuery| other.trigger.iter().any(|trigger| trigger.parents.contains(&query.label));
     query.trigger.is_some() || asked.checked.iter().any(is_parent)
 }
 
 /// The queries that start others: what they found is in the stories.
-pub(crate) fn steps(asked: &Asked) -> Vec<String> {
+fn steps(asked: &Asked) -> Vec<String> {
     let parents = |query: &CheckedQuery| {
         query.trigger.iter().flat_map(|trigger| trigger.parents.clone()).collect::<Vec<_>>()
     };
