@@ -52,7 +52,7 @@ impl Asked {
             Every::Packets(_) => None,
         };
         let is_set = origins.has("every");
-        let mut checking = Options {
+        let checking = Options {
             set: options.set.clone(),
             known_nodes: Some(nodes.to_vec()),
             base_window_ns: window_ns.filter(|_| is_set),
@@ -61,15 +61,26 @@ impl Asked {
             memory_bytes: Some(options.memory.unwrap_or_else(machine::half_of_memory)),
             ..Options::default()
         };
+        let mut asked = Self::of_texts(&texts, checking, nodes, &options.enrich)?;
+        asked.set_interval(options, is_set)?;
+        Ok(asked)
+    }
+
+    /// Checks texts, each of which may refer to the queries of those before it.
+    pub(crate) fn of_texts(
+        texts: &[NamedText],
+        mut checking: Options,
+        nodes: &[String],
+        enrich: &EnrichOptions,
+    ) -> Result<Self, Failure> {
         let mut asked = Self { has_texts: !texts.is_empty(), ..Self::default() };
-        for text in &texts {
+        for text in texts {
             let checked = equery::check(&text.source(), &checking);
             query_text::show(text, &checked);
             query_text::outcome(std::slice::from_ref(text), std::slice::from_ref(&checked))?;
-            asked.take(&checked, nodes, &options.enrich)?;
+            asked.take(&checked, nodes, enrich)?;
             checking.standing.extend(checked.queries.iter().map(Standing::of));
         }
-        asked.set_interval(options, is_set)?;
         Ok(asked)
     }
 
@@ -247,7 +258,8 @@ fn ranking(fields: &str, sort: Option<&str>, top: usize) -> String {
     format!("by: select {fields}, {column}{SUMS} groupby {fields} order by {order} desc limit {top};")
 }
 
-fn greatest_divisor(one: u64, other: u64) -> u64 {
+/// The greatest length that divides both.
+pub(crate) fn greatest_divisor(one: u64, other: u64) -> u64 {
     match other {
         0 => one,
         other => greatest_divisor(other, one % other),

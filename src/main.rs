@@ -13,6 +13,7 @@ mod config_file;
 #[cfg(feature = "amqp")]
 mod deployment;
 #[cfg(feature = "dpdk")]
+mod dry_run;
 mod eal;
 mod enrich;
 mod exit;
@@ -30,6 +31,7 @@ mod origin;
 mod page;
 mod parallel;
 mod parts;
+mod patterns;
 mod ports;
 mod positional;
 mod quantity;
@@ -40,6 +42,7 @@ mod refusal;
 mod report_file;
 mod reporting;
 mod resolver;
+mod row_file;
 mod run;
 mod screen;
 mod signals;
@@ -88,6 +91,7 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(options) => run::run(&options, origins),
         Command::Query(options) => query::query(&options),
+        Command::DryRun(options) => dry_run::dry_run(&options),
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),
         #[cfg(feature = "amqp")]

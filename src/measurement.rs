@@ -7,6 +7,7 @@ use crate::needs;
 use crate::parallel;
 use crate::parts;
 use crate::refusal;
+use crate::row_file::RowFile;
 use crate::signals;
 use crate::sources::{self, Sources};
 use crate::standard_output::{self, Reader};
@@ -17,18 +18,17 @@ use engine::{
     CaptureSettings, Config, Control, Destinations, Every, HAND_OVER_PACKETS, Observer, Outcome, Outputs,
     Plan, RowOutput, WindowOutlet,
 };
-use flow::Rows;
 use geo::Databases;
-use packet::{KeyV4, KeyV6, Seed, Tunnel};
+use packet::{Seed, Tunnel};
 use port::TimeBase;
 use port::wire::Wire;
-use record::{Anonymizer, Patience, RecordWriter, RowWindow, RowWriter, Selection};
+use record::{Anonymizer, Patience, RecordWriter, RecordedWindows, RowWriter, Selection};
 use signal_hook::consts::SIGHUP;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use summary::{Lease, Limits, Timeouts};
-use task::rows::{Site, Unplaced};
+use task::rows::Site;
 use task::{TaskSpec, Tasks};
 
 /// One node, ready to be measured.
@@ -268,33 +268,12 @@ fn row_output(
         ));
     };
     let writer = RowWriter::create(path, node, config.key, config.parts.loss).map_err(Failure::usage)?;
-    Ok(Some(Box::new(RowFile { writer: writer.with_anonymizer(anonymizer.cloned()), window_ns })))
-}
-
-/// `--rows`.
-struct RowFile {
-    writer: RowWriter,
-    window_ns: u64,
-}
-
-impl RowFile {
-    fn window(&self, start_ns: u64) -> RowWindow {
-        RowWindow { start_ns, end_ns: start_ns.saturating_add(self.window_ns) }
-    }
-}
-
-impl RowOutput for RowFile {
-    fn write_v4(&mut self, start_ns: u64, rows: &Rows<KeyV4>) -> std::io::Result<()> {
-        self.writer.write(self.window(start_ns), rows)
-    }
-    fn write_v6(&mut self, start_ns: u64, rows: &Rows<KeyV6>) -> std::io::Result<()> {
-        self.writer.write(self.window(start_ns), rows)
-    }
-    fn finish(mut self: Box<Self>, without_place: &Unplaced) -> std::io::Result<()> {
-        let Unplaced { packets, bytes, wire_bytes } = *without_place;
-        self.writer.describe_without_place(packets, bytes, wire_bytes);
-        self.writer.finish().map(|_| ())
-    }
+    let usual_ns = match options.usual_every {
+        Some(Every::Time(length)) => length,
+        _ => window_ns,
+    };
+    let writer = writer.with_anonymizer(anonymizer.cloned());
+    Ok(Some(Box::new(RowFile::new(writer, RecordedWindows::new(window_ns, usual_ns)))))
 }
 
 /// Reads the key of `--anonymize`, and warns if others could read it too.

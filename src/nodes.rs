@@ -86,12 +86,18 @@ fn check(options: &RunOptions, some_unnamed: bool) -> Result<(), Failure> {
 
 /// `NAME=SOURCE`, unless there is a file of that name, or the name is none.
 fn name_and_source(word: &str) -> Option<(&str, &str)> {
-    let (name, source) = word.split_once('=')?;
+    // A filter may have '=' too: len=60.
+    let is_source =
+        |source: &str| source == "-" || Path::new(source).exists() || positional::looks_like_path(source);
+    name_and_rest(word).filter(|(_, source)| is_source(source))
+}
+
+/// The same, whatever follows the name.
+pub(crate) fn name_and_rest(word: &str) -> Option<(&str, &str)> {
+    let (name, rest) = word.split_once('=')?;
     let is_letter = |letter: char| letter.is_alphanumeric() || ['-', '_', '.', ':'].contains(&letter);
     let is_name = name.starts_with(char::is_alphanumeric) && name.chars().all(is_letter);
-    // A filter may have '=' too: len=60.
-    let is_source = source == "-" || Path::new(source).exists() || positional::looks_like_path(source);
-    (is_name && is_source && !Path::new(word).exists()).then_some((name, source))
+    (is_name && !Path::new(word).exists()).then_some((name, rest))
 }
 
 /// The path of one node's file: `flows.parquet` becomes `flows.Node1.parquet`.

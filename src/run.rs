@@ -31,13 +31,18 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     let asked = Asked::of(options, origins, &names)?;
     // What queries need is as if it had been requested.
     let every = asked.every.unwrap_or(options.every);
+    let usual_every = asked.usual_every;
     match &nodes[..] {
         [one] if !asked.needs_controller => {
-            let options =
-                &RunOptions { loss: options.loss || asked.needs_loss, every, ..one.options.clone() };
+            let options = &RunOptions {
+                loss: options.loss || asked.needs_loss,
+                every,
+                usual_every,
+                ..one.options.clone()
+            };
             run_one(options, origins, &one.name, &asked)
         }
-        _ => system::run(&RunOptions { every, ..options.clone() }, nodes, &asked),
+        _ => system::run(&RunOptions { every, usual_every, ..options.clone() }, nodes, &asked),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Several nodes, or queries that start others: probes under a controller, in one process.
 
-mod printer;
+pub(crate) mod printer;
 mod progress;
 
 use crate::asked::Asked;
@@ -19,7 +19,7 @@ use controller::{Controller, Outlet, Output, Setting};
 use engine::{Control, Every, Gate};
 use equery::{Chain, ChainSite, CheckedQuery};
 use port::TimeBase;
-use printer::Printer;
+use printer::{Printer, Style};
 use probe::{Planner, Probe, ReplayGate};
 use progress::Progress;
 use protocol::{ProbeLink, memory};
@@ -64,8 +64,8 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
         let loss =
             own.loss || asked.checked.iter().any(|query| query.needs_loss && query.nodes.matches(name));
         let capture_bytes = own.capture_bytes / nodes.len() as u64;
-        let own =
-            RunOptions { loss, every: options.every, memory: Some(memory), capture_bytes, ..own.clone() };
+        let RunOptions { every, usual_every, .. } = *options;
+        let own = RunOptions { loss, every, usual_every, memory: Some(memory), capture_bytes, ..own.clone() };
         measurements.push(Measurement::prepare(&own, name, &[], (&reader, &lost))?);
     }
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
@@ -86,14 +86,15 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     if options.rotate.is_none() {
         signals::stop_on(&[SIGHUP], &stop, &stop)?;
     }
-    let mut printer = Printer::new(
-        options,
-        has_tables,
-        is_replay,
-        reader.clone(),
-        (!asked.is_empty()).then(|| steps(asked)),
-    );
-    printer.has_several_nodes = names.len() > 1;
+    let style = Style {
+        is_silent: !has_tables,
+        is_json: options.json,
+        is_live: !is_replay,
+        has_several_nodes: names.len() > 1,
+        steps: (!asked.is_empty()).then(|| steps(asked)),
+        ..Style::default()
+    };
+    let printer = Printer::new(style, reader.clone(), options.enrich.resolver());
     let progress = Progress::new(names.len());
     let sources = ready.iter().map(|ready| {
         let measurement = &ready.measurement;
@@ -180,7 +181,7 @@ impl Outlet for Shown {
 }
 
 /// Ends the measurement where the thread that drives it fails.
-struct StopOnPanic<'a>(&'a AtomicBool);
+pub(crate) struct StopOnPanic<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {

@@ -2,8 +2,9 @@
 
 use crate::cli::QueryOptions;
 use crate::exit::Failure;
+use crate::patterns;
 use history::FlowFiles;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The words, separated.
 pub(super) struct Words {
@@ -40,25 +41,12 @@ pub(super) fn open(patterns: &[String]) -> Result<FlowFiles, Failure> {
     }
     let mut paths = Vec::new();
     for pattern in patterns {
-        paths.extend(expanded(pattern)?);
+        paths.extend(patterns::expanded(pattern)?);
     }
     // The same file twice would count twice.
     let mut seen = std::collections::HashSet::new();
     paths.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
     FlowFiles::open(paths).map_err(Failure::usage)
-}
-
-/// A file of this name, or those that the pattern names, in the order of their names.
-fn expanded(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
-    if Path::new(pattern).exists() || !pattern.contains(['*', '?', '[']) {
-        return Ok(vec![PathBuf::from(pattern)]);
-    }
-    let found = glob::glob(pattern).map_err(|error| Failure::usage(format!("{pattern}: {error}")))?;
-    let paths: Vec<_> = found.filter_map(Result::ok).filter(|path| path.is_file()).collect();
-    if paths.is_empty() {
-        return Err(Failure::usage(format!("{pattern}: no file has such a name")));
-    }
-    Ok(paths)
 }
 
 /// Whether a word names files.

@@ -1,73 +1,79 @@
 //! Answers, events and stories on standard output.
 
-use crate::cli::RunOptions;
 use crate::exit::say;
 use crate::resolver::Resolver;
 use crate::standard_output::Reader;
 use controller::Output;
-use report::{Answer, terminal};
+use report::{Answer, Event, terminal};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Prints what a controller shows, until the reader of standard output leaves.
-pub(super) struct Printer {
+/// What is printed, and how.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Style {
     /// Nothing goes to standard output.
-    is_silent: bool,
-    is_json: bool,
+    pub(crate) is_silent: bool,
+    /// A line of JSON for each answer and event.
+    pub(crate) is_json: bool,
     /// Sentences are printed as they come; of a replay they are in the stories at the end.
-    is_live: bool,
-    /// The user's queries take the place of those that the program asks by itself.
-    is_asked: bool,
+    pub(crate) is_live: bool,
+    /// Answers are not printed.
+    pub(crate) leaves_out_answers: bool,
+    /// The events are approximate, and say so.
+    pub(crate) is_approximate: bool,
     /// Tables say of which node they are.
-    pub(super) has_several_nodes: bool,
-    /// Queries whose answers are not shown as tables.
-    steps: Vec<String>,
+    pub(crate) has_several_nodes: bool,
+    /// The user's queries that start others, whose answers are not shown as tables; `None` if there are no queries of the user, and those
+    /// that the program asks by itself are shown.
+    pub(crate) steps: Option<Vec<String>>,
+}
+
+/// Prints what a controller shows, until the reader of standard output leaves.
+pub(crate) struct Printer {
+    style: Style,
     reader: Reader,
     resolver: Option<Arc<Resolver>>,
     fault: Option<String>,
 }
 
+/// An event of a dry run over flow records.
+#[derive(serde::Serialize)]
+struct Approximate<'a> {
+    #[serde(flatten)]
+    event: &'a Event,
+    approximate: bool,
+}
+
 impl Printer {
-    /// `steps`: the user's queries that start others; `None` if there are no queries of the user.
-    pub(super) fn new(
-        options: &RunOptions,
-        has_tables: bool,
-        is_replay: bool,
-        reader: Reader,
-        steps: Option<Vec<String>>,
-    ) -> Self {
-        Self {
-            is_asked: steps.is_some(),
-            steps: steps.unwrap_or_default(),
-            is_silent: !has_tables,
-            has_several_nodes: false,
-            is_json: options.json,
-            is_live: !is_replay,
-            reader,
-            resolver: options.enrich.resolver(),
-            fault: None,
-        }
+    /// A printer that nothing was printed by yet.
+    pub(crate) fn new(style: Style, reader: Reader, resolver: Option<Arc<Resolver>>) -> Self {
+        Self { style, reader, resolver, fault: None }
     }
 
-    pub(super) fn show(&mut self, output: Output) {
+    /// Prints what is to be printed.
+    pub(crate) fn show(&mut self, output: Output) {
         let text = match output {
             Output::Warning(line) => return say(&line),
-            Output::Sentence(sentence) if self.is_live && !self.is_json => format!("{sentence}\n"),
-            Output::Event(event) if self.is_json => self.line(&event),
-            Output::Answer(answer) => self.answer(*answer),
-            Output::Sentence(_) | Output::Event(_) | Output::Captured(_) => return,
+            Output::Sentence(sentence) if self.style.is_live && !self.style.is_json => {
+                format!("{sentence}\n")
+            }
+            Output::Event(event) if self.style.is_json => match self.style.is_approximate {
+                true => self.line(&Approximate { event: &event, approximate: true }),
+                false => self.line(&event),
+            },
+            Output::Answer(answer) if !self.style.leaves_out_answers => self.answer(*answer),
+            Output::Sentence(_) | Output::Event(_) | Output::Answer(_) | Output::Captured(_) => return,
         };
         self.write(&text);
     }
 
     fn answer(&mut self, mut answer: Answer) -> String {
-        let is_shown = match answer.query.as_str() {
+        let Style { is_json, has_several_nodes, steps, .. } = &self.style;
+        let is_shown = match (answer.query.as_str(), steps) {
             // Of windows without a packet, one answer of the program's own queries is that of all.
-            "totals" => self.is_json && !self.is_asked,
-            query => {
-                (self.is_json || !self.steps.iter().any(|step| step == query))
-                    && (self.is_asked || answer.empty.is_none())
-            }
+            ("totals", steps) => *is_json && steps.is_none(),
+            (_, None) => answer.empty.is_none(),
+            (query, Some(steps)) => *is_json || !steps.iter().any(|step| step == query),
         };
         if !is_shown {
             return String::new();
@@ -75,10 +81,10 @@ impl Printer {
         if let Some(resolver) = &self.resolver {
             resolver.enrich(std::slice::from_mut(&mut answer));
         }
-        if self.is_json {
+        if *is_json {
             return self.line(&answer);
         }
-        if let (true, Some(node)) = (self.has_several_nodes, &answer.node) {
+        if let (true, Some(node)) = (has_several_nodes, &answer.node) {
             answer.query = format!("{} on {node}", answer.query);
         }
         terminal::answers([&answer])
@@ -95,7 +101,7 @@ impl Printer {
     }
 
     fn write(&mut self, text: &str) {
-        if text.is_empty() || self.is_silent || self.reader.has_left() || self.fault.is_some() {
+        if text.is_empty() || self.style.is_silent || self.reader.has_left() || self.fault.is_some() {
             return;
         }
         let mut out = io::stdout().lock();
@@ -110,7 +116,7 @@ impl Printer {
     }
 
     /// Puts names into the answers of the report. Returns what the user should know: why standard output took nothing more.
-    pub(super) fn finish(self, answers: &mut [Answer]) -> Option<String> {
+    pub(crate) fn finish(self, answers: &mut [Answer]) -> Option<String> {
         if let Some(resolver) = &self.resolver {
             resolver.enrich(answers);
         }

@@ -46,11 +46,18 @@ pub(crate) struct Chained {
     pub(crate) report: RunReport,
 }
 
-/// Runs `edison run --json --report`, and checks what holds of each run with events.
+/// Runs `edison run --json --report`, and checks what holds of each run with events. One that ends well is run dry too, over the rows
+/// that it wrote.
 #[track_caller]
 pub(crate) fn run(scratch: &Scratch, code: i32, arguments: &[&str]) -> Chained {
     let path = scratch.path("report.json");
-    let ended = call(&[&["run", "--json", "--report", text(&path)], arguments].concat()).expect(code);
+    let rows = Scratch::new();
+    let written = rows.path("rows.parquet");
+    let common = ["run", "--json", "--report", text(&path), "--rows", text(&written)];
+    let ended = call(&[&common, arguments].concat()).expect(code);
+    if code == 0 {
+        runs_dry(&rows, arguments, &ended.stdout);
+    }
     let (events, lines): (Vec<Value>, Vec<Value>) =
         ended.stdout.lines().map(schema::of_line).partition(|line| line.get("event").is_some());
     let mut answers: BTreeMap<String, Vec<Answer>> = BTreeMap::new();
@@ -71,6 +78,30 @@ pub(crate) fn run(scratch: &Scratch, code: i32, arguments: &[&str]) -> Chained {
     chained.values_are_those_of_answers();
     chained.stories_have_the_events();
     chained
+}
+
+/// Over the rows of a run, a dry run finds the same events.
+#[track_caller]
+fn runs_dry(rows: &Scratch, arguments: &[&str], lines: &str) {
+    let is_of_queries = |option: &str| ["-q", "-f", "--set", "--every", "--memory"].contains(&option);
+    let of_queries = arguments.windows(2).filter(|pair| is_of_queries(pair[0])).flatten().copied();
+    let mut dry: Vec<&str> = ["dry-run", "--json"].into_iter().chain(of_queries).collect();
+    let files = std::fs::read_dir(rows).expect("a directory").map(|file| file.expect("a file").path());
+    let mut files: Vec<_> = files.collect();
+    // The nodes are in the order of the command line.
+    files.sort_by_key(|file| {
+        let node = file.file_name().and_then(|name| name.to_str()).and_then(|name| name.split('.').nth(1));
+        let prefix = format!("{}=", node.unwrap_or_default());
+        arguments.iter().position(|argument| argument.starts_with(&prefix))
+    });
+    dry.extend(files.iter().map(|file| text(file)));
+    let ended = call(&dry).expect(0);
+    let events: String = lines
+        .lines()
+        .filter(|line| line.starts_with(r#"{"event":"#))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert!(ended.stdout == events, "of a dry run:\n{}of the run:\n{events}{}", ended.stdout, ended.stderr);
 }
 
 impl Event {

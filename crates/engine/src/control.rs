@@ -300,8 +300,9 @@ impl Control {
         }
     }
 
-    /// A receiver enters this window. Returns the set by which workers count in it; `None` if no run is attached.
-    pub(crate) fn enter(&self, window: WindowId) -> Option<Generation> {
+    /// A receiver enters this window, or what replays recorded windows in its place. Returns the set by which workers count in it;
+    /// `None` if no run is attached.
+    pub fn enter(&self, window: WindowId) -> Option<Generation> {
         self.gate.iter().for_each(|gate| gate.enter(window));
         let mut schedule = self.schedule();
         schedule.entered = schedule.entered.max(Some(window));

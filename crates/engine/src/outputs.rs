@@ -47,6 +47,8 @@ pub trait RowOutput: Send {
     fn write_v4(&mut self, start_ns: u64, rows: &Rows<KeyV4>) -> std::io::Result<()>;
     /// Takes rows of IPv6.
     fn write_v6(&mut self, start_ns: u64, rows: &Rows<KeyV6>) -> std::io::Result<()>;
+    /// A window is closed: all its rows have come. Windows between two that are closed had no frame.
+    fn window(&mut self, _window: &ClosedWindow) {}
     /// No more rows follow. `without_place`: packets that are in no row, because they found no place in the table.
     fn finish(self: Box<Self>, without_place: &Unplaced) -> std::io::Result<()>;
 }

@@ -1,13 +1,15 @@
 //! Reads rows once for all questions.
 
-use crate::files::{FlowFiles, span_of, union};
+use crate::files::{FlowFiles, span_of, span_of_rows, union};
 use crate::prune::may_pass;
 use crate::question::{Period, Question, Refused, Setting};
-use flow::{Aggregation, FIELDS, Field, NULL, RowBatch, RowValue};
+use crate::totals::ColumnTotals;
+use flow::{FIELDS, Field, NULL, RowBatch, RowValue};
 use packet::{KeyV4, KeyV6};
 use record::read::{Contents, Part, ReadError, RowBlock, Wanted, WithoutKey};
 use report::{Answer, Span};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use task::Generation;
 use task::query::{Over, Query};
@@ -104,7 +106,7 @@ impl FlowFiles {
             is_span_known: known_span.is_some(),
             counts_by_time,
             windows_lack: Vec::new(),
-            totals: vec![0; wanted.columns.len()],
+            totals: ColumnTotals::new(&wanted),
             scratch: Scratch::default(),
         };
         for (path, contents) in self.contents() {
@@ -175,27 +177,30 @@ impl FlowFiles {
     /// Refuses to read files without columns that queries read.
     fn refuse_lacking_columns(&self, needs: &RecordedNeeds) -> Result<(), Refused> {
         let statistics = self.statistics();
-        let mut lines = Vec::new();
-        for (path, contents) in self.contents() {
-            let lacking: Vec<String> =
-                needs.columns.iter().filter_map(|column| lacking(*column, contents, &statistics)).collect();
-            if !lacking.is_empty() {
-                let unread = contents.unread.iter().map(|(name, reason)| format!("{name}: {reason}"));
-                let unread: Vec<_> = unread.collect();
-                let hint = if unread.is_empty() {
-                    String::new()
-                } else {
-                    format!("; columns that are not read: {}", unread.join(", "))
-                };
-                lines.push(format!(
-                    "{}: no column {}, which the queries read{hint}",
-                    path.display(),
-                    lacking.join(", ")
-                ));
-            }
-        }
+        let lines = self
+            .contents()
+            .filter_map(|(path, contents)| lacking_columns(path, contents, needs, &statistics));
+        let lines: Vec<_> = lines.collect();
         if lines.is_empty() { Ok(()) } else { Err(Refused::Files(lines)) }
     }
+}
+
+/// A line about the columns that a file lacks and queries read, if there are any.
+pub(crate) fn lacking_columns(
+    path: &Path,
+    contents: &Contents,
+    needs: &RecordedNeeds,
+    statistics: &[String],
+) -> Option<String> {
+    let columns = needs.columns.iter().filter_map(|column| lacking(*column, contents, statistics));
+    let columns: Vec<String> = columns.collect();
+    let unread: Vec<_> = contents.unread.iter().map(|(name, reason)| format!("{name}: {reason}")).collect();
+    let hint = match unread.is_empty() {
+        true => String::new(),
+        false => format!("; columns that are not read: {}", unread.join(", ")),
+    };
+    let columns = (!columns.is_empty()).then(|| columns.join(", "))?;
+    Some(format!("{}: no column {columns}, which the queries read{hint}", path.display()))
 }
 
 /// A part of a file, in the order of reading.
@@ -282,8 +287,7 @@ struct Work<'a> {
     counts_by_time: bool,
     /// What all answers of windows lack.
     windows_lack: Vec<String>,
-    /// The totals of the columns that add up, of all rows.
-    totals: Vec<u64>,
+    totals: ColumnTotals,
     scratch: Scratch,
 }
 
@@ -358,31 +362,6 @@ impl Work<'_> {
         self.windows_lack.push(lacking);
     }
 
-    /// No sum of any rows is greater than the total of all: it must be a number of 64 bits.
-    fn add_totals(&mut self, block: &RowBlock, wanted: &Wanted) -> Result<(), String> {
-        let is_sum = |column: &RowValue| {
-            FIELDS.iter().any(|field| field.row == *column && field.aggregation == Aggregation::Sum)
-        };
-        let columns = wanted.columns.iter().zip(&mut self.totals).filter(|(column, _)| is_sum(column));
-        for (column, total) in columns {
-            let outside = block.without_key.iter().map(|row| match column {
-                RowValue::Packets => row.packets,
-                RowValue::Bytes => row.bytes,
-                RowValue::WireBytes => row.wire_bytes,
-                _ => 0,
-            });
-            let rows = sum_of(block.v4.column(*column)) + sum_of(block.v6.column(*column));
-            let sum = rows + outside.map(u128::from).sum::<u128>();
-            let sum = u64::try_from(sum).ok().and_then(|sum| total.checked_add(sum));
-            *total = sum.filter(|sum| *sum != NULL).ok_or_else(|| {
-                let field =
-                    FIELDS.iter().find(|field| field.row == *column).map_or("numbers", |field| field.name);
-                format!("its {field} adds up to more than 2^64")
-            })?;
-        }
-        Ok(())
-    }
-
     /// Takes a block of rows; refuses one whose numbers cannot be added up.
     fn take(&mut self, block: &RowBlock, wanted: &Wanted) -> Result<(), String> {
         let times = [block.v4.column(RowValue::Time), block.v6.column(RowValue::Time)];
@@ -391,7 +370,7 @@ impl Work<'_> {
         if self.counts_by_time && has_none {
             return Err("a row has no time at which it counts".to_owned());
         }
-        self.add_totals(block, wanted)?;
+        self.totals.add(block, wanted)?;
         let Self { site, groups, outcome, scratch, .. } = self;
         outcome.rows += (block.v4.len() + block.v6.len() + block.without_key.len()) as u64;
         outcome.without_key += block.without_key.len() as u64;
@@ -474,26 +453,6 @@ impl Work<'_> {
         }
         self.outcome
     }
-}
-
-/// The sum of the values that are there. Halves of numbers are added, which many instructions do at once: a block has far fewer than 2³² rows.
-fn sum_of(values: &[u64]) -> u128 {
-    let (mut low, mut high) = (0, 0);
-    for value in values {
-        let value = if *value == NULL { 0 } else { *value };
-        low += value & u64::from(u32::MAX);
-        high += value >> 32;
-    }
-    (u128::from(high) << 32) + u128::from(low)
-}
-
-/// The time of rows, as far as they have times.
-fn span_of_rows<K: Copy>(rows: &RowBatch<K>) -> Option<Span> {
-    let of = |column: RowValue| rows.column(column).iter().copied().filter(|time| *time != NULL);
-    let first =
-        [RowValue::First, RowValue::Last, RowValue::Time].into_iter().filter_map(|column| of(column).min());
-    let last = [RowValue::Last, RowValue::Time].into_iter().filter_map(|column| of(column).max());
-    Some(Span { start_ns: first.min()?, end_ns: last.max()?.saturating_add(1) })
 }
 
 /// The part of the time that rows cover which a period has.

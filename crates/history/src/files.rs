@@ -1,6 +1,7 @@
 //! The files, and what their rows have in common.
 
 use crate::question::Setting;
+use flow::{NULL, RowBatch, RowValue};
 use packet::KeySpec;
 use record::read::{Contents, FlowFile, Part, ReadError};
 use report::Span;
@@ -28,6 +29,11 @@ impl FlowFiles {
                 Err(error) => errors.push(error),
             }
         }
+        Self::of(files, errors)
+    }
+
+    /// Files that were opened, and why others were not.
+    pub(crate) fn of(files: Vec<FlowFile>, errors: Vec<ReadError>) -> Result<Self, String> {
         if files.is_empty() {
             let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();
             return Err(if lines.is_empty() { "no flow file is given".to_owned() } else { lines.join("; ") });
@@ -104,6 +110,15 @@ pub(crate) fn span_of(part: &Part) -> Option<Span> {
     };
     let ((start_ns, _), (_, last)) = (of("stime")?, of("ltime")?);
     Some(Span { start_ns, end_ns: last.saturating_add(1) })
+}
+
+/// The time of rows, as far as they have times.
+pub(crate) fn span_of_rows<K: Copy>(rows: &RowBatch<K>) -> Option<Span> {
+    let of = |column: RowValue| rows.column(column).iter().copied().filter(|time| *time != NULL);
+    let first =
+        [RowValue::First, RowValue::Last, RowValue::Time].into_iter().filter_map(|column| of(column).min());
+    let last = [RowValue::Last, RowValue::Time].into_iter().filter_map(|column| of(column).max());
+    Some(Span { start_ns: first.min()?, end_ns: last.max()?.saturating_add(1) })
 }
 
 pub(crate) fn union(one: Span, other: Span) -> Span {

@@ -10,6 +10,8 @@ mod answering;
 mod files;
 mod prune;
 mod question;
+pub mod replay;
+mod totals;
 
 pub use answering::{Outcome, Progress};
 pub use files::FlowFiles;

@@ -36,6 +36,7 @@ mod rows;
 mod selection;
 mod target;
 mod text;
+mod windows;
 mod writer;
 
 pub use account::Account;
@@ -47,4 +48,5 @@ pub use rotation::{Rotation, create_rotating};
 #[cfg(feature = "parquet")]
 pub use rows::{RowWindow, RowWriter};
 pub use selection::{Column, Needed, Parts, Selection, SelectionError};
+pub use windows::{RecordedWindows, WindowFacts};
 pub use writer::{Delivery, RecordWriter};

@@ -10,6 +10,7 @@ use crate::parquet_file::{
     BATCH, CREATED_BY, DICTIONARY, ParquetFile, ROW_GROUP, entry, integer, nanoseconds,
 };
 use crate::target::Target;
+use crate::windows::RecordedWindows;
 use crate::{Column, Parts, Selection};
 use flow::{EndReason, FlowKey, FlowRecord, Loss, LossCounts, Rows, Value, WindowRow};
 use packet::{Key, KeySpec};
@@ -157,6 +158,21 @@ impl RowWriter {
         if packets != 0 && !self.failed {
             self.file.describe("without_place", format!("{packets},{bytes},{wire_bytes}"));
         }
+    }
+
+    /// Says in the file's metadata which windows there were, and what is known of them besides their rows.
+    ///
+    /// # Errors
+    /// If the list cannot be put into words.
+    pub fn describe_windows(&mut self, windows: &RecordedWindows) -> io::Result<()> {
+        if self.failed {
+            return Ok(());
+        }
+        if self.rows == 0 {
+            self.file.describe("window_ns", windows.length_ns.to_string());
+        }
+        self.file.describe("windows", windows.to_json().map_err(io::Error::other)?);
+        Ok(())
     }
 
     /// Writes what is buffered, ends the file and renames it. Returns its number of rows.

@@ -100,6 +100,7 @@ impl Consumer {
                     let _ = used.send(block);
                 }
                 Ok(Message::Window(window)) => {
+                    self.rows.iter_mut().for_each(|rows| rows.window(&window));
                     self.result.unreported += u64::from(!self.answers.window(*window))
                 }
                 Ok(Message::Lacking(lacking)) => self.answers.lack(&lacking),

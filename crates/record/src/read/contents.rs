@@ -1,6 +1,7 @@
 //! What a flow file contains.
 
 use super::WithoutKey;
+use crate::RecordedWindows;
 use packet::KeySpec;
 use std::collections::BTreeSet;
 
@@ -12,6 +13,8 @@ pub struct Contents {
     pub has_windows: bool,
     /// Length of the windows, nanoseconds, where the file tells it.
     pub window_ns: Option<u64>,
+    /// The windows, and what is known of them besides their rows, where the file tells it.
+    pub windows: Option<RecordedWindows>,
     /// Packets that are in no row, because they found no place in the table, if there are any. When they came is not known.
     pub without_place: Option<WithoutKey>,
     /// What the keys consist of.

@@ -6,6 +6,7 @@ use super::super::schema;
 use super::super::{Range, WithoutKey};
 use super::column::{Encoding, Stored};
 use super::statistics;
+use crate::RecordedWindows;
 use packet::KeySpec;
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::file::metadata::{FileMetaData, RowGroupMetaData};
@@ -29,6 +30,9 @@ pub(crate) fn read(metadata: &FileMetaData) -> (Schema, Contents) {
     let key = entry("edison.key").and_then(|key| KeySpec::parse(&key).ok());
     let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), stored, key);
     contents.window_ns = entry("edison.window_ns").and_then(|length| length.parse().ok());
+    contents.windows = entry("edison.windows")
+        .and_then(|text| RecordedWindows::of_json(&text))
+        .filter(|windows| contents.has_windows && contents.window_ns == Some(windows.length_ns));
     contents.without_place = entry("edison.without_place").and_then(|text| {
         let mut numbers = text.split(',').map(str::parse);
         let mut next = || numbers.next()?.ok();

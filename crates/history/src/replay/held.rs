@@ -1,0 +1,175 @@
+//! Rows that wait for their window, in memory that has a limit.
+
+use super::row::merge;
+use flow::{LossCounts, WindowRow};
+use packet::{KeyV4, KeyV6, MaskedKey};
+use std::collections::HashMap;
+use std::hash::Hash;
+use summary::{Lease, Limits};
+use task::rows::Unplaced;
+
+/// Bytes that are taken from the account at a time.
+const STEP: usize = 1 << 20;
+/// What a map takes for a key besides the key: the number of its row, and room to grow.
+const OF_MAP: usize = 24;
+
+/// Memory of rows that wait.
+#[derive(Debug)]
+pub(super) struct Memory {
+    lease: Lease,
+    free: usize,
+}
+
+impl Memory {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self { lease: limits.empty_lease(), free: 0 }
+    }
+
+    fn take(&mut self, bytes: usize) -> bool {
+        if self.free < bytes && self.lease.grow(STEP) {
+            self.free += STEP;
+        }
+        let is_there = self.free >= bytes;
+        self.free -= if is_there { bytes } else { 0 };
+        is_there
+    }
+}
+
+/// Rows of one window and address family.
+#[derive(Debug)]
+struct Family<K> {
+    rows: Vec<WindowRow<K>>,
+    losses: Vec<LossCounts>,
+    /// Where the row of a key is, if rows of one key are to be one.
+    places: HashMap<K, u32>,
+}
+
+impl<K> Default for Family<K> {
+    fn default() -> Self {
+        Self { rows: Vec::new(), losses: Vec::new(), places: HashMap::new() }
+    }
+}
+
+impl<K: MaskedKey + Hash> Family<K> {
+    fn bytes(tracks_loss: bool, merges: bool) -> usize {
+        let loss = if tracks_loss { size_of::<LossCounts>() } else { 0 };
+        let place = if merges { size_of::<K>() + OF_MAP } else { 0 };
+        size_of::<WindowRow<K>>() + loss + place
+    }
+
+    fn push(
+        &mut self,
+        row: WindowRow<K>,
+        loss: Option<LossCounts>,
+        merges: bool,
+        memory: &mut Memory,
+    ) -> bool {
+        let known = if merges { self.places.get(&row.key).map(|place| *place as usize) } else { None };
+        if let Some(place) = known {
+            merge(&mut self.rows[place], &row);
+            if let (Some(sum), Some(loss)) = (self.losses.get_mut(place), &loss) {
+                sum.add(loss);
+            }
+            return true;
+        }
+        let Ok(place) = u32::try_from(self.rows.len()) else { return false };
+        if !memory.take(Self::bytes(loss.is_some(), merges)) {
+            return false;
+        }
+        if merges {
+            self.places.insert(row.key, place);
+        }
+        self.rows.push(row);
+        self.losses.extend(loss);
+        true
+    }
+
+    fn give(&self, mut take: impl FnMut(WindowRow<K>, Option<&LossCounts>)) {
+        self.rows.iter().enumerate().for_each(|(at, row)| take(*row, self.losses.get(at)));
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.rows.len() * Self::bytes(!self.losses.is_empty(), !self.places.is_empty())
+    }
+}
+
+/// A row of either family.
+pub(super) enum Row {
+    V4(WindowRow<KeyV4>),
+    V6(WindowRow<KeyV6>),
+}
+
+/// What has come of a window.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    v4: Family<KeyV4>,
+    v6: Family<KeyV6>,
+    /// Packets that are in no row.
+    pub(super) unplaced: Unplaced,
+    /// Rows that found no memory.
+    pub(super) without_memory: u64,
+    /// Rows that could not be read.
+    pub(super) unread: u64,
+}
+
+impl Held {
+    /// Keeps a row. `merges`: rows of one key are to be one.
+    pub(super) fn push(&mut self, row: Row, loss: Option<LossCounts>, merges: bool, memory: &mut Memory) {
+        let is_kept = match row {
+            Row::V4(row) => self.v4.push(row, loss, merges, memory),
+            Row::V6(row) => self.v6.push(row, loss, merges, memory),
+        };
+        self.without_memory += u64::from(!is_kept);
+    }
+
+    /// Gives all rows and forgets them.
+    pub(super) fn give(&mut self, memory: &mut Memory, mut take: impl FnMut(Row, Option<&LossCounts>)) {
+        self.v4.give(|row, loss| take(Row::V4(row), loss));
+        self.v6.give(|row, loss| take(Row::V6(row), loss));
+        memory.free += self.v4.held_bytes() + self.v6.held_bytes();
+        (self.v4, self.v6) = Default::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(port: u8, packets: u64) -> WindowRow<KeyV4> {
+        let key = KeyV4::new([10, 0, 0, 1, 10, 0, 0, 2], [0, port, 0, 80], 6);
+        WindowRow { packets, ..WindowRow::<()>::default() }.with_key(key)
+    }
+
+    fn given(held: &mut Held, memory: &mut Memory) -> Vec<u64> {
+        let mut packets = Vec::new();
+        held.give(memory, |row, _| match row {
+            Row::V4(row) => packets.push(row.packets),
+            Row::V6(_) => {}
+        });
+        packets
+    }
+
+    #[test]
+    fn rows_of_a_key_are_one_where_they_are_merged() {
+        let mut memory = Memory::new(&Limits::new(STEP, 0));
+        for (merges, expected) in [(true, vec![6, 2]), (false, vec![1, 2, 5])] {
+            let mut held = Held::default();
+            for (port, packets) in [(1, 1), (2, 2), (1, 5)] {
+                held.push(Row::V4(row(port, packets)), None, merges, &mut memory);
+            }
+            assert_eq!(given(&mut held, &mut memory), expected);
+            assert!(given(&mut held, &mut memory).is_empty());
+        }
+        assert_eq!(memory.free, STEP, "all memory has come back");
+    }
+
+    #[test]
+    fn rows_without_memory_are_counted() {
+        let room = STEP / Family::<KeyV4>::bytes(false, false);
+        let mut memory = Memory::new(&Limits::new(STEP, 0));
+        let mut held = Held::default();
+        (0..room + 3).for_each(|_| held.push(Row::V4(row(1, 1)), None, false, &mut memory));
+        assert_eq!(held.without_memory, 3);
+        assert_eq!(given(&mut held, &mut memory).len(), room);
+    }
+}

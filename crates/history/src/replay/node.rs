@@ -1,0 +1,132 @@
+//! A recorded node, and what takes its rows.
+
+use super::plan::Plan;
+use super::survey::NodeName;
+use crate::answering::lacking_columns;
+use flow::{LossCounts, WindowRow};
+use packet::{KeyV4, KeyV6};
+use record::read::{Contents, ReadError};
+use report::Span;
+use std::path::PathBuf;
+use task::Generation;
+use task::query::{Over, Query};
+use task::rows::{RowQueries, Site, Unplaced};
+
+/// Which rows of a file are of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Picked {
+    All,
+    /// Those that name it.
+    Of(NodeName),
+}
+
+/// A file with rows of a node.
+#[derive(Clone, Debug)]
+pub(super) struct NodeFile {
+    pub(super) path: PathBuf,
+    pub(super) picked: Picked,
+    /// What it contains, but for its parts.
+    pub(super) contents: Contents,
+}
+
+/// The rows of a node.
+#[derive(Clone, Debug)]
+pub struct NodeRecording {
+    pub(super) name: String,
+    pub(super) site: Site,
+    pub(super) files: Vec<NodeFile>,
+    pub(super) plan: Plan,
+    /// Rows of one key and window are to be one row.
+    pub(super) merges: bool,
+    /// Times of which rows are missing, and why.
+    pub(super) damaged: Vec<(Span, String)>,
+    /// What all windows lack.
+    pub(super) lacks: Vec<String>,
+}
+
+/// A window all rows of which were given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FinishedWindow {
+    /// Its begin, nanoseconds since the epoch.
+    pub start_ns: u64,
+    /// The part of it that was watched; `None` where all of it was.
+    pub watched: Option<Span>,
+    /// The recording ended in it.
+    pub ended: bool,
+    /// Windows without packets between the one before and this one.
+    pub empty_before: u64,
+    /// The begin of the next window, if there is one.
+    pub next_ns: Option<u64>,
+    /// Packets received, as far as it is known.
+    pub received: u64,
+    /// Packets lost before they could be measured; `None` where the source could not know.
+    pub lost: Option<u64>,
+    /// Rows that the run could not hand over.
+    pub refused_rows: u64,
+    /// Packets that are in no row.
+    pub unplaced: Unplaced,
+    /// Packets, bytes, bytes on the wire and flows of its rows.
+    pub sums: [u64; 4],
+    /// Why its rows are not all that there were, or not known to be.
+    pub lacks: Vec<String>,
+}
+
+/// Takes the rows of a node.
+pub trait WindowSink {
+    /// Rows from here on are of the window that begins then. Returns false to end the replay.
+    fn enter(&mut self, start_ns: u64) -> bool;
+    /// Takes a row of IPv4, with its losses where these are tracked.
+    fn row_v4(&mut self, row: WindowRow<KeyV4>, loss: Option<&LossCounts>);
+    /// Takes a row of IPv6.
+    fn row_v6(&mut self, row: WindowRow<KeyV6>, loss: Option<&LossCounts>);
+    /// All rows of the window have been given. Returns false to end the replay.
+    fn close(&mut self, window: FinishedWindow) -> bool;
+}
+
+/// What was given.
+#[derive(Clone, Debug, Default)]
+pub struct Replayed {
+    /// Rows that were read.
+    pub rows: u64,
+    /// Windows that were closed.
+    pub windows: u64,
+    /// Packets that are in no row.
+    pub without_place: u64,
+    /// Files that are damaged: the first error of each.
+    pub errors: Vec<ReadError>,
+    /// The sink ended it.
+    pub is_stopped: bool,
+}
+
+impl NodeRecording {
+    /// The node's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What its rows are like.
+    pub fn site(&self) -> &Site {
+        &self.site
+    }
+
+    /// Refuses queries that the rows cannot answer, and files that lack columns which they read: a line for each.
+    ///
+    /// # Errors
+    /// All of them.
+    pub fn check(&self, queries: &[Query]) -> Result<(), Vec<String>> {
+        let over_all = |query: &Query| Query { over: Over::Run, ..query.clone() };
+        let queries: Vec<_> = queries.iter().map(over_all).collect();
+        let planned = RowQueries::plan(Generation::default(), &queries, &self.site);
+        let planned = planned.map_err(|refused| {
+            let in_words = |(query, refusal)| format!("{query} on {}: {refusal}", self.name);
+            refused.into_iter().map(in_words).collect::<Vec<_>>()
+        })?;
+        let needs = planned.needs_of_recorded();
+        let lines: Vec<_> = self
+            .files
+            .iter()
+            .filter_map(|file| lacking_columns(&file.path, &file.contents, &needs, &[]))
+            .collect();
+        if lines.is_empty() { Ok(()) } else { Err(lines) }
+    }
+}

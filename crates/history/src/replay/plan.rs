@@ -1,0 +1,155 @@
+//! The windows of a node, in the order of time.
+
+use super::survey::window_of;
+use record::{RecordedWindows, WindowFacts};
+use report::Span;
+use std::collections::BTreeMap;
+
+/// The most windows between two recordings of a node of which nothing is known. Each of them is answered as such.
+const MOST_UNKNOWN: u64 = 100_000;
+
+/// Windows that have rows, that files tell of, or of which nothing is known. All others had no packet.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) window_ns: u64,
+    /// What files tell of their windows, by the first of them.
+    lists: Vec<RecordedWindows>,
+    /// Windows that have rows.
+    pub(super) counts: BTreeMap<u64, u64>,
+    /// Times from the end of one recording to the begin of the next.
+    gaps: Vec<Span>,
+    /// From the first packet to the last.
+    span: Option<Span>,
+    /// All rows are of windows, and no file tells more of them.
+    is_complete: bool,
+}
+
+/// What is known of a window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) facts: WindowFacts,
+    /// Why nothing, or not all, is known of it.
+    pub(super) lack: Option<&'static str>,
+}
+
+impl Plan {
+    /// `span`: the time of the packets of flow records, if there are any.
+    ///
+    /// # Errors
+    /// In words: too many windows lie between two recordings.
+    pub(super) fn new(
+        window_ns: u64,
+        mut lists: Vec<RecordedWindows>,
+        counts: BTreeMap<u64, u64>,
+        span: Option<Span>,
+    ) -> Result<Self, String> {
+        lists.retain(|list| !list.is_empty());
+        lists.sort_by_key(RecordedWindows::ends);
+        let mut gaps = Vec::new();
+        let mut known_until: Option<u64> = None;
+        for [first, last] in lists.iter().filter_map(RecordedWindows::ends) {
+            let end_ns = last.saturating_add(window_ns);
+            match known_until {
+                Some(start_ns) if start_ns < first => gaps.push(Span { start_ns, end_ns: first }),
+                _ => {}
+            }
+            known_until = known_until.max(Some(end_ns));
+        }
+        let unknown: u64 = gaps.iter().map(|gap| gap.length_ns() / window_ns.max(1)).sum();
+        if unknown > MOST_UNKNOWN {
+            return Err(format!("{unknown} windows lie between its recordings: take them one by one"));
+        }
+        let is_complete = lists.is_empty() && span.is_none();
+        Ok(Self { window_ns, lists, counts, gaps, span, is_complete })
+    }
+
+    /// The first window that begins then or later.
+    pub(super) fn next(&self, since_ns: u64) -> Option<u64> {
+        let listed = self.lists.iter().filter_map(|list| list.since(since_ns)).map(|(start, _)| start);
+        let with_rows = self.counts.range(since_ns..).next().map(|(start, _)| *start);
+        let unknown = self.gaps.iter().filter_map(|gap| {
+            let next = since_ns.max(gap.start_ns).next_multiple_of(self.window_ns.max(1));
+            (next < gap.end_ns).then_some(next)
+        });
+        listed.chain(with_rows).chain(unknown).min()
+    }
+
+    /// What is known of a window.
+    pub(super) fn known(&self, start_ns: u64) -> Known {
+        let end_ns = start_ns.saturating_add(self.window_ns);
+        let whole = [start_ns, end_ns];
+        let mut of_lists = self.lists.iter().filter_map(|list| list.since(start_ns));
+        let mut of_lists = of_lists.by_ref().filter(|(start, _)| *start == start_ns).map(|(_, facts)| facts);
+        if let Some(first) = of_lists.next() {
+            let mut facts = first.clone();
+            of_lists.for_each(|more| facts.add(more, whole));
+            let has_gap = facts.watched == Some(whole);
+            return Known { facts, lack: has_gap.then_some("it was not recorded without a gap") };
+        }
+        if self.gaps.iter().any(|gap| (gap.start_ns..gap.end_ns).contains(&start_ns)) {
+            return Known { lack: Some("it was not recorded"), ..Known::default() };
+        }
+        if self.is_complete {
+            return Known::default();
+        }
+        let Some(span) = self.span else {
+            return Known { lack: Some("the file does not tell what its rows lack"), ..Known::default() };
+        };
+        let watched = [start_ns.max(span.start_ns).min(end_ns), end_ns.min(span.end_ns).max(start_ns)];
+        let facts = WindowFacts {
+            watched: (watched != whole).then_some(watched),
+            ended: window_of(span.end_ns.saturating_sub(1), self.window_ns) == start_ns,
+            ..WindowFacts::default()
+        };
+        Known { facts, lack: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(first: u64, windows: u64) -> RecordedWindows {
+        let mut list = RecordedWindows::new(10, 10);
+        (0..windows).for_each(|n| list.push(first + n * 10, WindowFacts::default()));
+        list
+    }
+
+    fn all(plan: &Plan) -> Vec<u64> {
+        let mut found = Vec::new();
+        let mut next = plan.next(0);
+        while let Some(start) = next {
+            found.push(start);
+            next = plan.next(start + 1);
+        }
+        found
+    }
+
+    fn counts(windows: &[u64]) -> BTreeMap<u64, u64> {
+        windows.iter().map(|start| (*start, 1)).collect()
+    }
+
+    #[test]
+    fn windows_are_those_of_lists_of_rows_and_between_recordings() {
+        let lists = vec![list(70, 2), list(10, 3)];
+        let plan = Plan::new(10, lists, counts(&[20, 100]), None).expect("few");
+        assert_eq!(all(&plan), [10, 20, 30, 40, 50, 60, 70, 80, 100]);
+        let lacks = [10, 40, 60, 70, 100].map(|start| plan.known(start).lack);
+        let [unknown, untold] =
+            ["it was not recorded", "the file does not tell what its rows lack"].map(Some);
+        assert_eq!(lacks, [None, unknown, unknown, None, untold]);
+        let many = Plan::new(10, vec![list(0, 1), list(10_000_000, 1)], BTreeMap::new(), None);
+        assert!(many.is_err_and(|error| error.starts_with("999999 windows")));
+    }
+
+    #[test]
+    fn records_are_watched_from_the_first_packet_to_the_last() {
+        let span = Span { start_ns: 14, end_ns: 38 };
+        let plan = Plan::new(10, Vec::new(), counts(&[10, 20, 30]), Some(span)).expect("few");
+        let watched =
+            [10, 20, 30].map(|start| (plan.known(start).facts.watched, plan.known(start).facts.ended));
+        assert_eq!(watched, [(Some([14, 20]), false), (None, false), (Some([30, 38]), true)]);
+        let plan = Plan::new(10, Vec::new(), counts(&[10, 30]), None).expect("few");
+        assert_eq!((all(&plan), plan.known(30)), (vec![10, 30], Known::default()));
+    }
+}

@@ -1,0 +1,232 @@
+//! From columns to rows as they leave a table.
+
+use flow::{LossCounts, NULL, RowBatch, RowValue, WindowRow};
+
+/// The columns that rows of a table have, besides the losses.
+const PLAIN: [RowValue; 14] = [
+    RowValue::Packets,
+    RowValue::Bytes,
+    RowValue::WireBytes,
+    RowValue::First,
+    RowValue::Last,
+    RowValue::TcpSeq,
+    RowValue::TcpAck,
+    RowValue::TcpWin,
+    RowValue::Vlan,
+    RowValue::TcpFlags,
+    RowValue::IpTtl,
+    RowValue::IpTos,
+    RowValue::SourceMac,
+    RowValue::DestinationMac,
+];
+
+/// Those of losses. Files have the mean of round trips, not their sum.
+const LOSSES: [RowValue; 10] = [
+    RowValue::PlossByte,
+    RowValue::PlossCount,
+    RowValue::ReorderCount,
+    RowValue::RetransCount,
+    RowValue::RetransByte,
+    RowValue::UnseenByte,
+    RowValue::ZeroWindowCount,
+    RowValue::HoleCount,
+    RowValue::ResyncCount,
+    RowValue::RttMin,
+];
+
+/// What is read of each row.
+pub(super) fn columns(tracks_loss: bool) -> Vec<RowValue> {
+    let losses = LOSSES.iter().filter(|_| tracks_loss);
+    PLAIN.iter().chain(losses).copied().chain([RowValue::Time]).collect()
+}
+
+/// The rows of a block, one by one.
+pub(super) struct BlockRows<'a, K> {
+    keys: &'a [K],
+    times: &'a [u64],
+    plain: [&'a [u64]; PLAIN.len()],
+    losses: Option<[&'a [u64]; LOSSES.len()]>,
+}
+
+impl<'a, K: Copy> BlockRows<'a, K> {
+    pub(super) fn of(batch: &'a RowBatch<K>, tracks_loss: bool) -> Self {
+        Self {
+            keys: &batch.keys,
+            times: batch.column(RowValue::Time),
+            plain: PLAIN.map(|column| batch.column(column)),
+            losses: tracks_loss.then(|| LOSSES.map(|column| batch.column(column))),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// When a row counts; [`NULL`] where it does not tell.
+    pub(super) fn time(&self, at: usize) -> u64 {
+        self.times.get(at).copied().unwrap_or(NULL)
+    }
+
+    /// A row, and its losses where these are tracked. What the file does not tell is zero: no query reads it.
+    pub(super) fn row(&self, at: usize) -> (WindowRow<K>, Option<LossCounts>) {
+        let number = |column: &[u64]| column.get(at).copied().filter(|number| *number != NULL);
+        let of = |column: usize| number(self.plain[column]).unwrap_or(0);
+        // A reader holds what fits the field.
+        let mut macs = [0; 12];
+        macs[6..].copy_from_slice(&of(12).to_be_bytes()[2..]);
+        macs[..6].copy_from_slice(&of(13).to_be_bytes()[2..]);
+        let row = WindowRow {
+            key: self.keys[at],
+            packets: of(0),
+            bytes: of(1),
+            wire_bytes: of(2),
+            first_ns: of(3),
+            last_ns: of(4),
+            tcp_seq: of(5) as u32,
+            tcp_ack: of(6) as u32,
+            tcp_win: of(7) as u16,
+            vlan: number(self.plain[8]).map_or(WindowRow::<K>::NO_VLAN, |vlan| vlan as u16),
+            tcp_flags: of(9) as u8,
+            ip_ttl: of(10) as u8,
+            ip_tos: of(11) as u8,
+            macs,
+        };
+        let loss = self.losses.as_ref().map(|losses| {
+            let of = |column: usize| number(losses[column]).unwrap_or(0);
+            let narrow = |column: usize| u32::try_from(of(column)).unwrap_or(u32::MAX);
+            let rtt_min = number(losses[9]);
+            LossCounts {
+                ploss_byte: of(0),
+                ploss_count: narrow(1),
+                reorder_count: narrow(2),
+                retrans_count: narrow(3),
+                retrans_byte: of(4),
+                unseen_byte: of(5),
+                zero_window_count: narrow(6),
+                hole_count: narrow(7),
+                resync_count: narrow(8),
+                rtt_min_ns: rtt_min.unwrap_or(0),
+                // No query reads the sum: the least is there where any round trip was measured.
+                rtt_sum_ns: rtt_min.unwrap_or(0),
+                rtt_count: rtt_min.is_some().into(),
+            }
+        });
+        (row, loss)
+    }
+}
+
+/// Adds another row of the same key and window: each field by its aggregation in the field table.
+pub(super) fn merge<K: Copy>(row: &mut WindowRow<K>, more: &WindowRow<K>) {
+    let has_later = more.last_ns >= row.last_ns;
+    let has_earlier = more.first_ns < row.first_ns;
+    let (later, earlier) = (if has_later { *more } else { *row }, if has_earlier { *more } else { *row });
+    *row = WindowRow {
+        key: row.key,
+        packets: row.packets.saturating_add(more.packets),
+        bytes: row.bytes.saturating_add(more.bytes),
+        wire_bytes: row.wire_bytes.saturating_add(more.wire_bytes),
+        first_ns: earlier.first_ns,
+        last_ns: later.last_ns,
+        tcp_seq: later.tcp_seq,
+        tcp_ack: later.tcp_ack,
+        tcp_win: later.tcp_win,
+        vlan: earlier.vlan,
+        tcp_flags: row.tcp_flags | more.tcp_flags,
+        ip_ttl: later.ip_ttl,
+        ip_tos: later.ip_tos,
+        macs: earlier.macs,
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flow::{Rows, Value};
+
+    fn rows() -> Rows<u64> {
+        let row = WindowRow {
+            key: 7,
+            packets: 3,
+            bytes: 100,
+            wire_bytes: 142,
+            first_ns: 5,
+            last_ns: 9,
+            tcp_seq: 1 << 31,
+            tcp_ack: 17,
+            tcp_win: 1 << 15,
+            vlan: 12,
+            tcp_flags: 0x12,
+            ip_ttl: 64,
+            ip_tos: 8,
+            macs: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+        };
+        let loss = LossCounts {
+            ploss_byte: 1,
+            retrans_byte: 2,
+            unseen_byte: 3,
+            rtt_min_ns: 4,
+            rtt_sum_ns: 4,
+            rtt_count: 1,
+            ploss_count: 5,
+            reorder_count: 6,
+            retrans_count: 7,
+            zero_window_count: 8,
+            hole_count: 9,
+            resync_count: 10,
+        };
+        let mut rows = Rows::default();
+        rows.push(row, Some(&loss));
+        let plain = WindowRow { key: 8, vlan: WindowRow::<u64>::NO_VLAN, ..WindowRow::default() };
+        rows.push(plain, Some(&LossCounts::default()));
+        rows
+    }
+
+    #[test]
+    fn a_row_is_what_its_columns_were_extracted_from() {
+        let rows = rows();
+        let mut batch = RowBatch::default();
+        batch.fill(&rows, &columns(true));
+        let read = BlockRows::of(&batch, true);
+        assert_eq!((read.len(), read.time(0)), (2, NULL));
+        for at in 0..2 {
+            assert_eq!(read.row(at), (rows.rows[at], Some(rows.losses[at])));
+        }
+        assert_eq!(BlockRows::of(&batch, false).row(0).1, None);
+    }
+
+    #[test]
+    fn each_field_of_rows_has_a_column() {
+        let is_read = |field: &&flow::Field| {
+            !matches!(field.row, RowValue::Key | RowValue::Absent | RowValue::RttAvg)
+                && !matches!(field.value, Value::Node)
+        };
+        let unread: Vec<_> = flow::FIELDS
+            .iter()
+            .filter(is_read)
+            .filter(|field| !columns(true).contains(&field.row))
+            .map(|field| field.name)
+            .collect();
+        assert!(unread.is_empty(), "{unread:?}");
+    }
+
+    #[test]
+    fn rows_of_one_key_are_one_whichever_comes_first() {
+        let one = rows().rows[0];
+        let other =
+            WindowRow { first_ns: 2, last_ns: 4, tcp_flags: 1, tcp_win: 3, ip_ttl: 1, vlan: 13, ..one };
+        let expected = WindowRow {
+            packets: 6,
+            bytes: 200,
+            wire_bytes: 284,
+            first_ns: 2,
+            last_ns: 9,
+            tcp_flags: 0x13,
+            vlan: 13,
+            ..one
+        };
+        for (mut sum, more) in [(one, other), (other, one)] {
+            merge(&mut sum, &more);
+            assert_eq!(sum, expected);
+        }
+    }
+}

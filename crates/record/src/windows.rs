@@ -1,0 +1,283 @@
+//! What a file of window rows tells of its windows besides their rows: which there were, and what each lacks.
+//!
+//! The file has it in its metadata under `edison.windows`, as one JSON object. Consecutive windows of which the same is known are one
+//! entry, so that a year of windows stays small.
+
+use serde::{Deserialize, Serialize};
+
+/// The most windows that a list is read with: more than 300 years of windows of a tenth of a second.
+const MOST_WINDOWS: u64 = 100_000_000_000;
+
+/// What is known of a window besides its rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowFacts {
+    /// Packets that the source lost in it; `None` if the source cannot know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
+    /// Packets received that are neither in a row nor without a place; only where losses are known, for the coverage.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unmeasured: u64,
+    /// Rows that could not be handed over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub refused_rows: u64,
+    /// What found no place in the table: packets, layer-3 bytes, bytes on the wire.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub without_place: [u64; 3],
+    /// The part of it that was watched, nanoseconds since the epoch, where that is not all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "times")]
+    pub watched: Option<[u64; 2]>,
+    /// The run ended in it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ended: bool,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+fn is_nothing(sums: &[u64; 3]) -> bool {
+    *sums == [0; 3]
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl WindowFacts {
+    /// Adds what is known of the same window, which has these ends, from another file of the node.
+    pub fn add(&mut self, more: &Self, window: [u64; 2]) {
+        self.lost = self.lost.zip(more.lost).map(|(one, other)| one.saturating_add(other));
+        self.unmeasured = self.unmeasured.saturating_add(more.unmeasured);
+        self.refused_rows = self.refused_rows.saturating_add(more.refused_rows);
+        for (sum, more) in self.without_place.iter_mut().zip(more.without_place) {
+            *sum = sum.saturating_add(more);
+        }
+        let [one, other] = [self.watched.unwrap_or(window), more.watched.unwrap_or(window)];
+        let both = [one[0].min(other[0]), one[1].max(other[1])];
+        // Of the time between two recordings nothing is known.
+        let is_gap = one[1] < other[0] || other[1] < one[0];
+        self.watched = (both != window || is_gap).then_some(both);
+        self.ended &= more.ended;
+    }
+}
+
+/// Consecutive windows of which the same is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Run {
+    /// The begin of the first, nanoseconds since the epoch.
+    #[serde(with = "digits")]
+    start: u64,
+    /// How many there are.
+    windows: u64,
+    #[serde(flatten)]
+    facts: WindowFacts,
+}
+
+/// The windows of a file of window rows, in the order of time. Windows between them had no packet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedWindows {
+    /// Their length, nanoseconds.
+    #[serde(rename = "length", with = "digits")]
+    pub length_ns: u64,
+    /// The length of the windows of queries that do not say it, in the run that wrote the file, nanoseconds.
+    #[serde(rename = "every", with = "digits")]
+    pub usual_ns: u64,
+    runs: Vec<Run>,
+}
+
+impl RecordedWindows {
+    /// None as yet.
+    pub fn new(length_ns: u64, usual_ns: u64) -> Self {
+        Self { length_ns, usual_ns, runs: Vec::new() }
+    }
+
+    /// Adds a window, which is later than all before it.
+    pub fn push(&mut self, start_ns: u64, facts: WindowFacts) {
+        match self.runs.last_mut() {
+            Some(last) if last.facts == facts && end_of(last, self.length_ns) == Some(start_ns) => {
+                last.windows += 1;
+            }
+            _ => self.runs.push(Run { start: start_ns, windows: 1, facts }),
+        }
+    }
+
+    /// True without windows.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// How many runs of equal windows there are.
+    pub fn runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// The begins of the first window and of the last.
+    pub fn ends(&self) -> Option<[u64; 2]> {
+        let (first, last) = (self.runs.first()?, self.runs.last()?);
+        Some([first.start, last.start + (last.windows - 1) * self.length_ns])
+    }
+
+    /// The first window that begins at this time or later, and what is known of it.
+    pub fn since(&self, start_ns: u64) -> Option<(u64, &WindowFacts)> {
+        let last = |run: &Run| run.start + (run.windows - 1) * self.length_ns;
+        let past = |run: &Run| last(run) < start_ns;
+        let run = self.runs.get(self.runs.partition_point(past))?;
+        let skipped = start_ns.saturating_sub(run.start).div_ceil(self.length_ns);
+        Some((run.start + skipped * self.length_ns, &run.facts))
+    }
+
+    /// As JSON.
+    pub(crate) fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string(self)
+    }
+
+    /// From JSON; `None` if it is none of a list, or one that cannot be.
+    pub(crate) fn of_json(text: &str) -> Option<Self> {
+        let read: Self = serde_json::from_str(text).ok()?;
+        let length = read.length_ns;
+        let mut until = 0;
+        let mut windows = 0_u64;
+        for run in &read.runs {
+            let end = end_of(run, length)?;
+            let window = run.start..=run.start.checked_add(length)?;
+            let is_within =
+                |watched: [u64; 2]| watched[0] <= watched[1] && watched.iter().all(|at| window.contains(at));
+            let is_cut_alone = run.facts.watched.is_none_or(|watched| run.windows == 1 && is_within(watched));
+            let is_possible = run.start >= until && run.start.is_multiple_of(length) && run.windows != 0;
+            windows = windows.checked_add(run.windows).filter(|windows| *windows <= MOST_WINDOWS)?;
+            if !(is_possible && is_cut_alone) {
+                return None;
+            }
+            until = end;
+        }
+        (length != 0 && read.usual_ns.is_multiple_of(length)).then_some(read)
+    }
+}
+
+fn end_of(run: &Run, length_ns: u64) -> Option<u64> {
+    run.start.checked_add(run.windows.checked_mul(length_ns)?).filter(|_| length_ns != 0)
+}
+
+/// Times as texts of digits: most readers hold numbers as doubles.
+mod digits {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(number)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<u64, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// A span of time in the same way.
+mod times {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        span: &Option<[u64; 2]>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        span.map(|span| span.map(|time| time.to_string())).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(
+        deserializer: D,
+    ) -> Result<Option<[u64; 2]>, D::Error> {
+        let Some([start, end]) = Option::<[String; 2]>::deserialize(deserializer)? else { return Ok(None) };
+        let time = |text: String| text.parse().map_err(D::Error::custom);
+        Ok(Some([time(start)?, time(end)?]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+    const START: u64 = 1_795_534_800 * SECOND;
+
+    fn cut(start: u64, watched: [u64; 2]) -> (u64, WindowFacts) {
+        (start, WindowFacts { watched: Some(watched), ..WindowFacts::default() })
+    }
+
+    #[test]
+    fn equal_windows_are_one_entry_and_are_read_back() {
+        let mut list = RecordedWindows::new(SECOND, 10 * SECOND);
+        let (first, facts) = cut(START, [START + 5, START + SECOND]);
+        list.push(first, facts);
+        // A year.
+        (1..31_536_000).for_each(|n| list.push(START + n * SECOND, WindowFacts::default()));
+        let after_gap = START + 31_536_060 * SECOND;
+        let last = WindowFacts {
+            lost: Some(3),
+            unmeasured: 4,
+            refused_rows: 5,
+            without_place: [6, 700, 800],
+            watched: Some([after_gap, after_gap + 9]),
+            ended: true,
+        };
+        list.push(after_gap, last.clone());
+        assert_eq!(list.runs(), 3);
+        let text = list.to_json().expect("JSON");
+        assert!(text.len() < 500, "{text}");
+        assert_eq!(RecordedWindows::of_json(&text).as_ref(), Some(&list));
+        assert_eq!(list.ends(), Some([START, after_gap]));
+        let since = |at| list.since(at).map(|(start, facts)| (start, facts.ended));
+        assert_eq!(since(0), Some((START, false)));
+        assert_eq!(since(START + 1), Some((START + SECOND, false)));
+        assert_eq!(since(START + 7 * SECOND), Some((START + 7 * SECOND, false)));
+        assert_eq!(since(START + 31_536_000 * SECOND), Some((after_gap, true)));
+        assert_eq!(list.since(after_gap).map(|(_, facts)| facts), Some(&last));
+        assert_eq!(since(after_gap + 1), None);
+    }
+
+    #[test]
+    fn what_cannot_be_is_not_read() {
+        let list = |runs: &str| {
+            let text = format!(r#"{{"length":"10","every":"20","runs":[{runs}]}}"#);
+            RecordedWindows::of_json(&text)
+        };
+        assert!(list(r#"{"start":"10","windows":2},{"start":"40","windows":1,"ended":true}"#).is_some());
+        for wrong in [
+            r#"{"start":"11","windows":1}"#,
+            r#"{"start":"10","windows":0}"#,
+            r#"{"start":"10","windows":3},{"start":"30","windows":1}"#,
+            r#"{"start":"10","windows":18446744073709551615}"#,
+            r#"{"start":"10","windows":2,"watched":["10","15"]}"#,
+            r#"{"start":"10","windows":1,"watched":["9","15"]}"#,
+            r#"{"start":"10","windows":1,"watched":["16","15"]}"#,
+            r#"{"start":"10","windows":1000000000000}"#,
+            r#"{"start":"18446744073709551610","windows":1}"#,
+            r#"{"windows":1}"#,
+        ] {
+            assert_eq!(list(wrong), None, "{wrong}");
+        }
+        for wrong in ["", "[]", r#"{"length":"0","every":"0","runs":[]}"#, r#"{"length":10,"runs":[]}"#] {
+            assert_eq!(RecordedWindows::of_json(wrong), None, "{wrong}");
+        }
+        assert_eq!(RecordedWindows::of_json(r#"{"length":"10","every":"15","runs":[]}"#), None);
+    }
+
+    #[test]
+    fn a_window_of_two_files_has_both_parts() {
+        let of = |watched: Option<[u64; 2]>| WindowFacts {
+            watched,
+            lost: Some(1),
+            ended: true,
+            ..WindowFacts::default()
+        };
+        let sum = |one, other| {
+            let mut sum = of(one);
+            sum.add(&of(other), [10, 20]);
+            (sum.watched, sum.lost)
+        };
+        assert_eq!(sum(Some([10, 14]), Some([14, 20])), (None, Some(2)));
+        assert_eq!(sum(Some([10, 14]), Some([15, 20])), (Some([10, 20]), Some(2)));
+        assert_eq!(sum(Some([12, 14]), Some([13, 19])), (Some([12, 19]), Some(2)));
+        assert_eq!(sum(None, Some([13, 19])), (None, Some(2)));
+    }
+}

@@ -1,0 +1,195 @@
+//! `edison dry-run`: the events that queries would have caused over recorded windows or flows.
+//!
+//! Recorded rows take the place of a measurement: the probes, the controller and the event machine are those of a run.
+
+mod files;
+mod lacking;
+mod node;
+mod outcome;
+mod windows;
+
+use crate::asked::{self, Asked, Texts};
+use crate::cli::DryRunOptions;
+use crate::exit::{self, Failure, say};
+use crate::machine;
+use crate::measurement::no_thread;
+use crate::signals;
+use crate::standard_output::Reader;
+use crate::system::StopOnPanic;
+use crate::system::printer::{Printer, Style};
+use controller::{Controller, Outlet, Output};
+use equery::{Chain, ChainSite, CheckedQuery};
+use history::Setting;
+use history::replay::{Recording, Replayed, Surveyed};
+use node::Node;
+use outcome::Outcome;
+use packet::Seed;
+use protocol::memory;
+use report::{EventKind, terminal};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use summary::Limits;
+use windows::Windows;
+
+/// Lists the events of what the options name.
+pub(crate) fn dry_run(options: &DryRunOptions) -> Result<ExitCode, Failure> {
+    let words = files::split(options)?;
+    let texts = asked::texts(&Texts {
+        query: &options.query,
+        file: &words.queries,
+        by: None,
+        sort: None,
+        has_interval: false,
+        top: 0,
+    })?;
+    let recording = Recording::open(words.files).map_err(Failure::usage)?;
+    let key = recording.files().key().parts();
+    let windows = Windows::of(options, &texts, &recording)?;
+    windows.refuse_errors(options, &texts, &key)?;
+    let bytes = options.memory.unwrap_or_else(machine::half_of_memory);
+    let setting = Setting {
+        limits: Limits::new(usize::try_from(bytes).unwrap_or(usize::MAX), usize::MAX),
+        seed: Seed::new(machine::random()),
+        geo: options.enrich.databases()?,
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    signals::stop_on(&signals::ENDS, &stop, &stop)?;
+    let approximate: Vec<String> = recording.of_records().map(|path| path.display().to_string()).collect();
+    let surveyed = recording.survey(windows.base_ns, &setting, &mut || !stop.load(Relaxed));
+    let surveyed = surveyed.map_err(Failure::usages)?;
+    let names: Vec<String> = surveyed.nodes.iter().map(|node| node.name().to_owned()).collect();
+    if surveyed.is_stopped {
+        return Ok(Outcome::stopped().verdict(None, false));
+    }
+    if names.is_empty() {
+        return Err(Failure::usage("the files have no rows: there is no window to judge"));
+    }
+    let asked = windows.asked(options, &texts, &names, &key)?;
+    refuse(&asked, &surveyed)?;
+    let chain = chain(&asked, &names, &key, &windows)?;
+    check(&chain, &surveyed)?;
+    if !chain.has_events() {
+        say("none of the queries starts another one (when): nothing can fire");
+    }
+    if let [first, more @ ..] = &approximate[..] {
+        let others = if more.is_empty() { String::new() } else { format!(" and {} others", more.len()) };
+        say(&format!(
+            "{first}{others}: the events are approximate: a flow record counts whole in the window of its last packet; edison run --rows \
+             records windows as they were"
+        ));
+    }
+    surveyed.remarks.iter().for_each(|line| say(line));
+    let reader = Reader::new(&stop);
+    let style = Style {
+        is_json: options.json,
+        leaves_out_answers: !options.answers,
+        is_approximate: !approximate.is_empty(),
+        has_several_nodes: names.len() > 1,
+        steps: Some(Vec::new()),
+        ..Style::default()
+    };
+    let printer = Printer::new(style, reader.clone(), options.enrich.resolver());
+    let mut outcome = Outcome::of(&surveyed);
+    let mut shown = Shown { printer, fired: 0 };
+    let (controller, replayed) = replay(surveyed, chain, &names, windows.base_ns, &stop, &mut shown)?;
+    let Shown { printer, fired } = shown;
+    replayed.iter().for_each(|node| outcome.add(node));
+    let fault = printer.finish(&mut []);
+    if !options.json && !reader.has_left() && fault.is_none() {
+        let stories: Vec<_> = controller.stories().cloned().collect();
+        exit::print(&(terminal::stories(&stories) + &outcome.summary(fired, controller.stories_dropped())))?;
+    }
+    Ok(outcome.verdict(fault, reader.has_left()))
+}
+
+/// Refuses what no rows answer.
+fn refuse(asked: &Asked, surveyed: &Surveyed) -> Result<(), Failure> {
+    let mut refused: Vec<String> = Vec::new();
+    if asked.sketches.names().next().is_some() {
+        refused.push("'using' and 'error' count packets, of which rows do not tell".to_owned());
+    }
+    for node in surveyed.nodes.iter().filter(|node| !node.site().tracks_loss) {
+        let is_of_node = |query: &&CheckedQuery| query.needs_loss && query.nodes.matches(node.name());
+        refused.extend(asked.checked.iter().filter(is_of_node).map(|query| {
+            format!(
+                "{}: it reads losses, which the files of {} do not have: edison run --loss --rows writes them",
+                query.label,
+                node.name()
+            )
+        }));
+    }
+    if refused.is_empty() { Ok(()) } else { Err(Failure::usages(refused)) }
+}
+
+/// Refuses files that lack what the tasks of their nodes read.
+fn check(chain: &Chain, surveyed: &Surveyed) -> Result<(), Failure> {
+    let mut refused = Vec::new();
+    for (number, node) in surveyed.nodes.iter().enumerate() {
+        let tasks = chain.tasks.iter().zip(&chain.nodes).filter(|(_, nodes)| nodes.contains(&number));
+        let tasks: Vec<_> = tasks.map(|(task, _)| task.clone()).collect();
+        refused.extend(node.check(&tasks).err().into_iter().flatten());
+    }
+    if refused.is_empty() { Ok(()) } else { Err(Failure::usages(refused)) }
+}
+
+/// The queries that are answered: all, as in a run. Those that start nothing tell up to when nodes are known, too.
+fn chain(asked: &Asked, nodes: &[String], key: &[String], windows: &Windows) -> Result<Chain, Failure> {
+    let site = ChainSite { nodes, key, window_ns: windows.usual_ns, settings: events::Settings::default() };
+    Chain::new(&asked.checked, &site).map_err(Failure::usages)
+}
+
+/// Replays all nodes under a controller.
+fn replay(
+    surveyed: Surveyed,
+    chain: Chain,
+    names: &[String],
+    window_ns: u64,
+    stop: &Arc<AtomicBool>,
+    shown: &mut Shown,
+) -> Result<(Controller, Vec<Replayed>), Failure> {
+    let longest_ns = chain.graph.queries.iter().map(|query| query.over_ns).max().unwrap_or(0);
+    let setting = controller::Setting { window_ns, is_replay: true, key: None };
+    let mut controller = Controller::new(chain, setting);
+    let (link, probes) = memory::links(names);
+    let nodes: Vec<Node> = surveyed
+        .nodes
+        .into_iter()
+        .zip(probes)
+        .map(|(recording, link)| Node::start(recording, link, longest_ns, stop))
+        .collect::<Result<_, _>>()?;
+    let replayed = thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (number, node) in nodes.into_iter().enumerate() {
+            let work = move || node.replay(stop);
+            threads.push(thread::Builder::new().name(format!("node{number}")).spawn_scoped(scope, work));
+        }
+        // Whatever ends this thread, no node waits for it.
+        let _ends = StopOnPanic(stop);
+        controller::drive(&mut controller, &link, shown);
+        let joined = threads.into_iter().map(|thread| {
+            let thread = thread.map_err(no_thread)?;
+            thread.join().map_err(|_| Failure::fault("the thread of a node failed"))
+        });
+        joined.collect::<Result<Vec<_>, Failure>>()
+    });
+    Ok((controller, replayed?))
+}
+
+/// What the controller shows.
+struct Shown {
+    printer: Printer,
+    /// Events that say that a condition became true.
+    fired: u64,
+}
+
+impl Outlet for Shown {
+    fn show(&mut self, output: Output) {
+        self.fired += match &output {
+            Output::Event(event) => u64::from(event.kind == EventKind::Fired),
+            _ => 0,
+        };
+        self.printer.show(output);
+    }
+}

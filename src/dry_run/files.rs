@@ -1,0 +1,54 @@
+//! Which words are queries and which are files.
+
+use crate::cli::DryRunOptions;
+use crate::exit::Failure;
+use crate::nodes::name_and_rest;
+use crate::patterns;
+use history::replay::Named;
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+/// The words, separated.
+pub(super) struct Words {
+    /// Files of queries, those of `-f` first.
+    pub(super) queries: Vec<PathBuf>,
+    /// Files of rows.
+    pub(super) files: Vec<Named>,
+}
+
+/// The first word is a file of queries, unless an option gives queries.
+pub(super) fn split(options: &DryRunOptions) -> Result<Words, Failure> {
+    let mut words = &options.words[..];
+    let mut queries = options.file.clone();
+    if options.query.is_empty() && options.file.is_empty() {
+        let Some((first, rest)) = words.split_first() else {
+            return Err(Failure::usage("no queries are given: edison dry-run QUERIES.eq FILE…, or -q TEXT"));
+        };
+        if record::Format::ALL.iter().any(|format| first.to_ascii_lowercase().ends_with(format.suffix())) {
+            return Err(Failure::usage(format!(
+                "{first} is no file of queries: edison dry-run QUERIES.eq FILE…, or -q TEXT"
+            )));
+        }
+        queries.push(PathBuf::from(first));
+        words = rest;
+    }
+    if words.is_empty() {
+        return Err(Failure::usage("no file of rows is given: edison run SOURCE --rows FILE writes one"));
+    }
+    let mut files = Vec::new();
+    // The same file twice would count twice.
+    let mut seen = HashSet::new();
+    for word in words {
+        let (name, pattern) = match name_and_rest(word) {
+            Some((name, pattern)) => (Some(name.to_owned()), pattern),
+            None => (None, word.as_str()),
+        };
+        for path in patterns::expanded(pattern)? {
+            let known = path.canonicalize().unwrap_or_else(|_| path.clone());
+            if seen.insert((name.clone(), known)) {
+                files.push(Named { name: name.clone(), path });
+            }
+        }
+    }
+    Ok(Words { queries, files })
+}

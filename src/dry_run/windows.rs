@@ -1,0 +1,121 @@
+//! The lengths of windows, and the queries that they are for.
+
+use crate::asked::{Asked, greatest_divisor};
+use crate::cli::DryRunOptions;
+use crate::exit::Failure;
+use crate::machine;
+use crate::query_text::NamedText;
+use equery::{CheckedQuery, Options, Standing};
+use history::replay::Recording;
+use report::terminal::how_long;
+use task::query::Over;
+
+/// The length of windows where neither the user nor the files say it.
+const USUAL_NS: u64 = 10_000_000_000;
+
+/// The lengths of windows.
+pub(super) struct Windows {
+    /// Of the rows.
+    pub(super) base_ns: u64,
+    /// Of the queries that do not say it.
+    pub(super) usual_ns: u64,
+}
+
+impl Windows {
+    /// Rows have windows of their own. Those of flow records are as long as those of a run that measures for the queries.
+    pub(super) fn of(
+        options: &DryRunOptions,
+        texts: &[NamedText],
+        recording: &Recording,
+    ) -> Result<Self, Failure> {
+        let given = options.every.map(|every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+        if given == Some(0) {
+            return Err(Failure::usage("--every 0s: a window takes some time, as 10s"));
+        }
+        let has_windows = recording.files().contents().find(|(_, contents)| contents.has_windows);
+        match (recording.window_ns().map_err(Failure::usage)?, has_windows) {
+            (Some(base_ns), _) => {
+                let usual_ns = given.or(recording.usual_ns()).unwrap_or(base_ns);
+                if !usual_ns.is_multiple_of(base_ns) {
+                    return Err(Failure::usage(format!(
+                        "--every {}: the windows of the rows are {} long, of which it must be a multiple",
+                        how_long(usual_ns),
+                        how_long(base_ns)
+                    )));
+                }
+                Ok(Self { base_ns, usual_ns })
+            }
+            (None, Some((path, _))) => match given {
+                Some(base_ns) => Ok(Self { base_ns, usual_ns: base_ns }),
+                None => Err(Failure::usage(format!(
+                    "{} does not tell how long its windows are: give --every TIME",
+                    path.display()
+                ))),
+            },
+            (None, None) => {
+                let usual_ns = given.unwrap_or(USUAL_NS);
+                let lengths = lengths(options, texts);
+                Ok(Self { base_ns: lengths.into_iter().fold(usual_ns, greatest_divisor), usual_ns })
+            }
+        }
+    }
+
+    fn checking(&self, options: &DryRunOptions, key: &[String]) -> Options {
+        Options {
+            set: options.set.clone(),
+            base_window_ns: Some(self.base_ns),
+            key: Some(key.to_vec()),
+            memory_bytes: Some(options.memory.unwrap_or_else(machine::half_of_memory)),
+            ..Options::default()
+        }
+    }
+
+    /// Says the errors of texts that do not depend on nodes.
+    pub(super) fn refuse_errors(
+        &self,
+        options: &DryRunOptions,
+        texts: &[NamedText],
+        key: &[String],
+    ) -> Result<(), Failure> {
+        match checked(texts, self.checking(options, key)) {
+            Some(_) => Ok(()),
+            None => Asked::of_texts(texts, self.checking(options, key), &[], &options.enrich).map(|_| ()),
+        }
+    }
+
+    /// What the texts ask.
+    pub(super) fn asked(
+        &self,
+        options: &DryRunOptions,
+        texts: &[NamedText],
+        nodes: &[String],
+        key: &[String],
+    ) -> Result<Asked, Failure> {
+        let checking = Options { known_nodes: Some(nodes.to_vec()), ..self.checking(options, key) };
+        Asked::of_texts(texts, checking, nodes, &options.enrich)
+    }
+}
+
+/// The queries of texts; `None` if they have errors, of which nothing is said.
+fn checked(texts: &[NamedText], mut checking: Options) -> Option<Vec<CheckedQuery>> {
+    let mut queries = Vec::new();
+    for text in texts {
+        let checked = equery::check(&text.source(), &checking);
+        if checked.has_errors() {
+            return None;
+        }
+        checking.standing.extend(checked.queries.iter().map(Standing::of));
+        queries.extend(checked.queries);
+    }
+    Some(queries)
+}
+
+/// The lengths of the windows of queries that say them.
+fn lengths(options: &DryRunOptions, texts: &[NamedText]) -> Vec<u64> {
+    let checking = Options { set: options.set.clone(), ..Options::default() };
+    let lengths = checked(texts, checking).into_iter().flatten().filter_map(|query| match query.plan.over {
+        Over::Windows { every_ns, .. } => Some(every_ns),
+        Over::Window | Over::Run => None,
+    });
+    lengths.collect()
+}
