@@ -77,6 +77,7 @@ mod window;
 mod window_barrier;
 mod worker;
 mod worker_tasks;
+mod zoom;
 
 pub use closed::{ClosedWindow, Totals};
 pub use collector::RecordSink;

@@ -296,12 +296,20 @@ impl<'a> Receiver<'a> {
         filter: Option<&Filter>,
         down: &mut impl Downstream,
     ) -> (bool, u64) {
-        let before = self.received;
-        let is_ahead = match (filter, self.parser.is_plain()) {
-            (None, true) => self.parse::<true>(part, down, |_| true),
-            (None, false) => self.parse::<false>(part, down, |_| true),
-            (Some(filter), true) => self.parse::<true>(part, down, |frame| filter.matches(frame)),
-            (Some(filter), false) => self.parse::<false>(part, down, |frame| filter.matches(frame)),
+        let (before, mut rest) = (self.received, part);
+        let is_ahead = loop {
+            let (is_plain, received) = (self.parser.is_plain(), self.received);
+            let is_ahead = match (filter, is_plain) {
+                (None, true) => self.parse::<true>(rest, down, |_| true),
+                (None, false) => self.parse::<false>(rest, down, |_| true),
+                (Some(filter), true) => self.parse::<true>(rest, down, |frame| filter.matches(frame)),
+                (Some(filter), false) => self.parse::<false>(rest, down, |frame| filter.matches(frame)),
+            };
+            rest = rest.split(self.received - received).1;
+            // In the window that was opened, packets are parsed in another way.
+            if is_ahead || rest.is_empty() || is_plain == self.parser.is_plain() {
+                break is_ahead;
+            }
         };
         self.flush_unless_more(down);
         self.now = self.now.max(self.latest_ns);
@@ -381,6 +389,7 @@ impl<'a> Receiver<'a> {
                     self.backwards += std::mem::take(&mut backwards);
                     self.latest_ns = latest;
                     match self.alert(frame.time_ns, down) {
+                        Alert::InOrder if self.parser.is_plain() != IS_PLAIN => break 'parsing,
                         Alert::InOrder => {}
                         Alert::BadTime => {
                             pending += 1;
@@ -507,6 +516,7 @@ impl<'a> Receiver<'a> {
             let counting = control.enter(open.number);
             if counting != self.counting {
                 self.counting = counting;
+                self.parser.set_pins(control.set(open.number).pins().cloned());
                 down.enter(open.number);
             }
         }

@@ -41,7 +41,6 @@ mod node_filter;
 mod options;
 mod parents;
 mod parser;
-mod plan_parts;
 mod render;
 mod sketch;
 mod source;

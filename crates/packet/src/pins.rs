@@ -154,6 +154,11 @@ impl Pins {
     /// The most combinations of members and prefix lengths, each direction by itself.
     pub const MOST_SHAPES: usize = 64;
 
+    /// No pins.
+    pub fn none(seed: Seed) -> Self {
+        Self { pins: Vec::new(), v4: Vec::new(), v6: Vec::new(), seed, sieve: Vec::new(), shift: 58 }
+    }
+
     /// Compiles a set of pins of 5-tuples. `seed`: the one by which packets are hashed.
     ///
     /// # Errors
@@ -172,7 +177,7 @@ impl Pins {
         if most > Self::MOST_SHAPES {
             return Err(PinsError::TooManyShapes { shapes: most });
         }
-        let mut compiled = Self { shift: 0, sieve: Vec::new(), pins, v4, v6, seed };
+        let mut compiled = Self { pins, v4, v6, ..Self::none(seed) };
         compiled.fill_sieve(&both);
         Ok(compiled)
     }

@@ -46,11 +46,11 @@ mod weights;
 
 pub use across::Merging;
 pub use executor::{RowPartials, RowQueries, RunPartials};
-pub use long_windows::{LongWindows, WindowAccount};
+pub use long_windows::{LongWindows, WindowAccount, lacks_losses};
 pub use outside::{Outside, Unplaced};
 pub use overflow::{Overflow, OverflowCounter};
 pub use recorded::{RecordedNeeds, RecordedRows};
 pub use refusal::Refusal;
 pub use scratch::RowScratch;
-pub use site::Site;
+pub use site::{Site, ZoomOffer};
 pub use values::MOST_DISTINCT;

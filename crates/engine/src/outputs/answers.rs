@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use task::rows::{
     LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, WindowAccount,
+    lacks_losses,
 };
 use task::{Reported, RowDesk, RowTaskStates, TaskSet, Tasks};
 
@@ -155,6 +156,7 @@ impl Answers {
         let rows_missing = missing(closed.refused_rows);
         for answer in &mut answers[1..] {
             rows_missing.iter().for_each(|reason| answer.lacks(reason));
+            lacks_losses(answer, closed.unfollowed);
         }
         answers.extend(task_answers(&set, &mut self.desk, tasks, fault, &mut closed));
         let lost = closed.loss.as_ref().map(Counters::total);
@@ -225,6 +227,7 @@ impl Answers {
             received: closed.packets.received,
             lost,
             refused_rows: closed.refused_rows,
+            unfollowed: closed.unfollowed,
             outside: closed.unplaced,
         };
         self.long.retain_mut(|windows| {
@@ -302,13 +305,14 @@ impl Answers {
         let overflow = self.run_overflow.as_ref();
         let outside = Outside { totals: &self.run_lacking.unplaced, overflow };
         let mut answers = self.first.rows().run_answers(run, self.watched, outside);
-        let Lacking { refused_rows, failed_workers, .. } = self.run_lacking;
+        let Lacking { refused_rows, unfollowed, failed_workers, .. } = self.run_lacking;
         let records_missing = (failed_workers != 0).then(|| {
             format!("{failed_workers} workers failed: flows that had not ended on them are missing")
         });
         for answer in &mut answers {
             let reasons = missing(refused_rows).into_iter().chain(records_missing.clone());
             reasons.for_each(|reason| answer.lacks(&reason));
+            lacks_losses(answer, unfollowed);
             answer.node = Some(self.node.clone());
         }
         self.anonymize(|f| answers.iter_mut().for_each(|answer| answer.map_addresses(f)));

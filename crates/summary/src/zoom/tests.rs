@@ -242,7 +242,7 @@ fn check<K: Sends>(seed: u64, windows: usize, zoomed: std::ops::Range<usize>, by
     let limits = Limits::new(1 << 30, 1000);
     let all = traffic::<K>(CONNECTIONS, 300 * windows, seed);
     let pins = pins::<K>(&[0, 3, 4], by_prefix);
-    let nothing = Arc::new(Pins::new([], super::tests::seed()).expect("none"));
+    let nothing = Arc::new(Pins::none(super::tests::seed()));
     let (mut table, mut oracle) = (Table::<K>::new(false, &limits), Table::<K>::new(true, &limits));
     let last = all.last().expect("packets").fields.time_ns;
     for window in 0..windows {
@@ -318,7 +318,7 @@ proptest! {
 fn what_is_pinned_again_is_followed_anew() {
     let limits = Limits::new(1 << 30, 1000);
     let pins = pins::<KeyV4>(&[0], false);
-    let nothing = Arc::new(Pins::new([], seed()).expect("none"));
+    let nothing = Arc::new(Pins::none(seed()));
     let mut table = Table::<KeyV4>::new(false, &limits);
     let mut time = 0;
     let mut send = |table: &mut Table<KeyV4>, seq: u32, pins: Option<&Pins>| {

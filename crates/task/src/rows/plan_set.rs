@@ -73,7 +73,8 @@ impl PlanSet {
     pub(crate) fn empty_answers(&self) -> impl Iterator<Item = Answer> + '_ {
         self.plans.iter().map(|plan| {
             let columns = plan.items.iter().map(|item| item.column.clone()).collect();
-            Answer::new(plan.query.name.clone(), None, columns, Vec::new())
+            let answer = Answer::new(plan.query.name.clone(), None, columns, Vec::new());
+            Answer { class: plan.class, ..answer }
         })
     }
 }
