@@ -135,7 +135,7 @@ fn queries_that_pin_nothing_track_all_flows() {
     assert!(lost(&all) > 0 && lost(&all) >= lost(&few));
     // A design that gives the directions of a connection to different workers tracks all flows too.
     let query = "few: select sum(ploss_byte) as lost where dst_port = 443";
-    let spread = answers(&tap, &["-q", query, "--design", "async", "--cores", "3", "--design", "1x2"]);
+    let spread = answers(&tap, &["-q", query, "--design", "1x2"]);
     assert_eq!(lost(&of(&spread, "few", "row")), lost(&few));
 }
 
