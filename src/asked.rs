@@ -28,8 +28,10 @@ pub(crate) struct Asked {
     pub(crate) checked: Vec<CheckedQuery>,
     /// Some start others, are answered across nodes, or are computed of other answers.
     pub(crate) needs_controller: bool,
-    /// Some read losses.
+    /// Some read losses of all flows.
     pub(crate) needs_loss: bool,
+    /// Some read losses of flows that they pin.
+    pub(crate) zooms: bool,
     /// The length of the run's windows that they need, where the user does not set it.
     pub(crate) every: Option<Every>,
     /// The length of the windows of queries that say nothing of time, where it is another one.
@@ -117,7 +119,8 @@ impl Asked {
                 say(&format!("{} runs on no node of this run: its name is {node} (--node)", query.label));
                 continue;
             }
-            self.needs_loss |= query.needs_loss;
+            self.needs_loss |= query.needs_loss && !query.pins_flows;
+            self.zooms |= query.needs_loss && query.pins_flows;
             if let Some(sketch) = &query.sketch {
                 self.sketches.add(&query.plan, &sketch.task);
                 continue;

@@ -13,7 +13,7 @@ use crate::sources::{self, Sources};
 use crate::standard_output::{self, Reader};
 use crate::watched::{Lost, Watched};
 use crate::wording;
-use engine::admission::Admission;
+use engine::admission::{Admission, Directions, no_zoom};
 use engine::{
     CaptureSettings, Config, Control, Destinations, Every, HAND_OVER_PACKETS, Observer, Outcome, Outputs,
     Plan, RowOutput, WindowOutlet,
@@ -28,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use summary::{Lease, Limits, Timeouts};
-use task::rows::Site;
+use task::rows::{Site, ZoomOffer};
 use task::{TaskSpec, Tasks};
 
 /// One node, ready to be measured.
@@ -49,6 +49,7 @@ pub(crate) struct Measurement {
     anonymizer: Option<Anonymizer>,
     geo: Option<Arc<Databases>>,
     captures: CaptureSettings,
+    zoom: ZoomOffer,
     /// SIGHUP begins the next file.
     rotates: bool,
     /// Memory of the exporter's queue, of tasks and frames.
@@ -66,14 +67,26 @@ pub(crate) struct Measured {
 }
 
 impl Measurement {
-    /// Checks what the options ask of a node and opens its sources. `specs`: its tasks.
+    /// Checks what the options ask of a node and opens its sources. `specs`: its tasks. `zooms`: queries read losses of the flows that
+    /// they pin. Where the design does not allow to follow these alone, all are tracked.
     pub(crate) fn prepare(
         options: &RunOptions,
         node: &str,
         specs: &[TaskSpec],
+        zooms: bool,
         (reader, lost): (&Reader, &Lost),
     ) -> Result<Self, Failure> {
         let config = config(options);
+        let plan = parallel::plan(options, &config)?;
+        if zooms && !options.loss && no_zoom(&config, &plan, Directions::Together).is_some() {
+            return Self::prepare(
+                &RunOptions { loss: true, ..options.clone() },
+                node,
+                specs,
+                false,
+                (reader, lost),
+            );
+        }
         // The exporter's queue; the least of the memory has room for it.
         let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
         let export_queue = options.export.is_some().then(queue).flatten();
@@ -85,7 +98,6 @@ impl Measurement {
         };
         let anonymizer = options.anonymize.as_deref().map(anonymizer).transpose()?;
         // Before a source is opened: a mistake in it must not start a port.
-        let plan = parallel::plan(options, &config)?;
         refusal::admit(&config, &plan, specs, &parallel::site(options))?;
         needs::check(options)?;
         let geo = options.enrich.databases()?;
@@ -93,7 +105,11 @@ impl Measurement {
         let sources = sources::open(options, &config, plan, specs)?;
         // A port may have had fewer queues than were requested, or spread flows over them in its own way.
         let Admission { tasks, memory } = refusal::admit(&config, &sources.plan, specs, &sources.site)?;
-        let rows = row_output(options, &config, node, anonymizer.as_ref())?;
+        let rows = row_output(options, &config, node, zooms, anonymizer.as_ref())?;
+        let zoom = match no_zoom(&config, &sources.plan, sources.site.directions) {
+            None => ZoomOffer::Offered,
+            Some(why) => ZoomOffer::NotPossible(why.to_string()),
+        };
         let writers = writers(options, node, &selection, sources.time_base, reader, lost)?;
         // The queues of a wire have one name.
         let mut names: Vec<String> = sources.sources.iter().map(|source| source.name().to_owned()).collect();
@@ -116,6 +132,7 @@ impl Measurement {
             anonymizer,
             geo,
             captures,
+            zoom,
             rotates: options.rotate.is_some(),
             _memory: (export_queue, memory),
         })
@@ -136,6 +153,7 @@ impl Measurement {
                 Every::Packets(_) => None,
             },
             tracks_loss: self.config.parts.loss,
+            zoom: self.zoom.clone(),
             statistics: Vec::new(),
             geo: self.geo.clone(),
             seed: self.config.seed,
@@ -259,6 +277,7 @@ fn row_output(
     options: &RunOptions,
     config: &Config,
     node: &str,
+    zooms: bool,
     anonymizer: Option<&Anonymizer>,
 ) -> Result<Option<Box<dyn RowOutput>>, Failure> {
     let Some(path) = &options.rows else { return Ok(None) };
@@ -267,7 +286,8 @@ fn row_output(
             "--rows needs windows of time, which its column window_start names: give --every a time, as 10s",
         ));
     };
-    let writer = RowWriter::create(path, node, config.key, config.parts.loss).map_err(Failure::usage)?;
+    let writer =
+        RowWriter::create(path, node, config.key, config.parts.loss || zooms).map_err(Failure::usage)?;
     let usual_ns = match options.usual_every {
         Some(Every::Time(length)) => length,
         _ => window_ns,

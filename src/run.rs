@@ -53,7 +53,7 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
     specs.extend(asked.sketches.tasks());
     let stop = Arc::new(AtomicBool::new(false));
     let (reader, lost) = (Reader::new(&stop), Lost::default());
-    let measurement = Measurement::prepare(options, node, &specs, (&reader, &lost))?;
+    let measurement = Measurement::prepare(options, node, &specs, asked.zooms, (&reader, &lost))?;
     let resolver = options.enrich.resolver();
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
     let time_base = measurement.time_base;

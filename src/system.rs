@@ -61,12 +61,15 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     let mut measurements = Vec::new();
     let memory = options.memory.unwrap_or_else(crate::machine::half_of_memory) / nodes.len() as u64;
     for Node { name, options: own } in &nodes {
-        let loss =
-            own.loss || asked.checked.iter().any(|query| query.needs_loss && query.nodes.matches(name));
+        let of_node = asked.checked.iter().filter(|query| query.needs_loss && query.nodes.matches(name));
+        let (zooms, needs_loss) = of_node.fold((false, false), |(zooms, needs_loss), query| {
+            (zooms || query.pins_flows, needs_loss || !query.pins_flows)
+        });
+        let loss = own.loss || needs_loss;
         let capture_bytes = own.capture_bytes / nodes.len() as u64;
         let RunOptions { every, usual_every, .. } = *options;
         let own = RunOptions { loss, every, usual_every, memory: Some(memory), capture_bytes, ..own.clone() };
-        measurements.push(Measurement::prepare(&own, name, &[], (&reader, &lost))?);
+        measurements.push(Measurement::prepare(&own, name, &[], zooms, (&reader, &lost))?);
     }
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
     let is_replay = measurements.iter().all(|one| one.time_base == TimeBase::Packets);

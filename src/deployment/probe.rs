@@ -53,7 +53,7 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     };
     let stop = Arc::new(AtomicBool::new(false));
     let (reader, lost) = (Reader::new(&stop), Lost::default());
-    let measurement = Measurement::prepare(&run, &node, &[], (&reader, &lost))?;
+    let measurement = Measurement::prepare(&run, &node, &[], false, (&reader, &lost))?;
     if measurement.time_base != TimeBase::Clock {
         return wrong("a probe measures interfaces and ports: name one with 'interface' or 'port'");
     }

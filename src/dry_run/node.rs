@@ -136,6 +136,7 @@ impl WindowSink for Feed<'_> {
         totals.bytes = totals.bytes.saturating_add(unplaced.bytes);
         totals.wire_bytes = totals.wire_bytes.saturating_add(unplaced.wire_bytes);
         let closed = ClosedWindow {
+            unfollowed: 0,
             window: WindowId::new(start_ns / self.window_ns),
             index: self.index,
             span,

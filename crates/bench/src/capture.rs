@@ -205,7 +205,7 @@ fn answer(name: &str, text: &str) -> Option<Value> {
 }
 
 /// Processor time of all children that have ended, nanoseconds.
-fn children_usage() -> f64 {
+pub(crate) fn children_usage() -> f64 {
     // SAFETY: all-zero bytes are a `rusage`.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: a place for one `rusage`.

@@ -32,6 +32,7 @@ mod sketch;
 mod table;
 mod text;
 mod tuple;
+mod zoom;
 
 pub use capture::measure_file;
 pub use line::Line;
@@ -164,6 +165,14 @@ pub const BENCHES: &[Bench] = &[
         takes_capture: false,
         tables: None,
         run: events::run,
+    },
+    Bench {
+        name: "zoom",
+        about: "losses of 64 pinned flows, beside no losses and those of all: what they cost the measuring core",
+        takes_preset: false,
+        takes_capture: false,
+        tables: None,
+        run: zoom::run,
     },
     Bench {
         name: "records",

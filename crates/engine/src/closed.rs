@@ -58,6 +58,8 @@ pub struct ClosedWindow {
     pub overflow: Option<Overflow>,
     /// Rows that were not taken.
     pub refused_rows: u64,
+    /// Packets of pinned flows that there was no memory to follow.
+    pub unfollowed: u64,
     /// TCP losses over all flows; `None` if they are not tracked.
     pub tcp_loss: Option<LossCounts>,
     /// The answers of tasks that count packets.

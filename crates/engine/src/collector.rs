@@ -3,9 +3,10 @@
 use crate::closed::{ClosedWindow, Totals};
 use crate::ids::WindowId;
 use flow::{FlowRecord, LossCounts, WindowRow};
-use packet::{Key, PacketFields};
+use packet::{Bursts, Key, PacketFields, Pins};
 use record::Account;
-use summary::{Counts, FlowShare, FlowSink, FlowTable};
+use std::sync::Arc;
+use summary::{Counts, FlowShare, FlowSink, FlowTable, Zoom};
 use task::rows::{Overflow, OverflowCounter};
 
 /// Takes finished records and window rows, block by block; it counts what it cannot take.
@@ -70,6 +71,8 @@ pub(crate) struct WindowSums {
     pub(crate) loss: LossCounts,
     /// Rows that were not taken.
     pub(crate) refused_rows: u64,
+    /// Packets of pinned flows that there was no memory to follow.
+    pub(crate) unfollowed: u64,
 }
 
 impl WindowSums {
@@ -81,6 +84,7 @@ impl WindowSums {
         self.other.wire += more.other.wire;
         self.loss.add(&more.loss);
         self.refused_rows += more.refused_rows;
+        self.unfollowed += more.unfollowed;
     }
 
     /// Sums of all packets, including those without a place.
@@ -119,6 +123,8 @@ pub(crate) struct Collector<R> {
     overflow: Option<OverflowCounter>,
     /// Of the closing window.
     closing_overflow: Option<Overflow>,
+    /// Follows the flows that are pinned, if any were.
+    zoom: Option<Box<Zoom>>,
     /// Records ended, without `other`.
     pub(crate) ended: u64,
 }
@@ -132,6 +138,7 @@ impl<R: RecordSink> Collector<R> {
             other: None,
             overflow: None,
             closing_overflow: None,
+            zoom: None,
             ended: 0,
         }
     }
@@ -147,6 +154,47 @@ impl<R: RecordSink> Collector<R> {
         std::mem::swap(&mut self.open, &mut self.closing);
         self.closing_overflow = self.overflow.as_mut().and_then(OverflowCounter::take);
         self.records.begin_rows(window);
+        self.zoom.iter_mut().for_each(|zoom| zoom.turn());
+    }
+
+    /// The open window, no packet of which has come, has these pins. `new` makes what follows them when first there are any.
+    pub(crate) fn set_pins(
+        &mut self,
+        pins: Option<&Arc<Pins>>,
+        new: impl FnOnce(&Arc<Pins>) -> Option<Zoom>,
+        none: impl FnOnce() -> Pins,
+    ) {
+        match (&mut self.zoom, pins) {
+            (None, None) => {}
+            (None, Some(pins)) => self.zoom = new(pins).map(Box::new),
+            (Some(zoom), Some(pins)) => zoom.set_pins(pins),
+            (Some(zoom), None) => zoom.set_pins(&Arc::new(none())),
+        }
+    }
+
+    /// Follows the packets of pinned flows; the tables have counted them.
+    #[inline]
+    pub(crate) fn count_pinned(&mut self, bursts: &Bursts) {
+        let packets = bursts.v4.pinned().len() + bursts.v6.pinned().len();
+        if packets != 0 {
+            self.open.unfollowed += match &mut self.zoom {
+                Some(zoom) => zoom.count(bursts),
+                None => packets as u64,
+            };
+        }
+    }
+
+    /// Sweeps so many followed connections, after the tables. True at the end of a pass.
+    pub(crate) fn sweep_pinned(&mut self, connections: usize, now: u64) -> bool {
+        let Some(mut zoom) = self.zoom.take() else { return true };
+        let is_done = zoom.sweep(connections, now, self);
+        self.zoom = Some(zoom);
+        is_done
+    }
+
+    /// The source has ended: what is open of followed connections is decided before the tables end their records.
+    pub(crate) fn end_pinned(&mut self) {
+        self.zoom.iter_mut().for_each(|zoom| zoom.end());
     }
 
     /// What is known of the closing window's packets without a place.
@@ -207,6 +255,8 @@ impl<R: RecordSink> FlowSink for Collector<R> {
         sums.totals.bytes += row.bytes;
         sums.totals.wire_bytes += row.wire_bytes;
         sums.totals.flows += u64::from(row.packets != 0);
+        let zoomed = self.zoom.as_mut().and_then(|zoom| zoom.loss(row.key));
+        let loss = loss.or(zoomed.as_ref());
         if let Some(loss) = loss {
             sums.loss.add(loss);
         }

@@ -80,6 +80,7 @@ mod window_answers;
 mod window_barrier;
 mod worker;
 mod worker_tasks;
+mod zoom;
 
 pub use captures::{CaptureOrder, CaptureSettings, Captures, FinishedCapture, NotCaptured, Snap};
 pub use closed::{ClosedWindow, Totals};

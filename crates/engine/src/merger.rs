@@ -215,6 +215,7 @@ impl Merger {
             unplaced: Unplaced { packets: unplaced, bytes, wire_bytes: wire },
             overflow,
             refused_rows: sums.refused_rows,
+            unfollowed: sums.unfollowed,
             tcp_loss: self.tracks_loss.then_some(sums.loss),
             answers: Vec::new(),
         };

@@ -94,6 +94,10 @@ impl RowBlock {
         self.v4.len() + self.v6.len()
     }
 
+    fn has_losses(&self) -> bool {
+        !(self.v4.losses.is_empty() && self.v6.losses.is_empty())
+    }
+
     #[inline(always)]
     fn push<K: Key>(&mut self, row: WindowRow<K>, loss: Option<&LossCounts>) {
         match row.key.family() {
@@ -115,6 +119,8 @@ struct Lacking {
     refused_rows: u64,
     /// Packets without a place in the table.
     unplaced: Unplaced,
+    /// Packets of pinned flows that there was no memory to follow.
+    unfollowed: u64,
     /// Workers whose records are missing.
     failed_workers: u64,
 }
@@ -123,6 +129,7 @@ impl Lacking {
     fn add(&mut self, more: &Self) {
         self.refused_rows += more.refused_rows;
         self.unplaced.add(&more.unplaced);
+        self.unfollowed += more.unfollowed;
         self.failed_workers += more.failed_workers;
     }
 }
@@ -131,7 +138,8 @@ impl RunRows {
     /// What the run's answers lack of a window. Refused rows count only for answers that read them.
     fn lacking(self, window: &ClosedWindow) -> Lacking {
         let refused_rows = if self == Self::OfWindows { window.refused_rows } else { 0 };
-        Lacking { refused_rows, unplaced: window.unplaced, failed_workers: 0 }
+        let ClosedWindow { unplaced, unfollowed, .. } = *window;
+        Lacking { refused_rows, unplaced, unfollowed, failed_workers: 0 }
     }
 }
 
@@ -156,9 +164,9 @@ fn record_bytes(parts: &Parts) -> usize {
     plain + more + if parts.biflow { size_of::<More>() + more } else { 0 }
 }
 
-/// Bytes of a row with its losses.
-fn row_bytes(parts: &Parts) -> usize {
-    size_of::<WindowRow<KeyV6>>() + if parts.loss { size_of::<LossCounts>() } else { 0 }
+/// Bytes of a row, with its losses where it has any.
+fn row_bytes(has_losses: bool) -> usize {
+    size_of::<WindowRow<KeyV6>>() + if has_losses { size_of::<LossCounts>() } else { 0 }
 }
 
 /// The constant part of a sending half.
@@ -166,8 +174,8 @@ fn row_bytes(parts: &Parts) -> usize {
 struct Setting {
     /// Records in a full block; 0 where nothing takes records.
     records: usize,
-    /// Rows in a full block.
-    rows: usize,
+    /// Rows in a full block, and in one whose rows have losses.
+    rows: [usize; 2],
     /// Something takes the rows of all windows.
     takes_all_rows: bool,
     /// How queries over the run are answered.
@@ -255,7 +263,9 @@ impl Outputs {
         let (warn, warnings) = channel();
         let rotation = Arc::new(AtomicBool::new(false));
         let parts = &config.parts;
-        let run = match (control.set(WindowId::default()).rows().asks_of_run(), parts.loss) {
+        let set = control.set(WindowId::default());
+        // Records do not have the losses of pinned flows.
+        let run = match (set.rows().asks_of_run(), parts.loss || set.pins().is_some()) {
             (false, _) => RunRows::Nothing,
             (true, false) => RunRows::OfRecords,
             (true, true) => RunRows::OfWindows,
@@ -265,7 +275,7 @@ impl Outputs {
             run,
             control: control.clone(),
             records: if destinations.writers.is_empty() { 0 } else { BLOCK_BYTES / record_bytes(parts) },
-            rows: BLOCK_BYTES / row_bytes(parts),
+            rows: [false, true].map(|has_losses| BLOCK_BYTES / row_bytes(has_losses)),
             time_base,
         };
         // The queue is charged to the run's memory even if that leaves less for the tables than they could
@@ -424,7 +434,7 @@ impl RecordSink for Outputs {
             return;
         }
         self.rows.push(row, loss);
-        if self.rows.len() >= self.setting.rows {
+        if self.rows.len() >= self.setting.rows[usize::from(self.rows.has_losses())] {
             self.hand_over_rows();
         }
     }
@@ -444,7 +454,7 @@ impl RecordSink for Outputs {
     #[inline]
     fn record_row<K: Key>(&mut self, row: WindowRow<K>) {
         self.record_rows.push(row, None);
-        if self.record_rows.len() >= self.setting.rows {
+        if self.record_rows.len() >= self.setting.rows[0] {
             self.hand_over_record_rows();
         }
     }

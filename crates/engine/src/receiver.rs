@@ -305,18 +305,25 @@ impl<'a> Receiver<'a> {
         filter: Option<&Filter>,
         down: &mut impl Downstream,
     ) -> (bool, u64) {
-        let before = self.received;
-        let mut is_ahead = match (filter, self.parser.is_plain()) {
-            _ if self.tap.is_active() => self
-                .parse::<false, true>(part, down, |frame| filter.is_none_or(|filter| filter.matches(frame))),
-            (None, true) => self.parse::<true, false>(part, down, |_| true),
-            (None, false) => self.parse::<false, false>(part, down, |_| true),
-            (Some(filter), true) => self.parse::<true, false>(part, down, |frame| filter.matches(frame)),
-            (Some(filter), false) => self.parse::<false, false>(part, down, |frame| filter.matches(frame)),
+        let (before, mut rest) = (self.received, part);
+        let is_ahead = loop {
+            let (is_plain, received) = (self.parser.is_plain(), self.received);
+            let is_ahead = match (filter, is_plain) {
+                _ if self.tap.is_active() => self.parse_tapped(rest, filter, down),
+                (None, true) => self.parse::<true, false>(rest, down, |_| true),
+                (None, false) => self.parse::<false, false>(rest, down, |_| true),
+                (Some(filter), true) => self.parse::<true, false>(rest, down, |frame| filter.matches(frame)),
+                (Some(filter), false) => {
+                    self.parse::<false, false>(rest, down, |frame| filter.matches(frame))
+                }
+            };
+            rest = rest.split(self.received - received).1;
+            // In the window that was opened, packets are parsed in another way.
+            let is_other = std::mem::take(&mut self.tap_begins) || is_plain != self.parser.is_plain();
+            if is_ahead || rest.is_empty() || !is_other {
+                break is_ahead;
+            }
         };
-        if std::mem::take(&mut self.tap_begins) {
-            is_ahead = self.parse_tapped(part.split(self.received - before).1, filter, down);
-        }
         self.flush_unless_more(down);
         self.now = self.now.max(self.latest_ns);
         let taken = self.received - before;
@@ -412,6 +419,7 @@ impl<'a> Receiver<'a> {
                             self.tap_begins = true;
                             break 'parsing;
                         }
+                        Alert::InOrder if !IS_TAPPED && self.parser.is_plain() != IS_PLAIN => break 'parsing,
                         Alert::InOrder => {}
                         Alert::BadTime => {
                             pending += 1;
@@ -543,6 +551,7 @@ impl<'a> Receiver<'a> {
             let counting = control.enter(open.number);
             if counting != self.counting {
                 self.counting = counting;
+                self.parser.set_pins(control.set(open.number).pins().cloned());
                 down.enter(open.number);
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::closed::ClosedWindow;
 use report::{Answer, Counters, Span, Status};
-use task::rows::{Outside, RowPartials, RowQueries, WindowAccount};
+use task::rows::{Outside, RowPartials, RowQueries, WindowAccount, lacks_losses};
 
 /// The answers of queries that have read all rows of the window. `answered`: the set by which it was answered when it was closed.
 pub(crate) fn of_rows(
@@ -16,6 +16,7 @@ pub(crate) fn of_rows(
     let rows_missing = missing(closed.refused_rows);
     for answer in &mut answers {
         rows_missing.iter().for_each(|reason| answer.lacks(reason));
+        lacks_losses(answer, closed.unfollowed);
     }
     answers
 }
@@ -59,6 +60,7 @@ pub(crate) fn account(closed: &ClosedWindow) -> WindowAccount {
         received: closed.packets.received,
         lost: lost(closed),
         refused_rows: closed.refused_rows,
+        unfollowed: closed.unfollowed,
         outside: closed.unplaced,
     }
 }

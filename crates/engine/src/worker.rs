@@ -10,11 +10,11 @@ use crate::shared::Shared;
 use crate::tables::Tables;
 use crate::worker_tasks::{Outlet, WorkerTasks};
 use flow::FlowRecord;
-use packet::{BurstParser, Bursts, Packets};
+use packet::{BurstParser, Bursts, Packets, Pins, Seed};
 use port::TimeBase;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use summary::Limits;
+use summary::{Limits, Timeouts, Zoom};
 use task::{Generation, TaskSet};
 
 /// Frames of a replay per swept entry: a slice of 8 for a burst of 64 costs under a nanosecond a packet.
@@ -45,6 +45,8 @@ pub(crate) struct Worker<R> {
     /// Windows whose flows are all sealed, oldest first.
     sealed: Vec<Sealed>,
     limits: Limits,
+    seed: Seed,
+    timeouts: Timeouts,
     /// Stream time between the sweeps of a replay.
     sweep_period_ns: u64,
     /// This is the only worker: all records of the run end here.
@@ -56,13 +58,15 @@ pub(crate) struct Worker<R> {
 struct Sweep {
     v4_done: bool,
     v6_done: bool,
+    /// Of the connections of pinned flows.
+    pinned_done: bool,
     /// Stream time when it last began (replay) or continued (live).
     at: u64,
 }
 
 impl Sweep {
     fn is_done(&self) -> bool {
-        self.v4_done && self.v6_done
+        self.v4_done && self.v6_done && self.pinned_done
     }
 }
 
@@ -85,7 +89,7 @@ pub(crate) struct WorkerEnd<R> {
 
 impl<R: RecordSink> Worker<R> {
     pub(crate) fn new(keeping: Keeping, config: &Config, time_base: TimeBase, records: R) -> Self {
-        let Config { timeouts, .. } = *config;
+        let Config { timeouts, seed, .. } = *config;
         Self {
             keeping,
             tasks: None,
@@ -93,10 +97,12 @@ impl<R: RecordSink> Worker<R> {
             collector: Collector::new(records),
             time_base,
             now: 0,
-            sweep: Sweep { v4_done: true, v6_done: true, at: 0 },
+            sweep: Sweep { v4_done: true, v6_done: true, pinned_done: true, at: 0 },
             closing: None,
             sealed: Vec::new(),
             limits: config.limits.clone(),
+            seed,
+            timeouts,
             sweep_period_ns: timeouts.idle_ns.min(timeouts.active_ns) / SWEEPS_PER_TIMEOUT,
             is_only: false,
         }
@@ -138,6 +144,7 @@ impl<R: RecordSink> Worker<R> {
             Keeping::Own(tables) => {
                 tables.advance(self.now);
                 tables.count(bursts, &mut self.collector);
+                self.collector.count_pinned(bursts);
             }
             Keeping::Shares { open, .. } => open.count(bursts, &mut self.collector),
             Keeping::Shared(shared) => shared.count(bursts, &mut self.collector),
@@ -154,7 +161,16 @@ impl<R: RecordSink> Worker<R> {
             tasks.enter(window);
             let set = tasks.set(window);
             self.count_overflow(&set);
+            self.set_pins(&set);
         }
+    }
+
+    /// From here on, the flows that the queries of this set pin are followed.
+    fn set_pins(&mut self, set: &TaskSet) {
+        let Self { seed, timeouts, limits, .. } = self;
+        // Without address space for it, their packets are counted as not followed.
+        let new = |pins: &Arc<Pins>| Zoom::new(*seed, *timeouts, pins, limits).ok();
+        self.collector.set_pins(set.pins(), new, || Pins::none(*seed));
     }
 
     /// The queries of this set ask for the groups of packets without a place.
@@ -211,7 +227,7 @@ impl<R: RecordSink> Worker<R> {
     }
 
     fn begin_sweep(&mut self) {
-        self.sweep = Sweep { v4_done: false, v6_done: false, at: self.now };
+        self.sweep = Sweep { v4_done: false, v6_done: false, pinned_done: false, at: self.now };
     }
 
     /// Sweeps some entries; at the end of a pass, the closing window is sealed. Tables that are merged are
@@ -223,6 +239,10 @@ impl<R: RecordSink> Worker<R> {
                 self.sweep.v4_done = tables.v4.sweep(entries, &mut self.collector);
             } else if !self.sweep.v6_done {
                 self.sweep.v6_done = tables.v6.sweep(entries, &mut self.collector);
+            }
+            // Rows have been sealed, with what was found of them.
+            if self.sweep.v4_done && self.sweep.v6_done && !self.sweep.pinned_done {
+                self.sweep.pinned_done = self.collector.sweep_pinned(entries, self.now);
             }
             if self.sweep.is_done() {
                 self.seal(None);
@@ -296,10 +316,12 @@ impl<R: RecordSink> Worker<R> {
             if self.is_only {
                 self.collector.records.begin_last_record_rows();
             }
+            self.collector.end_pinned();
             active += tables.v4.end_all(&mut self.collector);
             active += tables.v6.end_all(&mut self.collector);
+            self.collector.sweep_pinned(usize::MAX, self.now);
         }
-        (self.sweep.v4_done, self.sweep.v6_done) = (true, true);
+        self.sweep = Sweep { v4_done: true, v6_done: true, pinned_done: true, ..self.sweep };
         self.seal(None);
         if let Keeping::Tally(tally) = self.keeping {
             tally.end();

@@ -2,7 +2,7 @@
 
 use crate::ast::{Node, QueryText, Spanned};
 use crate::checked::{
-    Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, NotRun, Trigger,
+    Bound, Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, NotRun, Trigger,
 };
 use crate::checker::{Checker, Links, Outline, Used, derived, finish, outline, sources};
 use crate::diagnostic::Diagnostics;
@@ -16,6 +16,7 @@ use crate::sketch::{self, sketch};
 use crate::source::Source;
 use crate::variables::{Variables, constants};
 use crate::{executor, lexer, parser};
+use packet::Pins;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use task::query::{Over, Query};
@@ -291,7 +292,8 @@ impl Session<'_> {
             }
         }
         let across = self.across_not_run(text, &outline, &of_rows_plan, sketch.is_some());
-        let (class, class_reasons) = class(text, &outline.used);
+        let pins_flows = pins_flows(&outline.plan, &links.bindings);
+        let (class, class_reasons) = class(text, &outline.used, pins_flows);
         let mut not_run = outline.used.not_run;
         not_run.extend(links.not_run);
         not_run.extend(other_not_run(text, is_of_traffic));
@@ -311,6 +313,7 @@ impl Session<'_> {
             class,
             class_reasons,
             needs_loss: outline.used.needs_loss,
+            pins_flows,
             needs_geo: outline.used.of_geo.into_iter().collect(),
             plan: outline.plan,
             across: text.across.as_ref().map(|across| across.value),
@@ -427,8 +430,17 @@ fn earlier_not_run(bindings: &[Node], earlier: &[(Earlier, Range<usize>)]) -> Op
     Some(NotRun { clause: found.field.clone(), reason, span: span.clone() })
 }
 
+/// Whether the filter leaves few flows, by constants or by what a firing binds.
+fn pins_flows(plan: &Query, bindings: &[Bound]) -> bool {
+    let of_ends = ["src_addr", "dst_addr", "addr", "src_port", "dst_port", "port"];
+    let is_of_end =
+        |bound: &Bound| of_ends.iter().any(|end| flow::usual_name(&bound.field).eq_ignore_ascii_case(end));
+    let pins = plan.filter.as_ref().and_then(task::pins_of);
+    pins.is_some_and(|pins| pins.len() <= Pins::MOST) || bindings.iter().any(is_of_end)
+}
+
 /// How a query is executed, and why.
-fn class(text: &QueryText, used: &Used) -> (Class, Vec<String>) {
+fn class(text: &QueryText, used: &Used, pins_flows: bool) -> (Class, Vec<String>) {
     let mut reasons = Vec::new();
     if let Some(using) = text.using.as_ref().filter(|_| sketch::is_asked(text)) {
         reasons
@@ -450,12 +462,18 @@ fn class(text: &QueryText, used: &Used) -> (Class, Vec<String>) {
     if !reasons.is_empty() {
         return (Class::Zoom, reasons);
     }
-    if used.needs_loss {
+    let is_zoomed = used.needs_loss && pins_flows;
+    if is_zoomed {
+        reasons.push("'where' pins the flows whose losses are tracked".to_owned());
+    } else if used.needs_loss {
         reasons.push("rows have losses where the run tracks them".to_owned());
     }
     if !used.of_geo.is_empty() {
         let fields = used.of_geo.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         reasons.push(format!("the run needs --geo FILE for {fields}"));
+    }
+    if is_zoomed {
+        return (Class::Zoom, reasons);
     }
     reasons.push(match text.using {
         Some(_) => "'using exact' is what rows are".to_owned(),

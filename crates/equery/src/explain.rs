@@ -146,8 +146,12 @@ fn probe(query: &CheckedQuery) -> Vec<String> {
         }
     };
     let mut steps = Vec::new();
-    if query.needs_loss {
-        steps.push("track losses of TCP flows (--loss)".to_owned());
+    match (query.needs_loss, query.class) {
+        (true, crate::Class::Zoom) => {
+            steps.push("track losses of the TCP flows that 'where' pins".to_owned())
+        }
+        (true, _) => steps.push("track losses of TCP flows (--loss)".to_owned()),
+        (false, _) => {}
     }
     if !query.needs_geo.is_empty() {
         steps.push(format!("look up {} in databases (--geo)", query.needs_geo.join(", ")));

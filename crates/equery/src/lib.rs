@@ -42,7 +42,6 @@ mod node_filter;
 mod options;
 mod parents;
 mod parser;
-mod plan_parts;
 mod render;
 mod sketch;
 mod source;

@@ -4,7 +4,6 @@
 
 mod expressions;
 
-use crate::plan_parts;
 use expressions::{condition, either_ends, field, prefixed, quoted};
 use task::query::{Aggregate, Condition, Expression, GroupField, Grouping, MOST_GROUPS, Over, Query, Weight};
 
@@ -99,7 +98,7 @@ fn seconds(over: Over, table: &RowTable<'_>) -> String {
 /// Rows of one key and node, merged over longer windows.
 fn merged(query: &Query, table: &RowTable<'_>) -> String {
     let over = query.over;
-    let read = plan_parts::fields(query);
+    let read = query.fields();
     let keys: Vec<_> =
         table.key.iter().map(|part| part.split('/').next().unwrap_or(part).to_owned()).collect();
     let (start, windows) = match over {

@@ -41,6 +41,28 @@ pub struct LossCounts {
 const _: () = assert!(size_of::<LossCounts>() == 72);
 
 impl LossCounts {
+    /// In the place of a row's losses: they were not tracked. No tracker counts as much.
+    pub const UNTRACKED: Self = Self {
+        ploss_byte: 0,
+        retrans_byte: 0,
+        unseen_byte: 0,
+        rtt_min_ns: 0,
+        rtt_sum_ns: 0,
+        rtt_count: 0,
+        ploss_count: 0,
+        reorder_count: 0,
+        retrans_count: 0,
+        zero_window_count: 0,
+        hole_count: 0,
+        resync_count: u32::MAX,
+    };
+
+    /// False for [`LossCounts::UNTRACKED`].
+    #[inline]
+    pub fn are_tracked(&self) -> bool {
+        self.resync_count != u32::MAX
+    }
+
     /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.ploss_byte += other.ploss_byte;

@@ -74,7 +74,8 @@ impl<K> WindowRow<K> {
 pub struct Rows<K> {
     /// The rows.
     pub rows: Vec<WindowRow<K>>,
-    /// Where losses are tracked, those of each row; else empty.
+    /// The losses of each row up to the last one that has any: of the others they were not tracked, as of those among these that are
+    /// [`LossCounts::UNTRACKED`].
     pub losses: Vec<LossCounts>,
 }
 
@@ -100,10 +101,19 @@ impl<K> Rows<K> {
     /// Adds a row, with its losses where these are tracked.
     #[inline(always)]
     pub fn push(&mut self, row: WindowRow<K>, loss: Option<&LossCounts>) {
-        self.rows.push(row);
         if let Some(loss) = loss {
+            if self.losses.len() != self.rows.len() {
+                self.pad_losses();
+            }
             self.losses.push(*loss);
         }
+        self.rows.push(row);
+    }
+
+    /// The losses of the rows before were not tracked.
+    #[cold]
+    fn pad_losses(&mut self) {
+        self.losses.resize(self.rows.len(), LossCounts::UNTRACKED);
     }
 
     /// Removes all rows and keeps the memory.
@@ -114,7 +124,7 @@ impl<K> Rows<K> {
 
     /// The losses of row number `at`, where they are tracked.
     pub fn loss(&self, at: usize) -> Option<&LossCounts> {
-        self.losses.get(at)
+        self.losses.get(at).filter(|loss| loss.are_tracked())
     }
 }
 
@@ -200,8 +210,9 @@ impl RowValue {
         }
         macro_rules! of_losses {
             (|$loss:ident| $value:expr) => {{
-                values.extend(rows.losses.iter().map(|$loss| $value));
-                // Without loss tracking there are no losses.
+                values
+                    .extend(rows.losses.iter().map(|$loss| if $loss.are_tracked() { $value } else { NULL }));
+                // The losses of the rows behind them were not tracked.
                 values.resize(values.len() + rows.rows.len() - rows.losses.len(), NULL);
             }};
         }
@@ -242,5 +253,33 @@ impl RowValue {
             Self::RttSum => of_losses!(|loss| loss.rtt_sum_ns),
             Self::RttCount => of_losses!(|loss| u64::from(loss.rtt_count)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_that_were_not_tracked_are_null() {
+        let of = |ploss_byte, rtt_count| LossCounts { ploss_byte, rtt_count, ..LossCounts::default() };
+        let tracked = [None, Some(of(7, 1)), None, Some(LossCounts::default()), None];
+        let mut rows = Rows::<u32>::default();
+        tracked.iter().for_each(|loss| rows.push(WindowRow::default(), loss.as_ref()));
+        for (at, loss) in tracked.iter().enumerate() {
+            assert_eq!(rows.loss(at), loss.as_ref());
+        }
+        let column = |value: RowValue| {
+            let mut values = Vec::new();
+            value.extract(&rows, &mut values);
+            values
+        };
+        assert_eq!(column(RowValue::PlossByte), [NULL, 7, NULL, 0, NULL]);
+        assert_eq!(column(RowValue::ResyncCount), [NULL, 0, NULL, 0, NULL]);
+        assert_eq!(column(RowValue::RttCount), [NULL, 1, NULL, 0, NULL]);
+        assert_eq!(column(RowValue::Packets), [0; 5]);
+        rows.clear();
+        rows.push(WindowRow::default(), None);
+        assert_eq!((rows.len(), rows.loss(0)), (1, None));
     }
 }

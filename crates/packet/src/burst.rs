@@ -116,6 +116,15 @@ pub struct OutOfOrder {
     pub arrived_ns: u64,
 }
 
+/// A packet of a burst whose flow is pinned ([`crate::Pins`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PinnedPacket {
+    /// Its place in the burst.
+    pub at: usize,
+    /// Its TCP segment, if it has one.
+    pub segment: TcpSegment,
+}
+
 /// Parsed packets of one address family, filled per burst and reused.
 ///
 /// One array of structures: an array for each member, which the architecture began with, costs a bounds check and a
@@ -129,6 +138,7 @@ pub struct KeyBurst<K> {
     segments: Vec<TcpSegment>,
     numbers: Numbers,
     out_of_order: Vec<OutOfOrder>,
+    pinned: Vec<PinnedPacket>,
 }
 
 impl<K: Key> KeyBurst<K> {
@@ -140,6 +150,7 @@ impl<K: Key> KeyBurst<K> {
             segments: Vec::new(),
             numbers: Numbers::default(),
             out_of_order: Vec::new(),
+            pinned: Vec::new(),
         }
     }
 
@@ -197,6 +208,18 @@ impl<K: Key> KeyBurst<K> {
         &self.out_of_order
     }
 
+    /// The flow of the last packet is pinned.
+    #[inline]
+    pub fn pin(&mut self, segment: TcpSegment) {
+        self.pinned.push(PinnedPacket { at: self.len - 1, segment });
+    }
+
+    /// The packets whose flows are pinned, in the order of their places.
+    #[inline]
+    pub fn pinned(&self) -> &[PinnedPacket] {
+        &self.pinned
+    }
+
     /// Adds a packet, to be filled in: it has what an earlier one left there.
     #[inline(always)]
     pub(crate) fn add(&mut self) -> &mut KeyedPacket<K> {
@@ -217,6 +240,7 @@ impl<K: Key> KeyBurst<K> {
     pub fn clear(&mut self) {
         self.len = 0;
         self.out_of_order.clear();
+        self.pinned.clear();
     }
 
     /// The places of the next `count` packets, as far as there is room: for prefetching only, as their

@@ -109,18 +109,37 @@ impl KeySpec {
         self.v4[1] |= field.rest;
         self.v6[4] |= field.rest;
         if field.rest == 0 {
-            let is_dst = field.bit == DST_ADDR;
-            let mask = u32::MAX.checked_shl(32 - v4).unwrap_or(0).to_be_bytes();
-            let mut bytes = [0; 8];
-            bytes[if is_dst { 4 } else { 0 }..][..4].copy_from_slice(&mask);
-            self.v4[0] |= u64::from_ne_bytes(bytes);
-            let mask = u128::MAX.checked_shl(128 - v6).unwrap_or(0).to_be_bytes();
-            for half in 0..2 {
-                let bytes: [u8; 8] = std::array::from_fn(|i| mask[half * 8 + i]);
-                self.v6[usize::from(is_dst) * 2 + half] = u64::from_ne_bytes(bytes);
-            }
+            self.add_prefix(usize::from(field.bit == DST_ADDR), v4, v6);
         }
         Ok(())
+    }
+
+    /// Keys of these members: prefixes of addresses, each with as many bits in either family, ports, protocol. Source first.
+    pub(crate) fn of_members(prefixes: [Option<u8>; 2], ports: [bool; 2], has_protocol: bool) -> Self {
+        let mut spec = Self::NOTHING;
+        let has = [prefixes[0].is_some(), prefixes[1].is_some(), has_protocol, ports[0], ports[1]];
+        for (field, _) in KEY_FIELDS.iter().zip(has).filter(|(_, has)| *has) {
+            spec.fields |= field.bit;
+            spec.v4[1] |= field.rest;
+            spec.v6[4] |= field.rest;
+        }
+        for (side, bits) in prefixes.iter().enumerate() {
+            spec.add_prefix(side, bits.unwrap_or(0).min(32).into(), bits.unwrap_or(0).min(128).into());
+        }
+        spec
+    }
+
+    /// The leading bits of the address of a side count: so many of IPv4 and of IPv6.
+    fn add_prefix(&mut self, side: usize, v4: u32, v6: u32) {
+        let mask = u32::MAX.checked_shl(32 - v4).unwrap_or(0).to_be_bytes();
+        let mut bytes = [0; 8];
+        bytes[4 * side..][..4].copy_from_slice(&mask);
+        self.v4[0] |= u64::from_ne_bytes(bytes);
+        let mask = u128::MAX.checked_shl(128 - v6).unwrap_or(0).to_be_bytes();
+        for half in 0..2 {
+            let bytes: [u8; 8] = std::array::from_fn(|i| mask[half * 8 + i]);
+            self.v6[side * 2 + half] = u64::from_ne_bytes(bytes);
+        }
     }
 
     /// The fields that a key may have.

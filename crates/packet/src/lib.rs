@@ -29,6 +29,7 @@ mod key_spec;
 mod link;
 mod link_header;
 mod parser;
+mod pins;
 mod reason;
 mod rss;
 mod segment;
@@ -36,7 +37,7 @@ mod toeplitz;
 mod transport;
 mod tunnel;
 
-pub use burst::{KeyBurst, KeyedPacket, Numbers, OutOfOrder, PacketFields};
+pub use burst::{KeyBurst, KeyedPacket, Numbers, OutOfOrder, PacketFields, PinnedPacket};
 pub use bursts::{Bursts, Packets};
 /// The readable form of a key, as [`Key::flow_key`] makes it.
 pub use flow::FlowKey;
@@ -48,6 +49,7 @@ pub use key::{FamilyKey, Key, KeyParts, KeyV4, KeyV6, MaskedKey};
 pub use key_spec::{KeySpec, KeySpecError};
 pub use link::LinkType;
 pub use parser::{BurstParser, Packet, ParserConfig, Tunnel, parse};
+pub use pins::{Network, Pin, Pins, PinsError};
 pub use reason::{NotMeasured, Remark};
 pub use segment::TcpSegment;
 pub use toeplitz::Toeplitz;

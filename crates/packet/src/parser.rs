@@ -4,10 +4,11 @@ use crate::bytes::{Bytes, HeaderBudget, be16, be32};
 use crate::ip::{self, IpPacket, PacketKey, protocol};
 use crate::transport::Transport;
 use crate::{
-    Bursts, Frame, Key, KeyBurst, KeySpec, KeyV4, KeyedPacket, LinkType, NotMeasured, Numbers, PacketFields,
-    Remark, Seed, TcpSegment,
+    Bursts, Frame, KeyBurst, KeySpec, KeyV4, KeyedPacket, LinkType, MaskedKey, NotMeasured, Numbers,
+    PacketFields, Pins, Remark, Seed, TcpSegment,
 };
 use crate::{link_header, tunnel};
+use std::sync::Arc;
 
 /// Which IP header of a tunnelled packet is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -198,6 +199,8 @@ pub struct BurstParser {
     is_five_tuple: bool,
     /// 5-tuples, paired, with segments: as for loss tracking.
     is_tracked: bool,
+    /// The flows whose packets are named with their segments; never where all packets have segments.
+    pins: Option<Arc<Pins>>,
     /// The packets of the burst.
     pub bursts: Bursts,
     /// Frames that were not measured, by [`NotMeasured`].
@@ -215,6 +218,7 @@ impl BurstParser {
             config,
             is_five_tuple: config.key.is_five_tuple(),
             is_tracked: config.key.is_five_tuple() && config.paired && config.segments,
+            pins: None,
             bursts: Bursts::with_capacity(burst),
             not_measured: [0; _],
             remarks: [0; _],
@@ -233,10 +237,17 @@ impl BurstParser {
         self.bursts.set_numbers(Numbers::near(number));
     }
 
+    /// Names the packets of these flows ([`KeyBurst::pinned`]) from here on. The burst must be empty. Keys must be 5-tuples; where all
+    /// packets have segments, pins have no effect.
+    pub fn set_pins(&mut self, pins: Option<Arc<Pins>>) {
+        let takes_pins = self.is_five_tuple && !self.config.segments;
+        self.pins = pins.filter(|pins| takes_pins && !pins.is_empty());
+    }
+
     /// True if [`BurstParser::push`] may be called with `IS_PLAIN`: 5-tuples, hashed per direction, without
-    /// segments.
+    /// segments and pins.
     pub fn is_plain(&self) -> bool {
-        self.is_five_tuple && !self.config.paired && !self.config.segments
+        self.is_five_tuple && !self.config.paired && !self.config.segments && self.pins.is_none()
     }
 
     /// Parses a frame into the burst. `number`: its number among those that were received. `IS_PLAIN` saves
@@ -247,10 +258,16 @@ impl BurstParser {
         debug_assert!(!IS_PLAIN || self.is_plain());
         match common_headers(frame, self.config.tunnel) {
             Some(headers) => {
-                let Self { bursts: Bursts { v4, .. }, config, seed, .. } = self;
+                let Self { bursts: Bursts { v4, .. }, config, seed, pins, .. } = self;
                 // One test instead of three if losses are tracked.
                 if IS_PLAIN {
                     fill_common(v4.add(), headers, frame, None, false, seed, number);
+                } else if let Some(pins) = pins {
+                    let packet = v4.add();
+                    fill_common(packet, headers, frame, None, config.paired, seed, number);
+                    if pins.may_have(packet.hash) {
+                        self.pin_common(headers, frame);
+                    }
                 } else if self.is_tracked {
                     fill_common(v4.add(), headers, frame, None, true, seed, number);
                     self.add_common_segment(headers, frame);
@@ -291,14 +308,20 @@ impl BurstParser {
         }
     }
 
+    /// Names the last packet if its flow is pinned.
+    #[inline(never)]
+    fn pin_common(&mut self, headers: &CommonHeaders, frame: &Frame<'_>) {
+        let Self { bursts: Bursts { v4, .. }, pins: Some(pins), .. } = self else { return };
+        if v4.packets().last().is_some_and(|packet| pins.have(&packet.key)) {
+            let segment = common_segment(headers, frame);
+            self.remarks[Remark::SegmentUnparsed as usize] += u64::from(segment.is_unparsed());
+            v4.pin(segment);
+        }
+    }
+
     #[inline(never)]
     fn add_other_segment(&mut self, headers: &CommonHeaders, frame: &Frame<'_>) {
-        let segment = if headers[23] == protocol::TCP {
-            let bytes = frame.data.get(34..).unwrap_or_default();
-            TcpSegment::read(Bytes::new(bytes, usize::from(be16(headers, 16)) - 20))
-        } else {
-            TcpSegment::NONE
-        };
+        let segment = common_segment(headers, frame);
         self.remarks[Remark::SegmentUnparsed as usize] += u64::from(segment.is_unparsed());
         self.bursts.v4.add_segment(segment);
     }
@@ -313,38 +336,56 @@ impl BurstParser {
     // need not put the frame into memory.
     #[inline(never)]
     fn push_general(&mut self, frame: Frame<'_>, number: u64) {
-        match parse_as(&frame, &self.config) {
+        let is_pinning = self.pins.is_some();
+        let config = ParserConfig { segments: self.config.segments || is_pinning, ..self.config };
+        match parse_as(&frame, &config) {
             Ok(packet) => {
                 if let Some(remark) = packet.ports {
                     self.remarks[remark as usize] += 1;
                 }
                 self.remarks[Remark::InnerUnparsed as usize] += u64::from(packet.inner_unparsed);
-                self.remarks[Remark::SegmentUnparsed as usize] += u64::from(packet.segment.is_unparsed());
                 let fields = PacketFields { number: number as u32, ..packet.fields };
-                match packet.key {
-                    PacketKey::V4(key) => {
-                        add(&mut self.bursts.v4, key, fields, packet.segment, &self.config, &self.seed)
-                    }
-                    PacketKey::V6(key) => {
-                        add(&mut self.bursts.v6, key, fields, packet.segment, &self.config, &self.seed)
-                    }
-                }
+                let Self { bursts: Bursts { v4, v6 }, config, seed, pins, .. } = self;
+                let takes_segment = match packet.key {
+                    PacketKey::V4(key) => add(v4, key, fields, packet.segment, config, pins.as_deref(), seed),
+                    PacketKey::V6(key) => add(v6, key, fields, packet.segment, config, pins.as_deref(), seed),
+                };
+                let is_unparsed = takes_segment && packet.segment.is_unparsed();
+                self.remarks[Remark::SegmentUnparsed as usize] += u64::from(is_unparsed);
             }
             Err(reason) => self.skip(reason),
         }
     }
 }
 
-fn add<K: Key>(
+/// The segment of a packet of the common case.
+fn common_segment(headers: &CommonHeaders, frame: &Frame<'_>) -> TcpSegment {
+    if headers[23] != protocol::TCP {
+        return TcpSegment::NONE;
+    }
+    let bytes = frame.data.get(34..).unwrap_or_default();
+    TcpSegment::read(Bytes::new(bytes, usize::from(be16(headers, 16)) - 20))
+}
+
+/// Adds a packet, with its segment where all packets have one, or its flow is pinned: then gives true.
+fn add<K: MaskedKey>(
     burst: &mut KeyBurst<K>,
     key: K,
     fields: PacketFields,
     segment: TcpSegment,
     config: &ParserConfig,
+    pins: Option<&Pins>,
     seed: &Seed,
-) {
-    *burst.add() = KeyedPacket::new(key, fields, config.paired, seed);
+) -> bool {
+    let packet = KeyedPacket::new(key, fields, config.paired, seed);
+    *burst.add() = packet;
     if config.segments {
         burst.add_segment(segment);
+        return true;
     }
+    let is_pinned = pins.is_some_and(|pins| pins.may_have(packet.hash) && pins.have(&key));
+    if is_pinned {
+        burst.pin(segment);
+    }
+    is_pinned
 }

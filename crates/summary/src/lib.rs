@@ -41,6 +41,7 @@ mod tags;
 mod tally;
 pub mod tcp;
 mod timeouts;
+mod zoom;
 
 pub use arena::OutOfMemory;
 pub use entry::Counts;
@@ -53,3 +54,4 @@ pub use share::{FlowShare, Marks};
 pub use shared::SharedTable;
 pub use statistic::{Moments, PSquare, Quantile, Statistic, StatisticBlock, StatisticError, StatisticSpec};
 pub use timeouts::Timeouts;
+pub use zoom::Zoom;

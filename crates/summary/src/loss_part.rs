@@ -134,9 +134,7 @@ impl LossPart {
         packet: &KeyedPacket<K>,
         segment: &TcpSegment,
     ) {
-        let whole = without_options(packet, segment)
-            .with_window_scale(segment.window_scale())
-            .with_timestamps(segment.timestamps());
+        let whole = whole_segment(packet, segment);
         let booked = &mut self.booked[entry].window;
         track_rare(&mut self.hot[entry], &mut self.cold[entry], direction, &whole, booked);
     }
@@ -182,4 +180,11 @@ fn without_options<K>(packet: &KeyedPacket<K>, segment: &TcpSegment) -> Segment 
         tsval: segment.tsval(),
         ..Segment::default()
     }
+}
+
+/// The same with its options.
+pub(crate) fn whole_segment<K>(packet: &KeyedPacket<K>, segment: &TcpSegment) -> Segment {
+    without_options(packet, segment)
+        .with_window_scale(segment.window_scale())
+        .with_timestamps(segment.timestamps())
 }

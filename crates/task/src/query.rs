@@ -1,6 +1,8 @@
 //! What a query over window rows requests, as data: the meaning is `docs/equery.md`'s, without names that the user defined, units
 //! and nodes, which the checker of query text resolves before.
 
+mod fields;
+
 pub use notation::{Comparison, Operator};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;

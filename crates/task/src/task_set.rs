@@ -1,10 +1,13 @@
 //! All that a run answers at one time.
 
 use crate::answering;
+use crate::pins;
 use crate::query::Query;
 use crate::rows::{Refusal, RowQueries, Site};
 use crate::{Generation, Tasks};
+use packet::Pins;
 use report::Answer;
+use std::sync::Arc;
 
 /// Queries over window rows, tasks that rows answer, and tasks that count packets: what is answered of each window, as one set of one generation.
 #[derive(Clone, Debug)]
@@ -12,6 +15,7 @@ pub struct TaskSet {
     rows: RowQueries,
     row_tasks: Option<Tasks>,
     packets: Option<Tasks>,
+    pins: Option<Arc<Pins>>,
 }
 
 impl TaskSet {
@@ -42,7 +46,8 @@ impl TaskSet {
         let apart = tasks.map(|tasks| tasks.apart(generation, &site.limits));
         let (packets, row_tasks) = apart.unwrap_or_default();
         let rows = RowQueries::plan_with(generation, queries, others, site)?;
-        Ok(Self { rows, row_tasks, packets })
+        let pins = pins::of_queries(queries.iter().chain(others), site)?;
+        Ok(Self { rows, row_tasks, packets, pins })
     }
 
     /// The number of this set.
@@ -53,6 +58,11 @@ impl TaskSet {
     /// The queries over rows.
     pub fn rows(&self) -> &RowQueries {
         &self.rows
+    }
+
+    /// The flows that its queries pin, of whose packets more is measured than of others; `None` if no query needs that.
+    pub fn pins(&self) -> Option<&Arc<Pins>> {
+        self.pins.as_ref()
     }
 
     /// The tasks that rows of windows answer.

@@ -11,7 +11,9 @@ use record::Anonymizer;
 use report::{Account, Answer, Class, Column, ColumnKind, Span, Status, Value, Window};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use task::rows::{LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced};
+use task::rows::{
+    LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, lacks_losses,
+};
 use task::{Reported, RowDesk, RowTaskStates, TaskSet, Tasks};
 
 /// See the module's documentation.
@@ -279,13 +281,14 @@ impl Answers {
         let overflow = self.run_overflow.as_ref();
         let outside = Outside { totals: &self.run_lacking.unplaced, overflow };
         let mut answers = self.first.rows().run_answers(run, self.watched, outside);
-        let Lacking { refused_rows, failed_workers, .. } = self.run_lacking;
+        let Lacking { refused_rows, unfollowed, failed_workers, .. } = self.run_lacking;
         let records_missing = (failed_workers != 0).then(|| {
             format!("{failed_workers} workers failed: flows that had not ended on them are missing")
         });
         for answer in &mut answers {
             let reasons = missing(refused_rows).into_iter().chain(records_missing.clone());
             reasons.for_each(|reason| answer.lacks(&reason));
+            lacks_losses(answer, unfollowed);
             answer.node = Some(self.node.clone());
         }
         self.anonymize(|f| answers.iter_mut().for_each(|answer| answer.map_addresses(f)));

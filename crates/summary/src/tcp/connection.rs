@@ -21,6 +21,33 @@ impl Connection {
         }
     }
 
+    /// Takes a segment that cannot be parsed.
+    pub fn unparsed(&mut self, direction: usize) {
+        self.hot[direction & 1].forget_ack();
+    }
+
+    /// Decides what is open of a direction.
+    pub fn finish_direction(&mut self, direction: usize) {
+        let at = direction & 1;
+        finish(&mut self.hot[at], &mut self.cold[at], &mut self.booked[at]);
+    }
+
+    /// Nothing is known of its streams any more. What was booked stays.
+    pub fn forget_streams(&mut self) {
+        for (stream, booked) in self.hot.iter_mut().zip(&mut self.booked) {
+            stream.book_rtt(booked);
+        }
+        (self.hot, self.acks) = Default::default();
+    }
+
+    /// True if nothing was booked since [`Connection::take`].
+    pub fn has_booked_nothing(&mut self) -> bool {
+        for (stream, booked) in self.hot.iter_mut().zip(&mut self.booked) {
+            stream.book_rtt(booked);
+        }
+        self.booked.iter().all(LossCounts::is_empty)
+    }
+
     /// Returns what was booked since the last call, by direction: a window's counts at its end. Undecided
     /// holes remain.
     pub fn take(&mut self) -> [LossCounts; 2] {

@@ -113,6 +113,7 @@ impl QueryState {
         let columns = plan.items.iter().map(|item| item.column.clone()).collect();
         let mut answer = Answer::new(plan.query.name.clone(), covered.window, columns, rows);
         answer.bound.clone_from(&plan.query.bound);
+        answer.class = plan.class;
         let is_one = matches!(self.groups, Kinds::All(_));
         if !is_one {
             let totals = plan.items.iter().filter_map(|item| {

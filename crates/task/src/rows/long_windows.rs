@@ -12,7 +12,7 @@ use super::site::Site;
 use super::state::QueryState;
 use flow::{RowBatch, RowValue, Rows};
 use packet::{KeyV4, KeyV6, MaskedKey};
-use report::{Answer, Span, Status};
+use report::{Answer, Class, Span, Status};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -66,6 +66,8 @@ pub struct WindowAccount {
     pub lost: Option<u64>,
     /// Rows that could not be handed over.
     pub refused_rows: u64,
+    /// Packets of pinned flows that there was no memory to follow.
+    pub unfollowed: u64,
     /// Packets that are in no row.
     pub outside: Unplaced,
 }
@@ -76,6 +78,7 @@ struct Sum {
     received: u64,
     lost: Option<u64>,
     refused_rows: u64,
+    unfollowed: u64,
     outside: Unplaced,
 }
 
@@ -84,6 +87,7 @@ impl Sum {
         self.received += more.received;
         self.lost = self.lost.zip(more.lost).map(|(one, other)| one + other);
         self.refused_rows += more.refused_rows;
+        self.unfollowed += more.unfollowed;
         self.outside.add(&more.outside);
     }
 }
@@ -291,6 +295,7 @@ impl LongWindows {
                 received: window.received,
                 lost: window.lost,
                 refused_rows: window.refused_rows,
+                unfollowed: window.unfollowed,
                 outside: window.outside,
             };
             match account {
@@ -436,6 +441,7 @@ impl Length {
             if account.refused_rows != 0 {
                 answer.lacks(&format!("{} rows came faster than they were answered", account.refused_rows));
             }
+            lacks_losses(answer, account.unfollowed);
             answer.coverage = account.lost.map(|lost| report::coverage(account.received, lost));
             if watched != window {
                 answer.watched = Some(watched);
@@ -445,6 +451,15 @@ impl Length {
             }
         }
         answers
+    }
+}
+
+/// An answer of pinned flows lacks what so many of their packets would have told.
+pub fn lacks_losses(answer: &mut Answer, unfollowed: u64) {
+    if unfollowed != 0 && answer.class == Class::Zoom {
+        answer.lacks(&format!(
+            "memory ran out: {unfollowed} packets of pinned flows were not followed, whose losses are not known"
+        ));
     }
 }
 

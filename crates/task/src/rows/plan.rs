@@ -12,10 +12,11 @@ use super::overflow::{SpilledValue, SummaryPlan};
 use super::program::{Names, Node, NodeId, Program, Type};
 use super::refusal::Refusal;
 use super::site::Site;
+use crate::pins::pins_of;
 use crate::query::{Aggregate, Expression, GroupField, Grouping, MOST_GROUPS, Query, Weight};
 use flow::{Field, RowValue};
 use packet::{KeySpec, KeyV4, KeyV6};
-use report::Column;
+use report::{Class, Column};
 use std::collections::BTreeSet;
 
 /// A query prepared for the rows of a site.
@@ -52,6 +53,8 @@ pub(crate) struct Plan {
     pub(crate) summary: Option<SummaryPlan>,
     /// How they change each aggregate.
     pub(crate) spilled: Vec<SpilledValue>,
+    /// From which of the packets its answers are.
+    pub(crate) class: Class,
 }
 
 /// What groups are ordered by.
@@ -124,6 +127,12 @@ impl Plan {
         let filter = query.filter.as_ref().and_then(|filter| {
             program.condition(filter, site).map_err(|refusal| refusals.push(refusal)).ok()
         });
+        let zoomed = site.zoomed_field(query);
+        if let Some(field) = &zoomed
+            && query.filter.as_ref().and_then(pins_of).is_none()
+        {
+            refusals.push(Refusal::NeedsPins { field: field.clone() });
+        }
         let whole_key = || site.key.columns().map(GroupField::of).collect::<Vec<_>>();
         let fields = match &query.group {
             Grouping::All => Vec::new(),
@@ -195,6 +204,7 @@ impl Plan {
             key_filters,
             summary,
             spilled,
+            class: if zoomed.is_some() { Class::Zoom } else { Class::Row },
         })
     }
 

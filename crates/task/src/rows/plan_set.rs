@@ -74,7 +74,8 @@ impl PlanSet {
         self.plans.iter().map(|plan| {
             let columns = plan.items.iter().map(|item| item.column.clone()).collect();
             let bound = plan.query.bound.clone();
-            Answer { bound, ..Answer::new(plan.query.name.clone(), None, columns, Vec::new()) }
+            let answer = Answer::new(plan.query.name.clone(), None, columns, Vec::new());
+            Answer { bound, class: plan.class, ..answer }
         })
     }
 }

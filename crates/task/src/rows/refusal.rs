@@ -1,5 +1,6 @@
 //! Why a query over rows cannot be answered at a site.
 
+use packet::{Pins, PinsError};
 use std::fmt;
 
 /// Why a query over rows cannot be answered.
@@ -24,6 +25,23 @@ pub enum Refusal {
     NeedsLoss {
         /// The field.
         field: String,
+    },
+    /// The site does not track losses, and cannot track those of pinned flows.
+    NoZoom {
+        /// The field.
+        field: String,
+        /// Why it cannot.
+        why: String,
+    },
+    /// The site tracks the losses of pinned flows alone, and the query pins none.
+    NeedsPins {
+        /// The field.
+        field: String,
+    },
+    /// Too many flows are pinned.
+    Pins {
+        /// Which limit is exceeded.
+        error: PinsError,
     },
     /// The site has no databases of autonomous systems and countries.
     NeedsGeo {
@@ -80,6 +98,16 @@ impl fmt::Display for Refusal {
                 write!(f, "the flow key does not have {field}, or not so long a prefix of it")
             }
             Self::NeedsLoss { field } => write!(f, "{field} needs TCP losses to be tracked"),
+            Self::NoZoom { field, why } => write!(
+                f,
+                "{field} needs TCP losses to be tracked (--loss); those of pinned flows alone are not: {why}"
+            ),
+            Self::NeedsPins { field } => write!(
+                f,
+                "{field} needs losses of all flows: run with --loss, or pin at most {} keys or prefixes in where",
+                Pins::MOST
+            ),
+            Self::Pins { error } => error.fmt(f),
             Self::NeedsGeo { field } => write!(f, "{field} needs a geographic database: give --geo FILE"),
             Self::WrongType { field } => {
                 write!(f, "{field} cannot be used like this: its type is another one")

@@ -1,11 +1,24 @@
 //! The properties of the rows where queries run.
 
 use super::refusal::Refusal;
+use crate::query::Query;
 use flow::{Field, Part, RowValue};
 use geo::Databases;
 use packet::{KeySpec, Seed};
 use std::sync::Arc;
 use summary::Limits;
+
+/// Whether a site tracks the losses of pinned flows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ZoomOffer {
+    /// It does not.
+    #[default]
+    None,
+    /// It would, if this were not so.
+    NotPossible(String),
+    /// It does.
+    Offered,
+}
 
 /// What a query may refer to, and the memory that it may take.
 #[derive(Clone, Debug)]
@@ -18,6 +31,8 @@ pub struct Site {
     pub window_ns: Option<u64>,
     /// Rows have losses.
     pub tracks_loss: bool,
+    /// Whether rows of the flows that queries pin have losses where not all rows have them.
+    pub zoom: ZoomOffer,
     /// Statistics of packets that rows have, by name, in the order of [`RowValue::Statistic`]: those of flow records in files.
     pub statistics: Vec<String>,
     /// Where the autonomous systems and countries of addresses are found, if the run has databases of them.
@@ -37,6 +52,7 @@ impl Site {
             node: String::new(),
             window_ns: None,
             tracks_loss: false,
+            zoom: ZoomOffer::None,
             statistics: Vec::new(),
             geo: None,
             seed,
@@ -54,9 +70,18 @@ impl Site {
         match known.row {
             RowValue::Absent => Err(Refusal::NotInRows { field }),
             RowValue::Key => Err(Refusal::WrongType { field }),
-            _ if known.part == Part::Loss && !self.tracks_loss => Err(Refusal::NeedsLoss { field }),
+            _ if known.part == Part::Loss && !self.tracks_loss => match &self.zoom {
+                ZoomOffer::Offered => Ok(known.row),
+                ZoomOffer::NotPossible(why) => Err(Refusal::NoZoom { field, why: why.clone() }),
+                ZoomOffer::None => Err(Refusal::NeedsLoss { field }),
+            },
             column => Ok(column),
         }
+    }
+
+    /// The field because of which a query needs its flows to be pinned.
+    pub(crate) fn zoomed_field(&self, query: &Query) -> Option<String> {
+        if self.zoom == ZoomOffer::Offered && !self.tracks_loss { query.loss_field() } else { None }
     }
 
     /// Requires a member of the key.

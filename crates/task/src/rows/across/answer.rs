@@ -109,8 +109,9 @@ pub(super) fn add_account(merged: &mut Answer, answers: &[&Answer], groups: &Mer
         let start_ns = one.start_ns.max(other.start_ns);
         Span { start_ns, end_ns: one.end_ns.min(other.end_ns).max(start_ns) }
     });
-    if answers.iter().any(|answer| answer.class == Class::Sketch) {
-        merged.class = Class::Sketch;
+    let is_of = |class| answers.iter().any(|answer| answer.class == class);
+    if let Some(class) = [Class::Sketch, Class::Zoom].into_iter().find(|class| is_of(*class)) {
+        merged.class = class;
     }
     if answers.iter().any(|answer| answer.bounds == "none") {
         merged.bounds = "none".to_owned();

@@ -18,6 +18,7 @@ fn account(number: u64, lost: u64) -> WindowAccount {
         received: 9,
         lost: Some(lost),
         refused_rows: 0,
+        unfollowed: 0,
         outside: Unplaced::default(),
     }
 }

@@ -1,18 +1,27 @@
-//! What a plan consists of: its fields and aggregates.
+//! The fields that a query reads.
 
+use super::{Aggregate, Condition, Expression, Grouping, Query, Weight};
 use std::collections::BTreeSet;
-use task::query::{Aggregate, Condition, Expression, Grouping, Query, Weight};
 
-/// The fields of the table that a plan reads, those of derived fields instead of these.
-pub(crate) fn fields(query: &Query) -> BTreeSet<String> {
-    let mut read = BTreeSet::new();
-    if let Grouping::By(groups) = &query.group {
-        groups.iter().for_each(|group| add(&group.field, &mut read));
+impl Query {
+    /// The fields of the table that it reads, those of derived fields instead of these.
+    pub fn fields(&self) -> BTreeSet<String> {
+        let mut read = BTreeSet::new();
+        if let Grouping::By(groups) = &self.group {
+            groups.iter().for_each(|group| add(&group.field, &mut read));
+        }
+        self.columns.iter().for_each(|column| of_value(&column.value, &mut read));
+        self.order.iter().for_each(|order| of_value(&order.by, &mut read));
+        self.filter.iter().chain(&self.having).for_each(|condition| of_condition(condition, &mut read));
+        read
     }
-    query.columns.iter().for_each(|column| of_value(&column.value, &mut read));
-    query.order.iter().for_each(|order| of_value(&order.by, &mut read));
-    query.filter.iter().chain(&query.having).for_each(|condition| of_condition(condition, &mut read));
-    read
+
+    /// The first field that it reads of those that only the tracking of TCP losses gives.
+    pub fn loss_field(&self) -> Option<String> {
+        let is_loss =
+            |name: &String| flow::Field::named(name).is_some_and(|field| field.part == flow::Part::Loss);
+        self.fields().into_iter().find(is_loss)
+    }
 }
 
 fn add(name: &str, read: &mut BTreeSet<String>) {

@@ -1,0 +1,103 @@
+//! Whether a run can follow the connections of pinned flows alone.
+
+use crate::config::Config;
+use crate::design::{Design, Split, State};
+use crate::plan::Plan;
+use crate::refusal::Directions;
+use std::fmt;
+
+/// Why the losses of pinned flows alone cannot be tracked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoZoom {
+    /// The flow key is not the 5-tuple.
+    Key,
+    /// Flows are not confined to one core.
+    Merges {
+        /// How packets are split.
+        split: Split,
+        /// Where flows are kept.
+        state: State,
+    },
+    /// The two directions of a connection go to different workers.
+    Workers {
+        /// The design.
+        design: Design,
+        /// Workers of each receiver.
+        workers: usize,
+    },
+    /// The two directions of a connection may arrive at different receivers.
+    Directions {
+        /// What is known of them.
+        directions: Directions,
+    },
+}
+
+impl fmt::Display for NoZoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key => f.write_str("the flow key is not the 5-tuple, by which connections are followed"),
+            Self::Merges { split, state } => {
+                write!(f, "flows are not on one core ({state} state, split by {split})")
+            }
+            Self::Workers { design, workers } => write!(
+                f,
+                "the design {design} gives the two directions of a connection to different ones of {workers} workers"
+            ),
+            Self::Directions { directions } => {
+                write!(f, "both directions of a connection are needed on one core, and {directions}")
+            }
+        }
+    }
+}
+
+/// Why a run of this plan cannot track the losses of pinned flows alone; `None` if it can. `directions`: where those of a connection
+/// arrive if there are several receivers.
+pub fn no_zoom(config: &Config, plan: &Plan, directions: Directions) -> Option<NoZoom> {
+    if !config.key.is_five_tuple() {
+        return Some(NoZoom::Key);
+    }
+    if plan.merges() {
+        return Some(NoZoom::Merges { split: plan.split, state: plan.state });
+    }
+    if plan.workers > 1 {
+        return Some(NoZoom::Workers { design: plan.design, workers: plan.workers });
+    }
+    let is_apart = plan.receivers > 1 && directions != Directions::Together;
+    is_apart.then_some(NoZoom::Directions { directions })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packet::KeySpec;
+
+    #[test]
+    fn what_is_not_possible_is_named() {
+        let config = Config::default();
+        let plan = |design: &str, cores: usize| {
+            let cores = format!("{cores}").parse().expect("cores");
+            Plan::new(Some(design.parse().expect("a design")), Some(&cores), 4, &[0, 1, 2, 3])
+                .expect("a plan")
+        };
+        let (together, apart) = (Directions::Together, Directions::Apart);
+        for (design, cores) in
+            [("rss", 1), ("rss", 3), ("async", 2), ("sync", 2), ("pipeline", 2), ("cooperative", 1)]
+        {
+            assert_eq!(no_zoom(&config, &plan(design, cores), together), None, "{design}");
+        }
+        assert_eq!(no_zoom(&config, &plan("rss", 1), apart), None);
+        let key = KeySpec::parse("dst_addr").expect("a key");
+        let said = [
+            no_zoom(&Config { key, ..config.clone() }, &plan("rss", 1), together),
+            no_zoom(&config, &Plan { state: State::Shared, ..plan("rss", 2) }, together),
+            no_zoom(&config, &Plan { split: Split::Position, ..plan("async", 3) }, together),
+            no_zoom(&config, &plan("async", 3), together),
+            no_zoom(&config, &plan("rss", 2), apart),
+        ];
+        let words = ["5-tuple", "shared state", "split by position", "2 workers", "one core"];
+        for (said, word) in said.iter().zip(words) {
+            let said = said.as_ref().expect("not possible").to_string();
+            assert!(said.contains(word), "{said}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The flows that queries pin by their filters, so that what is too dear for all flows is measured of these alone.
+
+use crate::query::{Comparison, Condition, Expression, Query};
+use crate::rows::{Refusal, Site};
+use packet::{Network, Pin, Pins};
+use std::sync::Arc;
+
+/// The flows that a filter lets through at the most, as pins of which each has one; `None` if it does not pin a port or an address
+/// by constants. More than [`Pins::MOST`] are given where the filter names so many.
+pub fn pins_of(filter: &Condition) -> Option<Vec<Pin>> {
+    alternatives(filter).filter(|pins| pins.iter().all(Pin::is_narrow))
+}
+
+/// The flows that queries pin of which the site measures more than of others; `None` if no query needs that.
+///
+/// # Errors
+/// All refusals, each with the name of its query.
+pub(crate) fn of_queries<'a>(
+    queries: impl Iterator<Item = &'a Query>,
+    site: &Site,
+) -> Result<Option<Arc<Pins>>, Vec<(String, Refusal)>> {
+    let mut refusals = Vec::new();
+    let mut pinned: Option<Pins> = None;
+    for query in queries.filter(|query| site.zoomed_field(query).is_some()) {
+        // What pins nothing was refused before.
+        let own = query.filter.as_ref().and_then(pins_of).unwrap_or_default();
+        let before = pinned.iter().flat_map(Pins::iter).copied();
+        match Pins::new(before.chain(own), site.seed) {
+            Ok(all) => pinned = Some(all),
+            Err(error) => refusals.push((query.name.clone(), Refusal::Pins { error })),
+        }
+    }
+    if refusals.is_empty() { Ok(pinned.map(Arc::new)) } else { Err(refusals) }
+}
+
+/// Pins of which each flow has one that the condition is true for; `None` if that is not known.
+fn alternatives(condition: &Condition) -> Option<Vec<Pin>> {
+    match condition {
+        Condition::And(parts) => {
+            let mut known: Vec<_> = parts.iter().filter_map(alternatives).collect();
+            known.sort_by_key(Vec::len);
+            known.into_iter().reduce(all)
+        }
+        Condition::Or(parts) => {
+            let parts: Option<Vec<_>> = parts.iter().map(alternatives).collect();
+            parts.map(|parts| parts.concat())
+        }
+        Condition::Compare(Expression::Field(field), Comparison::Equal, Expression::Integer(value))
+        | Condition::Compare(Expression::Integer(value), Comparison::Equal, Expression::Field(field)) => {
+            of_number(field, *value)
+        }
+        Condition::In(Expression::Field(field), values) => {
+            let of = |value: &Expression| match value {
+                Expression::Integer(value) => of_number(field, *value),
+                _ => None,
+            };
+            let values: Option<Vec<_>> = values.iter().map(of).collect();
+            values.map(|values| values.concat())
+        }
+        Condition::InPrefixes(field, networks) => {
+            let networks: Option<Vec<_>> =
+                networks.iter().map(|network| of_network(field, *network)).collect();
+            networks.map(|networks| networks.concat())
+        }
+        Condition::Compare(..)
+        | Condition::In(..)
+        | Condition::Not(_)
+        | Condition::Like(..)
+        | Condition::IsNull(_) => None,
+    }
+}
+
+/// Pins of flows that have one of each. Where that were too many, the first ones, which let more flows through.
+fn all(one: Vec<Pin>, other: Vec<Pin>) -> Vec<Pin> {
+    if one.len().saturating_mul(other.len()) > Pins::MOST {
+        return one;
+    }
+    one.iter().flat_map(|one| other.iter().filter_map(|other| one.and(other))).collect()
+}
+
+/// A member of the key that is this number; none where it cannot be.
+fn of_number(field: &str, value: i64) -> Option<Vec<Pin>> {
+    let port = |side: usize| {
+        let mut pin = Pin::ANY;
+        pin.ports[side] = Some(u16::try_from(value).ok()?);
+        Some(pin)
+    };
+    match flow::usual_name(field).to_ascii_lowercase().as_str() {
+        "src_port" => Some(port(0).into_iter().collect()),
+        "dst_port" => Some(port(1).into_iter().collect()),
+        "port" => Some([port(0), port(1)].into_iter().flatten().collect()),
+        "protocol" => {
+            let of = |protocol| Pin { protocol: Some(protocol), ..Pin::ANY };
+            Some(u8::try_from(value).ok().map(of).into_iter().collect())
+        }
+        _ => None,
+    }
+}
+
+fn of_network(field: &str, network: Network) -> Option<Vec<Pin>> {
+    let address = |side: usize| {
+        let mut pin = Pin::ANY;
+        pin.networks[side] = Some(network);
+        pin
+    };
+    match flow::usual_name(field).to_ascii_lowercase().as_str() {
+        "src_addr" => Some(vec![address(0)]),
+        "dst_addr" => Some(vec![address(1)]),
+        "addr" => Some(vec![address(0), address(1)]),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

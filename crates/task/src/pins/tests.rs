@@ -1,0 +1,138 @@
+use super::*;
+use crate::query::{GroupField, Item};
+use crate::rows::ZoomOffer;
+use crate::{Generation, TaskSet};
+use packet::{KeySpec, KeyV4, Seed};
+use report::{Class, Span};
+use std::net::IpAddr;
+use summary::Limits;
+
+fn site() -> Site {
+    let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, 1_000));
+    Site { zoom: ZoomOffer::Offered, window_ns: Some(1), ..site }
+}
+
+fn net(text: &str) -> Network {
+    let (address, length) = text.split_once('/').expect("a prefix");
+    (address.parse::<IpAddr>().expect("an address"), length.parse().expect("a length"))
+}
+
+fn within(field: &str, networks: &[&str]) -> Condition {
+    Condition::InPrefixes(field.to_owned(), networks.iter().map(|text| net(text)).collect())
+}
+
+fn equal(field: &str, value: i64) -> Condition {
+    Condition::compare(field, Comparison::Equal, value)
+}
+
+fn one_of(field: &str, values: impl IntoIterator<Item = i64>) -> Condition {
+    Condition::In(Expression::field(field), values.into_iter().map(Expression::Integer).collect())
+}
+
+fn query(name: &str, filter: Option<Condition>) -> Query {
+    Query { filter, ..Query::new(name, [GroupField::of("dst_addr")], [Item::sum("ploss_byte")]) }
+}
+
+#[test]
+fn members_that_constants_name_are_pinned() {
+    let flow = Condition::And(vec![
+        within("src_addr", &["10.0.0.1/32"]),
+        within("dst_addr", &["10.0.0.2/32"]),
+        equal("src_port", 22),
+        equal("dst_port", 33),
+        equal("protocol", 6),
+    ]);
+    let networks = [Some(net("10.0.0.1/32")), Some(net("10.0.0.2/32"))];
+    let pin = Pin { networks, ports: [Some(22), Some(33)], protocol: Some(6) };
+    assert_eq!(pins_of(&flow), Some(vec![pin]));
+    let either = pins_of(&within("addr", &["10.0.0.0/8", "2001:db8::/32"])).expect("pins");
+    assert_eq!(either.len(), 4);
+    // Other conditions let fewer flows through.
+    let more =
+        Condition::And(vec![flow.clone(), Condition::compare("total_byte", Comparison::Greater, 1000)]);
+    assert_eq!(pins_of(&more), Some(vec![pin]));
+    // A firing of several keys.
+    let other = Condition::And(vec![within("src_addr", &["10.0.0.9/32"]), equal("dst_port", 443)]);
+    let of_both = Condition::And(vec![equal("protocol", 6), Condition::Or(vec![flow, other])]);
+    assert_eq!(pins_of(&of_both).map(|pins| pins.len()), Some(2));
+    assert_eq!(pins_of(&one_of("port", [80, 443])).map(|pins| pins.len()), Some(4));
+    // No packet has it: nothing is pinned, and nothing else is needed.
+    assert_eq!(pins_of(&equal("dst_port", 70_000)), Some(Vec::new()));
+}
+
+#[test]
+fn what_does_not_single_out_flows_pins_nothing() {
+    let not = Condition::Not(Box::new(equal("dst_port", 443)));
+    let or =
+        Condition::Or(vec![equal("dst_port", 443), Condition::compare("total_byte", Comparison::Equal, 1)]);
+    let less = Condition::compare("dst_port", Comparison::Less, 1024);
+    let nulls = Condition::IsNull(Expression::field("vlan"));
+    let everything = within("dst_addr", &["0.0.0.0/0"]);
+    for filter in [not, or, less, nulls, everything, equal("protocol", 6), Condition::And(Vec::new())] {
+        assert_eq!(pins_of(&filter), None, "{filter:?}");
+        let refused = TaskSet::plan(Generation::new(1), &[query("q", Some(filter))], None, &site());
+        let refused = refused.expect_err("it pins nothing");
+        let field = "ploss_byte".to_owned();
+        assert_eq!(refused, [("q".to_owned(), Refusal::NeedsPins { field })]);
+        assert!(refused[0].1.to_string().contains("run with --loss, or pin at most 4096 keys or prefixes"));
+    }
+}
+
+#[test]
+fn too_many_together_take_the_fewer_alone() {
+    let sources = Condition::And(vec![one_of("src_port", 0..100), one_of("dst_port", 0..300)]);
+    let pins = pins_of(&sources).expect("pins");
+    assert!(pins.len() == 100 && pins.iter().all(|pin| pin.ports[1].is_none()));
+}
+
+#[test]
+fn a_set_has_the_pins_of_all_queries_that_need_them() {
+    let plan = |queries: &[Query], others: &[Query]| {
+        TaskSet::plan_with(Generation::new(1), queries, others, None, &site())
+    };
+    let rows = Query::new("rows", [GroupField::of("dst_addr")], [Item::sum("total_byte")]);
+    assert!(plan(&[rows.clone()], &[]).expect("possible").pins().is_none());
+    let own = query("own", Some(within("dst_addr", &["10.0.0.1/32"])));
+    let other = query("other", Some(equal("port", 443)));
+    let set = plan(&[rows, own], &[other]).expect("possible");
+    let pins = set.pins().expect("two queries zoom");
+    assert_eq!(pins.iter().len(), 3);
+    let key = |source: [u8; 4], destination: [u8; 4], ports: [u8; 4]| {
+        let all = [source, destination].concat();
+        KeyV4::new(std::array::from_fn(|at| all[at]), ports, 6)
+    };
+    assert!(pins.have(&key([10, 0, 0, 1], [9, 9, 9, 9], [0, 1, 0, 2])));
+    assert!(pins.have(&key([9, 9, 9, 9], [8, 8, 8, 8], [1, 187, 0, 2])));
+    assert!(!pins.have(&key([9, 9, 9, 9], [8, 8, 8, 8], [0, 1, 0, 2])));
+    // The answers say what they are from.
+    let answers =
+        set.rows().window().window_answers(set.rows(), SPAN, SPAN, &crate::rows::Unplaced::default());
+    let classes: Vec<_> = answers.iter().map(|answer| answer.class).collect();
+    assert_eq!(classes, [Class::Row, Class::Zoom, Class::Zoom]);
+    assert!(set.rows().empty_answers().map(|answer| answer.class).eq(classes));
+}
+
+const SPAN: Span = Span { start_ns: 0, end_ns: 1 };
+
+#[test]
+fn the_query_with_which_pins_are_too_many_is_refused_by_name() {
+    let first = query("first", Some(one_of("src_port", 0..4000)));
+    let second = query("second", Some(one_of("dst_port", 0..97)));
+    let refused = TaskSet::plan(Generation::new(1), &[first, second], None, &site()).expect_err("too many");
+    assert_eq!((refused.len(), refused[0].0.as_str()), (1, "second"));
+    assert!(refused[0].1.to_string().starts_with("4097 keys or prefixes are pinned"), "{}", refused[0].1);
+}
+
+#[test]
+fn a_site_with_losses_of_all_flows_pins_none() {
+    let site = Site { tracks_loss: true, ..site() };
+    let set = TaskSet::plan(Generation::new(1), &[query("q", None)], None, &site).expect("it has losses");
+    assert!(set.pins().is_none());
+    let pinned = [query("q", Some(equal("dst_port", 443)))];
+    let site = Site { tracks_loss: false, zoom: ZoomOffer::None, ..site };
+    let refused = TaskSet::plan(Generation::new(1), &pinned, None, &site).expect_err("no losses");
+    assert!(matches!(refused[0].1, Refusal::NeedsLoss { .. }));
+    let site = Site { zoom: ZoomOffer::NotPossible("it rains".to_owned()), ..site };
+    let refused = TaskSet::plan(Generation::new(1), &pinned, None, &site).expect_err("no zoom");
+    assert!(refused[0].1.to_string().ends_with("not: it rains"), "{}", refused[0].1);
+}
