@@ -38,6 +38,8 @@ const MOST_OPEN: usize = 64;
 const AROUND_FILE: u64 = 4 << 10;
 /// Bytes of the headers of a packet, at most: longer ones are cut.
 const MOST_HEADERS: u64 = 256;
+/// Bytes of the tag that a driver took out of a packet and that is put back.
+const MOST_TAG: u64 = 4;
 
 /// Where captures go, and how much of packets may.
 #[derive(Clone, Debug)]
@@ -172,7 +174,7 @@ impl Captures {
             order.packets.saturating_mul(packet).saturating_add(AROUND_FILE)
         };
         // Frames may be short.
-        let (least, most) = (bytes_of(64), bytes_of(snap.most_bytes()));
+        let (least, most) = (bytes_of(64), bytes_of(snap.most_bytes() + MOST_TAG));
         if order.packets == 0 || least > *left {
             return Err(NotCaptured::NoRoom { bytes: least, left: *left });
         }

@@ -303,7 +303,11 @@ impl Control {
     /// A receiver enters this window, or what replays recorded windows in its place. Returns the set by which workers count in it;
     /// `None` if no run is attached.
     pub fn enter(&self, window: WindowId) -> Option<Generation> {
-        self.gate.iter().for_each(|gate| gate.enter(window));
+        if let Some(gate) = &self.gate {
+            let before = self.schedule().entered;
+            before.iter().for_each(|before| self.look_back.reach(*before, window));
+            gate.enter(window);
+        }
         let mut schedule = self.schedule();
         schedule.entered = schedule.entered.max(Some(window));
         schedule.run.as_ref()?;

@@ -139,6 +139,13 @@ impl LookBack {
         let _ = self.shared.from.compare_exchange(OFF, next.number(), Relaxed, Relaxed);
     }
 
+    /// A replay is about to enter `window` after `before`, the only receiver.
+    pub(crate) fn reach(&self, before: WindowId, window: WindowId) {
+        if self.keeps(before) {
+            self.ring().reach(before, window);
+        }
+    }
+
     /// Another run begins: its first window is kept too.
     pub(crate) fn restart(&self) {
         let mut ring = self.ring();

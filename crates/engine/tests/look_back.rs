@@ -414,6 +414,70 @@ fn a_run_that_waits_at_its_gate_is_asked() {
     assert_eq!(gate.rows.load(Relaxed), 2000 - 200);
 }
 
+/// A gate that asks for what lies between two windows.
+#[derive(Debug, Default)]
+struct AskingBetween {
+    asked: Mutex<Option<(Control, RowQueries)>>,
+    /// Windows as they are passed on.
+    passed: Mutex<Option<Receiver<Span>>>,
+    has_begun: AtomicBool,
+    empty: AtomicU64,
+}
+
+impl Gate for AskingBetween {
+    fn enter(&self, window: WindowId) {
+        if !self.has_begun.swap(true, Relaxed) {
+            return;
+        }
+        let passed = self.passed.lock().expect("no panic");
+        let passed = passed.as_ref().expect("a receiver");
+        // With packets; those without are passed on later.
+        let last = passed.recv_timeout(Duration::from_secs(60)).expect("a window");
+        let until_ns = window.number() * MS;
+        let asked = self.asked.lock().expect("no panic");
+        let (control, later) = asked.as_ref().expect("a handle");
+        let ask = |start_ns, end_ns| control.look_back().ask(Span { start_ns, end_ns }, later);
+        if last.end_ns < until_ns {
+            let [answer] = &ask(last.end_ns, until_ns).expect("it is known")[..] else {
+                panic!("one answer")
+            };
+            let windows = (until_ns - last.end_ns) / MS;
+            assert_eq!((answer.empty, answer.rows.len()), (Some(windows), 0));
+            assert_eq!(ask(last.start_ns, until_ns).expect("it is known").len(), 2);
+            assert_eq!(ask(last.end_ns + MS / 2, until_ns), Err(NotKept::OtherWindows));
+            self.empty.fetch_add(windows, Relaxed);
+        }
+        assert_eq!(ask(last.start_ns, until_ns + MS), Err(NotKept::NotYet));
+    }
+}
+
+#[test]
+fn windows_before_the_next_packet_of_a_waiting_replay_are_empty() {
+    let config = Config { every: Every::Time(MS), ..config() };
+    let site = site(&config, MS);
+    let set = TaskSet::plan(Generation::default(), &[], None, &site).expect("no query");
+    let (sender, receiver) = channel();
+    let gate = Arc::new(AskingBetween::default());
+    let control = Control::gated(Arc::new(set), Arc::clone(&gate) as Arc<dyn Gate>);
+    control.keep_windows(3, 1 << 20, &config.limits).expect("memory");
+    let later = planned(&[Query::new("all", [], [Item::sum("total_count")])], &site);
+    *gate.asked.lock().expect("no panic") = Some((control.clone(), later));
+    *gate.passed.lock().expect("no panic") = Some(receiver);
+    let config = Config { control: Some(control.clone()), ..config };
+    let windows = Box::new(move |window: Window| window.empty.is_some() || sender.send(window.span).is_ok());
+    let destinations =
+        Destinations { writers: Vec::new(), rows: None, anonymizer: None, windows, node: String::new() };
+    let outputs = Outputs::start(destinations, &config, &control, TimeBase::Packets).expect("a thread");
+    let (stop, mut watch) = (AtomicBool::new(false), Watch::default());
+    // A packet every five windows.
+    let mut sources = generated("packets=100,flows=50,rate=200", BURST);
+    let plan = plan("rss");
+    let outcome =
+        engine::run(&mut sources, None, &config, &plan, &stop, outputs, &mut watch).expect("memory");
+    assert!(outcome.records.finish().faults.is_empty());
+    assert_eq!(gate.empty.load(Relaxed), 99 * 4);
+}
+
 /// Six windows of a million flows, from generated traffic: `cargo test --release -p engine --test look_back -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes 600 MB"]

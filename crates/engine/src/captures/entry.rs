@@ -5,6 +5,9 @@ use packet::{Frame, LinkType};
 /// Bytes before a frame's own.
 pub(super) const HEAD: usize = 40;
 
+/// What stands in a frame before the VLAN (TCI) that a driver took out of it.
+pub(super) const TAG: [u8; 2] = [0x81, 0x00];
+
 /// What is known of a frame beside its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
@@ -39,6 +42,13 @@ impl Head {
         bytes
     }
 
+    /// The frame as it was on the wire, where a driver took a tag out of it.
+    pub(super) fn with_tag(&self, data: &[u8]) -> Option<Vec<u8>> {
+        let (tci, (addresses, rest)) = self.stripped_vlan.zip(data.split_at_checked(12))?;
+        let is_ethernet = self.link == LinkType::Ethernet;
+        is_ethernet.then(|| [addresses, &TAG, &tci.to_be_bytes(), rest].concat())
+    }
+
     pub(super) fn read(bytes: &[u8; HEAD]) -> Self {
         let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[8 * at + i]));
         Self {
@@ -68,5 +78,18 @@ mod tests {
             let head = Head::new(u64::MAX, &frame, 77);
             assert_eq!(Head::read(&head.bytes()), head);
         }
+    }
+
+    #[test]
+    fn a_tag_is_put_back() {
+        let data: Vec<u8> = (0..20).collect();
+        let head = |link, stripped_vlan| {
+            Head::new(1, &Frame { data: &data, wire_len: 20, time_ns: 0, link, stripped_vlan }, 20)
+        };
+        let tagged = head(LinkType::Ethernet, Some(0x2064)).with_tag(&data).expect("a tag");
+        assert_eq!(tagged, [&data[..12], &[0x81, 0, 0x20, 0x64], &data[12..]].concat());
+        assert_eq!(head(LinkType::Ethernet, None).with_tag(&data), None);
+        assert_eq!(head(LinkType::Raw, Some(1)).with_tag(&data), None);
+        assert_eq!(head(LinkType::Ethernet, Some(1)).with_tag(&data[..11]), None, "no address is whole");
     }
 }

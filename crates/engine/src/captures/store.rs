@@ -5,7 +5,6 @@ use super::finished::FinishedCapture;
 use super::order::{EndedBy, Order};
 use super::tap_end::TapEnd;
 use super::{CaptureSettings, Shared, naming};
-use packet::LinkType;
 use port::PcapngWriter;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -140,13 +139,10 @@ impl OpenFile {
 
     fn write(&mut self, head: Head, data: &[u8]) {
         let Ok(writer) = &mut self.writer else { return };
-        let tagged;
-        let (data, wire_len) = match (head.stripped_vlan, head.link, data.split_at_checked(12)) {
-            (Some(tci), LinkType::Ethernet, Some((addresses, rest))) => {
-                tagged = [addresses, &[0x81, 0x00], &tci.to_be_bytes(), rest].concat();
-                (&tagged[..], head.wire_len.saturating_add(4))
-            }
-            _ => (data, head.wire_len),
+        let tagged = head.with_tag(data);
+        let (data, wire_len) = match &tagged {
+            Some(tagged) => (&tagged[..], head.wire_len.saturating_add(4)),
+            None => (data, head.wire_len),
         };
         match writer.write(head.link, head.time_ns, data, wire_len) {
             Ok(()) => {

@@ -1,6 +1,6 @@
 //! The receiver's side.
 
-use super::entry::{HEAD, Head};
+use super::entry::{HEAD, Head, TAG};
 use super::order::Order;
 use super::tap_end::{TapEnd, TapState};
 use super::{MOST_OPEN, Shared};
@@ -118,7 +118,7 @@ fn take(order: &Order, frame: &Frame<'_>, tunnel: Tunnel, waits: bool, ring: &mu
     }
     let Ok(mut room) = ring.write_chunk(length) else { return order.has_no_room() };
     // Room does not become less: the frame is there once it is granted.
-    if !order.grant(captured) {
+    if !order.grant(captured + frame.stripped_vlan.map_or(0, |_| TAG.len() + 2)) {
         return;
     }
     let head = Head::new(order.number, frame, captured).bytes();

@@ -77,14 +77,13 @@ impl Kept {
     /// From when on it is known what there was: the windows immediately before it may have had no packet, and before the first
     /// one nothing was watched.
     pub(super) fn since_ns(&self) -> u64 {
-        match self.closed.index {
-            0 => 0,
-            _ => self
-                .closed
-                .span
-                .start_ns
-                .saturating_sub(self.length().saturating_mul(self.closed.empty_before)),
-        }
+        let before = self.length().saturating_mul(self.closed.empty_before);
+        if self.is_first() { 0 } else { self.closed.span.start_ns.saturating_sub(before) }
+    }
+
+    /// It is the run's first.
+    pub(super) fn is_first(&self) -> bool {
+        self.closed.index == 0
     }
 
     fn length(&self) -> u64 {
@@ -107,24 +106,21 @@ impl Kept {
 #[derive(Debug)]
 pub(super) enum Piece {
     Window(Arc<Kept>),
-    /// Windows without a packet before one that is kept.
+    /// Windows without a packet beside one that is kept.
     Empty(Arc<Kept>, Span, u64),
 }
 
 impl Piece {
-    /// The windows of this time before the kept one, which had no packet; `None` where nothing was watched.
-    pub(super) fn empty(kept: &Arc<Kept>, span: Span) -> Result<Option<Self>, NotKept> {
-        if kept.closed.index == 0 {
-            return Ok(None);
-        }
+    /// The windows of this time, which had no packet, immediately before a kept one or after it.
+    pub(super) fn empty(kept: &Arc<Kept>, span: Span) -> Result<Self, NotKept> {
         let length = kept.length().max(1);
+        let own = kept.closed.span;
         let is_multiple = |of: u64| of.is_multiple_of(length);
-        if !is_multiple(kept.closed.span.start_ns - span.end_ns) || !is_multiple(span.end_ns - span.start_ns)
-        {
+        if !is_multiple(own.start_ns.abs_diff(span.end_ns)) || !is_multiple(span.end_ns - span.start_ns) {
             return Err(NotKept::OtherWindows);
         }
         let windows = (span.end_ns - span.start_ns) / length;
-        Ok(Some(Self::Empty(Arc::clone(kept), span, windows)))
+        Ok(Self::Empty(Arc::clone(kept), span, windows))
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Ring {
     kept: VecDeque<Arc<Kept>>,
     /// Bytes of all rows, also of those that somebody still reads.
     used: Arc<Used>,
+    /// A replay is about to enter the second of these windows, after the first: between them there is no packet.
+    reached: Option<(WindowId, WindowId)>,
     dropped_early: u64,
     too_large: u64,
 }
@@ -44,6 +46,11 @@ impl Ring {
     pub(super) fn clear(&mut self) {
         self.filling.clear();
         self.kept.clear();
+        self.reached = None;
+    }
+
+    pub(super) fn reach(&mut self, before: WindowId, window: WindowId) {
+        self.reached = Some((before, window));
     }
 
     /// Another run begins.
@@ -146,7 +153,10 @@ impl Ring {
             }
             let until = own.start_ns.min(span.end_ns);
             if at < until {
-                pieces.extend(Piece::empty(kept, Span { start_ns: at, end_ns: until })?);
+                // Before the run nothing was watched.
+                if !kept.is_first() {
+                    pieces.push(Piece::empty(kept, Span { start_ns: at, end_ns: until })?);
+                }
                 at = until;
             }
             if own.start_ns >= span.end_ns {
@@ -158,11 +168,27 @@ impl Ring {
             pieces.push(Piece::Window(Arc::clone(kept)));
             at = own.end_ns;
         }
+        if let Some((last, until_ns)) = self.known_empty().filter(|(_, until_ns)| *until_ns >= span.end_ns)
+            && (last.closed.span.end_ns..until_ns).contains(&at)
+            && at < span.end_ns
+        {
+            pieces.push(Piece::empty(last, Span { start_ns: at, end_ns: span.end_ns })?);
+            at = span.end_ns;
+        }
         match at < span.end_ns {
             true => Err(NotKept::NotYet),
             false if pieces.is_empty() => Err(NotKept::Gone),
             false => Ok(Found { pieces, node: self.node.clone(), anonymizer: self.anonymizer.clone() }),
         }
+    }
+
+    /// Up to when there was no packet after the last window, where a replay waits.
+    fn known_empty(&self) -> Option<(&Arc<Kept>, u64)> {
+        let (last, (before, window)) = (self.kept.back()?, self.reached?);
+        let Span { start_ns, end_ns } = last.closed.span;
+        let windows = window.number().checked_sub(before.number())?;
+        let until_ns = start_ns.saturating_add(windows.saturating_mul(end_ns - start_ns));
+        (last.closed.window == before).then_some((last, until_ns))
     }
 
     pub(super) fn counts(&self) -> LookBackCounts {
