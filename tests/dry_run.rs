@@ -367,3 +367,19 @@ fn what_is_wrong_is_said() {
     let told = call(&["dry-run", queries, rows, "--set", "K=1"]).expect(0);
     assert!(told.stdout.contains("nothing would have fired in 5 windows with 5 rows"), "{}", told.stdout);
 }
+
+#[test]
+fn losses_of_a_source_give_the_same_coverage() {
+    let scratch = Scratch::new();
+    let generated = capture::generate(&scratch, SPEC);
+    let rows = scratch.path("rows.parquet");
+    let queries = "n: select protocol, sum(total_byte) as b groupby protocol every 1s";
+    // How much is lost is another in each run; what was recorded is the same.
+    let wire = ["--wire", "rate=2Mpps,ring=64", "--rows", text(&rows), "-q", queries];
+    let live = run(&[&[text(&generated.path)], &wire[..]].concat());
+    let of_windows = |line: &&str| line.starts_with(r#"{"query":"n""#);
+    let lines: Vec<_> = live.stdout.lines().filter(of_windows).collect();
+    assert!(!lines.is_empty() && lines.iter().all(|line| !line.contains(r#""coverage":null"#)), "{lines:?}");
+    let again = dry(&[text(&rows), "-q", queries, "--answers"]).expect(0);
+    assert_eq!(again.stdout.lines().collect::<Vec<_>>(), lines);
+}

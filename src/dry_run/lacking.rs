@@ -8,9 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Debug)]
 pub(super) struct Lacking {
     /// Those of the last time, by their ends.
-    windows: Arc<Mutex<BTreeMap<u64, (Span, Vec<String>)>>>,
+    windows: Arc<Mutex<BTreeMap<u64, Window>>>,
     /// The time that the longest window of a query covers.
     longest_ns: u64,
+}
+
+/// A window that lacks something.
+#[derive(Clone, Debug)]
+struct Window {
+    span: Span,
+    reasons: Vec<String>,
 }
 
 impl Lacking {
@@ -19,13 +26,13 @@ impl Lacking {
     }
 
     /// A window lacks something. It is later than all before it.
-    pub(super) fn add(&self, window: Span, reasons: Vec<String>) {
+    pub(super) fn add(&self, span: Span, reasons: Vec<String>) {
         if reasons.is_empty() {
             return;
         }
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         // Answers are up to the outputs' queue behind; those of a window cover no more than the longest before it.
-        windows.insert(window.end_ns, (window, reasons));
+        windows.insert(span.end_ns, Window { span, reasons });
     }
 
     /// Says in answers what their windows lack. Windows that end before `until_ns`, and are in no later answer, are forgotten.
@@ -37,10 +44,9 @@ impl Lacking {
         for answer in answers {
             let Some(own) = answer.window else { continue };
             let mut said: Vec<&String> = Vec::new();
-            let of_answer = windows.range(own.start_ns.saturating_add(1)..).map(|(_, lacking)| lacking);
-            for reason in
-                of_answer.take_while(|(window, _)| window.start_ns < own.end_ns).flat_map(|(_, why)| why)
-            {
+            let ending = windows.range(own.start_ns.saturating_add(1)..).map(|(_, window)| window);
+            let of_answer = ending.take_while(|window| window.span.start_ns < own.end_ns);
+            for reason in of_answer.flat_map(|window| &window.reasons) {
                 if !said.contains(&reason) {
                     said.push(reason);
                     answer.lacks(reason);

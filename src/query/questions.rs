@@ -55,7 +55,10 @@ pub(super) fn of(
         .collect();
     let events = queries.iter().filter(|query| query.trigger.is_some());
     refused.extend(events.map(|query| {
-        format!("{}: 'when' cannot be answered: recorded flows start no queries yet", query.label)
+        format!(
+            "{}: 'when' cannot be answered here: edison dry-run lists the events of recorded windows",
+            query.label
+        )
     }));
     let computed = queries.iter().filter(|query| !query.derived_from.is_empty() || !query.earlier.is_empty());
     refused.extend(computed.map(|query| {

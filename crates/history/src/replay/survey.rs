@@ -61,7 +61,13 @@ impl FileSurvey {
                 continues()
             });
             match read {
-                Ok(true) => {}
+                // What was passed over may have been of any window of the part.
+                Ok(true) => {
+                    if let Some(what) = file.passed_over() {
+                        survey.damaged.extend(found);
+                        survey.error.get_or_insert_with(|| ReadError::damaged(file.path(), what));
+                    }
+                }
                 Ok(false) => {
                     survey.is_stopped = true;
                     return survey;
