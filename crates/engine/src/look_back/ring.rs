@@ -196,3 +196,62 @@ impl Ring {
         LookBackCounts { windows: self.kept.len(), bytes: self.used.bytes(), dropped_early, too_large }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flow::WindowRow;
+    use packet::{KeySpec, Seed};
+    use report::{PacketCounts, WindowEnd};
+    use task::Generation;
+    use task::rows::{Site, Unplaced};
+
+    fn closed(number: u64) -> ClosedWindow {
+        let span = Span { start_ns: number * 10, end_ns: number * 10 + 10 };
+        ClosedWindow {
+            window: WindowId::new(number),
+            index: number,
+            span,
+            watched: span,
+            ended_by: WindowEnd::Full,
+            empty_before: 0,
+            next_ns: None,
+            packets: PacketCounts::default(),
+            loss: None,
+            totals: crate::closed::Totals::default(),
+            unplaced: Unplaced::default(),
+            overflow: None,
+            refused_rows: 0,
+            tcp_loss: None,
+            answers: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_somebody_reads_takes_its_room_until_it_is_read() {
+        let limits = Limits::new(1 << 20, 1);
+        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), limits.clone());
+        let set = Arc::new(TaskSet::plan(Generation::default(), &[], None, &site).expect("no query"));
+        let rows = |rows: usize| Rows { rows: vec![WindowRow::<KeyV4>::default(); rows], losses: Vec::new() };
+        let row = size_of::<WindowRow<KeyV4>>();
+        let mut ring = Ring::default();
+        ring.resize(5, 100 * row, &limits).expect("memory");
+        let window = |ring: &mut Ring, number, count| {
+            ring.rows(WindowId::new(number), &rows(count), &Rows::default());
+            ring.close(&closed(number), &set);
+        };
+        window(&mut ring, 0, 60);
+        let read = ring.find(Span { start_ns: 0, end_ns: 10 }).expect("it is kept");
+        window(&mut ring, 1, 60);
+        let counts = LookBackCounts { windows: 0, bytes: 60 * row, dropped_early: 1, too_large: 1 };
+        assert_eq!(ring.counts(), counts);
+        drop(read);
+        window(&mut ring, 2, 60);
+        assert_eq!(ring.counts(), LookBackCounts { windows: 1, ..counts });
+        // Rows of a window that is in no report are dropped with the next one.
+        ring.rows(WindowId::new(3), &rows(30), &Rows::default());
+        window(&mut ring, 4, 10);
+        assert_eq!(ring.counts(), LookBackCounts { windows: 2, bytes: 70 * row, ..counts });
+        assert_eq!(ring.find(Span { start_ns: 30, end_ns: 50 }).map(|_| ()), Err(NotKept::Gone));
+    }
+}
