@@ -11,7 +11,7 @@ fn written(scratch: &Scratch, mut frames: Vec<Frame>) -> PathBuf {
 }
 
 /// Asks about frames that one node sees.
-fn ask(frames: impl IntoIterator<Item = Frame>, text_of_queries: &str) -> Chained {
+pub(crate) fn ask(frames: impl IntoIterator<Item = Frame>, text_of_queries: &str) -> Chained {
     let scratch = Scratch::new();
     let capture = written(&scratch, frames.into_iter().collect());
     run(&scratch, 0, &[text(&capture), "--node", "here", "-q", text_of_queries])

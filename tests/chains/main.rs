@@ -5,12 +5,17 @@
 mod base_windows;
 mod chained;
 mod conditions;
+mod deadlines;
+mod each_window;
 mod empty_windows;
+mod instances;
 mod locate;
+mod missing;
 mod nodes;
 mod papers;
 mod refusals;
 mod second_reading;
+mod several_parents;
 mod standing;
 #[allow(dead_code, reason = "each test program uses a part")]
 #[path = "../support/mod.rs"]

@@ -392,6 +392,11 @@ impl Controller {
     pub fn finish(&mut self) -> Actions {
         let mut actions = Actions::default();
         self.show_empty_runs(self.settled_ns.unwrap_or(0), &mut actions);
+        if self.setting.is_replay {
+            // Nothing more is asked of what they have kept.
+            let release = |node| (node, ToProbe::Enter { until_ns: u64::MAX });
+            actions.send.extend((0..self.nodes.len()).map(release));
+        }
         let step = self.timeline.end(Machine::end);
         self.show_step(&step, &Inputs::default(), &mut actions);
         for (query, node, keys) in self.forgotten() {

@@ -123,17 +123,23 @@ fn a_silent_node_is_not_awaited_and_its_windows_are_missing() {
     assert!(events.contains(&(EventKind::NoData, "b", 7)), "{events:?}");
     assert!(events.contains(&(EventKind::Fired, "b", 11)), "{events:?}");
     assert_eq!(events.iter().filter(|event| event.0 == EventKind::Fired).count(), 1, "{events:?}");
-    // What it sends later is shown as late, and judged by nothing.
-    let before = events.len();
+    // What it sends later is judged in its order, and what follows is late.
     test.window(1, 5, &[("a", 0)]);
-    assert_eq!(test.events().len(), before);
+    let late: Vec<_> = test.events().split_off(events.len());
+    let missed = (EventKind::Missed, "b", 9);
+    assert_eq!(late, [(EventKind::Fired, "b", 6), missed, missed, (EventKind::NoData, "b", 9)]);
+    let is_late = |output: &Output| matches!(output, Output::Event(event) if event.late);
+    assert_eq!(test.shown.iter().filter(|output| is_late(output)).count(), 4);
+    // The same window again changes nothing.
+    test.window(1, 5, &[("a", 9)]);
+    assert_eq!(test.events().len(), events.len() + 4);
     let late = test
         .shown
         .iter()
         .filter(|output| matches!(output, Output::Answer(answer) if answer.late && answer.query == "a"))
         .count();
     assert_eq!(late, 1);
-    assert_eq!(test.controller.health().map(|health| health.windows.late).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(test.controller.health().map(|health| health.windows.late).collect::<Vec<_>>(), [0, 2]);
 }
 
 #[test]

@@ -66,19 +66,10 @@ fn value_words(aggregate: &Aggregate, flows: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use task::query::{Expression, Item, Over, Weight};
+    use task::query::{Expression, Item, Weight};
 
     fn query(columns: Vec<Item>, group: Grouping) -> Query {
-        Query {
-            name: "q".into(),
-            filter: None,
-            group,
-            columns,
-            having: None,
-            order: Vec::new(),
-            limit: None,
-            over: Over::Window,
-        }
+        Query { group, columns, ..Query::new("q", [], []) }
     }
 
     #[test]

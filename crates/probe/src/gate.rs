@@ -36,6 +36,15 @@ impl ReplayGate {
         self.until_ns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits until all windows may be entered: the controller asks no more of those that are over.
+    pub(crate) fn await_end(&self) {
+        let mut until_ns = self.until_ns();
+        while *until_ns < Some(u64::MAX) && !self.stop.load(Relaxed) {
+            let waited = self.changed.wait_timeout(until_ns, STOP_LOOK);
+            until_ns = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     /// Windows that begin up to this time may be entered.
     pub(crate) fn open(&self, until_ns: u64) {
         let mut now = self.until_ns();

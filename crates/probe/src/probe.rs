@@ -20,8 +20,11 @@ const END_LOOK: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Probe {
     link: Arc<dyn ProbeLink>,
-    is_replay: bool,
+    gate: Option<Arc<ReplayGate>>,
     is_over: Arc<AtomicBool>,
+    /// No packet follows; set by the thread once it has said what was captured.
+    is_ending: Arc<AtomicBool>,
+    has_told: Arc<(Mutex<bool>, Condvar)>,
     /// The first list is installed, or none comes.
     has_tasks: Arc<(Mutex<bool>, Condvar)>,
     thread: Option<JoinHandle<()>>,
@@ -55,14 +58,17 @@ impl Probe {
         let is_over = Arc::new(AtomicBool::new(false));
         let has_tasks: Arc<(Mutex<bool>, Condvar)> = Arc::default();
         let (over, first) = (Arc::clone(&is_over), Arc::clone(&has_tasks));
-        let is_replay = gate.is_some();
+        let gate_of_worker = gate.clone();
+        let is_ending = Arc::new(AtomicBool::new(false));
+        let has_told: Arc<(Mutex<bool>, Condvar)> = Arc::default();
+        let (ending, told) = (Arc::clone(&is_ending), Arc::clone(&has_told));
         let (look_backs, captures) = Default::default();
         let link_of_worker = Arc::clone(&link);
         let mut worker = Worker {
             link: link_of_worker,
             planner,
             control,
-            gate,
+            gate: gate_of_worker,
             list: None,
             look_backs,
             captures,
@@ -75,8 +81,13 @@ impl Probe {
                     Ok(None) => {}
                     Err(_) => break,
                 }
-                let finished = worker.control.captures().take_finished();
+                let is_last = ending.load(Relaxed);
+                let captures = worker.control.captures();
+                let finished = if is_last { captures.end() } else { captures.take_finished() };
                 worker.tell_captured(finished);
+                if is_last {
+                    tell(&told);
+                }
                 worker.beat();
             }
             let finished = worker.control.captures().end();
@@ -84,21 +95,20 @@ impl Probe {
             // Without a controller a replay waits for none.
             worker.gate.iter().for_each(|gate| gate.open(u64::MAX));
             tell(&first);
+            tell(&told);
         };
         let thread = std::thread::Builder::new().name("probe".to_owned()).spawn(work)?;
-        Ok(Self { link, is_replay, is_over, has_tasks, thread: Some(thread) })
+        Ok(Self { link, gate, is_over, is_ending, has_told, has_tasks, thread: Some(thread) })
     }
 
     /// Waits until the first list is carried out, or none can come.
     pub fn await_tasks(&self) {
-        let (has_tasks, changed) = &*self.has_tasks;
-        let has_tasks = has_tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(changed.wait_while(has_tasks, |has_tasks| !*has_tasks));
+        wait(&self.has_tasks);
     }
 
     /// The destination of the engine's windows.
     pub fn outlet(&self) -> WindowOutlet {
-        let (link, is_replay) = (Arc::clone(&self.link), self.is_replay);
+        let (link, is_replay) = (Arc::clone(&self.link), self.gate.is_some());
         let mut empty = Vec::new();
         Box::new(move |window| {
             // A replay tells which windows it enters: a run of windows without packets is told with the window that ends it.
@@ -113,11 +123,15 @@ impl Probe {
         })
     }
 
-    /// The run is over. `answers`: those of windows that its end cut.
+    /// The run is over. `answers`: those of windows that its end cut. A replay ends once the controller has settled all windows: it may ask
+    /// for what is kept of them until then.
     pub fn end(mut self, answers: Vec<Answer>) {
-        self.stop();
+        self.is_ending.store(true, Relaxed);
+        wait(&self.has_told);
         // Where the controller has left, there is nothing to tell it.
-        let _ = self.link.send(FromProbe::Ended { answers });
+        let is_told = self.link.send(FromProbe::Ended { answers }).is_ok();
+        self.gate.iter().filter(|_| is_told).for_each(|gate| gate.await_end());
+        self.stop();
     }
 
     fn stop(&mut self) {
@@ -186,6 +200,11 @@ impl Worker {
             let _ = self.link.send(FromProbe::Heartbeat(Box::new(heartbeat)));
         }
     }
+}
+
+fn wait((is_so, changed): &(Mutex<bool>, Condvar)) {
+    let is_so = is_so.lock().unwrap_or_else(PoisonError::into_inner);
+    drop(changed.wait_while(is_so, |is_so| !*is_so));
 }
 
 fn tell(has_tasks: &(Mutex<bool>, Condvar)) {

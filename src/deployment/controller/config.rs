@@ -52,10 +52,17 @@ impl Config {
         })?;
         let mut events = events::Settings::default();
         events.grace_ns = settings.value("grace", events.grace_ns, nanoseconds)?;
+        events.lateness_ns = settings.value("lateness", events.lateness_ns, nanoseconds)?;
+        events.expire_windows = settings.value("expire", events.expire_windows, count)?;
+        events.coverage = settings.value("coverage", events.coverage, share)?;
+        events.look_back_flows = settings.value("look-back-flows", events.look_back_flows, count)?;
         events.past_bytes =
             settings.value("earlier-memory", events.past_bytes, |text| notation::bytes(text))?;
         if events.grace_ns > LONGEST_GRACE_NS {
             return Err(settings.wrong("'grace': answers of a window are awaited for 5min at most"));
+        }
+        if events.lateness_ns > LONGEST_LATENESS_NS {
+            return Err(settings.wrong("'lateness': late windows are judged for a day at most"));
         }
         if window_ns < MOST_SHORT_NS {
             return Err(settings.wrong("'every': windows of a deployment are 100 ms long at least"));
@@ -70,6 +77,19 @@ impl Config {
 
 /// Events are as late as this.
 const LONGEST_GRACE_NS: u64 = 300_000_000_000;
+
+/// The state of events from before late windows is kept for this long.
+const LONGEST_LATENESS_NS: u64 = 86_400_000_000_000;
+
+/// A share, as `99.9%` or `0.999`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    let share = number.trim().parse::<f64>().ok().map(|number| number / unit);
+    share.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| format!("'{text}' is no share, as 99.9%"))
+}
 
 /// Windows that are shorter come faster than a broker should carry them.
 const MOST_SHORT_NS: u64 = Duration::from_millis(100).as_nanos() as u64;

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use task::query::Expression;
 
 /// Queries in one `when`.
-const MOST_PARENTS: usize = 8;
+const MOST_PARENTS: usize = 64;
 /// Packets of one capture. Their headers take some 20 MB.
 const MOST_CAPTURED: u64 = 100_000;
 
