@@ -131,13 +131,13 @@ const BASELINE: &str = "q: select src_port, sum(total_byte) as b, avg_over(sum(t
 
 #[test]
 fn what_is_usual_for_a_host_fires_only_where_it_is_exceeded() {
-    let steady = || frames(1000, 0..70, 4).chain(frames(2000, 0..70, 9));
+    let steady = || frames(1000, 0..80, 4).chain(frames(2000, 0..80, 9));
     let cases: [(Vec<Frame>, &[(&str, u64, i64)]); 3] = [
         (steady().collect(), &[]),
         // A burst of one host, which is little for the other one.
         (steady().chain(frames(1000, 50..51, 20)).collect(), &[("alarm", 1000, 50)]),
         // A host that falls silent.
-        (frames(1000, 0..70, 4).chain(frames(2000, 0..45, 9)).collect(), &[("silent", 2000, 45)]),
+        (frames(1000, 0..80, 4).chain(frames(2000, 0..45, 9)).collect(), &[("silent", 2000, 45)]),
     ];
     for (frames, expected) in cases {
         let scratch = Scratch::new();
@@ -149,6 +149,9 @@ fn what_is_usual_for_a_host_fires_only_where_it_is_exceeded() {
             (query, number(&event["key"]["src_port"]), second as i64)
         });
         assert_eq!(fired.collect::<Vec<_>>(), expected);
+        // What is exceeded is so no more; once 0 is usual, silence is.
+        let resolved = events.iter().filter(|event| event["kind"] == "resolved");
+        assert_eq!(resolved.count(), expected.len(), "{events:?}");
         // Each value against the answers of the query itself.
         let answers = &answers["q"];
         let at = |second: i64| usize::try_from(second).ok().and_then(|second| answers.get(second));
@@ -188,8 +191,8 @@ fn a_year_without_packets_is_all_zeros() {
     // Two of the ten windows before have packets.
     assert_eq!((number(&row["n"]), number(&row["p"]), row["usual"].as_f64()), (4, 4, Some(0.8)), "{last}");
     let empty: u64 = answers.iter().filter_map(|answer| answer["empty"].as_u64()).sum();
-    // While the mean has packets in it, windows without any have rows.
-    assert_eq!(empty, year - 5 - 10, "{answers:?}");
+    // While the mean has packets in it, windows without any have rows, and one more in which it is 0.
+    assert_eq!(empty, year - 5 - 11, "{answers:?}");
     assert_eq!(events.iter().filter(|event| event["kind"] == "fired").count(), 1, "{events:?}");
 }
 

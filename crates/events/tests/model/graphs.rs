@@ -35,6 +35,7 @@ fn draw_settings(draw: &mut Draw) -> Settings {
         coverage: 0.999,
         most_firings: if draw.chance(50) { draw.between(1, 4) as usize } else { 64 },
         most_keys: if is_narrow { draw.between(2, 6) as usize } else { 65_536 },
+        ..Settings::default()
     }
 }
 
