@@ -5,8 +5,9 @@
 mod support;
 
 use serde_json::Value;
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use support::capture::{self, ETHERNET, Frame};
 use support::output::{list, number, rows};
 use support::program::call;
@@ -33,16 +34,20 @@ fn run(arguments: &[&str]) -> (BTreeMap<String, Vec<Value>>, Vec<Value>) {
     (answers, events)
 }
 
-/// The capture with all times some whole windows later, and a packet long before and long after, so that no window with packets of the path is cut.
-fn within(scratch: &Scratch, path: &PathBuf, name: &str) -> String {
-    let mut frames = capture::read(path);
-    let shift = 20 * SECOND;
-    frames.iter_mut().for_each(|frame| frame.time_ns += shift);
-    let other = |time_ns| Frame { time_ns, data: capture::udp(1) };
-    let last = frames.last().expect("packets").time_ns;
-    frames.insert(0, other(START + 1));
-    frames.push(other(last + 40 * SECOND));
-    text(&scratch.file(name, capture::pcap(ETHERNET, &frames))).to_owned()
+/// The capture with all times some whole windows later, and a packet long before and long after, so that no window with packets of the
+/// path is cut.
+fn within(scratch: &Scratch, path: &Path, name: &str) -> String {
+    let last_ns = Cell::new(0);
+    let later = |time_ns: u64| {
+        last_ns.set(last_ns.get().max(time_ns + 20 * SECOND));
+        Some(time_ns + 20 * SECOND)
+    };
+    let own = capture::retimed(path, later);
+    let other = |time_ns| capture::pcap(ETHERNET, &[Frame { time_ns, data: capture::udp(1) }]);
+    let (first, last) = (other(START + 1), other(last_ns.get() + 40 * SECOND));
+    // The records behind each file's header.
+    let all = [&first[..], &own[24..], &last[24..]].concat();
+    text(&scratch.file(name, all)).to_owned()
 }
 
 #[test]
