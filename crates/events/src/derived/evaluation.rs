@@ -143,7 +143,7 @@ impl Window<'_> {
     /// A value of a group, of the window that ended so long before.
     fn value(&self, formula: &Formula, member: &Member<'_>, before_ns: u64) -> Known {
         match formula {
-            Formula::Key(at) => member.key.get(*at).map_or(Known::Null, |of| Known::of_member(of)),
+            Formula::Key(at) => member.key.get(*at).map_or(Known::Null, Known::of_member),
             Formula::Integer(number) => Known::Number(Number::integer((*number).into())),
             Formula::Number(number) => Known::Number(Number::float(*number)),
             Formula::Item { source, column } if before_ns == 0 => {
