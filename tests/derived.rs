@@ -130,6 +130,9 @@ fn a_ratio_of_two_queries_is_that_of_their_answers() {
     assert!(whole >= 7, "{answers:?}");
 }
 
+/// What fires: a query, for a port, in a second.
+type Fired = (&'static str, u64, i64);
+
 const BASELINE: &str = "q: select src_port, sum(total_byte) as b, avg_over(sum(total_byte), 30s) as usual groupby src_port every 1s;\n\
     alarm: select count(*) every 1s when q.b > 4 * q.usual;\n\
     silent: select count(*) every 1s when q.b < q.usual / 4;";
@@ -137,7 +140,7 @@ const BASELINE: &str = "q: select src_port, sum(total_byte) as b, avg_over(sum(t
 #[test]
 fn what_is_usual_for_a_host_fires_only_where_it_is_exceeded() {
     let steady = || frames(1000, 0..80, 4).chain(frames(2000, 0..80, 9));
-    let cases: [(Vec<Frame>, &[(&str, u64, i64)]); 3] = [
+    let cases: [(Vec<Frame>, &[Fired]); 3] = [
         (steady().collect(), &[]),
         // A burst of one host, which is little for the other one.
         (steady().chain(frames(1000, 50..51, 20)).collect(), &[("alarm", 1000, 50)]),

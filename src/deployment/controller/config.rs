@@ -52,8 +52,7 @@ impl Config {
         })?;
         let mut events = events::Settings::default();
         events.grace_ns = settings.value("grace", events.grace_ns, nanoseconds)?;
-        events.past_bytes =
-            settings.value("earlier-memory", events.past_bytes, |text| notation::bytes(text))?;
+        events.past_bytes = settings.value("earlier-memory", events.past_bytes, notation::bytes)?;
         if events.grace_ns > LONGEST_GRACE_NS {
             return Err(settings.wrong("'grace': answers of a window are awaited for 5min at most"));
         }
