@@ -5,8 +5,9 @@
 mod support;
 
 use serde_json::Value;
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use support::capture::{self, ETHERNET, Frame};
 use support::output::{list, number, rows};
 use support::program::call;
@@ -33,16 +34,20 @@ fn run(arguments: &[&str]) -> (BTreeMap<String, Vec<Value>>, Vec<Value>) {
     (answers, events)
 }
 
-/// The capture with all times some whole windows later, and a packet long before and long after, so that no window with packets of the path is cut.
-fn within(scratch: &Scratch, path: &PathBuf, name: &str) -> String {
-    let mut frames = capture::read(path);
-    let shift = 20 * SECOND;
-    frames.iter_mut().for_each(|frame| frame.time_ns += shift);
-    let other = |time_ns| Frame { time_ns, data: capture::udp(1) };
-    let last = frames.last().expect("packets").time_ns;
-    frames.insert(0, other(START + 1));
-    frames.push(other(last + 40 * SECOND));
-    text(&scratch.file(name, capture::pcap(ETHERNET, &frames))).to_owned()
+/// The capture with all times some whole windows later, and a packet long before and long after, so that no window with packets of the
+/// path is cut.
+fn within(scratch: &Scratch, path: &Path, name: &str) -> String {
+    let last_ns = Cell::new(0);
+    let later = |time_ns: u64| {
+        last_ns.set(last_ns.get().max(time_ns + 20 * SECOND));
+        Some(time_ns + 20 * SECOND)
+    };
+    let own = capture::retimed(path, later);
+    let other = |time_ns| capture::pcap(ETHERNET, &[Frame { time_ns, data: capture::udp(1) }]);
+    let (first, last) = (other(START + 1), other(last_ns.get() + 40 * SECOND));
+    // The records behind each file's header.
+    let all = [&first[..], &own[24..], &last[24..]].concat();
+    text(&scratch.file(name, all)).to_owned()
 }
 
 #[test]
@@ -125,19 +130,22 @@ fn a_ratio_of_two_queries_is_that_of_their_answers() {
     assert!(whole >= 7, "{answers:?}");
 }
 
+/// What fires: a query, for a port, in a second.
+type Fired = (&'static str, u64, i64);
+
 const BASELINE: &str = "q: select src_port, sum(total_byte) as b, avg_over(sum(total_byte), 30s) as usual groupby src_port every 1s;\n\
     alarm: select count(*) every 1s when q.b > 4 * q.usual;\n\
     silent: select count(*) every 1s when q.b < q.usual / 4;";
 
 #[test]
 fn what_is_usual_for_a_host_fires_only_where_it_is_exceeded() {
-    let steady = || frames(1000, 0..70, 4).chain(frames(2000, 0..70, 9));
-    let cases: [(Vec<Frame>, &[(&str, u64, i64)]); 3] = [
+    let steady = || frames(1000, 0..80, 4).chain(frames(2000, 0..80, 9));
+    let cases: [(Vec<Frame>, &[Fired]); 3] = [
         (steady().collect(), &[]),
         // A burst of one host, which is little for the other one.
         (steady().chain(frames(1000, 50..51, 20)).collect(), &[("alarm", 1000, 50)]),
         // A host that falls silent.
-        (frames(1000, 0..70, 4).chain(frames(2000, 0..45, 9)).collect(), &[("silent", 2000, 45)]),
+        (frames(1000, 0..80, 4).chain(frames(2000, 0..45, 9)).collect(), &[("silent", 2000, 45)]),
     ];
     for (frames, expected) in cases {
         let scratch = Scratch::new();
@@ -149,6 +157,9 @@ fn what_is_usual_for_a_host_fires_only_where_it_is_exceeded() {
             (query, number(&event["key"]["src_port"]), second as i64)
         });
         assert_eq!(fired.collect::<Vec<_>>(), expected);
+        // What is exceeded is so no more; once 0 is usual, silence is.
+        let resolved = events.iter().filter(|event| event["kind"] == "resolved");
+        assert_eq!(resolved.count(), expected.len(), "{events:?}");
         // Each value against the answers of the query itself.
         let answers = &answers["q"];
         let at = |second: i64| usize::try_from(second).ok().and_then(|second| answers.get(second));
@@ -188,8 +199,8 @@ fn a_year_without_packets_is_all_zeros() {
     // Two of the ten windows before have packets.
     assert_eq!((number(&row["n"]), number(&row["p"]), row["usual"].as_f64()), (4, 4, Some(0.8)), "{last}");
     let empty: u64 = answers.iter().filter_map(|answer| answer["empty"].as_u64()).sum();
-    // While the mean has packets in it, windows without any have rows.
-    assert_eq!(empty, year - 5 - 10, "{answers:?}");
+    // While the mean has packets in it, windows without any have rows, and one more in which it is 0.
+    assert_eq!(empty, year - 5 - 11, "{answers:?}");
     assert_eq!(events.iter().filter(|event| event["kind"] == "fired").count(), 1, "{events:?}");
 }
 

@@ -2,15 +2,14 @@
 
 use crate::captures::Capturing;
 use crate::clock::{Clock, MOST_AHEAD_NS};
-use crate::deriving::DerivedRun;
-use crate::empty_run::EmptyRun;
+use crate::empty_run::{DerivedRun, EmptyRun};
 use crate::ended::Inputs;
 use crate::health::{Health, UNASKED, WRONG_WINDOW, Windows};
 use crate::look_back::Awaited;
 use crate::node::Node;
 use crate::saved::Saved;
 use equery::Chain;
-use events::{Machine, Past, PastPart, SavedWindows, State, Stories, Timeline};
+use events::{Machine, Past, State, Stories, Timeline};
 use protocol::{Captured, FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
 use report::{Answer, Event, Story};
 use std::collections::BTreeMap;
@@ -128,21 +127,6 @@ impl Controller {
                 self.nodes[number].answer(result);
             }
         }
-    }
-
-    /// Continues with the earlier windows that another controller saved, of queries that both have.
-    pub fn restore_past(&mut self, windows: impl IntoIterator<Item = SavedWindows>) {
-        self.past.restore(&self.chain.graph, &self.chain.derivations, windows);
-    }
-
-    /// The earlier windows that queries read, in parts that do not change: probes will not send them again.
-    pub fn past(&self) -> impl Iterator<Item = PastPart<'_>> {
-        self.past.parts(&self.chain.graph, &self.chain.derivations)
-    }
-
-    /// The memory of earlier windows, an estimate in bytes, and the answers that found no room there.
-    pub fn past_memory(&self) -> (u64, u64) {
-        (self.past.bytes(), self.past.not_kept())
     }
 
     /// Results that are not settled, each with its node: probes will not send them again.
@@ -404,14 +388,7 @@ impl Controller {
                 format!("{query}: {keys} times a key on {node} was not judged, as too many were known");
             actions.show.push(Output::Warning(line));
         }
-        if self.past.not_kept() != 0 {
-            let line = format!(
-                "{} answers of earlier windows were not kept, as they take more than {} MiB",
-                self.past.not_kept(),
-                self.chain.graph.settings.past_bytes >> 20
-            );
-            actions.show.push(Output::Warning(line));
-        }
+        actions.show.extend(self.not_kept().map(Output::Warning));
         actions
     }
 

@@ -1,18 +1,10 @@
 //! Answers of derived queries: of each window, once those that they read are there.
 
 use crate::controller::{Actions, Controller, Output};
+use crate::empty_run::DerivedRun;
 use crate::ended::{Ended, asked};
-use events::{Find, Outcome, Past, Run};
+use events::{Find, Outcome, Past, PastPart, Run, SavedWindows};
 use report::{Answer, Span};
-
-/// Windows in a row in which none of the queries that are read had packets: one answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct DerivedRun {
-    /// The end of the first one.
-    first_end_ns: u64,
-    /// The end of the last one that is known.
-    last_end_ns: u64,
-}
 
 impl Ended<'_> {
     /// What a derived query gives of the windows that end then, by node.
@@ -36,6 +28,29 @@ impl Ended<'_> {
 }
 
 impl Controller {
+    /// Continues with the earlier windows that another controller saved, of queries that both have.
+    pub fn restore_past(&mut self, windows: impl IntoIterator<Item = SavedWindows>) {
+        self.past.restore(&self.chain.graph, &self.chain.derivations, windows);
+    }
+
+    /// The earlier windows that queries read, in parts that do not change: probes will not send them again.
+    pub fn past(&self) -> impl Iterator<Item = PastPart<'_>> {
+        self.past.parts(&self.chain.graph, &self.chain.derivations)
+    }
+
+    /// The memory of earlier windows, an estimate in bytes, and the answers that found no room there.
+    pub fn past_memory(&self) -> (u64, u64) {
+        (self.past.bytes(), self.past.not_kept())
+    }
+
+    /// What found no room among the earlier windows, in words.
+    pub(crate) fn not_kept(&self) -> Option<String> {
+        let (number, most) = (self.past.not_kept(), self.chain.graph.settings.past_bytes);
+        let size = notation::size_text(usize::try_from(most).unwrap_or(usize::MAX));
+        let line = format!("{number} answers of earlier windows were not kept: they take more than {size}");
+        (number != 0).then_some(line)
+    }
+
     /// Computes the answers of the windows that end then, shows them, and keeps them for the event machine and for queries that read them.
     pub(crate) fn derive_answers(&mut self, end_ns: u64, actions: &mut Actions) {
         for query in 0..self.chain.derivations.len() {

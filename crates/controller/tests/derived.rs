@@ -214,7 +214,7 @@ fn earlier_windows_are_those_of_plain_maps() {
     for _ in 0..200 {
         let nodes = draw(&mut random, 14);
         let shown = shown(WHOLE, &nodes, &mut random);
-        let reads = |at: usize| -> Vec<usize> { (at.saturating_sub(4)..at).collect() };
+        let reads = |at: usize| -> Vec<usize> { (at.saturating_sub(5)..at).collect() };
         for (node, name) in nodes.iter().zip(NAMES) {
             let (own, changed) = (answers(&shown, "h", Some(name)), answers(&shown, "r", Some(name)));
             for at in first(&nodes)..14 {

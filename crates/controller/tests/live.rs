@@ -1,5 +1,6 @@
 //! A controller of live nodes: it does not wait for a silent node, never takes a missing window for zero, and continues from a saved state.
 
+#[allow(dead_code, reason = "each test program uses a part")]
 mod nodes;
 
 use controller::{Controller, InstalledText, Output, Setting};

@@ -1,6 +1,8 @@
 //! From a text to checked queries.
 
-use crate::ast::{Node, QueryText, Spanned};
+mod computed;
+
+use crate::ast::{QueryText, Spanned};
 use crate::checked::{
     Bound, Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, NotRun, Trigger,
 };
@@ -18,13 +20,10 @@ use crate::variables::{Variables, constants};
 use crate::{executor, lexer, parser};
 use packet::Pins;
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
-use task::query::{Over, Query};
+use task::query::Query;
 
 /// The largest text that is read.
 const LARGEST: usize = 1 << 20;
-/// The length of windows where nothing says it, nanoseconds.
-const USUAL_WINDOW_NS: u64 = 10_000_000_000;
 /// The longest chain of queries that trigger each other.
 const LONGEST_CHAIN: usize = 16;
 
@@ -300,7 +299,7 @@ impl Session<'_> {
         not_run.extend(across);
         not_run.extend(self.parents_not_run(text, links.trigger.as_ref()));
         not_run.extend(self.sources_not_run(text));
-        not_run.extend(earlier_not_run(&outline.bindings, &outline.used.earlier));
+        not_run.extend(computed::earlier_not_run(&outline.bindings, &outline.used.earlier));
         not_run.sort_by_key(|found| found.span.start);
         let columns =
             outline.columns.list.into_iter().map(|(name, typed)| Column { name, kind: typed.kind }).collect();
@@ -347,49 +346,6 @@ impl Session<'_> {
 }
 
 impl Session<'_> {
-    /// Queries in `from` whose answers this version does not read.
-    fn sources_not_run(&self, text: &QueryText) -> Vec<NotRun> {
-        let of = |name: &Spanned<String>| {
-            let source = &self.texts[self.labels.iter().position(|label| *label == name.value)?];
-            let reason = match source.trigger {
-                Some(_) => "which is started by another one, are not always there",
-                None if sketch::is_asked(source) => "which counts packets in a sketch, are not read yet",
-                None => return None,
-            };
-            let reason = format!("answers of {}, {reason}", name.value);
-            Some(NotRun { clause: "from".to_owned(), reason, span: name.span.clone() })
-        };
-        sources(text).iter().filter_map(of).collect()
-    }
-
-    /// The memory of the earlier windows that a query reads; a warning where that is more than there is.
-    fn past_bytes(
-        &self,
-        outline: &Outline,
-        earlier: &[Earlier],
-        flows: u64,
-        diagnostics: &mut Diagnostics<'_>,
-    ) -> u64 {
-        let lengths = match (outline.plan.over, self.options.base_window_ns) {
-            (Over::Windows { every_ns, over_ns }, _) => (every_ns, over_ns),
-            (_, Some(base)) => (base, base),
-            _ => (USUAL_WINDOW_NS, USUAL_WINDOW_NS),
-        };
-        let bytes = earlier::memory(&outline.plan, earlier, lengths, flows);
-        let most = events::Settings::default().past_bytes;
-        if let Some((_, span)) = outline.used.earlier.first().filter(|_| bytes > most) {
-            let size = |bytes: u64| notation::scaled(bytes as f64, "B");
-            let message = format!(
-                "earlier windows may take {} where each has the most groups, and {} are kept of all queries",
-                size(bytes),
-                size(most)
-            );
-            let help = "values for which there is no room are null; group by fewer values, or read less time";
-            diagnostics.warn("past_memory", span, message, help);
-        }
-        bytes
-    }
-
     /// What of a query across nodes cannot be merged. Where its text is not run anyway, nothing is said.
     fn across_not_run(
         &self,
@@ -421,13 +377,6 @@ impl Session<'_> {
 
 fn names_of(sources: &[Spanned<String>]) -> String {
     sources.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-/// Values of earlier windows have no instances.
-fn earlier_not_run(bindings: &[Node], earlier: &[(Earlier, Range<usize>)]) -> Option<NotRun> {
-    let (found, span) = earlier.first().filter(|_| !bindings.is_empty())?;
-    let reason = "earlier windows of what a firing pins were not measured".to_owned();
-    Some(NotRun { clause: found.field.clone(), reason, span: span.clone() })
 }
 
 /// Whether the filter leaves few flows, by constants or by what a firing binds.
@@ -474,6 +423,9 @@ fn class(text: &QueryText, used: &Used, pins_flows: bool) -> (Class, Vec<String>
     }
     if is_zoomed {
         return (Class::Zoom, reasons);
+    }
+    if !used.earlier.is_empty() {
+        reasons.push("the controller keeps what was answered in earlier windows".to_owned());
     }
     reasons.push(match text.using {
         Some(_) => "'using exact' is what rows are".to_owned(),

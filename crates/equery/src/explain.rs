@@ -9,7 +9,7 @@ use crate::sql::{RowTable, SqlStep, sql_steps};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
-use task::query::{Aggregate, Grouping, MOST_GROUPS, Over};
+use task::query::{Aggregate, Expression, Grouping, MOST_GROUPS, Over};
 
 /// What is known of the site that queries are explained for.
 #[derive(Clone, Debug)]
@@ -214,7 +214,10 @@ fn above(query: &CheckedQuery, site: &ExplainOptions) -> Vec<String> {
         None => {}
     }
     if !query.earlier.is_empty() {
-        let read: Vec<&str> = query.earlier.iter().map(|earlier| earlier.field.as_str()).collect();
+        // Those that are read by others are part of their text.
+        let is_part = |field: &str| query.earlier.iter().any(|other| other.of == Expression::field(field));
+        let read = query.earlier.iter().map(|earlier| earlier.field.as_str());
+        let read: Vec<&str> = read.filter(|field| !is_part(field)).collect();
         let (every_ns, over_ns) = match plan.over {
             Over::Windows { every_ns, over_ns } => (every_ns, over_ns),
             Over::Window | Over::Run => (site.base_window_ns, site.base_window_ns),

@@ -52,8 +52,8 @@ impl Past {
                     continue;
                 }
                 let source = &derivation.sources[reads.source];
-                let last = reads.number.saturating_sub(1).saturating_mul(of.every_ns);
-                let horizon_ns = reads.first_ns.saturating_add(last);
+                // One more window tells which groups have just left those that are read.
+                let horizon_ns = reads.first_ns.saturating_add(reads.number.saturating_mul(of.every_ns));
                 for node in &of.nodes {
                     let node = source.on(*node);
                     let track = past.tracks.entry((source.query, node));

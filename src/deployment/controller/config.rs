@@ -56,8 +56,7 @@ impl Config {
         events.expire_windows = settings.value("expire", events.expire_windows, count)?;
         events.coverage = settings.value("coverage", events.coverage, share)?;
         events.look_back_flows = settings.value("look-back-flows", events.look_back_flows, count)?;
-        events.past_bytes =
-            settings.value("earlier-memory", events.past_bytes, |text| notation::bytes(text))?;
+        events.past_bytes = settings.value("earlier-memory", events.past_bytes, notation::bytes)?;
         if events.grace_ns > LONGEST_GRACE_NS {
             return Err(settings.wrong("'grace': answers of a window are awaited for 5min at most"));
         }

@@ -49,7 +49,7 @@ pub(super) fn planned(
     let fields: Vec<&str> = first.query.key.iter().map(|column| field(first.task, *column)).collect();
     let sources = reads.iter().map(|read| {
         let place = |name: &&str| read.query.key.iter().position(|column| field(read.task, *column) == *name);
-        let key: Option<Vec<usize>> = fields.iter().map(|name| place(name)).collect();
+        let key: Option<Vec<usize>> = fields.iter().map(place).collect();
         let key = key.ok_or_else(|| format!("{} groups by other fields", read.query.name))?;
         let node = if is_of_each { None } else { read.query.nodes.first().copied() };
         Ok(Source { query: read.number, name: read.name.map(str::to_owned), node, key })

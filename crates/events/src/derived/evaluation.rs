@@ -93,7 +93,8 @@ impl Derivation {
         Outcome::Answer(Box::new(table.answer(self, of, graph.node_name(node), end_ns)))
     }
 
-    /// The groups that any source has, in the window or in an earlier one that is read.
+    /// The groups that any source has, in the window or in an earlier one that is read. A group that has left these has a last row, so that
+    /// what depends on it is seen to end.
     fn found<'a>(&self, window: &Window<'a>) -> Found<'a> {
         let mut found: Found<'a> = BTreeMap::new();
         let none = || vec![None; self.sources.len()];
@@ -107,7 +108,7 @@ impl Derivation {
             }
         }
         for Reads { source, first_ns, number, .. } in self.reads() {
-            let more_ns = number.saturating_sub(1).saturating_mul(window.every_ns);
+            let more_ns = number.saturating_mul(window.every_ns);
             let Some(last_ns) = window.end_ns.checked_sub(first_ns) else { continue };
             if first_ns == 0 && number <= 1 {
                 continue;
@@ -142,7 +143,7 @@ impl Window<'_> {
     /// A value of a group, of the window that ended so long before.
     fn value(&self, formula: &Formula, member: &Member<'_>, before_ns: u64) -> Known {
         match formula {
-            Formula::Key(at) => member.key.get(*at).map_or(Known::Null, |of| Known::of_member(of)),
+            Formula::Key(at) => member.key.get(*at).map_or(Known::Null, Known::of_member),
             Formula::Integer(number) => Known::Number(Number::integer((*number).into())),
             Formula::Number(number) => Known::Number(Number::float(*number)),
             Formula::Item { source, column } if before_ns == 0 => {

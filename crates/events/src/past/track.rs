@@ -213,17 +213,19 @@ impl Track {
         }
     }
 
-    /// The windows of a stretch that has a window.
-    fn stretch(&self, end_ns: u64) -> Option<&Stretch> {
-        let (_, stretch) = self.stretches.range(..=end_ns).next_back()?;
-        (stretch.last_ns >= end_ns).then_some(stretch)
+    /// What is known of a window. Those after the last one were passed: they are as the last one, unless that has groups.
+    fn content(&self, end_ns: u64) -> Option<&Content> {
+        let (first_ns, stretch) = self.stretches.range(..=end_ns).next_back()?;
+        let is_last = self.stretches.last_key_value().is_some_and(|(last_ns, _)| last_ns == first_ns);
+        let is_passed = is_last && !matches!(stretch.content, Content::Rows(_));
+        (stretch.last_ns >= end_ns || is_passed).then_some(&stretch.content)
     }
 
     pub(super) fn value(&self, end_ns: u64, key: Option<u32>, column: usize) -> Earlier {
         let Ok(place) = self.columns.binary_search_by_key(&column, |(own, _)| *own) else {
             return Earlier::Unknown;
         };
-        let cell = match self.stretch(end_ns).map(|stretch| &stretch.content) {
+        let cell = match self.content(end_ns) {
             None | Some(Content::Unknown) => return Earlier::Unknown,
             Some(Content::NotKept) => return Earlier::NotKept,
             Some(Content::Empty) => &self.absent[place],
