@@ -246,7 +246,7 @@ impl BurstParser {
                     let packet = v4.add();
                     fill_common(packet, headers, frame, None, config.paired, seed, number);
                     if pins.may_have(packet.hash) {
-                        self.pin_common(headers, frame);
+                        self.pin_common(headers, *frame);
                     }
                 } else if self.is_tracked {
                     fill_common(v4.add(), headers, frame, None, true, seed, number);
@@ -284,24 +284,25 @@ impl BurstParser {
         if is_common && frame.data.len() >= 54 {
             self.bursts.v4.add_segment(TcpSegment::of_payload(total - 40));
         } else {
-            self.add_other_segment(headers, frame);
+            self.add_other_segment(headers, *frame);
         }
     }
 
-    /// Names the last packet if its flow is pinned.
+    /// Names the last packet if its flow is pinned. The frame comes by value, so that for others it need not be put into memory.
     #[inline(never)]
-    fn pin_common(&mut self, headers: &CommonHeaders, frame: &Frame<'_>) {
+    fn pin_common(&mut self, headers: &CommonHeaders, frame: Frame<'_>) {
         let Self { bursts: Bursts { v4, .. }, pins: Some(pins), .. } = self else { return };
         if v4.packets().last().is_some_and(|packet| pins.have(&packet.key)) {
-            let segment = common_segment(headers, frame);
+            let segment = common_segment(headers, &frame);
             self.remarks[Remark::SegmentUnparsed as usize] += u64::from(segment.is_unparsed());
             v4.pin(segment);
         }
     }
 
+    // By value, as below.
     #[inline(never)]
-    fn add_other_segment(&mut self, headers: &CommonHeaders, frame: &Frame<'_>) {
-        let segment = common_segment(headers, frame);
+    fn add_other_segment(&mut self, headers: &CommonHeaders, frame: Frame<'_>) {
+        let segment = common_segment(headers, &frame);
         self.remarks[Remark::SegmentUnparsed as usize] += u64::from(segment.is_unparsed());
         self.bursts.v4.add_segment(segment);
     }
