@@ -72,6 +72,11 @@ pub(crate) const EXPECTED: usize = 16;
 /// clock would end every record otherwise.
 const AHEAD_NS: u64 = 3_600_000_000_000;
 
+/// How frames are parsed: without pairs, segments and pins; with pins; otherwise. As numbers, because constant parameters are.
+const PLAIN: u8 = 0;
+const PINNING: u8 = 1;
+const OTHER: u8 = 2;
+
 /// What is to be done with a frame whose time is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Alert {
@@ -193,6 +198,15 @@ impl<'a> Receiver<'a> {
         self.count_time + self.stopwatch.spent()
     }
 
+    /// How frames are parsed.
+    fn way(&self) -> u8 {
+        match (self.parser.is_plain(), self.parser.is_pinning()) {
+            (true, _) => PLAIN,
+            (false, true) => PINNING,
+            (false, false) => OTHER,
+        }
+    }
+
     /// Frames received so far.
     pub(crate) fn received(&self) -> u64 {
         self.received + u64::from(self.held.is_some())
@@ -298,16 +312,17 @@ impl<'a> Receiver<'a> {
     ) -> (bool, u64) {
         let (before, mut rest) = (self.received, part);
         let is_ahead = loop {
-            let (is_plain, received) = (self.parser.is_plain(), self.received);
-            let is_ahead = match (filter, is_plain) {
-                (None, true) => self.parse::<true>(rest, down, |_| true),
-                (None, false) => self.parse::<false>(rest, down, |_| true),
-                (Some(filter), true) => self.parse::<true>(rest, down, |frame| filter.matches(frame)),
-                (Some(filter), false) => self.parse::<false>(rest, down, |frame| filter.matches(frame)),
+            let (way, received) = (self.way(), self.received);
+            let is_ahead = match (filter, way) {
+                (None, PLAIN) => self.parse::<PLAIN>(rest, down, |_| true),
+                (None, PINNING) => self.parse::<PINNING>(rest, down, |_| true),
+                (None, _) => self.parse::<OTHER>(rest, down, |_| true),
+                (Some(filter), PLAIN) => self.parse::<PLAIN>(rest, down, |frame| filter.matches(frame)),
+                (Some(filter), _) => self.parse::<OTHER>(rest, down, |frame| filter.matches(frame)),
             };
             rest = rest.split(self.received - received).1;
             // In the window that was opened, packets are parsed in another way.
-            if is_ahead || rest.is_empty() || is_plain == self.parser.is_plain() {
+            if is_ahead || rest.is_empty() || way == self.way() {
                 break is_ahead;
             }
         };
@@ -364,7 +379,7 @@ impl<'a> Receiver<'a> {
 
     /// Parses frames that `wanted` accepts, and turns the window if one of them lies past its end.
     #[inline(always)]
-    fn parse<const IS_PLAIN: bool>(
+    fn parse<const WAY: u8>(
         &mut self,
         part: Burst<'_>,
         down: &mut impl Downstream,
@@ -389,7 +404,9 @@ impl<'a> Receiver<'a> {
                     self.backwards += std::mem::take(&mut backwards);
                     self.latest_ns = latest;
                     match self.alert(frame.time_ns, down) {
-                        Alert::InOrder if self.parser.is_plain() != IS_PLAIN => break 'parsing,
+                        // With pins, the way that looks for them is another only in what it costs.
+                        Alert::InOrder if (WAY == PLAIN) != self.parser.is_plain() => break 'parsing,
+                        Alert::InOrder if WAY == PINNING && !self.parser.is_pinning() => break 'parsing,
                         Alert::InOrder => {}
                         Alert::BadTime => {
                             pending += 1;
@@ -414,8 +431,12 @@ impl<'a> Receiver<'a> {
                     self.parser.skip(NotMeasured::Filter);
                 } else if is_late {
                     self.parser.push_out_of_order(&frame, self.received + pending, latest);
+                } else if WAY == PINNING {
+                    self.parser.push_pinning(&frame, self.received + pending);
+                } else if WAY == PLAIN {
+                    self.parser.push::<true>(&frame, self.received + pending);
                 } else {
-                    self.parser.push::<IS_PLAIN>(&frame, self.received + pending);
+                    self.parser.push::<false>(&frame, self.received + pending);
                 }
                 latest = latest.max(frame.time_ns);
             }
