@@ -123,7 +123,8 @@ Example of a file:
   queries = [\"examples/locate.eq\"]
   state = \"/var/lib/edison/controller.db\"
 
-Further keys: listen (127.0.0.1:8080), grace (1s), key, set, keep-answers, keep-events. docs/deployment.md has all.
+Further keys: listen (127.0.0.1:8080), grace (1s), key, set, keep-answers, keep-events, keep-captures, keep-capture-bytes.
+docs/deployment.md has all.
 SIGTERM or Ctrl-C ends it; what it knows is in 'state', and it continues from there.
 Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
 

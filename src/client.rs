@@ -52,12 +52,18 @@ pub(crate) fn events(options: &EventsOptions) -> Result<ExitCode, Failure> {
 #[derive(Deserialize)]
 struct Story {
     text: String,
+    #[serde(default)]
+    captures: Vec<show::Capture>,
 }
 
 /// `edison story`.
 pub(crate) fn story(options: &StoryOptions) -> Result<ExitCode, Failure> {
-    let json = Api::new(&options.client)?.get(&format!("/stories/{}", http::encoded(&options.id)))?;
-    print(&options.client, &json, |story: &Story| story.text.clone())
+    let api = Api::new(&options.client)?;
+    let json = api.get(&format!("/stories/{}", http::encoded(&options.id)))?;
+    print(&options.client, &json, |story: &Story| {
+        let captures = story.captures.iter().map(|capture| show::capture(capture, api.address()));
+        captures.fold(story.text.clone(), |text, line| text + &line + "\n")
+    })
 }
 
 /// `edison add`.

@@ -4,6 +4,7 @@ mod alternate_screen;
 mod arguments;
 mod asked;
 mod bench;
+mod captured;
 mod check;
 mod choices;
 mod cli;

@@ -1,5 +1,6 @@
 //! `--web`: the page and the API of a run, while it measures and after it.
 
+use crate::captured;
 use crate::cli::RunOptions;
 use crate::exit::{Failure, say};
 use crate::measurement::no_thread;
@@ -20,7 +21,7 @@ use web::view::{Mode, NodeState, Note, Status};
 use web::{Hub, Server};
 
 /// What is kept of a run, in memory.
-const KEEP: Keep = Keep { answers: 100_000, events: 100_000 };
+const KEEP: Keep = Keep { answers: 100_000, events: 100_000, captures: 1_000, capture_bytes: 64 << 20 };
 /// Messages that wait for the page.
 const WAITING: usize = 1_024;
 /// How often what came is stored.
@@ -90,6 +91,7 @@ impl Page {
     ) -> Result<Option<Self>, Failure> {
         let Some(listen) = options.web else { return Ok(None) };
         let hub = Hub::new(Archive::in_memory(KEEP).map_err(Failure::fault)?);
+        hub.log_to(say);
         let server =
             web::serve(hub.clone(), listen, None).map_err(|error| Failure::usage(error).of("--web"))?;
         say(&format!("the page and the API are at http://{}/", server.address()));
@@ -219,7 +221,8 @@ impl Presenter {
             Message::Shown(output) => match *output {
                 Output::Answer(answer) => self.changes.answers.push(*answer),
                 Output::Event(event) => self.changes.events.push(*event),
-                Output::Sentence(_) | Output::Warning(_) | Output::Captured(_) => {}
+                Output::Captured(captured) => self.changes.captures.push(captured::ended(*captured)),
+                Output::Sentence(_) | Output::Warning(_) => {}
             },
             Message::Window(result) => {
                 self.nodes.iter_mut().for_each(|(_, _, health)| health.count(&result));

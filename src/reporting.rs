@@ -135,6 +135,8 @@ impl Reported {
             events_unlisted: 0,
             stories: Vec::new(),
             stories_unlisted: 0,
+            captures: Vec::new(),
+            captures_unlisted: 0,
             nodes: BTreeMap::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command_line: std::env::args().collect(),

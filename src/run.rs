@@ -29,6 +29,10 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     let nodes = nodes::split(options)?;
     let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
     let asked = Asked::of(options, origins, &names)?;
+    let captures = asked.checked.iter().any(|query| query.capture_packets.is_some());
+    if options.captures.is_some() && !captures {
+        say("--captures: no query asks for packets; 'capture 100 packets' in one that others start does");
+    }
     // What queries need is as if it had been requested.
     let every = asked.every.unwrap_or(options.every);
     let usual_every = asked.usual_every;

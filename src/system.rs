@@ -4,6 +4,7 @@ pub(crate) mod printer;
 mod progress;
 
 use crate::asked::Asked;
+use crate::captured;
 use crate::cli::RunOptions;
 use crate::exit::{Failure, say};
 use crate::measurement::{Measurement, no_thread};
@@ -23,7 +24,7 @@ use printer::{Printer, Style};
 use probe::{Planner, Probe, ReplayGate};
 use progress::Progress;
 use protocol::{ProbeLink, memory};
-use report::{Event, RunReport};
+use report::{Capture, Event, RunReport};
 use signal_hook::consts::SIGHUP;
 use std::collections::VecDeque;
 use std::process::ExitCode;
@@ -37,6 +38,8 @@ use task::query::{Over, Query};
 const REFRESH: Duration = Duration::from_millis(100);
 /// Events that are kept for the report.
 const MOST_EVENTS: usize = 10_000;
+/// The same of captures.
+const MOST_CAPTURES: usize = 1_000;
 
 /// A node under the controller, ready to be measured.
 struct Ready {
@@ -105,8 +108,16 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     });
     let page = Page::start(options, sources.collect(), asked.checked.clone())?;
     let feed = page.as_ref().map(|page| page.feed(is_replay));
-    let mut shown =
-        Shown { events: VecDeque::new(), events_unlisted: 0, progress, printer, feed, refreshed: None };
+    let mut shown = Shown {
+        events: VecDeque::new(),
+        events_unlisted: 0,
+        captures: VecDeque::new(),
+        captures_unlisted: 0,
+        progress,
+        printer,
+        feed,
+        refreshed: None,
+    };
     let measured = thread::scope(|scope| {
         let mut threads = Vec::new();
         for (number, ready) in ready.into_iter().enumerate() {
@@ -124,7 +135,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
         });
         joined.collect::<Result<Vec<_>, Failure>>()
     });
-    let Shown { events, events_unlisted, progress, printer, .. } = shown;
+    let Shown { events, events_unlisted, captures, captures_unlisted, progress, printer, .. } = shown;
     progress.clear();
     let mut verdict = Verdict::default();
     let mut report = RunReport { version: env!("CARGO_PKG_VERSION").to_owned(), ..RunReport::default() };
@@ -142,6 +153,8 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     report.command_line = std::env::args().collect();
     report.events = events.into();
     report.events_unlisted = events_unlisted;
+    report.captures = captures.into();
+    report.captures_unlisted = captures_unlisted;
     report.stories = controller.stories().cloned().collect();
     report.stories_unlisted = controller.stories_dropped();
     report.faults.extend(printer.finish(&mut report.answers));
@@ -153,6 +166,8 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
 struct Shown {
     events: VecDeque<Event>,
     events_unlisted: u64,
+    captures: VecDeque<Capture>,
+    captures_unlisted: u64,
     progress: Progress,
     printer: Printer,
     feed: Option<PageFeed>,
@@ -162,12 +177,15 @@ struct Shown {
 
 impl Outlet for Shown {
     fn show(&mut self, output: Output) {
-        if let Output::Event(event) = &output {
-            self.events.push_back((**event).clone());
-            if self.events.len() > MOST_EVENTS {
-                self.events.pop_front();
-                self.events_unlisted += 1;
+        match &output {
+            Output::Event(event) => {
+                keep(&mut self.events, (**event).clone(), MOST_EVENTS, &mut self.events_unlisted);
             }
+            Output::Captured(captured) => {
+                let capture = captured::capture(&captured.0, &captured.1);
+                keep(&mut self.captures, capture, MOST_CAPTURES, &mut self.captures_unlisted);
+            }
+            _ => {}
         }
         self.feed.iter().for_each(|feed| feed.shown(&output));
         self.progress.clear();
@@ -180,6 +198,15 @@ impl Outlet for Shown {
             self.refreshed = Some(Instant::now());
             feed.changed(News::of(controller));
         }
+    }
+}
+
+/// Adds an item to the newest ones.
+fn keep<T>(kept: &mut VecDeque<T>, item: T, most: usize, unlisted: &mut u64) {
+    kept.push_back(item);
+    if kept.len() > most {
+        kept.pop_front();
+        *unlisted += 1;
     }
 }
 

@@ -1,6 +1,6 @@
 //! The state of a controller as the HTTP interface shows it.
 
-use controller::Health;
+use controller::{Gap, Health};
 use equery::{Chain, CheckedQuery};
 use events::{Edge, Graph, Phase, Query, State, Trigger};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -51,6 +51,8 @@ pub(crate) fn queries<'a>(
                 .trigger
                 .as_ref()
                 .map(|trigger| self::trigger((graph, state), number, trigger, known)),
+            metric: known.is_some_and(|(checked, _)| checked.is_metric),
+            capture: chain.captures[number],
             latest: Vec::new(),
         }
     };
@@ -170,6 +172,7 @@ pub(crate) fn node(name: &str, health: &Health, now_ns: u64, window_ns: u64, gra
         },
         version: heartbeat.map(|heartbeat| heartbeat.version.clone()),
         sources: heartbeat.map(|heartbeat| heartbeat.sources.clone()).unwrap_or_default(),
+        gaps: health.gaps.iter().map(gap).collect(),
     }
 }
 
@@ -177,6 +180,10 @@ pub(crate) fn node(name: &str, health: &Health, now_ns: u64, window_ns: u64, gra
 fn applied(health: &Health) -> Option<u64> {
     let list = health.heartbeat.as_ref()?.list?;
     (Some(list.epoch) == health.wanted.map(|wanted| wanted.epoch)).then_some(list.generation)
+}
+
+fn gap(gap: &Gap) -> view::Gap {
+    view::Gap { start_ns: gap.window.start_ns, end_ns: gap.window.end_ns, reason: gap.reason.to_owned() }
 }
 
 fn spool(spool: protocol::Spool) -> view::Spool {

@@ -94,7 +94,14 @@ function story(id, response) {
   const found = played.stories.find((one) => one.id === id || one.events.includes(id));
   if (!found) return json(response, 404, { error: `there is no story ${id}` });
   const events = found.events.map((event) => played.events.find((one) => one.event === event)).filter(Boolean);
-  json(response, 200, { id: found.id, text: found.text, events, events_unlisted: 0 });
+  // One that is here, and one that is not, for a reason in a stranger's words.
+  const captures = events.slice(0, 1).flatMap(({ event, node, query }) =>
+    ['here', query].map((reason, at) => ({
+      event, node: `${node ?? 'Node1'}${at}`, query, packets: 10, bytes: 1960, dropped: at ? { capture_rate: 7 } : {},
+      href: at ? null : `/api/v1/captures/${event}/${node}`, reason: at ? reason : null,
+    })),
+  );
+  json(response, 200, { id: found.id, text: found.text, events, events_unlisted: 0, captures });
 }
 
 async function install(request, response) {

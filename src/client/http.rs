@@ -38,6 +38,11 @@ impl Api {
         Ok(Self { address: address.to_owned(), agent: config.into() })
     }
 
+    /// The address, without a slash at its end.
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
     fn url(&self, path: &str) -> String {
         format!("{}/api/v1{path}", self.address)
     }

@@ -3,6 +3,7 @@
 use notation::grouped;
 use report::terminal::{how_long, text_table};
 use report::{Counters, Event, EventKind, Item};
+use serde::Deserialize;
 use web::view::{BrokerState, NodeState, NodeView, QueryState, QueryView, Status, TaskState};
 
 /// The nodes, and what the controller itself says.
@@ -121,6 +122,31 @@ pub(super) fn queries(queries: &[QueryView]) -> String {
         ]
     };
     text_table(&["query", "state", "nodes", "window", "file", "started"], queries.iter().map(row).collect())
+}
+
+/// A capture of a story.
+#[derive(Deserialize)]
+pub(super) struct Capture {
+    node: String,
+    query: String,
+    #[serde(with = "report::integer")]
+    packets: u64,
+    #[serde(with = "report::integer")]
+    bytes: u64,
+    href: Option<String>,
+    reason: Option<String>,
+}
+
+/// A capture in one line, with the address of its file, or why there is none.
+pub(super) fn capture(capture: &Capture, address: &str) -> String {
+    let Capture { node, query, packets, bytes, href, reason } = capture;
+    let (packets, bytes) = (grouped(*packets), grouped(*bytes));
+    let place = match (href, reason) {
+        (Some(href), _) => format!("{address}{href}"),
+        (None, Some(reason)) => format!("no file here: {}", reason.replace('\n', " ")),
+        (None, None) => "no file here".to_owned(),
+    };
+    format!("captured by {query} on {node}: {packets} packets, {bytes} bytes, {place}")
 }
 
 /// An event in one line.

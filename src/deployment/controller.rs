@@ -24,6 +24,7 @@ pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
     let config = Config::read(&options.config)?;
     let archive = archive::Archive::open(&config.state, config.keep).map_err(Failure::usage)?;
     let hub = web::Hub::new(archive);
+    hub.log_to(say);
     let queries = Queries::restore(&config, &hub)?;
     let stop = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &stop)?;

@@ -1,6 +1,6 @@
 //! What is stored, and how much of it.
 
-use report::{Answer, Event, Story};
+use report::{Answer, Capture, Event, Story};
 
 /// Most of each that is kept; what was stored first goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,23 +9,29 @@ pub struct Keep {
     pub answers: u64,
     /// Events, and likewise stories.
     pub events: u64,
+    /// Captures.
+    pub captures: u64,
+    /// Bytes of all files of captures together. Those beyond are dropped; what is known of their captures stays.
+    pub capture_bytes: u64,
 }
 
 impl Default for Keep {
     fn default() -> Self {
-        Self { answers: 1_000_000, events: 100_000 }
+        Self { answers: 1_000_000, events: 100_000, captures: 1_000, capture_bytes: 64 << 20 }
     }
 }
 
 /// What is stored in one transaction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// Answers. One of the same query, node, window and revision is replaced.
+    /// Answers. One of the same query, node, pinned values, window and revision is replaced.
     pub answers: Vec<Answer>,
     /// Events. One of the same identifier is replaced.
     pub events: Vec<Event>,
     /// Stories. One of the same identifier is replaced. The events of a story are stored with it or before it.
     pub stories: Vec<Story>,
+    /// Captures that have ended. One of the same event and node is replaced.
+    pub captures: Vec<Ended>,
     /// Names and texts of state. One of the same name is replaced.
     pub states: Vec<(String, String)>,
     /// Names of state that is not needed any more.
@@ -33,6 +39,18 @@ pub struct Changes {
     /// Messages of probes from which all this follows. A mark never goes back.
     pub marks: Vec<Mark>,
 }
+
+/// A capture that has ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// What became of it.
+    pub capture: Capture,
+    /// The file, where the node sent it along. One of more than [`MOST_CONTENT`] bytes is not stored.
+    pub content: Option<Vec<u8>>,
+}
+
+/// The largest file of a capture that is stored, bytes.
+pub const MOST_CONTENT: usize = 1 << 20;
 
 /// The last message of a boot of a probe that is stored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

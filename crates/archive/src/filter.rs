@@ -34,6 +34,23 @@ pub struct EventFilter {
     pub limit: u64,
 }
 
+/// Which captures are asked for: of all that pass, the newest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaptureFilter {
+    /// Of this event.
+    pub event: Option<String>,
+    /// Of the events of this story that are kept.
+    pub story: Option<String>,
+    /// The largest number of results.
+    pub limit: u64,
+}
+
+impl Default for CaptureFilter {
+    fn default() -> Self {
+        Self { event: None, story: None, limit: 100 }
+    }
+}
+
 impl Default for AnswerFilter {
     fn default() -> Self {
         Self { query: None, node: None, since_ns: None, until_ns: None, limit: 100 }

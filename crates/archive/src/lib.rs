@@ -1,4 +1,4 @@
-//! What a controller remembers: answers, events, stories, its state, and which messages it has taken, in one SQLite file.
+//! What a controller remembers: answers, events, stories, captures, its state, and which messages it has taken, in one SQLite file.
 //!
 //! All that follows from a message changes in one transaction ([`Archive::commit`]): after a crash the archive has all of it or
 //! nothing. What was committed is on the disk. The archive keeps as much as [`Keep`] says, and drops what was stored first.
@@ -9,7 +9,7 @@
 //! use archive::{AnswerFilter, Archive, Changes, Keep};
 //! use report::{Answer, Column, ColumnKind, Span, Value};
 //!
-//! let mut archive = Archive::in_memory(Keep { answers: 1_000, events: 100 })?;
+//! let mut archive = Archive::in_memory(Keep { answers: 1_000, events: 100, ..Keep::default() })?;
 //! let window = Span { start_ns: 0, end_ns: 10_000_000_000 };
 //! let columns = vec![Column::new("total_count", ColumnKind::Unsigned, "packets")];
 //! let answer = Answer::new("q1", Some(window), columns, vec![vec![Value::Unsigned(7)]]);
@@ -21,6 +21,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod captures;
 mod changes;
 mod error;
 mod filter;
@@ -32,10 +33,10 @@ mod schema;
 mod stories;
 mod write;
 
-pub use changes::{Changes, Keep, Mark};
+pub use changes::{Changes, Ended, Keep, MOST_CONTENT, Mark};
 pub use error::ArchiveError;
-pub use filter::{AnswerFilter, EventFilter};
-pub use listing::{Listing, StoredEvent, StoryEntry};
+pub use filter::{AnswerFilter, CaptureFilter, EventFilter};
+pub use listing::{Content, Listing, StoredCapture, StoredEvent, StoryEntry};
 
 use retention::Held;
 use rusqlite::Connection;

@@ -1,6 +1,6 @@
 //! What is found.
 
-use report::{Event, Story};
+use report::{Capture, Event, Story};
 use serde::Serialize;
 
 /// What was found, the oldest first.
@@ -33,4 +33,30 @@ pub struct StoryEntry {
     pub query: Option<String>,
     /// The node that it fired on; `None` also for answers across nodes.
     pub node: Option<String>,
+}
+
+/// Whether the file of a capture is here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// It is.
+    Kept,
+    /// There never was one.
+    None,
+    /// It is larger than what is sent along and stored: the node alone has it.
+    TooLarge,
+    /// It was, and made room for others.
+    Dropped,
+}
+
+/// A capture, and what else is known of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredCapture {
+    /// The capture.
+    pub capture: Capture,
+    /// When its event happened, nanoseconds since the epoch; `None` if the event is not kept.
+    pub at_ns: Option<u64>,
+    /// The identifier of the story that its event is part of.
+    pub story: Option<String>,
+    /// Whether its file is here.
+    pub content: Content,
 }

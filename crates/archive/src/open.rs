@@ -1,7 +1,7 @@
 //! Opening: whose file it is.
 
 use crate::retention::{self, Held};
-use crate::schema::{APPLICATION, TABLES, VERSION};
+use crate::schema::{APPLICATION, STEPS, VERSION};
 use crate::{Archive, ArchiveError, Keep};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::cell::Cell;
@@ -13,7 +13,7 @@ const WAIT: Duration = Duration::from_millis(500);
 const STATEMENTS: usize = 64;
 
 impl Archive {
-    /// Opens the archive in this file, or begins one there if there is no file. Drops what is more than is to be kept.
+    /// Opens the archive in this file, or begins one there if there is no file. One of an earlier version becomes one of this. Drops what is more than is to be kept.
     ///
     /// # Errors
     /// If the file is something else, of a later version, damaged, open elsewhere, or cannot be written.
@@ -61,7 +61,7 @@ fn prepare(connection: &mut Connection, path: &Path, keep: Keep) -> Result<Held,
     // Held until the end of the process: what is counted in memory stays true.
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE").map_err(failed)?;
     connection.pragma_update(None, "trusted_schema", false).map_err(failed)?;
-    let has_tables = check(connection, path)?;
+    let version = check(connection, path)?;
     if connection.is_readonly("main").map_err(failed)? {
         let why = "it may only be read: make it and its folder writable".to_owned();
         return Err(ArchiveError::NotOpened { path: path.to_owned(), why });
@@ -72,8 +72,10 @@ fn prepare(connection: &mut Connection, path: &Path, keep: Keep) -> Result<Held,
     // A burst leaves no large file behind.
     connection.pragma_update(None, "journal_size_limit", 64 << 20).map_err(failed)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-    if !has_tables {
-        transaction.execute_batch(TABLES).map_err(failed)?;
+    if version != VERSION {
+        for step in &STEPS[version as usize..] {
+            transaction.execute_batch(step).map_err(failed)?;
+        }
         transaction.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
         transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
     }
@@ -83,15 +85,15 @@ fn prepare(connection: &mut Connection, path: &Path, keep: Keep) -> Result<Held,
     Ok(held)
 }
 
-/// Whether the file is an archive that has its tables; false if it is empty.
-fn check(connection: &Connection, path: &Path) -> Result<bool, ArchiveError> {
+/// The version of the archive in the file, which is this one or an earlier one; 0 if the file is empty.
+fn check(connection: &Connection, path: &Path) -> Result<u32, ArchiveError> {
     let failed = |error| ArchiveError::of(path, error);
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0)).map_err(failed);
     let (application, version) = (number("application_id")?, number("user_version")?);
     let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
     match (application, version, tables.map_err(failed)?) {
-        (0, 0, 0) => Ok(false),
-        (APPLICATION, VERSION, _) => Ok(true),
+        (0, 0, 0) => Ok(0),
+        (APPLICATION, 1..=VERSION, _) => Ok(version),
         (APPLICATION, version, _) if version > VERSION => {
             Err(ArchiveError::Newer { path: path.to_owned(), version })
         }

@@ -12,13 +12,13 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// Conditions and their parameters.
 #[derive(Default)]
-struct Conditions {
-    text: String,
+pub(crate) struct Conditions {
+    pub(crate) text: String,
     parameters: Vec<Box<dyn ToSql>>,
 }
 
 impl Conditions {
-    fn add(&mut self, condition: &str, parameter: Option<impl ToSql + 'static>) {
+    pub(crate) fn add(&mut self, condition: &str, parameter: Option<impl ToSql + 'static>) {
         let Some(parameter) = parameter else { return };
         self.text.push_str(if self.text.is_empty() { " WHERE " } else { " AND " });
         self.text.push_str(condition);
@@ -63,7 +63,8 @@ impl Archive {
         })
     }
 
-    /// The newest answer of a query for each of its nodes, by the nodes' names.
+    /// The newest answer of a query for each of its nodes, by the nodes' names. Where firings pin something there is one for
+    /// each of what is pinned in the newest window.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -71,11 +72,19 @@ impl Archive {
         let mut newest = Vec::new();
         let mut read = |node: Option<&str>| -> Result<()> {
             let mut statement = self.connection.prepare_cached(
-                "SELECT body FROM answers INDEXED BY answers_key WHERE query = ? AND node IS ? ORDER BY window_end DESC, id DESC LIMIT 1",
+                "SELECT bound, body FROM answers INDEXED BY answers_key
+                 WHERE query = ?1 AND node IS ?2 AND window_end =
+                     (SELECT max(window_end) FROM answers INDEXED BY answers_key WHERE query = ?1 AND node IS ?2)
+                 ORDER BY bound, id DESC",
             )?;
             let mut rows = statement.query((query, node))?;
+            let mut last: Option<String> = None;
             while let Some(row) = rows.next()? {
-                newest.extend(self.body(row.get_ref(0)?));
+                let bound: String = row.get(0)?;
+                if last.as_ref() != Some(&bound) {
+                    newest.extend(self.body(row.get_ref(1)?));
+                    last = Some(bound);
+                }
             }
             Ok(())
         };
@@ -142,7 +151,7 @@ impl Archive {
     }
 
     /// What a statement finds from the newest on, turned round. Damaged rows are `None`.
-    fn list<T>(
+    pub(crate) fn list<T>(
         &self,
         statement: &str,
         mut conditions: Conditions,

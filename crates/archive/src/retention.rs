@@ -9,6 +9,9 @@ pub(crate) struct Held {
     pub(crate) answers: u64,
     pub(crate) events: u64,
     pub(crate) stories: u64,
+    pub(crate) captures: u64,
+    /// Bytes of the files of captures.
+    pub(crate) capture_bytes: u64,
 }
 
 impl Held {
@@ -18,7 +21,14 @@ impl Held {
                 .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))
                 .map(i64::cast_unsigned)
         };
-        Ok(Self { answers: count("answers")?, events: count("events")?, stories: count("stories")? })
+        let bytes = "SELECT coalesce(sum(length(content)), 0) FROM captures WHERE content IS NOT NULL";
+        Ok(Self {
+            answers: count("answers")?,
+            events: count("events")?,
+            stories: count("stories")?,
+            captures: count("captures")?,
+            capture_bytes: connection.query_row(bytes, [], |row| row.get(0)).map(i64::cast_unsigned)?,
+        })
     }
 }
 
@@ -30,6 +40,7 @@ pub(crate) fn trim(connection: &Connection, keep: Keep, held: &mut Held) -> Resu
             "UPDATE events SET story = NULL WHERE story IN (SELECT story FROM stories ORDER BY id LIMIT ?)";
         of_first(connection, statement, surplus)?;
     }
+    trim_captures(connection, keep, held)?;
     for (table, held, keep) in [
         ("answers", &mut held.answers, keep.answers),
         ("events", &mut held.events, keep.events),
@@ -40,6 +51,27 @@ pub(crate) fn trim(connection: &Connection, keep: Keep, held: &mut Held) -> Resu
             let first = format!("SELECT id FROM {table} ORDER BY id LIMIT ?");
             *held -= of_first(connection, &format!("DELETE FROM {table} WHERE id IN ({first})"), surplus)?;
         }
+    }
+    Ok(())
+}
+
+/// Drops the first captures, and the files of the first of those that stay.
+fn trim_captures(connection: &Connection, keep: Keep, held: &mut Held) -> Result<()> {
+    let first = "SELECT id, coalesce(length(content), 0) FROM captures ORDER BY id LIMIT 1";
+    while held.captures > keep.captures {
+        let (id, bytes): (i64, i64) =
+            connection.prepare_cached(first)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        connection.prepare_cached("DELETE FROM captures WHERE id = ?")?.execute([id])?;
+        held.captures -= 1;
+        held.capture_bytes -= bytes.cast_unsigned();
+    }
+    let first = "SELECT id, length(content) FROM captures WHERE content IS NOT NULL ORDER BY id LIMIT 1";
+    while held.capture_bytes > keep.capture_bytes {
+        let (id, bytes): (i64, i64) =
+            connection.prepare_cached(first)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let statement = "UPDATE captures SET content = NULL, is_dropped = 1 WHERE id = ?";
+        connection.prepare_cached(statement)?.execute([id])?;
+        held.capture_bytes -= bytes.cast_unsigned();
     }
     Ok(())
 }

@@ -3,11 +3,14 @@
 /// Marks the file as an archive of Edison: `EdAr`.
 pub(crate) const APPLICATION: u32 = 0x4564_4172;
 /// Version of the tables.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
+
+/// What makes the tables of each version out of those of the one before, from an empty file on. What is released stays as it is.
+pub(crate) const STEPS: [&str; VERSION as usize] = [FIRST, CAPTURES];
 
 /// Times are text as in JSON: its order is that of time, and all of them fit. `window_start` and `window_end` of a whole run are
 /// `run`, which is after all times. Identifiers of rows tell what was stored first.
-pub(crate) const TABLES: &str = "
+const FIRST: &str = "
 CREATE TABLE answers (
     id INTEGER PRIMARY KEY,
     query TEXT NOT NULL,
@@ -55,5 +58,22 @@ CREATE TABLE marks (
     boot TEXT NOT NULL,
     sequence INTEGER NOT NULL,
     UNIQUE (node, boot)
+) STRICT;
+";
+
+/// `bound` has the values that a firing pinned, as JSON; it is empty where there are none. `content` is NULL if the file of a
+/// capture is not here, and `is_dropped` says that it was.
+const CAPTURES: &str = "
+ALTER TABLE answers ADD COLUMN bound TEXT NOT NULL DEFAULT '';
+DROP INDEX answers_key;
+CREATE INDEX answers_key ON answers (query, node, window_end, window_start, revision, bound);
+CREATE TABLE captures (
+    id INTEGER PRIMARY KEY,
+    event TEXT NOT NULL,
+    node TEXT NOT NULL,
+    body TEXT NOT NULL,
+    content BLOB,
+    is_dropped INTEGER NOT NULL,
+    UNIQUE (event, node)
 ) STRICT;
 ";

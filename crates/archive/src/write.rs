@@ -1,7 +1,7 @@
 //! Storing: one transaction for all that belongs together.
 
-use crate::retention;
 use crate::{Archive, ArchiveError, Changes, Mark};
+use crate::{captures, retention};
 use report::{Answer, Event, Story, format_time};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use serde::Serialize;
@@ -17,9 +17,10 @@ impl Archive {
     /// # Errors
     /// If the file cannot be written, or a row of an answer does not fit its columns.
     pub fn commit(&mut self, changes: &Changes) -> std::result::Result<(), ArchiveError> {
-        let answers = bodies(&changes.answers, |answer| &answer.query)?;
-        let events = bodies(&changes.events, |event| &event.event)?;
-        let stories = bodies(&changes.stories, |story| &story.id)?;
+        let answers = bodies(&changes.answers, |answer| answer, |answer| &answer.query)?;
+        let events = bodies(&changes.events, |event| event, |event| &event.event)?;
+        let stories = bodies(&changes.stories, |story| story, |story| &story.id)?;
+        let captures = bodies(&changes.captures, |ended| &ended.capture, |ended| &ended.capture.event)?;
         let mut held = self.held;
         let keep = self.keep;
         let mut write = |connection: &mut Connection| {
@@ -36,6 +37,9 @@ impl Archive {
             // After the stories: those of events that a long story does not list are found by the events before.
             for (event, _) in &events {
                 follow_parent(&transaction, event)?;
+            }
+            for (ended, body) in &captures {
+                captures::put(&transaction, ended, body, &mut held)?;
             }
             for (name, text) in &changes.states {
                 let statement = "INSERT INTO states (name, text) VALUES (?, ?)
@@ -62,15 +66,26 @@ impl Archive {
     }
 }
 
-fn bodies<T: Serialize>(
+fn bodies<T, B: Serialize>(
     items: &[T],
+    body: fn(&T) -> &B,
     name: fn(&T) -> &str,
 ) -> std::result::Result<Vec<(&T, String)>, ArchiveError> {
-    let body = |item| match serde_json::to_string(item) {
+    let body = |item| match serde_json::to_string(body(item)) {
         Ok(body) => Ok((item, body)),
         Err(error) => Err(ArchiveError::NoJson(format!("{}: {error}", name(item)))),
     };
     items.iter().map(body).collect()
+}
+
+/// What a firing pinned, as text: part of what tells answers apart.
+pub(crate) fn bound(answer: &Answer) -> String {
+    let pinned = answer.bound.iter().map(|item| (&item.column.name, &item.value));
+    // Values that can be pinned can be written: the body has them too.
+    match answer.bound.is_empty() {
+        true => String::new(),
+        false => serde_json::to_string(&pinned.collect::<Vec<_>>()).unwrap_or_default(),
+    }
 }
 
 /// True if it is there for the first time. A row that is replaced keeps its place.
@@ -79,20 +94,21 @@ fn put_answer(connection: &Connection, answer: &Answer, body: &str) -> Result<bo
         (format_time(window.start_ns), format_time(window.end_ns))
     });
     let revision = answer.revision.cast_signed();
+    let bound = bound(answer);
     // `IS`: the node may be NULL.
     let replaced = connection
         .prepare_cached(
-            "UPDATE answers SET body = ?6
-             WHERE query = ?1 AND node IS ?2 AND window_start = ?3 AND window_end = ?4 AND revision = ?5",
+            "UPDATE answers SET body = ?7
+             WHERE query = ?1 AND node IS ?2 AND window_start = ?3 AND window_end = ?4 AND revision = ?5 AND bound = ?6",
         )?
-        .execute(params![answer.query, answer.node, start, end, revision, body])?;
+        .execute(params![answer.query, answer.node, start, end, revision, bound, body])?;
     if replaced == 0 {
         connection
             .prepare_cached(
-                "INSERT INTO answers (query, node, window_start, window_end, revision, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT INTO answers (query, node, window_start, window_end, revision, bound, body)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )?
-            .execute(params![answer.query, answer.node, start, end, revision, body])?;
+            .execute(params![answer.query, answer.node, start, end, revision, bound, body])?;
     }
     Ok(replaced == 0)
 }

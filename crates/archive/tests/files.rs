@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
-const KEEP: Keep = Keep { answers: 1_000, events: 1_000 };
+const KEEP: Keep = Keep { answers: 1_000, events: 1_000, captures: 1_000, capture_bytes: 1 << 20 };
 const ALL: u64 = u64::MAX;
 
 fn answer(number: u64) -> Answer {

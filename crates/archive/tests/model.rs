@@ -1,11 +1,13 @@
 //! Any commits against lists and maps in memory: what is found, in which order, what replaces what, and what is kept.
 
-use archive::{AnswerFilter, Archive, Changes, EventFilter, Keep, Mark};
+use archive::{
+    AnswerFilter, Archive, CaptureFilter, Changes, Content, Ended, EventFilter, Keep, Mark, StoredCapture,
+};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use report::{Answer, Column, ColumnKind, Event, EventKind, Item, Span, Story, Value};
+use report::{Answer, Capture, Column, ColumnKind, Event, EventKind, Item, Span, Story, Value};
 use std::collections::BTreeMap;
 
 const QUERIES: [&str; 3] = ["q1", "q2", "o'brien\0\"ü"];
@@ -27,6 +29,8 @@ struct Model {
     answers: Vec<Answer>,
     events: Vec<(Event, Option<String>)>,
     stories: Vec<Story>,
+    /// With whether the file was dropped.
+    captures: Vec<(Ended, bool)>,
     states: BTreeMap<String, String>,
     marks: BTreeMap<(String, String), u64>,
 }
@@ -35,8 +39,8 @@ impl Model {
     fn commit(&mut self, changes: &Changes, keep: Keep) {
         for answer in &changes.answers {
             let same = |own: &&mut Answer| {
-                (&own.query, &own.node, own.window, own.revision)
-                    == (&answer.query, &answer.node, answer.window, answer.revision)
+                (&own.query, &own.node, &own.bound, own.window, own.revision)
+                    == (&answer.query, &answer.node, &answer.bound, answer.window, answer.revision)
             };
             match self.answers.iter_mut().find(same) {
                 Some(own) => own.clone_from(answer),
@@ -71,6 +75,13 @@ impl Model {
                 own.expect("it was stored").1 = story;
             }
         }
+        for ended in &changes.captures {
+            let of = |capture: &Capture| (capture.event.clone(), capture.node.clone());
+            match self.captures.iter_mut().find(|(own, _)| of(&own.capture) == of(&ended.capture)) {
+                Some(own) => *own = (ended.clone(), false),
+                None => self.captures.push((ended.clone(), false)),
+            }
+        }
         self.states.extend(changes.states.iter().cloned());
         for Mark { node, boot, sequence } in &changes.marks {
             let own = self.marks.entry((node.clone(), boot.clone())).or_default();
@@ -83,6 +94,14 @@ impl Model {
         let surplus = |held: usize, keep: u64| held.saturating_sub(keep as usize);
         self.answers.drain(..surplus(self.answers.len(), keep.answers));
         self.events.drain(..surplus(self.events.len(), keep.events));
+        self.captures.drain(..surplus(self.captures.len(), keep.captures));
+        for first in 0..self.captures.len() {
+            let length = |(ended, _): &(Ended, bool)| ended.content.as_ref().map_or(0, Vec::len) as u64;
+            if self.captures.iter().map(length).sum::<u64>() > keep.capture_bytes {
+                let (ended, is_dropped) = &mut self.captures[first];
+                *is_dropped |= ended.content.take().is_some();
+            }
+        }
         for gone in self.stories.drain(..surplus(self.stories.len(), keep.events)) {
             self.events
                 .iter_mut()
@@ -118,6 +137,29 @@ impl Model {
         last(found, filter.limit)
     }
 
+    fn captures(&self, filter: &CaptureFilter) -> Vec<StoredCapture> {
+        let found = self.captures.iter().map(|(ended, is_dropped)| {
+            let event = self.events.iter().find(|(event, _)| event.event == ended.capture.event);
+            let content = match (&ended.content, is_dropped) {
+                (Some(_), _) => Content::Kept,
+                (None, true) => Content::Dropped,
+                (None, false) if ended.capture.file.is_some() => Content::TooLarge,
+                (None, false) => Content::None,
+            };
+            StoredCapture {
+                capture: ended.capture.clone(),
+                at_ns: event.map(|(event, _)| event.at_ns),
+                story: event.and_then(|(_, story)| story.clone()),
+                content,
+            }
+        });
+        let passes = |stored: &StoredCapture| {
+            filter.event.as_ref().is_none_or(|event| *event == stored.capture.event)
+                && filter.story.as_ref().is_none_or(|story| Some(story) == stored.story.as_ref())
+        };
+        last(found.filter(passes).collect(), filter.limit)
+    }
+
     fn story(&self, id: &str) -> Option<&Story> {
         let of_event = || self.events.iter().find(|(event, _)| event.event == id)?.1.as_deref();
         let find = |id: &str| self.stories.iter().find(|story| story.id == id);
@@ -147,10 +189,45 @@ fn window() -> impl Strategy<Value = Option<Span>> {
     option::of((time(), time()).prop_map(|(a, b)| Span { start_ns: a.min(b), end_ns: a.max(b) }))
 }
 
+/// What a firing pinned.
+fn bound() -> impl Strategy<Value = Vec<Item>> {
+    let item = |name: &str, value: &str| Item {
+        column: Column::new(name, ColumnKind::Text, ""),
+        value: value.into(),
+    };
+    let bounds =
+        vec![vec![], vec![item("a", "1")], vec![item("a", "2")], vec![item("a", "1"), item("b", "'\"\0")]];
+    select(bounds)
+}
+
+prop_compose! {
+    fn capture()(
+        event in select(&EVENTS[..]),
+        node in select(&NODES[..]),
+        packets in any::<u64>(),
+        file in option::of(".*"),
+        content in option::of(vec(any::<u8>(), 0..20)),
+        dropped in select(&[0, u64::MAX][..]),
+    ) -> Ended {
+        let content = content.filter(|_| file.is_some());
+        let capture = Capture {
+            event: event.to_owned(),
+            node: node.to_owned(),
+            packets,
+            bytes: packets,
+            file,
+            dropped: [("capture_rate", dropped)].into_iter().collect(),
+            ..Capture::default()
+        };
+        Ended { capture, content }
+    }
+}
+
 prop_compose! {
     fn answer()(
         query in query(),
         node in node(),
+        bound in bound(),
         window in window(),
         revision in select(&[0, 1, u64::MAX][..]),
         values in vec((any::<u64>(), ".*"), 0..3),
@@ -161,7 +238,7 @@ prop_compose! {
             Column::new("text", ColumnKind::Text, ""),
         ];
         let rows = values.into_iter().map(|(bytes, text)| vec![bytes.into(), text.into()]).collect();
-        Answer { node, revision, coverage, ..Answer::new(query, window, columns, rows) }
+        Answer { node, bound, revision, coverage, ..Answer::new(query, window, columns, rows) }
     }
 }
 
@@ -217,16 +294,23 @@ prop_compose! {
         answers in vec(answer(), 0..6),
         events in vec(event(), 0..4),
         stories in vec(story(), 0..2),
+        captures in vec(capture(), 0..4),
         states in vec((select(&["epoch", "machine"][..]).prop_map(str::to_owned), ".*"), 0..2),
         marks in vec(mark(), 0..3),
     ) -> Changes {
-        Changes { answers, events, stories, states, dropped_states: Vec::new(), marks }
+        Changes { answers, events, stories, captures, states, dropped_states: Vec::new(), marks }
     }
 }
 
 fn keep() -> impl Strategy<Value = Keep> {
     let few = || select(&[0, 1, 3, 7, u64::MAX][..]);
-    (few(), few()).prop_map(|(answers, events)| Keep { answers, events })
+    let bytes = select(&[0, 10, 30, u64::MAX][..]);
+    (few(), few(), few(), bytes).prop_map(|(answers, events, captures, capture_bytes)| Keep {
+        answers,
+        events,
+        captures,
+        capture_bytes,
+    })
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -282,13 +366,20 @@ fn check(archive: &Archive, model: &Model, answers: &AnswerFilter, events: &Even
         assert_eq!(events, expected);
     }
     for query in QUERIES {
-        let mut newest: BTreeMap<Option<String>, Answer> = BTreeMap::new();
         let filter = AnswerFilter { query: Some(query.to_owned()), ..all_answers() };
-        for answer in model.answers(&filter) {
-            newest.insert(answer.node.clone(), answer);
+        let answers = model.answers(&filter);
+        // In their order; those of a whole run are last.
+        let ends: BTreeMap<_, _> = answers.iter().map(|answer| (&answer.node, end(answer))).collect();
+        let mut newest: BTreeMap<(Option<String>, String), Answer> = BTreeMap::new();
+        for answer in answers.iter().filter(|answer| ends[&answer.node] == end(answer)) {
+            newest.insert((answer.node.clone(), text(&answer.bound)), answer.clone());
         }
         let newest: Vec<Answer> = newest.into_values().collect();
-        assert_eq!(archive.newest(query).expect("they can be read"), newest);
+        let mut found = archive.newest(query).expect("they can be read");
+        assert!(found.is_sorted_by_key(|answer| answer.node.clone()));
+        // Those of one node come in any order that stays.
+        found.sort_by_key(|answer| (answer.node.clone(), text(&answer.bound)));
+        assert_eq!(found, newest);
     }
     let mut ids: Vec<String> =
         archive.stories(u64::MAX).expect("a listing").into_iter().map(|entry| entry.story.id).collect();
@@ -303,7 +394,37 @@ fn check(archive: &Archive, model: &Model, answers: &AnswerFilter, events: &Even
     }
     let marks: BTreeMap<_, _> = archive.marks().expect("they can be read").into_iter().map(pair).collect();
     assert_eq!(marks, model.marks);
+    check_captures(archive, model);
     assert_eq!(archive.damaged(), 0);
+}
+
+fn text(bound: &[Item]) -> String {
+    let items = bound.iter().map(|item| format!("{} {:?}", item.column.name, item.value));
+    items.collect::<Vec<_>>().join(" ")
+}
+
+fn end(answer: &Answer) -> Option<u64> {
+    answer.window.map(|window| window.end_ns)
+}
+
+fn check_captures(archive: &Archive, model: &Model) {
+    let names = EVENTS.map(|event| Some(event.to_owned()));
+    let filters = names.iter().flat_map(|name| {
+        let of_event = CaptureFilter { event: name.clone(), limit: 1, ..CaptureFilter::default() };
+        [of_event, CaptureFilter { story: name.clone(), ..CaptureFilter::default() }]
+    });
+    for filter in filters.chain([CaptureFilter::default()]) {
+        assert_eq!(archive.captures(&filter).expect("a listing"), model.captures(&filter), "{filter:?}");
+    }
+    for (event, node) in EVENTS.iter().flat_map(|event| NODES.map(|node| (*event, node))) {
+        let found = archive.capture(event, node).expect("it can be read");
+        let is_it =
+            |(ended, _): &&(Ended, bool)| (&*ended.capture.event, &*ended.capture.node) == (event, node);
+        let expected = model.captures.iter().find(is_it).map(|(ended, _)| ended);
+        let content = expected.map(|ended| ended.content.clone().unwrap_or_default());
+        assert_eq!(found.as_ref().map(|(_, content)| content.clone()), content);
+        assert_eq!(found.map(|(stored, _)| stored.capture), expected.map(|ended| ended.capture.clone()));
+    }
 }
 
 fn all_answers() -> AnswerFilter {

@@ -15,6 +15,10 @@ pub(crate) struct Capturing {
     nodes: BTreeSet<usize>,
 }
 
+/// Letters of a text of a probe, and causes of packets that are not captured, at the most.
+const LONGEST_TEXT: usize = 1_000;
+const MOST_CAUSES: usize = 16;
+
 /// How long nodes are asked for a capture after its time, nanoseconds.
 const PATIENCE_NS: u64 = 60_000_000_000;
 
@@ -62,8 +66,10 @@ impl Controller {
             |capture: &&mut Capturing| capture.task.id == captured.id && capture.nodes.contains(&node);
         let Some(capture) = self.capturing.iter_mut().find(asked) else { return };
         capture.nodes.remove(&node);
+        let query = capture.task.query.clone();
         self.capturing.retain(|capture| !capture.nodes.is_empty());
         let name = self.chain.graph.nodes[node].clone();
+        let captured = Captured { query, ..cleaned(captured) };
         let sentence = in_words(&name, &captured);
         self.stories.tell_more(&captured.id, &sentence);
         actions.show.push(Output::Sentence(sentence));
@@ -76,6 +82,19 @@ impl Controller {
             capture.task.time.is_none_or(|time| time.end_ns.saturating_add(PATIENCE_NS) > settled_ns)
         });
     }
+}
+
+/// What a probe says in texts of one line and of a length that is stored.
+fn cleaned(mut captured: Captured) -> Captured {
+    let clean = |text: &mut String| {
+        let plain = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };
+        *text = text.chars().take(LONGEST_TEXT).map(plain).collect();
+    };
+    captured.dropped.0.truncate(MOST_CAUSES);
+    let names = captured.dropped.0.iter_mut().map(|(name, _)| name);
+    let texts = captured.file.iter_mut().chain(&mut captured.refused).chain([&mut captured.ended_by]);
+    texts.chain(names).for_each(clean);
+    captured
 }
 
 fn in_words(node: &str, captured: &Captured) -> String {

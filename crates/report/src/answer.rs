@@ -176,6 +176,7 @@ impl Answer {
     /// Replaces addresses: of a prefix those bits that it has. Estimates stay. Addresses that are bounds (the columns `lower` and
     /// `upper`) become null, because their order does not survive.
     pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
+        self.bound.iter_mut().for_each(|item| item.value.map_addresses(f));
         for row in &mut self.rows {
             for (column, value) in self.columns.iter().zip(row) {
                 let is_bound = matches!(column.name.as_str(), "lower" | "upper");

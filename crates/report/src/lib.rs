@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod capture;
 mod column;
 mod counters;
 mod event;
@@ -41,6 +42,7 @@ mod value;
 mod window;
 
 pub use answer::{Account, Answer, Class, Rest, Status, TaskNote};
+pub use capture::Capture;
 pub use column::{Column, ColumnKind};
 pub use counters::{Counters, PacketCounts, coverage};
 pub use event::{Event, EventKind, Item};

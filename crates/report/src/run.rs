@@ -11,7 +11,7 @@ pub use flows::{FlowCounts, OutputCounts};
 pub use rates::Rates;
 pub use wire::WireReport;
 
-use crate::{Answer, Counters, Event, PacketCounts, Span, Story, WindowCounts, integer, rfc3339};
+use crate::{Answer, Capture, Counters, Event, PacketCounts, Span, Story, WindowCounts, integer, rfc3339};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -56,6 +56,12 @@ pub struct RunReport {
     /// Earlier stories, which were not kept for `stories`.
     #[serde(default, skip_serializing_if = "integer::is_zero", with = "integer")]
     pub stories_unlisted: u64,
+    /// The packets that events asked for, in the order in which the captures ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub captures: Vec<Capture>,
+    /// Earlier captures, which were not kept for `captures`.
+    #[serde(default, skip_serializing_if = "integer::is_zero", with = "integer")]
+    pub captures_unlisted: u64,
     /// Of a run with several nodes: the report of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub nodes: BTreeMap<String, RunReport>,

@@ -1,6 +1,7 @@
 //! What is at which address.
 
 mod answers;
+mod captures;
 mod csv;
 mod events;
 mod queries;
@@ -45,6 +46,8 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
         ("/queries/{name}", delete(queries::remove)),
         ("/answers", get(answers::list)),
         ("/events", get(events::list)),
+        ("/captures", get(captures::list)),
+        ("/captures/{event}/{node}", get(captures::one)),
         ("/stories", get(stories::list)),
         ("/stories/{id}", get(stories::one)),
         ("/stream", get(stream::follow)),

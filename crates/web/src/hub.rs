@@ -7,7 +7,7 @@ use archive::{Archive, ArchiveError, Changes, StoredEvent};
 use axum::body::Bytes;
 use report::Answer;
 use serde::Serialize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// All that is shown: an archive, and the state of the moment. Clones are the same hub.
@@ -20,6 +20,8 @@ struct Shown {
     status: Mutex<Status>,
     queries: Mutex<Vec<QueryView>>,
     feed: Arc<Feed>,
+    /// Takes a line for each file that is handed out.
+    log: OnceLock<fn(&str)>,
 }
 
 /// As `GET /queries` has them.
@@ -51,7 +53,19 @@ impl Hub {
             status: Mutex::new(status),
             queries: Mutex::default(),
             feed: Feed::new(limits),
+            log: OnceLock::new(),
         }))
+    }
+
+    /// Gives this function a line for each capture that a client fetches. The first function stays.
+    pub fn log_to(&self, log: fn(&str)) {
+        self.0.log.get_or_init(|| log);
+    }
+
+    pub(crate) fn log(&self, line: &str) {
+        if let Some(log) = self.0.log.get() {
+            log(line);
+        }
     }
 
     /// The archive. Nothing is stored and nobody is answered from it until the guard is dropped.
@@ -174,25 +188,30 @@ impl QueryView {
             state,
             runs,
             trigger,
+            metric,
+            capture,
             latest: _,
         } = self;
         (name, text, file, class, nodes)
             == (&other.name, &other.text, &other.file, &other.class, &other.nodes)
             && (every_ns, over_ns, columns) == (&other.every_ns, &other.over_ns, &other.columns)
             && (state, runs, trigger) == (&other.state, &other.runs, &other.trigger)
+            && (metric, capture) == (&other.metric, &other.capture)
     }
 
-    /// Takes an answer that is not older than the one of its node.
+    /// Takes an answer that is not older than those of its node. Of instances, those of the newest window stand side by side.
     fn remember(&mut self, answer: &Answer) {
         // The end of a whole run is after all windows.
         let end = |answer: &Answer| answer.window.map_or(u64::MAX, |window| window.end_ns);
-        match self.latest.iter_mut().find(|latest| latest.node == answer.node) {
-            Some(latest) if end(latest) > end(answer) => {}
-            Some(latest) => latest.clone_from(answer),
-            None => {
-                let at = self.latest.partition_point(|latest| latest.node < answer.node);
-                self.latest.insert(at, answer.clone());
-            }
+        let is_of_node = |latest: &Answer| latest.node == answer.node;
+        if self.latest.iter().any(|latest| is_of_node(latest) && end(latest) > end(answer)) {
+            return;
         }
+        self.latest.retain(|latest| {
+            let is_of_window = end(latest) == end(answer) && latest.bound != answer.bound;
+            !is_of_node(latest) || is_of_window
+        });
+        let at = self.latest.partition_point(|latest| latest.node <= answer.node);
+        self.latest.insert(at, answer.clone());
     }
 }

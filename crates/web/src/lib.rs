@@ -26,6 +26,7 @@
 
 mod api;
 mod assets;
+mod capture;
 mod failure;
 mod feed;
 mod guard;

@@ -1,6 +1,7 @@
 //! What is said of stories and events, and messages of streams.
 
-use archive::StoredEvent;
+use crate::capture::CaptureText;
+use archive::{StoredCapture, StoredEvent};
 use axum::body::Bytes;
 use report::{Event, Story, integer};
 use serde::Serialize;
@@ -11,7 +12,7 @@ pub(crate) fn message(name: &str, data: &impl Serialize) -> serde_json::Result<B
     Ok(Bytes::from(format!("event: {name}\ndata: {data}\n\n")))
 }
 
-/// A story, with events or their identifiers.
+/// A story, with events or their identifiers, perhaps with captures.
 #[derive(Serialize)]
 pub(crate) struct StoryText<'a, E> {
     id: &'a str,
@@ -19,22 +20,25 @@ pub(crate) struct StoryText<'a, E> {
     events: &'a [E],
     #[serde(with = "integer")]
     events_unlisted: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    captures: Option<Vec<CaptureText>>,
 }
 
 impl<'a> StoryText<'a, String> {
     /// With the identifiers of its events.
     pub(crate) fn with_names(story: &'a Story) -> Self {
         let Story { id, text, events, events_unlisted } = story;
-        Self { id, text, events, events_unlisted: *events_unlisted }
+        Self { id, text, events, events_unlisted: *events_unlisted, captures: None }
     }
 }
 
 impl<'a> StoryText<'a, Event> {
-    /// With those of its events that are still kept; the others are not listed.
-    pub(crate) fn with_events(story: &'a Story, events: &'a [Event]) -> Self {
+    /// With those of its events that are still kept (the others are not listed), and their captures.
+    pub(crate) fn whole(story: &'a Story, events: &'a [Event], captures: Vec<StoredCapture>) -> Self {
+        let captures = Some(captures.into_iter().map(CaptureText::from).collect());
         let gone = story.events.len().saturating_sub(events.len()) as u64;
         let Story { id, text, events_unlisted, .. } = story;
-        Self { id, text, events, events_unlisted: events_unlisted.saturating_add(gone) }
+        Self { id, text, events, events_unlisted: events_unlisted.saturating_add(gone), captures }
     }
 }
 

@@ -35,6 +35,9 @@ export type Row = Record<string, Value>;
 export interface Answer {
   query: string;
   node: string | null;
+  /** What a firing pinned. */
+  bound?: Record<string, Value>;
+  bound_columns?: Column[];
   window: Span | null;
   status: 'complete' | 'partial' | 'cut';
   late?: boolean;
@@ -78,9 +81,22 @@ export interface Story {
   node?: string | null;
 }
 
+export interface Capture {
+  event: string;
+  node: string;
+  query: string;
+  packets: Integer;
+  bytes: Integer;
+  dropped: Counters;
+  /** Where the file is; null if it is not here, for this reason. */
+  href: string | null;
+  reason: string | null;
+}
+
 export interface WholeStory extends Story {
   events: Event[];
   events_unlisted?: Integer;
+  captures?: Capture[];
 }
 
 export interface Packets {
@@ -103,6 +119,8 @@ export interface Node {
   tasks: { wanted: Integer; applied: Integer | null; refused: string | null } | null;
   version: string | null;
   sources: string[];
+  /** Times in which no condition judges it. */
+  gaps?: { start: Time; end: Time; reason: string }[];
 }
 
 export interface Status {
@@ -154,6 +172,10 @@ export interface Query {
   state: string;
   runs: { start: Time; end: Time; cause: string }[];
   trigger: Trigger | null;
+  /** It is exported as a metric. */
+  metric?: boolean;
+  /** Packets that it captures when it is started. */
+  capture?: Integer;
   latest: Answer[];
 }
 

@@ -4,10 +4,11 @@ import { untrack } from 'svelte';
 import { SvelteMap } from 'svelte/reactivity';
 import { address, get } from '../api/client';
 import type { Answer } from '../api/types';
+import { place } from '../words/value';
 
 /** Answers of a query and node that are kept. */
 const MOST_ANSWERS = 600;
-/** Queries, and nodes of each, whose newest answers are kept. */
+/** Queries, and nodes and instances of each, whose newest answers are kept. */
 const MOST_QUERIES = 1000;
 const MOST_NODES = 256;
 /** Answers that a history begins with. */
@@ -15,7 +16,7 @@ export const FIRST_ANSWERS = 300;
 
 const end = (answer: Answer) => answer.window?.end ?? '9999';
 
-const byNode = (a: Answer, b: Answer) => (a.node ?? '').localeCompare(b.node ?? '');
+const byNode = (a: Answer, b: Answer) => (a.node ?? '').localeCompare(b.node ?? '') || place(a).localeCompare(place(b));
 
 /** A replaces B if it is of a later window, or a later answer of the same one. */
 const isNewer = (a: Answer, b: Answer | undefined) =>
@@ -74,11 +75,12 @@ class Answers {
   }
 }
 
-/** The list with an answer in the place of that of its node, if it is newer. */
+/** The list with an answer in the place of those of its node that are older. Of instances, those of one window stand side by side. */
 function replaced(known: Answer[], answer: Answer): Answer[] {
-  const own = known.find(({ node }) => node === answer.node);
-  if (!isNewer(answer, own)) return known;
-  return [...known.filter((other) => other !== own), answer].sort(byNode).slice(0, MOST_NODES);
+  const isOld = (other: Answer) => other.node === answer.node && (end(other) < end(answer) || place(other) === place(answer));
+  if (known.some((other) => other.node === answer.node && end(other) > end(answer))) return known;
+  if (known.some((other) => place(other) === place(answer) && !isNewer(answer, other))) return known;
+  return [...known.filter((other) => !isOld(other)), answer].sort(byNode).slice(0, MOST_NODES);
 }
 
 /** Both lists in one, each window of a node once, the oldest left out beyond the most of a node. */
@@ -90,15 +92,15 @@ function merged(kept: Answer[], more: Answer[]): Answer[] {
   } else {
     const windows = new Map<string, Answer>();
     for (const answer of [...kept, ...more]) {
-      const key = JSON.stringify([answer.node, answer.window?.start, answer.window?.end]);
+      const key = JSON.stringify([place(answer), answer.window?.start, answer.window?.end]);
       if (isNewer(answer, windows.get(key))) windows.set(key, answer);
     }
     all = [...windows.values()].sort((a, b) => (end(a) < end(b) ? -1 : end(a) > end(b) ? 1 : 0));
   }
-  const left = new Map<string | null, number>();
+  const left = new Map<string, number>();
   const counted = (answer: Answer) => {
-    const number = (left.get(answer.node) ?? 0) + 1;
-    left.set(answer.node, number);
+    const number = (left.get(place(answer)) ?? 0) + 1;
+    left.set(place(answer), number);
     return number <= MOST_ANSWERS;
   };
   return all.length > MOST_ANSWERS ? all.reverse().filter(counted).reverse() : all;

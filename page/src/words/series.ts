@@ -2,10 +2,10 @@
 
 import type { Answer, Query, Span } from '../api/types';
 import { milliseconds } from './time';
-import { bounds, largest } from './value';
+import { bounds, largest, placeName } from './value';
 
 export interface Line {
-  node: string | null;
+  name: string;
   values: (number | null)[];
   hasBounds: boolean;
   lower: (number | null)[];
@@ -25,10 +25,10 @@ interface Point {
   bounds: [number, number] | null;
 }
 
-/** A line for each node. Where a window has no answer, or none that is known, the line has a gap. */
+/** A line for each node and what is pinned. Where a window has no answer, or none that is known, the line has a gap. */
 export function series(answers: Answer[], column: string, query: Query | undefined): Lines {
-  const nodes = [...new Set(answers.map((answer) => answer.node))].sort((a, b) => (a ?? '').localeCompare(b ?? ''));
-  const points = nodes.map((node) => pointsOf(answers.filter((answer) => answer.node === node), column, query));
+  const names = [...new Set(answers.map(placeName))].sort((a, b) => a.localeCompare(b));
+  const points = names.map((name) => pointsOf(answers.filter((answer) => placeName(answer) === name), column, query));
   const times = [...new Set(points.flat().map((point) => point.at))].sort((a, b) => a - b);
   const lines = points.map((own, at): Line => {
     const byTime = new Map(own.map((point) => [point.at, point]));
@@ -36,7 +36,7 @@ export function series(answers: Answer[], column: string, query: Query | undefin
     const aligned = <T>(of: (point: Point) => T) =>
       times.map((time) => (byTime.has(time) ? of(byTime.get(time)!) : (undefined as T)));
     return {
-      node: nodes[at],
+      name: names[at],
       values: aligned((point) => point.value),
       hasBounds: own.some((point) => point.bounds !== null),
       lower: aligned((point) => point.bounds?.[0] ?? null),

@@ -87,4 +87,14 @@ export function members(of: Record<string, Value>, columns: Column[]): { column:
   });
 }
 
+/** What a firing pinned, of an instance of a query: "dst_addr 203.0.113.10". */
+export const pinned = ({ bound, bound_columns }: Answer) =>
+  members(bound ?? {}, bound_columns ?? []).map(({ column, value: of }) => `${column.name} ${value(of, column)}`).join(', ');
+
+/** Which of a query's answers of one time it is. */
+export const place = (answer: Answer) => JSON.stringify([answer.node, answer.bound ?? {}]);
+
+/** The same in words. */
+export const placeName = (answer: Answer) => [answer.node ?? 'all nodes', pinned(answer)].filter(Boolean).join(', ');
+
 export const withUnit = (text: string, unit: string) => (unit && text !== 'unknown' ? `${text} ${unit}` : text);

@@ -43,6 +43,8 @@ impl Config {
         let keep = Keep {
             answers: settings.value("keep-answers", usual.answers, count)?,
             events: settings.value("keep-events", usual.events, count)?,
+            captures: settings.value("keep-captures", usual.captures, count)?,
+            capture_bytes: settings.value("keep-capture-bytes", usual.capture_bytes, notation::bytes)?,
         };
         let nodes = settings.list("nodes")?;
         check_nodes(&nodes, &settings)?;

@@ -3,6 +3,7 @@
 use super::Config;
 use super::queries::Queries;
 use super::{past, unsettled};
+use crate::captured;
 use crate::exit::{Failure, say, say_error};
 use crate::views::{self, now_ns};
 use archive::{ArchiveError, Changes, Mark};
@@ -177,8 +178,7 @@ impl<'a> Service<'a> {
                 Output::Event(event) => self.changes.events.push(*event),
                 Output::Sentence(sentence) => say(&sentence),
                 Output::Warning(line) => self.note(line),
-                // Its story says it.
-                Output::Captured(_) => {}
+                Output::Captured(captured) => self.changes.captures.push(captured::ended(*captured)),
             }
         }
     }

@@ -47,6 +47,11 @@ impl Form {
         }
     }
 
+    /// The form of a value that stands alone: numbers that are identifiers are not grouped.
+    pub(super) fn of_name(column: &Column) -> Self {
+        if NAMES.contains(&column.name.as_str()) { Self::Digits } else { Self::Grouped(0) }
+    }
+
     fn number(self, number: f64) -> String {
         match self {
             Self::Grouped(decimals) => decimal(number, decimals),

@@ -1,7 +1,8 @@
 //! What a table shows of an answer: which columns, under which headings, and with which shares.
 
+use super::cell::Form;
 use super::totals::Totals;
-use crate::Answer;
+use crate::{Answer, Item};
 
 /// A column of the answer in the table.
 pub(super) struct Shown {
@@ -130,8 +131,20 @@ pub(super) fn heading(answer: &Answer) -> String {
     }
     match &answer.task {
         Some(task) => format!("{}  [{}; bounds: {}]", task.text, task.structure, answer.bounds),
-        None if answer.bounds == "exact" => answer.query.clone(),
-        None => format!("{}  [bounds: {}]", answer.query, answer.bounds),
+        None if answer.bounds == "exact" => name(answer),
+        None => format!("{}  [bounds: {}]", name(answer), answer.bounds),
+    }
+}
+
+/// The name of the query, and what a firing pinned.
+pub(super) fn name(answer: &Answer) -> String {
+    let pinned =
+        |item: &Item| format!("{} {}", item.column.name, Form::of_name(&item.column).text(&item.value));
+    match answer.bound.is_empty() {
+        true => answer.query.clone(),
+        false => {
+            format!("{} for {}", answer.query, answer.bound.iter().map(pinned).collect::<Vec<_>>().join(", "))
+        }
     }
 }
 

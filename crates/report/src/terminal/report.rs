@@ -92,7 +92,8 @@ pub fn answers<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> String {
         let window = one.window.map_or_else(String::new, when);
         match one.empty {
             Some(windows) => {
-                text.push_str(&format!("\n  {}, {window}: {} empty windows\n", one.query, grouped(windows)));
+                let name = layout::name(one);
+                text.push_str(&format!("\n  {name}, {window}: {} empty windows\n", grouped(windows)));
             }
             None => {
                 if last != Some(one.window) && one.window.is_some() {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Answer, Column, ColumnKind, Counters, DesignReport, FlowCounts, OutputCounts, PacketCounts, Rates, Rest,
-    RunReport, Span, Status, TaskNote, Value, Window, WindowCounts, WireReport,
+    Answer, Column, ColumnKind, Counters, DesignReport, FlowCounts, Item, OutputCounts, PacketCounts, Rates,
+    Rest, RunReport, Span, Status, TaskNote, Value, Window, WindowCounts, WireReport,
 };
 
 const START: u64 = 1_795_534_800_000_000_000;
@@ -151,6 +151,23 @@ fn an_answer_that_is_not_whole_says_why() {
     );
     let sketch = Answer { bounds: "certain".to_owned(), ..plain.clone() };
     assert_eq!(answer(&sketch, None, 1), "  q1  [bounds: certain]\n  packets\n");
+}
+
+#[test]
+fn an_answer_of_an_instance_says_what_is_pinned() {
+    let item = |name: &str, kind, value| Item { column: Column::new(name, kind, ""), value };
+    let pinned = Answer {
+        bound: vec![
+            item("dst_addr", ColumnKind::Address, Value::Address([203, 0, 113, 10].into())),
+            item("dst_port", ColumnKind::Unsigned, Value::Unsigned(8080)),
+            item("name", ColumnKind::Text, "a\u{1b}[2J".into()),
+        ],
+        ..table("q2", &["total_count"], vec![])
+    };
+    let caption = "  q2 for dst_addr 203.0.113.10, dst_port 8080, name a\u{fffd}[2J";
+    assert_eq!(answer(&pinned, None, 1), format!("{caption}\n  packets\n"));
+    let empty = Answer { window: Some(span(3)), empty: Some(7), ..pinned };
+    assert!(answers([&empty]).starts_with(&format!("\n{caption}, ")), "{}", answers([&empty]));
 }
 
 fn task(query: &str, bounds: &str, columns: Vec<Column>, rows: Vec<Vec<Value>>) -> Answer {

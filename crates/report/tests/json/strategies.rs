@@ -5,9 +5,9 @@ use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
 use proptest::option;
 use proptest::prelude::*;
 use report::{
-    Account, Answer, Class, Column, ColumnKind, Counters, DesignReport, Event, EventKind, FlowCounts,
-    Heaviest, Item, OutputCounts, PacketCounts, Rates, Rest, RunReport, Span, Status, Story, TaskNote, Value,
-    Window, WindowCounts, WireReport,
+    Account, Answer, Capture, Class, Column, ColumnKind, Counters, DesignReport, Event, EventKind,
+    FlowCounts, Heaviest, Item, OutputCounts, PacketCounts, Rates, Rest, RunReport, Span, Status, Story,
+    TaskNote, Value, Window, WindowCounts, WireReport,
 };
 use std::net::IpAddr;
 
@@ -163,13 +163,13 @@ fn coverage() -> impl Strategy<Value = Option<f64>> {
 
 /// An answer.
 pub(crate) fn answer() -> impl Strategy<Value = Answer> {
-    let head = (text(), option::of(text()), option::of(span()), status(), any::<bool>(), integer());
+    let head = (text(), option::of(text()), items(), option::of(span()), status(), any::<bool>(), integer());
     let class = proptest::sample::select(vec![Class::Row, Class::Zoom, Class::Sketch]);
     let middle = (option::of(integer().prop_map(|n| n.max(1))), coverage(), class, table());
     let account = (packets(), option::of(counters())).prop_map(|(packets, loss)| Account { packets, loss });
     let tail = (integer(), named(), text(), option::of(text()), option::of(task()), option::of(account));
     (head, middle, tail).prop_map(|(head, middle, tail)| {
-        let (query, node, window, (status, watched), late, revision) = head;
+        let (query, node, bound, window, (status, watched), late, revision) = head;
         let (empty, coverage, class, (columns, rows)) = middle;
         let (groups, totals, bounds, reason, task, account) = tail;
         // Numbers are read back by their form: a whole one that is not negative is unsigned.
@@ -182,6 +182,7 @@ pub(crate) fn answer() -> impl Strategy<Value = Answer> {
         Answer {
             query,
             node,
+            bound,
             window,
             status,
             late,
@@ -297,6 +298,24 @@ fn story() -> impl Strategy<Value = Story> {
     })
 }
 
+fn capture() -> impl Strategy<Value = Capture> {
+    let names = (text(), text(), text(), option::of(text()), text(), option::of(text()));
+    (names, integer(), integer(), counters(), any::<bool>()).prop_map(
+        |((event, node, query, file, ended_by, refused), packets, bytes, dropped, cut)| Capture {
+            event,
+            node,
+            query,
+            packets,
+            bytes,
+            file,
+            ended_by,
+            dropped,
+            cut,
+            refused,
+        },
+    )
+}
+
 /// A report, perhaps of several nodes.
 pub(crate) fn run_report() -> impl Strategy<Value = RunReport> {
     // Boxed: trees of values this large do not fit the stack together.
@@ -317,6 +336,7 @@ fn one_report() -> impl Strategy<Value = RunReport> {
         vec(text(), 0..3),
         vec(outputs(), 0..3),
         vec(story(), 0..2),
+        vec(capture(), 0..2),
     );
     let parts =
         (option::of(counters()), integer(), integer(), option::of(integer()), design(), option::of(wire()));
@@ -324,7 +344,7 @@ fn one_report() -> impl Strategy<Value = RunReport> {
         let (source, node, started_ns, ended_ns, packets) = head;
         let [count, full, jump, run_end, unreported, seen, active, exported, dropped, table_full] = counts;
         let (packets_per_second, bits_per_second, processed_per_second, elapsed_seconds) = rates;
-        let (answers, events, command_line, faults, outputs, stories) = lists;
+        let (answers, events, command_line, faults, outputs, stories, captures) = lists;
         let (loss, memory_bytes, answers_unlisted, link_down, design, wire) = parts;
         RunReport {
             source,
@@ -342,6 +362,8 @@ fn one_report() -> impl Strategy<Value = RunReport> {
             events_unlisted: count,
             stories,
             stories_unlisted: full,
+            captures,
+            captures_unlisted: jump,
             nodes: std::collections::BTreeMap::new(),
             version: "0.1.0".to_owned(),
             command_line,

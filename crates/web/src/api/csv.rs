@@ -1,7 +1,7 @@
 //! Answers of one query as a table.
 
 use report::{Answer, ColumnKind, Value, format_time};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 /// What each row begins with.
 const BEGIN: [&str; 5] = ["node", "window_start", "window_end", "status", "coverage"];
@@ -20,9 +20,14 @@ pub(super) fn write(answers: &[Answer]) -> Result<Vec<u8>, String> {
 
 fn write_all(answers: &[Answer]) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let columns = columns(answers);
+    // What firings pinned tells instances of a query apart.
+    let has_bound = answers.iter().any(|answer| !answer.bound.is_empty());
     let mut table = csv::Writer::from_writer(Vec::new());
     for name in BEGIN {
         table.write_field(name)?;
+    }
+    if has_bound {
+        table.write_field("bound")?;
     }
     for column in &columns {
         table.write_field(column.name)?;
@@ -37,6 +42,9 @@ fn write_all(answers: &[Answer]) -> Result<Vec<u8>, Box<dyn std::error::Error>> 
         for row in 0..answer.rows.len() {
             for cell in &begin {
                 table.write_field(cell)?;
+            }
+            if has_bound {
+                table.write_field(pinned(answer))?;
             }
             for column in &columns {
                 write_value(&mut table, answer.value(row, column.name), column.is_estimate)?;
@@ -72,6 +80,15 @@ fn begin(answer: &Answer) -> serde_json::Result<[String; 5]> {
         cell(&serde_json::to_value(answer.status)?),
         cell(&serde_json::to_value(answer.coverage)?),
     ])
+}
+
+/// What a firing pinned, as JSON; empty if nothing is.
+fn pinned(answer: &Answer) -> String {
+    let members = answer.bound.iter().map(|item| (item.column.name.clone(), json!(item.value)));
+    match answer.bound.is_empty() {
+        true => String::new(),
+        false => Json::Object(members.collect()).to_string(),
+    }
 }
 
 fn write_value(

@@ -4,7 +4,7 @@ use super::{App, ask};
 use crate::failure::{Failure, json_response};
 use crate::message::StoryText;
 use crate::parameters::Parameters;
-use archive::{Archive, StoryEntry};
+use archive::{Archive, CaptureFilter, StoredCapture, StoryEntry};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
@@ -12,6 +12,9 @@ use axum::response::Response;
 use report::{Event, Story, rfc3339};
 use serde::Serialize;
 use std::sync::Arc;
+
+/// Captures that are listed with a story, the newest.
+const MOST_CAPTURES: u64 = 1_000;
 
 #[derive(Serialize)]
 struct Stories {
@@ -56,10 +59,14 @@ pub(super) async fn one(
     let question = move |archive: &Archive| {
         let Some(story) = archive.story(&asked)? else { return Ok(None) };
         let events = archive.story_events(&story)?;
-        Ok(Some((story, events)))
+        let filter = CaptureFilter { story: Some(story.id.clone()), limit: MOST_CAPTURES, event: None };
+        let captures = archive.captures(&filter)?;
+        Ok(Some((story, events, captures)))
     };
-    let write = move |found: Option<(Story, Vec<Event>)>| match found {
-        Some((story, events)) => Ok(serde_json::to_vec(&StoryText::with_events(&story, &events))?),
+    let write = move |found: Option<(Story, Vec<Event>, Vec<StoredCapture>)>| match found {
+        Some((story, events, captures)) => {
+            Ok(serde_json::to_vec(&StoryText::whole(&story, &events, captures))?)
+        }
         None => {
             let error =
                 format!("there is no story of the event {id:?}: /api/v1/stories has those that are kept");

@@ -50,6 +50,21 @@ pub struct NodeView {
     pub version: Option<String>,
     /// What it measures.
     pub sources: Vec<String>,
+    /// The newest times in which no condition judges it, the oldest first.
+    pub gaps: Vec<Gap>,
+}
+
+/// A time in which no condition judges a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// Its first instant, nanoseconds since the epoch.
+    #[serde(rename = "start", with = "rfc3339")]
+    pub start_ns: u64,
+    /// The first instant after it.
+    #[serde(rename = "end", with = "rfc3339")]
+    pub end_ns: u64,
+    /// Why.
+    pub reason: String,
 }
 
 /// The frames of one window.

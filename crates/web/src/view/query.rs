@@ -2,6 +2,7 @@
 
 use report::{Answer, Class, Column, integer, rfc3339};
 use serde::{Deserialize, Serialize};
+use std::ops::Not;
 
 /// Whether a query is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +44,13 @@ pub struct QueryView {
     pub runs: Vec<Run>,
     /// What starts it; `None` if it always runs.
     pub trigger: Option<Trigger>,
-    /// The newest answer of each node. Where the list is empty, the hub fills in what was published.
+    /// It is exported as a metric.
+    #[serde(default, skip_serializing_if = "<&bool>::not")]
+    pub metric: bool,
+    /// How many packets it captures when it is started.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "integer::option")]
+    pub capture: Option<u64>,
+    /// The newest answer of each node, of instances those of the newest window. Where the list is empty, the hub fills in what was published.
     pub latest: Vec<Answer>,
 }
 

@@ -50,7 +50,10 @@ fn methods_are_those_of_the_description() {
         if described.contains("GET") {
             described.insert("HEAD".to_owned());
         }
-        let path = format!("/api/v1{}", path.replace("{name}", "x").replace("{id}", "x"));
+        let path = format!(
+            "/api/v1{}",
+            path.replace("{name}", "x").replace("{id}", "x").replace("{event}/{node}", "x/y")
+        );
         let refused = send(server.address(), &format!("PATCH {path}"), &[], b"");
         assert_eq!(refused.status, 405, "{path}");
         let allowed = refused.header("allow").expect("what is allowed").split(',');
@@ -92,7 +95,7 @@ fn responses_are_as_described() {
             }
         }
     });
-    let calls: [(&str, &str, &str, u16); 18] = [
+    let calls: [(&str, &str, &str, u16); 21] = [
         ("get", "/status", "", 200),
         ("get", "/status", "?x=1", 400),
         ("get", "/nodes", "", 200),
@@ -101,6 +104,9 @@ fn responses_are_as_described() {
         ("get", "/answers", "?limit=x", 400),
         ("get", "/events", "", 200),
         ("get", "/events", "?kind=x", 400),
+        ("get", "/captures", "?event=e1", 200),
+        ("get", "/captures", "?limit=x", 400),
+        ("get", "/captures/{event}/{node}", "e2/Node1", 404),
         ("get", "/stories", "", 200),
         ("get", "/stories/{id}", "e1", 200),
         ("get", "/stories/{id}", "none", 404),
@@ -125,7 +131,7 @@ fn responses_are_as_described() {
     check(&named("/status", "get", refused.status), &refused.json());
     // A hub that knows nothing yet.
     let empty = serve(&crate::sample::hub());
-    for path in ["/status", "/nodes", "/queries", "/answers", "/events", "/stories"] {
+    for path in ["/status", "/nodes", "/queries", "/answers", "/events", "/captures", "/stories"] {
         check(&named(path, "get", 200), &json(empty.address(), &format!("/api/v1{path}")));
     }
     drop(server);

@@ -154,7 +154,10 @@ fn events_have_their_stories_and_stories_their_events() {
     assert_eq!(json(address, "/api/v1/stories"), json!({ "stories": [entry] }));
     assert_eq!(json(address, "/api/v1/stories?limit=0"), json!({ "stories": [] }));
     // One listed event is not stored.
-    let whole = json!({ "id": "e1", "text": HOSTILE, "events": &events[..2], "events_unlisted": 5 });
+    let captures = json(address, "/api/v1/captures?story=e1");
+    let whole = json!({
+        "id": "e1", "text": HOSTILE, "events": &events[..2], "events_unlisted": 5, "captures": captures["captures"],
+    });
     for id in ["e1", "e2", "e%32"] {
         assert_eq!(json(address, &format!("/api/v1/stories/{id}")), whole, "{id}");
     }

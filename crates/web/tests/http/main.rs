@@ -1,5 +1,6 @@
 //! The server as its clients see it, over TCP on loopback.
 
+mod captures;
 mod client;
 mod description;
 mod guard;

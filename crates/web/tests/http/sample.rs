@@ -1,12 +1,13 @@
 //! Something to show, with texts that mean something in JSON, HTML, SQL and streams.
 
-use archive::{Archive, Changes, Keep};
+use archive::{Archive, Changes, Ended, Keep};
 use report::{
-    Account, Answer, Column, ColumnKind, Counters, Event, EventKind, Item, PacketCounts, Span, Story, Value,
+    Account, Answer, Capture, Column, ColumnKind, Counters, Event, EventKind, Item, PacketCounts, Span,
+    Story, Value,
 };
 use web::view::{
-    Broker, BrokerState, Clock, Edge, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView, Run,
-    Spool, Status, TaskState, Threshold, Trigger, WindowTotals,
+    Broker, BrokerState, Clock, Edge, Gap, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView,
+    Run, Spool, Status, TaskState, Threshold, Trigger, WindowTotals,
 };
 use web::{Hub, Server};
 
@@ -53,6 +54,7 @@ pub(crate) fn totals() -> Answer {
     let packets = packets();
     let columns = vec![Column::new("total_count", ColumnKind::Unsigned, "packets")];
     let mut answer = Answer::new("totals", Some(window(0)), columns, vec![vec![Value::Null]]);
+    answer.bound = event("", EventKind::Fired, 0).key;
     answer.late = true;
     answer.revision = 3;
     answer.watched = Some(window(0));
@@ -109,8 +111,37 @@ pub(crate) fn changes() -> Changes {
             event("e3", EventKind::Missed, START + 30 * SECOND),
         ],
         stories: vec![story()],
+        captures: captures(),
         ..Changes::default()
     }
+}
+
+/// The file of a capture.
+pub(crate) const PACKETS: &[u8] = b"\x0a\x0d\x0d\x0a\0\xff";
+
+/// One whose file is here, one that is too large, one that was refused, and one of an event without a story; with names of strangers.
+pub(crate) fn captures() -> Vec<Ended> {
+    let capture = |event: &str, node: &str, file: Option<&str>, refused: Option<&str>| Capture {
+        event: event.to_owned(),
+        node: node.to_owned(),
+        query: "q2".to_owned(),
+        packets: 10,
+        bytes: u64::MAX,
+        file: file.map(str::to_owned),
+        ended_by: "packets".to_owned(),
+        dropped: [("capture_rate", 3)].into_iter().collect(),
+        cut: true,
+        refused: refused.map(str::to_owned),
+    };
+    let here =
+        Ended { capture: capture("e1", "Node1", Some(HOSTILE), None), content: Some(PACKETS.to_vec()) };
+    let strange = Ended {
+        capture: capture("e3", HOSTILE, Some("../../etc/passwd"), None),
+        content: Some(PACKETS.to_vec()),
+    };
+    let large = Ended { capture: capture("e2", "Node1", Some(HOSTILE), None), content: None };
+    let refused = Ended { capture: capture("e2", "Node2", None, Some(HOSTILE)), content: None };
+    vec![here, strange, large, refused]
 }
 
 fn packets() -> PacketCounts {
@@ -133,6 +164,7 @@ pub(crate) fn status() -> Status {
         tasks: TaskState { wanted: 2, applied: Some(1), refused: Some(HOSTILE.to_owned()) },
         version: Some("0.1.0".to_owned()),
         sources: vec!["eth0".to_owned()],
+        gaps: vec![Gap { start_ns: START, end_ns: START + SECOND, reason: "too_late".to_owned() }],
     };
     Status {
         mode: Mode::Controller,
@@ -189,6 +221,8 @@ pub(crate) fn queries() -> Vec<QueryView> {
         state: QueryState::Running,
         runs: vec![Run { start_ns: START, end_ns: START + SECOND, cause: "e1".to_owned() }],
         trigger: Some(trigger),
+        metric: true,
+        capture: Some(100),
         ..QueryView::default()
     };
     vec![parent, child]

@@ -1,0 +1,70 @@
+//! Captures and their files.
+
+use super::{App, ask};
+use crate::capture::{CaptureText, file_name, why_not};
+use crate::failure::{Failure, json_response};
+use crate::parameters::Parameters;
+use archive::{CaptureFilter, StoredCapture};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use std::sync::Arc;
+
+#[derive(Serialize)]
+struct Captures {
+    captures: Vec<CaptureText>,
+}
+
+pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+    let parameters = Parameters::read(&uri, &["event", "story", "limit"])?;
+    let filter = CaptureFilter {
+        event: parameters.text("event").map(str::to_owned),
+        story: parameters.text("story").map(str::to_owned),
+        limit: parameters.limit()?,
+    };
+    let write = |captures: Vec<StoredCapture>| {
+        let captures = captures.into_iter().map(CaptureText::from).collect();
+        Ok(serde_json::to_vec(&Captures { captures })?)
+    };
+    let body = ask(&app, move |archive| archive.captures(&filter), write).await?;
+    Ok(json_response(StatusCode::OK, body))
+}
+
+/// The file. Each one that is handed out is logged: it has packets of users.
+pub(super) async fn one(
+    State(app): State<Arc<App>>,
+    place: Result<Path<(String, String)>, PathRejection>,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    Parameters::read(&uri, &[])?;
+    let Ok(Path((event, node))) = place else {
+        return Err(Failure::bad("the address is not UTF-8: write it percent-encoded"));
+    };
+    let name = file_name(&event, &node);
+    let line = format!(
+        "the packets that {} captured for the event {} were fetched",
+        node.escape_debug(),
+        event.escape_debug()
+    );
+    let not_found = |error: String| Failure::new(StatusCode::NOT_FOUND, error);
+    let none = format!(
+        "there is no capture of the event {event:?} on {node:?}: /api/v1/captures has those that are kept"
+    );
+    let write = move |found: Option<(StoredCapture, Vec<u8>)>| {
+        let Some((stored, content)) = found else { return Err(not_found(none)) };
+        match why_not(&stored) {
+            // One line, whatever a probe says.
+            Some(reason) => Err(not_found(format!("the file is not here: {}", reason.escape_debug()))),
+            None => Ok(content),
+        }
+    };
+    let content = ask(&app, move |archive| archive.capture(&event, &node), write).await?;
+    app.hub.log(&line);
+    let disposition = HeaderValue::try_from(format!("attachment; filename=\"{name}\""));
+    let disposition = disposition.map_err(|_| Failure::internal("the file has no name"))?;
+    let kind = HeaderValue::from_static("application/vnd.tcpdump.pcap");
+    let headers = [(header::CONTENT_TYPE, kind), (header::CONTENT_DISPOSITION, disposition)];
+    Ok((headers, content).into_response())
+}

@@ -1,0 +1,89 @@
+//! What is said of a capture.
+
+use crate::api::PREFIX;
+use archive::{Content, StoredCapture};
+use report::{Capture, Counters, integer, rfc3339};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// A capture, where its file is, and why it is nowhere. The address has the event and the node alone: the file's name is of a probe.
+#[derive(Serialize)]
+pub(crate) struct CaptureText {
+    event: String,
+    node: String,
+    query: String,
+    #[serde(with = "rfc3339::option")]
+    at: Option<u64>,
+    story: Option<String>,
+    #[serde(with = "integer")]
+    packets: u64,
+    #[serde(with = "integer")]
+    bytes: u64,
+    file: Option<String>,
+    ended_by: String,
+    dropped: Counters,
+    cut: bool,
+    href: Option<String>,
+    reason: Option<String>,
+}
+
+impl From<StoredCapture> for CaptureText {
+    fn from(stored: StoredCapture) -> Self {
+        let reason = why_not(&stored);
+        let StoredCapture { capture, at_ns, story, .. } = stored;
+        let Capture { event, node, query, packets, bytes, file, ended_by, dropped, cut, .. } = capture;
+        let href = || format!("{PREFIX}/captures/{}/{}", encoded(&event), encoded(&node));
+        let href = reason.is_none().then(href);
+        Self {
+            event,
+            node,
+            query,
+            at: at_ns,
+            story,
+            packets,
+            bytes,
+            file,
+            ended_by,
+            dropped,
+            cut,
+            href,
+            reason,
+        }
+    }
+}
+
+/// Why the file of a capture is not here.
+pub(crate) fn why_not(stored: &StoredCapture) -> Option<String> {
+    let Capture { node, file, refused, .. } = &stored.capture;
+    let at_node = || match file {
+        Some(file) => format!("{node} has it: {file}"),
+        None => format!("{node} may have it"),
+    };
+    match (stored.content, refused) {
+        (Content::Kept, _) => None,
+        (_, Some(refused)) => Some(refused.clone()),
+        (Content::TooLarge, _) => Some(format!("it is too large to be sent along; {}", at_node())),
+        (Content::Dropped, _) => Some(format!("it made room for later ones; {}", at_node())),
+        (Content::None, _) => Some("nothing was captured".to_owned()),
+    }
+}
+
+/// The name under which a browser stores the file: what could mean something in a header or to a file system is `_`.
+pub(crate) fn file_name(event: &str, node: &str) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
+    let plain = |text: &str| text.chars().take(100).map(plain).collect::<String>();
+    format!("{}.{}.pcapng", plain(event), plain(node))
+}
+
+/// A part of a path.
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut encoded, byte| {
+        match byte {
+            b'-' | b'_' | b'.' | b'~' => encoded.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
+            // Writing to a text does not fail.
+            _ => drop(write!(encoded, "%{byte:02X}")),
+        }
+        encoded
+    })
+}
