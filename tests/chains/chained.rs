@@ -191,7 +191,8 @@ impl Chained {
             let parent = event.json["fired_by"].as_str().expect("a query");
             let has_bound = |answer: &Answer| !answer.json["bound"].is_null();
             // What several queries, or instances of one, have is compared by the tests of these.
-            if parent.contains(", ") || self.answers_of(parent).iter().any(has_bound) {
+            let reads_nothing = event.json["values"].as_object().is_some_and(serde_json::Map::is_empty);
+            if reads_nothing || parent.contains(", ") || self.answers_of(parent).iter().any(has_bound) {
                 continue;
             }
             let is_it = |answer: &&Answer| match answer.json["empty"].is_null() {

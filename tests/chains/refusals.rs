@@ -50,20 +50,24 @@ fn queries_with_mistakes_are_refused_where_they_are() {
 fn what_is_not_run_yet_is_refused_by_name() {
     let scratch = Scratch::new();
     let capture = capture(&scratch);
-    let other = "d: select count(*) as n every 1s; ";
-    let cases: [(&str, &[&str]); 7] = [
-        ("c: select count(*) while a.b > 5", &["c: while cannot be run"]),
-        ("c: select count(*) when each a.b > 5", &["c: when each cannot be run"]),
-        ("c: select count(*) when a.b > 5 within 5m", &["c: within cannot be run"]),
-        ("c: select count(*) when a.b > 5 in same window", &["c: in same window cannot be run"]),
-        ("c: select count(*) when a is missing for 30s", &["c: is missing cannot be run"]),
+    let other = "d: select count(*) as n every 2s; ";
+    let cases: [(&str, &[&str]); 5] = [
+        (
+            "c: select count(*) every 2s while a.b > 5",
+            &["c: ", "answers in the windows of a", "the same 'every'"],
+        ),
+        ("c: select count(*) every 2s when a.b > 5 in same window", &["c: ", "answers in the windows of a"]),
         (
             &format!("{other} c: select count(*) when a.b > 5 and d.n > 3"),
-            &["c: when cannot be run", "a condition on several queries"],
+            &["c: ", "a, d answer windows of different lengths"],
         ),
         (
-            "c: select count(*) where src_addr = a.src_addr when a.b > 5",
-            &["c: a pinned field cannot be run", "not bound"],
+            "b: select dst_addr, sum(total_byte) as b groupby dst_addr every 1s; c: select count(*) when a.b > 5 and b.b > 3",
+            &["c: ", "a groups by src_addr, but b by dst_addr"],
+        ),
+        (
+            "c: select count(*) while a.b > 5 across nodes by sum",
+            &["c: ", "across nodes", "in the window that fired"],
         ),
     ];
     for (queries, words) in cases {

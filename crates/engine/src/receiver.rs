@@ -73,6 +73,11 @@ pub(crate) const EXPECTED: usize = 16;
 /// clock would end every record otherwise.
 const AHEAD_NS: u64 = 3_600_000_000_000;
 
+/// How frames are parsed: without pairs, segments and pins; with pins; otherwise. As numbers, because constant parameters are.
+const PLAIN: u8 = 0;
+const PINNING: u8 = 1;
+const OTHER: u8 = 2;
+
 /// What is to be done with a frame whose time is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Alert {
@@ -202,6 +207,15 @@ impl<'a> Receiver<'a> {
         self.count_time + self.stopwatch.spent()
     }
 
+    /// How frames are parsed.
+    fn way(&self) -> u8 {
+        match (self.parser.is_plain(), self.parser.is_pinning()) {
+            (true, _) => PLAIN,
+            (false, true) => PINNING,
+            (false, false) => OTHER,
+        }
+    }
+
     /// Frames received so far.
     pub(crate) fn received(&self) -> u64 {
         self.received + u64::from(self.held.is_some())
@@ -307,19 +321,20 @@ impl<'a> Receiver<'a> {
     ) -> (bool, u64) {
         let (before, mut rest) = (self.received, part);
         let is_ahead = loop {
-            let (is_plain, received) = (self.parser.is_plain(), self.received);
-            let is_ahead = match (filter, is_plain) {
+            let (way, received) = (self.way(), self.received);
+            let is_ahead = match (filter, way) {
                 _ if self.tap.is_active() => self.parse_tapped(rest, filter, down),
-                (None, true) => self.parse::<true, false>(rest, down, |_| true),
-                (None, false) => self.parse::<false, false>(rest, down, |_| true),
-                (Some(filter), true) => self.parse::<true, false>(rest, down, |frame| filter.matches(frame)),
-                (Some(filter), false) => {
-                    self.parse::<false, false>(rest, down, |frame| filter.matches(frame))
+                (None, PLAIN) => self.parse::<PLAIN, false>(rest, down, |_| true),
+                (None, PINNING) => self.parse::<PINNING, false>(rest, down, |_| true),
+                (None, _) => self.parse::<OTHER, false>(rest, down, |_| true),
+                (Some(filter), PLAIN) => {
+                    self.parse::<PLAIN, false>(rest, down, |frame| filter.matches(frame))
                 }
+                (Some(filter), _) => self.parse::<OTHER, false>(rest, down, |frame| filter.matches(frame)),
             };
             rest = rest.split(self.received - received).1;
             // In the window that was opened, packets are parsed in another way.
-            let is_other = std::mem::take(&mut self.tap_begins) || is_plain != self.parser.is_plain();
+            let is_other = std::mem::take(&mut self.tap_begins) || way != self.way();
             if is_ahead || rest.is_empty() || !is_other {
                 break is_ahead;
             }
@@ -334,7 +349,7 @@ impl<'a> Receiver<'a> {
     /// Parses frames, and looks at their packets for captures.
     #[cold]
     fn parse_tapped(&mut self, part: Burst<'_>, filter: Option<&Filter>, down: &mut impl Downstream) -> bool {
-        self.parse::<false, true>(part, down, |frame| filter.is_none_or(|filter| filter.matches(frame)))
+        self.parse::<OTHER, true>(part, down, |frame| filter.is_none_or(|filter| filter.matches(frame)))
     }
 
     /// Measures a frame that is ahead of stream time, which follows it if the `next` one is ahead too; otherwise it counts in the open
@@ -389,7 +404,7 @@ impl<'a> Receiver<'a> {
     /// Parses frames that `wanted` accepts, and turns the window if one of them lies past its end. `IS_TAPPED`: packets are looked at for
     /// captures.
     #[inline(always)]
-    fn parse<const IS_PLAIN: bool, const IS_TAPPED: bool>(
+    fn parse<const WAY: u8, const IS_TAPPED: bool>(
         &mut self,
         part: Burst<'_>,
         down: &mut impl Downstream,
@@ -419,7 +434,11 @@ impl<'a> Receiver<'a> {
                             self.tap_begins = true;
                             break 'parsing;
                         }
-                        Alert::InOrder if !IS_TAPPED && self.parser.is_plain() != IS_PLAIN => break 'parsing,
+                        // With pins, the way that looks for them is another only in what it costs.
+                        Alert::InOrder if !IS_TAPPED && (WAY == PLAIN) != self.parser.is_plain() => {
+                            break 'parsing;
+                        }
+                        Alert::InOrder if WAY == PINNING && !self.parser.is_pinning() => break 'parsing,
                         Alert::InOrder => {}
                         Alert::BadTime => {
                             pending += 1;
@@ -445,8 +464,12 @@ impl<'a> Receiver<'a> {
                     self.parser.skip(NotMeasured::Filter);
                 } else if is_late {
                     self.parser.push_out_of_order(&frame, self.received + pending, latest);
+                } else if WAY == PINNING {
+                    self.parser.push_pinning(&frame, self.received + pending);
+                } else if WAY == PLAIN {
+                    self.parser.push::<true>(&frame, self.received + pending);
                 } else {
-                    self.parser.push::<IS_PLAIN>(&frame, self.received + pending);
+                    self.parser.push::<false>(&frame, self.received + pending);
                 }
                 if IS_TAPPED {
                     self.tap.look(&frame, self.parser.bursts.packets_since(untapped));

@@ -176,7 +176,7 @@ impl engine::Gate for Installs {
 fn pinned_from_the_beginning_they_are_those_of_a_run_that_tracks_all() {
     let full = tracked("rss");
     let has_losses = |rows: &Rows| {
-        let all = rows.iter().filter_map(|(_, row)| row.1);
+        let all = rows.values().filter_map(|row| row.1);
         all.fold((0, 0, 0), |sum, loss| {
             (sum.0 + loss.ploss_byte, sum.1 + loss.retrans_byte, sum.2 + loss.reorder_count)
         })

@@ -52,17 +52,20 @@ impl Stories {
     pub fn take(&mut self, graph: &Graph, step: &Step) -> Vec<String> {
         let mut said = Vec::new();
         // What is missing is an event.
-        for report in step.reports.iter().filter(|report| !report.is_missing) {
-            let sentence = ran(graph, report);
-            self.add(&report.cause, &sentence);
-            said.push(sentence);
-        }
+        let reports = || step.reports.iter().filter(|report| !report.is_missing);
+        // Runs that begin in this step are told of after what started them.
+        let (known, new): (Vec<_>, Vec<_>) =
+            reports().partition(|report| self.story_of.contains_key(&report.cause));
+        known.into_iter().for_each(|report| said.push(self.report(graph, report)));
         let other = step.events.iter().filter(|event| event.kind != EventKind::Fired);
         let other: Vec<(&Event, String)> = other.map(|event| (event, words::sentence(event))).collect();
         said.extend(other.iter().map(|(_, sentence)| sentence.clone()));
         for started in &step.started {
             let sentences = self.start(graph, started, &step.events);
             said.extend(sentences);
+            let own = new.iter().filter(|report| report.cause == started.run.cause);
+            let own = own.filter(|_| started.events.first() == Some(&started.run.cause));
+            own.for_each(|report| said.push(self.report(graph, report)));
         }
         for (event, sentence) in &other {
             if let Some(parent) = &event.parent {
@@ -71,6 +74,13 @@ impl Stories {
             }
         }
         said
+    }
+
+    /// Adds what a run found to its story, and returns the sentence.
+    fn report(&mut self, graph: &Graph, report: &Report) -> String {
+        let sentence = ran(graph, report);
+        self.add(&report.cause, &sentence);
+        sentence
     }
 
     /// Adds a sentence to the story of an event.

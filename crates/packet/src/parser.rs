@@ -250,6 +250,11 @@ impl BurstParser {
         self.is_five_tuple && !self.config.paired && !self.config.segments && self.pins.is_none()
     }
 
+    /// True if there are pins, which [`BurstParser::push_pinning`] looks for: of 5-tuples, hashed per direction.
+    pub fn is_pinning(&self) -> bool {
+        self.pins.is_some() && !self.config.paired
+    }
+
     /// Parses a frame into the burst. `number`: its number among those that were received. `IS_PLAIN` saves
     /// ten instructions a packet in the common case; it must be [`BurstParser::is_plain`], which the caller
     /// evaluates once per burst.
@@ -258,16 +263,10 @@ impl BurstParser {
         debug_assert!(!IS_PLAIN || self.is_plain());
         match common_headers(frame, self.config.tunnel) {
             Some(headers) => {
-                let Self { bursts: Bursts { v4, .. }, config, seed, pins, .. } = self;
+                let Self { bursts: Bursts { v4, .. }, config, seed, .. } = self;
                 // One test instead of three if losses are tracked.
                 if IS_PLAIN {
                     fill_common(v4.add(), headers, frame, None, false, seed, number);
-                } else if let Some(pins) = pins {
-                    let packet = v4.add();
-                    fill_common(packet, headers, frame, None, config.paired, seed, number);
-                    if pins.may_have(packet.hash) {
-                        self.pin_common(headers, frame);
-                    }
                 } else if self.is_tracked {
                     fill_common(v4.add(), headers, frame, None, true, seed, number);
                     self.add_common_segment(headers, frame);
@@ -277,9 +276,25 @@ impl BurstParser {
                     if config.segments {
                         self.add_common_segment(headers, frame);
                     }
+                    self.pin_common(headers, *frame);
                 }
             }
             None => self.push_general(*frame, number),
+        }
+    }
+
+    /// The same where [`BurstParser::is_pinning`], for half of what looking for pins costs otherwise.
+    #[inline(always)]
+    pub fn push_pinning(&mut self, frame: &Frame<'_>, number: u64) {
+        match (common_headers(frame, self.config.tunnel), &self.pins) {
+            (Some(headers), Some(pins)) => {
+                let packet = self.bursts.v4.add();
+                fill_common(packet, headers, frame, None, false, &self.seed, number);
+                if pins.may_have(packet.hash) {
+                    self.pin_common(headers, *frame);
+                }
+            }
+            _ => self.push_general(*frame, number),
         }
     }
 
@@ -304,24 +319,26 @@ impl BurstParser {
         if is_common && frame.data.len() >= 54 {
             self.bursts.v4.add_segment(TcpSegment::of_payload(total - 40));
         } else {
-            self.add_other_segment(headers, frame);
+            self.add_other_segment(headers, *frame);
         }
     }
 
-    /// Names the last packet if its flow is pinned.
+    /// Names the last packet if its flow is pinned. The frame comes by value, so that for others it need not be put into memory.
     #[inline(never)]
-    fn pin_common(&mut self, headers: &CommonHeaders, frame: &Frame<'_>) {
+    fn pin_common(&mut self, headers: &CommonHeaders, frame: Frame<'_>) {
         let Self { bursts: Bursts { v4, .. }, pins: Some(pins), .. } = self else { return };
-        if v4.packets().last().is_some_and(|packet| pins.have(&packet.key)) {
-            let segment = common_segment(headers, frame);
+        let is_pinned = |packet: &KeyedPacket<KeyV4>| pins.may_have(packet.hash) && pins.have(&packet.key);
+        if v4.packets().last().is_some_and(is_pinned) {
+            let segment = common_segment(headers, &frame);
             self.remarks[Remark::SegmentUnparsed as usize] += u64::from(segment.is_unparsed());
             v4.pin(segment);
         }
     }
 
+    // By value, as below.
     #[inline(never)]
-    fn add_other_segment(&mut self, headers: &CommonHeaders, frame: &Frame<'_>) {
-        let segment = common_segment(headers, frame);
+    fn add_other_segment(&mut self, headers: &CommonHeaders, frame: Frame<'_>) {
+        let segment = common_segment(headers, &frame);
         self.remarks[Remark::SegmentUnparsed as usize] += u64::from(segment.is_unparsed());
         self.bursts.v4.add_segment(segment);
     }

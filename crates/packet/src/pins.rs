@@ -136,11 +136,11 @@ pub struct Pins {
     v4: Vec<Shape<KeyV4>>,
     v6: Vec<Shape<KeyV6>>,
     seed: Seed,
-    /// A bit for the leading bits of the hash of each pinned key; all bits where a pin has more keys than one.
-    sieve: Vec<u64>,
-    /// The hash shifted by this is the number of its bit.
-    shift: u32,
+    /// A bit for the leading 16 bits of the hash of each pinned key; all bits where a pin has more keys than one. It lies in L1.
+    sieve: [u64; SIEVE_WORDS],
 }
+
+const SIEVE_WORDS: usize = 1 << 10;
 
 impl fmt::Debug for Pins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -156,7 +156,7 @@ impl Pins {
 
     /// No pins.
     pub fn none(seed: Seed) -> Self {
-        Self { pins: Vec::new(), v4: Vec::new(), v6: Vec::new(), seed, sieve: Vec::new(), shift: 58 }
+        Self { pins: Vec::new(), v4: Vec::new(), v6: Vec::new(), seed, sieve: [0; SIEVE_WORDS] }
     }
 
     /// Compiles a set of pins of 5-tuples. `seed`: the one by which packets are hashed.
@@ -184,19 +184,15 @@ impl Pins {
 
     fn fill_sieve(&mut self, both: &[Pin]) {
         if !both.iter().all(Pin::is_whole) {
-            (self.sieve, self.shift) = (vec![u64::MAX], 58);
+            self.sieve = [u64::MAX; SIEVE_WORDS];
             return;
         }
-        // Some 1 % of other packets pass with 64 pins; 16 KiB at the most, which L1 holds.
-        let bits = (self.pins.len() * 256).next_power_of_two().clamp(1 << 12, 1 << 17);
-        (self.sieve, self.shift) = (vec![0; bits / 64], 64 - bits.trailing_zeros());
         let mut hashes = Vec::new();
         // Packets whose directions share a table's entry have the hash of the pair.
         self.v4.iter().for_each(|shape| shape.keys().for_each(|key| hashes.extend(self.hashes(key))));
         self.v6.iter().for_each(|shape| shape.keys().for_each(|key| hashes.extend(self.hashes(key))));
         for hash in hashes {
-            let bit = hash >> self.shift;
-            self.sieve[(bit / 64) as usize] |= 1 << (bit % 64);
+            self.sieve[(hash >> 54) as usize] |= 1 << (hash >> 48 & 63);
         }
     }
 
@@ -217,8 +213,7 @@ impl Pins {
     /// False for the hash of no pinned key, true for that of a pinned one and of some others.
     #[inline(always)]
     pub fn may_have(&self, hash: u64) -> bool {
-        let bit = hash >> self.shift;
-        self.sieve.get((bit / 64) as usize).is_some_and(|word| word >> (bit % 64) & 1 != 0)
+        self.sieve[(hash >> 54) as usize] >> (hash >> 48 & 63) & 1 != 0
     }
 
     /// True if a key, or the key of its other direction, is pinned.

@@ -31,18 +31,24 @@ fn all_frames() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-fn parsed(pins: Option<Pins>, segments: bool, paired: bool) -> BurstParser {
+/// `is_pinning`: by the way for pins, where it may be taken.
+fn parsed_by(is_pinning: bool, pins: Option<Pins>, segments: bool, paired: bool) -> BurstParser {
     let config = ParserConfig { segments, paired, ..ParserConfig::default() };
     let mut parser = BurstParser::new(Seed::new(1), config, 4);
     parser.set_pins(pins.map(Arc::new));
     for (number, data) in (1..).zip(all_frames()) {
         let frame = whole(LinkType::Ethernet, &data);
-        match parser.is_plain() {
-            true => parser.push::<true>(&frame, number),
-            false => parser.push::<false>(&frame, number),
+        match (parser.is_plain(), parser.is_pinning() && is_pinning) {
+            (true, _) => parser.push::<true>(&frame, number),
+            (false, true) => parser.push_pinning(&frame, number),
+            (false, false) => parser.push::<false>(&frame, number),
         }
     }
     parser
+}
+
+fn parsed(pins: Option<Pins>, segments: bool, paired: bool) -> BurstParser {
+    parsed_by(false, pins, segments, paired)
 }
 
 /// Segments by place.
@@ -81,8 +87,8 @@ fn pinned_packets_have_the_segments_of_a_parser_of_all_segments() {
         (Vec::new(), [0, 0]),
     ] {
         let pins = Pins::new(all.clone(), Seed::new(1)).expect("few");
-        for paired in [false, true] {
-            let with_pins = parsed(Some(pins.clone()), false, paired).bursts;
+        for (paired, is_pinning) in [(false, false), (false, true), (true, false)] {
+            let with_pins = parsed_by(is_pinning, Some(pins.clone()), false, paired).bursts;
             let plain = parsed(None, false, paired).bursts;
             let tracked = parsed(None, true, paired).bursts;
             assert_eq!(pinned(&with_pins.v4), expected(&tracked.v4, &pins), "{all:?}");

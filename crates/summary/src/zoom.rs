@@ -64,6 +64,7 @@ impl Zoom {
 
     /// The losses of the row of a key in the window that is being sealed, to be asked once; `None` if they were not tracked: the key was
     /// not pinned, or there was no memory.
+    #[inline(always)]
     pub fn loss<K: Key>(&mut self, key: K) -> Option<LossCounts> {
         match key.family()? {
             FamilyKey::V4(key) => self.v4.loss(&key),

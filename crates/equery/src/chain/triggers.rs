@@ -33,6 +33,7 @@ impl Chain {
         items.for_each(|item| is_read[sources.place(item).0] = true);
         let keys = keys(&sources, &is_read, site)?;
         let places = self.places(&sources)?;
+        check_look_back(query, trigger, &sources, site)?;
         let binding = |bound: &Bound| binding(bound, &sources, &places);
         let bindings: Vec<Binding> = query.bindings.iter().map(binding).collect::<Result<_, _>>()?;
         let sources =
@@ -89,6 +90,29 @@ impl Chain {
                 }
             }
         }
+    }
+}
+
+/// Whether a query that answers in the windows of its sources can.
+fn check_look_back(
+    query: &CheckedQuery,
+    trigger: &crate::Trigger,
+    sources: &Sources<'_>,
+    site: &ChainSite<'_>,
+) -> Result<(), String> {
+    if !trigger.in_same_window && trigger.kind != EdgeKind::While {
+        return Ok(());
+    }
+    if query.across.is_some() {
+        return Err("answers across nodes are not put together in the window that fired".to_owned());
+    }
+    if !query.derived_from.is_empty() || !query.earlier.is_empty() {
+        return Err("answers of other queries are not read in the window that fired".to_owned());
+    }
+    let first = &sources.0[0];
+    match super::lengths(&query.plan, site).0 == first.query.every_ns {
+        true => Ok(()),
+        false => Err(format!("it answers in the windows of {}: give both the same 'every'", first.name)),
     }
 }
 

@@ -140,7 +140,7 @@ fn the_sieve_excludes_most_other_flows_where_whole_keys_are_pinned() {
     let pins = Pins::new(whole(64), seed()).expect("few");
     let mut state = 1;
     let passed = (0..100_000).filter(|_| pins.may_have(crate::split_mix(&mut state))).count();
-    assert!((100..3_000).contains(&passed), "{passed}");
+    assert!((100..1_000).contains(&passed), "{passed}");
     assert!(Pins::none(seed()).is_empty() && !Pins::none(seed()).may_have(0));
 }
 

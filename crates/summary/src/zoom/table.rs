@@ -237,8 +237,15 @@ impl<K: MaskedKey + PartialEq> ZoomTable<K> {
 
     /// The losses of a key's row of the window that is being sealed, to be asked once; `None` if they were not tracked: it was not
     /// pinned, or there was no memory.
+    #[inline(always)]
     pub(super) fn loss(&mut self, key: &K) -> Option<LossCounts> {
-        if !self.closing_pins.may_have(key.hash(&self.seed)) || !self.closing_pins.have(key) {
+        // Of most rows nothing else is looked at.
+        if self.closing_pins.may_have(key.hash(&self.seed)) { self.pinned_loss(key) } else { None }
+    }
+
+    #[inline(never)]
+    fn pinned_loss(&mut self, key: &K) -> Option<LossCounts> {
+        if !self.closing_pins.have(key) {
             return None;
         }
         let (first, direction) = key.pair();

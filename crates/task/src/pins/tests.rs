@@ -91,7 +91,7 @@ fn a_set_has_the_pins_of_all_queries_that_need_them() {
         TaskSet::plan_with(Generation::new(1), queries, others, None, &site())
     };
     let rows = Query::new("rows", [GroupField::of("dst_addr")], [Item::sum("total_byte")]);
-    assert!(plan(&[rows.clone()], &[]).expect("possible").pins().is_none());
+    assert!(plan(std::slice::from_ref(&rows), &[]).expect("possible").pins().is_none());
     let own = query("own", Some(within("dst_addr", &["10.0.0.1/32"])));
     let other = query("other", Some(equal("port", 443)));
     let set = plan(&[rows, own], &[other]).expect("possible");
