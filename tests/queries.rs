@@ -208,7 +208,7 @@ fn what_cannot_be_asked_is_refused_in_words() {
         (&["-q", "select"], &["-q", "1:"]),
         (&["-q", "totals: select count(*)"], &["totals", "name"]),
         (&["-q", "select count(*) when q0.x > 1"], &["q0"]),
-        (&["-q", "a: select count(*) as n; b: select count(*) while a.n > 1"], &["b", "while"]),
+        (&["-q", "a: select count(*) as n; b: select count(*) every 20s while a.n > 1"], &["b", "'every'"]),
         (&["-q", "select count(*) where node_id = Elsewhere", "--node", "Here"], &["Elsewhere", "Here"]),
         (&["-q", "select count(*) every 15s", "--every", "10s"], &["every"]),
         (&["-q", "select count(*) every 1min", "--every", "1kp"], &["window"]),

@@ -79,7 +79,7 @@ fn what_is_not_run_yet_is_refused_by_name() {
     let flows = scratch.path("flows.csv");
     call(&["run", &capture, "--flows", text(&flows)]).expect(0);
     let chain = [PARENT, "c: select count(*) when a.b > 5"].concat();
-    refused(&["query", text(&flows), &chain], &["c: 'when' cannot be answered", "recorded flows"]);
+    refused(&["query", text(&flows), &chain], &["c: 'when' cannot be answered", "recorded windows"]);
 }
 
 #[test]

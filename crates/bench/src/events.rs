@@ -1,7 +1,8 @@
-//! `edison bench events`: a step of the event machine for many keys, windows without packets that a controller passes, and what a controller
-//! costs the measuring core.
+//! `edison bench events`: a step of the event machine for many keys, windows without packets that a controller passes, the instances of a
+//! chain, and what a controller costs the measuring core.
 
 mod empty_windows;
+mod instances;
 mod machines;
 mod transport;
 
@@ -19,6 +20,7 @@ const BEGIN_NS: u64 = 1_800_000_000 * WINDOW_NS;
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     machines::run(points, out)?;
     empty_windows::run(points, out)?;
+    instances::run(points, out)?;
     transport::run(points, out)
 }
 

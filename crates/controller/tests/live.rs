@@ -474,3 +474,163 @@ fn hostile_numbers_are_no_panic() {
     test.take(0, FromProbe::Window(Box::new(empty)));
     assert!(test.controller.health().next().expect("A").windows.complete < 10);
 }
+
+const SAME_WINDOW: &str = "a: select sum(total_count) as n where node_id = A every 1s;\n\
+    b: select sum(total_count) as n where node_id = B every 1s when a.n > 5 in same window;\n\
+    c: select sum(total_count) as n where node_id = A every 1s when b.n > 3;";
+
+impl Test {
+    /// What a node is asked of windows that are over: the numbers, and the queries.
+    fn look_backs(&self, node: usize) -> Vec<(u64, Vec<String>)> {
+        let lists = self.sent.iter().rev().filter_map(|(to, message)| match message {
+            ToProbe::Tasks(list) if *to == node => Some(list),
+            _ => None,
+        });
+        let list = lists.into_iter().next().expect("a list");
+        let names =
+            |task: &protocol::LookBackTask| task.queries.iter().map(|query| query.name.clone()).collect();
+        list.look_backs.iter().map(|task| (task.id, names(task))).collect()
+    }
+}
+
+/// A controller that asks B for the third window.
+fn that_looks_back() -> Test {
+    let mut test = Test::new(SAME_WINDOW);
+    test.tick(0);
+    for at in 0..3 {
+        test.tick(at + 1);
+        test.window(0, at, &[("a", if at == 2 { 9 } else { 1 })]);
+        test.window(1, at, &[]);
+    }
+    let ToProbe::Tasks(list) = &test.sent[1].1 else { panic!("no list") };
+    let kept = list.look_back.expect("windows are kept");
+    // That of the query, those that pass within the grace and the second for the way, and one for what is coming.
+    assert_eq!((kept.windows, kept.flows), (5, 1_000_000));
+    test
+}
+
+#[test]
+fn a_node_is_asked_for_the_window_that_fired() {
+    let mut test = that_looks_back();
+    // Nothing is told before the answer is there.
+    assert_eq!(test.events(), []);
+    let asked = test.look_backs(1);
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].1, ["b"]);
+    let answers = result(1, 2, &[("b", 4)]).answers;
+    let window = Span { start_ns: START + 2 * SECOND, end_ns: START + 3 * SECOND };
+    let looked = |id| protocol::LookedBack { id, window, answers: answers.clone(), missing: None };
+    // The answer to another question is none.
+    test.take(1, FromProbe::LookedBack(Box::new(looked(asked[0].0 + 1))));
+    test.take(0, FromProbe::LookedBack(Box::new(looked(asked[0].0))));
+    assert_eq!(test.events(), []);
+    test.take(1, FromProbe::LookedBack(Box::new(looked(asked[0].0))));
+    assert_eq!(test.events(), [(EventKind::Fired, "b", 3), (EventKind::Fired, "c", 3)]);
+    assert_eq!(test.look_backs(1), []);
+    let shown =
+        test.shown.iter().filter(|output| matches!(output, Output::Answer(answer) if answer.query == "b"));
+    assert_eq!(shown.count(), 1);
+}
+
+#[test]
+fn a_node_that_has_kept_nothing_or_is_silent_misses_the_window() {
+    let mut test = that_looks_back();
+    let (id, _) = test.look_backs(1)[0];
+    let window = Span { start_ns: START + 2 * SECOND, end_ns: START + 3 * SECOND };
+    let missing = Some("not_kept: it is gone".to_owned());
+    let looked = protocol::LookedBack { id, window, answers: Vec::new(), missing };
+    test.take(1, FromProbe::LookedBack(Box::new(looked)));
+    let missed = [(EventKind::Fired, "b", 3), (EventKind::Missed, "b", 3)];
+    assert_eq!(test.events(), missed);
+    assert!(
+        test.warnings().iter().any(|line| line.contains("not_kept: it is gone")),
+        "{:?}",
+        test.warnings()
+    );
+    // One that says nothing is awaited for the grace; windows that come meanwhile wait.
+    let mut test = that_looks_back();
+    test.window(0, 3, &[("a", 1)]);
+    test.window(1, 3, &[]);
+    assert_eq!(test.events(), []);
+    test.tick(4);
+    test.tick(5);
+    assert_eq!(test.events()[..2], missed);
+    assert!(test.events().contains(&(EventKind::Resolved, "b", 4)), "{:?}", test.events());
+}
+
+#[test]
+fn captures_are_asked_for_once_and_told_in_the_story() {
+    let mut test = Test::new(
+        "a: select dst_addr, sum(total_count) as n groupby dst_addr where node_id = A every 1s;\n\
+         b: select count(*) where dst_addr = a.dst_addr, node_id = B every 1s when a.n > 5 capture 10 packets;",
+    );
+    test.tick(0);
+    let victim = |count: u64| {
+        let mut window = result(0, 0, &[]);
+        let columns = vec![
+            report::Column::new("dst_addr", report::ColumnKind::Address, ""),
+            report::Column::new("n", report::ColumnKind::Unsigned, "packets"),
+        ];
+        let rows =
+            vec![vec![report::Value::Address([203, 0, 113, 9].into()), report::Value::Unsigned(count)]];
+        window.answers.push(report::Answer::new("a", Some(window.window), columns, rows));
+        window
+    };
+    test.tick(1);
+    test.take(0, FromProbe::Window(Box::new(victim(9))));
+    test.window(1, 0, &[]);
+    assert_eq!(test.events(), [(EventKind::Fired, "b", 1)]);
+    let list = test.sent.iter().rev().find_map(|(to, message)| match message {
+        ToProbe::Tasks(list) if *to == 1 => Some(list.clone()),
+        _ => None,
+    });
+    let list = list.expect("a list");
+    let [capture] = &list.captures[..] else { panic!("{:?}", list.captures) };
+    assert_eq!((capture.packets, capture.query.as_str()), (10, "b"));
+    let filter = format!("{:?}", capture.filter);
+    assert!(filter.contains("dst_addr") && filter.contains("203.0.113.9"), "{filter}");
+    let [task] = &list.tasks[..] else { panic!("{:?}", list.tasks) };
+    assert_eq!(task.instances.len(), 1);
+    assert_eq!(Some(task.instances[0].time), capture.time);
+    let captured = protocol::Captured {
+        id: capture.id.clone(),
+        query: "b".to_owned(),
+        file: Some("x.pcapng".to_owned()),
+        packets: 10,
+        ..protocol::Captured::default()
+    };
+    // Of a node that was not asked, nothing is taken.
+    test.take(0, FromProbe::Captured(Box::new(captured.clone())));
+    assert!(!test.shown.iter().any(|output| matches!(output, Output::Captured(_))));
+    test.take(1, FromProbe::Captured(Box::new(captured.clone())));
+    test.take(1, FromProbe::Captured(Box::new(captured)));
+    assert_eq!(test.shown.iter().filter(|output| matches!(output, Output::Captured(_))).count(), 1);
+    let story = test.controller.stories().next().expect("a story");
+    assert!(story.text.contains("b captured 10 packets on B: x.pcapng."), "{}", story.text);
+    test.tick(2);
+    let last = test.sent.iter().rev().find_map(|(to, message)| match message {
+        ToProbe::Tasks(list) if *to == 1 => Some(list.captures.len()),
+        _ => None,
+    });
+    assert_eq!(last, Some(0));
+}
+
+#[test]
+fn windows_beyond_the_lateness_are_a_named_gap() {
+    let mut test = Test::new(CHAIN);
+    for at in 0..700 {
+        test.tick(at + 1);
+        test.window(0, at, &[("a", 1)]);
+    }
+    let late = |test: &Test| test.controller.health().nth(1).expect("a node").windows.late;
+    test.window(1, 699, &[]);
+    test.window(1, 20, &[]);
+    test.window(1, 21, &[]);
+    assert_eq!((test.not_taken(1, "too_late"), late(&test)), (2, 2));
+    let gaps: Vec<_> = test.controller.health().nth(1).expect("a node").gaps.iter().copied().collect();
+    let [gap] = &gaps[..] else { panic!("{gaps:?}") };
+    assert_eq!(gap.window, Span { start_ns: START + 20 * SECOND, end_ns: START + 22 * SECOND });
+    // Within it, it is judged.
+    test.window(1, 300, &[]);
+    assert_eq!((test.not_taken(1, "too_late"), late(&test)), (2, 3));
+}

@@ -124,6 +124,9 @@ impl Publisher<'_> {
         // Why the broker did not take a message: all from that one on are sent again, once nothing is on its way.
         let mut refused = None;
         let mut was_blocked = false;
+        // A controller that knows nothing of this start of the probe begins with the message that it is given first: none goes out behind
+        // one that may be refused.
+        let mut most = 1;
         loop {
             let is_blocked = self.connection.status().blocked();
             if was_blocked && !is_blocked {
@@ -140,7 +143,8 @@ impl Publisher<'_> {
                 }
             }
             if !is_blocked {
-                self.send(&mut in_flight, refused.is_some()).await?;
+                let most = if refused.is_some() { 0 } else { most };
+                self.send(&mut in_flight, most).await?;
             }
             let is_waiting = !in_flight.is_empty();
             let until = in_flight.front().map_or_else(Instant::now, |front| front.until);
@@ -153,6 +157,7 @@ impl Publisher<'_> {
                     match refusal(confirmed.map_err(|error| words(&error))?) {
                         None if refused.is_none() => {
                             back_off.reset();
+                            most = MOST_IN_FLIGHT;
                             self.shared.confirm();
                             self.shared.status.set(PUBLISHING, Condition::Good);
                         }
@@ -161,6 +166,7 @@ impl Publisher<'_> {
                         Some(reason) => {
                             self.shared.status.set(PUBLISHING, Condition::Waits(reason.clone()));
                             refused.get_or_insert(reason);
+                            most = 1;
                         }
                     }
                 }
@@ -176,7 +182,8 @@ impl Publisher<'_> {
         }
     }
 
-    async fn send(&self, in_flight: &mut VecDeque<InFlight>, is_refused: bool) -> Result<(), String> {
+    /// Sends messages as long as fewer than `most` are on their way.
+    async fn send(&self, in_flight: &mut VecDeque<InFlight>, most: usize) -> Result<(), String> {
         let unwritten = |error: std::io::Error| error.to_string();
         let heartbeat = self.shared.outbox().take_heartbeat().map_err(unwritten)?;
         if let Some(outgoing) = heartbeat {
@@ -184,7 +191,7 @@ impl Publisher<'_> {
             // AMQP's number of messages that need not outlive the broker.
             self.hand_over(&self.heartbeats, &outgoing, properties.with_delivery_mode(1)).await?;
         }
-        while !is_refused && in_flight.len() < MOST_IN_FLIGHT && !self.connection.status().blocked() {
+        while in_flight.len() < most && !self.connection.status().blocked() {
             let outgoing = self.shared.outbox().next().map_err(unwritten)?;
             let Some(outgoing) = outgoing else { break };
             let confirm = self.hand_over(&self.channel, &outgoing, self.properties(&outgoing)).await?;
