@@ -55,7 +55,7 @@ fn forty_paths_lose_where_it_is_found() {
         );
         let story = chained.story(chained.of("fired", place)[0]);
         assert_eq!(story.id, chained.events[0].id, "seed {seed}");
-        assert!(story.text.contains(&format!("Therefore {place} ran on")), "seed {seed}: {}", story.text);
+        assert!(story.text.contains(&format!("Therefore {place} ran for dst_addr 192.0.2.1 on")), "seed {seed}: {}", story.text);
     }
 }
 
@@ -119,8 +119,8 @@ fn a_node_without_packets_of_the_time_is_missed() {
         assert!(chained.answers_of("n2").is_empty(), "{name}");
         let text = &chained.story(n2).text;
         for said in [
-            "n2 fired at 2024-01-01 00:00:02Z because n1 on Node1 had lost_behind = ",
-            "n2 could not run on Node2 in [2024-01-01 00:00:04Z, 00:00:05Z): Node2 was not watched then, or the task came too late.",
+            "n2 fired for dst_addr 192.0.2.1 at 2024-01-01 00:00:02Z because n1 on Node1 had lost_behind = ",
+            "n2 could not run for dst_addr 192.0.2.1 on Node2 in [2024-01-01 00:00:04Z, 00:00:05Z): Node2 was not watched then, or the task came too late.",
             "between waits for data at 2024-01-01 00:00:07Z: n2 has had no answer of Node2 for three windows.",
         ] {
             assert!(text.contains(said), "{name}: no '{said}' in:\n{text}");
@@ -162,7 +162,7 @@ fn a_gap_in_a_capture_is_an_answer() {
         assert!(output::rows(answer).is_empty(), "{answer}");
     }
     let text = &chained.story(n2).text;
-    let said = "Therefore n2 ran on Node2 in [2024-01-01 00:00:04Z, 00:00:05Z): the window had no packets.";
+    let said = "Therefore n2 ran for dst_addr 192.0.2.1 on Node2 in [2024-01-01 00:00:04Z, 00:00:05Z): the window had no packets.";
     assert!(text.contains(said), "{text}");
     let in_gap = |place: &str| chained.of("fired", place).into_iter().any(|event| event.window.end <= 10);
     assert!(!in_gap("between") && !in_gap("behind"), "{}", chained.stdout);

@@ -48,19 +48,33 @@ pub(crate) fn generate(scratch: &Scratch, spec: &str) -> Generated {
 
 /// The frames of a pcap file of this machine's byte order with nanoseconds.
 pub(crate) fn read(path: &Path) -> Vec<Frame> {
+    let whole = |(frame, wire_len): (Frame, usize)| {
+        assert_eq!(frame.data.len(), wire_len, "these tests do not cut frames");
+        frame
+    };
+    records(path).into_iter().map(whole).collect()
+}
+
+/// The same where frames are cut.
+pub(crate) fn read_cut(path: &Path) -> Vec<Frame> {
+    records(path).into_iter().map(|(frame, _)| frame).collect()
+}
+
+/// Frames and their lengths on the wire.
+fn records(path: &Path) -> Vec<(Frame, usize)> {
     let bytes = std::fs::read(path).expect("it was written");
     let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
     assert_eq!((word(0), word(20)), (0xa1b2_3c4d, ETHERNET));
-    let mut frames = Vec::new();
+    let mut records = Vec::new();
     let mut at = HEADER;
     while at < bytes.len() {
         let (captured, wire_len) = (word(at + 8) as usize, word(at + 12) as usize);
-        assert_eq!(captured, wire_len, "these tests do not cut frames");
         let data = bytes[at + RECORD_HEADER..][..captured].to_vec();
-        frames.push(Frame { time_ns: u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4)), data });
+        let time_ns = u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4));
+        records.push((Frame { time_ns, data }, wire_len));
         at += RECORD_HEADER + captured;
     }
-    frames
+    records
 }
 
 /// A pcap file with nanoseconds.
