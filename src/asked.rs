@@ -187,7 +187,9 @@ impl Asked {
     pub(crate) fn queries(&self, of_windows: bool, of_run: bool) -> Vec<Query> {
         let timeless = || self.timeless.iter().cloned();
         let of_window = timeless().filter(|_| of_windows);
-        let of_run = timeless().map(|query| Query { over: Over::Run, ..query }).filter(|_| of_run);
+        // Statistics of packets are of single windows.
+        let of_run = timeless().filter(|query| of_run && query.statistics().is_empty());
+        let of_run = of_run.map(|query| Query { over: Over::Run, ..query });
         self.windows.iter().cloned().chain(of_window).chain(of_run).collect()
     }
 }

@@ -13,7 +13,7 @@ use crate::sources::{self, Sources};
 use crate::standard_output::{self, Reader};
 use crate::watched::{Lost, Watched};
 use crate::wording;
-use engine::admission::{Admission, Directions, no_zoom};
+use engine::admission::{Admission, Directions, no_gaps, no_zoom};
 use engine::{
     CaptureSettings, Config, Control, Destinations, Every, HAND_OVER_PACKETS, Observer, Outcome, Outputs,
     Plan, RowOutput, WindowOutlet,
@@ -154,6 +154,7 @@ impl Measurement {
             },
             tracks_loss: self.config.parts.loss,
             zoom: self.zoom.clone(),
+            no_gaps: no_gaps(&self.plan),
             statistics: Vec::new(),
             geo: self.geo.clone(),
             seed: self.config.seed,

@@ -290,7 +290,9 @@ fn own_queries(options: &RunOptions, asked: &Asked, node: &str) -> Vec<Query> {
     }
     let timeless = asked.checked.iter().filter(|query| query.plan.over == Over::Window);
     let is_of_node = |query: &&CheckedQuery| query.across.is_none() && query.nodes.matches(node);
-    let own = timeless.filter(|query| of_run && is_of_node(query) && !is_connected(query, asked));
+    // Statistics of packets are of single windows.
+    let of_run = |query: &&CheckedQuery| of_run && query.statistics.is_empty();
+    let own = timeless.filter(|query| of_run(query) && is_of_node(query) && !is_connected(query, asked));
     own.map(|query| Query { over: Over::Run, ..query.plan.clone() }).collect()
 }
 

@@ -5,7 +5,7 @@ use crate::config::{Config, Every};
 use crate::memory::{merging_bytes, ring_bytes};
 use crate::plan::Plan;
 pub use crate::refusal::{Directions, OneReceiver, Ordered, Refusal};
-pub use crate::zoom::{NoZoom, no_zoom};
+pub use crate::zoom::{NoZoom, no_gaps, no_zoom};
 use flow::Metric;
 use packet::Tunnel;
 use summary::Lease;

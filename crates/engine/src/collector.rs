@@ -6,7 +6,7 @@ use flow::{FlowRecord, LossCounts, WindowRow};
 use packet::{Bursts, Key, PacketFields, Pins};
 use record::Account;
 use std::sync::Arc;
-use summary::{Counts, FlowShare, FlowSink, FlowTable, Zoom};
+use summary::{Counts, FlowShare, FlowSink, FlowTable, Followed, Zoom};
 use task::rows::{Overflow, OverflowCounter};
 
 /// Takes finished records and window rows, block by block; it counts what it cannot take.
@@ -21,6 +21,9 @@ pub trait RecordSink {
     /// One more row of the window that [`RecordSink::begin_rows`] named last. Rows that nothing requests may
     /// be ignored.
     fn row<K: Key>(&mut self, _row: WindowRow<K>, _loss: Option<&LossCounts>) {}
+    /// Statistics of packets of the row that is given next, which has this key: those that the queries of its window read
+    /// ([`task::TaskSet::statistics`]), NaN where there is no value.
+    fn row_statistics<K: Key>(&mut self, _key: K, _statistics: &[f64]) {}
     /// Rows from here on are of this window.
     fn begin_rows(&mut self, _window: WindowId) {}
     /// True if the totals of ended records are required as rows.
@@ -157,18 +160,19 @@ impl<R: RecordSink> Collector<R> {
         self.zoom.iter_mut().for_each(|zoom| zoom.turn());
     }
 
-    /// The open window, no packet of which has come, has these pins. `new` makes what follows them when first there are any.
+    /// In the open window, no packet of which has come, this is followed of the flows that these pins have. `new` makes what follows
+    /// them when first there are any.
     pub(crate) fn set_pins(
         &mut self,
         pins: Option<&Arc<Pins>>,
-        new: impl FnOnce(&Arc<Pins>) -> Option<Zoom>,
+        followed: Followed<'_>,
+        new: impl FnOnce() -> Zoom,
         none: impl FnOnce() -> Pins,
     ) {
         match (&mut self.zoom, pins) {
             (None, None) => {}
-            (None, Some(pins)) => self.zoom = new(pins).map(Box::new),
-            (Some(zoom), Some(pins)) => zoom.set_pins(pins),
-            (Some(zoom), None) => zoom.set_pins(&Arc::new(none())),
+            (zoom, Some(pins)) => zoom.get_or_insert_with(|| Box::new(new())).set_pins(pins, followed),
+            (Some(zoom), None) => zoom.set_pins(&Arc::new(none()), Followed::default()),
         }
     }
 
@@ -255,10 +259,15 @@ impl<R: RecordSink> FlowSink for Collector<R> {
         sums.totals.bytes += row.bytes;
         sums.totals.wire_bytes += row.wire_bytes;
         sums.totals.flows += u64::from(row.packets != 0);
-        let zoomed = self.zoom.as_mut().and_then(|zoom| zoom.loss(row.key));
-        let loss = loss.or(zoomed.as_ref());
+        let found = self.zoom.as_mut().and_then(|zoom| zoom.found(row.key));
+        let loss = loss.or(found.as_ref().and_then(|found| found.loss.as_ref()));
         if let Some(loss) = loss {
             sums.loss.add(loss);
+        }
+        if let Some(found) = &found
+            && !found.statistics.is_empty()
+        {
+            self.records.row_statistics(row.key, found.statistics);
         }
         self.records.row(row, loss);
     }

@@ -78,6 +78,8 @@ impl std::fmt::Debug for Destinations {
 struct RowBlock {
     v4: Rows<KeyV4>,
     v6: Rows<KeyV6>,
+    /// What their statistics take, as a number of rows.
+    more: usize,
 }
 
 impl RowBlock {
@@ -87,7 +89,7 @@ impl RowBlock {
         fn like<K>(rows: &Rows<K>) -> Rows<K> {
             Rows::with_capacity(rows.len(), !rows.losses.is_empty())
         }
-        Self { v4: like(&other.v4), v6: like(&other.v6) }
+        Self { v4: like(&other.v4), v6: like(&other.v6), more: 0 }
     }
 
     fn len(&self) -> usize {
@@ -107,9 +109,21 @@ impl RowBlock {
         }
     }
 
+    /// The row that is pushed next has these statistics.
+    #[cold]
+    fn push_statistics<K: Key>(&mut self, key: K, statistics: &[f64]) {
+        match key.family() {
+            Some(FamilyKey::V4(_)) => self.v4.push_statistics(statistics),
+            Some(FamilyKey::V6(_)) => self.v6.push_statistics(statistics),
+            None => {}
+        }
+        self.more += (size_of::<u32>() + size_of_val(statistics)).div_ceil(row_bytes(false));
+    }
+
     fn clear(&mut self) {
         self.v4.clear();
         self.v6.clear();
+        self.more = 0;
     }
 }
 
@@ -434,8 +448,14 @@ impl RecordSink for Outputs {
             return;
         }
         self.rows.push(row, loss);
-        if self.rows.len() >= self.setting.rows[usize::from(self.rows.has_losses())] {
+        if self.rows.len() + self.rows.more >= self.setting.rows[usize::from(self.rows.has_losses())] {
             self.hand_over_rows();
+        }
+    }
+
+    fn row_statistics<K: Key>(&mut self, key: K, statistics: &[f64]) {
+        if self.takes_rows {
+            self.rows.push_statistics(key, statistics);
         }
     }
 

@@ -14,7 +14,7 @@ use packet::{BurstParser, Bursts, Packets, Pins, Seed};
 use port::TimeBase;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use summary::{Limits, Timeouts, Zoom};
+use summary::{Followed, Limits, Timeouts, Zoom};
 use task::{Generation, TaskSet};
 
 /// Frames of a replay per swept entry: a slice of 8 for a burst of 64 costs under a nanosecond a packet.
@@ -165,12 +165,12 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// From here on, the flows that the queries of this set pin are followed.
+    /// From here on, the flows that the queries of this set pin are followed, as they ask.
     fn set_pins(&mut self, set: &TaskSet) {
         let Self { seed, timeouts, limits, .. } = self;
-        // Without address space for it, their packets are counted as not followed.
-        let new = |pins: &Arc<Pins>| Zoom::new(*seed, *timeouts, pins, limits).ok();
-        self.collector.set_pins(set.pins(), new, || Pins::none(*seed));
+        let followed = Followed { losses: set.follows_losses(), statistics: set.statistics() };
+        let new = || Zoom::new(*seed, *timeouts, limits);
+        self.collector.set_pins(set.pins(), followed, new, || Pins::none(*seed));
     }
 
     /// The queries of this set ask for the groups of packets without a place.

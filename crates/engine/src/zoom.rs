@@ -1,4 +1,4 @@
-//! Whether a run can follow the connections of pinned flows alone.
+//! Whether a run can follow pinned flows alone.
 
 use crate::config::Config;
 use crate::design::{Design, Split, State};
@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::refusal::Directions;
 use std::fmt;
 
-/// Why the losses of pinned flows alone cannot be tracked.
+/// Why pinned flows alone cannot be followed: their losses, and statistics of their packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoZoom {
     /// The flow key is not the 5-tuple.
@@ -50,7 +50,13 @@ impl fmt::Display for NoZoom {
     }
 }
 
-/// Why a run of this plan cannot track the losses of pinned flows alone; `None` if it can. `directions`: where those of a connection
+/// Why the gaps of pinned flows cannot be told even where these are followed: frames are numbered by each receiver.
+pub fn no_gaps(plan: &Plan) -> Option<String> {
+    (plan.receivers > 1)
+        .then(|| format!("gaps need all frames at one receiver, and there are {}", plan.receivers))
+}
+
+/// Why a run of this plan cannot follow pinned flows alone; `None` if it can. `directions`: where those of a connection
 /// arrive if there are several receivers.
 pub fn no_zoom(config: &Config, plan: &Plan, directions: Directions) -> Option<NoZoom> {
     if !config.key.is_five_tuple() {
@@ -84,6 +90,7 @@ mod tests {
             [("rss", 1), ("rss", 3), ("async", 2), ("sync", 2), ("pipeline", 2), ("cooperative", 1)]
         {
             assert_eq!(no_zoom(&config, &plan(design, cores), together), None, "{design}");
+            assert_eq!(no_gaps(&plan(design, cores)).is_some(), cores == 3, "{design}");
         }
         assert_eq!(no_zoom(&config, &plan("rss", 1), apart), None);
         let key = KeySpec::parse("dst_addr").expect("a key");

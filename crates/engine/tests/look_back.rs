@@ -191,6 +191,7 @@ fn closed(number: u64, empty_before: u64) -> ClosedWindow {
         unplaced: Unplaced { packets: 1, bytes: 40, wire_bytes: 54 },
         overflow: None,
         refused_rows: 0,
+        unfollowed: 0,
         tcp_loss: None,
         answers: Vec::new(),
     }

@@ -19,7 +19,8 @@ use crate::source::Source;
 use crate::variables::{Variables, constants};
 use crate::{executor, lexer, parser};
 use packet::Pins;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use task::query::Query;
 
 /// The largest text that is read.
@@ -281,7 +282,9 @@ impl Session<'_> {
         let is_of_rows = sketch.is_none() && sources(text).is_empty() && outline.bindings.is_empty();
         if is_of_rows && outline.used.not_run.is_empty() {
             let Options { key, statistics, .. } = self.options;
-            let columns = executor::columns(&of_rows_plan, key.as_deref(), statistics);
+            let statistics: Vec<_> =
+                statistics.iter().chain(outline.used.of_packets.keys()).cloned().collect();
+            let columns = executor::columns(&of_rows_plan, key.as_deref(), &statistics);
             let refusals = columns.err().unwrap_or_default();
             for refusal in &refusals {
                 diagnostics.error("refused", &text.span.0, refusal.clone());
@@ -294,6 +297,7 @@ impl Session<'_> {
         let pins_flows = pins_flows(&outline.plan, &links.bindings);
         let (class, class_reasons) = class(text, &outline.used, pins_flows);
         let mut not_run = outline.used.not_run;
+        not_run.extend(unpinned(&outline.used.of_packets, pins_flows));
         not_run.extend(links.not_run);
         not_run.extend(other_not_run(text, is_of_traffic));
         not_run.extend(across);
@@ -312,6 +316,7 @@ impl Session<'_> {
             class,
             class_reasons,
             needs_loss: outline.used.needs_loss,
+            statistics: outline.used.of_packets.into_keys().collect(),
             pins_flows,
             needs_geo: outline.used.of_geo.into_iter().collect(),
             plan: outline.plan,
@@ -388,6 +393,18 @@ fn pins_flows(plan: &Query, bindings: &[Bound]) -> bool {
     pins.is_some_and(|pins| pins.len() <= Pins::MOST) || bindings.iter().any(is_of_end)
 }
 
+/// Statistics of packets in a query that pins no flows.
+fn unpinned(of_packets: &BTreeMap<String, Range<usize>>, pins_flows: bool) -> Vec<NotRun> {
+    let not_run = |(field, span): (&String, &Range<usize>)| {
+        let reason = format!(
+            "{field} is told of pinned flows alone: pin at most {} keys or prefixes in 'where'",
+            Pins::MOST
+        );
+        NotRun { clause: field.clone(), reason, span: span.clone() }
+    };
+    if pins_flows { Vec::new() } else { of_packets.iter().map(not_run).collect() }
+}
+
 /// How a query is executed, and why.
 fn class(text: &QueryText, used: &Used, pins_flows: bool) -> (Class, Vec<String>) {
     let mut reasons = Vec::new();
@@ -407,12 +424,14 @@ fn class(text: &QueryText, used: &Used, pins_flows: bool) -> (Class, Vec<String>
             vec![format!("the answers of {} are all that it reads", names_of(sources(text)))],
         );
     }
-    reasons.extend(used.of_packets.iter().map(|field| format!("'{field}' is computed from packets")));
-    if !reasons.is_empty() {
-        return (Class::Zoom, reasons);
+    let is_zoomed = used.needs_loss && pins_flows || !used.of_packets.is_empty();
+    if !used.of_packets.is_empty() && pins_flows {
+        let fields = used.of_packets.keys().map(|field| format!("'{field}'")).collect::<Vec<_>>();
+        reasons.push(format!("'where' pins the flows whose packets tell {}", fields.join(", ")));
+    } else {
+        reasons.extend(used.of_packets.keys().map(|field| format!("'{field}' is computed from packets")));
     }
-    let is_zoomed = used.needs_loss && pins_flows;
-    if is_zoomed {
+    if used.needs_loss && pins_flows {
         reasons.push("'where' pins the flows whose losses are tracked".to_owned());
     } else if used.needs_loss {
         reasons.push("rows have losses where the run tracks them".to_owned());

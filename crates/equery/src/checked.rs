@@ -191,6 +191,8 @@ pub struct CheckedQuery {
     pub class_reasons: Vec<String>,
     /// Whether it reads losses, which the run must track.
     pub needs_loss: bool,
+    /// Statistics of the packets of the flows that it pins, by name (`gap_p99`).
+    pub statistics: Vec<String>,
     /// Whether its filter leaves few flows, so that losses of these alone are sufficient.
     pub pins_flows: bool,
     /// The fields that it reads from geographic databases, which the run must have.

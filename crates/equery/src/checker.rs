@@ -18,7 +18,7 @@ use crate::kind::Kind;
 use crate::options::Options;
 use crate::parents::Parents;
 use crate::variables::Variables;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use task::query::{Expression, GroupField};
 
@@ -50,8 +50,8 @@ pub(crate) struct Used {
     pub(crate) needs_loss: bool,
     /// Fields that need geographic databases.
     pub(crate) of_geo: BTreeSet<String>,
-    /// Fields that need packets.
-    pub(crate) of_packets: BTreeSet<String>,
+    /// Statistics of packets that rows do not have by themselves, each where it stands first.
+    pub(crate) of_packets: BTreeMap<String, Range<usize>>,
     /// Values of earlier windows, each where it stands first.
     pub(crate) earlier: Vec<(Earlier, Range<usize>)>,
     pub(crate) not_run: Vec<NotRun>,

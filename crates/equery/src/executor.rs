@@ -29,7 +29,8 @@ pub(crate) fn columns(
 /// # Errors
 /// What of the plan cannot be merged.
 pub(crate) fn merging(plan: &Query, by: Across, key: Option<&[String]>) -> Result<Merging, Vec<String>> {
-    Merging::new(plan, by, &site(key, &[]))
+    let statistics: Vec<_> = plan.statistics().iter().map(ToString::to_string).collect();
+    Merging::new(plan, by, &site(key, &statistics))
 }
 
 /// A site whose rows have all that rows can have.

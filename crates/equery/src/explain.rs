@@ -153,6 +153,12 @@ fn probe(query: &CheckedQuery) -> Vec<String> {
         (true, _) => steps.push("track losses of TCP flows (--loss)".to_owned()),
         (false, _) => {}
     }
+    if query.class == crate::Class::Zoom && !query.statistics.is_empty() {
+        let statistics = query.statistics.join(", ");
+        steps.push(format!(
+            "keep {statistics} of the packets of the flows that 'where' pins, for each window"
+        ));
+    }
     if !query.needs_geo.is_empty() {
         steps.push(format!("look up {} in databases (--geo)", query.needs_geo.join(", ")));
     }

@@ -9,7 +9,7 @@ use crate::parser::shortened;
 use crate::variables::{Meaning, Variables};
 use packet::{KeySpec, Seed};
 use serde::{Serialize, Serializer};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use task::query::Query;
 use task::sketched::{Counting, NotSketched, Part, task_of};
@@ -61,14 +61,14 @@ fn named(name: &str) -> Option<Structure> {
 /// What counts a query that asks for it. `of_packets`: the statistics of packets that it reads. `None` where an error was reported.
 pub(crate) fn sketch(
     text: &QueryText,
-    (plan, of_packets): (&Query, &BTreeSet<String>),
+    (plan, of_packets): (&Query, &BTreeMap<String, Range<usize>>),
     variables: &Variables,
     options: &Options,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Option<Sketch> {
     let counting = counting(text, variables, diagnostics)?;
     has_windows_of_the_run(text, options, diagnostics)?;
-    if let Some(statistic) = of_packets.first() {
+    if let Some(statistic) = of_packets.keys().next() {
         let reason = format!("no structure counts '{statistic}', a statistic of each flow's packets");
         refuse(text, &NotSketched { part: Part::Counting, reason }, diagnostics);
         return None;

@@ -1,6 +1,6 @@
 //! A window row: what one flow key counted in one window.
 
-use crate::LossCounts;
+use crate::{LossCounts, RowStatistics};
 
 /// What a flow key had in one window: the window's own counts, and last values as they were when it was sealed.
 ///
@@ -77,13 +77,19 @@ pub struct Rows<K> {
     /// The losses of each row up to the last one that has any: of the others they were not tracked, as of those among these that are
     /// [`LossCounts::UNTRACKED`].
     pub losses: Vec<LossCounts>,
+    /// Statistics of the packets of few rows, whose flows are pinned.
+    pub statistics: RowStatistics,
 }
 
 impl<K> Rows<K> {
     /// Room for `rows` rows, and for their losses where these are tracked.
     pub fn with_capacity(rows: usize, tracks_loss: bool) -> Self {
         let losses = if tracks_loss { rows } else { 0 };
-        Self { rows: Vec::with_capacity(rows), losses: Vec::with_capacity(losses) }
+        Self {
+            rows: Vec::with_capacity(rows),
+            losses: Vec::with_capacity(losses),
+            statistics: RowStatistics::default(),
+        }
     }
 
     /// Number of rows.
@@ -110,6 +116,11 @@ impl<K> Rows<K> {
         self.rows.push(row);
     }
 
+    /// The row that is added next has these statistics: as many as those of all other rows that have any, in the same order.
+    pub fn push_statistics(&mut self, values: &[f64]) {
+        self.statistics.push(self.rows.len(), values);
+    }
+
     /// The losses of the rows before were not tracked.
     #[cold]
     fn pad_losses(&mut self) {
@@ -120,6 +131,7 @@ impl<K> Rows<K> {
     pub fn clear(&mut self) {
         self.rows.clear();
         self.losses.clear();
+        self.statistics.clear();
     }
 
     /// The losses of row number `at`, where they are tracked.
@@ -196,7 +208,7 @@ pub enum RowValue {
     /// files have it.
     Time,
     /// A statistic of a flow's packets, by its number among those of the site: bits of a floating point number. Flow records have
-    /// them, window rows do not.
+    /// them, and window rows of pinned flows.
     Statistic(u8),
 }
 
@@ -222,7 +234,12 @@ impl RowValue {
         };
         match self {
             Self::Key | Self::Absent => {}
-            Self::Time | Self::Statistic(_) => of_rows!(|_row| NULL),
+            Self::Time => of_rows!(|_row| NULL),
+            Self::Statistic(at) => {
+                let first = values.len();
+                of_rows!(|_row| NULL);
+                rows.statistics.column(at.into(), &mut values[first..]);
+            }
             Self::Packets => of_rows!(|row| row.packets),
             Self::Bytes => of_rows!(|row| row.bytes),
             Self::WireBytes => of_rows!(|row| row.wire_bytes),

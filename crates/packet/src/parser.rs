@@ -197,9 +197,9 @@ pub struct BurstParser {
     config: ParserConfig,
     /// Cached from `config`: the comparison is too long for every packet.
     is_five_tuple: bool,
-    /// 5-tuples, paired, with segments: as for loss tracking.
+    /// 5-tuples, paired, with segments and without pins: as for loss tracking.
     is_tracked: bool,
-    /// The flows whose packets are named with their segments; never where all packets have segments.
+    /// The flows whose packets are named with their segments.
     pins: Option<Arc<Pins>>,
     /// The packets of the burst.
     pub bursts: Bursts,
@@ -237,11 +237,11 @@ impl BurstParser {
         self.bursts.set_numbers(Numbers::near(number));
     }
 
-    /// Names the packets of these flows ([`KeyBurst::pinned`]) from here on. The burst must be empty. Keys must be 5-tuples; where all
-    /// packets have segments, pins have no effect.
+    /// Names the packets of these flows ([`KeyBurst::pinned`]) from here on. The burst must be empty. Keys must be 5-tuples.
     pub fn set_pins(&mut self, pins: Option<Arc<Pins>>) {
-        let takes_pins = self.is_five_tuple && !self.config.segments;
-        self.pins = pins.filter(|pins| takes_pins && !pins.is_empty());
+        self.pins = pins.filter(|pins| self.is_five_tuple && !pins.is_empty());
+        self.is_tracked =
+            self.is_five_tuple && self.config.paired && self.config.segments && self.pins.is_none();
     }
 
     /// True if [`BurstParser::push`] may be called with `IS_PLAIN`: 5-tuples, hashed per direction, without
@@ -250,9 +250,9 @@ impl BurstParser {
         self.is_five_tuple && !self.config.paired && !self.config.segments && self.pins.is_none()
     }
 
-    /// True if there are pins, which [`BurstParser::push_pinning`] looks for: of 5-tuples, hashed per direction.
+    /// True if there are pins, which [`BurstParser::push_pinning`] looks for: of 5-tuples, hashed per direction, without segments.
     pub fn is_pinning(&self) -> bool {
-        self.pins.is_some() && !self.config.paired
+        self.pins.is_some() && !self.config.paired && !self.config.segments
     }
 
     /// Parses a frame into the burst. `number`: its number among those that were received. `IS_PLAIN` saves
@@ -330,7 +330,9 @@ impl BurstParser {
         let is_pinned = |packet: &KeyedPacket<KeyV4>| pins.may_have(packet.hash) && pins.have(&packet.key);
         if v4.packets().last().is_some_and(is_pinned) {
             let segment = common_segment(headers, &frame);
-            self.remarks[Remark::SegmentUnparsed as usize] += u64::from(segment.is_unparsed());
+            // Where all packets have segments, the remark was made of this one.
+            let is_remarked = segment.is_unparsed() && !self.config.segments;
+            self.remarks[Remark::SegmentUnparsed as usize] += u64::from(is_remarked);
             v4.pin(segment);
         }
     }
@@ -398,11 +400,10 @@ fn add<K: MaskedKey>(
     *burst.add() = packet;
     if config.segments {
         burst.add_segment(segment);
-        return true;
     }
     let is_pinned = pins.is_some_and(|pins| pins.may_have(packet.hash) && pins.have(&key));
     if is_pinned {
         burst.pin(segment);
     }
-    is_pinned
+    is_pinned || config.segments
 }

@@ -102,6 +102,12 @@ fn pinned_packets_have_the_segments_of_a_parser_of_all_segments() {
             };
             assert!(same(with_pins.v4.packets(), plain.v4.packets()), "{all:?}");
             assert!(with_pins.v4.segments().is_empty() && with_pins.v6.segments().is_empty());
+            // Beside the segments of all packets.
+            let beside = parsed_by(is_pinning, Some(pins.clone()), true, paired).bursts;
+            assert_eq!(pinned(&beside.v4), pinned(&with_pins.v4), "{all:?}");
+            assert_eq!(pinned(&beside.v6), pinned(&with_pins.v6), "{all:?}");
+            assert_eq!(beside.v4.segments(), tracked.v4.segments());
+            assert_eq!(beside.v6.segments(), tracked.v6.segments());
         }
     }
 }
@@ -113,16 +119,15 @@ fn a_segment_that_cannot_be_parsed_is_remarked_where_it_is_looked_at() {
     assert_eq!(remarks(&parsed(None, true, false)), 1);
     assert_eq!(remarks(&parsed(Some(pins(of_address("10.0.0.1", 32))), false, false)), 1);
     assert_eq!(remarks(&parsed(Some(pins(of_address("2001:db8::1", 128))), false, false)), 0);
+    assert_eq!(remarks(&parsed(Some(pins(of_address("10.0.0.1", 32))), true, false)), 1);
 }
 
 #[test]
-fn pins_end_with_their_set_and_have_no_place_beside_all_segments() {
+fn pins_end_with_their_set() {
     let pins = Arc::new(Pins::new([of_address("10.0.0.1", 32)], Seed::new(1)).expect("one"));
     let mut parser = BurstParser::new(Seed::new(1), ParserConfig::default(), 4);
     let data = &all_frames()[0];
-    for (set, named) in
-        [(Some(Arc::clone(&pins)), 1), (None, 0), (Some(Arc::new(Pins::none(Seed::new(1)))), 0)]
-    {
+    for (set, named) in [(Some(pins), 1), (None, 0), (Some(Arc::new(Pins::none(Seed::new(1)))), 0)] {
         parser.set_pins(set);
         assert_eq!(parser.is_plain(), named == 0);
         parser.push::<false>(&whole(LinkType::Ethernet, data), 1);
@@ -130,9 +135,4 @@ fn pins_end_with_their_set_and_have_no_place_beside_all_segments() {
         parser.clear();
         assert!(parser.bursts.v4.pinned().is_empty());
     }
-    let config = ParserConfig { segments: true, ..ParserConfig::default() };
-    let mut parser = BurstParser::new(Seed::new(1), config, 4);
-    parser.set_pins(Some(pins));
-    parser.push::<false>(&whole(LinkType::Ethernet, data), 1);
-    assert_eq!((parser.bursts.v4.pinned().len(), parser.bursts.v4.segments().len()), (0, 1));
 }

@@ -54,4 +54,4 @@ pub use share::{FlowShare, Marks};
 pub use shared::SharedTable;
 pub use statistic::{Moments, PSquare, Quantile, Statistic, StatisticBlock, StatisticError, StatisticSpec};
 pub use timeouts::Timeouts;
-pub use zoom::Zoom;
+pub use zoom::{Followed, Found, Zoom};

@@ -1,99 +1,166 @@
-//! TCP losses of pinned flows alone ([`packet::Pins`]): tables of connections beside the flow tables, which therefore pay nothing for it.
-//! The parser names the packets of pinned flows; nothing else of a burst is read here.
+//! What is too dear for all flows, of pinned ones alone ([`packet::Pins`]): TCP losses, and statistics of packets, in tables beside the
+//! flow tables, which therefore pay nothing for it. The parser names the packets of pinned flows; nothing else of a burst is read here.
 //!
 //! A connection is followed from the first packet on that is named, be it the first of the connection or not, and until its flows are
-//! pinned no longer, or both its directions have been silent for longer than the idle timeout.
+//! pinned no longer, or both its directions have been silent for longer than the idle timeout. Statistics begin anew in each window.
 
+mod losses;
+mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::arena::OutOfMemory;
 use crate::flow_table::FlowSink;
 use crate::limits::Limits;
 use crate::tcp::LossCounts;
 use crate::timeouts::Timeouts;
-use packet::{Bursts, FamilyKey, Key, KeyV4, KeyV6, Pins, Seed};
+use flow::Statistic;
+use losses::Losses;
+use packet::{Bursts, FamilyKey, Key, Pins, Seed};
+use statistics::ZoomStatistics;
 use std::sync::Arc;
-use table::ZoomTable;
 
-/// Follows the connections of pinned flows, and tells what was found of each key in each window.
+/// What is measured of pinned flows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Followed<'a> {
+    /// Their losses.
+    pub losses: bool,
+    /// These statistics of their packets, [`flow::MAX_ROW_STATISTICS`] at the most.
+    pub statistics: &'a [Statistic],
+}
+
+/// What was found of a key in a window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found<'a> {
+    /// `None` if losses were not tracked: none were asked for, or there was no memory.
+    pub loss: Option<LossCounts>,
+    /// The statistics, in the order in which they were asked for, NaN where there is no value; none at all if no packet was counted.
+    pub statistics: &'a [f64],
+}
+
+/// Follows pinned flows, and tells what was found of each key in each window.
 #[derive(Debug)]
 pub struct Zoom {
-    v4: ZoomTable<KeyV4>,
-    v6: ZoomTable<KeyV6>,
-    /// The sweep is past the first table.
-    v4_is_swept: bool,
+    seed: Seed,
+    timeouts: Timeouts,
+    limits: Limits,
+    /// Made when first they are asked for.
+    losses: Option<Losses>,
+    /// They are asked for in the open window.
+    follows_losses: bool,
+    statistics: ZoomStatistics,
+    /// Of the open window.
+    pins: Arc<Pins>,
+    /// Of the window that is being sealed.
+    closing_pins: Arc<Pins>,
 }
 
 impl Zoom {
-    /// Nothing is followed yet, and takes memory out of `limits` later. A window is open that has these pins.
-    ///
-    /// # Errors
-    /// If address space for the maximum of `limits` cannot be reserved.
-    pub fn new(
-        seed: Seed,
-        timeouts: Timeouts,
-        pins: &Arc<Pins>,
-        limits: &Limits,
-    ) -> Result<Self, OutOfMemory> {
-        Ok(Self {
-            v4: ZoomTable::new(seed, timeouts, Arc::clone(pins), limits)?,
-            v6: ZoomTable::new(seed, timeouts, Arc::clone(pins), limits)?,
-            v4_is_swept: false,
-        })
+    /// Nothing is followed yet. Takes memory out of `limits` later.
+    pub fn new(seed: Seed, timeouts: Timeouts, limits: &Limits) -> Self {
+        let none = Arc::new(Pins::none(seed));
+        Self {
+            seed,
+            timeouts,
+            limits: limits.clone(),
+            losses: None,
+            follows_losses: false,
+            statistics: ZoomStatistics::new(seed, limits),
+            pins: Arc::clone(&none),
+            closing_pins: none,
+        }
     }
 
-    /// The open window, no packet of which has come, has these pins. Connections that they do not have are followed no longer; what is
-    /// open of them is not decided.
-    pub fn set_pins(&mut self, pins: &Arc<Pins>) {
-        self.v4.set_pins(Arc::clone(pins));
-        self.v6.set_pins(Arc::clone(pins));
+    /// In the open window, no packet of which has come, this is followed of the flows that these pins have. Connections that they do not
+    /// have are followed no longer; what is open of them is not decided.
+    pub fn set_pins(&mut self, pins: &Arc<Pins>, followed: Followed<'_>) {
+        self.pins = Arc::clone(pins);
+        self.statistics.set(followed.statistics);
+        self.follows_losses = followed.losses;
+        match &mut self.losses {
+            Some(losses) if followed.losses => losses.set_pins(pins),
+            Some(losses) => losses.set_pins(&Arc::new(Pins::none(self.seed))),
+            // Without address space for it, packets are counted as not followed.
+            none if followed.losses => *none = Losses::new(self.seed, self.timeouts, pins, &self.limits).ok(),
+            _ => {}
+        }
     }
 
     /// Bytes of memory in use.
     pub fn bytes(&self) -> usize {
-        self.v4.bytes() + self.v6.bytes()
+        self.losses.as_ref().map_or(0, Losses::bytes) + self.statistics.bytes()
     }
 
-    /// Follows the packets that bursts name. Gives the number of those for whose connections there is no memory.
+    /// Follows the packets that bursts name. Gives the number of those for which there is no memory.
     #[inline]
     pub fn count(&mut self, bursts: &Bursts) -> u64 {
-        self.v4.count(&bursts.v4) + self.v6.count(&bursts.v6)
+        let Self { losses, follows_losses, statistics, .. } = self;
+        let mut refused = 0;
+        let mut counted = statistics.count_v4(&bursts.v4);
+        for pinned in bursts.v4.pinned() {
+            let is_counted = counted.next().unwrap_or(true);
+            let is_followed =
+                !*follows_losses || losses.as_mut().is_some_and(|losses| losses.v4.count(&bursts.v4, pinned));
+            refused += u64::from(!(is_counted && is_followed));
+        }
+        drop(counted);
+        let mut counted = statistics.count_v6(&bursts.v6);
+        for pinned in bursts.v6.pinned() {
+            let is_counted = counted.next().unwrap_or(true);
+            let is_followed =
+                !*follows_losses || losses.as_mut().is_some_and(|losses| losses.v6.count(&bursts.v6, pinned));
+            refused += u64::from(!(is_counted && is_followed));
+        }
+        refused
     }
 
-    /// The losses of the row of a key in the window that is being sealed, to be asked once; `None` if they were not tracked: the key was
-    /// not pinned, or there was no memory.
+    /// What was found of the key of a row in the window that is being sealed, to be asked once; `None` if its flow was not pinned.
     #[inline(always)]
-    pub fn loss<K: Key>(&mut self, key: K) -> Option<LossCounts> {
-        match key.family()? {
-            FamilyKey::V4(key) => self.v4.loss(&key),
-            FamilyKey::V6(key) => self.v6.loss(&key),
-        }
+    pub fn found<K: Key>(&mut self, key: K) -> Option<Found<'_>> {
+        let family = key.family()?;
+        let hash = match &family {
+            FamilyKey::V4(key) => key.hash(&self.seed),
+            FamilyKey::V6(key) => key.hash(&self.seed),
+        };
+        // Of most rows nothing else is looked at.
+        if self.closing_pins.may_have(hash) { self.found_of(family) } else { None }
+    }
+
+    #[inline(never)]
+    fn found_of(&mut self, key: FamilyKey) -> Option<Found<'_>> {
+        let Self { losses, statistics, closing_pins, .. } = self;
+        let (is_pinned, loss, statistics) = match &key {
+            FamilyKey::V4(key) => (
+                closing_pins.have(key),
+                losses.as_mut().and_then(|losses| losses.v4.loss(key)),
+                statistics.of_v4(key),
+            ),
+            FamilyKey::V6(key) => (
+                closing_pins.have(key),
+                losses.as_mut().and_then(|losses| losses.v6.loss(key)),
+                statistics.of_v6(key),
+            ),
+        };
+        is_pinned.then_some(Found { loss, statistics })
     }
 
     /// Opens the next window. The sweep must have completed a pass since the last turn.
     pub fn turn(&mut self) {
-        self.v4.turn();
-        self.v6.turn();
-        self.v4_is_swept = false;
+        self.closing_pins = Arc::clone(&self.pins);
+        self.losses.iter_mut().for_each(Losses::turn);
+        self.statistics.turn();
     }
 
     /// Looks at up to so many connections at stream time `now`: ends what has been silent for too long. After a turn, when all rows of
     /// the flow tables are sealed, what no row has been asked for is given as rows without packets, and what is not followed any longer
     /// is removed. True when it has reached the end; the next call starts again.
     pub fn sweep(&mut self, connections: usize, now: u64, sink: &mut impl FlowSink) -> bool {
-        self.v4_is_swept = self.v4_is_swept || self.v4.sweep(connections, now, sink);
-        let is_done = self.v4_is_swept && self.v6.sweep(connections, now, sink);
-        self.v4_is_swept &= !is_done;
-        is_done
+        self.losses.as_mut().is_none_or(|losses| losses.sweep(connections, now, sink))
     }
 
     /// The source has ended, and the last window is turned away from: what is open of all connections is decided in it. Rows are to be
     /// sealed and swept afterwards.
     pub fn end(&mut self) {
-        self.v4.end();
-        self.v6.end();
-        self.v4_is_swept = false;
+        self.losses.iter_mut().for_each(Losses::end);
     }
 }

@@ -1,7 +1,8 @@
 //! The flows that queries pin by their filters, so that what is too dear for all flows is measured of these alone.
 
 use crate::query::{Comparison, Condition, Expression, Query};
-use crate::rows::{Refusal, Site};
+use crate::rows::{Refusal, Site, ZoomOffer};
+use flow::{MAX_ROW_STATISTICS, Statistic};
 use packet::{Network, Pin, Pins};
 use std::sync::Arc;
 
@@ -31,6 +32,32 @@ pub(crate) fn of_queries<'a>(
         }
     }
     if refusals.is_empty() { Ok(pinned.map(Arc::new)) } else { Err(refusals) }
+}
+
+/// The statistics of packets that queries read of pinned flows, each once.
+///
+/// # Errors
+/// All refusals, each with the name of its query.
+pub(crate) fn statistics<'a>(
+    queries: impl Iterator<Item = &'a Query>,
+    site: &Site,
+) -> Result<Vec<Statistic>, Vec<(String, Refusal)>> {
+    let mut refusals = Vec::new();
+    let mut all: Vec<Statistic> = Vec::new();
+    for query in queries.filter(|_| site.zoom == ZoomOffer::Offered) {
+        let own = query.statistics();
+        let before = refusals.len();
+        let refused = own.iter().filter_map(|statistic| site.refused_statistic(query, statistic));
+        refusals.extend(refused.map(|refusal| (query.name.clone(), refusal)));
+        let more: Vec<_> = own.into_iter().filter(|statistic| !all.contains(statistic)).collect();
+        if all.len() + more.len() > MAX_ROW_STATISTICS {
+            refusals.push((query.name.clone(), Refusal::TooManyStatistics { most: MAX_ROW_STATISTICS }));
+        }
+        if refusals.len() == before {
+            all.extend(more);
+        }
+    }
+    if refusals.is_empty() { Ok(all) } else { Err(refusals) }
 }
 
 /// Pins of which each flow has one that the condition is true for; `None` if that is not known.

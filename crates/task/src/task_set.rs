@@ -5,6 +5,7 @@ use crate::pins;
 use crate::query::Query;
 use crate::rows::{Refusal, RowQueries, Site};
 use crate::{Generation, Tasks};
+use flow::Statistic;
 use packet::Pins;
 use report::Answer;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub struct TaskSet {
     row_tasks: Option<Tasks>,
     packets: Option<Tasks>,
     pins: Option<Arc<Pins>>,
+    follows_losses: bool,
+    statistics: Vec<Statistic>,
 }
 
 impl TaskSet {
@@ -45,9 +48,23 @@ impl TaskSet {
     ) -> Result<Self, Vec<(String, Refusal)>> {
         let apart = tasks.map(|tasks| tasks.apart(generation, &site.limits));
         let (packets, row_tasks) = apart.unwrap_or_default();
+        let all = || queries.iter().chain(others);
+        let statistics = pins::statistics(all(), site)?;
+        let own;
+        let site = match &statistics[..] {
+            [] => site,
+            _ => {
+                own = Site {
+                    statistics: statistics.iter().map(Statistic::to_string).collect(),
+                    ..site.clone()
+                };
+                &own
+            }
+        };
         let rows = RowQueries::plan_with(generation, queries, others, site)?;
-        let pins = pins::of_queries(queries.iter().chain(others), site)?;
-        Ok(Self { rows, row_tasks, packets, pins })
+        let pins = pins::of_queries(all(), site)?;
+        let follows_losses = all().any(|query| site.zooms_losses(query));
+        Ok(Self { rows, row_tasks, packets, pins, follows_losses, statistics })
     }
 
     /// The number of this set.
@@ -63,6 +80,16 @@ impl TaskSet {
     /// The flows that its queries pin, of whose packets more is measured than of others; `None` if no query needs that.
     pub fn pins(&self) -> Option<&Arc<Pins>> {
         self.pins.as_ref()
+    }
+
+    /// Whether losses are tracked of these flows, because queries read them and not all flows have them.
+    pub fn follows_losses(&self) -> bool {
+        self.follows_losses
+    }
+
+    /// The statistics of packets that queries read of these flows, in the order in which rows have them.
+    pub fn statistics(&self) -> &[Statistic] {
+        &self.statistics
     }
 
     /// The tasks that rows of windows answer.

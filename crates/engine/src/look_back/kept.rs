@@ -38,7 +38,7 @@ impl KeptRows {
     /// What copies of these rows take.
     pub(super) fn bytes_of(v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) -> usize {
         fn of<K>(rows: &Rows<K>) -> usize {
-            size_of_val(&rows.rows[..]) + size_of_val(&rows.losses[..])
+            size_of_val(&rows.rows[..]) + size_of_val(&rows.losses[..]) + rows.statistics.bytes()
         }
         of(v4) + of(v6)
     }

@@ -222,6 +222,7 @@ mod tests {
             unplaced: Unplaced::default(),
             overflow: None,
             refused_rows: 0,
+            unfollowed: 0,
             tcp_loss: None,
             answers: Vec::new(),
         }
@@ -232,7 +233,7 @@ mod tests {
         let limits = Limits::new(1 << 20, 1);
         let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), limits.clone());
         let set = Arc::new(TaskSet::plan(Generation::default(), &[], None, &site).expect("no query"));
-        let rows = |rows: usize| Rows { rows: vec![WindowRow::<KeyV4>::default(); rows], losses: Vec::new() };
+        let rows = |rows: usize| Rows { rows: vec![WindowRow::<KeyV4>::default(); rows], ..Rows::default() };
         let row = size_of::<WindowRow<KeyV4>>();
         let mut ring = Ring::default();
         ring.resize(5, 100 * row, &limits).expect("memory");

@@ -1,7 +1,7 @@
 //! Values: fields, variables, arithmetic.
 
 use super::{Checker, Columns, Context, Scope, Typed};
-use crate::ast::{Expr, Node, Spanned};
+use crate::ast::{Expr, Node};
 use crate::constant::Constant;
 use crate::earlier::EarlierWindows;
 use crate::fields::{self, FieldInfo};
@@ -209,12 +209,8 @@ impl Checker<'_, '_> {
             self.diagnostics.error_with_help("no_column", span, message, help);
             return None;
         }
-        if field.needs_packets && !is_recorded && self.used.of_packets.insert(field.name.clone()) {
-            self.not_run(
-                "zoom",
-                "statistics of packets need zoom, which is not built",
-                &Spanned::new((), span.clone()),
-            );
+        if field.needs_packets && !is_recorded {
+            self.used.of_packets.entry(field.name.clone()).or_insert_with(|| span.clone());
         }
         Some(())
     }

@@ -58,6 +58,17 @@ impl Moments {
         Some(((about_centre as f64 - off * off / count as f64) / count as f64).sqrt())
     }
 
+    /// Words of its state.
+    pub(crate) const WORDS: usize = 4;
+
+    /// From the first words, as [`Moments::to_words`] gives them.
+    ///
+    /// # Panics
+    /// With fewer than [`Moments::WORDS`].
+    pub(crate) fn read(words: &[u64]) -> Self {
+        Self::from_words(std::array::from_fn(|at| words[at]))
+    }
+
     /// From the words of [`Moments::to_words`].
     #[inline(always)]
     pub(super) fn from_words([count, sum, low, high]: [u64; 4]) -> Self {
@@ -65,7 +76,7 @@ impl Moments {
     }
 
     #[inline(always)]
-    pub(super) fn to_words(self) -> [u64; 4] {
+    pub(crate) fn to_words(self) -> [u64; 4] {
         [self.count, self.sum, self.squares as u64, (self.squares >> 64) as u64]
     }
 }

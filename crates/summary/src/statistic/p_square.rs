@@ -147,6 +147,17 @@ impl PSquare {
         }
     }
 
+    /// Words of its state.
+    pub(crate) const WORDS: usize = 7;
+
+    /// From the first words, as [`PSquare::to_words`] gives them.
+    ///
+    /// # Panics
+    /// With fewer than [`PSquare::WORDS`].
+    pub(crate) fn read(words: &[u64]) -> Self {
+        Self::from_words(std::array::from_fn(|at| words[at]))
+    }
+
     /// From the words of [`PSquare::to_words`].
     #[inline(always)]
     pub(super) fn from_words(words: [u64; 7]) -> Self {
@@ -158,7 +169,7 @@ impl PSquare {
     }
 
     #[inline(always)]
-    pub(super) fn to_words(self) -> [u64; 7] {
+    pub(crate) fn to_words(self) -> [u64; 7] {
         let [a, b, c, d, e] = self.heights.map(f64::to_bits);
         let [n2, n3, n4, n5] = self.positions.map(u64::from);
         [a, b, c, d, e, n3 << 32 | n2, n5 << 32 | n4]

@@ -8,7 +8,7 @@ use crate::loss_part::whole_segment;
 use crate::tcp::{Connection, LossCounts};
 use crate::timeouts::Timeouts;
 use flow::WindowRow;
-use packet::{KeyBurst, KeyedPacket, MaskedKey, PacketFields, Pins, Seed, TcpSegment};
+use packet::{KeyBurst, KeyedPacket, MaskedKey, PacketFields, PinnedPacket, Pins, Seed, TcpSegment};
 use std::sync::Arc;
 
 /// Both directions of a connection.
@@ -162,21 +162,17 @@ impl<K: MaskedKey + PartialEq> ZoomTable<K> {
         self.entries.len()
     }
 
-    /// Follows the packets that a burst names. Gives the number of those for whose connections there was no memory.
-    pub(super) fn count(&mut self, burst: &KeyBurst<K>) -> u64 {
-        let mut refused = 0;
-        let out_of_order = burst.out_of_order();
-        for pinned in burst.pinned() {
-            let segment = &pinned.segment;
-            let Some(packet) = burst.packets().get(pinned.at) else { continue };
-            if !segment.is_some() && !segment.is_unparsed() {
-                continue;
-            }
-            let late = out_of_order.binary_search_by_key(&pinned.at, |late| late.at);
-            let arrived = late.map_or(packet.fields.time_ns, |late| out_of_order[late].arrived_ns);
-            refused += u64::from(!self.take(packet, segment, arrived));
+    /// Follows a packet that a burst names. False if there is no memory for its connection.
+    pub(super) fn count(&mut self, burst: &KeyBurst<K>, pinned: &PinnedPacket) -> bool {
+        let PinnedPacket { at, segment } = pinned;
+        let Some(packet) = burst.packets().get(*at) else { return true };
+        if !segment.is_some() && !segment.is_unparsed() {
+            return true;
         }
-        refused
+        let out_of_order = burst.out_of_order();
+        let late = out_of_order.binary_search_by_key(at, |late| late.at);
+        let arrived = late.map_or(packet.fields.time_ns, |late| out_of_order[late].arrived_ns);
+        self.take(packet, segment, arrived)
     }
 
     /// False if there is no memory for the connection.
@@ -237,14 +233,7 @@ impl<K: MaskedKey + PartialEq> ZoomTable<K> {
 
     /// The losses of a key's row of the window that is being sealed, to be asked once; `None` if they were not tracked: it was not
     /// pinned, or there was no memory.
-    #[inline(always)]
     pub(super) fn loss(&mut self, key: &K) -> Option<LossCounts> {
-        // Of most rows nothing else is looked at.
-        if self.closing_pins.may_have(key.hash(&self.seed)) { self.pinned_loss(key) } else { None }
-    }
-
-    #[inline(never)]
-    fn pinned_loss(&mut self, key: &K) -> Option<LossCounts> {
         if !self.closing_pins.have(key) {
             return None;
         }

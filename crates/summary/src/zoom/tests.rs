@@ -3,7 +3,9 @@
 use super::*;
 use crate::{FlowTable, Parts, TableConfig};
 use flow::{FlowRecord, WindowRow};
-use packet::{KeyParts, KeyedPacket, MaskedKey, Numbers, PacketFields, Pin, TcpSegment, split_mix};
+use packet::{
+    KeyParts, KeyV4, KeyV6, KeyedPacket, MaskedKey, Numbers, PacketFields, Pin, TcpSegment, split_mix,
+};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -41,7 +43,7 @@ struct Rows {
 
 impl FlowSink for Rows {
     fn window_sealed<K: Key>(&mut self, window: u16, row: WindowRow<K>, loss: Option<&LossCounts>) {
-        let zoomed = self.zoom.as_mut().and_then(|zoom| zoom.loss(row.key));
+        let zoomed = self.zoom.as_mut().and_then(|zoom| zoom.found(row.key).and_then(|found| found.loss));
         let (packets, sum) = self.rows.entry((window, name(&row.key))).or_default();
         *packets += row.packets;
         for loss in loss.copied().into_iter().chain(zoomed) {
@@ -74,10 +76,8 @@ impl<K: MaskedKey + PartialEq> Table<K> {
     }
 
     fn set_pins(&mut self, pins: &Arc<Pins>, limits: &Limits) {
-        match &mut self.sink.zoom {
-            Some(zoom) => zoom.set_pins(pins),
-            none => *none = Some(Zoom::new(seed(), timeouts(), pins, limits).expect("address space")),
-        }
+        let zoom = self.sink.zoom.get_or_insert_with(|| Zoom::new(seed(), timeouts(), limits));
+        zoom.set_pins(pins, Followed { losses: true, statistics: &[] });
     }
 
     /// Counts a burst, of which these pins name packets; with losses of all flows all have segments.
@@ -374,7 +374,7 @@ fn a_connection_that_is_over_gives_its_place_to_another() {
         }
         table.turn();
         table.sweep(now);
-        places = table.sink.zoom.as_ref().expect("zoom").v4.places();
+        places = table.sink.zoom.as_ref().and_then(|zoom| zoom.losses.as_ref()).expect("losses").v4.places();
     }
     assert!(places <= 12, "{places}");
     assert_eq!((table.refused, table.sink.rows.len()), (0, 200));

@@ -24,6 +24,13 @@ impl Query {
     }
 }
 
+impl Query {
+    /// The statistics of packets that it reads, in the order of their names.
+    pub fn statistics(&self) -> Vec<flow::Statistic> {
+        self.fields().iter().filter_map(|name| name.parse().ok()).collect()
+    }
+}
+
 fn add(name: &str, read: &mut BTreeSet<String>) {
     match flow::DerivedField::named(name) {
         Some(derived) => read.extend(derived.from.iter().map(|name| (*name).to_owned())),

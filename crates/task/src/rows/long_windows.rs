@@ -458,7 +458,7 @@ impl Length {
 pub fn lacks_losses(answer: &mut Answer, unfollowed: u64) {
     if unfollowed != 0 && answer.class == Class::Zoom {
         answer.lacks(&format!(
-            "memory ran out: {unfollowed} packets of pinned flows were not followed, whose losses are not known"
+            "memory ran out: {unfollowed} packets of pinned flows were not followed, whose losses and statistics are not known"
         ));
     }
 }

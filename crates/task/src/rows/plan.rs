@@ -131,7 +131,11 @@ impl Plan {
         if let Some(field) = &zoomed
             && query.filter.as_ref().and_then(pins_of).is_none()
         {
-            refusals.push(Refusal::NeedsPins { field: field.clone() });
+            let field = field.clone();
+            refusals.push(match site.zooms_losses(query) {
+                true => Refusal::NeedsPins { field },
+                false => Refusal::NeedsPinsOfPackets { field },
+            });
         }
         let whole_key = || site.key.columns().map(GroupField::of).collect::<Vec<_>>();
         let fields = match &query.group {

@@ -33,6 +33,33 @@ pub enum Refusal {
         /// Why it cannot.
         why: String,
     },
+    /// The field is a statistic of packets, which the site does not have.
+    NotFollowed {
+        /// The field.
+        field: String,
+        /// Why not.
+        why: String,
+    },
+    /// The field is a statistic of the packets of pinned flows, and the query pins none.
+    NeedsPinsOfPackets {
+        /// The field.
+        field: String,
+    },
+    /// The field is a statistic of packets, which rows of past windows do not have.
+    NotKept {
+        /// The field.
+        field: String,
+    },
+    /// The field is a statistic of the packets of one window, and the query is over several.
+    OfOneWindow {
+        /// The field.
+        field: String,
+    },
+    /// More statistics of packets than rows have.
+    TooManyStatistics {
+        /// The possible number.
+        most: usize,
+    },
     /// The site tracks the losses of pinned flows alone, and the query pins none.
     NeedsPins {
         /// The field.
@@ -102,6 +129,25 @@ impl fmt::Display for Refusal {
                 f,
                 "{field} needs TCP losses to be tracked (--loss); those of pinned flows alone are not: {why}"
             ),
+            Self::NotFollowed { field, why } => {
+                write!(
+                    f,
+                    "{field} needs the packets of pinned flows to be followed, which they are not: {why}"
+                )
+            }
+            Self::NeedsPinsOfPackets { field } => write!(
+                f,
+                "{field} is told of pinned flows alone: pin at most {} keys or prefixes in where",
+                Pins::MOST
+            ),
+            Self::NotKept { field } => write!(f, "{field} is not kept of windows that are over"),
+            Self::OfOneWindow { field } => write!(
+                f,
+                "{field} is of a flow's packets in one window of the run: windows of other lengths and the whole run have none"
+            ),
+            Self::TooManyStatistics { most } => {
+                write!(f, "at most {most} statistics of packets are possible in all queries together")
+            }
             Self::NeedsPins { field } => write!(
                 f,
                 "{field} needs losses of all flows: run with --loss, or pin at most {} keys or prefixes in where",

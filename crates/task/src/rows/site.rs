@@ -1,14 +1,14 @@
 //! The properties of the rows where queries run.
 
 use super::refusal::Refusal;
-use crate::query::Query;
-use flow::{Field, Part, RowValue};
+use crate::query::{Over, Query};
+use flow::{Field, Metric, Part, RowValue, Statistic};
 use geo::Databases;
 use packet::{KeySpec, Seed};
 use std::sync::Arc;
 use summary::Limits;
 
-/// Whether a site tracks the losses of pinned flows.
+/// Whether a site follows pinned flows: their losses, and statistics of their packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ZoomOffer {
     /// It does not.
@@ -31,9 +31,12 @@ pub struct Site {
     pub window_ns: Option<u64>,
     /// Rows have losses.
     pub tracks_loss: bool,
-    /// Whether rows of the flows that queries pin have losses where not all rows have them.
+    /// Whether rows of the flows that queries pin have losses where not all rows have them, and statistics of packets.
     pub zoom: ZoomOffer,
-    /// Statistics of packets that rows have, by name, in the order of [`RowValue::Statistic`]: those of flow records in files.
+    /// Why these statistics cannot be of gaps, if they cannot.
+    pub no_gaps: Option<String>,
+    /// Statistics of packets that rows have, by name, in the order of [`RowValue::Statistic`]: those of flow records in files, or those
+    /// that the queries of a [`crate::TaskSet`] read.
     pub statistics: Vec<String>,
     /// Where the autonomous systems and countries of addresses are found, if the run has databases of them.
     pub geo: Option<Arc<Databases>>,
@@ -53,6 +56,7 @@ impl Site {
             window_ns: None,
             tracks_loss: false,
             zoom: ZoomOffer::None,
+            no_gaps: None,
             statistics: Vec::new(),
             geo: None,
             seed,
@@ -63,10 +67,19 @@ impl Site {
     /// The column of a field that rows have as a number.
     pub(crate) fn column(&self, field: &str) -> Result<RowValue, Refusal> {
         let field = field.to_owned();
-        if let Some(at) = self.statistics.iter().position(|known| known.eq_ignore_ascii_case(&field)) {
+        let statistic = field.parse::<Statistic>().ok();
+        let is_field = |known: &String| {
+            known.eq_ignore_ascii_case(&field) || statistic.is_some() && known.parse().ok() == statistic
+        };
+        if let Some(at) = self.statistics.iter().position(is_field) {
             return u8::try_from(at).map(RowValue::Statistic).map_err(|_| Refusal::NotInRows { field });
         }
-        let Some(known) = Field::named(&field) else { return Err(Refusal::Unknown { field }) };
+        let Some(known) = Field::named(&field) else {
+            return Err(match statistic {
+                Some(_) => self.no_statistic(field),
+                None => Refusal::Unknown { field },
+            });
+        };
         match known.row {
             RowValue::Absent => Err(Refusal::NotInRows { field }),
             RowValue::Key => Err(Refusal::WrongType { field }),
@@ -79,9 +92,42 @@ impl Site {
         }
     }
 
+    /// Why rows do not have a statistic of packets.
+    fn no_statistic(&self, field: String) -> Refusal {
+        match &self.zoom {
+            ZoomOffer::NotPossible(why) => Refusal::NotFollowed { field, why: why.clone() },
+            ZoomOffer::Offered => Refusal::NotKept { field },
+            ZoomOffer::None => Refusal::NotInRows { field },
+        }
+    }
+
+    /// Why a query does not get a statistic of packets where pinned flows are followed.
+    pub(crate) fn refused_statistic(&self, query: &Query, statistic: &Statistic) -> Option<Refusal> {
+        let field = statistic.to_string();
+        let is_of_one_window = match query.over {
+            Over::Window => true,
+            Over::Windows { every_ns, over_ns } => self.window_ns == Some(every_ns) && every_ns == over_ns,
+            Over::Run => false,
+        };
+        if !is_of_one_window {
+            return Some(Refusal::OfOneWindow { field });
+        }
+        let why = self.no_gaps.as_ref().filter(|_| statistic.metric == Metric::Gap)?;
+        Some(Refusal::NotFollowed { field, why: why.clone() })
+    }
+
+    /// Whether losses are tracked of the flows alone that a query pins, if it reads them.
+    pub(crate) fn zooms_losses(&self, query: &Query) -> bool {
+        self.zoom == ZoomOffer::Offered && !self.tracks_loss && query.loss_field().is_some()
+    }
+
     /// The field because of which a query needs its flows to be pinned.
     pub(crate) fn zoomed_field(&self, query: &Query) -> Option<String> {
-        if self.zoom == ZoomOffer::Offered && !self.tracks_loss { query.loss_field() } else { None }
+        if self.zoom != ZoomOffer::Offered {
+            return None;
+        }
+        let statistic = || query.statistics().first().map(Statistic::to_string);
+        if self.zooms_losses(query) { query.loss_field() } else { statistic() }
     }
 
     /// Requires a member of the key.
