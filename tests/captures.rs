@@ -15,7 +15,7 @@ use support::scratch::{Scratch, text};
 const QUERIES: &str = "
 q1: select dst_addr, sum(total_count) as n groupby dst_addr order by n desc, dst_addr limit 1 every 1s;
 q2: select dst_addr, sum(total_count) as n where dst_addr = q1.dst_addr groupby dst_addr every 1s
-    when q1.n > 0 capture 10 packets cooldown 1min;
+    when q1.n > 0 cooldown 1min capture 10 packets;
 ";
 
 /// What tshark reads of each packet: the destination, by the file's own times.
