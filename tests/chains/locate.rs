@@ -55,7 +55,11 @@ fn forty_paths_lose_where_it_is_found() {
         );
         let story = chained.story(chained.of("fired", place)[0]);
         assert_eq!(story.id, chained.events[0].id, "seed {seed}");
-        assert!(story.text.contains(&format!("Therefore {place} ran for dst_addr 192.0.2.1 on")), "seed {seed}: {}", story.text);
+        assert!(
+            story.text.contains(&format!("Therefore {place} ran for dst_addr 192.0.2.1 on")),
+            "seed {seed}: {}",
+            story.text
+        );
     }
 }
 
