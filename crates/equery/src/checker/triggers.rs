@@ -39,6 +39,7 @@ pub(crate) fn finish(checker: &mut Checker<'_, '_>, query: &QueryText, outline: 
     }
     checker.needs_trigger(query);
     checker.known_parts(query, trigger.as_ref());
+    checker.captures_packets(query, outline);
     checker.known_structure(query);
     let not_run = std::mem::take(&mut checker.used.not_run);
     Links { trigger, bindings, not_run, has_errors: checker.diagnostics.errors() != before }
@@ -284,6 +285,17 @@ impl Checker<'_, '_> {
                 capture.value
             );
             self.diagnostics.error("capture", &capture.span, message);
+        }
+    }
+
+    /// Reports a capture of a query that reads answers, not packets.
+    fn captures_packets(&mut self, query: &QueryText, outline: Option<&Outline>) {
+        let reads_earlier = outline.is_some_and(|outline| !outline.used.earlier.is_empty());
+        let reads_answers = reads_earlier || !super::sources(query).is_empty();
+        if let Some(capture) = query.capture.as_ref().filter(|_| reads_answers) {
+            let message = "the query reads answers: it has no packets to capture";
+            let help = "start another query with 'capture' by the same 'when'";
+            self.diagnostics.error_with_help("capture", &capture.span, message, help);
         }
     }
 
