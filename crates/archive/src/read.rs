@@ -1,6 +1,6 @@
 //! Reading back.
 
-use crate::write::WHOLE_RUN;
+use crate::schema::WHOLE_RUN;
 use crate::{AnswerFilter, Archive, ArchiveError, EventFilter, Listing, Mark, StoredEvent};
 use report::{Answer, EventKind, format_time};
 use rusqlite::types::{ToSql, ValueRef};

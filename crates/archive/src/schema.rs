@@ -1,5 +1,8 @@
 //! The tables.
 
+/// Start and end of the window of a whole run, after all times.
+pub(crate) const WHOLE_RUN: &str = "run";
+
 /// Marks the file as an archive of Edison: `EdAr`.
 pub(crate) const APPLICATION: u32 = 0x4564_4172;
 /// Version of the tables.

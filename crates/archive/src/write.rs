@@ -1,13 +1,12 @@
 //! Storing: one transaction for all that belongs together.
 
+use crate::schema::WHOLE_RUN;
 use crate::{Archive, ArchiveError, Changes, Mark};
 use crate::{captures, retention};
 use report::{Answer, Event, Story, format_time};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use serde::Serialize;
 
-/// Start and end of the window of a whole run, after all times.
-pub(crate) const WHOLE_RUN: &str = "run";
 /// Boots of one probe whose marks are kept: no probe resends messages of earlier ones.
 const MOST_BOOTS: u32 = 256;
 

@@ -1,24 +1,15 @@
 //! Packets that firings ask for.
 
+use crate::capturing::Capturing;
 use crate::controller::{Actions, Controller, Output};
 use events::{Run, Step};
 use protocol::{CaptureTask, Captured};
 use report::Span;
-use std::collections::BTreeSet;
 use task::query::Condition;
-
-/// A capture that is going on.
-#[derive(Clone, Debug)]
-pub(crate) struct Capturing {
-    task: CaptureTask,
-    /// The nodes that have not said how it ended.
-    nodes: BTreeSet<usize>,
-}
 
 /// Letters of a text of a probe, and causes of packets that are not captured, at the most.
 const LONGEST_TEXT: usize = 1_000;
 const MOST_CAUSES: usize = 16;
-
 /// How long nodes are asked for a capture after its time, nanoseconds.
 const PATIENCE_NS: u64 = 60_000_000_000;
 

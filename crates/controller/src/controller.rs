@@ -1,11 +1,11 @@
 //! The controller's state, and what it does with a message.
 
-use crate::captures::Capturing;
+use crate::awaited::Awaited;
+use crate::capturing::Capturing;
 use crate::clock::{Clock, MOST_AHEAD_NS};
 use crate::empty_run::{DerivedRun, EmptyRun};
 use crate::ended::Inputs;
 use crate::health::{Health, UNASKED, WRONG_WINDOW, Windows};
-use crate::look_back::Awaited;
 use crate::node::Node;
 use crate::saved::Saved;
 use equery::Chain;

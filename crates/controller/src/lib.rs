@@ -8,7 +8,9 @@
 //! stories have the same order in every run; a run of windows without a packet is passed in a few steps, however long it is.
 #![forbid(unsafe_code)]
 
+mod awaited;
 mod captures;
+mod capturing;
 mod clock;
 mod controller;
 mod deriving;

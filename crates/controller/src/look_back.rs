@@ -1,22 +1,11 @@
 //! Queries that answer in the window that fired: nodes are asked for what they have kept of it.
 
+use crate::awaited::Awaited;
 use crate::controller::{Actions, Controller, Output};
 use events::{Asked, Find, Key, Run, Seen};
 use protocol::{LookBack, LookBackTask, LookedBack};
 use report::{Answer, Span};
 use std::collections::BTreeSet;
-
-/// A window that waits for what nodes have kept of it.
-#[derive(Debug)]
-pub(crate) struct Awaited {
-    pub(crate) end_ns: u64,
-    /// Since when, where there is a clock.
-    since_ns: Option<u64>,
-    /// What nodes were asked and have not answered.
-    asked: Vec<(usize, LookBackTask)>,
-    /// Queries, nodes and instances that will not be answered.
-    given_up: BTreeSet<(usize, usize, Key)>,
-}
 
 impl Controller {
     /// Asks for what the queries that fire in these windows are to find in them. Returns whether all is there, or will not come.

@@ -1,6 +1,6 @@
 //! What is said of a capture.
 
-use crate::api::PREFIX;
+use crate::prefix::PREFIX;
 use archive::{Content, StoredCapture};
 use report::{Capture, Counters, integer, rfc3339};
 use serde::Serialize;

@@ -33,6 +33,7 @@ mod guard;
 mod hub;
 mod message;
 mod parameters;
+mod prefix;
 mod request;
 mod server;
 pub mod view;

@@ -1,0 +1,17 @@
+//! A window that waits.
+
+use events::Key;
+use protocol::LookBackTask;
+use std::collections::BTreeSet;
+
+/// A window that waits for what nodes have kept of it.
+#[derive(Debug)]
+pub(crate) struct Awaited {
+    pub(crate) end_ns: u64,
+    /// Since when, where there is a clock.
+    pub(crate) since_ns: Option<u64>,
+    /// What nodes were asked and have not answered.
+    pub(crate) asked: Vec<(usize, LookBackTask)>,
+    /// Queries, nodes and instances that will not be answered.
+    pub(crate) given_up: BTreeSet<(usize, usize, Key)>,
+}

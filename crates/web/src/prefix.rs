@@ -1,0 +1,4 @@
+//! Where the API is.
+
+/// The addresses begin with this.
+pub(crate) const PREFIX: &str = "/api/v1";
