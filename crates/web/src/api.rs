@@ -9,6 +9,7 @@ mod state;
 mod stories;
 mod stream;
 
+use crate::address::PREFIX;
 use crate::failure::Failure;
 use crate::{Hub, Request, assets, guard};
 use archive::{Archive, ArchiveError};
@@ -22,8 +23,6 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use tokio::sync::watch;
 
-/// The addresses begin with this.
-pub(crate) const PREFIX: &str = "/api/v1";
 /// The largest text of queries, bytes.
 const MOST_BODY: usize = 1 << 20;
 

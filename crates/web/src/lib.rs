@@ -24,6 +24,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod address;
 mod api;
 mod assets;
 mod capture;
