@@ -9,8 +9,8 @@ mod state;
 mod stories;
 mod stream;
 
+use crate::address::PREFIX;
 use crate::failure::Failure;
-use crate::prefix::PREFIX;
 use crate::{Hub, Request, assets, guard};
 use archive::{Archive, ArchiveError};
 use axum::Router;

@@ -1,10 +1,9 @@
 //! What is said of a capture.
 
-use crate::prefix::PREFIX;
+use crate::address::{PREFIX, encoded};
 use archive::{Content, StoredCapture};
 use report::{Capture, Counters, integer, rfc3339};
 use serde::Serialize;
-use std::fmt::Write;
 
 /// A capture, where its file is, and why it is nowhere. The address has the event and the node alone: the file's name is of a probe.
 #[derive(Serialize)]
@@ -73,17 +72,4 @@ pub(crate) fn file_name(event: &str, node: &str) -> String {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
     let plain = |text: &str| text.chars().take(100).map(plain).collect::<String>();
     format!("{}.{}.pcapng", plain(event), plain(node))
-}
-
-/// A part of a path.
-fn encoded(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut encoded, byte| {
-        match byte {
-            b'-' | b'_' | b'.' | b'~' => encoded.push(char::from(byte)),
-            _ if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
-            // Writing to a text does not fail.
-            _ => drop(write!(encoded, "%{byte:02X}")),
-        }
-        encoded
-    })
 }

@@ -24,6 +24,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod address;
 mod api;
 mod assets;
 mod capture;
@@ -33,7 +34,6 @@ mod guard;
 mod hub;
 mod message;
 mod parameters;
-mod prefix;
 mod request;
 mod server;
 pub mod view;

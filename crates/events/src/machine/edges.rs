@@ -65,7 +65,9 @@ impl Machine {
                     runs.filter(|run| run_window(query, run, end_ns).is_some()).cloned().map(Some).collect()
                 }
             };
-            let with = |set: &Runs, run: &Option<Run>| Runs { of: [&set.of[..], &[run.clone()]].concat() };
+            let with = |set: &Runs, run: &Option<Run>| Runs {
+                of: [&set.of[..], std::slice::from_ref(run)].concat(),
+            };
             sets = sets.iter().flat_map(|set| runs.iter().map(move |run| with(set, run))).collect();
             sets.truncate(MOST_SETS);
         }

@@ -12,12 +12,14 @@ const LAST_NUMBER: usize = 0;
 const LAST_TIME: usize = 1;
 const FIRST: usize = 2;
 
+/// A metric that is asked for: where its moments are, if they are asked for, and its percentiles.
+type MetricPlaces = (Metric, Option<usize>, Vec<(Quantile, usize)>);
+
 /// Where the state of each metric lies among the words of a flow.
 #[derive(Debug)]
 struct Layout {
     asked: Vec<Statistic>,
-    /// For each metric that is asked for: its moments if they are, and its percentiles.
-    metrics: Vec<(Metric, Option<usize>, Vec<(Quantile, usize)>)>,
+    metrics: Vec<MetricPlaces>,
     /// For each statistic: where it is computed from.
     places: Vec<Place>,
     width: usize,

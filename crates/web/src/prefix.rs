@@ -1,4 +1,0 @@
-//! Where the API is.
-
-/// The addresses begin with this.
-pub(crate) const PREFIX: &str = "/api/v1";
