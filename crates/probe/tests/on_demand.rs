@@ -52,7 +52,7 @@ fn control_run(link: &impl ControllerLink) -> Said {
         refused: Vec::new(),
         asked_ns: 0,
     };
-    let standing = Task { query: query("standing", "total_byte"), time: None };
+    let standing = Task { query: query("standing", "total_byte"), time: None, instances: Vec::new() };
     let mut list = TaskList {
         generation: 1,
         tasks: vec![standing],
