@@ -23,6 +23,7 @@ fn query(name: &str, columns: &[(&str, ColumnKind, Role)]) -> Query {
         every_ns: SECOND,
         over_ns: SECOND,
         nodes: vec![0],
+        bound_key: None,
         pinned: [].into(),
         largest_first: None,
         left_out: None,
@@ -113,7 +114,7 @@ fn seen(windows: &Windows, end: u64) -> Seen<'_> {
 }
 
 fn record(past: &mut Past, graph: &Graph, windows: &Windows, end: u64) {
-    let find: &Find<'_> = &|_, _, window| seen(windows, window.end_ns / SECOND);
+    let find: &Find<'_> = &|asked| seen(windows, asked.window.end_ns / SECOND);
     past.record(graph, end * SECOND, find);
 }
 
@@ -124,7 +125,7 @@ fn evaluate(
     windows: &Windows,
     end: u64,
 ) -> Outcome {
-    let find: &Find<'_> = &|_, _, window| seen(windows, window.end_ns / SECOND);
+    let find: &Find<'_> = &|asked| seen(windows, asked.window.end_ns / SECOND);
     let derivation = derivations[1].as_ref().expect("derived");
     derivation.evaluate(graph, (1, 0), end * SECOND, find, past)
 }

@@ -199,7 +199,7 @@ mod rows {
         let block = |records: &[FlowRecord]| {
             let rows: Vec<_> = records.iter().filter_map(row).collect();
             let losses = vec![LossCounts::default(); if tracks_loss { rows.len() } else { 0 }];
-            Rows { rows, losses }
+            Rows { rows, losses, ..Rows::default() }
         };
         records.chunks(1024).map(block).collect()
     }

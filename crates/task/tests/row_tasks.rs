@@ -24,8 +24,8 @@ fn blocks(packets: &[Packet], block: usize) -> Vec<(Rows<KeyV4>, Rows<KeyV6>)> {
     fn row<K: Copy + Default>((key, (packets, bytes)): (&K, &(u64, u64))) -> WindowRow<K> {
         WindowRow { key: *key, packets: *packets, bytes: *bytes, ..WindowRow::default() }
     }
-    fn rows<K: Copy>(of: &[WindowRow<K>]) -> Rows<K> {
-        Rows { rows: of.to_vec(), losses: Vec::new() }
+    fn rows<K: Copy + Default>(of: &[WindowRow<K>]) -> Rows<K> {
+        Rows { rows: of.to_vec(), ..Rows::default() }
     }
     let (v4, v6): (Vec<_>, Vec<_>) = (v4.iter().map(row).collect(), v6.iter().map(row).collect());
     let of_v4 = v4.chunks(block).map(|of| (rows(of), Rows::default()));
