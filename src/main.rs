@@ -13,8 +13,8 @@ mod client;
 mod config_file;
 #[cfg(feature = "amqp")]
 mod deployment;
-#[cfg(feature = "dpdk")]
 mod dry_run;
+#[cfg(feature = "dpdk")]
 mod eal;
 mod enrich;
 mod exit;
