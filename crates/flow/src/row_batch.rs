@@ -85,7 +85,7 @@ impl<K: Copy> RowBatch<K> {
         self.keys.is_empty()
     }
 
-    /// The values of a column, by row; [`NULL`] marks those that are missing. Empty for a column that was not filled.
+    /// The values of a column, by row; [`crate::NULL`] marks those that are missing. Empty for a column that was not filled.
     #[inline(always)]
     pub fn column(&self, column: RowValue) -> &[u64] {
         self.columns.iter().find(|(known, _)| *known == column).map_or(&[], |(_, values)| values)
