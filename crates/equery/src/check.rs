@@ -281,10 +281,7 @@ impl Session<'_> {
         // What the executor refuses of it, anywhere: not on the day that it runs.
         let is_of_rows = sketch.is_none() && sources(text).is_empty() && outline.bindings.is_empty();
         if is_of_rows && outline.used.not_run.is_empty() {
-            let Options { key, statistics, .. } = self.options;
-            let statistics: Vec<_> =
-                statistics.iter().chain(outline.used.of_packets.keys()).cloned().collect();
-            let columns = executor::columns(&of_rows_plan, key.as_deref(), &statistics);
+            let columns = executor::columns(&of_rows_plan, self.options.key.as_deref());
             let refusals = columns.err().unwrap_or_default();
             for refusal in &refusals {
                 diagnostics.error("refused", &text.span.0, refusal.clone());

@@ -8,17 +8,13 @@ use task::query::{Across, Over, Query};
 use task::rows::{Merging, RowQueries, Site};
 
 /// Names, kinds and units of the columns of the plan's answers. `key`: the fields of the flow key; the five-tuple where it is not
-/// known. `statistics`: those of packets that rows have.
+/// known.
 ///
 /// # Errors
 /// Why the executor cannot answer the plan.
-pub(crate) fn columns(
-    plan: &Query,
-    key: Option<&[String]>,
-    statistics: &[String],
-) -> Result<Vec<report::Column>, Vec<String>> {
+pub(crate) fn columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<report::Column>, Vec<String>> {
     let plan = Query { over: Over::Window, ..plan.clone() };
-    match RowQueries::plan(Generation::default(), &[plan], &site(key, statistics)) {
+    match RowQueries::plan(Generation::default(), std::slice::from_ref(&plan), &site(&plan, key)) {
         Ok(planned) => Ok(planned.empty_answers().flat_map(|answer| answer.columns).collect()),
         Err(refused) => Err(refused.iter().map(|(_, refusal)| refusal.to_string()).collect()),
     }
@@ -29,16 +25,15 @@ pub(crate) fn columns(
 /// # Errors
 /// What of the plan cannot be merged.
 pub(crate) fn merging(plan: &Query, by: Across, key: Option<&[String]>) -> Result<Merging, Vec<String>> {
-    let statistics: Vec<_> = plan.statistics().iter().map(ToString::to_string).collect();
-    Merging::new(plan, by, &site(key, &statistics))
+    Merging::new(plan, by, &site(plan, key))
 }
 
-/// A site whose rows have all that rows can have.
-fn site(key: Option<&[String]>, statistics: &[String]) -> Site {
+/// A site whose rows have all that rows can have, with the statistics of packets that the plan reads.
+fn site(plan: &Query, key: Option<&[String]>) -> Site {
     let key = key.and_then(|key| KeySpec::parse(&key.join(",")).ok());
     Site {
         tracks_loss: true,
-        statistics: statistics.to_vec(),
+        statistics: plan.statistics().iter().map(ToString::to_string).collect(),
         // Whether a run has databases of addresses is checked when it begins.
         geo: Some(Arc::default()),
         ..Site::new(key.unwrap_or(KeySpec::FIVE_TUPLE), Seed::new(0), Limits::new(0, 0))

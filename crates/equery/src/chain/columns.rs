@@ -50,7 +50,7 @@ pub(super) fn planned(plan: &Query, flow_key: &[String]) -> Result<Planned, Stri
             task.columns.len() - 1
         }));
     }
-    let columns = executor::columns(&task, Some(flow_key), &[]).map_err(|refusals| refusals.join("; "))?;
+    let columns = executor::columns(&task, Some(flow_key)).map_err(|refusals| refusals.join("; "))?;
     let columns = task.columns.iter().zip(columns).enumerate();
     let columns = columns.map(|(at, (item, column))| {
         let role = if key.contains(&at) { Role::Key } else { role(&item.value) };

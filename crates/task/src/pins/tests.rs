@@ -136,3 +136,77 @@ fn a_site_with_losses_of_all_flows_pins_none() {
     let refused = TaskSet::plan(Generation::new(1), &pinned, None, &site).expect_err("no zoom");
     assert!(refused[0].1.to_string().ends_with("not: it rains"), "{}", refused[0].1);
 }
+
+fn of_packets(name: &str, items: &[&str], filter: Option<Condition>) -> Query {
+    let items = items.iter().map(|item| Item::new(*item, Expression::field(*item)));
+    Query { filter, group: crate::query::Grouping::Flows, ..Query::new(name, [], items) }
+}
+
+#[test]
+fn a_set_has_the_statistics_of_all_queries_that_read_them() {
+    let plan = |queries: &[Query], site: &Site| TaskSet::plan(Generation::new(1), queries, None, site);
+    let port = || Some(equal("dst_port", 443));
+    let first = of_packets("first", &["GAP_P99", "size_mean"], port());
+    let second = of_packets("second", &["size_mean", "iat_p99.9"], Some(equal("src_port", 22)));
+    let set = plan(&[first.clone(), second], &site()).expect("possible");
+    let names: Vec<_> = set.statistics().iter().map(Statistic::to_string).collect();
+    assert_eq!(names, ["gap_p99", "size_mean", "iat_p99.9"]);
+    assert_eq!((set.pins().expect("pins").iter().len(), set.follows_losses()), (2, false));
+    assert!(set.rows().empty_answers().all(|answer| answer.class == Class::Zoom));
+    // Losses of all flows change nothing of them.
+    let with_loss = Site { tracks_loss: true, ..site() };
+    let set = plan(&[first.clone(), query("losses", port())], &with_loss).expect("possible");
+    assert_eq!((set.statistics().len(), set.pins().is_some(), set.follows_losses()), (2, true, false));
+    let both = plan(&[first, query("losses", port())], &site()).expect("possible");
+    assert!(both.follows_losses());
+}
+
+#[test]
+fn statistics_that_cannot_be_told_are_refused_with_the_reason() {
+    let refusal = |query: Query, site: &Site| {
+        let refused = TaskSet::plan(Generation::new(1), &[query], None, site).expect_err("refused");
+        refused[0].1.clone()
+    };
+    let port = || Some(equal("dst_port", 443));
+    let (gap, size) = ("gap_mean".to_owned(), "size_p50".to_owned());
+    let field = |field: &String| field.clone();
+    assert_eq!(
+        refusal(of_packets("q", &["size_p50"], Some(equal("protocol", 6))), &site()),
+        Refusal::NeedsPinsOfPackets { field: field(&size) }
+    );
+    let over = crate::query::Over::Run;
+    assert_eq!(
+        refusal(Query { over, ..of_packets("q", &["size_p50"], port()) }, &site()),
+        Refusal::OfOneWindow { field: field(&size) }
+    );
+    let over = crate::query::Over::Windows { every_ns: 2, over_ns: 2 };
+    assert_eq!(
+        refusal(Query { over, ..of_packets("q", &["size_p50"], port()) }, &site()),
+        Refusal::OfOneWindow { field: field(&size) }
+    );
+    let apart = Site { no_gaps: Some("there are two".to_owned()), ..site() };
+    assert_eq!(
+        refusal(of_packets("q", &["gap_mean", "size_p50"], port()), &apart),
+        Refusal::NotFollowed { field: field(&gap), why: "there are two".to_owned() }
+    );
+    let without = Site { zoom: ZoomOffer::NotPossible("it rains".to_owned()), ..site() };
+    assert_eq!(
+        refusal(of_packets("q", &["size_p50"], port()), &without),
+        Refusal::NotFollowed { field: field(&size), why: "it rains".to_owned() }
+    );
+    let none = Site { zoom: ZoomOffer::None, ..site() };
+    assert_eq!(
+        refusal(of_packets("q", &["size_p50"], port()), &none),
+        Refusal::NotInRows { field: field(&size) }
+    );
+    let many: Vec<_> = (0..33).map(|percent| format!("gap_p{percent}")).collect();
+    let many: Vec<_> = many.iter().map(String::as_str).collect();
+    assert_eq!(
+        refusal(of_packets("q", &many, port()), &site()),
+        Refusal::TooManyStatistics { most: MAX_ROW_STATISTICS }
+    );
+    // Of windows that are over, rows alone are planned.
+    let past =
+        crate::rows::RowQueries::plan(Generation::new(1), &[of_packets("q", &["size_p50"], port())], &site());
+    assert_eq!(past.expect_err("not kept")[0].1, Refusal::NotKept { field: size });
+}
