@@ -19,6 +19,7 @@ impl Controller {
         let last_ns = self.nodes.iter().map(last).max().unwrap_or(0);
         let until_ns = if known_ns == u64::MAX { last_ns } else { known_ns };
         let Some(first_ns) = self.nodes.iter().filter_map(Node::begun_ns).min() else { return };
+        let before_ns = self.settled_ns;
         let mut settled_ns = self.settled_ns.unwrap_or(first_ns);
         if let Some(end_ns) = self.awaited.as_ref().map(|awaited| awaited.end_ns) {
             if self.judge(end_ns, actions).is_none() {
@@ -50,6 +51,9 @@ impl Controller {
             self.settled_ns = Some(settled_ns);
         }
         self.settled_ns = Some(settled_ns);
+        if before_ns == self.settled_ns {
+            return;
+        }
         self.settle_late(settled_ns);
         self.end_captures(settled_ns);
         let late_ns = if self.setting.is_replay { 0 } else { self.chain.graph.settings.lateness_ns };
