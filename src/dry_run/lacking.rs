@@ -84,7 +84,8 @@ mod tests {
         assert_eq!(said(10, 30, 30).as_deref(), Some("a; b"));
         assert_eq!(said(20, 40, 40).as_deref(), Some("a; b"));
         assert_eq!(said(30, 40, 40), None);
-        // The first is in no later window.
+        // What ended before the longest window that may still end is forgotten.
+        assert_eq!(said(30, 40, 60), None);
         assert_eq!(said(0, 20, 60), None);
         assert_eq!(said(20, 30, 60), None);
     }

@@ -156,7 +156,8 @@ fn truths(n: usize, window_ns: u64, seed: u64) -> Vec<Truth> {
             retrans_count: random.number() as u32,
             zero_window_count: random.number() as u32,
             hole_count: random.number() as u32,
-            resync_count: random.number() as u32,
+            // The greatest stands for losses that were not tracked.
+            resync_count: (random.number() as u32).min(u32::MAX - 1),
         };
         let is_quiet = random.below(4) == 0;
         all.push(Truth {
