@@ -76,7 +76,7 @@ fn trim_captures(connection: &Connection, keep: Keep, held: &mut Held) -> Result
     Ok(())
 }
 
-/// Carries out a statement for so many rows that were stored first. Returns how many rows it changed.
+/// Executes a statement on the `rows` oldest rows. Returns the number of rows that it changed.
 fn of_first(connection: &Connection, statement: &str, rows: u64) -> Result<u64> {
     // No file has more rows than fit.
     let rows = i64::try_from(rows).unwrap_or(i64::MAX);

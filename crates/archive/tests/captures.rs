@@ -93,7 +93,7 @@ fn an_archive_of_the_version_before_is_continued() {
     let stored = |archive: &Archive| archive.answers(&AnswerFilter::default()).expect("a listing").items;
     assert_eq!(stored(&archive), [answer(1, None)]);
     assert_eq!(archive.state("controller"), Ok(Some("state".to_owned())));
-    // What has no pinned values replaces what is there; instances stand beside it, and replace their own.
+    // An answer without pinned values replaces the earlier one without any. Answers with pinned values are stored separately, one for each value.
     let answers = vec![answer(2, None), answer(3, Some("a")), answer(4, Some("b")), answer(5, Some("a"))];
     let captures = vec![ended("e1", Some(vec![1, 2, 3]))];
     archive.commit(&Changes { answers, captures, ..Changes::default() }).expect("it is written");

@@ -1,5 +1,5 @@
-//! `edison bench zoom`: what the losses of few flows cost, beside no losses and those of all flows: instructions of the measuring thread
-//! by callgrind, and processor time of the whole program.
+//! `edison bench zoom`: what tracking the losses of a few flows costs, compared with tracking none and all: instructions of the measuring
+//! thread, counted by callgrind, and processor time of the whole program.
 
 use crate::callgrind::{self, Counted};
 use crate::capture::children_usage;

@@ -176,7 +176,6 @@ impl Controller {
             FromProbe::Reached { at_ns } if self.setting.is_replay => known.reach(at_ns),
             FromProbe::Reached { .. } => {}
             FromProbe::Window(result) => self.take_window(node, *result, &mut actions),
-            // Nothing asks for them yet.
             FromProbe::Refused { list, reason } => {
                 self.take_refusal(node, RefusedList { list, reason }, &mut actions)
             }

@@ -44,7 +44,7 @@ impl Controller {
         }
     }
 
-    /// Takes all windows from this time on again, with what has come of a node.
+    /// Adds the late answers of a node, and judges the windows that end at this time and later again.
     fn change(&mut self, node: usize, end_ns: u64, answers: Vec<Answer>, actions: &mut Actions) {
         let numbered: Vec<(usize, Answer)> = answers
             .into_iter()

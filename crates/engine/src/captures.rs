@@ -34,7 +34,7 @@ use tap_end::TapEnd;
 
 /// Orders that are open at once: each packet is compared with all of them.
 const MOST_OPEN: usize = 64;
-/// What a file takes beside its packets, at most.
+/// The most bytes that a file takes in addition to its packets.
 const AROUND_FILE: u64 = 4 << 10;
 /// Bytes of the headers of a packet, at most: longer ones are cut.
 const MOST_HEADERS: u64 = 256;
@@ -84,7 +84,7 @@ pub struct Captures {
     writer: Arc<Mutex<Writer>>,
 }
 
-/// The thread that writes. Without a handle nobody orders anything more, and it ends.
+/// The thread that writes files. It ends when the sender of orders is dropped.
 #[derive(Debug, Default)]
 struct Writer {
     orders: Option<Sender<Arc<Order>>>,

@@ -160,7 +160,7 @@ impl<R: RecordSink> Collector<R> {
         self.zoom.iter_mut().for_each(|zoom| zoom.turn());
     }
 
-    /// In the open window, no packet of which has come, this is followed of the flows that these pins have. `new` makes what follows
+    /// Sets which flows are tracked in the open window, and what is tracked of them. No packet of the window may have come yet. `new` makes what follows
     /// them when first there are any.
     pub(crate) fn set_pins(
         &mut self,
@@ -188,7 +188,7 @@ impl<R: RecordSink> Collector<R> {
         }
     }
 
-    /// Sweeps so many followed connections, after the tables. True at the end of a pass.
+    /// Sweeps up to this many tracked connections, after the tables. Returns true at the end of a pass.
     pub(crate) fn sweep_pinned(&mut self, connections: usize, now: u64) -> bool {
         let Some(mut zoom) = self.zoom.take() else { return true };
         let is_done = zoom.sweep(connections, now, self);

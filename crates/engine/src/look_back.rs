@@ -1,7 +1,7 @@
 //! Look-back: the rows of recent windows, kept for queries that come after them.
 //!
-//! The outputs' thread keeps copies of the rows that it reads, within a number of windows and of bytes. Whoever asks reads them on a
-//! thread of its own: measuring goes on meanwhile, and a run that waits, for packets or at a gate, answers too. An answer is the one
+//! The outputs' thread keeps copies of the rows that it reads, up to a number of windows and of bytes. A query reads the copies on the
+//! caller's thread: measuring goes on meanwhile, and a run that waits, for packets or at a gate, answers too. An answer is the one
 //! that the query would have had in the window's set.
 
 mod kept;
@@ -178,7 +178,7 @@ impl LookBack {
     }
 
     /// What the queries would have answered in the windows of this time: of each window with packets, of each run of windows without,
-    /// and of windows of other lengths that lie in it. Takes as long as reading the rows does, and holds up nobody.
+    /// and of windows of other lengths that lie in it. The call takes as long as reading the rows does, and blocks no other thread.
     ///
     /// # Errors
     /// If one of the windows is not kept.

@@ -53,7 +53,7 @@ fn histories(usual: u64) -> std::ops::Range<u64> {
 #[test]
 fn late_windows_in_any_order_lead_to_the_state_of_windows_in_time() {
     let (mut late, mut in_time) = (0, 0);
-    // Each takes hundreds of steps: EDISON_HISTORIES=100000 takes a quarter of an hour.
+    // Each history takes hundreds of steps, so fewer of them are the default.
     over(histories(4_000), History::of, |history| {
         let whole = in_order(history);
         let told = as_they_come(history, history.steps)?;

@@ -71,7 +71,7 @@ impl Zoom {
         }
     }
 
-    /// In the open window, no packet of which has come, this is followed of the flows that these pins have. Connections that they do not
+    /// Sets which flows are tracked in the open window, and what is tracked of them. No packet of the window may have come yet. Connections that they do not
     /// have are followed no longer; what is open of them is not decided.
     pub fn set_pins(&mut self, pins: &Arc<Pins>, followed: Followed<'_>) {
         self.pins = Arc::clone(pins);

@@ -8,7 +8,7 @@ pub(super) const HEAD: usize = 40;
 /// What stands in a frame before the VLAN (TCI) that a driver took out of it.
 pub(super) const TAG: [u8; 2] = [0x81, 0x00];
 
-/// What is known of a frame beside its bytes.
+/// The metadata of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) order: u64,
@@ -20,7 +20,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Of a frame, of which so many bytes are kept.
+    /// The metadata of a frame; `captured` is the number of its bytes that are kept.
     pub(super) fn new(order: u64, frame: &Frame<'_>, captured: usize) -> Self {
         let Frame { wire_len, time_ns, link, stripped_vlan, .. } = *frame;
         Self { order, time_ns, wire_len, captured: captured as u32, link, stripped_vlan }

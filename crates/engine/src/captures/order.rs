@@ -13,7 +13,7 @@ use task::rows::KeyFilter;
 pub enum Snap {
     /// Up to the end of the transport header ([`packet::header_bytes`]).
     Headers,
-    /// So many bytes from its begin on.
+    /// At most this many bytes, from the start of the packet.
     Bytes(u32),
 }
 

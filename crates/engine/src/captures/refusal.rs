@@ -13,12 +13,12 @@ pub enum NotCaptured {
     BadName,
     /// A capture of this name is open.
     SameName,
-    /// So many captures are open.
+    /// The maximum number of captures is open.
     TooMany {
         /// How many may be.
         most: usize,
     },
-    /// The files may not take so much.
+    /// The file would exceed the space that is left for captures.
     NoRoom {
         /// What it takes at the least, bytes.
         bytes: u64,

@@ -43,7 +43,7 @@ impl Store {
         Self { shared, folder, node, taps, files, frame }
     }
 
-    /// Writes until nobody orders anything more.
+    /// Writes until the sender of orders is dropped.
     pub(super) fn run(&mut self, orders: &Receiver<Arc<Order>>) {
         loop {
             let order = match self.files.is_empty() {

@@ -106,7 +106,7 @@ impl Kept {
 #[derive(Debug)]
 pub(super) enum Piece {
     Window(Arc<Kept>),
-    /// Windows without a packet beside one that is kept.
+    /// Windows without a packet that precede or follow a kept one.
     Empty(Arc<Kept>, Span, u64),
 }
 

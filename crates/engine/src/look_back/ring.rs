@@ -25,7 +25,7 @@ pub(super) struct Ring {
     /// Windows some rows of which have come; `None` where these are too many.
     filling: BTreeMap<WindowId, Option<KeptRows>>,
     kept: VecDeque<Arc<Kept>>,
-    /// Bytes of all rows, also of those that somebody still reads.
+    /// Bytes of all rows, including rows that left the ring while a query still reads them.
     used: Arc<Used>,
     /// A replay is about to enter the second of these windows, after the first: between them there is no packet.
     reached: Option<(WindowId, WindowId)>,
