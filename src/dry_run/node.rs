@@ -136,10 +136,7 @@ impl WindowSink for Feed<'_> {
         totals.bytes = totals.bytes.saturating_add(unplaced.bytes);
         totals.wire_bytes = totals.wire_bytes.saturating_add(unplaced.wire_bytes);
         let closed = ClosedWindow {
-            unfollowed: 0,
-            window: WindowId::new(start_ns / self.window_ns),
             index: self.index,
-            span,
             watched: watched.unwrap_or(span),
             ended_by,
             empty_before,
@@ -148,10 +145,8 @@ impl WindowSink for Feed<'_> {
             loss: lost.map(|lost| Counters(vec![("recorded".to_owned(), lost)])),
             totals,
             unplaced,
-            overflow: None,
             refused_rows: refused_rows.saturating_add(refused_now),
-            tcp_loss: None,
-            answers: Vec::new(),
+            ..ClosedWindow::without_packets(WindowId::new(start_ns / self.window_ns), span)
         };
         self.index += 1;
         self.outputs.window(closed) && !self.stop.load(Relaxed)

@@ -2,10 +2,10 @@
 
 use crate::capturing::Capturing;
 use crate::controller::{Actions, Controller, Output};
+use crate::health::UNASKED;
 use events::{Run, Step};
 use protocol::{CaptureTask, Captured};
 use report::Span;
-use task::query::Condition;
 
 /// Letters of a text of a probe, and causes of packets that are not captured, at the most.
 const LONGEST_TEXT: usize = 1_000;
@@ -29,17 +29,13 @@ impl Controller {
     fn capture_task(&self, run: &Run, packets: u64) -> CaptureTask {
         let graph = &self.chain.graph;
         let of = &graph.queries[run.query];
-        let bound = of.trigger.as_ref().map(|trigger| trigger.pinned(&run.instance)).unwrap_or_default();
-        let own = bound.iter().map(|item| Condition::is(&item.column.name, &item.value));
-        let filter: Vec<Condition> =
-            self.chain.tasks[run.query].filter.clone().into_iter().chain(own).collect();
         let start_ns =
             if run.looks_back { of.first_start(run.end_ns, &graph.settings) } else { run.start_ns };
         let end_ns = if run.looks_back { of.last_end(start_ns) } else { run.end_ns };
         CaptureTask {
             id: run.cause.clone(),
             query: of.name.clone(),
-            filter: (!filter.is_empty()).then_some(Condition::And(filter)),
+            filter: self.query_of(run).filter,
             packets,
             time: Some(Span { start_ns, end_ns }),
         }
@@ -55,23 +51,37 @@ impl Controller {
     pub(crate) fn take_captured(&mut self, node: usize, captured: Captured, actions: &mut Actions) {
         let asked =
             |capture: &&mut Capturing| capture.task.id == captured.id && capture.nodes.contains(&node);
-        let Some(capture) = self.capturing.iter_mut().find(asked) else { return };
+        let Some(capture) = self.capturing.iter_mut().find(asked) else {
+            self.nodes[node].health.not_take(UNASKED, 1);
+            return;
+        };
         capture.nodes.remove(&node);
         let query = capture.task.query.clone();
         self.capturing.retain(|capture| !capture.nodes.is_empty());
+        self.show_captured(node, Captured { query, ..cleaned(captured) }, actions);
+    }
+
+    fn show_captured(&mut self, node: usize, captured: Captured, actions: &mut Actions) {
         let name = self.chain.graph.nodes[node].clone();
-        let captured = Captured { query, ..cleaned(captured) };
         let sentence = in_words(&name, &captured);
         self.stories.tell_more(&captured.id, &sentence);
         actions.show.push(Output::Sentence(sentence));
         actions.show.push(Output::Captured(Box::new((name, captured))));
     }
 
-    /// Captures whose time is long over are not asked for any more.
-    pub(crate) fn end_captures(&mut self, settled_ns: u64) {
-        self.capturing.retain(|capture| {
-            capture.task.time.is_none_or(|time| time.end_ns.saturating_add(PATIENCE_NS) > settled_ns)
-        });
+    /// Captures whose time is long over are not asked for any more, which is told of each node that has not said how its ended.
+    pub(crate) fn end_captures(&mut self, settled_ns: u64, actions: &mut Actions) {
+        let is_over = |capture: &mut Capturing| {
+            capture.task.time.is_some_and(|time| time.end_ns.saturating_add(PATIENCE_NS) <= settled_ns)
+        };
+        let over: Vec<Capturing> = self.capturing.extract_if(.., is_over).collect();
+        for Capturing { task, nodes } in over {
+            for node in nodes {
+                let refused = Some("it did not say how the capture ended".to_owned());
+                let (id, query) = (task.id.clone(), task.query.clone());
+                self.show_captured(node, Captured { id, query, refused, ..Captured::default() }, actions);
+            }
+        }
     }
 }
 

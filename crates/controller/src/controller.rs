@@ -149,9 +149,11 @@ impl Controller {
     /// Answers other queries from now on. Queries that both chains have go on as if nothing had happened. The nodes must be the same.
     pub fn replace(&mut self, chain: Chain) -> Actions {
         let mut actions = Actions::default();
+        // What it waits with has the numbers of these queries.
+        self.settle_awaited(&mut actions);
         self.show_empty_runs(self.settled_ns.unwrap_or(0), &mut actions);
         self.timeline = Timeline::new(Machine::restore(chain.graph.clone(), self.timeline.now().save()));
-        (self.looks_back, self.awaited) = (looks_back(&chain), None);
+        self.looks_back = looks_back(&chain);
         let mut past = Past::new(&chain.graph, &chain.derivations);
         past.restore(&chain.graph, &chain.derivations, self.past().map(|part| part.windows()));
         (self.past, self.chain) = (past, chain);
@@ -381,7 +383,7 @@ impl Controller {
             actions.send.extend((0..self.nodes.len()).map(release));
         }
         let step = self.timeline.end(Machine::end);
-        self.show_step(&step, &Inputs::default(), &mut actions);
+        self.show_step(&step, &mut actions);
         for (query, node, keys) in self.forgotten() {
             let line =
                 format!("{query}: {keys} times a key on {node} was not judged, as too many were known");

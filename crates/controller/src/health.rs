@@ -13,7 +13,7 @@ const FURTHER: &str = "further_names";
 pub(crate) const WRONG_WINDOW: &str = "wrong_window";
 /// Windows that come later than late windows are judged.
 pub(crate) const TOO_LATE: &str = "too_late";
-/// Answers of no query that the node has, or of no window of its result.
+/// Answers of no query that the node has, of no window of its result, or to no question; captures that were not asked for.
 pub(crate) const UNASKED: &str = "unasked";
 
 /// Sources that are kept of a node, and characters of their names.

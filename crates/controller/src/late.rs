@@ -34,9 +34,7 @@ impl Controller {
     fn take_too_late(&mut self, node: usize, window: Span, answers: Vec<Answer>, actions: &mut Actions) {
         self.nodes[node].health.not_take(TOO_LATE, 1);
         self.nodes[node].health.add_gap(Gap { window, reason: TOO_LATE });
-        let lateness = report::terminal::how_long(self.chain.graph.settings.lateness_ns);
-        let wrong = format!("its windows come later than {lateness}: a gap that no condition judges");
-        self.say_wrong(node, &wrong, actions);
+        self.say_wrong(node, "its windows come too late: a gap that no condition judges", actions);
         for answer in answers.into_iter().filter(|answer| self.is_shown(answer)) {
             // Another revision, so that it does not replace the answer that came in time.
             let answer = Answer { late: true, revision: 1, ..self.as_shown(answer) };
@@ -92,7 +90,9 @@ impl Controller {
             actions.show.push(Output::Answer(Box::new(answer)));
         }
         for step in &steps {
-            self.show_step(step, &Inputs::default(), actions);
+            let empty = Ended { inputs: &Inputs::default(), ..self.ended() }.without_packets(step);
+            actions.show.extend(empty);
+            self.show_step(step, actions);
         }
     }
 

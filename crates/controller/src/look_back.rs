@@ -2,10 +2,12 @@
 
 use crate::awaited::Awaited;
 use crate::controller::{Actions, Controller, Output};
+use crate::health::UNASKED;
 use events::{Asked, Find, Key, Run, Seen};
 use protocol::{LookBack, LookBackTask, LookedBack};
 use report::{Answer, Span};
 use std::collections::BTreeSet;
+use task::query::Query;
 
 impl Controller {
     /// Asks for what the queries that fire in these windows are to find in them. Returns whether all is there, or will not come.
@@ -26,11 +28,8 @@ impl Controller {
             for (run, node, window) in wanted {
                 if self.is_there(node) {
                     self.last_look_back += 1;
-                    let trigger = self.chain.graph.queries[run.query].trigger.as_ref();
-                    let bound = trigger.map(|trigger| trigger.pinned(&run.instance)).unwrap_or_default();
-                    let task = &self.chain.tasks[run.query];
-                    let query = if bound.is_empty() { task.clone() } else { task.with_bound(bound) };
-                    let task = LookBackTask { id: self.last_look_back, window, queries: vec![query] };
+                    let queries = vec![self.query_of(&run)];
+                    let task = LookBackTask { id: self.last_look_back, window, queries };
                     awaited.asked.push((node, task));
                 } else {
                     awaited.given_up.insert((run.query, node, run.instance));
@@ -107,30 +106,51 @@ impl Controller {
 
     /// Takes what a node has kept.
     pub(crate) fn take_looked_back(&mut self, node: usize, looked: LookedBack, actions: &mut Actions) {
-        let Some(mut awaited) = self.awaited.take() else { return };
-        let at = awaited.asked.iter().position(|(of, task)| *of == node && task.id == looked.id);
-        if let Some((_, task)) = at.map(|at| awaited.asked.remove(at)) {
-            let name = &self.chain.graph.nodes[node];
-            let mut is_answered = false;
-            for answer in looked.answers {
-                let fits = task
-                    .queries
-                    .iter()
-                    .any(|query| query.name == answer.query && query.bound == answer.bound);
-                let number = self.query_number(&answer.query).filter(|_| fits && self.has_columns(&answer));
-                let Some(number) = number.filter(|_| answer.window == Some(task.window)) else { continue };
-                let answer = Answer { node: Some(name.clone()), late: false, revision: 0, ..answer };
-                let shown = self.as_shown(answer.clone());
-                actions.show.push(Output::Answer(Box::new(shown)));
-                self.settling.answers.entry((number, node)).or_default().push(answer);
-                is_answered = true;
-            }
-            if !is_answered {
-                let reason = looked.missing.unwrap_or_else(|| "it has kept none of it".to_owned());
-                self.give_up_task(&mut awaited, node, &task, &reason, actions);
-            }
+        let is_it = |(of, task): &(usize, LookBackTask)| *of == node && task.id == looked.id;
+        let at = self.awaited.as_ref().and_then(|awaited| awaited.asked.iter().position(is_it));
+        let Some((mut awaited, at)) = self.awaited.take_if(|_| at.is_some()).zip(at) else {
+            self.nodes[node].health.not_take(UNASKED, looked.answers.len());
+            return;
+        };
+        let (_, task) = awaited.asked.remove(at);
+        let (came, mut taken) = (looked.answers.len(), 0);
+        for answer in looked.answers {
+            let is_asked = |query: &Query| query.name == answer.query && query.bound == answer.bound;
+            let fits = answer.window == Some(task.window) && task.queries.iter().any(is_asked);
+            let number = self.query_number(&answer.query).filter(|_| fits && self.has_columns(&answer));
+            let Some(number) = number else { continue };
+            let name = self.chain.graph.nodes[node].clone();
+            let answer = Answer { node: Some(name), late: false, revision: 0, ..answer };
+            actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
+            self.settling.answers.entry((number, node)).or_default().push(answer);
+            taken += 1;
+        }
+        self.nodes[node].health.not_take(UNASKED, came - taken);
+        if taken == 0 {
+            let reason = looked.missing.unwrap_or_else(|| "it has kept none of it".to_owned());
+            self.give_up_task(&mut awaited, node, &task, &reason, actions);
         }
         self.awaited = Some(awaited);
+    }
+
+    /// Settles the window that waits, without what has not come.
+    pub(crate) fn settle_awaited(&mut self, actions: &mut Actions) {
+        while let Some(mut awaited) = self.awaited.take() {
+            let end_ns = awaited.end_ns;
+            for (node, task) in std::mem::take(&mut awaited.asked) {
+                self.give_up_task(&mut awaited, node, &task, "the queries were changed first", actions);
+            }
+            self.awaited = Some(awaited);
+            if self.judge(end_ns, actions).is_some() {
+                self.settled_ns = Some(end_ns);
+            }
+        }
+    }
+
+    /// What nodes compute for a run.
+    pub(crate) fn query_of(&self, run: &Run) -> Query {
+        let bound = self.chain.graph.queries[run.query].pinned_by(&run.instance);
+        self.chain.tasks[run.query].with_bound(bound)
     }
 
     /// What a node is asked and has not answered.

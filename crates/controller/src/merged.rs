@@ -43,7 +43,7 @@ impl Ended<'_> {
             let instance = run.map(|run| run.instance.clone()).unwrap_or_default();
             let parts = self.parts(query, merging, &instance, window);
             let mut answer = self.merge_parts(merging, window, &parts);
-            answer.bound = of.trigger.as_ref().map(|trigger| trigger.pinned(&instance)).unwrap_or_default();
+            answer.bound = of.pinned_by(&instance);
             Merged { answer, window, had_packets: !parts.answers.is_empty(), missing: parts.missing }
         };
         asked(self.chain, runs, query, end_ns).into_iter().map(merge).collect()

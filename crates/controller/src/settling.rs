@@ -1,7 +1,7 @@
 //! Windows are settled one after the other, over all nodes.
 
 use crate::controller::{Actions, Controller, Output};
-use crate::ended::{Ended, Inputs, asked, is_of};
+use crate::ended::{Ended, asked, is_of};
 use crate::node::Node;
 use events::{ALL_NODES, Asked, Find, Report, Step};
 use report::{Answer, Span};
@@ -55,7 +55,7 @@ impl Controller {
             return;
         }
         self.settle_late(settled_ns);
-        self.end_captures(settled_ns);
+        self.end_captures(settled_ns, actions);
         let late_ns = if self.setting.is_replay { 0 } else { self.chain.graph.settings.lateness_ns };
         let since_ns = settled_ns.saturating_sub(self.longest_ns()).saturating_sub(late_ns);
         self.nodes.iter_mut().for_each(|node| node.received.forget_until(since_ns));
@@ -130,26 +130,26 @@ impl Controller {
     }
 
     /// Judges the windows that end then, the answers of which are there; the result is that of [`Controller::step`].
-    fn judge(&mut self, end_ns: u64, actions: &mut Actions) -> Option<bool> {
+    pub(crate) fn judge(&mut self, end_ns: u64, actions: &mut Actions) -> Option<bool> {
         if self.looks_back && !self.look_back(end_ns, actions) {
             return None;
         }
         let is_open = self.is_open(end_ns);
         // What ended is not asked for any more.
         let inputs = std::mem::take(&mut self.settling);
-        let triggered =
-            |(place, _): &(&(usize, usize), _)| self.chain.graph.queries[place.0].trigger.is_some();
-        let answered = inputs.answers.iter().filter(triggered).map(|(place, of)| (*place, of.clone()));
-        let answered = Inputs { answers: answered.collect(), ..Inputs::default() };
         let Self { chain, nodes, setting, timeline, past, .. } = self;
         let is_replay = setting.is_replay;
+        let mut empty = Vec::new();
         let step = timeline.take(end_ns, inputs, is_open, |machine, inputs| {
             let ended = Ended { chain, nodes, inputs, is_replay };
             let find: &Find<'_> = &|asked: Asked<'_>| ended.seen(asked);
             past.record(&chain.graph, end_ns, find);
-            machine.step(end_ns, find)
+            let step = machine.step(end_ns, find);
+            empty = ended.without_packets(&step);
+            step
         });
-        self.show_step(&step, &answered, actions);
+        actions.show.extend(empty);
+        self.show_step(&step, actions);
         Some(step.is_quiet && self.timeline.is_final())
     }
 
@@ -199,38 +199,44 @@ impl Controller {
         answer
     }
 
-    /// The answer of a window without packets.
-    fn empty_answer(&self, report: &Report) -> Output {
-        let graph = &self.chain.graph;
-        let of = &graph.queries[report.query];
-        let columns = of.columns[..self.chain.shown[report.query]].iter().map(|column| column.column.clone());
-        let bound = of.trigger.as_ref().map(|trigger| trigger.pinned(&report.instance)).unwrap_or_default();
-        let answer = Answer {
-            node: Some(graph.nodes[report.node].clone()),
-            bound,
-            empty: Some(1),
-            ..Answer::new(of.name.clone(), Some(report.window), columns.collect(), Vec::new())
-        };
-        Output::Answer(Box::new(answer))
-    }
-
-    /// Shows what happened. `answered`: the answers of queries that were started.
-    pub(crate) fn show_step(&mut self, step: &Step, answered: &Inputs, actions: &mut Actions) {
-        let ended = Ended { inputs: answered, ..self.ended() };
-        // Those across nodes are shown as they are merged.
-        let is_of_node =
-            |report: &&Report| report.node != ALL_NODES && self.chain.derivations[report.query].is_none();
-        for report in step.reports.iter().filter(is_of_node) {
-            let Report { query, node, instance, window, .. } = report;
-            let is_answered = ended.answer(*query, *node, instance, *window).is_some();
-            if !is_answered && ended.was_empty(*node, *window) {
-                actions.show.push(self.empty_answer(report));
-            }
-        }
+    /// Shows what happened.
+    pub(crate) fn show_step(&mut self, step: &Step, actions: &mut Actions) {
         self.start_captures(step);
         let sentences = self.stories.take(&self.chain.graph, step);
         let events = step.events.iter().map(|event| Output::Event(Box::new(event.clone())));
         actions.show.extend(events);
         actions.show.extend(sentences.into_iter().map(Output::Sentence));
+    }
+}
+
+impl Ended<'_> {
+    /// The answers of runs in windows without packets, which nodes do not send. Those across nodes are shown as they are merged.
+    pub(crate) fn without_packets(&self, step: &Step) -> Vec<Output> {
+        let is_of_node =
+            |report: &&Report| report.node != ALL_NODES && self.chain.derivations[report.query].is_none();
+        let is_empty = |report: &&Report| {
+            let Report { query, node, instance, window, .. } = report;
+            self.answer(*query, *node, instance, *window).is_none() && self.was_empty(*node, *window)
+        };
+        step.reports
+            .iter()
+            .filter(is_of_node)
+            .filter(is_empty)
+            .map(|report| self.empty_answer(report))
+            .collect()
+    }
+
+    /// The answer of a window without packets.
+    fn empty_answer(&self, report: &Report) -> Output {
+        let graph = &self.chain.graph;
+        let of = &graph.queries[report.query];
+        let columns = of.columns[..self.chain.shown[report.query]].iter().map(|column| column.column.clone());
+        let answer = Answer {
+            node: Some(graph.nodes[report.node].clone()),
+            bound: of.pinned_by(&report.instance),
+            empty: Some(1),
+            ..Answer::new(of.name.clone(), Some(report.window), columns.collect(), Vec::new())
+        };
+        Output::Answer(Box::new(answer))
     }
 }

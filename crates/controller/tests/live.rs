@@ -635,3 +635,57 @@ fn windows_beyond_the_lateness_are_a_named_gap() {
     test.window(1, 300, &[]);
     assert_eq!((test.not_taken(1, "too_late"), late(&test)), (2, 3));
 }
+
+#[test]
+fn a_window_that_waits_is_settled_before_other_queries_come() {
+    let mut test = that_looks_back();
+    let more = format!("another: select sum(total_count) as n where node_id = B every 1s;\n{SAME_WINDOW}");
+    let actions = test.controller.replace(queries(&more, &NODES).chain().clone());
+    test.shown.extend(actions.show);
+    test.sent.extend(actions.send);
+    assert_eq!(test.events(), [(EventKind::Fired, "b", 3), (EventKind::Missed, "b", 3)]);
+    assert!(
+        test.warnings().iter().any(|line| line.contains("the queries were changed")),
+        "{:?}",
+        test.warnings()
+    );
+    assert_eq!(test.look_backs(1), []);
+    test.tick(4);
+    test.window(0, 3, &[("a", 1)]);
+    test.window(1, 3, &[]);
+    assert_eq!(test.events().last(), Some(&(EventKind::Resolved, "b", 4)));
+}
+
+#[test]
+fn a_capture_of_which_nothing_is_heard_is_told() {
+    let mut test = Test::new(
+        "a: select sum(total_count) as n where node_id = A every 1s;\n\
+         b: select count(*) where dst_port = 443, node_id = B every 1s when a.n > 5 capture 10 packets;",
+    );
+    test.tick(0);
+    for at in 0..70 {
+        test.tick(at + 1);
+        test.window(0, at, &[("a", 9)]);
+        test.window(1, at, &[]);
+    }
+    let captured: Vec<_> = test
+        .shown
+        .iter()
+        .filter_map(|output| match output {
+            Output::Captured(captured) => Some((captured.0.as_str(), captured.1.refused.as_deref())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(captured, [("B", Some("it did not say how the capture ended"))]);
+    // A capture that nobody asks for any more, and an answer to no question, are counted.
+    let captured = protocol::Captured { id: "x".to_owned(), ..protocol::Captured::default() };
+    test.take(1, FromProbe::Captured(Box::new(captured)));
+    let window = Span { start_ns: START, end_ns: START + SECOND };
+    let answers = result(1, 0, &[("b", 4)]).answers;
+    let number = answers.len() as u64;
+    test.take(
+        1,
+        FromProbe::LookedBack(Box::new(protocol::LookedBack { id: 9, window, answers, missing: None })),
+    );
+    assert_eq!(test.not_taken(1, "unasked"), 1 + number);
+}

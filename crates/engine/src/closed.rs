@@ -67,6 +67,28 @@ pub struct ClosedWindow {
 }
 
 impl ClosedWindow {
+    /// A window that was watched from begin to end, and in which nothing was received or lost.
+    pub fn without_packets(window: WindowId, span: Span) -> Self {
+        Self {
+            window,
+            index: 0,
+            span,
+            watched: span,
+            ended_by: WindowEnd::Full,
+            empty_before: 0,
+            next_ns: None,
+            packets: PacketCounts::default(),
+            loss: None,
+            totals: Totals::default(),
+            unplaced: Unplaced::default(),
+            overflow: None,
+            refused_rows: 0,
+            unfollowed: 0,
+            tcp_loss: None,
+            answers: Vec::new(),
+        }
+    }
+
     /// True where it was watched only in part.
     pub fn is_cut(&self) -> bool {
         self.watched != self.span || self.ended_by == WindowEnd::RunEnd

@@ -160,8 +160,8 @@ impl<R: RecordSink> Collector<R> {
         self.zoom.iter_mut().for_each(|zoom| zoom.turn());
     }
 
-    /// Sets which flows are tracked in the open window, and what is tracked of them. No packet of the window may have come yet. `new` makes what follows
-    /// them when first there are any.
+    /// Sets which flows are tracked in the open window, and what is tracked of them. No packet of the window may have come yet. `new` makes
+    /// the tables when there are pins for the first time, `none` makes empty pins.
     pub(crate) fn set_pins(
         &mut self,
         pins: Option<&Arc<Pins>>,

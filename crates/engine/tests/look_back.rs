@@ -11,7 +11,7 @@ use flow::WindowRow;
 use packet::KeyV4;
 use port::TimeBase;
 use record::Anonymizer;
-use report::{Answer, Counters, PacketCounts, Span, Status, Value, Window, WindowEnd};
+use report::{Answer, Counters, PacketCounts, Span, Status, Value, Window};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -178,22 +178,13 @@ fn what_is_looked_back_at_is_what_would_have_been_answered() {
 fn closed(number: u64, empty_before: u64) -> ClosedWindow {
     let span = Span { start_ns: number * MS, end_ns: (number + 1) * MS };
     ClosedWindow {
-        window: WindowId::new(number),
         index: number,
-        span,
-        watched: span,
-        ended_by: WindowEnd::Full,
         empty_before,
-        next_ns: None,
         packets: PacketCounts { received: 2, measured: 2, ..PacketCounts::default() },
         loss: Some(Counters::default()),
         totals: Totals { packets: 2, bytes: 80, wire_bytes: 108, flows: 1 },
         unplaced: Unplaced { packets: 1, bytes: 40, wire_bytes: 54 },
-        overflow: None,
-        refused_rows: 0,
-        unfollowed: 0,
-        tcp_loss: None,
-        answers: Vec::new(),
+        ..ClosedWindow::without_packets(WindowId::new(number), span)
     }
 }
 

@@ -10,7 +10,7 @@ use flow::{FlowRecord, LossCounts, Rows, WindowRow};
 use packet::{Key, KeyV4, KeyV6};
 use port::TimeBase;
 use port::wire::WireSpec;
-use report::{Counters, PacketCounts, Span, Status, Value, Window, WindowEnd};
+use report::{Counters, PacketCounts, Span, Status, Value, Window};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
@@ -31,22 +31,14 @@ fn query(name: &str, over: Over) -> Query {
 fn closed(number: u64, empty_before: u64, refused_rows: u64) -> ClosedWindow {
     let span = Span { start_ns: number * MS, end_ns: (number + 1) * MS };
     ClosedWindow {
-        window: WindowId::new(number),
         index: number,
-        span,
-        watched: span,
-        ended_by: WindowEnd::Full,
         empty_before,
-        next_ns: None,
         packets: PacketCounts { received: 2, measured: 2, ..PacketCounts::default() },
         loss: Some(Counters::default()),
         totals: Totals { packets: 2, bytes: 80, wire_bytes: 108, flows: 1 },
         unplaced: Unplaced { packets: 1, bytes: 40, wire_bytes: 54 },
-        overflow: None,
         refused_rows,
-        unfollowed: 0,
-        tcp_loss: None,
-        answers: Vec::new(),
+        ..ClosedWindow::without_packets(WindowId::new(number), span)
     }
 }
 

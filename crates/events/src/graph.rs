@@ -236,6 +236,11 @@ impl Trigger {
 }
 
 impl Query {
+    /// What an instance of the query pins, as named values.
+    pub fn pinned_by(&self, instance: &Key) -> Vec<report::Item> {
+        self.trigger.as_ref().map(|trigger| trigger.pinned(instance)).unwrap_or_default()
+    }
+
     /// True if its windows end at such times.
     pub(crate) fn ends_at(&self, end_ns: u64) -> bool {
         end_ns.is_multiple_of(self.every_ns)

@@ -181,7 +181,7 @@ fn ran(graph: &Graph, report: &Report) -> String {
     let query = &graph.queries[report.query];
     let node = graph.node_name(report.node).unwrap_or("all nodes");
     let window = words::window(report.window);
-    let pinned = query.trigger.as_ref().map(|trigger| trigger.pinned(&report.instance)).unwrap_or_default();
+    let pinned = query.pinned_by(&report.instance);
     let (name, key) = (&query.name, words::key(&pinned));
     match report.is_first {
         true => format!("Therefore {name} ran{key} on {node} in {window}: {}.", report.text),

@@ -66,9 +66,12 @@ impl Query {
 }
 
 impl Query {
-    /// The query about rows in which these fields have these values, which its answers say.
+    /// The query about rows in which these fields have these values, which its answers say; without any it is the same.
     #[must_use]
     pub fn with_bound(&self, bound: Vec<report::Item>) -> Self {
+        if bound.is_empty() {
+            return self.clone();
+        }
         let own = bound.iter().map(|item| Condition::is(&item.column.name, &item.value));
         let filter: Vec<Condition> = self.filter.clone().into_iter().chain(own).collect();
         Self { filter: Some(Condition::And(filter)), bound, ..self.clone() }

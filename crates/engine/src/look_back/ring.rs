@@ -202,30 +202,12 @@ mod tests {
     use super::*;
     use flow::WindowRow;
     use packet::{KeySpec, Seed};
-    use report::{PacketCounts, WindowEnd};
     use task::Generation;
-    use task::rows::{Site, Unplaced};
+    use task::rows::Site;
 
     fn closed(number: u64) -> ClosedWindow {
         let span = Span { start_ns: number * 10, end_ns: number * 10 + 10 };
-        ClosedWindow {
-            window: WindowId::new(number),
-            index: number,
-            span,
-            watched: span,
-            ended_by: WindowEnd::Full,
-            empty_before: 0,
-            next_ns: None,
-            packets: PacketCounts::default(),
-            loss: None,
-            totals: crate::closed::Totals::default(),
-            unplaced: Unplaced::default(),
-            overflow: None,
-            refused_rows: 0,
-            unfollowed: 0,
-            tcp_loss: None,
-            answers: Vec::new(),
-        }
+        ClosedWindow { index: number, ..ClosedWindow::without_packets(WindowId::new(number), span) }
     }
 
     #[test]

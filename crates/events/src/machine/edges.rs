@@ -52,8 +52,9 @@ impl Runs {
 }
 
 impl Machine {
-    /// The sets of runs whose windows end then: one where all sources always run.
-    pub(super) fn sets(&self, sources: &[usize], end_ns: u64) -> Vec<Runs> {
+    /// The sets of runs whose windows end then: one where all sources always run. Also the number of further sets, which are not judged.
+    pub(super) fn sets(&self, sources: &[usize], end_ns: u64) -> (Vec<Runs>, usize) {
+        let mut left_out: usize = 0;
         let mut sets = vec![Runs::default()];
         for source in sources {
             let query = &self.graph.queries[*source];
@@ -69,9 +70,11 @@ impl Machine {
                 of: [&set.of[..], std::slice::from_ref(run)].concat(),
             };
             sets = sets.iter().flat_map(|set| runs.iter().map(move |run| with(set, run))).collect();
+            left_out =
+                left_out.saturating_mul(runs.len()).saturating_add(sets.len().saturating_sub(MOST_SETS));
             sets.truncate(MOST_SETS);
         }
-        sets
+        (sets, left_out)
     }
 
     /// The place of an edge among all, which is made where it is new.

@@ -42,7 +42,8 @@ impl Machine {
         let sources: Vec<usize> = trigger.sources.iter().map(|source| source.query).collect();
         let places = trigger.places.clone();
         let mut firings = Vec::new();
-        for runs in self.sets(&sources, end_ns) {
+        let (sets, mut left_out) = self.sets(&sources, end_ns);
+        for runs in sets {
             let runs = Rc::new(runs);
             for place in &places {
                 let is_on = |(run, node): (&Option<_>, &usize)| {
@@ -66,6 +67,7 @@ impl Machine {
                 let seen: Vec<Seen<'_>> = trigger.sources.iter().enumerate().map(seen).collect();
                 let before = step.events.len();
                 let edge = &mut state.edges[number];
+                edge.forgotten += std::mem::take(&mut left_out) as u64;
                 let of = JudgedEdge { graph, trigger, watch, window };
                 firings.extend(of.judge(edge, &runs, &seen, &mut step.events));
                 step.is_quiet &= edge.is_settled && step.events.len() == before;

@@ -239,6 +239,6 @@ fn report_run(graph: &Graph, run: &mut Run, end_ns: u64, find: &Find<'_>, step: 
 /// A window in which a query was to run on a node and did not.
 fn missed(query: &Query, node: Option<&str>, window: Span, run: &Run) -> Event {
     let event = plain_event(EventKind::Missed, query, node, window, &run.instance);
-    let key = query.trigger.as_ref().map(|trigger| trigger.pinned(&run.instance)).unwrap_or_default();
+    let key = query.pinned_by(&run.instance);
     Event { parent: Some(run.cause.clone()), key, ..event }
 }
