@@ -1,15 +1,17 @@
 // From the moment at which the API has a new event to the moment at which the page shows it.
 
+import { writeFileSync } from 'node:fs';
 import { wordsOf } from './text.mjs';
 
 const MOST_MS = 2000;
 const POLL_MS = 25;
 
-export async function awaitEvent({ page, base, api, seconds, fail }) {
+export async function awaitEvent({ page, base, api, seconds, fail, ready }) {
   await page.goto(`${base}/events`);
   await page.waitForSelector('h1');
   const ids = async () => (await api('/events?limit=200')).events;
   const known = new Set((await ids()).map(({ event }) => event));
+  if (ready) writeFileSync(ready, '');
   const until = Date.now() + seconds * 1000;
   let event;
   while (!event && Date.now() < until) {

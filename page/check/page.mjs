@@ -1,10 +1,10 @@
 // Looks at the page as a browser shows it, and fails if it is not right.
 //
-//   node check/page.mjs URL [--await-event SECONDS] [--screenshots FOLDER]
+//   node check/page.mjs URL [--await-event SECONDS [--ready FILE]] [--screenshots FOLDER]
 //
 // Every view, at 1280 and 400 pixels, light and dark: no error, no violation of the content security policy, no request that
 // fails, nothing that scrolls sideways, nothing that axe calls serious. With --await-event: a new event is on the page at most 2 s
-// after the API has it. Stories are the API's text, letter by letter. Prints a line of JSON.
+// after the API has it; FILE is made when the page is open and waits. Stories are the API's text, letter by letter. Prints a line of JSON.
 
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -18,11 +18,12 @@ const ARGUMENTS = [
 ];
 const [url, ...rest] = process.argv.slice(2);
 if (!url || url.startsWith('-')) {
-  console.error('usage: node check/page.mjs URL [--await-event SECONDS] [--screenshots FOLDER]');
+  console.error('usage: node check/page.mjs URL [--await-event SECONDS [--ready FILE]] [--screenshots FOLDER]');
   process.exit(2);
 }
 const option = (name) => (rest.includes(name) ? rest[rest.indexOf(name) + 1] : null);
 const seconds = Number(option('--await-event') ?? 0);
+const ready = option('--ready');
 const screenshots = option('--screenshots');
 const base = url.replace(/\/+$/, '');
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -38,7 +39,7 @@ try {
   // First: what is awaited may happen once.
   if (seconds > 0) {
     const page = await open(1280, 'light');
-    result.event = await awaitEvent({ page, base, api, seconds, fail });
+    result.event = await awaitEvent({ page, base, api, seconds, fail, ready });
     await page.context().close();
   }
   for (const width of [1280, 400]) {
