@@ -138,8 +138,12 @@ pub struct Pins {
     seed: Seed,
     /// A bit for the leading 16 bits of the hash of each pinned key; all bits where a pin has more keys than one. It lies in L1.
     sieve: [u64; SIEVE_WORDS],
+    /// A bit for the ports of each pinned key, source and destination exclusive-or-ed, which both directions have alike; all bits where a
+    /// pin leaves a port open.
+    ports: [u64; SIEVE_WORDS],
 }
 
+/// Bits for all numbers of 16 bits.
 const SIEVE_WORDS: usize = 1 << 10;
 
 impl fmt::Debug for Pins {
@@ -156,7 +160,14 @@ impl Pins {
 
     /// No pins.
     pub fn none(seed: Seed) -> Self {
-        Self { pins: Vec::new(), v4: Vec::new(), v6: Vec::new(), seed, sieve: [0; SIEVE_WORDS] }
+        Self {
+            pins: Vec::new(),
+            v4: Vec::new(),
+            v6: Vec::new(),
+            seed,
+            sieve: [0; SIEVE_WORDS],
+            ports: [0; SIEVE_WORDS],
+        }
     }
 
     /// Compiles a set of pins of 5-tuples. `seed`: the one by which packets are hashed.
@@ -179,6 +190,7 @@ impl Pins {
         }
         let mut compiled = Self { pins, v4, v6, ..Self::none(seed) };
         compiled.fill_sieve(&both);
+        compiled.fill_ports();
         Ok(compiled)
     }
 
@@ -193,6 +205,18 @@ impl Pins {
         self.v6.iter().for_each(|shape| shape.keys().for_each(|key| hashes.extend(self.hashes(key))));
         for hash in hashes {
             self.sieve[(hash >> 54) as usize] |= 1 << (hash >> 48 & 63);
+        }
+    }
+
+    fn fill_ports(&mut self) {
+        for pin in &self.pins {
+            match pin.ports {
+                [Some(from), Some(to)] => {
+                    let bit = from ^ to;
+                    self.ports[usize::from(bit >> 6)] |= 1 << (bit & 63);
+                }
+                _ => self.ports = [u64::MAX; SIEVE_WORDS],
+            }
         }
     }
 
@@ -214,6 +238,15 @@ impl Pins {
     #[inline(always)]
     pub fn may_have(&self, hash: u64) -> bool {
         self.sieve[(hash >> 54) as usize] >> (hash >> 48 & 63) & 1 != 0
+    }
+
+    /// False for the ports of no pinned key, true for those of a pinned one and some others: what is cheaper than [`Pins::may_have`]
+    /// where the hash is not known yet.
+    #[inline(always)]
+    pub fn may_have_ports<K: MaskedKey>(&self, key: &K) -> bool {
+        let [from, to] = key.ports();
+        let bit = from ^ to;
+        self.ports[usize::from(bit >> 6)] >> (bit & 63) & 1 != 0
     }
 
     /// True if a key, or the key of its other direction, is pinned.

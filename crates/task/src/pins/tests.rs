@@ -206,10 +206,7 @@ fn statistics_that_cannot_be_told_are_refused_with_the_reason() {
         Refusal::TooManyStatistics { most: MAX_ROW_STATISTICS }
     );
     // Of windows that are over, rows alone are planned.
-    let past = crate::rows::RowQueries::plan(
-        Generation::new(1),
-        &[of_packets("q", &["size_p50"], port())],
-        &site(),
-    );
+    let past =
+        crate::rows::RowQueries::plan(Generation::new(1), &[of_packets("q", &["size_p50"], port())], &site());
     assert_eq!(past.expect_err("not kept")[0].1, Refusal::NotKept { field: size });
 }
