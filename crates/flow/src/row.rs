@@ -1,5 +1,6 @@
 //! A window row: what one flow key counted in one window.
 
+use crate::null::NULL;
 use crate::{LossCounts, RowStatistics};
 
 /// What a flow key had in one window: the window's own counts, and last values as they were when it was sealed.
@@ -138,9 +139,6 @@ impl<K> Rows<K> {
         self.losses.get(at).filter(|loss| loss.are_tracked())
     }
 }
-
-/// The marker of a missing value in a column of numbers: no field holds it.
-pub const NULL: u64 = u64::MAX;
 
 /// Where a row has the value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

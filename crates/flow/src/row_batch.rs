@@ -1,6 +1,6 @@
 //! Rows in columns: what queries read.
 
-use crate::{NULL, RowValue, Rows};
+use crate::{RowValue, Rows};
 
 /// Keys and some columns of rows of one address family, in memory that is used again.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ impl<K: Copy> RowBatch<K> {
         self.keys.is_empty()
     }
 
-    /// The values of a column, by row; [`NULL`] marks those that are missing. Empty for a column that was not filled.
+    /// The values of a column, by row; [`crate::NULL`] marks those that are missing. Empty for a column that was not filled.
     #[inline(always)]
     pub fn column(&self, column: RowValue) -> &[u64] {
         self.columns.iter().find(|(known, _)| *known == column).map_or(&[], |(_, values)| values)
@@ -100,9 +100,4 @@ impl<K: Copy> RowBatch<K> {
         });
         &mut self.columns[at].1
     }
-}
-
-/// A floating point number in a column: its bits. No number has those of [`NULL`], which are of a NaN that no arithmetic makes.
-pub fn float_bits(value: Option<f64>) -> u64 {
-    value.filter(|value| !value.is_nan()).map_or(NULL, f64::to_bits)
 }

@@ -1,6 +1,6 @@
 //! Statistics of the packets of few rows among many.
 
-use crate::row_batch::float_bits;
+use crate::null::float_bits;
 
 /// The most statistics that a row has.
 pub const MAX_ROW_STATISTICS: usize = 32;
