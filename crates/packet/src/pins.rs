@@ -136,13 +136,18 @@ pub struct Pins {
     v4: Vec<Shape<KeyV4>>,
     v6: Vec<Shape<KeyV6>>,
     seed: Seed,
+    /// Whether a pinned key has these leading 13 bits of its hash, a byte for each, which is read in fewer instructions than a bit; all
+    /// are true where a pin has more keys than one. It lies in L1.
+    coarse: [bool; COARSE],
     /// A bit for the leading 16 bits of the hash of each pinned key; all bits where a pin has more keys than one. It lies in L1.
     sieve: [u64; SIEVE_WORDS],
-    /// A bit for the ports of each pinned key, source and destination exclusive-or-ed, which both directions have alike; all bits where a
-    /// pin leaves a port open.
-    ports: [u64; SIEVE_WORDS],
+    /// Whether a pinned key has these last 13 bits of its ports, source and destination exclusive-or-ed, which both directions have
+    /// alike; all are true where a pin leaves a port open.
+    ports: [bool; COARSE],
 }
 
+/// All numbers of 13 bits.
+const COARSE: usize = 1 << 13;
 /// Bits for all numbers of 16 bits.
 const SIEVE_WORDS: usize = 1 << 10;
 
@@ -166,7 +171,8 @@ impl Pins {
             v6: Vec::new(),
             seed,
             sieve: [0; SIEVE_WORDS],
-            ports: [0; SIEVE_WORDS],
+            coarse: [false; COARSE],
+            ports: [false; COARSE],
         }
     }
 
@@ -197,6 +203,7 @@ impl Pins {
     fn fill_sieve(&mut self, both: &[Pin]) {
         if !both.iter().all(Pin::is_whole) {
             self.sieve = [u64::MAX; SIEVE_WORDS];
+            self.coarse = [true; COARSE];
             return;
         }
         let mut hashes = Vec::new();
@@ -205,17 +212,15 @@ impl Pins {
         self.v6.iter().for_each(|shape| shape.keys().for_each(|key| hashes.extend(self.hashes(key))));
         for hash in hashes {
             self.sieve[(hash >> 54) as usize] |= 1 << (hash >> 48 & 63);
+            self.coarse[(hash >> 51) as usize] = true;
         }
     }
 
     fn fill_ports(&mut self) {
         for pin in &self.pins {
             match pin.ports {
-                [Some(from), Some(to)] => {
-                    let bit = from ^ to;
-                    self.ports[usize::from(bit >> 6)] |= 1 << (bit & 63);
-                }
-                _ => self.ports = [u64::MAX; SIEVE_WORDS],
+                [Some(from), Some(to)] => self.ports[usize::from(from ^ to) % COARSE] = true,
+                _ => self.ports = [true; COARSE],
             }
         }
     }
@@ -237,7 +242,7 @@ impl Pins {
     /// False for the hash of no pinned key, true for that of a pinned one and of some others.
     #[inline(always)]
     pub fn may_have(&self, hash: u64) -> bool {
-        self.sieve[(hash >> 54) as usize] >> (hash >> 48 & 63) & 1 != 0
+        self.coarse[(hash >> 51) as usize] && self.sieve[(hash >> 54) as usize] >> (hash >> 48 & 63) & 1 != 0
     }
 
     /// False for the ports of no pinned key, true for those of a pinned one and some others: what is cheaper than [`Pins::may_have`]
@@ -245,8 +250,7 @@ impl Pins {
     #[inline(always)]
     pub fn may_have_ports<K: MaskedKey>(&self, key: &K) -> bool {
         let [from, to] = key.ports();
-        let bit = from ^ to;
-        self.ports[usize::from(bit >> 6)] >> (bit & 63) & 1 != 0
+        self.ports[usize::from(from ^ to) % COARSE]
     }
 
     /// True if a key, or the key of its other direction, is pinned.
