@@ -160,7 +160,7 @@ fn flows(count: u64, zipf: f64) -> Vec<Flow> {
 }
 
 fn rows(flows: &[Flow]) -> Rows<KeyV4> {
-    let mut rows = Rows::with_capacity(flows.len(), false);
+    let mut rows = Rows::with_capacity(flows.len(), 0);
     for flow in flows {
         let [src, dst] = [flow.src, flow.dst].map(|address| address.octets());
         let addresses = [src[0], src[1], src[2], src[3], dst[0], dst[1], dst[2], dst[3]];

@@ -1,5 +1,5 @@
-//! `edison bench zoom`: what tracking the losses of a few flows costs, compared with tracking none and all: instructions of the measuring
-//! thread, counted by callgrind, and processor time of the whole program.
+//! `edison bench zoom`: what the losses, or the statistics of packets, of a few flows cost, compared with none and with the losses of all
+//! flows: instructions of the measuring thread, counted by callgrind, and processor time of the whole program.
 
 use crate::callgrind::{self, Counted};
 use crate::capture::children_usage;
@@ -34,6 +34,8 @@ struct Variant {
 const BYTES: &str = "sum(total_byte) as bytes";
 const LOSSES: &str = "sum(ploss_byte) as lost, sum(ploss_count) as gone, sum(retrans_byte) as again, sum(reorder_count) as late, \
                       sum(hole_count) as holes, min(rtt_min) as trip";
+
+const STATISTICS: &str = "max(gap_p99) as gap, avg(iat_mean) as apart, max(size_stddev) as spread";
 
 impl Variant {
     fn arguments(&self, capture: &Path) -> Vec<OsString> {
@@ -95,6 +97,8 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         variant("zoom_heaviest", &heaviest, LOSSES, false),
         variant("all", &lossy, LOSSES, true),
         variant("all_heaviest", &heaviest, LOSSES, true),
+        variant("statistics", &lossy, STATISTICS, false),
+        variant("statistics_heaviest", &heaviest, STATISTICS, false),
     ];
     let mut counted = Vec::new();
     if callgrind::is_there("zoom") {
@@ -142,7 +146,9 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 
 /// Whether all packets were measured, and the losses of pinned flows are those that tracking all flows finds of them.
 fn check(counted: &[Counted], packets: u64) -> Result<(), String> {
-    let [_, zoom, zoom_heaviest, all, all_heaviest] = counted else { return Err("five runs".to_owned()) };
+    let [_, zoom, zoom_heaviest, all, all_heaviest, of_packets @ ..] = counted else {
+        return Err("five runs".to_owned());
+    };
     if let Some(other) = counted.iter().find(|counted| counted.packets != packets) {
         return Err(format!("{} of {packets} packets were measured", other.packets));
     }
@@ -150,6 +156,13 @@ fn check(counted: &[Counted], packets: u64) -> Result<(), String> {
         let (zoomed_rows, rows) = (answered(zoomed, "zoom"), answered(tracked, "row"));
         if rows.is_none() || zoomed_rows != rows {
             return Err(format!("{what}: its losses are not those that tracking all flows finds"));
+        }
+    }
+    for told in of_packets {
+        let rows: Vec<Value> =
+            answered(told, "zoom").into_iter().flatten().flat_map(|(_, rows)| rows).collect();
+        if rows.is_empty() || rows.iter().all(|row| row["gap"].is_null() || row["apart"].is_null()) {
+            return Err("packets of pinned flows tell no statistics".to_owned());
         }
     }
     let lost = |row: &Value| row["lost"].as_u64().unwrap_or(0);
@@ -223,6 +236,9 @@ mod tests {
         assert!(check(&of([5, 1, 5, 0]), 9).is_err());
         assert!(check(&of([0, 0, 0, 0]), 9).is_err());
         assert!(check(&of([5, 0, 5, 0])[..4], 9).is_err());
+        // Statistics that are not there.
+        let runs = of([5, 0, 5, 0]).into_iter().chain([counted("zoom", 0)]);
+        assert!(check(&runs.collect::<Vec<_>>(), 9).is_err());
     }
 
     #[test]

@@ -83,13 +83,13 @@ struct RowBlock {
 }
 
 impl RowBlock {
-    /// An empty block with room for as many rows of each family as another one has: a block that grew row by row would be copied
-    /// several times.
-    fn like(other: &Self) -> Self {
-        fn like<K>(rows: &Rows<K>) -> Rows<K> {
-            Rows::with_capacity(rows.len(), !rows.losses.is_empty())
+    /// An empty block with as much room for each family as another one has, `most` rows of each at the most: a block that grew row by
+    /// row would be copied several times. Blocks whose rows have losses are full with fewer rows, and others follow them.
+    fn like(other: &Self, most: usize) -> Self {
+        fn like<K>(rows: &Rows<K>, most: usize) -> Rows<K> {
+            Rows::with_capacity(rows.rows.capacity().min(most), rows.losses.capacity().min(most))
         }
-        Self { v4: like(&other.v4), v6: like(&other.v6), more: 0 }
+        Self { v4: like(&other.v4, most), v6: like(&other.v6, most), more: 0 }
     }
 
     fn len(&self) -> usize {
@@ -420,7 +420,8 @@ impl Outputs {
 
     /// The rows gathered, for which an empty block is swapped in, and where the block is returned to.
     fn next_block(&mut self, of: fn(&mut Self) -> &mut RowBlock) -> (RowBlock, Sender<RowBlock>) {
-        let empty = self.empty_rows.1.try_recv().unwrap_or_else(|_| RowBlock::like(of(self)));
+        let most = self.setting.rows[0];
+        let empty = self.empty_rows.1.try_recv().unwrap_or_else(|_| RowBlock::like(of(self), most));
         (std::mem::replace(of(self), empty), self.empty_rows.0.clone())
     }
 }

@@ -83,9 +83,8 @@ pub struct Rows<K> {
 }
 
 impl<K> Rows<K> {
-    /// Room for `rows` rows, and for their losses where these are tracked.
-    pub fn with_capacity(rows: usize, tracks_loss: bool) -> Self {
-        let losses = if tracks_loss { rows } else { 0 };
+    /// Room for `rows` rows, and for the losses of so many of the first ones.
+    pub fn with_capacity(rows: usize, losses: usize) -> Self {
         Self {
             rows: Vec::with_capacity(rows),
             losses: Vec::with_capacity(losses),

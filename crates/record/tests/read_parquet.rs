@@ -258,7 +258,7 @@ fn window_rows_come_back() {
         let mut writer = RowWriter::create(&path, "north", spec, true).unwrap();
         let mut expected = Vec::new();
         for window in 0..3 {
-            let (mut v4, mut v6) = (Rows::with_capacity(0, true), Rows::with_capacity(0, true));
+            let (mut v4, mut v6) = (Rows::default(), Rows::default());
             let start_ns = START + window * SECOND;
             for number in 0..3000_u64 {
                 let low = number as u8;

@@ -269,7 +269,7 @@ fn key(text: &str) -> KeySpec {
 }
 
 fn rows_of<K>(truths: &[&Truth], tracks_loss: bool, key: impl Fn(&Truth) -> K) -> Rows<K> {
-    let mut rows = Rows::with_capacity(truths.len(), tracks_loss);
+    let mut rows = Rows::with_capacity(truths.len(), 0);
     for truth in truths {
         rows.rows.push(truth.row.with_key(key(truth)));
         if tracks_loss {

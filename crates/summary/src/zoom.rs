@@ -51,8 +51,11 @@ pub struct Zoom {
     statistics: ZoomStatistics,
     /// Of the open window.
     pins: Arc<Pins>,
-    /// Of the window that is being sealed.
+    /// A packet of the open window was named.
+    has_packets: bool,
+    /// Of the window that is being sealed; none if no packet of it was named, as then no row has anything.
     closing_pins: Arc<Pins>,
+    none: Arc<Pins>,
 }
 
 impl Zoom {
@@ -67,7 +70,9 @@ impl Zoom {
             follows_losses: false,
             statistics: ZoomStatistics::new(seed, limits),
             pins: Arc::clone(&none),
-            closing_pins: none,
+            has_packets: false,
+            closing_pins: Arc::clone(&none),
+            none,
         }
     }
 
@@ -79,7 +84,7 @@ impl Zoom {
         self.follows_losses = followed.losses;
         match &mut self.losses {
             Some(losses) if followed.losses => losses.set_pins(pins),
-            Some(losses) => losses.set_pins(&Arc::new(Pins::none(self.seed))),
+            Some(losses) => losses.set_pins(&self.none),
             // Without address space for it, packets are counted as not followed.
             none if followed.losses => *none = Losses::new(self.seed, self.timeouts, pins, &self.limits).ok(),
             _ => {}
@@ -91,10 +96,11 @@ impl Zoom {
         self.losses.as_ref().map_or(0, Losses::bytes) + self.statistics.bytes()
     }
 
-    /// Follows the packets that bursts name. Gives the number of those for which there is no memory.
+    /// Follows the packets that bursts name, one at least. Gives the number of those for which there is no memory.
     #[inline]
     pub fn count(&mut self, bursts: &Bursts) -> u64 {
-        let Self { losses, follows_losses, statistics, .. } = self;
+        let Self { losses, follows_losses, statistics, has_packets, .. } = self;
+        *has_packets = true;
         let mut refused = 0;
         let mut counted = statistics.count_v4(&bursts.v4);
         for pinned in bursts.v4.pinned() {
@@ -118,35 +124,42 @@ impl Zoom {
     #[inline(always)]
     pub fn found<K: Key>(&mut self, key: K) -> Option<Found<'_>> {
         let family = key.family()?;
-        let hash = match &family {
-            FamilyKey::V4(key) => key.hash(&self.seed),
-            FamilyKey::V6(key) => key.hash(&self.seed),
+        let may_have = match &family {
+            FamilyKey::V4(key) => self.closing_pins.may_have_ports(key),
+            FamilyKey::V6(key) => self.closing_pins.may_have_ports(key),
         };
         // Of most rows nothing else is looked at.
-        if self.closing_pins.may_have(hash) { self.found_of(family) } else { None }
+        if may_have { self.found_of(family) } else { None }
     }
 
     #[inline(never)]
     fn found_of(&mut self, key: FamilyKey) -> Option<Found<'_>> {
         let Self { losses, statistics, closing_pins, .. } = self;
-        let (is_pinned, loss, statistics) = match &key {
-            FamilyKey::V4(key) => (
-                closing_pins.have(key),
-                losses.as_mut().and_then(|losses| losses.v4.loss(key)),
-                statistics.of_v4(key),
-            ),
-            FamilyKey::V6(key) => (
-                closing_pins.have(key),
-                losses.as_mut().and_then(|losses| losses.v6.loss(key)),
-                statistics.of_v6(key),
-            ),
+        let hash = match &key {
+            FamilyKey::V4(key) => key.hash(&self.seed),
+            FamilyKey::V6(key) => key.hash(&self.seed),
         };
-        is_pinned.then_some(Found { loss, statistics })
+        if !closing_pins.may_have(hash) {
+            return None;
+        }
+        let losses = losses.as_mut();
+        match &key {
+            FamilyKey::V4(key) if closing_pins.have(key) => Some(Found {
+                loss: losses.and_then(|losses| losses.v4.loss(key)),
+                statistics: statistics.of_v4(key),
+            }),
+            FamilyKey::V6(key) if closing_pins.have(key) => Some(Found {
+                loss: losses.and_then(|losses| losses.v6.loss(key)),
+                statistics: statistics.of_v6(key),
+            }),
+            FamilyKey::V4(_) | FamilyKey::V6(_) => None,
+        }
     }
 
     /// Opens the next window. The sweep must have completed a pass since the last turn.
     pub fn turn(&mut self) {
-        self.closing_pins = Arc::clone(&self.pins);
+        let has_packets = std::mem::take(&mut self.has_packets);
+        self.closing_pins = Arc::clone(if has_packets { &self.pins } else { &self.none });
         self.losses.iter_mut().for_each(Losses::turn);
         self.statistics.turn();
     }

@@ -84,7 +84,7 @@ impl Job {
             time: None,
             instances: (0..KEYS).map(|key| Instance { bound: vec![bound(key)], time }).collect(),
         };
-        let mut rows = Rows::with_capacity(flows as usize, false);
+        let mut rows = Rows::with_capacity(flows as usize, 0);
         let mut truth = HashMap::new();
         for flow in 0..flows {
             let key = flow % 65_536;

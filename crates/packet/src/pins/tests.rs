@@ -76,7 +76,7 @@ fn have(pins: &Pins, flow: &Flow) -> bool {
     fn of<K: MaskedKey>(pins: &Pins, key: &K) -> bool {
         let have = pins.have(key);
         let hashes = [key.hash(&seed()), key.pair_hash(&seed())];
-        assert!(!have || hashes.iter().all(|hash| pins.may_have(*hash)));
+        assert!(!have || hashes.iter().all(|hash| pins.may_have(*hash)) && pins.may_have_ports(key));
         have
     }
     let parts = KeyParts { ports: flow.ports, protocol: flow.protocol, ..KeyParts::default() };
@@ -142,6 +142,11 @@ fn the_sieve_excludes_most_other_flows_where_whole_keys_are_pinned() {
     let passed = (0..100_000).filter(|_| pins.may_have(crate::split_mix(&mut state))).count();
     assert!((100..1_000).contains(&passed), "{passed}");
     assert!(Pins::none(seed()).is_empty() && !Pins::none(seed()).may_have(0));
+    // Sources of other flows have any port.
+    let port = |from: u16| KeyV4::new([9, 0, 0, 1, 9, 0, 0, 2], [(from >> 8) as u8, from as u8, 1, 187], 6);
+    let few = Pins::new(whole(64), seed()).expect("few");
+    assert!((0..u16::MAX).filter(|from| few.may_have_ports(&port(*from))).count() <= 64 * 8);
+    assert!(!Pins::none(seed()).may_have_ports(&port(1)));
 }
 
 #[test]

@@ -12,17 +12,22 @@ const LAST_NUMBER: usize = 0;
 const LAST_TIME: usize = 1;
 const FIRST: usize = 2;
 
-/// A metric that is asked for: where its moments are, if they are asked for, and its percentiles.
-type MetricPlaces = (Metric, Option<usize>, Vec<(Quantile, usize)>);
-
 /// Where the state of each metric lies among the words of a flow.
 #[derive(Debug)]
 struct Layout {
     asked: Vec<Statistic>,
-    metrics: Vec<MetricPlaces>,
+    metrics: Vec<OfMetric>,
     /// For each statistic: where it is computed from.
     places: Vec<Place>,
     width: usize,
+}
+
+/// What is asked of a metric, with the places of its words: its moments if they are, and its percentiles.
+#[derive(Debug)]
+struct OfMetric {
+    metric: Metric,
+    moments: Option<usize>,
+    quantiles: Vec<(Quantile, usize)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -44,13 +49,13 @@ impl Layout {
     }
 
     fn place(&mut self, statistic: &Statistic) -> Place {
-        let known = self.metrics.iter().position(|(metric, ..)| *metric == statistic.metric);
+        let known = self.metrics.iter().position(|of| of.metric == statistic.metric);
         let at = known.unwrap_or_else(|| {
-            self.metrics.push((statistic.metric, None, Vec::new()));
+            self.metrics.push(OfMetric { metric: statistic.metric, moments: None, quantiles: Vec::new() });
             self.metrics.len() - 1
         });
         let Self { metrics, width, .. } = self;
-        let (_, moments, quantiles) = &mut metrics[at];
+        let OfMetric { moments, quantiles, .. } = &mut metrics[at];
         let mut take = |words: usize| {
             *width += words;
             *width - words
@@ -75,7 +80,7 @@ impl Layout {
         let (last_number, last_time) = (last(words[LAST_NUMBER]), last(words[LAST_TIME]));
         words[LAST_NUMBER] = number.wrapping_add(1);
         words[LAST_TIME] = time.wrapping_add(1);
-        for (metric, moments, quantiles) in &self.metrics {
+        for OfMetric { metric, moments, quantiles } in &self.metrics {
             let sample = match metric {
                 Metric::Size => Some(packet.fields.total_byte.into()),
                 // Between two packets lie one frame less than their numbers differ by.
