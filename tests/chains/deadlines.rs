@@ -25,6 +25,18 @@ fn a_chain_that_does_not_go_on_in_time_ends() {
     assert!(chained.story(timeout).text.contains("did not start in time"));
 }
 
+/// The second step answers once, three seconds before the time is over.
+#[test]
+fn a_chain_that_has_ended_before_its_time_is_told_of() {
+    let queries = queries("6s").replace(" run 10s", "");
+    let chained = ask(udp(1000, 0..20).chain(udp(2000, 10..20)), &queries);
+    assert_eq!(chained.windows_of("second", "here"), [3..4]);
+    assert_eq!(chained.happened("third"), [("timeout", 6..7)], "{}", chained.stdout);
+    let timeout = chained.of("timeout", "third")[0];
+    assert_eq!(timeout.json["values"]["reached"], "second");
+    assert_eq!(timeout.parent.as_ref(), Some(&chained.of("fired", "second")[0].id));
+}
+
 #[test]
 fn a_chain_that_goes_on_in_time_is_left_alone() {
     let chained = ask(udp(1000, 0..20).chain(udp(2000, 5..20)), &queries("7s"));

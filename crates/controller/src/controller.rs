@@ -389,6 +389,10 @@ impl Controller {
                 format!("{query}: {keys} times a key on {node} was not judged, as too many were known");
             actions.show.push(Output::Warning(line));
         }
+        for (query, chains) in self.unfollowed() {
+            let line = format!("{query}: {chains} chains had no deadline, as too many were followed");
+            actions.show.push(Output::Warning(line));
+        }
         actions.show.extend(self.not_kept().map(Output::Warning));
         actions
     }
@@ -401,6 +405,11 @@ impl Controller {
     /// The state of events: the phases of keys, and the runs of triggered queries that have not ended.
     pub fn events(&self) -> &State {
         self.timeline.now().state()
+    }
+
+    /// Queries with `within`, and how many chains of theirs have no deadline, as too many are followed.
+    pub fn unfollowed(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.timeline.now().unfollowed()
     }
 
     /// Queries and nodes some keys of which are not judged, as too many are known, and how often.

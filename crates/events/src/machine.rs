@@ -1,5 +1,6 @@
 //! Events of closed windows.
 
+mod chains;
 mod edges;
 mod judging;
 mod runs;
@@ -170,8 +171,8 @@ impl Machine {
                 }
             }
         }
-        for (query, _, deadline_ns) in self.deadlines() {
-            consider(deadline_ns, self.graph.queries[query].every_ns);
+        for chain in self.state.chains.iter().filter(|chain| !chain.has_started) {
+            consider(chain.deadline_ns, self.graph.queries[chain.query].every_ns);
         }
         next
     }
@@ -182,6 +183,12 @@ impl Machine {
         let Self { graph, state, .. } = self;
         let edges = state.edges.iter().filter(|edge| edge.forgotten != 0);
         edges.map(|edge| (&*graph.queries[edge.query].name, graph.node_name(edge.place.node), edge.forgotten))
+    }
+
+    /// Queries that must be reached in time, and how many chains are not ended if they do not, as more are followed than can be remembered.
+    pub fn unfollowed(&self) -> impl Iterator<Item = (&str, u64)> {
+        let Self { graph, state, .. } = self;
+        state.unfollowed.iter().map(|(query, chains)| (&*graph.queries[*query].name, *chains))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a machine remembers, in a form that outlives its graph.
 
 use crate::graph::{ALL_NODES, Graph, Place};
-use crate::state::{Edge, State};
+use crate::state::{Chain, Edge, State};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ impl Saved {
             ALL_NODES => Some(ALL_NODES),
             number => nodes.get(self.nodes.get(number)?).copied(),
         };
-        let State { until_ns, runs, edges, in_time } = self.state;
+        let State { until_ns, runs, edges, chains, unfollowed } = self.state;
         let runs: Vec<_> = runs
             .into_iter()
             .filter_map(|mut run| {
@@ -50,8 +50,13 @@ impl Saved {
             (places.contains(&edge.place) && edge.runs.iter().all(is_run)).then_some(edge)
         };
         let edges = edges.into_iter().filter_map(edge).collect();
-        let in_time = in_time.into_iter().filter_map(|(number, root)| Some((query(number)?, root))).collect();
-        State { until_ns, runs, edges, in_time }
+        let chain = |chain: Chain| {
+            Some(Chain { query: query(chain.query)?, reached: query(chain.reached)?, ..chain })
+        };
+        let chains = chains.into_iter().filter_map(chain).collect();
+        let unfollowed =
+            unfollowed.into_iter().filter_map(|(number, chains)| Some((query(number)?, chains))).collect();
+        State { until_ns, runs, edges, chains, unfollowed }
     }
 }
 

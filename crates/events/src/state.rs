@@ -4,7 +4,7 @@ use crate::graph::Place;
 use crate::key::Key;
 use crate::run::Run;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// All that a machine remembers, as data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,9 +15,29 @@ pub struct State {
     pub runs: Vec<Run>,
     /// The edges of the graph, each for a place, and for the runs of the sources whose answers it judges.
     pub edges: Vec<Edge>,
-    /// Queries that must start in time and have, each with the first event of the chain.
+    /// Chains that must reach a query in time, in the order in which they began.
     #[serde(default)]
-    pub in_time: BTreeSet<(usize, String)>,
+    pub chains: Vec<Chain>,
+    /// Queries that must be reached in time, and how many chains of theirs are not followed, as there are too many.
+    #[serde(default)]
+    pub unfollowed: BTreeMap<usize, u64>,
+}
+
+/// A chain that must reach a query in time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chain {
+    /// The query, by number.
+    pub query: usize,
+    /// The first event of the chain.
+    pub root: String,
+    /// When that time is over, nanoseconds since the epoch.
+    pub deadline_ns: u64,
+    /// The last query that was started.
+    pub reached: usize,
+    /// The event that started it.
+    pub cause: String,
+    /// The query has been reached: this is remembered for as long as the chain has runs.
+    pub has_started: bool,
 }
 
 /// An edge of the graph: its condition is judged for each key of the sources' answers at one place.

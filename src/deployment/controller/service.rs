@@ -293,7 +293,10 @@ impl<'a> Service<'a> {
         let forgotten = self.controller.forgotten().map(|(query, node, _)| {
             format!("{query}: too many keys are known on {node}: no condition judges further ones")
         });
-        let mut lasting: Vec<String> = forgotten.collect();
+        let unfollowed = self.controller.unfollowed().map(|(query, _)| {
+            format!("{query}: too many chains are followed: further ones have no deadline")
+        });
+        let mut lasting: Vec<String> = forgotten.chain(unfollowed).collect();
         if self.hub.archive().damaged() != 0 {
             let file = self.config.state.display();
             lasting.push(format!("{file}: some rows are damaged: answers and events without them are shown"));

@@ -7,7 +7,7 @@ use crate::judged::Time;
 use crate::key::{Key, Member};
 use crate::run::Run;
 use crate::state::Edge;
-use report::Span;
+use report::{Item, Span};
 use std::collections::BTreeMap;
 
 /// Sets of runs whose answers a condition is judged on, at the most.
@@ -52,7 +52,7 @@ impl Runs {
 }
 
 impl Machine {
-    /// The sets of runs whose windows end then: one where all sources always run. Also the number of further sets, which are not judged.
+    /// The sets of runs whose windows end then, none of which pin different values of a field: one where all sources always run. Also the number of further sets, which are not judged.
     pub(super) fn sets(&self, sources: &[usize], end_ns: u64) -> (Vec<Runs>, usize) {
         let mut left_out: usize = 0;
         let mut sets = vec![Runs::default()];
@@ -69,7 +69,13 @@ impl Machine {
             let with = |set: &Runs, run: &Option<Run>| Runs {
                 of: [&set.of[..], std::slice::from_ref(run)].concat(),
             };
-            sets = sets.iter().flat_map(|set| runs.iter().map(move |run| with(set, run))).collect();
+            let fits = |set: &Runs, run: &Option<Run>| {
+                run.as_ref().is_none_or(|run| set.of.iter().flatten().all(|of| agree(&self.graph, of, run)))
+            };
+            sets = sets
+                .iter()
+                .flat_map(|set| runs.iter().filter(|run| fits(set, run)).map(|run| with(set, run)))
+                .collect();
             left_out =
                 left_out.saturating_mul(runs.len()).saturating_add(sets.len().saturating_sub(MOST_SETS));
             sets.truncate(MOST_SETS);
@@ -97,6 +103,16 @@ impl Machine {
             edges.len() - 1
         })
     }
+}
+
+/// Whether two runs pin no field to different values.
+fn agree(graph: &Graph, one: &Run, other: &Run) -> bool {
+    let pinned = |run: &Run| graph.queries[run.query].pinned_by(&run.instance);
+    let others = pinned(other);
+    let differs = |item: &Item| {
+        others.iter().any(|other| other.column.name == item.column.name && other.value != item.value)
+    };
+    !pinned(one).iter().any(differs)
 }
 
 /// Counts the windows that were skipped, in which all was as in the last one.

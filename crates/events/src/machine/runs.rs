@@ -1,5 +1,6 @@
 //! Runs of queries that others start.
 
+use super::chains::follow;
 use super::edges::{Runs, run_window};
 use super::{Machine, Report, Started, Step, plain_event, window};
 use crate::graph::{Graph, Query, Trigger, TriggerKind};
@@ -45,11 +46,8 @@ impl Machine {
         find: &Find<'_>,
         step: &mut Step,
     ) {
+        self.reach(child, &firings);
         let Some(trigger) = &self.graph.queries[child].trigger else { return };
-        if trigger.within_ns.is_some() {
-            let roots = firings.iter().flat_map(|firing| firing.runs.of.iter().flatten());
-            self.state.in_time.extend(roots.map(|run| (child, run.root.clone())));
-        }
         if !trigger.has_instances() {
             self.run(child, end_ns, &firings, find, step);
             return;
@@ -90,15 +88,14 @@ impl Machine {
                 (start_ns, query.last_end(start_ns))
             }
         };
-        let runs = &mut self.state.runs;
         let is_same = |run: &Run| {
             let goes_on = if looks_back { run.looks_back } else { start_ns < run.end_ns };
             run.query == child && goes_on && run.instance == first.instance && run.node == first.node
         };
-        let at = runs.iter().position(is_same).unwrap_or_else(|| {
+        let at = self.state.runs.iter().position(is_same).unwrap_or_else(|| {
             let chain = first.runs.first().map(|run| (run.root.clone(), run.begun_ns));
             let (root, begun_ns) = chain.unwrap_or_else(|| (first.event.clone(), end_ns));
-            runs.push(Run {
+            let run = Run {
                 query: child,
                 start_ns,
                 end_ns: last_ns,
@@ -109,9 +106,12 @@ impl Machine {
                 begun_ns,
                 looks_back,
                 missing: Vec::new(),
-            });
-            runs.len() - 1
+            };
+            follow(&self.graph, &mut self.state, &run);
+            self.state.runs.push(run);
+            self.state.runs.len() - 1
         });
+        let runs = &mut self.state.runs;
         runs[at].end_ns = runs[at].end_ns.max(last_ns);
         let events = firings.iter().filter(|firing| firing.is_new).map(|firing| firing.event.clone());
         step.started.push(Started { run: runs[at].clone(), events: events.collect() });
@@ -130,58 +130,6 @@ impl Machine {
         self.state.runs.retain(|run| run.end_ns > end_ns || goes_on(run));
         if self.state.runs.len() != before {
             step.is_quiet = false;
-            forget_runs(&mut self.state);
-        }
-    }
-
-    /// Runs of chains that a query must follow in time: the query, the run, and when that time is over.
-    pub(super) fn deadlines(&self) -> Vec<(usize, &Run, u64)> {
-        let mut deadlines = Vec::new();
-        for (query, of) in self.graph.queries.iter().enumerate() {
-            let Some(within_ns) = of.trigger.as_ref().and_then(|trigger| trigger.within_ns) else { continue };
-            let before = self.graph.before(query);
-            for run in self.state.runs.iter().filter(|run| before.contains(&run.query)) {
-                if !self.state.in_time.contains(&(query, run.root.clone())) {
-                    deadlines.push((query, run, run.begun_ns.saturating_add(within_ns)));
-                }
-            }
-        }
-        deadlines
-    }
-
-    /// Ends chains that have not reached a query in time.
-    pub(super) fn end_chains(&mut self, end_ns: u64, step: &mut Step) {
-        let over: Vec<(usize, Run)> = self
-            .deadlines()
-            .into_iter()
-            .filter(|(query, _, deadline_ns)| {
-                *deadline_ns <= end_ns && self.graph.queries[*query].ends_at(end_ns)
-            })
-            .map(|(query, run, _)| (query, run.clone()))
-            .collect();
-        let mut told: Vec<(usize, &str)> = Vec::new();
-        for (query, run) in &over {
-            if told.contains(&(*query, &run.root)) {
-                continue;
-            }
-            told.push((*query, &run.root));
-            let of_chain = over.iter().filter(|(other, of)| other == query && of.root == run.root);
-            // Queries come after those that start them.
-            let Some((_, reached)) = of_chain.max_by_key(|(_, of)| of.query) else { continue };
-            let own = &self.graph.queries[*query];
-            let apart = vec![Member::Text(run.root.clone())];
-            let mut event = plain_event(EventKind::Timeout, own, None, window(own, end_ns), &apart);
-            let column = Column::new("reached", ColumnKind::Text, "");
-            let name = self.graph.queries[reached.query].name.as_str();
-            event.values = vec![Item { column, value: Value::from(name) }];
-            event.fired_by = Some(name.to_owned());
-            event.parent = Some(reached.cause.clone());
-            step.events.push(event);
-            step.is_quiet = false;
-        }
-        if !over.is_empty() {
-            let is_over = |run: &Run| over.iter().any(|(_, of)| of.cause == run.cause);
-            self.state.runs.retain(|run| !is_over(run));
             forget_runs(&mut self.state);
         }
     }
@@ -206,10 +154,10 @@ impl Machine {
 }
 
 /// Forgets what was known of the answers of runs that have ended.
-fn forget_runs(state: &mut State) {
-    let State { runs, edges, in_time, .. } = state;
+pub(super) fn forget_runs(state: &mut State) {
+    let State { runs, edges, chains, .. } = state;
     edges.retain(|edge| edge.runs.iter().all(|cause| runs.iter().any(|run| run.cause == *cause)));
-    in_time.retain(|(_, root)| runs.iter().any(|run| run.root == *root));
+    chains.retain(|chain| !chain.has_started || runs.iter().any(|run| run.root == chain.root));
 }
 
 /// What a run found in the window that ends then.

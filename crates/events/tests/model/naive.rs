@@ -8,7 +8,8 @@
 //! - An idle pinned key is not remembered; it comes after all known keys, and is judged also when no more can be remembered.
 //! - What is due to a firing that was suppressed is due to the parent's run.
 //! - A node whose answer has other columns than the query has not missed the window of a run.
-//! - A query has started in time if it has since the first run of the chain began; once no run of the chain is left, that is forgotten.
+//! - A query has started in time if it has since the first run of the chain began; once it has and no run of the chain is left, that is forgotten.
+//! - More chains than keys are remembered for a query have no deadline.
 
 use super::edge::{Edge, read};
 use super::known::Known;
@@ -71,20 +72,30 @@ struct Firing {
     runs: Vec<Running>,
 }
 
+/// A chain that must reach a query in time.
+struct Chain {
+    query: usize,
+    /// The first event, and when it was.
+    root: (usize, u64),
+    /// The queries that were started, each with the event that did so.
+    steps: Vec<(usize, usize)>,
+    has_started: bool,
+    is_over: bool,
+}
+
 /// The machine.
 pub(crate) struct Naive {
     graph: Graph,
     pub(crate) edges: BTreeMap<Of, Edge>,
     pub(crate) runs: Vec<Running>,
-    /// What has started in chains that have runs, by query and first event of the chain.
-    started: BTreeSet<(usize, usize)>,
+    /// Chains that must reach a query in time, all that ever began.
+    chains: Vec<Chain>,
     events: usize,
 }
 
 impl Naive {
     pub(crate) fn new(graph: Graph) -> Self {
-        let (edges, runs, started) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
-        Self { graph, edges, runs, started, events: 0 }
+        Self { graph, edges: BTreeMap::new(), runs: Vec::new(), chains: Vec::new(), events: 0 }
     }
 
     fn tell(&mut self, taken: &mut Taken, told: Told) -> usize {
@@ -117,6 +128,10 @@ impl Naive {
                 let mut next = Vec::new();
                 for set in &sets {
                     for choice in &choices {
+                        let runs: Vec<&Running> = set.iter().chain([choice]).flatten().collect();
+                        if !self.pin_the_same(&runs) {
+                            continue;
+                        }
                         next.push([set.clone(), vec![choice.clone()]].concat());
                     }
                 }
@@ -149,10 +164,32 @@ impl Naive {
         taken
     }
 
+    /// No field has two values in what these runs pin.
+    fn pin_the_same(&self, runs: &[&Running]) -> bool {
+        let mut known: BTreeMap<&str, &events::Member> = BTreeMap::new();
+        for run in runs {
+            let trigger = self.graph.queries[run.query].trigger.as_ref().expect("it is started");
+            let mut names = Vec::new();
+            for binding in &trigger.bindings {
+                if let Binding::Field { column, .. } = binding {
+                    names.push(column.name.as_str());
+                }
+            }
+            for (name, member) in names.into_iter().zip(&run.instance) {
+                if known.insert(name, member).is_some_and(|other| other != member) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
     fn forget(&mut self) {
         let runs = &self.runs;
         self.edges.retain(|(_, _, of), _| of.iter().all(|of| runs.iter().any(|run| run.cause == *of)));
-        self.started.retain(|(_, root)| runs.iter().any(|run| run.root.0 == *root));
+        for chain in self.chains.iter_mut().filter(|chain| chain.has_started) {
+            chain.is_over |= !runs.iter().any(|run| run.root.0 == chain.root.0);
+        }
     }
 
     /// What a run has in the window that ends then.
@@ -277,8 +314,12 @@ impl Naive {
         find: &Find<'_>,
         taken: &mut Taken,
     ) {
-        for firing in &firings {
-            self.started.extend(firing.runs.iter().map(|run| (child, run.root.0)));
+        for run in firings.iter().flat_map(|firing| &firing.runs) {
+            let mut of_run =
+                self.chains.iter_mut().filter(|chain| !chain.is_over && chain.root.0 == run.root.0);
+            if let Some(chain) = of_run.find(|chain| chain.query == child) {
+                chain.has_started = true;
+            }
         }
         if trigger.bindings.is_empty() {
             self.run(child, trigger, &firings, end_ns, find, taken);
@@ -347,6 +388,7 @@ impl Naive {
                 && run.instance == first.instance
                 && run.node == first.node
         };
+        let known = self.runs.len();
         let number = self.runs.iter().position(own).unwrap_or_else(|| {
             let chain = first.runs.iter().map(|run| run.root).min_by_key(|(_, begun_ns)| *begun_ns);
             self.runs.push(Running {
@@ -362,6 +404,9 @@ impl Naive {
             });
             self.runs.len() - 1
         });
+        if self.runs.len() > known {
+            self.begin(number);
+        }
         self.runs[number].end_ns = self.runs[number].end_ns.max(run_end_ns);
         taken.started.push((self.runs[number].clone(), events));
         if looks_back {
@@ -380,9 +425,30 @@ impl Naive {
         trigger.sources.iter().flat_map(of).collect()
     }
 
+    /// A run begins: a step of each chain that must reach a query in time.
+    fn begin(&mut self, run: usize) {
+        let Running { query: step, root, cause, .. } = self.runs[run].clone();
+        for query in 0..self.graph.queries.len() {
+            let is_timed =
+                self.graph.queries[query].trigger.as_ref().is_some_and(|of| of.within_ns.is_some());
+            if !is_timed || !self.ancestors(query).contains(&step) {
+                continue;
+            }
+            let open = |chain: &Chain| chain.query == query && !chain.is_over;
+            match self.chains.iter().position(|chain| open(chain) && chain.root.0 == root.0) {
+                Some(chain) => self.chains[chain].steps.push((step, cause)),
+                None if self.chains.iter().filter(|chain| open(chain)).count()
+                    == self.graph.settings.most_keys => {}
+                None => {
+                    let steps = vec![(step, cause)];
+                    self.chains.push(Chain { query, root, steps, has_started: false, is_over: false });
+                }
+            }
+        }
+    }
+
     /// Ends chains that have not reached a query in time.
     fn end_chains(&mut self, end_ns: u64, taken: &mut Taken) {
-        let mut ended = BTreeSet::new();
         for query in 0..self.graph.queries.len() {
             let within = self.graph.queries[query].trigger.as_ref().and_then(|trigger| trigger.within_ns);
             let Some(within_ns) = within else { continue };
@@ -390,40 +456,29 @@ impl Naive {
                 continue;
             }
             let ancestors = self.ancestors(query);
-            let mut late: Vec<Running> = Vec::new();
-            for run in &self.runs {
-                let has_started = self.started.contains(&(query, run.root.0));
-                if ancestors.contains(&run.query) && !has_started && run.root.1 + within_ns <= end_ns {
-                    late.push(run.clone());
+            for number in 0..self.chains.len() {
+                let chain = &mut self.chains[number];
+                let is_late = chain.root.1 + within_ns <= end_ns;
+                if chain.query != query || chain.is_over || chain.has_started || !is_late {
+                    continue;
                 }
-            }
-            ended.extend(late.iter().map(|run| run.cause));
-            let mut roots: Vec<usize> = Vec::new();
-            for run in &late {
-                if !roots.contains(&run.root.0) {
-                    roots.push(run.root.0);
-                }
-            }
-            for root in roots {
-                let of_chain = late.iter().filter(|run| run.root.0 == root);
-                let reached = of_chain.max_by_key(|run| run.query).expect("a run");
-                let name = self.graph.queries[reached.query].name.clone();
+                chain.is_over = true;
+                let root = chain.root;
+                let (reached, cause) = *chain.steps.iter().max_by_key(|(step, _)| step).expect("a step");
                 let told = Told {
                     kind: EventKind::Timeout,
                     query,
-                    fired_by: vec![reached.query],
+                    fired_by: vec![reached],
                     key: Key::new(),
                     node: None,
                     window: Span { start_ns: end_ns - self.graph.queries[query].over_ns, end_ns },
-                    values: vec![Known::Text(name)],
-                    parent: Some(reached.cause),
+                    values: vec![Known::Text(self.graph.queries[reached].name.clone())],
+                    parent: Some(cause),
                 };
                 self.tell(taken, told);
+                self.runs.retain(|run| run.root.0 != root.0 || !ancestors.contains(&run.query));
+                self.forget();
             }
-        }
-        if !ended.is_empty() {
-            self.runs.retain(|run| !ended.contains(&run.cause));
-            self.forget();
         }
     }
 }
