@@ -243,6 +243,37 @@ mod tests {
     }
 
     #[test]
+    fn what_is_computed_with_null_is_null() {
+        let sum = |right| Operand::Arithmetic(Operand::Item(0).into(), Operator::Add, Box::new(right));
+        let is_null = |operand, figure| Condition::IsNull(operand).holds(GroupFigures::of(&[figure]));
+        assert_eq!(is_null(sum(Operand::Number(1.0)), Figure::Null), Truth::True);
+        assert_eq!(is_null(sum(Operand::Number(1.0)), number(1.0, 1.0)), Truth::False);
+        assert_eq!(is_null(sum(Operand::Item(1)), number(1.0, 1.0)), Truth::True);
+        // Each item once, in the order of the text.
+        assert_eq!(Condition::IsNull(sum(sum(Operand::Item(2)))).items(), [0, 2]);
+    }
+
+    #[test]
+    fn the_numbers_that_items_are_compared_with() {
+        use Comparison::{Greater, Less};
+        let more = |left, right| Condition::Compare(left, Greater, right);
+        let surely = Condition::Surely(more(Operand::Item(1), Operand::Integer(5)).into());
+        assert_eq!(surely.threshold(), Some(5.0));
+        let less = Condition::Compare(Operand::Item(2), Less, Operand::Number(0.5));
+        let condition = Condition::And(vec![
+            surely,
+            Condition::Or(vec![
+                Condition::Not(less.into()),
+                more(Operand::Item(0), Operand::Item(1)),
+                Condition::IsMissing(0),
+            ]),
+            more(Operand::Number(3.0), Operand::Item(0)),
+        ]);
+        assert_eq!(condition.thresholds(), [(1, Greater, 5.0), (2, Less, 0.5)]);
+        assert_eq!(condition.threshold(), None);
+    }
+
+    #[test]
     fn texts_and_addresses_are_equal_or_in_a_list() {
         let text = |text: &str| Figure::Other(Value::from(text));
         let of = |condition: Condition, figure| condition.holds(GroupFigures::of(&[figure]));
