@@ -3,5 +3,6 @@
 mod broker;
 pub(crate) mod controller;
 mod kernel_clock;
+mod load;
 pub(crate) mod probe;
 mod settings;

@@ -164,11 +164,13 @@ pub(crate) fn node(name: &str, health: &Health, now_ns: u64, window_ns: u64, gra
         loss: health.loss.clone(),
         last: health.last.clone().map(|(packets, loss)| view::Account { packets, loss }),
         spool: heartbeat.map(|heartbeat| spool(heartbeat.spool)).unwrap_or_default(),
-        clock: heartbeat.and_then(|heartbeat| heartbeat.clock).map(clock),
+        clock: clock(heartbeat.and_then(|heartbeat| heartbeat.clock), health.clock_ahead_ns()),
+        load: heartbeat.and_then(|heartbeat| heartbeat.load).map(load),
         tasks: TaskState {
             wanted: health.wanted.map_or(0, |list| list.generation),
             applied: applied(health),
             refused: health.refused.clone(),
+            lapsed: heartbeat.map_or(0, |heartbeat| heartbeat.lapsed),
         },
         version: heartbeat.map(|heartbeat| heartbeat.version.clone()),
         sources: heartbeat.map(|heartbeat| heartbeat.sources.clone()).unwrap_or_default(),
@@ -190,6 +192,13 @@ fn spool(spool: protocol::Spool) -> view::Spool {
     view::Spool { messages: spool.messages, bytes: spool.bytes, dropped: spool.dropped }
 }
 
-fn clock(clock: protocol::Clock) -> view::Clock {
-    view::Clock { synchronised: clock.synchronised, max_error_ns: clock.max_error_ns }
+fn clock(said: Option<protocol::Clock>, ahead_ns: Option<i64>) -> Option<view::Clock> {
+    let is_known = said.is_some() || ahead_ns.is_some();
+    let protocol::Clock { synchronised, max_error_ns } = said.unwrap_or_default();
+    let ahead_s = ahead_ns.map(|ns| ns as f64 / 1e9);
+    is_known.then_some(view::Clock { synchronised, max_error_ns, ahead_s })
+}
+
+fn load(load: protocol::Load) -> view::Load {
+    view::Load { busy: load.busy, flows: load.flows, most_flows: load.most_flows }
 }

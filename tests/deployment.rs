@@ -91,7 +91,7 @@ impl Deployment {
     fn controller_of(&self, nodes: &str, queries: &str) -> Running {
         let queries = self.scratch.file("chain.eq", queries);
         let settings = format!(
-            "broker = \"{}\"\nnodes = [{nodes}]\nevery = \"1s\"\nqueries = [\"{}\"]\nstate = \"{}\"\nlisten = \"127.0.0.1:{}\"\n",
+            "broker = \"{}\"\nnodes = [{nodes}]\nevery = \"1s\"\nqueries = [\"{}\"]\nstate = \"{}\"\nlisten = \"127.0.0.1:{}\"\nstandby = true\n",
             self.url(),
             text(&queries),
             text(&self.scratch.path("state.db")),
@@ -204,11 +204,16 @@ fn nothing_is_lost_or_doubled_while_broker_and_controller_die() {
         until("the word of it", || (deployment.get("/status")?["broker"]["state"] == "away").then_some(()));
         deployment.broker("start");
         all(200);
+        // A second one waits, with the same settings, and takes over.
+        let mut standby = deployment.controller(nodes);
+        let waits = |program: &Running| program.said().iter().any(|line| line.contains("this one waits"));
+        assert!(standby.wait_for("the word that it waits", waits), "{:?}", standby.said());
         controller.signal(libc::SIGKILL);
         drop(controller);
         send(veth, 1200..1300);
-        let mut controller = deployment.controller(nodes);
         all(300);
+        let mut controller = standby;
+        assert!(controller.said().iter().any(|line| line.contains("takes over")), "{:?}", controller.said());
         until("both nodes again", || (deployment.is_up("near") && deployment.is_up("far")).then_some(()));
         // A flood, which starts a query.
         let story = until("a story", || {

@@ -4,7 +4,7 @@ use notation::grouped;
 use report::terminal::{how_long, text_table};
 use report::{Counters, Event, EventKind, Item};
 use serde::Deserialize;
-use web::view::{BrokerState, NodeState, NodeView, QueryState, QueryView, Status, TaskState};
+use web::view::{BrokerState, Clock, NodeState, NodeView, QueryState, QueryView, Status, TaskState};
 
 /// The nodes, and what the controller itself says.
 pub(super) fn nodes(status: &Status) -> String {
@@ -16,9 +16,12 @@ pub(super) fn nodes(status: &Status) -> String {
         "not measured",
         "lost before",
         "coverage",
+        "busy",
+        "flows",
         "clock",
         "spool",
         "tasks",
+        "version",
     ];
     let rows = status.nodes.iter().map(node).collect();
     let mut text = text_table(&columns, rows);
@@ -52,6 +55,10 @@ fn node(node: &NodeView) -> Vec<String> {
     };
     let clock = match node.clock {
         None => "unknown".to_owned(),
+        // What the kernel thinks of a clock that is off does not matter.
+        Some(Clock { ahead_s: Some(ahead), .. }) if ahead.abs() > 1.0 => {
+            format!("{:.1} s {}", ahead.abs(), if ahead > 0.0 { "ahead" } else { "behind" })
+        }
         Some(clock) => {
             let error = clock.max_error_ns.map(|error| format!(" ±{}", how_long(error))).unwrap_or_default();
             match clock.synchronised {
@@ -61,6 +68,11 @@ fn node(node: &NodeView) -> Vec<String> {
             }
         }
     };
+    let busy = node.load.and_then(|load| load.busy);
+    let flows = node.load.map_or_else(
+        || "unknown".to_owned(),
+        |load| format!("{} of {}", grouped(load.flows), grouped(load.most_flows)),
+    );
     let spool = match node.spool.dropped {
         0 => grouped(node.spool.messages),
         dropped => format!("{}, {} dropped", grouped(node.spool.messages), grouped(dropped)),
@@ -73,16 +85,22 @@ fn node(node: &NodeView) -> Vec<String> {
         named(&node.packets.not_measured),
         node.loss.as_ref().map_or_else(|| "unknown".to_owned(), named),
         node.coverage.map_or_else(|| "unknown".to_owned(), |coverage| format!("{:.2} %", coverage * 100.0)),
+        busy.map_or_else(|| "unknown".to_owned(), |busy| format!("{:.0} %", busy * 100.0)),
+        flows,
         clock,
         spool,
         tasks(&node.tasks),
+        node.version.clone().unwrap_or_else(|| "unknown".to_owned()),
     ]
 }
 
 fn tasks(tasks: &TaskState) -> String {
     match (&tasks.refused, tasks.applied) {
         (Some(reason), _) => format!("refused: {reason}"),
-        (None, Some(applied)) if applied == tasks.wanted => "applied".to_owned(),
+        (None, Some(applied)) if applied == tasks.wanted => match tasks.lapsed {
+            0 => "applied".to_owned(),
+            lapsed => format!("applied, {} lapsed", grouped(lapsed)),
+        },
         _ => "not applied yet".to_owned(),
     }
 }

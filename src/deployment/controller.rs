@@ -9,6 +9,7 @@ mod unsettled;
 use crate::cli::ControllerOptions;
 use crate::exit::{Failure, say};
 use crate::signals;
+use archive::{Archive, ArchiveError};
 use config::Config;
 use protocol::MessageId;
 use protocol::amqp::{self, ControllerSettings};
@@ -16,18 +17,22 @@ use queries::Queries;
 use service::Service;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// How often a standby looks whether it may take over.
+const STANDBY_LOOK: Duration = Duration::from_millis(250);
 
 /// Joins the probes until a signal.
 pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
     let config = Config::read(&options.config)?;
-    let archive = archive::Archive::open(&config.state, config.keep).map_err(Failure::usage)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    signals::stop_on(&signals::ENDS, &stop, &stop)?;
+    let Some(archive) = open_archive(&config, &stop)? else { return Ok(ExitCode::SUCCESS) };
     let hub = web::Hub::new(archive);
     hub.log_to(say);
     let queries = Queries::restore(&config, &hub)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    signals::stop_on(&signals::ENDS, &stop, &stop)?;
     let (requests, from_clients) = channel();
     let server = web::serve(hub.clone(), config.listen, Some(requests)).map_err(Failure::usage)?;
     let marks = hub.archive().marks().map_err(Failure::fault)?;
@@ -48,6 +53,35 @@ pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
         config.broker.place()
     ));
     Service::new(&config, queries, hub, Box::new(link))?.run(&from_clients, &stop)
+}
+
+/// Opens the archive; as a standby, once the controller that has it open has ended. `None` if `stop` is set before.
+///
+/// Two controllers never work at the same time: SQLite's lock on the archive is held to the end of the process, by whatever it ends.
+fn open_archive(config: &Config, stop: &AtomicBool) -> Result<Option<Archive>, Failure> {
+    let mut waits = false;
+    while !stop.load(Relaxed) {
+        match Archive::open(&config.state, config.keep) {
+            Ok(archive) => {
+                if waits {
+                    say("the other controller has ended: this one takes over");
+                }
+                return Ok(Some(archive));
+            }
+            Err(ArchiveError::Locked(path)) if config.is_standby => {
+                if !waits {
+                    say(&format!(
+                        "another controller has {} open: this one waits, and takes over when it ends",
+                        path.display()
+                    ));
+                }
+                waits = true;
+                std::thread::sleep(STANDBY_LOOK);
+            }
+            Err(error) => return Err(Failure::usage(error)),
+        }
+    }
+    Ok(None)
 }
 
 fn counted(number: usize, one: &str, several: &str) -> String {

@@ -4,6 +4,7 @@ use crate::cli::ProbeOptions;
 use crate::config_file;
 use crate::deployment::broker;
 use crate::deployment::kernel_clock::kernel_clock;
+use crate::deployment::load::LoadWatch;
 use crate::deployment::settings::Settings;
 use crate::exit::{Failure, say, say_error};
 use crate::measurement::{Measurement, no_thread};
@@ -14,7 +15,7 @@ use crate::views::now_ns;
 use crate::watched::Lost;
 use engine::{Control, Every, Observer, Snapshot};
 use port::TimeBase;
-use probe::{Planner, Probe, Reporter};
+use probe::{Planner, Probe, Reporter, Vitals};
 use protocol::amqp::{self, AmqpProbeLink, ProbeSettings};
 use protocol::{Heartbeat, LinkWatch, ProbeLink};
 use std::collections::BTreeMap;
@@ -71,13 +72,21 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
         started_ns: now_ns(),
         ..Heartbeat::default()
     };
-    let reporter = Reporter::new(usual, kernel_clock);
+    let load = LoadWatch::new(measurement.config.limits.clone());
+    let own = load.clone();
+    let vitals = move || Vitals { clock: kernel_clock(), now_ns: now_ns(), load: Some(own.take()) };
+    let reporter = Reporter::new(usual, vitals);
     let probe =
         Probe::start(Arc::clone(&link), planner, control.clone(), None, Some(reporter)).map_err(no_thread)?;
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     say(&format!("{node} measures {}, controlled through {}", names.join(", "), place));
-    let mut watcher =
-        Watcher { link: amqp_link, watch: LinkWatch::default(), looked: None, refused: BTreeMap::new() };
+    let mut watcher = Watcher {
+        link: amqp_link,
+        watch: LinkWatch::default(),
+        load,
+        looked: None,
+        refused: BTreeMap::new(),
+    };
     let measured = measurement.measure(&control, probe.outlet(), &stop, &mut watcher)?;
     let mut reported = Reported::of(measured, false);
     reported.verdict.lose(&lost);
@@ -129,13 +138,15 @@ const NOT_OF_PROBES: [&str; 19] = [
 struct Watcher {
     link: Arc<AmqpProbeLink>,
     watch: LinkWatch,
+    load: LoadWatch,
     looked: Option<Instant>,
     /// What was said to be refused, by reason.
     refused: BTreeMap<&'static str, u64>,
 }
 
 impl Observer for Watcher {
-    fn progress(&mut self, _: Snapshot) {
+    fn progress(&mut self, snapshot: Snapshot) {
+        self.load.see(snapshot);
         if self.looked.is_some_and(|looked| looked.elapsed() < LINK_LOOK) {
             return;
         }

@@ -276,7 +276,12 @@ impl Controller {
             in_time && (answer.query == "totals" || self.has_columns(answer))
         };
         let own = answers.into_iter().filter(is_asked);
-        let own = own.map(|answer| Answer { node: Some(name.clone()), late: false, revision: 0, ..answer });
+        let clock = self.nodes[node].health.clock.remark(&name);
+        let own = own.map(|answer| {
+            let mut own = Answer { node: Some(name.clone()), late: false, revision: 0, ..answer };
+            clock.iter().for_each(|remark| own.remark(remark));
+            own
+        });
         let own: Vec<Answer> = own.collect();
         self.nodes[node].health.not_take(UNASKED, came - own.len());
         own
@@ -347,6 +352,9 @@ impl Controller {
         known.go_on();
         let (applied, wanted) = (heartbeat.list, known.health.wanted);
         let refused = heartbeat.refused.clone();
+        if heartbeat.now_ns != 0 && self.clock.is_some() {
+            known.health.clock.take(heartbeat.now_ns, now_ns);
+        }
         known.health.take(heartbeat);
         match refused.filter(|refused| Some(refused.list) == wanted) {
             Some(refused) => self.take_refusal(node, refused, actions),

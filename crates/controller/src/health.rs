@@ -1,5 +1,6 @@
 //! How a node fares: what it was last heard to say, and what its windows add up to.
 
+use crate::clock_offset::ClockOffset;
 use protocol::{Heartbeat, ListId, WindowResult};
 use report::{Counters, PacketCounts, Span, Status};
 use std::collections::VecDeque;
@@ -61,6 +62,7 @@ pub struct Health {
     pub not_taken: Counters,
     /// The newest times in which none of its windows is judged, the oldest first.
     pub gaps: VecDeque<Gap>,
+    pub(crate) clock: ClockOffset,
     /// Results that it dropped, since it started.
     dropped: u64,
 }
@@ -96,6 +98,11 @@ impl Health {
         let texts = heartbeat.sources.iter_mut().chain([&mut heartbeat.version]);
         texts.for_each(|text| *text = text.chars().take(LONGEST_TEXT).collect());
         self.heartbeat = Some(heartbeat);
+    }
+
+    /// By how much its clock is ahead of the controller's at least, nanoseconds; `None` while that is not known.
+    pub fn clock_ahead_ns(&self) -> Option<i64> {
+        self.clock.ns()
     }
 
     /// Takes a window that came.

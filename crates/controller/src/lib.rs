@@ -12,6 +12,7 @@ mod awaited;
 mod captures;
 mod capturing;
 mod clock;
+mod clock_offset;
 mod controller;
 mod deriving;
 mod drive;

@@ -78,6 +78,10 @@ impl Ended<'_> {
                 parts.missing.iter().filter_map(|node| self.chain.graph.node_name(*node)).collect();
             answer.lacks(&format!("no answer of {}", names.join(", ")));
         }
+        for &node in &parts.present {
+            let name = self.chain.graph.node_name(node).unwrap_or_default();
+            self.nodes[node].health.clock.remark(name).iter().for_each(|remark| answer.remark(remark));
+        }
         answer
     }
 

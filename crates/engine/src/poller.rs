@@ -28,11 +28,22 @@ pub(crate) trait Events {
     fn part(&mut self, sealed: Sealed);
     /// One of its workers, the one of this lane, does not respond.
     fn worker_failed(&mut self, lane: usize);
-    /// This many frames and bytes of its sources have arrived so far. Called every few thousand bursts, and
-    /// from time to time while nothing arrives.
-    fn progress(&mut self, received: u64, done_bytes: u64);
+    /// How far it is. Called every few thousand bursts, and from time to time while nothing arrives.
+    fn progress(&mut self, progress: Progress);
     /// A warning for the user.
     fn warning(&mut self, line: String);
+}
+
+/// How far a receiver is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Frames received.
+    pub(crate) received: u64,
+    /// Bytes of its sources read.
+    pub(crate) done_bytes: u64,
+    /// Of a live one, nanoseconds of rounds of polls that returned frames, and of all rounds.
+    pub(crate) busy_ns: u64,
+    pub(crate) polled_ns: u64,
 }
 
 /// What ends a receiver in addition to its sources.
@@ -72,6 +83,9 @@ pub(crate) struct Poller<'a, D, E> {
     /// The last two windows turned away from, the earlier first.
     last_turned: [Option<WindowId>; 2],
     stopped: bool,
+    /// [`Progress::busy_ns`] and [`Progress::polled_ns`].
+    busy_ns: u64,
+    polled_ns: u64,
     stopwatch: Stopwatch,
     steps: Steps,
 }
@@ -105,6 +119,8 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             turned: 0,
             last_turned: [None; 2],
             stopped: false,
+            busy_ns: 0,
+            polled_ns: 0,
             stopwatch: Stopwatch::new(config.timed),
             steps: Steps::default(),
         }
@@ -159,13 +175,19 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         let mut next_look = PROGRESS_POLLS;
         let mut told = Instant::now();
         let mut ended = vec![false; sources.len()];
+        // When the round before began, and whether it had frames.
+        let mut before: Option<(u64, bool)> = None;
         while !ended.iter().all(|&ended| ended) {
             if self.ends.stop.load(Relaxed) {
                 self.stopped = true;
                 break;
             }
-            if is_live {
-                self.tick(sources);
+            let now = is_live.then(|| self.tick(sources));
+            if let (Some((began, had_frames)), Some(now)) = (before, now) {
+                // A clock that is set back adds nothing.
+                let round_ns = now.saturating_sub(began);
+                self.polled_ns += round_ns;
+                self.busy_ns += if had_frames { round_ns } else { 0 };
             }
             let mut took = false;
             for (source, ended) in sources.iter_mut().zip(&mut ended) {
@@ -192,6 +214,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                     }
                 }
             }
+            before = now.map(|now| (now, took));
             if !took {
                 self.receiver_idle(sources);
             }
@@ -264,12 +287,13 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         sources.iter_mut().for_each(|source| source.wait());
     }
 
-    fn tick(&mut self, sources: &mut [Box<dyn PacketSource>]) {
+    fn tick(&mut self, sources: &mut [Box<dyn PacketSource>]) -> u64 {
         let now = clock_ns();
         if self.receiver.turns_at(now) {
             self.receiver.set_loss(lost(sources));
         }
         self.receiver.tick(now, &mut self.down);
+        now
     }
 
     /// Frames that may still be received.
@@ -293,7 +317,12 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
 
     fn tell(&mut self, sources: &mut [Box<dyn PacketSource>]) {
         let done: u64 = sources.iter().filter_map(|source| source.progress()).map(|p| p.done).sum();
-        self.events.progress(self.receiver.received(), self.done_bytes + done);
+        self.events.progress(Progress {
+            received: self.receiver.received(),
+            done_bytes: self.done_bytes + done,
+            busy_ns: self.busy_ns,
+            polled_ns: self.polled_ns,
+        });
         sources.iter_mut().flat_map(|source| source.warnings()).for_each(|line| self.events.warning(line));
     }
 }

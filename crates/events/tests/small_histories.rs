@@ -2,6 +2,7 @@
 
 use events::{
     Column, Condition, Find, Graph, Key, Machine, Member, Operand, Query, Role, Seen, Settings, Trigger,
+    TriggerKind,
 };
 use notation::Comparison;
 use report::{Answer, ColumnKind, Event, EventKind, Value};
@@ -120,4 +121,58 @@ fn a_jump_counts_from_the_last_window_of_each_query() {
     let mut machine = machine(vec![parent, child, other], 64);
     let first = jump(&mut machine, Seen::Empty, 40).into_iter().next().map(|event| event.at_ns);
     assert_eq!(first, Some(30 * SECOND));
+}
+
+/// An answer of `query` with keys and their totals.
+fn totals(rows: &[(u64, u64)]) -> Answer {
+    let columns = query("parent", 1, None).columns.into_iter().map(|column| column.column).collect();
+    let row = |&(key, total)| vec![Value::Unsigned(key), Value::Unsigned(total), Value::Null];
+    Answer::new("parent", None, columns, rows.iter().map(row).collect())
+}
+
+#[test]
+fn keys_and_chains_that_find_no_room_are_counted() {
+    let more = || when(compare(1, Comparison::Greater, 0.0));
+    let mut second = query("second", 1, more());
+    second.trigger.as_mut().expect("it has one").kind = TriggerKind::Each;
+    let mut third = query("third", 1, when(compare(1, Comparison::Greater, 99.0)));
+    let trigger = third.trigger.as_mut().expect("it has one");
+    (trigger.sources[0].query, trigger.within_ns) = (1, Some(100 * SECOND));
+    let settings = Settings { most_keys: 1, ..Settings::default() };
+    let queries = vec![query("parent", 1, None), second, third, query("child", 1, more())];
+    let mut machine = Machine::new(Graph { queries, nodes: vec!["A".to_owned()], settings });
+    let (one, two) = (totals(&[(1, 1)]), totals(&[(1, 1), (2, 1)]));
+    machine.step(SECOND, &|_| Seen::Answer(&one));
+    let counted = |machine: &Machine| {
+        let keys: Vec<_> =
+            machine.forgotten().map(|(query, node, keys)| format!("{query} {node:?} {keys}")).collect();
+        let chains: Vec<_> =
+            machine.unfollowed().map(|(query, chains)| format!("{query} {chains}")).collect();
+        (keys, chains)
+    };
+    assert_eq!(counted(&machine), (Vec::new(), Vec::new()));
+    for end in 2..=5 {
+        machine.step(end * SECOND, &|_| Seen::Answer(&two));
+    }
+    let (keys, chains) = counted(&machine);
+    // The second key, in four windows.
+    assert!(keys.contains(&"child Some(\"A\") 4".to_owned()), "{keys:?}");
+    // The first chain is followed; those of the four windows after it are not.
+    assert_eq!(chains, ["third 4"]);
+    assert_eq!(counted(&Machine::restore(machine.graph().clone(), machine.save())), (keys, chains));
+}
+
+#[test]
+fn a_jump_is_no_farther_than_the_first_window_of_its_own() {
+    // A query over 8 s has seen all of the time before when its windows have been quiet for so long.
+    let mut parent = query("parent", 2, None);
+    parent.over_ns = 8 * SECOND;
+    let never = compare(1, Comparison::Less, 0.0);
+    let mut machine = machine(vec![parent, query("child", 2, when(never))], 64);
+    machine.step(20 * SECOND, &|_| Seen::Empty);
+    assert_eq!(machine.next_change(20 * SECOND), Some(22 * SECOND));
+    machine.step(30 * SECOND, &|_| Seen::Empty);
+    // From 20 s on, 8 s and a window: then nothing is new.
+    assert_eq!(machine.next_change(20 * SECOND), None);
+    assert_eq!(machine.next_change(21 * SECOND), Some(32 * SECOND));
 }

@@ -7,6 +7,7 @@
 
 mod captures;
 mod gate;
+mod leases;
 mod look_backs;
 mod planner;
 mod probe;
@@ -15,4 +16,4 @@ mod reporter;
 pub use gate::ReplayGate;
 pub use planner::Planner;
 pub use probe::Probe;
-pub use reporter::Reporter;
+pub use reporter::{Reporter, Vitals};

@@ -2,6 +2,7 @@
 
 use crate::captures::Captures;
 use crate::gate::ReplayGate;
+use crate::leases::Leases;
 use crate::look_backs::LookBacks;
 use crate::planner::Planner;
 use crate::reporter::Reporter;
@@ -11,7 +12,7 @@ use report::Answer;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How often the thread checks whether the run is over.
 const END_LOOK: Duration = Duration::from_millis(50);
@@ -40,6 +41,8 @@ struct Worker {
     list: Option<TaskList>,
     look_backs: LookBacks,
     captures: Captures,
+    /// Of a live run.
+    leases: Leases,
     reporter: Option<Reporter>,
 }
 
@@ -62,7 +65,7 @@ impl Probe {
         let is_ending = Arc::new(AtomicBool::new(false));
         let has_told: Arc<(Mutex<bool>, Condvar)> = Arc::default();
         let (ending, told) = (Arc::clone(&is_ending), Arc::clone(&has_told));
-        let (look_backs, captures) = Default::default();
+        let (look_backs, captures, leases) = Default::default();
         let link_of_worker = Arc::clone(&link);
         let mut worker = Worker {
             link: link_of_worker,
@@ -72,6 +75,7 @@ impl Probe {
             list: None,
             look_backs,
             captures,
+            leases,
             reporter,
         };
         let work = move || {
@@ -88,6 +92,7 @@ impl Probe {
                 if is_last {
                     tell(&told);
                 }
+                worker.end_leases();
                 worker.beat();
             }
             let finished = worker.control.captures().end();
@@ -159,7 +164,8 @@ impl Worker {
         let id = list.id();
         let (site, most) = (self.planner.site().clone(), self.planner.most_look_back());
         let kept = self.look_backs.keep(list.look_back, most, &self.control, &site);
-        let mut installed = self.planner.install(&self.control, &list);
+        let granted = self.granted(&list);
+        let mut installed = self.planner.install(&self.control, &granted);
         let is_installed = installed.is_ok();
         if let (Ok(refused), Err(reason)) = (&mut installed, kept) {
             *refused = Some(refused.take().map_or(reason.clone(), |other| format!("{other}; {reason}")));
@@ -187,6 +193,27 @@ impl Worker {
         self.list = Some(list);
     }
 
+    /// A list without what its lease has ended. A replay has its time from the capture, and no clock.
+    fn granted(&mut self, list: &TaskList) -> TaskList {
+        if self.gate.is_some() {
+            return list.clone();
+        }
+        self.leases.grant(list, now_ns(), Instant::now());
+        self.leases.trimmed(list).0
+    }
+
+    /// Ends tasks whose lease is over.
+    fn end_leases(&mut self) {
+        if !self.leases.end(Instant::now()) {
+            return;
+        }
+        let Some(list) = &self.list else { return };
+        let (list, ended) = self.leases.trimmed(list);
+        // What is left was installed before; where it is refused now, all goes on as it is.
+        let _ = self.planner.install(&self.control, &list);
+        self.reporter.iter_mut().for_each(|reporter| reporter.ended(ended));
+    }
+
     fn tell_captured(&mut self, finished: Vec<FinishedCapture>) {
         for captured in self.captures.captured(finished) {
             // Where the controller has left, there is nothing to tell it.
@@ -200,6 +227,12 @@ impl Worker {
             let _ = self.link.send(FromProbe::Heartbeat(Box::new(heartbeat)));
         }
     }
+}
+
+/// The clock of live windows, nanoseconds since the epoch.
+fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
 fn wait((is_so, changed): &(Mutex<bool>, Condvar)) {

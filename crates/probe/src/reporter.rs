@@ -1,24 +1,41 @@
 //! Heartbeats: what a probe says of itself while it runs.
 
-use protocol::{Clock, Heartbeat, ListId, RefusedList, Spool};
+use protocol::{Clock, Heartbeat, ListId, Load, RefusedList, Spool};
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// Time from one heartbeat to the next.
 const EVERY: Duration = Duration::from_secs(2);
 
+/// What is read for each heartbeat.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Vitals {
+    /// The state of the system's clock.
+    pub clock: Option<Clock>,
+    /// What it says, nanoseconds since the epoch.
+    pub now_ns: u64,
+    /// How busy the probe is.
+    pub load: Option<Load>,
+}
+
 /// Makes heartbeats.
-#[derive(Debug)]
 pub struct Reporter {
     /// What does not change.
     usual: Heartbeat,
-    clock: fn() -> Option<Clock>,
+    vitals: Box<dyn FnMut() -> Vitals + Send>,
     last: Option<Instant>,
 }
 
+impl fmt::Debug for Reporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reporter").field("usual", &self.usual).finish_non_exhaustive()
+    }
+}
+
 impl Reporter {
-    /// `usual`: what does not change while the probe runs: its version, sources and start. `clock`: the state of the system's clock.
-    pub fn new(usual: Heartbeat, clock: fn() -> Option<Clock>) -> Self {
-        Self { usual, clock, last: None }
+    /// `usual`: what does not change while the probe runs: its version, sources and start. `vitals`: reads the rest.
+    pub fn new(usual: Heartbeat, vitals: impl FnMut() -> Vitals + Send + 'static) -> Self {
+        Self { usual, vitals: Box::new(vitals), last: None }
     }
 
     /// A list was carried out, if only in part, or refused. The next heartbeat says so at once.
@@ -30,7 +47,14 @@ impl Reporter {
         if is_applied {
             self.usual.list = Some(list);
         }
+        self.usual.lapsed = 0;
         self.usual.refused = reason.map(|reason| RefusedList { list, reason: reason.clone() });
+        self.last = None;
+    }
+
+    /// So many tasks of the list have ended because their lease was over.
+    pub(crate) fn ended(&mut self, tasks: u64) {
+        self.usual.lapsed = tasks;
         self.last = None;
     }
 
@@ -40,7 +64,8 @@ impl Reporter {
             return None;
         }
         self.last = Some(Instant::now());
-        Some(Heartbeat { spool, clock: (self.clock)(), ..self.usual.clone() })
+        let Vitals { clock, now_ns, load } = (self.vitals)();
+        Some(Heartbeat { spool, clock, now_ns, load, ..self.usual.clone() })
     }
 }
 
@@ -50,12 +75,16 @@ mod tests {
 
     #[test]
     fn a_heartbeat_says_what_became_of_the_list() {
-        let clock = || Some(Clock { synchronised: Some(true), max_error_ns: Some(5) });
+        let vitals = || Vitals {
+            clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(5) }),
+            now_ns: 7,
+            load: Some(Load { busy: Some(0.5), flows: 3, most_flows: 9 }),
+        };
         let mut reporter =
-            Reporter::new(Heartbeat { version: "1".to_owned(), ..Heartbeat::default() }, clock);
+            Reporter::new(Heartbeat { version: "1".to_owned(), ..Heartbeat::default() }, vitals);
         let first = reporter.heartbeat(Spool { messages: 3, ..Spool::default() }).expect("the first one");
         assert_eq!((first.list, first.spool.messages, &*first.version), (None, 3, "1"));
-        assert_eq!(first.clock, clock());
+        assert_eq!(Vitals { clock: first.clock, now_ns: first.now_ns, load: first.load }, vitals());
         // Not so soon again, unless there is something to say.
         assert_eq!(reporter.heartbeat(Spool::default()), None);
         let list = |generation| ListId { epoch: 1, generation };

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct Heartbeat {
     /// The list that it carries out; `None` before the first one. A controller sends its list again while this is another one.
     pub list: Option<ListId>,
+    /// Tasks of that list, instances one by one, that have ended because their lease was over.
+    #[serde(default)]
+    pub lapsed: u64,
     /// The newest list, if it cannot be carried out.
     pub refused: Option<RefusedList>,
     /// The version of the program.
@@ -20,6 +23,23 @@ pub struct Heartbeat {
     pub clock: Option<Clock>,
     /// When it started, nanoseconds since the epoch.
     pub started_ns: u64,
+    /// How busy it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
+    /// When this was said, nanoseconds since the epoch by its clock; 0 if it does not say.
+    #[serde(default)]
+    pub now_ns: u64,
+}
+
+/// How busy a probe is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// The share of time in which its receivers had frames at hand, in the last seconds; `None` before any have passed.
+    pub busy: Option<f64>,
+    /// Flows in its tables.
+    pub flows: u64,
+    /// The most that they may hold.
+    pub most_flows: u64,
 }
 
 /// A list that a probe cannot carry out.

@@ -35,7 +35,7 @@ mod transport;
 
 pub use capture::{CaptureTask, Captured};
 pub use envelope::Envelope;
-pub use heartbeat::{Clock, Heartbeat, RefusedList, Spool};
+pub use heartbeat::{Clock, Heartbeat, Load, RefusedList, Spool};
 pub use link_state::{LinkState, LinkWatch};
 pub use list_id::ListId;
 pub use look_back::{LookBack, LookBackTask, LookedBack};

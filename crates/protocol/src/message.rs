@@ -147,7 +147,7 @@ impl WindowResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heartbeat::{Clock, RefusedList, Spool};
+    use crate::heartbeat::{Clock, Load, RefusedList, Spool};
     use report::{Column, ColumnKind, Counters, Value};
     use serde::de::DeserializeOwned;
     use std::fmt::Debug;
@@ -213,6 +213,9 @@ mod tests {
             spool: Spool { messages: 1, bytes: 2, dropped: 3 },
             clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(4) }),
             started_ns: 1_795_534_800_000_000_001,
+            load: Some(Load { busy: Some(0.25), flows: 7, most_flows: u64::MAX }),
+            now_ns: u64::MAX,
+            lapsed: 3,
         };
         let messages = [
             FromProbe::Reached { at_ns: 7 },

@@ -102,7 +102,7 @@ pub struct Answer {
     pub rest: Rest,
     /// The kind of the values' bounds: `exact`, `certain`, a probability, `none`.
     pub bounds: String,
-    /// What keeps it from being complete.
+    /// What keeps it from being complete, and what else is to be known of it.
     pub reason: Option<String>,
     /// Of a task: how it counted.
     pub task: Option<TaskNote>,
@@ -157,9 +157,14 @@ impl Answer {
         if ["exact", "certain"].contains(&&*self.bounds) {
             self.bounds = "none".to_owned();
         }
+        self.remark(reason);
+    }
+
+    /// Says something more of it, which leaves it as complete as it is.
+    pub fn remark(&mut self, remark: &str) {
         self.reason = Some(match self.reason.take() {
-            None => reason.to_owned(),
-            Some(others) => format!("{others}; {reason}"),
+            None => remark.to_owned(),
+            Some(others) => format!("{others}; {remark}"),
         });
     }
 

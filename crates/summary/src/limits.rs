@@ -52,6 +52,11 @@ impl Limits {
         self.bytes.used.load(Relaxed)
     }
 
+    /// Flows allowed in all tables together.
+    pub fn flows_allowed(&self) -> usize {
+        self.flows.limit
+    }
+
     /// Flows in the tables now.
     pub fn flows_used(&self) -> usize {
         self.flows.used.load(Relaxed)

@@ -115,7 +115,9 @@ export interface Node {
   loss: Counters | null;
   last: { packets: Packets; loss: Counters | null } | null;
   spool: { messages: Integer; bytes: Integer; dropped: Integer } | null;
-  clock: { synchronised: boolean | null; max_error_ns: Integer | null } | null;
+  clock: { synchronised: boolean | null; max_error_ns: Integer | null; ahead_s?: number | null } | null;
+  /** How busy it is. */
+  load?: { busy: number | null; flows: Integer; most_flows: Integer } | null;
   tasks: { wanted: Integer; applied: Integer | null; refused: string | null } | null;
   version: string | null;
   sources: string[];

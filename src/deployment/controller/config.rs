@@ -23,6 +23,8 @@ pub(super) struct Config {
     /// The file of the archive.
     pub(super) state: PathBuf,
     pub(super) keep: Keep,
+    /// It waits for its turn where another controller has the archive open.
+    pub(super) is_standby: bool,
     pub(super) nodes: Vec<String>,
     /// Files of queries.
     pub(super) queries: Vec<String>,
@@ -46,6 +48,7 @@ impl Config {
             captures: settings.value("keep-captures", usual.captures, count)?,
             capture_bytes: settings.value("keep-capture-bytes", usual.capture_bytes, notation::bytes)?,
         };
+        let is_standby = settings.value("standby", false, yes_or_no)?;
         let nodes = settings.list("nodes")?;
         check_nodes(&nodes, &settings)?;
         let window_ns = settings.value("every", 10_000_000_000, nanoseconds)?;
@@ -72,8 +75,13 @@ impl Config {
         let set = settings.pairs("set")?;
         settings.finish("docs/deployment.md lists all keys")?;
         let site = Site { nodes: nodes.clone(), key: key.parts(), window_ns, set, settings: events };
-        Ok(Self { broker, listen, state: PathBuf::from(state), keep, nodes, queries, site })
+        let state = PathBuf::from(state);
+        Ok(Self { broker, listen, state, keep, is_standby, nodes, queries, site })
     }
+}
+
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    text.parse().map_err(|_| format!("'{text}' is neither true nor false"))
 }
 
 /// Events are as late as this.

@@ -2,7 +2,7 @@
 
 use crate::ids::{ReceiverId, WindowId, WorkerId};
 use crate::keeping::Sealed;
-use crate::poller::{Events, PollerEnd};
+use crate::poller::{Events, PollerEnd, Progress};
 use crate::steps::Steps;
 use crate::window::WindowHeader;
 use crate::worker::WorkerEnd;
@@ -24,8 +24,7 @@ pub(super) enum Event<R> {
     Drained(ReceiverId),
     /// This window, whose flows are merged, gets nothing more.
     Over(WindowId),
-    /// Frames, bytes of its sources.
-    Progress(ReceiverId, u64, u64),
+    Progress(ReceiverId, Progress),
     Warning(String),
     Steps(Steps),
     /// A receiver or worker has ended, after this much processor time of its thread.
@@ -58,8 +57,8 @@ impl<R> Events for Remote<R> {
     fn worker_failed(&mut self, lane: usize) {
         send(&self.events, Event::WorkerFailed(self.first_worker.plus(lane)));
     }
-    fn progress(&mut self, received: u64, done_bytes: u64) {
-        send(&self.events, Event::Progress(self.receiver, received, done_bytes));
+    fn progress(&mut self, progress: Progress) {
+        send(&self.events, Event::Progress(self.receiver, progress));
     }
     fn warning(&mut self, line: String) {
         send(&self.events, Event::Warning(line));

@@ -9,7 +9,7 @@ use crate::ids::{ReceiverId, WindowId, WorkerId};
 use crate::keeping::Sealed;
 use crate::merger::{Merger, RunEnd};
 use crate::plan::Plan;
-use crate::poller::PollerEnd;
+use crate::poller::{PollerEnd, Progress};
 use crate::receiver::ReceiverEnd;
 use crate::shared::Shared;
 use crate::steps::Steps;
@@ -47,8 +47,8 @@ pub(super) struct Hub<'a, R> {
     observer: &'a mut dyn Observer,
     records: R,
     config: &'a Config,
-    /// Frames and bytes of each receiver.
-    received: Vec<(u64, u64)>,
+    /// How far each receiver is.
+    progress: Vec<Progress>,
     /// What the windows of each receiver that still runs add up to: all that is left of it if it fails.
     so_far: Vec<Option<ReceiverEnd>>,
     total_bytes: Option<u64>,
@@ -82,7 +82,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
             observer,
             records,
             config,
-            received: vec![(0, 0); plan.receivers],
+            progress: vec![Progress::default(); plan.receivers],
             so_far: (0..plan.receivers).map(|_| None).collect(),
             total_bytes,
             unreported: 0,
@@ -141,7 +141,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
                 }
                 Event::Drained(receiver) => self.drained(receiver),
                 Event::Over(window) => self.over(window),
-                Event::Progress(receiver, received, done) => self.progress(receiver, received, done),
+                Event::Progress(receiver, progress) => self.progress(receiver, progress),
                 Event::Warning(line) => self.observer.warning(line),
                 Event::Steps(steps) => self.steps.push(steps),
                 Event::ThreadEnded(time) => self.processor_time += time,
@@ -166,7 +166,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
                     if let Some(counted) = self.so_far[receiver.index()].take() {
                         self.end.receiver(counted);
                     }
-                    let (received, _) = self.received[receiver.index()];
+                    let received = self.progress[receiver.index()].received;
                     self.faults.push(format!(
                         "receiver {receiver} failed after about {received} frames; those since its last window are in no \
                          count"
@@ -276,13 +276,16 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         self.merger.receiver_ended(receiver);
     }
 
-    fn progress(&mut self, receiver: ReceiverId, received: u64, done_bytes: u64) {
-        self.received[receiver.index()] = (received, done_bytes);
+    fn progress(&mut self, receiver: ReceiverId, progress: Progress) {
+        self.progress[receiver.index()] = progress;
+        let sum = |of: fn(&Progress) -> u64| self.progress.iter().map(of).sum();
         self.observer.progress(Snapshot {
-            received: self.received.iter().map(|(received, _)| received).sum(),
+            received: sum(|progress| progress.received),
             flows: self.config.limits.flows_used() as u64,
-            done_bytes: self.received.iter().map(|(_, bytes)| bytes).sum(),
+            done_bytes: sum(|progress| progress.done_bytes),
             total_bytes: self.total_bytes,
+            busy_ns: sum(|progress| progress.busy_ns),
+            polled_ns: sum(|progress| progress.polled_ns),
         });
         self.records.warnings().into_iter().for_each(|line| self.observer.warning(line));
     }

@@ -20,6 +20,10 @@ pub struct Snapshot {
     pub done_bytes: u64,
     /// Total bytes, if known.
     pub total_bytes: Option<u64>,
+    /// Of live receivers, nanoseconds of rounds of polls that returned frames, summed over the receivers.
+    pub busy_ns: u64,
+    /// The same of all rounds.
+    pub polled_ns: u64,
 }
 
 /// Observes a run, on the calling thread. Windows wait for it, measuring does not.

@@ -44,6 +44,8 @@ pub struct NodeView {
     pub spool: Spool,
     /// Its clock, where that is known.
     pub clock: Option<Clock>,
+    /// How busy it is; `None` before its first heartbeat.
+    pub load: Option<Load>,
     /// Its tasks.
     pub tasks: TaskState,
     /// Its version.
@@ -98,6 +100,21 @@ pub struct Clock {
     /// Its largest error, nanoseconds.
     #[serde(with = "integer::option")]
     pub max_error_ns: Option<u64>,
+    /// By how much it is ahead of the controller's at least, seconds; `None` where that is unknown.
+    pub ahead_s: Option<f64>,
+}
+
+/// How busy a node is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// The share of time in which its receivers had frames at hand.
+    pub busy: Option<f64>,
+    /// Flows in its tables.
+    #[serde(with = "integer")]
+    pub flows: u64,
+    /// The most that they may hold.
+    #[serde(with = "integer")]
+    pub most_flows: u64,
 }
 
 /// The task lists of a node, by their generations.
@@ -111,4 +128,7 @@ pub struct TaskState {
     pub applied: Option<u64>,
     /// Why it has not what it is to have.
     pub refused: Option<String>,
+    /// Tasks of it that have ended at the node because their lease was over.
+    #[serde(with = "integer")]
+    pub lapsed: u64,
 }

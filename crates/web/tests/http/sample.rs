@@ -6,8 +6,8 @@ use report::{
     Story, Value,
 };
 use web::view::{
-    Broker, BrokerState, Clock, Edge, Gap, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView,
-    Run, Spool, Status, TaskState, Threshold, Trigger, WindowTotals,
+    Broker, BrokerState, Clock, Edge, Gap, Load, Mode, NodeState, NodeView, Note, Phase, QueryState,
+    QueryView, Run, Spool, Status, TaskState, Threshold, Trigger, WindowTotals,
 };
 use web::{Hub, Server};
 
@@ -160,8 +160,9 @@ pub(crate) fn status() -> Status {
         loss: Some([("imissed", u64::MAX)].into_iter().collect()),
         last: Some(web::view::Account { packets: packets(), loss: None }),
         spool: Spool { messages: 1, bytes: 2, dropped: 3 },
-        clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(5) }),
-        tasks: TaskState { wanted: 2, applied: Some(1), refused: Some(HOSTILE.to_owned()) },
+        clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(5), ahead_s: Some(-0.25) }),
+        load: Some(Load { busy: Some(0.5), flows: 7, most_flows: u64::MAX }),
+        tasks: TaskState { wanted: 2, applied: Some(1), refused: Some(HOSTILE.to_owned()), lapsed: 0 },
         version: Some("0.1.0".to_owned()),
         sources: vec!["eth0".to_owned()],
         gaps: vec![Gap { start_ns: START, end_ns: START + SECOND, reason: "too_late".to_owned() }],

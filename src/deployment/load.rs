@@ -1,0 +1,62 @@
+//! How busy a probe is.
+
+use engine::Snapshot;
+use protocol::Load;
+use std::sync::{Arc, Mutex, PoisonError};
+use summary::Limits;
+
+/// What the thread that watches a run tells the one that makes heartbeats.
+#[derive(Clone, Debug)]
+pub(super) struct LoadWatch {
+    limits: Limits,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    last: Snapshot,
+    /// Busy and polled time at the last heartbeat.
+    told: (u64, u64),
+}
+
+impl LoadWatch {
+    /// `limits`: those of the run.
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits, seen: Arc::default() }
+    }
+
+    /// The run is so far.
+    pub(super) fn see(&self, snapshot: Snapshot) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).last = snapshot;
+    }
+
+    /// The load since it was last asked for.
+    pub(super) fn take(&self) -> Load {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = (seen.last.busy_ns, seen.last.polled_ns);
+        let (busy, polled) = (now.0.saturating_sub(seen.told.0), now.1.saturating_sub(seen.told.1));
+        seen.told = now;
+        Load {
+            busy: (polled != 0).then(|| busy as f64 / polled as f64),
+            flows: self.limits.flows_used() as u64,
+            most_flows: self.limits.flows_allowed() as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_load_is_that_of_the_time_since_the_last_one() {
+        let watch = LoadWatch::new(Limits::new(1 << 20, 100));
+        let see = |busy_ns, polled_ns| watch.see(Snapshot { busy_ns, polled_ns, ..Snapshot::default() });
+        assert_eq!(watch.take(), Load { busy: None, flows: 0, most_flows: 100 });
+        see(10, 100);
+        assert_eq!(watch.take().busy, Some(0.1));
+        see(100, 200);
+        assert_eq!(watch.take().busy, Some(0.9));
+        assert_eq!(watch.take().busy, None);
+    }
+}
