@@ -99,6 +99,11 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Write the manual pages, made from these helps, to a folder
+    Man {
+        /// The folder, as /usr/share/man/man1
+        folder: PathBuf,
+    },
 }
 
 #[cfg(feature = "amqp")]

@@ -23,6 +23,7 @@ mod fields;
 mod generate;
 mod live;
 mod machine;
+mod manual;
 mod measurement;
 mod names;
 mod needs;
@@ -123,5 +124,6 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
             clap_complete::generate(shell, &mut Cli::command(), "edison", &mut script);
             exit::print(&String::from_utf8_lossy(&script))
         }
+        Command::Man { folder } => manual::write(&folder),
     }
 }

@@ -69,7 +69,7 @@ mod tests {
     use task::query::{GroupField, Item, Query};
 
     const SECOND: u64 = 1_000_000_000;
-    const NOW: u64 = 1_000 * SECOND;
+    const NOW: u64 = 10_000 * SECOND;
 
     fn task(name: &str, end: Option<u64>, instances: &[u64]) -> Task {
         let span = |end: u64| Span { start_ns: NOW, end_ns: NOW + end * SECOND };
