@@ -1,6 +1,6 @@
 # What there is to do here; CONTRIBUTING.md says more. `make` alone lists it.
 .DELETE_ON_ERROR:
-.PHONY: help run demo test bench fuzz loom sanitize lint build page soak
+.PHONY: help run demo test bench fuzz loom sanitize lint build page package soak
 
 # A capture of your own: make run SOURCE=my.pcap
 SOURCE =
@@ -62,6 +62,10 @@ test: ## all tests; EDISON_TEST_DATA=FOLDER adds those on real captures
 	@scripts/install build test
 	@[ -n "$$EDISON_TEST_DATA" ] || echo 'EDISON_TEST_DATA is not set: the tests that measure real captures are left out'
 	@scripts/test
+
+package: ## Debian packages: run/edison-common_….deb, run/edison-dpdk_….deb
+	@scripts/install build package
+	@scripts/package run
 
 bench: build ## the project's own measurements, each answer checked
 	@scripts/install bench
