@@ -2,26 +2,36 @@
 
 mod config;
 mod past;
+mod provision;
 mod queries;
 mod service;
 mod unsettled;
 
-use crate::cli::ControllerOptions;
-use crate::exit::{Failure, say};
+use crate::cli::{ControllerCommand, ControllerOptions};
+use crate::exit::{Failure, USAGE, say};
 use crate::signals;
 use config::Config;
 use protocol::MessageId;
 use protocol::amqp::{self, ControllerSettings};
 use queries::Queries;
 use service::Service;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
-/// Joins the probes until a signal.
+/// Joins the probes until a signal, or sets the broker up for it.
 pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
-    let config = Config::read(&options.config)?;
+    match &options.command {
+        Some(ControllerCommand::Provision(options)) => provision::run(options),
+        // Without a command the settings are required.
+        None => options.config.as_deref().map_or(Ok(ExitCode::from(USAGE)), join),
+    }
+}
+
+fn join(settings: &Path) -> Result<ExitCode, Failure> {
+    let config = Config::read(settings)?;
     let archive = archive::Archive::open(&config.state, config.keep).map_err(Failure::usage)?;
     let hub = web::Hub::new(archive);
     hub.log_to(say);
