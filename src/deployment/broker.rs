@@ -2,9 +2,10 @@
 //! the command line.
 
 use crate::deployment::settings::Settings;
-use crate::exit::Failure;
+use crate::exit::{Failure, say};
 use crate::secret_file;
 use protocol::amqp::{self, Tls, TlsError};
+use std::net::IpAddr;
 use std::path::Path;
 
 /// Takes the broker of a probe or a controller from its settings.
@@ -20,18 +21,32 @@ pub(super) fn take(settings: &mut Settings) -> Result<amqp::Broker, Failure> {
         None => broker,
     };
     broker.check().map_err(|error| settings.wrong(format!("'broker': {error}")))?;
+    if !broker.is_tls() && !is_loopback(broker.host()) {
+        say(&format!(
+            "the broker at {broker} is spoken to in clear text, the password too: say amqps:// where that is another machine"
+        ));
+    }
     Ok(broker)
 }
 
+/// Whether a host is this machine, as far as its name says.
+pub(in crate::deployment) fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
 fn password(settings: &mut Settings) -> Result<Option<String>, Failure> {
-    Ok(match (settings.text("password-file")?, std::env::var("EDISON_BROKER_PASSWORD")) {
+    Ok(match (settings.text("password-file")?, password_of_environment()) {
         (Some(file), _) => {
             let read = secret_file::password(Path::new(&file));
             Some(read.map_err(|reason| settings.wrong(format!("'password-file': {reason}")))?)
         }
-        (None, Ok(password)) => Some(password),
-        (None, Err(_)) => None,
+        (None, password) => password,
     })
+}
+
+fn password_of_environment() -> Option<String> {
+    std::env::var("EDISON_BROKER_PASSWORD").ok().filter(|password| !password.is_empty())
 }
 
 /// Whom the broker's certificate has to be of, and the own certificate.

@@ -124,7 +124,7 @@ impl Broker {
     }
 
     /// Who is trusted, where that is said.
-    pub fn tls(&self) -> Option<&Tls> {
+    pub(super) fn tls(&self) -> Option<&Tls> {
         self.tls.as_ref()
     }
 

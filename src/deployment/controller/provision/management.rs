@@ -1,11 +1,11 @@
 //! RabbitMQ's management API.
 
 use super::plan::{GUEST, Plan};
+use crate::deployment::broker::is_loopback;
 use crate::exit::Failure;
 use crate::secret_file;
 use base64::Engine;
 use serde_json::Value as Json;
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -173,11 +173,6 @@ pub(super) fn tags(user: &Json) -> Vec<String> {
         _ => Vec::new(),
     };
     tags.into_iter().filter(|tag| !tag.is_empty()).collect()
-}
-
-fn is_loopback(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// The authority of the settings is trusted, and no other.
