@@ -20,9 +20,8 @@ pub(crate) fn run(options: &ProvisionOptions) -> Result<ExitCode, Failure> {
         None => Login::Certificates,
     };
     if let Login::Passwords(_) = login {
-        let names = plan.users.iter().map(|user| &user.name);
-        let checked = names.map(|name| secret_file::check_name(name)).collect::<Result<(), _>>();
-        checked.map_err(Failure::usage)?;
+        let mut names = plan.users.iter().map(|user| &user.name);
+        names.try_for_each(|name| secret_file::check_name(name)).map_err(Failure::usage)?;
     }
     match &options.management {
         None => exit::print(&script::script(&plan, login)?),

@@ -109,6 +109,7 @@ impl Reactor for Wires {
         &self,
         address: SocketAddr,
     ) -> impl Future<Output = io::Result<Self::TcpStream>> + Send + 'static {
-        async move { Ok(wire(TcpStream::connect(address).await?)) }
+        let connected = self.0.tcp_connect_addr(address);
+        async move { Ok(wire(connected.await?.into_inner())) }
     }
 }
