@@ -57,6 +57,10 @@ pub(crate) enum Command {
     #[cfg(feature = "amqp")]
     #[command(after_help = CONTROLLER_EXAMPLES)]
     Controller(ControllerOptions),
+    /// Make a private authority and certificates of a broker, a controller and probes
+    #[cfg(feature = "amqp")]
+    #[command(after_help = AUTHORITY_EXAMPLES)]
+    Authority(AuthorityOptions),
     /// List the nodes of a controller: state, packets, loss, coverage, tasks
     #[cfg(feature = "web")]
     Nodes(ClientOptions),
@@ -115,6 +119,7 @@ Example of a file:
   every = \"1s\"                               # as the controller's
   loss = true
 
+With amqps://, 'ca' names the authority of the broker's certificate; 'certificate' and 'key-file' say who connects.
 Further keys: spool (64MiB), and the options of edison run by their names. The probe measures while the broker is
 away, keeps as many windows as 'spool' has room for, and connects again by itself. SIGTERM or Ctrl-C ends it.
 Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
@@ -130,8 +135,32 @@ Example of a file:
 
 Further keys: listen (127.0.0.1:8080), grace (1s), key, set, keep-answers, keep-events, keep-captures, keep-capture-bytes.
 docs/deployment.md has all.
+With amqps://, 'ca' names the authority of the broker's certificate; 'certificate' and 'key-file' say who connects.
 SIGTERM or Ctrl-C ends it; what it knows is in 'state', and it continues from there.
 Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
+
+#[cfg(feature = "amqp")]
+const PROVISION_EXAMPLES: &str = "\
+Examples:
+  edison controller provision --config controller.toml --certificates > setup.sh    then sh setup.sh, at the broker
+  EDISON_MANAGEMENT_USER=admin edison controller provision --config controller.toml --certificates \\
+      --management https://broker:15671 --password-file admin.password
+  edison controller provision --config controller.toml --passwords secrets --management http://127.0.0.1:15672
+
+Each node gets a user of its name, who may send under that name, read its own tasks, and nothing else. It may be run
+again: what is there stays, users keep their passwords, rights become what they should be. What is there with other
+properties is named and not changed. Passwords are never printed.
+Exit codes: 0 well; 1 something differs, or the API refuses or does not answer; 2 wrong usage or settings.";
+
+#[cfg(feature = "amqp")]
+const AUTHORITY_EXAMPLES: &str = "\
+Examples:
+  edison authority tls Node1 Node2 --host broker.example.net    tls/ca.pem, and a .pem and a .key for each
+  edison authority tls Node3                                    one more, of the same authority
+
+Files that are there stay. Certificates of the broker, the controller and the nodes are valid for two years, the
+authority for ten. It says what is put where.
+Exit codes: 0 well; 1 a file cannot be written; 2 wrong usage, or a file is missing or of something else.";
 
 #[cfg(feature = "web")]
 const ADD_EXAMPLES: &str = "\
@@ -235,10 +264,59 @@ pub(crate) struct ProbeOptions {
 /// Options of `edison controller`.
 #[cfg(feature = "amqp")]
 #[derive(Clone, Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct ControllerOptions {
     /// The settings, a TOML file
+    #[arg(long, value_name = "FILE", required = true)]
+    pub(crate) config: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Option<ControllerCommand>,
+}
+
+/// Commands of `edison controller`.
+#[cfg(feature = "amqp")]
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum ControllerCommand {
+    /// Set the broker up: exchanges, queues, and a user with least rights for the controller and for each probe
+    #[command(after_help = PROVISION_EXAMPLES)]
+    Provision(ProvisionOptions),
+}
+
+/// Options of `edison controller provision`.
+#[cfg(feature = "amqp")]
+#[derive(Clone, Debug, Args)]
+#[command(group(clap::ArgGroup::new("login").required(true)))]
+pub(crate) struct ProvisionOptions {
+    /// The settings of the controller: its broker and its nodes count
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
+    /// The broker's management API, which is told what is missing; without it the calls of rabbitmqctl are printed
+    #[arg(long, value_name = "URL")]
+    pub(crate) management: Option<String>,
+    /// A file with the password of EDISON_MANAGEMENT_USER (default: EDISON_MANAGEMENT_PASSWORD)
+    #[arg(long, value_name = "FILE", requires = "management")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Users log in by certificates, which have their names; they get no passwords
+    #[arg(long, group = "login")]
+    pub(crate) certificates: bool,
+    /// Users log in by passwords; those of new ones are written to DIR/NAME.password
+    #[arg(long, value_name = "DIR", group = "login")]
+    pub(crate) passwords: Option<PathBuf>,
+}
+
+/// Options of `edison authority`.
+#[cfg(feature = "amqp")]
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AuthorityOptions {
+    /// Where the files are, or will be
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// The nodes
+    #[arg(value_name = "NAME")]
+    pub(crate) nodes: Vec<String>,
+    /// A name or address of the broker, beside localhost (may be given several times)
+    #[arg(long = "host", value_name = "NAME")]
+    pub(crate) hosts: Vec<String>,
 }
 
 const QUERY_USAGE: &str = "edison query [OPTIONS] FILE… [TEXT]";

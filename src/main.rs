@@ -3,6 +3,8 @@
 mod alternate_screen;
 mod arguments;
 mod asked;
+#[cfg(feature = "amqp")]
+mod authority;
 mod bench;
 mod captured;
 mod check;
@@ -47,6 +49,8 @@ mod resolver;
 mod row_file;
 mod run;
 mod screen;
+#[cfg(feature = "amqp")]
+mod secret_file;
 mod signals;
 mod sketches;
 mod sources;
@@ -100,6 +104,8 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Probe(options) => deployment::probe::run(&options),
         #[cfg(feature = "amqp")]
         Command::Controller(options) => deployment::controller::run(&options),
+        #[cfg(feature = "amqp")]
+        Command::Authority(options) => authority::run(&options),
         #[cfg(feature = "web")]
         Command::Nodes(options) => client::nodes(&options),
         #[cfg(feature = "web")]

@@ -316,7 +316,8 @@ fn settings_that_are_wrong_are_named() {
     let broker = "broker = \"amqp://127.0.0.1:5672\"\n";
     for (settings, words) in [
         ("node = \"a\"\n", vec!["broker", "is missing"]),
-        ("broker = \"amqps://127.0.0.1\"\n", vec!["broker", "TLS"]),
+        ("broker = \"amqps://127.0.0.1\"\n", vec!["broker", "'ca' is missing"]),
+        (&format!("{broker}ca = \"{}\"\n", text(&scratch.path("missing.pem"))), vec!["'ca'", "missing.pem"]),
         ("broker = \"http://127.0.0.1\"\n", vec!["broker", "amqp://"]),
         (&format!("{broker}interfase = [\"lo\"]\n"), vec!["interfase", "did you mean 'interface'"]),
         (&format!("{broker}synthetic = \"packets=1\"\n"), vec!["synthetic"]),

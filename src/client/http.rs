@@ -117,7 +117,7 @@ impl Api {
 }
 
 /// A text as a part of a path.
-pub(super) fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
         match byte {

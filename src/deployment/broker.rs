@@ -1,26 +1,94 @@
-//! Where the broker is, and how the password comes to the program: from a file or the environment, never from the command line.
+//! Where the broker is, whom it is trusted by, and how passwords and keys come to the program: from files or the environment, never from
+//! the command line.
 
 use crate::deployment::settings::Settings;
-use crate::exit::Failure;
-use protocol::amqp;
+use crate::exit::{Failure, say};
+use crate::secret_file;
+use protocol::amqp::{self, Tls, TlsError};
+use std::net::IpAddr;
+use std::path::Path;
 
 /// Takes the broker of a probe or a controller from its settings.
 pub(super) fn take(settings: &mut Settings) -> Result<amqp::Broker, Failure> {
-    let text = settings.required("broker", "the address of the broker, as \"amqp://USER@HOST:5672\"")?;
+    let text = settings.required("broker", "the address of the broker, as \"amqps://USER@HOST\"")?;
     let broker: amqp::Broker = text.parse().map_err(|error| settings.wrong(format!("'broker': {error}")))?;
-    let file = settings.text("password-file")?;
-    let password = match (file, std::env::var("EDISON_BROKER_PASSWORD")) {
-        (Some(file), _) => {
-            let text = std::fs::read_to_string(&file);
-            let text = text.map_err(|error| settings.wrong(format!("'password-file': {file}: {error}")))?;
-            Some(text.lines().next().unwrap_or_default().to_owned())
-        }
-        (None, Ok(password)) => Some(password),
-        (None, Err(_)) => None,
-    };
-    let user = broker.user().to_owned();
-    Ok(match password {
-        Some(password) => broker.with_user(user, password),
+    let broker = match password(settings)? {
+        Some(password) => broker.with_password(password),
         None => broker,
+    };
+    let broker = match tls(settings)? {
+        Some(tls) => broker.with_tls(tls).map_err(|error| settings.wrong(format!("'broker': {error}")))?,
+        None => broker,
+    };
+    broker.check().map_err(|error| settings.wrong(format!("'broker': {error}")))?;
+    if !broker.is_tls() && !is_loopback(broker.host()) {
+        say(&format!(
+            "the broker at {broker} is spoken to in clear text, the password too: say amqps:// where that is another machine"
+        ));
+    }
+    Ok(broker)
+}
+
+/// Whether a host is this machine, as far as its name says.
+pub(in crate::deployment) fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+fn password(settings: &mut Settings) -> Result<Option<String>, Failure> {
+    Ok(match (settings.text("password-file")?, password_of_environment()) {
+        (Some(file), _) => {
+            let read = secret_file::password(Path::new(&file));
+            Some(read.map_err(|reason| settings.wrong(format!("'password-file': {reason}")))?)
+        }
+        (None, password) => password,
+    })
+}
+
+fn password_of_environment() -> Option<String> {
+    std::env::var("EDISON_BROKER_PASSWORD").ok().filter(|password| !password.is_empty())
+}
+
+/// Whom the broker's certificate has to be of, and the own certificate.
+fn tls(settings: &mut Settings) -> Result<Option<Tls>, Failure> {
+    let ca = settings.text("ca")?;
+    let (certificate, key) = (settings.text("certificate")?, settings.text("key-file")?);
+    let Some(ca) = ca else {
+        return match (certificate, key) {
+            (None, None) => Ok(None),
+            _ => Err(settings
+                .wrong("'ca' is missing: the file of the authority that the broker's certificate is of")),
+        };
+    };
+    let own = match (&certificate, &key) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (None, None) => None,
+        (Some(_), None) => {
+            return Err(settings.wrong("'key-file' is missing: the file of the certificate's key"));
+        }
+        (None, Some(_)) => {
+            return Err(settings.wrong("'certificate' is missing: the file of the key's certificate"));
+        }
+    };
+    let read = |key: &str, file: &str| {
+        std::fs::read(file).map_err(|error| settings.wrong(format!("'{key}': {file}: {error}")))
+    };
+    let authority = read("ca", &ca)?;
+    let own_files = match own {
+        Some((certificate, key)) => {
+            let secret = secret_file::read(Path::new(key));
+            let secret = secret.map_err(|reason| settings.wrong(format!("'key-file': {reason}")))?;
+            Some((read("certificate", certificate)?, secret))
+        }
+        None => None,
+    };
+    let own_bytes = own_files.as_ref().map(|(certificate, key)| (certificate.as_slice(), key.as_slice()));
+    let of = |key: &str, file: &Option<String>, reason: &TlsError| {
+        settings.wrong(format!("'{key}': {}: {reason}", file.as_deref().unwrap_or_default()))
+    };
+    Tls::new(&authority, own_bytes).map(Some).map_err(|error| match &error {
+        TlsError::Authority(_) => of("ca", &Some(ca.clone()), &error),
+        TlsError::Certificate(_) => of("certificate", &certificate, &error),
+        TlsError::Key(_) => of("key-file", &key, &error),
     })
 }

@@ -2,12 +2,13 @@
 
 mod config;
 mod past;
+mod provision;
 mod queries;
 mod service;
 mod unsettled;
 
-use crate::cli::ControllerOptions;
-use crate::exit::{Failure, say};
+use crate::cli::{ControllerCommand, ControllerOptions};
+use crate::exit::{Failure, USAGE, say};
 use crate::signals;
 use archive::{Archive, ArchiveError};
 use config::Config;
@@ -15,6 +16,7 @@ use protocol::MessageId;
 use protocol::amqp::{self, ControllerSettings};
 use queries::Queries;
 use service::Service;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -24,9 +26,17 @@ use std::time::Duration;
 /// How often a standby looks whether it may take over.
 const STANDBY_LOOK: Duration = Duration::from_millis(250);
 
-/// Joins the probes until a signal.
+/// Joins the probes until a signal, or sets the broker up for it.
 pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
-    let config = Config::read(&options.config)?;
+    match &options.command {
+        Some(ControllerCommand::Provision(options)) => provision::run(options),
+        // Without a command the settings are required.
+        None => options.config.as_deref().map_or(Ok(ExitCode::from(USAGE)), join),
+    }
+}
+
+fn join(settings: &Path) -> Result<ExitCode, Failure> {
+    let config = Config::read(settings)?;
     let stop = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     let Some(archive) = open_archive(&config, &stop)? else { return Ok(ExitCode::SUCCESS) };

@@ -6,21 +6,22 @@
 //!                 what is refused ─▶ exchange edison.dead ─▶ queue edison.dead
 //! ```
 //!
-//! The controller declares all of it; a probe declares nothing and needs the rights to write to `edison.results` and to read
-//! `edison.tasks.NODE`. Neither side fails because the broker is away: each connects by itself, again and again, and says in its
+//! The controller declares all of it ([`Topology`]); a probe declares nothing and needs the rights to write to `edison.results` and to
+//! read `edison.tasks.NODE` ([`Rights`]). Its user has the name of its node, or is the controller's. Neither side fails because the broker is away: each connects by itself, again and again, and says in its
 //! [`LinkState`](crate::LinkState) how it is.
 //!
 //! What a probe sends stays in its spool until the broker has confirmed it, in order, and is sent again with the same identifier where it is
 //! not known to have arrived. The controller takes each message once and in order, and acknowledges it after it is stored. So a message is
 //! neither lost nor doubled by a broker that dies, as long as the probe lives and its spool has room.
 //!
-//! The connection is not encrypted: `amqps://` is refused.
+//! An address of `amqps://` is spoken to over TLS alone. A certificate without a password says who speaks (`EXTERNAL`).
 mod back_off;
 mod broker;
 mod connection;
 mod consuming;
 mod controller_link;
 mod controller_state;
+mod declaring;
 mod intake;
 mod marks;
 mod outbox;
@@ -30,12 +31,16 @@ mod publishing;
 mod status;
 mod task_lists;
 mod tasking;
+mod tls;
 mod topology;
+mod wire;
 mod worker;
 
 pub use broker::{Broker, BrokerError};
 pub use controller_link::{AmqpControllerLink, ControllerSettings, controller_link};
 pub use probe_link::{AmqpProbeLink, ProbeSettings, probe_link};
+pub use tls::{Tls, TlsError};
+pub use topology::{Argument, Exchange, Queue, Rights, Topology};
 
 use std::time::Duration;
 
@@ -49,7 +54,10 @@ const LOOK: Duration = Duration::from_secs(1);
 const LONGEST_NODE: usize = 200;
 
 /// Whether queues and messages can have the name of a node.
-fn check_node(node: &str) -> Result<(), BrokerError> {
+///
+/// # Errors
+/// If not.
+pub fn check_node(node: &str) -> Result<(), BrokerError> {
     let is_good = (1..=LONGEST_NODE).contains(&node.len());
     if is_good { Ok(()) } else { Err(BrokerError::Node(node.to_owned())) }
 }

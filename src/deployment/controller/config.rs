@@ -103,7 +103,8 @@ fn share(text: &str) -> Result<f64, String> {
 /// Windows that are shorter come faster than a broker should carry them.
 const MOST_SHORT_NS: u64 = Duration::from_millis(100).as_nanos() as u64;
 
-fn check_nodes(nodes: &[String], settings: &Settings) -> Result<(), Failure> {
+/// Whether these can be the names of all nodes.
+pub(super) fn check_nodes(nodes: &[String], settings: &Settings) -> Result<(), Failure> {
     if nodes.is_empty() {
         return Err(settings.wrong("'nodes' is missing: the names of all probes, as [\"Node1\", \"Node2\"]"));
     }

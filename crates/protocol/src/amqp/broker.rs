@@ -1,30 +1,41 @@
 //! Where a broker is, and as whom it is spoken to.
 
-use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo};
+use super::tls::Tls;
+use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo, SASLMechanism};
 use std::fmt;
 use std::str::FromStr;
 
 /// The port that AMQP has without TLS.
 const PORT: u16 = 5672;
+/// The port that AMQP has with TLS.
+const TLS_PORT: u16 = 5671;
+/// Who connects where an address names nobody: the broker lets this user in from its own machine only.
+const GUEST: &str = "guest";
 
 /// A broker that has not answered for so long is away, seconds.
 const HEARTBEAT: u16 = 10;
 
 /// Where a broker is, and as whom it is spoken to. Neither its text nor its `Debug` has the password.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Broker {
+    is_tls: bool,
     host: String,
     port: u16,
     vhost: String,
-    user: String,
-    password: String,
+    user: Option<String>,
+    password: Option<String>,
+    tls: Option<Tls>,
 }
 
 /// Why a broker cannot be spoken to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BrokerError {
-    /// The address asks for TLS.
-    Tls,
+    /// The address asks for TLS, and nobody is trusted.
+    NoAuthority,
+    /// The address is without TLS, and there is an authority or a certificate.
+    ClearText,
+    /// There is a certificate, and the address does not say whose it is.
+    Nobody,
     /// The text is not an address, for this reason.
     Address(&'static str),
     /// A node cannot have this name.
@@ -36,12 +47,18 @@ pub enum BrokerError {
 impl fmt::Display for BrokerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tls => {
-                f.write_str("amqps://: TLS is not there yet, and nothing is sent in clear in its place")
+            Self::NoAuthority => f.write_str(
+                "amqps://: 'ca' is missing, the file of the authority that the broker's certificate is of",
+            ),
+            Self::ClearText => {
+                f.write_str("amqp:// is clear text, where certificates are of no use: say amqps://")
             }
+            Self::Nobody => f.write_str(
+                "the address does not say whose the certificate is: amqps://USER@HOST, and USER is its common name (CN)",
+            ),
             // The text may have a password.
             Self::Address(what) => {
-                write!(f, "{what}: a broker is amqp://[USER[:PASSWORD]@]HOST[:PORT][/VHOST]")
+                write!(f, "{what}: a broker is amqp[s]://[USER[:PASSWORD]@]HOST[:PORT][/VHOST]")
             }
             Self::Node(name) => {
                 write!(f, "{name:?}: the name of a node has 1 to {} bytes", super::LONGEST_NODE)
@@ -56,12 +73,64 @@ impl std::error::Error for BrokerError {}
 impl Broker {
     /// The same, spoken to as this user.
     pub fn with_user(self, user: impl Into<String>, password: impl Into<String>) -> Self {
-        Self { user: user.into(), password: password.into(), ..self }
+        Self { user: Some(user.into()), password: Some(password.into()), ..self }
+    }
+
+    /// The same, spoken to as its user with this password.
+    pub fn with_password(self, password: impl Into<String>) -> Self {
+        let user = self.user().to_owned();
+        self.with_user(user, password)
+    }
+
+    /// The same, which is trusted by its certificate. Where it is given a certificate and no password, the certificate says who speaks
+    /// (`EXTERNAL`).
+    ///
+    /// # Errors
+    /// If the address is one of clear text.
+    pub fn with_tls(self, tls: Tls) -> Result<Self, BrokerError> {
+        if self.is_tls { Ok(Self { tls: Some(tls), ..self }) } else { Err(BrokerError::ClearText) }
+    }
+
+    /// Whether it can be spoken to: the settings of TLS are as the address says.
+    ///
+    /// # Errors
+    /// If not.
+    pub fn check(&self) -> Result<(), BrokerError> {
+        match (self.is_tls, &self.tls) {
+            (true, None) => Err(BrokerError::NoAuthority),
+            _ if self.is_external() && self.user.is_none() => Err(BrokerError::Nobody),
+            _ => Ok(()),
+        }
     }
 
     /// The user.
     pub fn user(&self) -> &str {
-        &self.user
+        self.user.as_deref().unwrap_or(GUEST)
+    }
+
+    /// The virtual host.
+    pub fn vhost(&self) -> &str {
+        &self.vhost
+    }
+
+    /// The host, without its port.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Whether what is sent is encrypted.
+    pub fn is_tls(&self) -> bool {
+        self.is_tls
+    }
+
+    /// Who is trusted, where that is said.
+    pub(super) fn tls(&self) -> Option<&Tls> {
+        self.tls.as_ref()
+    }
+
+    /// Whether the certificate says who speaks.
+    pub(super) fn is_external(&self) -> bool {
+        self.password.is_none() && self.tls.as_ref().is_some_and(Tls::has_certificate)
     }
 
     /// `HOST:PORT`.
@@ -74,12 +143,21 @@ impl Broker {
     }
 
     pub(super) fn uri(&self) -> AMQPUri {
-        let userinfo = AMQPUserInfo { username: self.user.clone(), password: self.password.clone() };
+        let password = match (&self.password, &self.user) {
+            (Some(password), _) => password.clone(),
+            (None, None) => GUEST.to_owned(),
+            (None, Some(_)) => String::new(),
+        };
+        let userinfo = AMQPUserInfo { username: self.user().to_owned(), password };
         AMQPUri {
-            scheme: AMQPScheme::AMQP,
+            scheme: if self.is_tls { AMQPScheme::AMQPS } else { AMQPScheme::AMQP },
             authority: AMQPAuthority { userinfo, host: self.host.clone(), port: self.port },
             vhost: self.vhost.clone(),
-            query: AMQPQueryString { heartbeat: Some(HEARTBEAT), ..AMQPQueryString::default() },
+            query: AMQPQueryString {
+                heartbeat: Some(HEARTBEAT),
+                auth_mechanism: self.is_external().then_some(SASLMechanism::External),
+                ..AMQPQueryString::default()
+            },
         }
     }
 }
@@ -89,20 +167,23 @@ impl FromStr for Broker {
 
     fn from_str(text: &str) -> Result<Self, BrokerError> {
         let (scheme, rest) = text.split_once("://").ok_or(BrokerError::Address("there is no amqp://"))?;
-        match scheme.to_ascii_lowercase().as_str() {
-            "amqp" => {}
-            "amqps" => return Err(BrokerError::Tls),
-            _ => return Err(BrokerError::Address("it does not begin with amqp://")),
-        }
+        let is_tls = match scheme.to_ascii_lowercase().as_str() {
+            "amqp" => false,
+            "amqps" => true,
+            _ => return Err(BrokerError::Address("it does not begin with amqp:// or amqps://")),
+        };
         if rest.contains(['?', '#']) {
             return Err(BrokerError::Address("there are no options after '?' or '#'"));
         }
         let (authority, vhost) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, place) = match authority.rsplit_once('@') {
-            Some((user, place)) => (user, place),
-            None => ("guest:guest", authority),
+            Some((user, place)) => (Some(user), place),
+            None => (None, authority),
         };
-        let (user, password) = user.split_once(':').unwrap_or((user, ""));
+        let (user, password) = match user.and_then(|user| user.split_once(':')) {
+            Some((user, password)) => (Some(user), Some(password)),
+            None => (user, None),
+        };
         let (host, port) = match place.strip_prefix('[') {
             Some(rest) => {
                 let (host, port) = rest.split_once(']').ok_or(BrokerError::Address("']' is missing"))?;
@@ -113,16 +194,18 @@ impl FromStr for Broker {
                 None => (place, None),
             },
         };
-        let port = port.map_or(Ok(PORT), str::parse);
+        let port = port.map_or(Ok(if is_tls { TLS_PORT } else { PORT }), str::parse);
         if host.is_empty() {
             return Err(BrokerError::Address("the host is missing"));
         }
         Ok(Self {
+            is_tls,
             host: decoded(host)?,
             port: port.map_err(|_| BrokerError::Address("the port is not a number"))?,
             vhost: if vhost.is_empty() { "/".to_owned() } else { decoded(vhost)? },
-            user: decoded(user)?,
-            password: decoded(password)?,
+            user: user.map(decoded).transpose()?,
+            password: password.map(decoded).transpose()?,
+            tls: None,
         })
     }
 }
@@ -149,8 +232,8 @@ impl fmt::Display for Broker {
 
 impl fmt::Debug for Broker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { user, vhost, .. } = self;
-        write!(f, "Broker({user:?} at {} {vhost:?})", self.place())
+        let (user, vhost, scheme) = (self.user(), &self.vhost, if self.is_tls { "amqps" } else { "amqp" });
+        write!(f, "Broker({user:?} at {scheme} {} {vhost:?})", self.place())
     }
 }
 
@@ -159,8 +242,9 @@ mod tests {
     use super::*;
 
     fn parts(text: &str) -> Result<(String, String, String, String), BrokerError> {
-        let Broker { user, password, vhost, .. } = text.parse::<Broker>()?;
-        Ok((text.parse::<Broker>()?.place(), vhost, user, password))
+        let broker = text.parse::<Broker>()?;
+        let AMQPUserInfo { username, password } = broker.uri().authority.userinfo;
+        Ok((broker.place(), broker.vhost, username, password))
     }
 
     #[test]
@@ -171,7 +255,7 @@ mod tests {
         assert_eq!(parts("amqp://h"), of("h:5672", "/", "guest", "guest"));
         assert_eq!(parts("AMQP://u@h:1/"), of("h:1", "/", "u", ""));
         assert_eq!(parts("amqp://u%40:p%2F@:x@[::1]:9/a%2fb"), of("[::1]:9", "a/b", "u@", "p/@:x"));
-        assert_eq!(parts("amqps://u:p@h"), Err(BrokerError::Tls));
+        assert_eq!(parts("amqps://u:p@h"), of("h:5671", "/", "u", "p"));
         for text in [
             "",
             "h",
@@ -187,6 +271,15 @@ mod tests {
         ] {
             assert!(matches!(parts(text), Err(BrokerError::Address(_))), "{text}");
         }
+    }
+
+    #[test]
+    fn nothing_is_sent_in_clear_in_the_place_of_tls() {
+        let checked = |text: &str| text.parse::<Broker>().expect("an address").check();
+        assert_eq!(checked("amqp://h"), Ok(()));
+        assert_eq!(checked("amqps://u:p@h"), Err(BrokerError::NoAuthority));
+        let scheme = |text: &str| text.parse::<Broker>().expect("an address").uri().scheme;
+        assert_eq!((scheme("amqp://h"), scheme("amqps://h")), (AMQPScheme::AMQP, AMQPScheme::AMQPS));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Connecting, and what goes wrong in words.
 
-use super::PATIENCE;
 use super::broker::Broker;
+use super::tls::{self, Tls};
+use super::{PATIENCE, wire};
 use lapin::protocol::{AMQPErrorKind, AMQPSoftError};
 use lapin::uri::AMQPAuthority;
 use lapin::{AsyncTcpStream, Connection, ConnectionProperties, Error, ErrorKind};
@@ -12,36 +13,53 @@ use tokio::time::timeout;
 /// Connects, within bounded time. `name`: what the broker's operator sees of it.
 pub(super) async fn connect(broker: &Broker, name: &str) -> Result<Connection, String> {
     let options = ConnectionProperties::default().with_connection_name(name.into());
-    let runtime = lapin::runtime::default_runtime().map_err(|error| words(&error))?;
+    broker.check().map_err(|error| error.to_string())?;
+    let tls = broker.tls().cloned();
     let connected = Connection::connector(
         broker.uri(),
-        runtime,
-        async move |uri, runtime| {
+        wire::runtime(),
+        async move |uri, _| {
             let AMQPAuthority { host, port, .. } = &uri.authority;
-            let reached = async {
-                // `lapin` would look the name up in a way that panics where the connection is dropped meanwhile.
-                let mut failed = io::Error::new(io::ErrorKind::NotFound, "its name has no address");
-                for address in tokio::net::lookup_host((host.as_str(), *port)).await? {
-                    match AsyncTcpStream::connect(&runtime, address).await {
-                        Ok(stream) => return Ok(stream),
-                        Err(error) => failed = error,
-                    }
-                }
-                Err(failed)
-            };
-            // Without a limit a thread would wait for the system's, which is minutes.
-            let reached = timeout(PATIENCE, reached).await;
-            Ok(reached.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?)
+            Ok(AsyncTcpStream::Plain(wire::connect(host, *port, tls.as_ref()).await?))
         },
         options,
     );
-    match timeout(PATIENCE * 2, connected).await {
+    match timeout(PATIENCE * 3, connected).await {
         Ok(Ok(connection)) => Ok(connection),
-        Ok(Err(error)) if is_refused(&error) => {
-            Err(format!("it refuses user {:?} or the password (ACCESS_REFUSED)", broker.user()))
-        }
-        Ok(Err(error)) => Err(words(&error)),
+        Ok(Err(error)) if is_refused(&error) => Err(refused(broker)),
+        Ok(Err(error)) => Err(unopened(broker, &error)),
         Err(_) => Err("it does not answer".to_owned()),
+    }
+}
+
+fn refused(broker: &Broker) -> String {
+    let user = broker.user();
+    match broker.is_external() {
+        true => format!(
+            "it refuses the certificate of user {user:?} (ACCESS_REFUSED): it needs EXTERNAL, and a user of the certificate's common name"
+        ),
+        false => format!("it refuses user {user:?} or the password (ACCESS_REFUSED)"),
+    }
+}
+
+/// Why a connection did not come about.
+fn unopened(broker: &Broker, error: &Error) -> String {
+    let reason = words(error);
+    match error.kind() {
+        ErrorKind::IOError(error) if tls::words(error).is_some() => reason,
+        ErrorKind::IOError(_) if reason != BROKEN => reason,
+        ErrorKind::IOError(_) | ErrorKind::ParsingError(_) | ErrorKind::InvalidConnectionState(_) => {
+            match (broker.is_tls(), broker.tls().is_some_and(Tls::has_certificate)) {
+                (false, _) => format!("{BROKEN} at once: does it want TLS there (amqps://)?"),
+                (true, false) => {
+                    format!(
+                        "{BROKEN} at once: does it want a client certificate ('certificate' and 'key-file')?"
+                    )
+                }
+                (true, true) => format!("{BROKEN} at once: does it refuse the certificate?"),
+            }
+        }
+        _ => reason,
     }
 }
 
@@ -66,27 +84,28 @@ pub(super) async fn answer_of<T>(
     answer(asked).await.map_err(|reason| format!("{name}: {reason}"))
 }
 
+/// What is said of a connection that ended.
+const BROKEN: &str = "the connection broke";
+
 /// An error in words. None of the broker's messages has a password.
 pub(super) fn words(error: &Error) -> String {
     match error.kind() {
         ErrorKind::IOError(error) => match error.kind() {
             io::ErrorKind::ConnectionAborted
             | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::UnexpectedEof => "the connection broke".to_owned(),
+            | io::ErrorKind::UnexpectedEof => BROKEN.to_owned(),
             io::ErrorKind::TimedOut => "it does not answer".to_owned(),
-            _ => error.to_string(),
+            _ => tls::words(error).unwrap_or_else(|| error.to_string()),
         },
         // On one line, whatever the broker says.
         ErrorKind::ProtocolError(error) => error.get_message().to_string().replace(char::is_control, " "),
-        ErrorKind::InvalidChannelState(..) | ErrorKind::InvalidConnectionState(_) => {
-            "the connection broke".to_owned()
-        }
+        ErrorKind::InvalidChannelState(..) | ErrorKind::InvalidConnectionState(_) => BROKEN.to_owned(),
         _ => error.to_string(),
     }
 }
 
-/// Whether the broker refuses a user.
-fn is_refused(error: &Error) -> bool {
+/// Whether the broker refuses a user, or what it asks for.
+pub(super) fn is_refused(error: &Error) -> bool {
     let refused = AMQPErrorKind::Soft(AMQPSoftError::ACCESSREFUSED);
     matches!(error.kind(), ErrorKind::ProtocolError(error) if *error.kind() == refused)
 }

@@ -2,10 +2,11 @@
 
 use super::connection::{answer, answer_of};
 use super::controller_state::{CONSUMING, ControllerState, LISTING};
+use super::declaring::declare;
 use super::intake::{Delivered, Tag, Word};
 use super::publishing::{next, patiently, properties, refusal};
 use super::status::Condition;
-use super::topology::{RESULTS, TASKS, declare_results, declare_tasks};
+use super::topology::{RESULTS, TASKS, Topology};
 use super::worker::Closing;
 use super::{LOOK, connection};
 use lapin::message::Delivery;
@@ -28,7 +29,7 @@ pub(super) async fn consume(
     closing: &Closing,
 ) -> Result<(), String> {
     let channel = answer(connection.create_channel()).await?;
-    declare_results(&channel, shared.results_bytes).await?;
+    declare(&channel, &Topology::of_results(shared.results_bytes)).await?;
     answer(channel.basic_qos(AHEAD, BasicQosOptions::default())).await?;
     let (tag, options) = (shared.boot.to_string(), BasicConsumeOptions::default());
     let consumer = channel.basic_consume(RESULTS.into(), tag.into(), options, FieldTable::default());
@@ -94,8 +95,8 @@ pub(super) async fn send_lists(
 ) -> Result<(), String> {
     let channel = answer(connection.create_channel()).await?;
     // First, so that a probe which finds its queue finds where to send to.
-    declare_results(&channel, shared.results_bytes).await?;
-    declare_tasks(&channel, &shared.nodes).await?;
+    declare(&channel, &Topology::of_results(shared.results_bytes)).await?;
+    declare(&channel, &Topology::of_tasks(&shared.nodes)).await?;
     answer(channel.confirm_select(ConfirmSelectOptions::default())).await?;
     let mut events = pin!(connection.events_listener());
     shared.lists().rewind();

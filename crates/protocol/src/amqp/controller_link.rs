@@ -13,12 +13,10 @@ use std::time::{Duration, Instant};
 /// What a controller's connections are made of.
 #[derive(Clone, Debug)]
 pub struct ControllerSettings {
-    /// The broker.
+    /// The broker. Its user may send for all nodes; for each node its own user may, who has its name.
     pub broker: Broker,
     /// The nodes; their places are their numbers.
     pub nodes: Vec<String>,
-    /// Who sends for a node, where that is known.
-    pub users: BTreeMap<String, String>,
     /// The last message that is stored of each start of a probe.
     pub marks: Vec<MessageId>,
     /// The most bytes of results that the broker keeps until they are acknowledged. Beyond it probes keep theirs.
@@ -31,7 +29,7 @@ impl ControllerSettings {
 
     /// The settings of a controller that has stored nothing.
     pub fn new(broker: Broker, nodes: Vec<String>) -> Self {
-        Self { broker, nodes, users: BTreeMap::new(), marks: Vec::new(), results_bytes: Self::RESULTS_BYTES }
+        Self { broker, nodes, marks: Vec::new(), results_bytes: Self::RESULTS_BYTES }
     }
 }
 
@@ -48,9 +46,10 @@ pub struct AmqpControllerLink {
 /// # Errors
 /// If the settings can never work, or there is no thread.
 pub fn controller_link(settings: ControllerSettings) -> Result<AmqpControllerLink, BrokerError> {
-    let ControllerSettings { broker, nodes, users, marks, results_bytes } = settings;
+    let ControllerSettings { broker, nodes, marks, results_bytes } = settings;
     nodes.iter().try_for_each(|node| check_node(node))?;
-    let intake = Intake::new(&nodes, users, &marks);
+    broker.check()?;
+    let intake = Intake::new(&nodes, broker.user(), &marks);
     let boot = Boot::random();
     let shared = Arc::new(ControllerState::new(broker, nodes, results_bytes, boot));
     let own = Arc::clone(&shared);

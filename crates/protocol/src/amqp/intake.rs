@@ -38,7 +38,8 @@ pub(super) enum Word {
 #[derive(Debug)]
 pub(super) struct Intake {
     nodes: BTreeMap<String, (usize, Marks)>,
-    users: BTreeMap<String, String>,
+    /// Who may send for each node: the controller's own user, who may do anything there.
+    own_user: String,
     refused: BTreeMap<&'static str, u64>,
     /// The last delivery that was looked at and is not acknowledged.
     last: Option<Tag>,
@@ -47,8 +48,8 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// `users`: who sends for which node, where that is known. `marks`: the last message that is stored of each start of a probe.
-    pub(super) fn new(nodes: &[String], users: BTreeMap<String, String>, marks: &[MessageId]) -> Self {
+    /// `own_user`: the controller's user. `marks`: the last message that is stored of each start of a probe.
+    pub(super) fn new(nodes: &[String], own_user: &str, marks: &[MessageId]) -> Self {
         let numbered = nodes.iter().enumerate();
         let mut nodes: BTreeMap<_, _> =
             numbered.map(|(number, node)| (node.clone(), (number, Marks::default()))).collect();
@@ -57,7 +58,7 @@ impl Intake {
                 marks.begin_after(id);
             }
         }
-        Self { nodes, users, refused: BTreeMap::new(), last: None, is_owed: false }
+        Self { nodes, own_user: own_user.to_owned(), refused: BTreeMap::new(), last: None, is_owed: false }
     }
 
     /// Takes a delivery: a message to hand out, and what the broker is to be told at once.
@@ -111,9 +112,10 @@ impl Intake {
         let Opened { id, after, lost, body, .. } = Opened::of(&text)?;
         let (node, marks) = self.nodes.get_mut(&id.node).ok_or(Refusal::UnknownNode)?;
         let user = delivered.user.as_ref().ok_or(Refusal::WrongUser)?;
-        // Rights at the broker are by routing key: who may not write for a node cannot have sent this under its key.
-        let is_wrong = self.users.get(&id.node).is_some_and(|expected| expected != user);
-        if is_wrong || delivered.routing_key != id.node {
+        // A probe's user has the name of its node. Rights at the broker are by routing key: who may not write for a node cannot have sent
+        // this under its key.
+        let is_its = *user == id.node || *user == self.own_user;
+        if !is_its || delivered.routing_key != id.node {
             return Err(Refusal::WrongUser);
         }
         if id.sequence > 0 {
@@ -162,14 +164,13 @@ mod tests {
             routing_key: id.node.clone(),
             content_type: Some(CONTENT_TYPE.to_owned()),
             content_encoding: Some(CONTENT_ENCODING.to_owned()),
-            user: Some("probe".to_owned()),
+            user: Some(id.node.clone()),
             bytes: Envelope { after, ..Envelope::new(id, body) }.encode().expect("bytes"),
         }
     }
 
     fn intake() -> Intake {
-        let users = BTreeMap::from([("B".to_owned(), "b".to_owned())]);
-        Intake::new(&["A".to_owned(), "B".to_owned()], users, &[id("A", 2), id("gone", 1)])
+        Intake::new(&["A".to_owned(), "B".to_owned()], "controller", &[id("A", 2), id("gone", 1)])
     }
 
     fn done(number: u64) -> Option<Word> {
@@ -212,15 +213,15 @@ mod tests {
         assert_eq!(refuse(&|_| {}, id("C", 1)), Some("unknown_node"));
         assert_eq!(refuse(&|one| one.user = None, id("A", 3)), Some("wrong_user"));
         assert_eq!(refuse(&|one| one.routing_key = "B".to_owned(), id("A", 3)), Some("wrong_user"));
-        assert_eq!(refuse(&|_| {}, id("B", 1)), Some("wrong_user"));
+        assert_eq!(refuse(&|one| one.user = Some("A".to_owned()), id("B", 1)), Some("wrong_user"));
         assert_eq!(refuse(&|one| one.content_type = None, id("A", 3)), Some("foreign"));
         assert_eq!(refuse(&|one| one.bytes.truncate(50), id("A", 3)), Some("truncated"));
         let heartbeat =
             Envelope::new(id("A", 3), FromProbe::Heartbeat(Box::default())).encode().expect("bytes");
         assert_eq!(refuse(&|one| one.bytes.clone_from(&heartbeat), id("A", 3)), Some("malformed"));
-        // Of that one the number was taken, so that the next is not early.
-        let (received, _) = intake.take(&delivered(99, id("A", 4), 3));
-        assert!(received.is_some());
+        // Of that one the number was taken, so that the next is not early. The controller's own user may send for all.
+        let own = Delivered { user: Some("controller".to_owned()), ..delivered(99, id("A", 4), 3) };
+        assert!(intake.take(&own).0.is_some());
         let _ = Heartbeat::default();
     }
 

@@ -42,6 +42,7 @@ pub struct AmqpProbeLink {
 pub fn probe_link(settings: ProbeSettings) -> Result<AmqpProbeLink, BrokerError> {
     let ProbeSettings { broker, node, spool_bytes } = settings;
     check_node(&node)?;
+    broker.check()?;
     let (into, lists) = channel();
     let boot = Boot::random();
     let shared = Arc::new(ProbeState::new(broker, node, boot, spool_bytes, into));

@@ -1,7 +1,7 @@
 //! Sending a probe's messages, and learning that they arrived.
 
 use super::back_off::BackOff;
-use super::connection::{answer, is_missing, words};
+use super::connection::{answer, is_missing, is_refused, words};
 use super::outbox::{MOST_IN_FLIGHT, Outgoing};
 use super::probe_state::{PUBLISHING, ProbeState};
 use super::status::Condition;
@@ -98,6 +98,8 @@ async fn await_exchange(
         {
             Ok(()) => return Ok(true),
             Err(error) if is_missing(&error) => {}
+            // RabbitMQ 4.2.6 and 4.3.0 want the right to declare it here. Whether it is there is seen when something is sent.
+            Err(error) if is_refused(&error) => return Ok(true),
             Err(error) => return Err(words(&error)),
         }
         let reason = format!("no controller has declared {RESULTS} there yet");

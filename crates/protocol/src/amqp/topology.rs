@@ -1,9 +1,4 @@
-//! The exchanges and queues, which the controller declares.
-
-use super::connection::answer;
-use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions};
-use lapin::types::{AMQPValue, FieldTable};
-use lapin::{Channel, ExchangeKind};
+//! The exchanges and queues of a deployment, and who may do what with them.
 
 /// Where results go: an exchange, and the queue behind it.
 pub(super) const RESULTS: &str = "edison.results";
@@ -13,76 +8,188 @@ pub(super) const TASKS: &str = "edison.tasks";
 const DEAD: &str = "edison.dead";
 
 /// What is kept of refused messages.
-const MOST_DEAD_BYTES: i64 = 64 << 20;
+const MOST_DEAD_BYTES: u64 = 64 << 20;
 /// A message that is delivered so often makes its controller fail. RabbitMQ 4 has a limit of 20 by itself, which a controller that is
 /// started again and again by its supervisor reaches within a minute.
-const MOST_DELIVERIES: i64 = 1000;
+const MOST_DELIVERIES: u64 = 1000;
 
 /// The queue of a node.
 pub(super) fn tasks_of(node: &str) -> String {
     format!("{TASKS}.{node}")
 }
 
-fn table<const N: usize>(members: [(&str, AMQPValue); N]) -> FieldTable {
-    let mut table = FieldTable::default();
-    for (name, value) in members {
-        table.insert(name.into(), value);
+/// A durable exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// Its name.
+    pub name: &'static str,
+    /// `topic`, `direct` or `fanout`.
+    pub kind: &'static str,
+}
+
+/// The value of a queue's argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// A text.
+    Text(&'static str),
+    /// A number.
+    Number(u64),
+    /// Yes or no.
+    Flag(bool),
+}
+
+/// A durable queue, and how it is bound to an exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// Its name.
+    pub name: String,
+    /// Its arguments.
+    pub arguments: Vec<(&'static str, Argument)>,
+    /// The exchange that it is bound to.
+    pub exchange: &'static str,
+    /// The key that it is bound by.
+    pub key: String,
+}
+
+/// What a deployment has at its broker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// The exchanges.
+    pub exchanges: Vec<Exchange>,
+    /// The queues.
+    pub queues: Vec<Queue>,
+}
+
+impl Topology {
+    /// What results and task lists of these nodes need.
+    pub fn new(nodes: &[String], results_bytes: u64) -> Self {
+        let mut all = Self::of_results(results_bytes);
+        let Self { exchanges, queues } = Self::of_tasks(nodes);
+        all.exchanges.extend(exchanges);
+        all.queues.extend(queues);
+        all
     }
-    table
-}
 
-fn text(value: &str) -> AMQPValue {
-    AMQPValue::LongString(value.into())
-}
-
-/// Declares what results need. `most_bytes`: the most bytes of results that the broker keeps until they are acknowledged.
-pub(super) async fn declare_results(channel: &Channel, most_bytes: u64) -> Result<(), String> {
-    exchange(channel, DEAD, ExchangeKind::Fanout).await?;
-    queue(channel, DEAD, table([("x-max-length-bytes", AMQPValue::LongLongInt(MOST_DEAD_BYTES))])).await?;
-    bind(channel, DEAD, DEAD, "").await?;
-    exchange(channel, RESULTS, ExchangeKind::Topic).await?;
-    let most_bytes = i64::try_from(most_bytes).unwrap_or(i64::MAX);
-    let arguments = table([
-        ("x-queue-type", text("quorum")),
-        ("x-overflow", text("reject-publish")),
-        ("x-max-length-bytes", AMQPValue::LongLongInt(most_bytes)),
-        ("x-delivery-limit", AMQPValue::LongLongInt(MOST_DELIVERIES)),
-        ("x-dead-letter-exchange", text(DEAD)),
-        ("x-single-active-consumer", AMQPValue::Boolean(true)),
-    ]);
-    queue(channel, RESULTS, arguments).await?;
-    bind(channel, RESULTS, RESULTS, "#").await
-}
-
-/// Declares what task lists need.
-pub(super) async fn declare_tasks(channel: &Channel, nodes: &[String]) -> Result<(), String> {
-    exchange(channel, TASKS, ExchangeKind::Direct).await?;
-    for node in nodes {
-        let name = tasks_of(node);
-        queue(channel, &name, table([("x-max-length", AMQPValue::LongLongInt(1))])).await?;
-        bind(channel, TASKS, &name, node).await?;
+    /// What results need. `most_bytes`: the most bytes of results that the broker keeps until they are acknowledged.
+    pub(super) fn of_results(most_bytes: u64) -> Self {
+        let dead = Queue {
+            name: DEAD.to_owned(),
+            arguments: vec![("x-max-length-bytes", Argument::Number(MOST_DEAD_BYTES))],
+            exchange: DEAD,
+            key: String::new(),
+        };
+        let results = Queue {
+            name: RESULTS.to_owned(),
+            arguments: vec![
+                ("x-queue-type", Argument::Text("quorum")),
+                ("x-overflow", Argument::Text("reject-publish")),
+                ("x-max-length-bytes", Argument::Number(most_bytes)),
+                ("x-delivery-limit", Argument::Number(MOST_DELIVERIES)),
+                ("x-dead-letter-exchange", Argument::Text(DEAD)),
+                ("x-single-active-consumer", Argument::Flag(true)),
+            ],
+            exchange: RESULTS,
+            key: "#".to_owned(),
+        };
+        Self {
+            exchanges: vec![
+                Exchange { name: DEAD, kind: "fanout" },
+                Exchange { name: RESULTS, kind: "topic" },
+            ],
+            queues: vec![dead, results],
+        }
     }
-    Ok(())
+
+    /// What task lists need.
+    pub(super) fn of_tasks(nodes: &[String]) -> Self {
+        let queue = |node: &String| Queue {
+            name: tasks_of(node),
+            arguments: vec![("x-max-length", Argument::Number(1))],
+            exchange: TASKS,
+            key: node.clone(),
+        };
+        Self {
+            exchanges: vec![Exchange { name: TASKS, kind: "direct" }],
+            queues: nodes.iter().map(queue).collect(),
+        }
+    }
 }
 
-/// The reason why something is not declared: one that exists with other properties is not changed.
-fn told(name: &str, declared: Result<(), String>) -> Result<(), String> {
-    declared.map_err(|reason| format!("cannot declare {name}: {reason}"))
+/// What a user may do at the broker: regular expressions of names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// What it may declare and delete.
+    pub configure: String,
+    /// What it may write to.
+    pub write: String,
+    /// What it may read.
+    pub read: String,
+    /// The topic exchange whose keys are limited.
+    pub exchange: &'static str,
+    /// The keys that it may write there.
+    pub write_key: String,
+    /// The keys that it may bind there.
+    pub read_key: String,
 }
 
-async fn exchange(channel: &Channel, name: &str, kind: ExchangeKind) -> Result<(), String> {
-    let options = ExchangeDeclareOptions { durable: true, ..ExchangeDeclareOptions::default() };
-    let declared = channel.exchange_declare(name.into(), kind, options, FieldTable::default());
-    told(name, answer(declared).await)
+/// Matches nothing. An empty right means the same, and cannot be told from one that was forgotten.
+const NOTHING: &str = "^$";
+
+impl Rights {
+    /// Those of a node's user: it writes under its own key and reads its own queue.
+    pub fn of_probe(node: &str) -> Self {
+        Self {
+            configure: NOTHING.to_owned(),
+            write: exactly(RESULTS),
+            read: exactly(&tasks_of(node)),
+            exchange: RESULTS,
+            write_key: exactly(node),
+            read_key: NOTHING.to_owned(),
+        }
+    }
+
+    /// Those of a controller's user: it declares all of the topology. To bind a queue is to write to it, so that keys, not names, keep
+    /// it from sending results.
+    pub fn of_controller() -> Self {
+        let names = [RESULTS, TASKS, DEAD].map(quoted).join("|");
+        let ours = format!("^({names}|{}\\..+)$", quoted(TASKS));
+        Self {
+            configure: ours.clone(),
+            write: ours.clone(),
+            read: ours,
+            exchange: RESULTS,
+            write_key: NOTHING.to_owned(),
+            read_key: "^#$".to_owned(),
+        }
+    }
 }
 
-async fn queue(channel: &Channel, name: &str, arguments: FieldTable) -> Result<(), String> {
-    let options = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
-    told(name, answer(channel.queue_declare(name.into(), options, arguments)).await.map(drop))
+/// The expression of this text alone.
+fn exactly(text: &str) -> String {
+    format!("^{}$", quoted(text))
 }
 
-async fn bind(channel: &Channel, exchange: &str, queue: &str, key: &str) -> Result<(), String> {
-    let options = QueueBindOptions::default();
-    let bound = channel.queue_bind(queue.into(), exchange.into(), key.into(), options, FieldTable::default());
-    told(queue, answer(bound).await)
+/// The text as a part of an expression. What is not ASCII stands for itself: RabbitMQ compares bytes.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::new();
+    for letter in text.chars() {
+        if letter.is_ascii() && !letter.is_ascii_alphanumeric() && letter != '_' {
+            quoted.push('\\');
+        }
+        quoted.push(letter);
+    }
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rights_are_of_one_name() {
+        let rights = Rights::of_probe("a.b{username}$ü");
+        assert_eq!(rights.write_key, r"^a\.b\{username\}\$ü$");
+        assert_eq!(rights.read, r"^edison\.tasks\.a\.b\{username\}\$ü$");
+        assert_eq!((rights.configure.as_str(), rights.read_key.as_str()), (NOTHING, NOTHING));
+    }
 }

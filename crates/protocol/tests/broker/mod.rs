@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 pub(crate) struct TestBroker {
     dir: PathBuf,
     port: u16,
+    /// Further words of `start`.
+    options: Vec<String>,
 }
 
 fn script(arguments: &[&str]) -> Output {
@@ -37,18 +39,30 @@ impl TestBroker {
         let ports = (begin..32_000).chain(20_000..begin).step_by(3).map(|port| port as u16);
         let is_free = |port: u16| std::net::TcpListener::bind(("127.0.0.1", port)).is_ok();
         let port = ports.into_iter().find(|port| (*port..port + 3).all(is_free)).expect("free ports");
-        Self { dir, port }
+        Self { dir, port, options: Vec::new() }
     }
 
     /// Starts it, also after it was killed.
     pub(crate) fn start(&self) {
-        let started = script(&["start", self.dir(), &self.port.to_string()]);
+        let port = self.port.to_string();
+        let options = self.options.iter().map(String::as_str);
+        let started = script(&["start", self.dir(), &port].into_iter().chain(options).collect::<Vec<_>>());
         assert!(started.status.success(), "{}", text(&started.stderr));
-        assert_eq!(text(&started.stdout), format!("amqp://guest:guest@127.0.0.1:{}", self.port));
+        let scheme = if self.options.is_empty() { "amqp" } else { "amqps" };
+        assert_eq!(text(&started.stdout), format!("{scheme}://guest:guest@127.0.0.1:{}", self.port));
     }
 
     pub(crate) fn started() -> Self {
         let broker = Self::place();
+        broker.start();
+        broker
+    }
+
+    /// One that speaks TLS alone, with the certificate of a folder, to who has a certificate.
+    pub(crate) fn with_tls(authority: &Path) -> Self {
+        let mut broker = Self::place();
+        let options = ["--tls", authority.to_str().expect("a path"), "--certificates"];
+        broker.options = options.map(str::to_owned).to_vec();
         broker.start();
         broker
     }

@@ -1,0 +1,167 @@
+//! Whom a connection trusts, as whom it is made, and what goes wrong in words.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{
+    AlertDescription, CertificateError, ClientConfig, Error, InvalidMessage, RootCertStore,
+};
+
+/// Whom a connection trusts, and as whom it is made.
+#[derive(Clone)]
+pub struct Tls {
+    config: Arc<ClientConfig>,
+    has_certificate: bool,
+}
+
+/// What of the files of TLS is wrong, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TlsError {
+    /// The authority.
+    Authority(String),
+    /// The certificate.
+    Certificate(String),
+    /// The key.
+    Key(String),
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Authority(reason) | Self::Certificate(reason) | Self::Key(reason)) = self;
+        f.write_str(reason)
+    }
+}
+
+impl std::error::Error for TlsError {}
+
+impl Tls {
+    /// From texts in PEM: the authorities that are trusted, and the own certificate with its key.
+    ///
+    /// # Errors
+    /// If one of them is not what it should be, or they do not belong together.
+    pub fn new(authorities: &[u8], own: Option<(&[u8], &[u8])>) -> Result<Self, TlsError> {
+        let mut roots = RootCertStore::empty();
+        for authority in certificates(authorities).map_err(TlsError::Authority)? {
+            roots.add(authority).map_err(|error| {
+                TlsError::Authority(format!("this is no certificate of an authority: {error}"))
+            })?;
+        }
+        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| TlsError::Authority(error.to_string()))?
+            .with_root_certificates(roots);
+        let config = match own {
+            None => builder.with_no_client_auth(),
+            Some((certificate, key)) => {
+                let certificate = certificates(certificate).map_err(TlsError::Certificate)?;
+                let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| match error {
+                    pem::Error::NoItemsFound => {
+                        TlsError::Key("there is no key in it (-----BEGIN PRIVATE KEY-----)".to_owned())
+                    }
+                    error => TlsError::Key(format!("this is no key: {error}")),
+                })?;
+                builder.with_client_auth_cert(certificate, key).map_err(|error| match error {
+                    Error::InconsistentKeys(_) => {
+                        TlsError::Key("this is the key of another certificate".to_owned())
+                    }
+                    Error::InvalidCertificate(_) => {
+                        TlsError::Certificate(format!("this is no certificate: {error}"))
+                    }
+                    error => TlsError::Key(error.to_string()),
+                })?
+            }
+        };
+        Ok(Self { config: Arc::new(config), has_certificate: own.is_some() })
+    }
+
+    /// Whether a certificate says who connects.
+    pub fn has_certificate(&self) -> bool {
+        self.has_certificate
+    }
+
+    /// What the library needs.
+    pub(super) fn config(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.config)
+    }
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls").field("has_certificate", &self.has_certificate).finish_non_exhaustive()
+    }
+}
+
+/// The certificates of a text, of which there is one at least.
+fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let read = CertificateDer::pem_slice_iter(text).collect::<Result<Vec<_>, _>>();
+    match read {
+        Ok(certificates) if certificates.is_empty() => {
+            Err("there is no certificate in it (-----BEGIN CERTIFICATE-----)".to_owned())
+        }
+        Ok(certificates) => Ok(certificates),
+        Err(error) => Err(format!("this is no certificate: {error}")),
+    }
+}
+
+/// What TLS says, if it is TLS that failed.
+pub(super) fn words(error: &io::Error) -> Option<String> {
+    let error = error.get_ref()?.downcast_ref::<Error>()?;
+    Some(match error {
+        Error::InvalidCertificate(reason) => {
+            format!("its certificate is refused: {}", of_certificate(reason))
+        }
+        Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            "it does not speak TLS at this port: give the port of its TLS listener (often 5671)".to_owned()
+        }
+        Error::AlertReceived(alert) => of_alert(*alert),
+        error => format!("TLS fails: {error}"),
+    })
+}
+
+fn of_certificate(reason: &CertificateError) -> String {
+    use CertificateError as Wrong;
+    match reason {
+        Wrong::UnknownIssuer => "it is of another authority than 'ca' names".to_owned(),
+        Wrong::Expired | Wrong::ExpiredContext { .. } => {
+            "it has expired: give the broker a new one, or set this machine's clock".to_owned()
+        }
+        Wrong::NotValidYet | Wrong::NotValidYetContext { .. } => {
+            "it is not valid yet: look at the clocks of both machines".to_owned()
+        }
+        Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => {
+            "it is for other names than the address has: use one of those, or give the broker a certificate with this one"
+                .to_owned()
+        }
+        reason => reason.to_string(),
+    }
+}
+
+fn of_alert(alert: AlertDescription) -> String {
+    use AlertDescription as Alert;
+    match alert {
+        Alert::CertificateRequired => {
+            "it wants a client certificate: give 'certificate' and 'key-file'".to_owned()
+        }
+        Alert::CertificateExpired => {
+            "it refuses the certificate of 'certificate', which has expired".to_owned()
+        }
+        Alert::UnknownCA => {
+            "it refuses the certificate of 'certificate', which is of an authority that it does not know"
+                .to_owned()
+        }
+        Alert::BadCertificate
+        | Alert::UnsupportedCertificate
+        | Alert::CertificateUnknown
+        | Alert::CertificateRevoked => {
+            format!("it refuses the certificate of 'certificate' ({alert:?})")
+        }
+        Alert::HandshakeFailure => {
+            "it refuses the handshake: it may want a client certificate ('certificate' and 'key-file')"
+                .to_owned()
+        }
+        alert => format!("it refuses the TLS connection ({alert:?})"),
+    }
+}

@@ -1,0 +1,33 @@
+//! `edison controller provision`: sets the broker up, with least rights for each user.
+
+mod apply;
+mod management;
+mod plan;
+mod script;
+
+use crate::cli::ProvisionOptions;
+use crate::exit::{self, Failure};
+use crate::secret_file;
+use management::Management;
+use plan::{Login, Plan};
+use std::process::ExitCode;
+
+/// Sets the broker up, or prints how.
+pub(crate) fn run(options: &ProvisionOptions) -> Result<ExitCode, Failure> {
+    let plan = Plan::read(&options.config)?;
+    let login = match &options.passwords {
+        Some(folder) => Login::Passwords(folder),
+        None => Login::Certificates,
+    };
+    if let Login::Passwords(_) = login {
+        let mut names = plan.users.iter().map(|user| &user.name);
+        names.try_for_each(|name| secret_file::check_name(name)).map_err(Failure::usage)?;
+    }
+    match &options.management {
+        None => exit::print(&script::script(&plan, login)?),
+        Some(url) => {
+            let management = Management::new(url, &plan, options.password_file.as_deref())?;
+            apply::apply(&plan, login, &management)
+        }
+    }
+}

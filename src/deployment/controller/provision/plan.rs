@@ -1,0 +1,65 @@
+//! What a broker is to have.
+
+use crate::deployment::controller::config::check_nodes;
+use crate::deployment::settings::Settings;
+use crate::exit::Failure;
+use protocol::amqp::{Broker, ControllerSettings, Rights, Topology, check_node};
+use std::path::Path;
+
+/// The user that a broker begins with.
+pub(super) const GUEST: &str = "guest";
+
+/// How users log in.
+#[derive(Clone, Copy)]
+pub(super) enum Login<'a> {
+    /// By the certificate that has their name; they have no password.
+    Certificates,
+    /// By a password, which is in this folder.
+    Passwords(&'a Path),
+}
+
+/// What a broker is to have.
+pub(super) struct Plan {
+    /// The virtual host.
+    pub(super) vhost: String,
+    pub(super) topology: Topology,
+    pub(super) users: Vec<User>,
+    /// The file of the authority that the broker's certificates are of.
+    pub(super) ca: Option<String>,
+}
+
+/// A user.
+pub(super) struct User {
+    pub(super) name: String,
+    pub(super) rights: Rights,
+}
+
+impl Plan {
+    /// From the settings of a controller. Its password and its key are not asked for: they may not be there yet.
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let mut settings = Settings::read(path)?;
+        let text =
+            settings.required("broker", "the address of the broker, as \"amqps://controller@HOST\"")?;
+        let broker: Broker = text.parse().map_err(|error| settings.wrong(format!("'broker': {error}")))?;
+        let nodes = settings.list("nodes")?;
+        check_nodes(&nodes, &settings)?;
+        nodes
+            .iter()
+            .try_for_each(|node| check_node(node))
+            .map_err(|error| settings.wrong(format!("'nodes': {error}")))?;
+        let own = broker.user();
+        if own == GUEST {
+            return Err(settings.wrong("'broker': name a user for the controller, as amqps://controller@HOST: guest is the administrator of a broker that nobody has set up"));
+        }
+        if let Some(node) = nodes.iter().find(|node| *node == own || *node == GUEST) {
+            return Err(settings.wrong(format!(
+                "'nodes': {node}: each node has a user of its name, and this one is somebody else's"
+            )));
+        }
+        let topology = Topology::new(&nodes, ControllerSettings::RESULTS_BYTES);
+        let probe = |node: String| User { rights: Rights::of_probe(&node), name: node };
+        let controller = User { name: own.to_owned(), rights: Rights::of_controller() };
+        let users = std::iter::once(controller).chain(nodes.into_iter().map(probe)).collect();
+        Ok(Self { vhost: broker.vhost().to_owned(), topology, users, ca: settings.text("ca")? })
+    }
+}
