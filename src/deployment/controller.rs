@@ -1,12 +1,14 @@
 //! `edison controller`: the controller of a deployment.
 
+mod access;
 mod config;
 mod past;
 mod queries;
 mod service;
+mod token;
 mod unsettled;
 
-use crate::cli::ControllerOptions;
+use crate::cli::{ControllerCommand, ControllerOptions};
 use crate::exit::{Failure, say};
 use crate::signals;
 use config::Config;
@@ -14,14 +16,23 @@ use protocol::MessageId;
 use protocol::amqp::{self, ControllerSettings};
 use queries::Queries;
 use service::Service;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
-/// Joins the probes until a signal.
+/// Joins the probes until a signal, or does what is asked for instead.
 pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
-    let config = Config::read(&options.config)?;
+    match (&options.command, &options.config) {
+        (Some(ControllerCommand::Token(options)), _) => token::run(options),
+        (None, Some(config)) => control(config),
+        (None, None) => Err(Failure::usage("--config FILE is missing: the settings of the controller")),
+    }
+}
+
+fn control(path: &Path) -> Result<ExitCode, Failure> {
+    let (config, web) = Config::read(path)?;
     let archive = archive::Archive::open(&config.state, config.keep).map_err(Failure::usage)?;
     let hub = web::Hub::new(archive);
     hub.log_to(say);
@@ -29,7 +40,7 @@ pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     let (requests, from_clients) = channel();
-    let server = web::serve(hub.clone(), config.listen, Some(requests)).map_err(Failure::usage)?;
+    let server = web::serve_with(hub.clone(), web, Some(requests)).map_err(Failure::usage)?;
     let marks = hub.archive().marks().map_err(Failure::fault)?;
     let boots = marks.into_iter().filter_map(|mark| {
         let boot = mark.boot.parse().ok()?;
@@ -41,8 +52,8 @@ pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
     };
     let link = amqp::controller_link(settings).map_err(Failure::usage)?;
     say(&format!(
-        "the page and the API are at http://{}/; {} on {}, through the broker at {}",
-        server.address(),
+        "the page and the API are at {}; {} on {}, through the broker at {}",
+        server.url(),
         counted(queries.standing().queries().len(), "query", "queries"),
         counted(config.nodes.len(), "node", "nodes"),
         config.broker.place()
