@@ -32,10 +32,12 @@ fn certificates(scratch: &Scratch, name: &str) -> Certificates {
     let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
     let signed =
         CertificateParams::new(names).expect("names").signed_by(&key, &issuer).expect("a certificate");
+    let private = scratch.file(&format!("{name}.key"), key.serialize_pem());
+    fs::set_permissions(&private, fs::Permissions::from_mode(0o600)).expect("it is set");
     Certificates {
         authority: scratch.file(&format!("{name}.ca.pem"), authority.pem()),
         chain: scratch.file(&format!("{name}.pem"), signed.pem()),
-        key: scratch.file(&format!("{name}.key"), key.serialize_pem()),
+        key: private,
     }
 }
 
@@ -167,7 +169,14 @@ fn commands_ask_over_tls_with_a_token() {
     assert_eq!(ask(&query, &as_bob, &server.authority).expect(0).stdout, "added: q9\n");
     assert_eq!(ask(&["cancel", "q9"], &as_bob, &server.authority).expect(0).stdout, "removed: q9\n");
     let nodes = ask(&["nodes"], &as_bob, &server.authority).expect(0).stdout;
-    assert!(nodes.contains("requests refused: ") && nodes.contains("role 1"), "{nodes}");
+    assert!(nodes.contains("requests refused: ") && nodes.contains("1 role"), "{nodes}");
+    // A stream needs it as well.
+    let mut watch = edison();
+    watch.args(["watch", "--controller", &address, "--ca", text(&server.authority)]).args(as_alice);
+    let mut watch = Running::start(&mut watch);
+    let is_watching = |running: &Running| running.said().iter().any(|line| line.contains("watching"));
+    assert!(watch.wait_for("a stream", is_watching), "{:?}", watch.said());
+    drop(watch);
     // A token that is removed is of no use any more.
     token(file, &["--remove", "bob"]).expect(0);
     let began = Instant::now();

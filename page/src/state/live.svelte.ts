@@ -84,14 +84,14 @@ class Live {
   /** Fetches everything anew. */
   async refresh(): Promise<void> {
     try {
-      const [session, status, queries, events, stories] = await Promise.all([
-        get<Session>(address('/session')),
+      // First: without a token nothing else needs to be asked.
+      this.session = await get<Session>(address('/session'));
+      const [status, queries, events, stories] = await Promise.all([
         get<Status>(address('/status')),
         get<{ queries: Query[] }>(address('/queries')),
         get<{ events: Event[] }>(address('/events', { limit: MOST_EVENTS })),
         get<{ stories: Story[] }>(address('/stories', { limit: MOST_STORIES })),
       ]);
-      this.session = session;
       this.takeStatus(status);
       this.takeQueries(queries.queries);
       this.takeEvents(events.events);

@@ -14,3 +14,4 @@ mod sample;
 mod sessions;
 mod streams;
 mod tls;
+mod token_file;

@@ -12,6 +12,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,6 +42,7 @@ impl Authority {
         let paths = (folder.join("server.pem"), folder.join("server.key"));
         fs::write(&paths.0, certificate.pem()).expect("it is written");
         fs::write(&paths.1, key.serialize_pem()).expect("it is written");
+        set_mode(&paths.1, 0o640);
         paths
     }
 
@@ -52,6 +54,10 @@ impl Authority {
         let builder = builder.with_safe_default_protocol_versions().expect("versions");
         Arc::new(builder.with_root_certificates(roots).with_no_client_auth())
     }
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is set");
 }
 
 struct Served {
@@ -230,6 +236,7 @@ fn files_that_are_no_certificate_and_key_are_named() {
     let none = folder.path().join("none");
     let other = tempfile::tempdir().expect("a folder");
     let (_, foreign) = authority.issue(other.path(), &["monitor.example.org"]);
+    set_mode(&chain, 0o600);
     for (chain, key, named) in [
         (&none, &key, "none"),
         (&chain, &none, "none"),
@@ -240,4 +247,7 @@ fn files_that_are_no_certificate_and_key_are_named() {
         let error = Certificate::read(chain, key).expect_err("it is refused");
         assert!(error.contains(named) && !error.contains('\n'), "{error}");
     }
+    set_mode(&key, 0o644);
+    let error = Certificate::read(&chain, &key).expect_err("it is refused");
+    assert!(error.contains("chmod o="), "{error}");
 }
