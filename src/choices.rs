@@ -48,6 +48,11 @@ pub(crate) fn designs() -> Vec<String> {
     owned(&["rss", "sync", "async", "pipeline", "cooperative", "1x2", "2x2"])
 }
 
+#[cfg(feature = "amqp")]
+pub(crate) fn roles() -> Vec<String> {
+    web::Role::ALL.iter().map(web::Role::to_string).collect()
+}
+
 pub(crate) fn splits() -> Vec<String> {
     owned(&["hash", "position"])
 }

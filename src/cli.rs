@@ -55,7 +55,7 @@ pub(crate) enum Command {
     Probe(ProbeOptions),
     /// Join many probes: queries, events, the page and the API
     #[cfg(feature = "amqp")]
-    #[command(after_help = CONTROLLER_EXAMPLES)]
+    #[command(after_help = CONTROLLER_EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
     Controller(ControllerOptions),
     /// Make a private authority and certificates of a broker, a controller and probes
     #[cfg(feature = "amqp")]
@@ -63,6 +63,7 @@ pub(crate) enum Command {
     Authority(AuthorityOptions),
     /// List the nodes of a controller: state, packets, loss, coverage, tasks
     #[cfg(feature = "web")]
+    #[command(after_help = CLIENT_EXAMPLES)]
     Nodes(ClientOptions),
     /// List the queries of a controller
     #[cfg(feature = "web")]
@@ -133,7 +134,7 @@ Example of a file:
   queries = [\"examples/locate.eq\"]
   state = \"/var/lib/edison/controller.db\"
 
-Further keys: listen (127.0.0.1:8080), grace (1s), key, set, keep-answers, keep-events, keep-captures, keep-capture-bytes.
+Further keys: listen (127.0.0.1:8080), tokens, web-certificate and web-key (to listen beyond loopback), web-names, grace (1s), key, set, keep-answers, keep-events, keep-captures, keep-capture-bytes.
 docs/deployment.md has all.
 With amqps://, 'ca' names the authority of the broker's certificate; 'certificate' and 'key-file' say who connects.
 SIGTERM or Ctrl-C ends it; what it knows is in 'state', and it continues from there.
@@ -163,6 +164,15 @@ authority for ten. It says what is put where.
 Exit codes: 0 well; 1 a file cannot be written; 2 wrong usage, or a file is missing or of something else.";
 
 #[cfg(feature = "web")]
+const CLIENT_EXAMPLES: &str = "\
+Examples:
+  edison nodes
+  edison nodes --controller https://monitor.example.org:8443 --token-file ~/.edison-token
+  EDISON_CONTROLLER=https://10.0.0.1:8443 EDISON_TOKEN=… edison nodes --ca ca.pem
+
+Exit codes: 0 well; 1 the controller cannot be reached; 2 wrong usage, or the controller refuses.";
+
+#[cfg(feature = "web")]
 const ADD_EXAMPLES: &str = "\
 Examples:
   edison add locate.eq
@@ -184,6 +194,12 @@ pub(crate) struct ClientOptions {
     /// The address of the controller, or of a run with --web
     #[arg(long, value_name = "URL", env = "EDISON_CONTROLLER", default_value = "http://127.0.0.1:8080")]
     pub(crate) controller: String,
+    /// A file whose first line is the token to show; or the token itself in EDISON_TOKEN
+    #[arg(long, value_name = "FILE", env = "EDISON_TOKEN_FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Certificates of the authorities that signed the controller's, for https:// [default: those of this system]
+    #[arg(long, value_name = "FILE", env = "EDISON_CA")]
+    pub(crate) ca: Option<PathBuf>,
     /// Print JSON, as the API has it
     #[arg(long)]
     pub(crate) json: bool,
@@ -273,13 +289,55 @@ pub(crate) struct ControllerOptions {
     pub(crate) command: Option<ControllerCommand>,
 }
 
-/// Commands of `edison controller`.
+/// What is done for a controller instead.
 #[cfg(feature = "amqp")]
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum ControllerCommand {
+    /// Make, list or remove tokens, with which a controller is asked
+    #[command(after_help = TOKEN_EXAMPLES)]
+    Token(TokenOptions),
     /// Set the broker up: exchanges, queues, and a user with least rights for the controller and for each probe
     #[command(after_help = PROVISION_EXAMPLES)]
     Provision(ProvisionOptions),
+}
+
+#[cfg(feature = "amqp")]
+const TOKEN_EXAMPLES: &str = "\
+Examples:
+  edison controller token alice --role view --file tokens               prints a token, which is told this once
+  edison controller token ci --role run --file tokens --out ci.token    writes it to a file of mode 0600
+  edison controller token --list --file tokens
+  edison controller token --remove alice --file tokens
+
+The file has names, roles and argon2 hashes; 'tokens' in the settings of a controller names it. A controller that runs takes
+changes within a second. A token is shown with --token-file, EDISON_TOKEN, or on the page.
+Roles: view reads all but captured packets; run also adds and cancels queries and fetches captured packets; admin is for what else
+changes a deployment, which nothing does over HTTP yet.
+Exit codes: 0 well; 1 a fault; 2 wrong usage: a name that is taken or not there, a file that others may read.";
+
+/// Options of `edison controller token`.
+#[cfg(feature = "amqp")]
+#[derive(Clone, Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["name", "list", "remove"]))]
+pub(crate) struct TokenOptions {
+    /// Make a token of this name: letters, digits, '-', '_' and '.'
+    #[arg(value_name = "NAME", requires = "role")]
+    pub(crate) name: Option<String>,
+    /// What its bearer may do: view, run or admin
+    #[arg(long, value_name = "ROLE", requires = "name", value_parser = completed(str::parse::<web::Role>, choices::roles), hide_possible_values = true)]
+    pub(crate) role: Option<web::Role>,
+    /// The file of tokens, which is made if it is not there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Write the token to this new file instead of printing it
+    #[arg(long, value_name = "FILE", requires = "name")]
+    pub(crate) out: Option<PathBuf>,
+    /// List names and roles
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Remove the token of this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) remove: Option<String>,
 }
 
 /// Options of `edison controller provision`.

@@ -94,7 +94,7 @@ impl Page {
         hub.log_to(say);
         let server =
             web::serve(hub.clone(), listen, None).map_err(|error| Failure::usage(error).of("--web"))?;
-        say(&format!("the page and the API are at http://{}/", server.address()));
+        say(&format!("the page and the API are at {}", server.url()));
         let (messages, received) = sync_channel(WAITING);
         let missed = Arc::default();
         let mut presenter = Presenter::new(hub.clone(), nodes, queries, Arc::clone(&missed));
@@ -116,7 +116,7 @@ impl Page {
         drop(messages);
         let _ = thread.join();
         if !stop.load(Relaxed) {
-            say(&format!("the page stays at http://{}/ until Ctrl-C", server.address()));
+            say(&format!("the page stays at {} until Ctrl-C", server.url()));
         }
         while !stop.load(Relaxed) {
             std::thread::sleep(STOP_LOOK);

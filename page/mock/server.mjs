@@ -43,6 +43,7 @@ const server = createServer(async (request, response) => {
   const newest = (list, other) => list.slice(-Number(ask('limit') ?? other));
   const fits = (one) => ['query', 'node', 'kind'].every((name) => !ask(name) || one[name] === ask(name));
   if (path === '/stream') return stream(request, response);
+  if (path === '/session') return json(response, 200, { name: null, role: 'admin' });
   if (path === '/status') return json(response, 200, played.status());
   if (path === '/nodes') return json(response, 200, { nodes: played.status().nodes });
   if (path === '/answers') return answers(newest(played.answers.filter(fits), 100), ask('format'), response);

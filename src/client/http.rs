@@ -1,13 +1,14 @@
 //! Requests to the API of a controller.
 
+use super::credentials;
 use crate::cli::ClientOptions;
 use crate::exit::Failure;
 use serde_json::Value as Json;
 use std::fmt::Write;
 use std::io::Read;
 use std::time::Duration;
-use ureq::http::Response;
-use ureq::{Agent, Body};
+use ureq::http::{Response, StatusCode};
+use ureq::{Agent, Body, RequestBuilder};
 
 /// How long a controller may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -18,24 +19,35 @@ const MOST_READ: u64 = 256 << 20;
 pub(super) struct Api {
     address: String,
     agent: Agent,
+    /// What shows the token.
+    authorization: Option<String>,
 }
 
 impl Api {
     pub(super) fn new(options: &ClientOptions) -> Result<Self, Failure> {
         let address = options.controller.trim_end_matches('/');
-        if !address.starts_with("http://") {
-            return Err(Failure::usage(format!(
-                "--controller {address}: the API is at http://HOST:PORT, as http://127.0.0.1:8080"
-            )));
-        }
-        let config = Agent::config_builder()
+        let mut config = Agent::config_builder()
             .http_status_as_error(false)
-            // The controller is on this machine.
+            // The API is where it is: a token goes nowhere else.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            // The controller is on this machine, or at the end of TLS.
             .proxy(None)
             .timeout_connect(Some(PATIENCE))
-            .timeout_recv_response(Some(PATIENCE))
-            .build();
-        Ok(Self { address: address.to_owned(), agent: config.into() })
+            .timeout_recv_response(Some(PATIENCE));
+        if credentials::is_tls(address)? {
+            config = config.tls_config(credentials::tls(options.ca.as_deref())?);
+        }
+        let authorization = credentials::authorization(options)?;
+        Ok(Self { address: address.to_owned(), agent: config.build().into(), authorization })
+    }
+
+    /// The request with the token.
+    fn known<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
+        match &self.authorization {
+            Some(value) => request.header("Authorization", value),
+            None => request,
+        }
     }
 
     /// The address, without a slash at its end.
@@ -54,7 +66,7 @@ impl Api {
 
     /// The same with parameters.
     pub(super) fn get_with(&self, path: &str, parameters: &[(&str, String)]) -> Result<Json, Failure> {
-        let request = self.agent.get(self.url(path));
+        let request = self.known(self.agent.get(self.url(path)));
         let parameters = parameters.iter().map(|(name, value)| (*name, value.as_str()));
         self.read(request.query_pairs(parameters).call())
     }
@@ -67,18 +79,20 @@ impl Api {
         text: &str,
     ) -> Result<Json, Failure> {
         let request = self.agent.post(self.url(path)).content_type("text/plain; charset=utf-8");
+        let request = self.known(request);
         let parameters = parameters.iter().map(|(name, value)| (*name, value.as_str()));
         self.read(request.query_pairs(parameters).send(text))
     }
 
     /// Removes what is at this path.
     pub(super) fn delete(&self, path: &str) -> Result<Json, Failure> {
-        self.read(self.agent.delete(self.url(path)).call())
+        self.read(self.known(self.agent.delete(self.url(path))).call())
     }
 
     /// A stream of server-sent events.
     pub(super) fn stream(&self) -> Result<impl Read + use<>, Failure> {
-        let response = self.agent.get(self.url("/stream")).call().map_err(|error| self.away(&error))?;
+        let called = self.known(self.agent.get(self.url("/stream"))).call();
+        let response = called.map_err(|error| self.away(&error))?;
         if !response.status().is_success() {
             return Err(self.refused(response));
         }
@@ -99,6 +113,13 @@ impl Api {
 
     fn away(&self, error: &ureq::Error) -> Failure {
         let reason = error.to_string().replace('\n', " ");
+        // Every word of rustls about a certificate begins so.
+        if let Some((_, why)) = reason.split_once("invalid peer certificate: ") {
+            return Failure::usage(format!(
+                "{}: its certificate is not believed: {why}; --ca FILE has the authorities that signed it",
+                self.address
+            ));
+        }
         Failure::fault(format!("{}: the controller does not answer: {reason}; is it running?", self.address))
     }
 
@@ -109,6 +130,9 @@ impl Api {
         let json: Option<Json> = text.ok().and_then(|text| serde_json::from_str(&text).ok());
         let error = json.as_ref().and_then(|json| json.get("error")?.as_str());
         let line = match error {
+            Some(error) if status == StatusCode::UNAUTHORIZED => {
+                format!("{}: {error}; --token-file FILE or EDISON_TOKEN shows it", self.address)
+            }
             Some(error) => error.to_owned(),
             None => format!("{}: this is not the API of a controller: it says {status}", self.address),
         };

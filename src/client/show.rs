@@ -38,6 +38,10 @@ pub(super) fn nodes(status: &Status) -> String {
     if !refused.is_empty() {
         text.push_str(&format!("messages refused: {}\n", listed(refused.into_iter())));
     }
+    let requests: Vec<(&str, u64)> = status.refused_requests.nonzero().collect();
+    if !requests.is_empty() {
+        text.push_str(&format!("requests refused: {}\n", listed(requests.into_iter())));
+    }
     if let Some(broker) = status.broker.as_ref().filter(|broker| broker.state == BrokerState::Away) {
         let reason = broker.reason.as_deref().unwrap_or("no reason is known");
         text.push_str(&format!("the broker is away: {reason}\n"));

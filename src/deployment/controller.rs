@@ -1,14 +1,16 @@
 //! `edison controller`: the controller of a deployment.
 
+mod access;
 mod config;
 mod past;
 mod provision;
 mod queries;
 mod service;
+mod token;
 mod unsettled;
 
 use crate::cli::{ControllerCommand, ControllerOptions};
-use crate::exit::{Failure, USAGE, say};
+use crate::exit::{Failure, say};
 use crate::signals;
 use archive::{Archive, ArchiveError};
 use config::Config;
@@ -26,17 +28,18 @@ use std::time::Duration;
 /// How often a standby looks whether it may take over.
 const STANDBY_LOOK: Duration = Duration::from_millis(250);
 
-/// Joins the probes until a signal, or sets the broker up for it.
+/// Joins the probes until a signal, or does what is asked for instead.
 pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
-    match &options.command {
-        Some(ControllerCommand::Provision(options)) => provision::run(options),
-        // Without a command the settings are required.
-        None => options.config.as_deref().map_or(Ok(ExitCode::from(USAGE)), join),
+    match (&options.command, &options.config) {
+        (Some(ControllerCommand::Token(options)), _) => token::run(options),
+        (Some(ControllerCommand::Provision(options)), _) => provision::run(options),
+        (None, Some(config)) => control(config),
+        (None, None) => Err(Failure::usage("--config FILE is missing: the settings of the controller")),
     }
 }
 
-fn join(settings: &Path) -> Result<ExitCode, Failure> {
-    let config = Config::read(settings)?;
+fn control(path: &Path) -> Result<ExitCode, Failure> {
+    let (config, web) = Config::read(path)?;
     let stop = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     let Some(archive) = open_archive(&config, &stop)? else { return Ok(ExitCode::SUCCESS) };
@@ -44,7 +47,7 @@ fn join(settings: &Path) -> Result<ExitCode, Failure> {
     hub.log_to(say);
     let queries = Queries::restore(&config, &hub)?;
     let (requests, from_clients) = channel();
-    let server = web::serve(hub.clone(), config.listen, Some(requests)).map_err(Failure::usage)?;
+    let server = web::serve_with(hub.clone(), web, Some(requests)).map_err(Failure::usage)?;
     let marks = hub.archive().marks().map_err(Failure::fault)?;
     let boots = marks.into_iter().filter_map(|mark| {
         let boot = mark.boot.parse().ok()?;
@@ -56,8 +59,8 @@ fn join(settings: &Path) -> Result<ExitCode, Failure> {
     };
     let link = amqp::controller_link(settings).map_err(Failure::usage)?;
     say(&format!(
-        "the page and the API are at http://{}/; {} on {}, through the broker at {}",
-        server.address(),
+        "the page and the API are at {}; {} on {}, through the broker at {}",
+        server.url(),
         counted(queries.standing().queries().len(), "query", "queries"),
         counted(config.nodes.len(), "node", "nodes"),
         config.broker.place()

@@ -5,26 +5,29 @@ mod captures;
 mod csv;
 mod events;
 mod queries;
+mod require;
+mod session;
 mod state;
 mod stories;
 mod stream;
 
+use crate::access::{Access, Role};
 use crate::address::PREFIX;
 use crate::failure::Failure;
-use crate::{Hub, Request, assets, guard};
+use crate::guard::{Guard, guard};
+use crate::{Hub, Request, assets};
 use archive::{Archive, ArchiveError};
 use axum::Router;
+use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{DefaultBodyLimit, Path};
 use axum::http::{Method, StatusCode, Uri};
-use axum::middleware::from_fn;
-use axum::routing::{MethodRouter, delete, get};
+use axum::middleware::from_fn_with_state;
+use axum::routing::{MethodRouter, delete, get, post};
+use require::{Required, require};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 use tokio::sync::watch;
-
-/// The largest text of queries, bytes.
-const MOST_BODY: usize = 1 << 20;
 
 /// What requests need.
 #[derive(Clone, Debug)]
@@ -34,38 +37,65 @@ pub(crate) struct App {
     pub(crate) requests: Option<Sender<Request>>,
     /// True once the server stops.
     pub(crate) stops: watch::Receiver<bool>,
+    /// Who may ask for what.
+    pub(crate) access: Arc<Access>,
+    /// How long the body of a request may take.
+    pub(crate) body_time: Duration,
 }
 
+/// Who may come in.
+enum Door {
+    /// Who has at least this role.
+    Needs(Role),
+    /// Everybody: to leave.
+    Open,
+}
+
+/// An address, what it does, and for whom.
+struct Route(&'static str, Door, MethodRouter<Arc<App>>);
+
 /// All addresses. What `openapi.json` says is held against it.
-pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
+fn routes() -> Vec<Route> {
+    let view = |path, methods| Route(path, Door::Needs(Role::View), methods);
+    let run = |path, methods| Route(path, Door::Needs(Role::Run), methods);
     vec![
-        ("/status", get(state::status)),
-        ("/nodes", get(state::nodes)),
-        ("/queries", get(queries::list).post(queries::install)),
-        ("/queries/{name}", delete(queries::remove)),
-        ("/answers", get(answers::list)),
-        ("/events", get(events::list)),
-        ("/captures", get(captures::list)),
-        ("/captures/{event}/{node}", get(captures::one)),
-        ("/stories", get(stories::list)),
-        ("/stories/{id}", get(stories::one)),
-        ("/stream", get(stream::follow)),
-        ("/openapi.json", get(state::description)),
+        view("/status", get(state::status)),
+        view("/nodes", get(state::nodes)),
+        view("/queries", get(queries::list)),
+        run("/queries", post(queries::install)),
+        run("/queries/{name}", delete(queries::remove)),
+        view("/answers", get(answers::list)),
+        view("/events", get(events::list)),
+        view("/captures", get(captures::list)),
+        run("/captures/{event}/{node}", get(captures::one)),
+        view("/stories", get(stories::list)),
+        view("/stories/{id}", get(stories::one)),
+        view("/stream", get(stream::follow)),
+        view("/session", get(session::show).post(session::begin)),
+        Route("/session", Door::Open, delete(session::end)),
+        view("/openapi.json", get(state::description)),
     ]
 }
 
 /// Everything that is served.
-pub(crate) fn router(app: App) -> Router {
+pub(crate) fn router(app: App, guarded: Guard) -> Router {
+    let app = Arc::new(app);
     let mut router = Router::new();
-    for (path, methods) in routes() {
+    for Route(path, door, methods) in routes() {
+        let methods = match door {
+            Door::Open => methods,
+            Door::Needs(role) => {
+                let required = Required { app: Arc::clone(&app), role };
+                methods.route_layer(from_fn_with_state(required, require))
+            }
+        };
         router = router.route(&format!("{PREFIX}{path}"), methods);
     }
     router
         .method_not_allowed_fallback(not_allowed)
         .fallback(assets::serve)
-        .layer(DefaultBodyLimit::max(MOST_BODY))
-        .layer(from_fn(guard::guard))
-        .with_state(Arc::new(app))
+        .layer(from_fn_with_state(guarded, guard))
+        .with_state(app)
 }
 
 async fn not_allowed(method: Method, uri: Uri) -> Failure {
@@ -107,7 +137,7 @@ mod tests {
         let description: serde_json::Value =
             serde_json::from_str(include_str!("../openapi.json")).expect("JSON");
         let described = description["paths"].as_object().expect("paths").keys().map(String::as_str);
-        let served = routes().into_iter().map(|(path, _)| path);
+        let served = routes().into_iter().map(|Route(path, ..)| path);
         assert_eq!(described.collect::<BTreeSet<_>>(), served.collect::<BTreeSet<_>>());
         assert_eq!(description["servers"][0]["url"], PREFIX);
     }

@@ -26,7 +26,7 @@ pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
     let path = uri.path().trim_start_matches('/');
     if path == "api" || path.starts_with("api/") {
         let error = format!("there is nothing at {}: /api/v1/openapi.json has all that there is", uri.path());
-        return Failure::new(StatusCode::NOT_FOUND, error).into_response();
+        return not_found(uri.path(), error).into_response();
     }
     if !matches!(method, Method::GET | Method::HEAD) {
         let failure =
@@ -40,9 +40,16 @@ pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
         Err(_) if name == INDEX => with_kind(INDEX, Bytes::from_static(NO_PAGE.as_bytes())),
         Err(_) => {
             let error = format!("there is no {}: the page is at /", uri.path());
-            Failure::new(StatusCode::NOT_FOUND, error).into_response()
+            not_found(uri.path(), error).into_response()
         }
     }
+}
+
+/// What is not there. Who looks for files of the system is counted apart.
+fn not_found(path: &str, error: String) -> Failure {
+    let path = path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace(['\\'], "/");
+    let name = if path.split('/').any(|part| part == "..") { "path_traversal" } else { "unknown_path" };
+    Failure::refused(name, StatusCode::NOT_FOUND, error)
 }
 
 async fn file(at: usize, accepts_gzip: bool) -> Response {

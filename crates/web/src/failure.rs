@@ -14,11 +14,33 @@ pub(crate) struct Failure {
     pub(crate) error: String,
     /// What is wrong in a text.
     diagnostics: Option<Vec<Json>>,
+    /// The name under which it is counted.
+    refused: Option<&'static str>,
+    /// After how many seconds to try again.
+    again_after: Option<u64>,
+}
+
+/// What a response says of a request that was refused.
+#[derive(Clone, Debug)]
+pub(crate) struct Refused {
+    /// The name under which it is counted.
+    pub(crate) name: &'static str,
+    pub(crate) error: String,
 }
 
 impl Failure {
     pub(crate) fn new(status: StatusCode, error: impl Into<String>) -> Self {
-        Self { status, error: error.into(), diagnostics: None }
+        Self { status, error: error.into(), diagnostics: None, refused: None, again_after: None }
+    }
+
+    /// What is refused to who asks, whatever he asks for: it is counted under this name.
+    pub(crate) fn refused(name: &'static str, status: StatusCode, error: impl Into<String>) -> Self {
+        Self { refused: Some(name), ..Self::new(status, error) }
+    }
+
+    /// To be tried again after so many seconds.
+    pub(crate) fn again_after(self, seconds: u64) -> Self {
+        Self { again_after: Some(seconds), ..self }
     }
 
     pub(crate) fn bad(error: impl Into<String>) -> Self {
@@ -49,7 +71,8 @@ impl From<Refusal> for Failure {
             Refusal::Unknown(error) => Self::new(StatusCode::NOT_FOUND, error),
             Refusal::Conflict(error) => Self::new(StatusCode::CONFLICT, error),
             Refusal::Invalid { error, diagnostics } => {
-                Self { status: StatusCode::UNPROCESSABLE_ENTITY, error, diagnostics: Some(diagnostics) }
+                let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, error);
+                Self { diagnostics: Some(diagnostics), ..failure }
             }
             Refusal::Failed(error) => Self::internal(error),
         }
@@ -62,7 +85,18 @@ impl IntoResponse for Failure {
         if let Some(diagnostics) = self.diagnostics {
             body["diagnostics"] = diagnostics.into();
         }
-        json_response(self.status, body.to_string())
+        let mut response = json_response(self.status, body.to_string());
+        if self.status == StatusCode::UNAUTHORIZED {
+            let how = HeaderValue::from_static("Bearer realm=\"edison\"");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, how);
+        }
+        if let Some(seconds) = self.again_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        if let Some(name) = self.refused {
+            response.extensions_mut().insert(Refused { name, error: self.error });
+        }
+        response
     }
 }
 

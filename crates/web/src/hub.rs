@@ -2,13 +2,14 @@
 
 use crate::feed::{Feed, Limits, Subscription};
 use crate::message::{StoryText, ToldEvent, message};
+use crate::refusals::Refusals;
 use crate::view::{QueryView, Status};
 use archive::{Archive, ArchiveError, Changes, StoredEvent};
 use axum::body::Bytes;
 use report::Answer;
 use serde::Serialize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// All that is shown: an archive, and the state of the moment. Clones are the same hub.
 #[derive(Clone, Debug)]
@@ -20,7 +21,8 @@ struct Shown {
     status: Mutex<Status>,
     queries: Mutex<Vec<QueryView>>,
     feed: Arc<Feed>,
-    /// Takes a line for each file that is handed out.
+    refusals: Refusals,
+    /// Takes a line for each file that is handed out, and now and then one for what is refused.
     log: OnceLock<fn(&str)>,
 }
 
@@ -53,11 +55,13 @@ impl Hub {
             status: Mutex::new(status),
             queries: Mutex::default(),
             feed: Feed::new(limits),
+            refusals: Refusals::default(),
             log: OnceLock::new(),
         }))
     }
 
-    /// Gives this function a line for each capture that a client fetches. The first function stays.
+    /// Gives this function a line for each capture that a client fetches, and now and then one for what is refused to clients. The
+    /// first function stays.
     pub fn log_to(&self, log: fn(&str)) {
         self.0.log.get_or_init(|| log);
     }
@@ -65,6 +69,13 @@ impl Hub {
     pub(crate) fn log(&self, line: &str) {
         if let Some(log) = self.0.log.get() {
             log(line);
+        }
+    }
+
+    /// Counts what is refused to a client, and logs some of it.
+    pub(crate) fn refuse(&self, name: &'static str, what: impl FnOnce() -> String) {
+        if let Some(begin) = self.0.refusals.count(name, Instant::now()) {
+            self.log(&format!("{begin}: {}", what()));
         }
     }
 
@@ -99,10 +110,12 @@ impl Hub {
         Ok(())
     }
 
-    /// Replaces the status. Streams are told where it changed in more than its time, `now_ns`, which is filled in when it is served.
+    /// Replaces the status. Streams are told where it changed in more than its time, `now_ns`, which is filled in when it is served. So
+    /// is `refused_requests`.
     pub fn set_status(&self, status: Status) {
         let mut own = locked(&self.0.status);
-        let status = Status { now_ns: own.now_ns, ..status };
+        let refused_requests = self.0.refusals.counters();
+        let status = Status { now_ns: own.now_ns, refused_requests, ..status };
         if *own == status {
             return;
         }
@@ -155,7 +168,8 @@ impl Hub {
 
     /// The status, now.
     pub(crate) fn status(&self) -> Status {
-        Status { now_ns: now_ns(), ..locked(&self.0.status).clone() }
+        let refused_requests = self.0.refusals.counters();
+        Status { now_ns: now_ns(), refused_requests, ..locked(&self.0.status).clone() }
     }
 
     /// The queries as JSON.

@@ -5,7 +5,9 @@
 //! hands those that change something ([`Request`]) to the owner, which answers them in its own time. `openapi.json` describes the
 //! interface.
 //!
-//! Nobody is asked who he is: only loopback addresses are listened on, and what a browser sends on behalf of another site is refused.
+//! On a loopback address nobody is asked who he is, unless there are [`Tokens`]: then each request needs one, whose [`Role`] says what it
+//! may do. Beyond loopback a server needs tokens and a [`Certificate`]. What a browser sends on behalf of another site is refused, and all
+//! that is refused is counted by name.
 //!
 //! ```
 //! use archive::{Archive, Changes, Keep};
@@ -24,20 +26,29 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod access;
 mod address;
 mod api;
 mod assets;
+mod body;
 mod capture;
+mod certificate;
+mod changed;
 mod failure;
 mod feed;
 mod guard;
 mod hub;
 mod message;
+mod names;
 mod parameters;
+mod peer;
+mod refusals;
 mod request;
 mod server;
 pub mod view;
 
+pub use access::{Role, Token, TokenEntry, TokenFile, TokenFileError, Tokens};
+pub use certificate::Certificate;
 pub use hub::Hub;
 pub use request::{Installed, Refusal, Removed, Reply, Request};
-pub use server::{Server, serve};
+pub use server::{Limits, Server, Settings, serve, serve_with};

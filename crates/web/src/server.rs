@@ -1,26 +1,91 @@
 //! The server's thread.
 
+mod connection;
+mod paced;
+mod places;
+
+use crate::access::{Access, Tokens};
 use crate::api::{App, router};
+use crate::certificate::Certificate;
+use crate::guard::Guard;
+use crate::names::Names;
 use crate::{Hub, Request};
-use axum::Router;
-use axum::serve::ListenerExt;
+use connection::Connections;
+use places::Places;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
 
-/// Threads that ask the archive, which answers one at a time.
+/// Threads that ask the archive, which answers one at a time, and check tokens.
 const BLOCKING_THREADS: usize = 4;
 /// How long answers that are being sent may take when the server stops.
 const GRACE: Duration = Duration::from_millis(500);
+/// How long to wait where a connection cannot be accepted, as without a free file descriptor.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Where a server listens, and who may ask it for what.
+#[derive(Debug)]
+pub struct Settings {
+    /// The address.
+    pub listen: SocketAddr,
+    /// Names by which it may be asked besides those of loopback and of its certificate.
+    pub names: Vec<String>,
+    /// With it the server speaks TLS, and nothing else.
+    pub certificate: Option<Certificate>,
+    /// Without it nobody is asked who he is.
+    pub tokens: Option<Tokens>,
+    /// What clients may take.
+    pub limits: Limits,
+}
+
+impl Settings {
+    /// A server of this address, without TLS and tokens.
+    pub fn new(listen: SocketAddr) -> Self {
+        Self { listen, names: Vec::new(), certificate: None, tokens: None, limits: Limits::default() }
+    }
+}
+
+/// What clients may take. Each limit has a counter of those that went beyond it, `Status::refused_requests`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at once.
+    pub connections: usize,
+    /// The same of one address; of loopback all.
+    pub connections_of_address: usize,
+    /// How long a TLS handshake may take.
+    pub handshake: Duration,
+    /// How long the head of a request may take, and how long a connection may wait for the next one.
+    pub head: Duration,
+    /// How long the body of a request may take.
+    pub body: Duration,
+    /// How long a client may take nothing of what is sent to it.
+    pub reading: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 512,
+            connections_of_address: 128,
+            handshake: Duration::from_secs(10),
+            head: Duration::from_secs(30),
+            body: Duration::from_secs(30),
+            reading: Duration::from_secs(120),
+        }
+    }
+}
 
 /// A server. It stops when this is dropped.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    is_tls: bool,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -29,6 +94,11 @@ impl Server {
     /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The same as a browser takes it.
+    pub fn url(&self) -> String {
+        format!("{}://{}/", if self.is_tls { "https" } else { "http" }, self.address)
     }
 }
 
@@ -43,15 +113,23 @@ impl Drop for Server {
     }
 }
 
+/// Serves what a hub shows on a loopback address, to all programs of this machine: [`serve_with`] without TLS and tokens.
+///
+/// # Errors
+/// As [`serve_with`].
+pub fn serve(hub: Hub, listen: SocketAddr, requests: Option<Sender<Request>>) -> io::Result<Server> {
+    serve_with(hub, Settings::new(listen), requests)
+}
+
 /// Serves what a hub shows, on a thread of its own. Requests that change something go to `requests`; without it they are refused.
 ///
 /// # Errors
-/// If the address is beyond loopback, in use or not this machine's, or if there is no thread for it.
-pub fn serve(hub: Hub, listen: SocketAddr, requests: Option<Sender<Request>>) -> io::Result<Server> {
-    if !listen.ip().is_loopback() {
+/// If the address is beyond loopback without a certificate and tokens, in use or not this machine's, or if there is no thread for it.
+pub fn serve_with(hub: Hub, settings: Settings, requests: Option<Sender<Request>>) -> io::Result<Server> {
+    let Settings { listen, names, certificate, tokens, limits } = settings;
+    if !listen.ip().is_loopback() && (certificate.is_none() || tokens.is_none()) {
         let error = format!(
-            "cannot listen on {listen}: listening beyond loopback needs TLS and a token, which are not there yet: \
-             use 127.0.0.1:{}",
+            "cannot listen on {listen}: listening beyond loopback needs TLS and a token: use 127.0.0.1:{}",
             listen.port()
         );
         return Err(io::Error::new(ErrorKind::InvalidInput, error));
@@ -63,6 +141,11 @@ pub fn serve(hub: Hub, listen: SocketAddr, requests: Option<Sender<Request>>) ->
         };
         io::Error::new(error.kind(), format!("cannot listen on {listen}: {why}"))
     };
+    let tls = certificate.as_ref().map(|certificate| {
+        let config = certificate.config().map_err(io::Error::other)?;
+        Ok::<_, io::Error>((TlsAcceptor::from(Arc::new(config)), certificate.clone()))
+    });
+    let tls = tls.transpose()?;
     let listener = TcpListener::bind(listen).map_err(cannot)?;
     listener.set_nonblocking(true).map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
@@ -77,26 +160,53 @@ pub fn serve(hub: Hub, listen: SocketAddr, requests: Option<Sender<Request>>) ->
         tokio::net::TcpListener::from_std(listener).map_err(cannot)?
     };
     let (stop, stops) = watch::channel(false);
-    let router = router(App { hub, requests, stops: stops.clone() });
-    let run = move || run(runtime, listener, router, stops);
-    let thread = thread::Builder::new().name("web".to_owned()).spawn(run)?;
-    Ok(Server { address, stop, thread: Some(thread) })
+    let is_tls = tls.is_some();
+    let access = Arc::new(Access::new(tokens, address.port(), is_tls));
+    let guard = Guard { hub: hub.clone(), names: Arc::new(Names::new(names, certificate)) };
+    let body_time = limits.body;
+    let router = router(App { hub: hub.clone(), requests, stops: stops.clone(), access, body_time }, guard);
+    let connections = Connections { router, tls, hub, limits, stops };
+    let thread = thread::Builder::new()
+        .name("web".to_owned())
+        .spawn(move || run(runtime, &listener, Arc::new(connections)))?;
+    Ok(Server { address, is_tls, stop, thread: Some(thread) })
 }
 
-fn run(runtime: Runtime, listener: tokio::net::TcpListener, router: Router, stops: watch::Receiver<bool>) {
-    // Small messages of streams leave at once. Where that cannot be set, they leave later.
-    let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
-    let stopped = |mut stops: watch::Receiver<bool>| async move {
-        let _ = stops.wait_for(|stops| *stops).await;
-    };
-    let serving = axum::serve(listener, router).with_graceful_shutdown(stopped(stops.clone()));
+fn run(runtime: Runtime, listener: &tokio::net::TcpListener, connections: Arc<Connections>) {
     runtime.block_on(async {
+        // Each connection has one of these, and so this knows when there is none any more.
+        let (all, one) = watch::channel(());
+        let mut stops = connections.stops.clone();
         tokio::select! {
-            // It never fails: what cannot be accepted is tried again.
-            _ = serving => {}
-            // A client that does not read keeps its connection, and nobody waits for it.
-            () = async { stopped(stops).await; tokio::time::sleep(GRACE).await } => {}
+            () = accept(listener, &connections, &one) => {}
+            _ = stops.wait_for(|stops| *stops) => {}
         }
+        drop(one);
+        // A client that does not read keeps its connection, and nobody waits for it.
+        let _ = tokio::time::timeout(GRACE, all.closed()).await;
     });
     runtime.shutdown_timeout(GRACE);
+}
+
+async fn accept(
+    listener: &tokio::net::TcpListener,
+    connections: &Arc<Connections>,
+    one: &watch::Receiver<()>,
+) {
+    let places = Arc::new(Places::default());
+    loop {
+        let Ok((stream, peer)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        let Some(place) = places.take(peer.ip(), &connections.limits) else {
+            connections.hub.refuse("too_many_connections", || peer.ip().to_string());
+            continue;
+        };
+        let (connections, one) = (Arc::clone(connections), one.clone());
+        tokio::spawn(async move {
+            connections.serve(stream, peer).await;
+            drop((place, one));
+        });
+    }
 }

@@ -28,10 +28,11 @@ export class Refused extends Error {
   }
 }
 
-async function call<T>(method: string, url: string, body?: string): Promise<T> {
+async function call<T>(method: string, url: string, body?: string, token?: string): Promise<T> {
   let response: Response;
   try {
     const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'text/plain; charset=utf-8' };
+    if (token !== undefined) headers.authorization = `Bearer ${token}`;
     response = await fetch(url, { method, body, headers, cache: 'no-store' });
   } catch {
     throw new Refused(0, 'Edison does not answer. Is it still running?');
@@ -46,4 +47,6 @@ async function call<T>(method: string, url: string, body?: string): Promise<T> {
 
 export const get = <T>(url: string) => call<T>('GET', url);
 export const post = <T>(url: string, body: string) => call<T>('POST', url, body);
+/** Shows a token; a cookie takes its place from then on. */
+export const enter = <T>(url: string, token: string) => call<T>('POST', url, undefined, token);
 export const remove = <T>(url: string) => call<T>('DELETE', url);

@@ -7,6 +7,8 @@ const AGAIN_MS = 2000;
 export interface Listener {
   opened(): void;
   lost(): void;
+  /** The server refused: whether to try again. */
+  refused(): Promise<boolean>;
   said(name: string, data: unknown): void;
 }
 
@@ -16,8 +18,10 @@ export function listen(listener: Listener): void {
   const source = new EventSource(`${API}/stream`);
   source.onopen = () => listener.opened();
   source.onerror = () => {
-    listener.lost();
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => listen(listener), AGAIN_MS);
+    if (source.readyState !== EventSource.CLOSED) return listener.lost();
+    void listener.refused().then((again) => {
+      if (again) setTimeout(() => listen(listener), AGAIN_MS);
+    });
   };
   for (const name of NAMES) {
     source.addEventListener(name, (message) => {

@@ -135,10 +135,18 @@ export interface Status {
   broker: { state: string; since: Time; reason: string | null } | null;
   nodes: Node[];
   refused: Counters;
+  /** Requests of clients, by reason. */
+  refused_requests?: Counters;
   windows: Counters;
   notes: { at: Time; text: string }[];
   /** Time of the first and of the last frame, where the server says it. */
   span?: Span | null;
+}
+
+/** Who asks; the name is null where nobody is asked who he is. */
+export interface Session {
+  name: string | null;
+  role: 'view' | 'run' | 'admin' | null;
 }
 
 export interface Edge {

@@ -1,12 +1,14 @@
 // What the page knows, kept up to date by the stream.
 
-import { address, get, Refused } from '../api/client';
+import { address, enter, get, Refused, remove } from '../api/client';
 import { listen } from '../api/stream';
-import type { Answer, Event, Query, Status, Story } from '../api/types';
+import type { Answer, Event, Query, Session, Status, Story } from '../api/types';
 import { answers } from './answers.svelte';
 
 const MOST_EVENTS = 500;
 const MOST_STORIES = 200;
+/** The status of a call that needs a token. */
+const UNAUTHORIZED = 401;
 
 class Live {
   connection = $state<'connecting' | 'open' | 'lost'>('connecting');
@@ -19,6 +21,9 @@ class Live {
   /** Changes whenever something may have been missed: what was fetched is fetched anew. */
   epoch = $state(0);
   problem = $state<string | null>(null);
+  /** Nothing is shown without a token. */
+  isLocked = $state(false);
+  session = $state.raw<Session | null>(null);
   /** Events and stories were fetched once. */
   isComplete = $state(false);
 
@@ -34,8 +39,37 @@ class Live {
         this.connection = 'lost';
         if (!this.status) void this.refresh();
       },
+      refused: async () => {
+        this.connection = 'lost';
+        await this.refresh();
+        return !this.isLocked;
+      },
       said: (name, data) => this.said(name, data),
     });
+  }
+
+  /** Shows a token; what is wrong with it, if anything is. */
+  async enter(token: string): Promise<string | null> {
+    // No other letter can be sent.
+    if (!/^[!-~]+$/.test(token)) return 'This is no token: it has letters, digits, - and _ alone.';
+    try {
+      this.session = await enter<Session>(address('/session'), token);
+    } catch (error) {
+      return error instanceof Refused ? error.message : String(error);
+    }
+    this.isLocked = false;
+    this.start();
+    return null;
+  }
+
+  /** Ends the session; the page asks for a token again. */
+  async leave(): Promise<void> {
+    try {
+      await remove(address('/session'));
+      location.reload();
+    } catch (error) {
+      this.problem = (error as Error).message;
+    }
   }
 
   said(name: string, data: unknown): void {
@@ -50,6 +84,8 @@ class Live {
   /** Fetches everything anew. */
   async refresh(): Promise<void> {
     try {
+      // First: without a token nothing else needs to be asked.
+      this.session = await get<Session>(address('/session'));
       const [status, queries, events, stories] = await Promise.all([
         get<Status>(address('/status')),
         get<{ queries: Query[] }>(address('/queries')),
@@ -65,7 +101,8 @@ class Live {
       this.isComplete = true;
       this.epoch += 1;
     } catch (error) {
-      this.problem = error instanceof Refused ? error.message : String(error);
+      this.isLocked = error instanceof Refused && error.status === UNAUTHORIZED;
+      this.problem = this.isLocked ? null : error instanceof Refused ? error.message : String(error);
     }
   }
 

@@ -1,15 +1,14 @@
 //! The settings of a controller.
 
+use super::access;
 use crate::deployment::broker;
 use crate::deployment::settings::Settings;
 use crate::exit::Failure;
-use crate::quantity;
 use archive::Keep;
 use controller::Site;
 use packet::KeySpec;
 use protocol::amqp::Broker;
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,7 +18,6 @@ const LONGEST_NAME: usize = 128;
 /// The settings of a controller.
 pub(super) struct Config {
     pub(super) broker: Broker,
-    pub(super) listen: SocketAddr,
     /// The file of the archive.
     pub(super) state: PathBuf,
     pub(super) keep: Keep,
@@ -32,7 +30,8 @@ pub(super) struct Config {
 }
 
 impl Config {
-    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+    /// Reads a file: the settings, and those of the page and the API.
+    pub(super) fn read(path: &Path) -> Result<(Self, web::Settings), Failure> {
         let mut settings = Settings::read(path)?;
         let usual = Keep::default();
         let count = |text: &str| notation::count(text);
@@ -40,7 +39,7 @@ impl Config {
             notation::duration(text).map(|length| u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
         };
         let broker = broker::take(&mut settings)?;
-        let listen = settings.value("listen", quantity::USUAL_ADDRESS, quantity::address)?;
+        let web = access::take(&mut settings)?;
         let state = settings.text("state")?.unwrap_or_else(|| "edison-controller.db".to_owned());
         let keep = Keep {
             answers: settings.value("keep-answers", usual.answers, count)?,
@@ -76,7 +75,8 @@ impl Config {
         settings.finish("docs/deployment.md lists all keys")?;
         let site = Site { nodes: nodes.clone(), key: key.parts(), window_ns, set, settings: events };
         let state = PathBuf::from(state);
-        Ok(Self { broker, listen, state, keep, is_standby, nodes, queries, site })
+        let config = Self { broker, state, keep, is_standby, nodes, queries, site };
+        Ok((config, web))
     }
 }
 

@@ -345,6 +345,7 @@ impl<'a> Service<'a> {
                 doubled,
             },
             notes: self.notes.iter().cloned().collect(),
+            ..Status::default()
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Captures and their files.
 
 use super::{App, ask};
+use crate::access::Identity;
 use crate::capture::{CaptureText, file_name, why_not};
 use crate::failure::{Failure, json_response};
 use crate::parameters::Parameters;
 use archive::{CaptureFilter, StoredCapture};
+use axum::Extension;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, Uri, header};
@@ -35,6 +37,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Respon
 /// The file. Each one that is handed out is logged: it has packets of users.
 pub(super) async fn one(
     State(app): State<Arc<App>>,
+    Extension(identity): Extension<Identity>,
     place: Result<Path<(String, String)>, PathRejection>,
     uri: Uri,
 ) -> Result<Response, Failure> {
@@ -43,8 +46,9 @@ pub(super) async fn one(
         return Err(Failure::bad("the address is not UTF-8: write it percent-encoded"));
     };
     let name = file_name(&event, &node);
+    let by = identity.name.map(|name| format!(" with the token {name}")).unwrap_or_default();
     let line = format!(
-        "the packets that {} captured for the event {} were fetched",
+        "the packets that {} captured for the event {} were fetched{by}",
         node.escape_debug(),
         event.escape_debug()
     );

@@ -1,13 +1,14 @@
 //! Queries: which there are, installing and removing them.
 
 use super::{App, name};
+use crate::body;
 use crate::failure::{Failure, json_response};
 use crate::parameters::Parameters;
 use crate::request::{self, Refusal, Reply, Request};
-use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, PathRejection};
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use serde_json::json;
 use std::sync::Arc;
@@ -27,20 +28,16 @@ pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Respon
 pub(super) async fn install(
     State(app): State<Arc<App>>,
     uri: Uri,
-    body: Result<Bytes, BytesRejection>,
+    headers: HeaderMap,
+    body: Body,
 ) -> Result<Response, Failure> {
     let parameters = Parameters::read(&uri, &["file"])?;
     let file = parameters.text("file").unwrap_or(UNNAMED);
     if file.len() > MOST_NAME || file.contains('/') || file.contains(char::is_control) {
         return Err(Failure::bad("file: a name has no /, no control characters and at most 255 bytes"));
     }
-    let body = body.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            Failure::new(rejection.status(), "the text has more than 1 MiB: install it in parts")
-        }
-        status => Failure::new(status, "the text did not arrive: send it again"),
-    })?;
-    let text = String::from_utf8(body.into()).map_err(|error| {
+    let body = body::read(&headers, body, app.body_time).await?;
+    let text = String::from_utf8(body).map_err(|error| {
         Failure::bad(format!("the text is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
     })?;
     let file = file.to_owned();

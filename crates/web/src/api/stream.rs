@@ -1,10 +1,12 @@
 //! The stream of what is published.
 
 use super::App;
+use crate::access::Identity;
 use crate::failure::Failure;
 use crate::feed::{Next, Subscription};
 use crate::message::{Lagged, message};
 use crate::parameters::Parameters;
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
@@ -23,16 +25,24 @@ struct Teller {
     /// What it is told first.
     first: Option<Bytes>,
     subscription: Subscription,
+    app: Arc<App>,
     stops: watch::Receiver<bool>,
+    /// Who is told.
+    identity: Identity,
 }
 
-pub(super) async fn follow(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+pub(super) async fn follow(
+    State(app): State<Arc<App>>,
+    Extension(identity): Extension<Identity>,
+    uri: Uri,
+) -> Result<Response, Failure> {
     Parameters::read(&uri, &[])?;
     let Some((first, subscription)) = app.hub.subscribe()? else {
         let error = "there are too many streams: close a page or another client, and try again";
-        return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, error));
+        return Err(Failure::refused("too_many_streams", StatusCode::SERVICE_UNAVAILABLE, error));
     };
-    let teller = Teller { first: Some(first), subscription, stops: app.stops.clone() };
+    let stops = app.stops.clone();
+    let teller = Teller { first: Some(first), subscription, app, stops, identity };
     let told = stream::unfold(teller, |mut teller| async {
         let part = teller.next().await?;
         Some((Ok::<_, Infallible>(part), teller))
@@ -42,13 +52,13 @@ pub(super) async fn follow(State(app): State<Arc<App>>, uri: Uri) -> Result<Resp
 }
 
 impl Teller {
-    /// What comes next; `None` when the server stops.
+    /// What comes next; `None` when the server stops, or who is told may not be told any more.
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
         loop {
-            if *self.stops.borrow() {
+            if *self.stops.borrow() || !self.is_allowed() {
                 return None;
             }
             match self.subscription.take() {
@@ -63,5 +73,13 @@ impl Teller {
                 () = tokio::time::sleep(PAUSE) => return Some(Bytes::from_static(b":\n\n")),
             }
         }
+    }
+
+    /// Whether the token is still there, and the session goes on.
+    fn is_allowed(&self) -> bool {
+        if let Some(line) = self.app.access.refresh() {
+            self.app.hub.log(&line);
+        }
+        self.app.access.still_knows(&self.identity)
     }
 }

@@ -40,6 +40,9 @@ pub struct Status {
     pub nodes: Vec<NodeView>,
     /// Messages that were refused, by reason.
     pub refused: Counters,
+    /// Requests and connections of clients that were refused, by reason; the server fills it in.
+    #[serde(default)]
+    pub refused_requests: Counters,
     /// Windows, over all nodes.
     pub windows: WindowTotals,
     /// The last warnings, the oldest first.

@@ -102,9 +102,17 @@ impl Stream {
 
     /// Connects, and reads the headers.
     pub(crate) fn connect(address: SocketAddr) -> Self {
+        Self::connect_with(address, &[])
+    }
+
+    /// The same with these headers.
+    pub(crate) fn connect_with(address: SocketAddr, headers: &[(&str, &str)]) -> Self {
         let mut connection = connect(address);
-        let request = b"GET /api/v1/stream HTTP/1.0\r\nHost: localhost\r\n\r\n";
-        connection.write_all(request).expect("it is sent");
+        let mut request = "GET /api/v1/stream HTTP/1.0\r\nHost: localhost\r\n".to_owned();
+        for (name, value) in headers {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+        connection.write_all(format!("{request}\r\n").as_bytes()).expect("it is sent");
         let mut stream = Self(BufReader::new(connection));
         let head: Vec<String> =
             std::iter::from_fn(|| stream.line().filter(|line| !line.is_empty())).collect();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use web::view::QueryView;
 use web::{Installed, Refusal, Removed, Request};
 
-fn description() -> Json {
+pub(crate) fn description() -> Json {
     serde_json::from_str(include_str!("../../openapi.json")).expect("JSON")
 }
 
@@ -95,7 +95,7 @@ fn responses_are_as_described() {
             }
         }
     });
-    let calls: [(&str, &str, &str, u16); 21] = [
+    let calls: [(&str, &str, &str, u16); 24] = [
         ("get", "/status", "", 200),
         ("get", "/status", "?x=1", 400),
         ("get", "/nodes", "", 200),
@@ -110,6 +110,9 @@ fn responses_are_as_described() {
         ("get", "/stories", "", 200),
         ("get", "/stories/{id}", "e1", 200),
         ("get", "/stories/{id}", "none", 404),
+        ("get", "/session", "", 200),
+        ("post", "/session", "", 200),
+        ("delete", "/session", "", 200),
         ("post", "/queries", "?file=a", 201),
         ("post", "/queries", "?file=wrong", 422),
         ("post", "/queries", "", 201),

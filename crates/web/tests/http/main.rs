@@ -1,12 +1,17 @@
 //! The server as its clients see it, over TCP on loopback.
 
+mod access;
 mod captures;
 mod client;
 mod description;
 mod guard;
 mod life;
+mod limits;
 mod listings;
 mod page;
 mod requests;
 mod sample;
+mod sessions;
 mod streams;
+mod tls;
+mod token_file;

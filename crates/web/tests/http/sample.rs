@@ -182,6 +182,7 @@ pub(crate) fn status() -> Status {
         }),
         nodes: vec![node, NodeView { name: "Node2".to_owned(), ..NodeView::default() }],
         refused: [("version", 2)].into_iter().collect(),
+        refused_requests: Counters::default(),
         windows: WindowTotals { complete: 1, partial: 2, late: 3, lost: 4, doubled: u64::MAX },
         notes: vec![Note { at_ns: START, text: HOSTILE.to_owned() }],
     }

@@ -1,0 +1,141 @@
+//! How many wrong tokens are looked at: strangers must not keep the processor busy, and cannot guess.
+
+use crate::peer::network;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Wrong tokens that an address may show at once, and after how long another one.
+const OF_ADDRESS: Rate = Rate { burst: 10, each: Duration::from_secs(5) };
+/// Those of all together that are checked: half a minute of one core at most, then a twentieth of it.
+const OF_ALL: Rate = Rate { burst: 100, each: Duration::from_millis(500) };
+/// Addresses that are remembered. The one that may try again first makes room.
+const MOST_ADDRESSES: usize = 4_096;
+
+#[derive(Clone, Copy, Debug)]
+struct Rate {
+    burst: u32,
+    each: Duration,
+}
+
+/// When all that was taken is given back: with each attempt later by one interval.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    until: Instant,
+}
+
+impl Taken {
+    /// Takes one, or says when there is one again.
+    fn take(&mut self, rate: Rate, now: Instant) -> Result<(), Duration> {
+        let until = self.until.max(now) + rate.each;
+        match (until - now).checked_sub(rate.each * rate.burst) {
+            Some(wait) if !wait.is_zero() => Err(wait),
+            _ => {
+                self.until = until;
+                Ok(())
+            }
+        }
+    }
+
+    fn give_back(&mut self, rate: Rate) {
+        self.until = self.until.checked_sub(rate.each).unwrap_or(self.until);
+    }
+}
+
+/// Wrong tokens lately.
+#[derive(Debug, Default)]
+pub(super) struct Attempts(Mutex<Lately>);
+
+#[derive(Debug, Default)]
+struct Lately {
+    of_addresses: HashMap<IpAddr, Taken>,
+    of_all: Option<Taken>,
+}
+
+impl Attempts {
+    fn lately(&self) -> MutexGuard<'_, Lately> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An attempt that costs nothing to refuse. Otherwise when there may be one again.
+    pub(super) fn take_of_address(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
+        self.lately().of_address(address, now).take(OF_ADDRESS, now)
+    }
+
+    /// An attempt that is checked.
+    pub(super) fn take(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
+        let mut lately = self.lately();
+        lately.of_address(address, now).take(OF_ADDRESS, now)?;
+        let taken = lately.of_all.get_or_insert(Taken { until: now }).take(OF_ALL, now);
+        taken.inspect_err(|_| lately.give_back(address))
+    }
+
+    /// It was right.
+    pub(super) fn give_back(&self, address: IpAddr) {
+        let mut lately = self.lately();
+        lately.give_back(address);
+        if let Some(taken) = &mut lately.of_all {
+            taken.give_back(OF_ALL);
+        }
+    }
+}
+
+impl Lately {
+    fn of_address(&mut self, address: IpAddr, now: Instant) -> &mut Taken {
+        let place = network(address);
+        if self.of_addresses.len() >= MOST_ADDRESSES && !self.of_addresses.contains_key(&place) {
+            self.of_addresses.retain(|_, taken| taken.until > now);
+            let first =
+                self.of_addresses.iter().min_by_key(|(_, taken)| taken.until).map(|(place, _)| *place);
+            if let Some(first) = first.filter(|_| self.of_addresses.len() >= MOST_ADDRESSES) {
+                self.of_addresses.remove(&first);
+            }
+        }
+        self.of_addresses.entry(place).or_insert(Taken { until: now })
+    }
+
+    fn give_back(&mut self, address: IpAddr) {
+        if let Some(taken) = self.of_addresses.get_mut(&network(address)) {
+            taken.give_back(OF_ADDRESS);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(number: u32) -> IpAddr {
+        std::net::Ipv4Addr::from_bits(number).into()
+    }
+
+    #[test]
+    fn an_address_has_a_burst_and_then_one_in_each_interval() {
+        let (attempts, start) = (Attempts::default(), Instant::now());
+        let take = |after: u64| attempts.take_of_address(address(1), start + Duration::from_secs(after));
+        assert!((0..10).all(|_| take(0).is_ok()));
+        assert_eq!(take(0), Err(Duration::from_secs(5)));
+        assert_eq!(take(4), Err(Duration::from_secs(1)));
+        assert_eq!(take(5), Ok(()));
+        assert_eq!(take(5), Err(Duration::from_secs(5)));
+        // A right one costs nothing.
+        attempts.give_back(address(1));
+        assert_eq!(take(5), Ok(()));
+        assert_eq!(attempts.take_of_address(address(2), start), Ok(()));
+        // Long after it is a burst again, no more.
+        assert_eq!((0..20).filter(|_| take(1_000_000).is_ok()).count(), 10);
+    }
+
+    #[test]
+    fn all_addresses_together_are_bounded_and_so_is_what_is_remembered() {
+        let (attempts, start) = (Attempts::default(), Instant::now());
+        let passed = (0..1_000).filter(|number| attempts.take(address(*number), start).is_ok()).count();
+        assert_eq!(passed, 100);
+        assert_eq!(attempts.take(address(5_000), start + Duration::from_millis(500)), Ok(()));
+        (0..10_000).for_each(|number| {
+            let _ = attempts.take_of_address(address(number), start);
+        });
+        assert_eq!(attempts.lately().of_addresses.len(), MOST_ADDRESSES);
+    }
+}

@@ -1,0 +1,44 @@
+//! What the bearer of a token may do.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What the bearer of a token may do. Each role may do what the ones before it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Read: the state, answers, events, stories, the list of captures, the stream.
+    View,
+    /// Ask: add and cancel queries, and fetch captured packets.
+    Run,
+    /// Whatever else changes a deployment. Nothing does over HTTP yet.
+    Admin,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::View, Self::Run, Self::Admin];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::View => "view",
+            Self::Run => "run",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let role = Self::ALL.into_iter().find(|role| role.name() == text);
+        role.ok_or_else(|| format!("{text:?} is no role: view, run or admin"))
+    }
+}

@@ -1,0 +1,56 @@
+//! Sessions of pages: who shows a token is known by a cookie from then on.
+
+use super::App;
+use crate::access::Identity;
+use crate::failure::{Failure, json_response};
+use crate::parameters::Parameters;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::response::Response;
+use serde_json::json;
+use std::sync::Arc;
+
+/// Who asks, and what he may do.
+pub(super) async fn show(Extension(identity): Extension<Identity>, uri: Uri) -> Result<Response, Failure> {
+    Parameters::read(&uri, &[])?;
+    Ok(described(&identity))
+}
+
+pub(super) async fn begin(
+    State(app): State<Arc<App>>,
+    Extension(identity): Extension<Identity>,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    Parameters::read(&uri, &[])?;
+    let cookie = app.access.begin_session(&identity);
+    let cookie = cookie.map_err(|error| Failure::internal(format!("there is no session: {error}")))?;
+    let mut response = described(&identity);
+    if let Some(cookie) = cookie {
+        set(&mut response, &cookie)?;
+    }
+    Ok(response)
+}
+
+pub(super) async fn end(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    Parameters::read(&uri, &[])?;
+    let mut response = json_response(StatusCode::OK, json!({ "name": null, "role": null }).to_string());
+    set(&mut response, &app.access.end_session(&headers))?;
+    Ok(response)
+}
+
+fn described(identity: &Identity) -> Response {
+    let body = json!({ "name": identity.name, "role": identity.role.name() });
+    json_response(StatusCode::OK, body.to_string())
+}
+
+fn set(response: &mut Response, cookie: &str) -> Result<(), Failure> {
+    let value = HeaderValue::try_from(cookie);
+    let value = value.map_err(|_| Failure::internal("the session has no cookie"))?;
+    response.headers_mut().insert(header::SET_COOKIE, value);
+    Ok(())
+}
