@@ -61,10 +61,15 @@ fn node(node: &NodeView) -> Vec<String> {
             }
         }
     };
-    let spool = match node.spool.dropped {
-        0 => grouped(node.spool.messages),
-        dropped => format!("{}, {} dropped", grouped(node.spool.messages), grouped(dropped)),
-    };
+    let counts = [
+        ("shortened", node.spool.shortened),
+        ("dropped", node.spool.dropped),
+        ("unwritten", node.spool.unwritten),
+    ];
+    let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+    let mut spool = vec![grouped(node.spool.messages)];
+    spool.extend(counts.map(|(name, count)| format!("{} {name}", grouped(count))));
+    spool.extend(node.spool.fault.as_ref().map(|fault| format!("in memory only: {fault}")));
     vec![
         node.name.clone(),
         state.to_owned(),
@@ -74,7 +79,7 @@ fn node(node: &NodeView) -> Vec<String> {
         node.loss.as_ref().map_or_else(|| "unknown".to_owned(), named),
         node.coverage.map_or_else(|| "unknown".to_owned(), |coverage| format!("{:.2} %", coverage * 100.0)),
         clock,
-        spool,
+        spool.join(", "),
         tasks(&node.tasks),
     ]
 }

@@ -93,7 +93,8 @@ impl Health {
     /// Takes a heartbeat, as much of it as a probe says.
     pub(crate) fn take(&mut self, mut heartbeat: Heartbeat) {
         heartbeat.sources.truncate(MOST_SOURCES);
-        let texts = heartbeat.sources.iter_mut().chain([&mut heartbeat.version]);
+        let texts =
+            heartbeat.sources.iter_mut().chain([&mut heartbeat.version]).chain(&mut heartbeat.spool.fault);
         texts.for_each(|text| *text = text.chars().take(LONGEST_TEXT).collect());
         self.heartbeat = Some(heartbeat);
     }

@@ -123,6 +123,17 @@ impl PackedBody {
         if body.len() > MOST_BYTES - MOST_HEAD_BYTES { Err(too_large()) } else { Ok(Self(body)) }
     }
 
+    /// One that was packed before.
+    #[cfg(feature = "amqp")]
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    #[cfg(feature = "amqp")]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     #[cfg(feature = "amqp")]
     pub(crate) fn len(&self) -> usize {
         self.0.len()
