@@ -28,6 +28,7 @@ mod outbox;
 mod probe_link;
 mod probe_state;
 mod publishing;
+mod shortening;
 mod spool_file;
 mod spool_log;
 mod spool_writer;

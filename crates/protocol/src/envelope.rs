@@ -129,6 +129,12 @@ impl PackedBody {
         Self(bytes)
     }
 
+    /// Reads it again.
+    #[cfg(feature = "amqp")]
+    pub(crate) fn open<B: DeserializeOwned>(&self) -> Result<B, Refusal> {
+        read(&expand(&self.0, MOST_JSON_BYTES)?)
+    }
+
     #[cfg(feature = "amqp")]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0

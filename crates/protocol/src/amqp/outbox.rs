@@ -70,6 +70,8 @@ pub(super) struct Outbox {
     boot: Boot,
     items: VecDeque<Item>,
     next_place: u64,
+    /// The place before which all results are as short as they get, or sent.
+    short_until: u64,
     /// The number of messages, from the first on, that are sent and not confirmed.
     in_flight: usize,
     /// The start of which a message was confirmed since the connection began. A controller that knows nothing of a start begins with the
@@ -92,6 +94,7 @@ impl Outbox {
             boot,
             items: VecDeque::new(),
             next_place: 0,
+            short_until: 0,
             in_flight: 0,
             begun: None,
             bytes: 0,
@@ -170,6 +173,35 @@ impl Outbox {
         self.drop_one(1);
         self.forget(item);
         true
+    }
+
+    /// Whether there is so little room left that results are to be shortened, and may be some that can be.
+    pub(super) fn is_to_shorten(&self) -> bool {
+        self.bytes > self.most_bytes / 4 * 3 && self.short_until < self.next_place
+    }
+
+    /// The oldest result that may be long and has never been sent, to be shortened, and its place.
+    pub(super) fn take_long(&mut self) -> Option<(u64, Arc<PackedBody>)> {
+        let from = self.items.partition_point(|item| item.place < self.short_until);
+        let item = self.items.range(from..).find(|item| item.is_result && item.said.is_none());
+        self.short_until = item.map_or(self.next_place, |item| item.place + 1);
+        item.map(|item| (item.place, Arc::clone(&item.body)))
+    }
+
+    /// Replaces a result by a shorter one, unless it has gone meanwhile.
+    pub(super) fn shorten(&mut self, place: u64, body: PackedBody) {
+        let Ok(at) = self.items.binary_search_by_key(&place, |item| item.place) else { return };
+        let item = &mut self.items[at];
+        if item.said.is_some() {
+            return;
+        }
+        self.bytes = self.bytes - item.body.len() + body.len();
+        item.body = Arc::new(body);
+        self.totals.shortened += 1;
+        if let Some(file) = self.working_file() {
+            file.unwritten.messages.insert(place);
+            file.unwritten.totals = true;
+        }
     }
 
     fn drop_one(&mut self, count: u64) {

@@ -37,7 +37,7 @@ pub struct AmqpProbeLink {
     lists: Mutex<Receiver<TaskList>>,
     _worker: Worker,
     // After what it sends: what was confirmed last is written too.
-    _writer: Option<SpoolWriter>,
+    _writer: SpoolWriter,
 }
 
 /// Connects a probe. That the broker is away is no error: it is tried again and again.
@@ -67,7 +67,7 @@ fn link(settings: ProbeSettings, spool: Option<SpoolFile>) -> Result<AmqpProbeLi
         log
     });
     let shared = Arc::new(ProbeState::new(broker, node, boot, outbox, into));
-    let writer = log.map(|log| SpoolWriter::start(&shared, log)).transpose()?;
+    let writer = SpoolWriter::start(&shared, log)?;
     let own = Arc::clone(&shared);
     let worker = Worker::start("broker", move |closing| async move {
         keep(&closing, &own.status, PUBLISHING, async || session(&own, &closing).await).await;

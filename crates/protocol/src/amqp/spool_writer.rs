@@ -1,8 +1,10 @@
-//! The thread that writes the file of a spool: neither what measures nor what sends waits for the disk.
+//! The thread that looks after a spool: it writes its file, where there is one, and shortens results where there is little room. Neither
+//! what measures nor what sends waits for that.
 
 use super::broker::BrokerError;
 use super::outbox::Outbox;
 use super::probe_state::ProbeState;
+use super::shortening::shortened;
 use super::spool_log::Log;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -26,7 +28,7 @@ pub(super) struct SpoolWriter {
 }
 
 impl SpoolWriter {
-    pub(super) fn start(shared: &Arc<ProbeState>, log: Log) -> Result<Self, BrokerError> {
+    pub(super) fn start(shared: &Arc<ProbeState>, log: Option<Log>) -> Result<Self, BrokerError> {
         let is_closing = Arc::new(AtomicBool::new(false));
         let (end, ended) = channel();
         let mut work = Work {
@@ -64,7 +66,7 @@ impl Drop for SpoolWriter {
 struct Work {
     shared: Arc<ProbeState>,
     is_closing: Arc<AtomicBool>,
-    log: Log,
+    log: Option<Log>,
     /// Since when something is written that may be lost with the machine.
     unsynced: Option<Instant>,
     /// When a file that takes nothing is tried again.
@@ -80,7 +82,16 @@ impl Work {
         loop {
             let mut outbox = self.wait(shared.outbox());
             let is_over = self.is_closing.load(Relaxed);
-            if !outbox.is_file_working() {
+            if !is_over
+                && outbox.is_to_shorten()
+                && let Some((place, body)) = outbox.take_long()
+            {
+                drop(outbox);
+                let short = shortened(&body);
+                outbox = shared.outbox();
+                short.into_iter().for_each(|short| outbox.shorten(place, short));
+            }
+            let Some(log) = self.log.as_mut().filter(|_| outbox.is_file_working()) else {
                 if is_over {
                     return;
                 }
@@ -88,13 +99,13 @@ impl Work {
                     self.rewrite(outbox);
                 }
                 continue;
-            }
+            };
             if outbox.is_unwritten() {
                 let batch = outbox.take_batch();
                 drop(outbox);
                 bytes.clear();
                 batch.write(&mut bytes);
-                let written = self.log.append(&bytes);
+                let written = log.append(&bytes);
                 // A window of many megabytes does not stay in memory twice.
                 bytes.shrink_to(1 << 20);
                 match written {
@@ -123,9 +134,13 @@ impl Work {
     fn wait<'a>(&self, mut outbox: MutexGuard<'a, Outbox>) -> MutexGuard<'a, Outbox> {
         loop {
             let is_working = outbox.is_file_working();
-            let due = if is_working { self.unsynced.map(|since| since + GROUP) } else { Some(self.retry) };
+            let due = match is_working {
+                true => self.unsynced.map(|since| since + GROUP),
+                false => self.log.as_ref().map(|_| self.retry),
+            };
             let left = due.map_or(RETRY, |due| due.saturating_duration_since(Instant::now()));
-            if left.is_zero() || self.is_closing.load(Relaxed) || (is_working && outbox.is_unwritten()) {
+            let is_work = outbox.is_to_shorten() || (is_working && outbox.is_unwritten());
+            if is_work || left.is_zero() || self.is_closing.load(Relaxed) {
                 return outbox;
             }
             let waited = self.shared.unwritten.wait_timeout(outbox, left);
@@ -139,7 +154,7 @@ impl Work {
             return;
         }
         self.unsynced = None;
-        match self.log.sync() {
+        match self.log.as_mut().map_or(Ok(()), Log::sync) {
             Ok(()) => {
                 self.shared.outbox().has_synced();
                 self.shared.confirmed.notify_all();
@@ -151,21 +166,23 @@ impl Work {
     /// Whether the file is to be written anew because it has become large: best where it is told nothing meanwhile.
     fn is_to_shrink(&self, outbox: &Outbox) -> bool {
         let most = Log::usual(outbox.bytes());
-        let is_large = self.log.length() > if outbox.is_unwritten() { 2 * most } else { most };
+        let most = if outbox.is_unwritten() { 2 * most } else { most };
+        let is_large = self.log.as_ref().is_some_and(|log| log.length() > most);
         is_large && self.shrink.is_none_or(|at| at <= Instant::now())
     }
 
     /// Writes the file anew.
     fn rewrite(&mut self, mut outbox: MutexGuard<'_, Outbox>) {
+        let Some(log) = &mut self.log else { return };
         let was_working = outbox.is_file_working();
         let is_whole = was_working && !outbox.is_unwritten();
-        let is_huge = self.log.length() > 4 * Log::usual(outbox.bytes());
+        let is_huge = log.length() > 4 * Log::usual(outbox.bytes());
         let (messages, totals) = outbox.take_all();
         drop(outbox);
         if messages.is_empty() && !was_working {
-            self.log.give_up();
+            log.give_up();
         }
-        match self.log.rewrite(&messages, totals) {
+        match log.rewrite(&messages, totals) {
             Ok(()) => {
                 (self.unsynced, self.shrink) = (None, None);
                 self.shared.outbox().has_rewritten();

@@ -114,3 +114,62 @@ fn what_cannot_be_written_is_counted() {
     send(&mut outbox, FromProbe::Window(Box::new(WindowResult::new(window, vec![answer]))));
     assert_eq!(outbox.spool(), Spool { dropped: 1, ..Spool::default() });
 }
+
+/// A result with so many rows.
+fn long(rows: u64) -> FromProbe {
+    use report::{Answer, Column, ColumnKind, Rest, Value};
+    let columns =
+        vec![Column::new("port", ColumnKind::Unsigned, ""), Column::new("n", ColumnKind::Unsigned, "")];
+    let row =
+        |number: u64| vec![Value::Unsigned(number), Value::Unsigned(number.wrapping_mul(0x9e37_79b9) >> 8)];
+    let window = Span { start_ns: 0, end_ns: 1 };
+    let rest = Rest { groups: 7, totals: vec![("n".to_owned(), Value::Unsigned(1000))] };
+    let answer = Answer { rest, ..Answer::new("q", Some(window), columns, (0..rows).map(row).collect()) };
+    FromProbe::Window(Box::new(WindowResult::new(window, vec![answer])))
+}
+
+#[test]
+fn long_results_are_shortened_before_any_is_dropped() {
+    use crate::amqp::shortening::{MOST_ROWS, shortened};
+    let size = PackedBody::new(&long(1000)).expect("bytes").len();
+    let mut outbox = outbox(4 * size);
+    let shorten = |outbox: &mut Outbox| {
+        while outbox.is_to_shorten() {
+            let Some((place, body)) = outbox.take_long() else { break };
+            shortened(&body).into_iter().for_each(|short| outbox.shorten(place, short));
+        }
+    };
+    send(&mut outbox, long(1000));
+    assert_eq!(sent(&mut outbox), [(1, 0, 0)]);
+    for _ in 0..10 {
+        send(&mut outbox, long(1000));
+        shorten(&mut outbox);
+    }
+    let Spool { messages, shortened, dropped, bytes, .. } = outbox.spool();
+    assert!((messages, dropped) == (11, 0) && shortened > 6, "{:?}", outbox.spool());
+    assert_eq!(bytes, outbox.items.iter().map(|item| item.body.len() as u64).sum::<u64>());
+    // That which was sent is as it was; the oldest others have their first rows, and the rest is exact.
+    outbox.confirm();
+    let FromProbe::Window(result) = next(&mut outbox).expect("a message").body else {
+        panic!("another message")
+    };
+    let FromProbe::Window(whole) = long(1000) else { panic!("another message") };
+    let (short, whole) = (&result.answers[0], &whole.answers[0]);
+    assert_eq!(short.rows, whole.rows[..MOST_ROWS]);
+    let left_out = 1000 - MOST_ROWS;
+    assert_eq!(short.rest.groups, 7 + left_out as u64);
+    let number = |row: &Vec<report::Value>| row[1].as_unsigned().expect("a number");
+    let total = 1000 + whole.rows[MOST_ROWS..].iter().map(number).sum::<u64>();
+    assert_eq!(short.rest.totals, [("n".to_owned(), report::Value::Unsigned(total))]);
+    assert_eq!(short.status, report::Status::Partial);
+    assert!(short.reason.as_ref().is_some_and(|reason| reason.contains(&left_out.to_string())), "{short:?}");
+    // Short ones stay, and nothing else is left to be shortened.
+    assert!(shortened_again(&long(100)).is_none());
+    (0..100).for_each(|number| send(&mut outbox, window(number)));
+    shorten(&mut outbox);
+    assert!(outbox.spool().bytes <= 4 * size as u64);
+}
+
+fn shortened_again(message: &FromProbe) -> Option<PackedBody> {
+    crate::amqp::shortening::shortened(&PackedBody::new(message).expect("bytes"))
+}
