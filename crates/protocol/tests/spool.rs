@@ -153,6 +153,45 @@ fn a_probe_that_is_killed_loses_nothing_that_it_saved() {
     println!("{} windows, refused: {:?}", got.len(), controller.refused());
 }
 
+/// The same for a disk that is full.
+const FULL: &str = "EDISON_TEST_FULL_SPOOL";
+
+#[test]
+fn child_on_a_full_disk() {
+    let Ok(path) = env::var(FULL) else { return };
+    let probe = probe(AWAY, open(Path::new(&path)));
+    let mut sent = 0;
+    until("the disk is full", || {
+        send(&probe, sent..sent + 1);
+        sent += 1;
+        probe.spool().fault.is_some()
+    });
+    let Spool { messages, unwritten, fault, .. } = probe.spool();
+    assert!(messages == sent && unwritten > 0, "{sent} sent");
+    println!("{}; kept {}", fault.expect("a reason"), sent - unwritten);
+}
+
+#[test]
+fn a_disk_that_is_full_has_what_it_took() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("spool");
+    // A limit on the size of files fails writes as a full disk does, wherever the shell's unit is a half or a whole KiB.
+    let script = r#"trap '' XFSZ; ulimit -f 100; exec "$@""#;
+    let mut child = Command::new("sh");
+    child.args(["-c", script, "sh"]).arg(env::current_exe().expect("this program"));
+    child.args(["child_on_a_full_disk", "--exact", "--nocapture"]).env(FULL, &path);
+    let output = child.output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let line = said.lines().find(|line| line.contains("; kept ")).expect("a line");
+    let kept: usize = line.rsplit_once(' ').expect("a number").1.parse().expect("a number");
+    assert!(line.contains("File too large"), "{line}");
+    // Whole records, the oldest first.
+    let opened = open(&path);
+    assert_eq!((opened.found(), opened.remarks()), (kept, &[][..]));
+    assert!(kept > 100, "{kept}");
+}
+
 #[test]
 fn a_full_spool_says_what_it_dropped_also_after_a_restart() {
     let broker = TestBroker::shared();

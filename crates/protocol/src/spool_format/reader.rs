@@ -130,7 +130,8 @@ impl<R: Read> Reader<R> {
             return Ok(Frame::End { is_whole: false });
         }
         self.at += (FRAME + self.rest.len()) as u64;
-        let is_right = checksum(length, &self.rest).to_le_bytes() == *sum;
+        // A fuzzer finds no checksums.
+        let is_right = cfg!(fuzzing) || checksum(length, &self.rest).to_le_bytes() == *sum;
         let record = is_right.then(|| Record::read(&self.rest)).flatten();
         Ok(record.map_or(Frame::Damaged, Frame::Right))
     }
