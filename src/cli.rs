@@ -121,8 +121,10 @@ Example of a file:
   loss = true
 
 With amqps://, 'ca' names the authority of the broker's certificate; 'certificate' and 'key-file' say who connects.
-Further keys: spool (64MiB), and the options of edison run by their names. The probe measures while the broker is
-away, keeps as many windows as 'spool' has room for, and connects again by itself. SIGTERM or Ctrl-C ends it.
+Further keys: spool (64MiB), spool-file (none), and the options of edison run by their names. The probe measures
+while the broker is away, keeps as many windows as 'spool' has room for, and connects again by itself. With
+'spool-file' it keeps them in that file too, and sends after a kill or a power cut what was not delivered before.
+SIGTERM or Ctrl-C ends it.
 Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
 
 #[cfg(feature = "amqp")]

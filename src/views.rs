@@ -163,7 +163,7 @@ pub(crate) fn node(name: &str, health: &Health, now_ns: u64, window_ns: u64, gra
         packets: health.packets.clone(),
         loss: health.loss.clone(),
         last: health.last.clone().map(|(packets, loss)| view::Account { packets, loss }),
-        spool: heartbeat.map(|heartbeat| spool(heartbeat.spool)).unwrap_or_default(),
+        spool: heartbeat.map(|heartbeat| spool(&heartbeat.spool)).unwrap_or_default(),
         clock: clock(heartbeat.and_then(|heartbeat| heartbeat.clock), health.clock_ahead_ns()),
         load: heartbeat.and_then(|heartbeat| heartbeat.load).map(load),
         tasks: TaskState {
@@ -188,8 +188,9 @@ fn gap(gap: &Gap) -> view::Gap {
     view::Gap { start_ns: gap.window.start_ns, end_ns: gap.window.end_ns, reason: gap.reason.to_owned() }
 }
 
-fn spool(spool: protocol::Spool) -> view::Spool {
-    view::Spool { messages: spool.messages, bytes: spool.bytes, dropped: spool.dropped }
+fn spool(spool: &protocol::Spool) -> view::Spool {
+    let protocol::Spool { messages, bytes, shortened, dropped, unwritten, fault } = spool.clone();
+    view::Spool { messages, bytes, shortened, dropped, unwritten, fault }
 }
 
 fn clock(said: Option<protocol::Clock>, ahead_ns: Option<i64>) -> Option<view::Clock> {

@@ -77,10 +77,15 @@ fn node(node: &NodeView) -> Vec<String> {
         || "unknown".to_owned(),
         |load| format!("{} of {}", grouped(load.flows), grouped(load.most_flows)),
     );
-    let spool = match node.spool.dropped {
-        0 => grouped(node.spool.messages),
-        dropped => format!("{}, {} dropped", grouped(node.spool.messages), grouped(dropped)),
-    };
+    let counts = [
+        ("shortened", node.spool.shortened),
+        ("dropped", node.spool.dropped),
+        ("unwritten", node.spool.unwritten),
+    ];
+    let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+    let mut spool = vec![grouped(node.spool.messages)];
+    spool.extend(counts.map(|(name, count)| format!("{} {name}", grouped(count))));
+    spool.extend(node.spool.fault.as_ref().map(|fault| format!("in memory only: {fault}")));
     vec![
         node.name.clone(),
         state.to_owned(),
@@ -92,7 +97,7 @@ fn node(node: &NodeView) -> Vec<String> {
         busy.map_or_else(|| "unknown".to_owned(), |busy| format!("{:.0} %", busy * 100.0)),
         flows,
         clock,
-        spool,
+        spool.join(", "),
         tasks(&node.tasks),
         node.version.clone().unwrap_or_else(|| "unknown".to_owned()),
     ]

@@ -16,9 +16,10 @@ use crate::watched::Lost;
 use engine::{Control, Every, Observer, Snapshot};
 use port::TimeBase;
 use probe::{Planner, Probe, Reporter, Vitals};
-use protocol::amqp::{self, AmqpProbeLink, ProbeSettings};
+use protocol::amqp::{self, AmqpProbeLink, ProbeSettings, SpoolFile};
 use protocol::{Heartbeat, LinkWatch, ProbeLink};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -40,6 +41,7 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
         return Err(settings.wrong("'spool': a window of answers may take a mebibyte: give it 1MiB at least"));
     }
     let spool_bytes = usize::try_from(spool_bytes).unwrap_or(usize::MAX);
+    let spool_file = settings.text("spool-file")?.map(PathBuf::from);
     let (path, table) = settings.rest();
     let (run, origins) = config_file::run_options(table, &path)?;
     let node = run.node.clone().unwrap_or_else(crate::machine::host_name);
@@ -63,7 +65,11 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let control = Control::new(planner.first().map_err(Failure::fault)?);
     measurement.start_captures(&control)?;
     let place = broker.place();
-    let link = amqp::probe_link(ProbeSettings { broker, node: node.clone(), spool_bytes });
+    let link_settings = ProbeSettings { broker, node: node.clone(), spool_bytes };
+    let link = match &spool_file {
+        None => amqp::probe_link(link_settings),
+        Some(path) => amqp::spooled_probe_link(link_settings, open_spool(path, &node, spool_bytes)?),
+    };
     let amqp_link = Arc::new(link.map_err(Failure::usage)?);
     let link: Arc<dyn ProbeLink> = Arc::clone(&amqp_link) as Arc<dyn ProbeLink>;
     let usual = Heartbeat {
@@ -81,11 +87,12 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     say(&format!("{node} measures {}, controlled through {}", names.join(", "), place));
     let mut watcher = Watcher {
-        link: amqp_link,
+        link: Arc::clone(&amqp_link),
         watch: LinkWatch::default(),
         load,
         looked: None,
         refused: BTreeMap::new(),
+        fault: None,
     };
     let measured = measurement.measure(&control, probe.outlet(), &stop, &mut watcher)?;
     let mut reported = Reported::of(measured, false);
@@ -103,12 +110,29 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let spool = link.spool();
     if !is_delivered || spool.dropped != 0 {
         let (messages, dropped) = (notation::grouped(spool.messages), notation::grouped(spool.dropped));
-        say(&format!(
-            "{messages} messages are not delivered and lost, {dropped} windows were dropped before"
-        ));
+        let fate = match &spool_file {
+            Some(path) if amqp_link.save(DELIVERY) => {
+                format!("stay in {} for the next start", path.display())
+            }
+            _ => "are not delivered and lost".to_owned(),
+        };
+        say(&format!("{messages} messages {fate}, {dropped} windows were dropped before"));
     }
     reported.verdict.lines.iter().for_each(|line| say_error(line));
     Ok(ExitCode::from(reported.verdict.code))
+}
+
+/// Opens the file of the spool, and says what is special about it.
+fn open_spool(path: &Path, node: &str, most_bytes: usize) -> Result<SpoolFile, Failure> {
+    let spool = SpoolFile::open(path, node, most_bytes).map_err(Failure::usage)?;
+    spool.remarks().iter().for_each(|line| say(line));
+    if spool.found() > 0 {
+        say(&format!(
+            "{} messages of earlier starts are sent first",
+            notation::grouped(spool.found() as u64)
+        ));
+    }
+    Ok(spool)
 }
 
 /// Options of `run` that say what is asked or shown.
@@ -142,6 +166,8 @@ struct Watcher {
     looked: Option<Instant>,
     /// What was said to be refused, by reason.
     refused: BTreeMap<&'static str, u64>,
+    /// What was said of the file of the spool.
+    fault: Option<String>,
 }
 
 impl Observer for Watcher {
@@ -157,6 +183,14 @@ impl Observer for Watcher {
             let counts = refused.iter().map(|(reason, count)| format!("{count} {reason}"));
             say(&format!("task lists refused: {}", counts.collect::<Vec<_>>().join(", ")));
             self.refused = refused;
+        }
+        let fault = self.link.spool().fault;
+        if fault != self.fault {
+            say(&match &fault {
+                Some(reason) => format!("the spool is in memory only: {reason}; the file is tried again"),
+                None => "the spool is in its file again".to_owned(),
+            });
+            self.fault = fault;
         }
     }
 

@@ -7,8 +7,8 @@ use report::{Answer, Event, Story, format_time};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use serde::Serialize;
 
-/// Boots of one probe whose marks are kept: no probe resends messages of earlier ones.
-const MOST_BOOTS: u32 = 256;
+/// Boots of one probe whose marks are kept, as many as `protocol::amqp` remembers: messages of more are never on their way together.
+const MOST_BOOTS: u32 = 512;
 
 impl Archive {
     /// Stores all of it, or, where that fails, nothing.

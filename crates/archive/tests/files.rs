@@ -195,7 +195,7 @@ fn marks_of_the_last_boots_are_kept() {
     }
     let boots: Vec<String> =
         archive.marks().expect("they are read").into_iter().map(|mark| mark.boot).collect();
-    assert_eq!(boots, (744..1_000).map(|boot| boot.to_string()).collect::<Vec<_>>());
+    assert_eq!(boots, (488..1_000).map(|boot| boot.to_string()).collect::<Vec<_>>());
 }
 
 /// Names the archive of the child of the next test; nothing is to be done where it is missing.

@@ -225,6 +225,7 @@ impl Controller {
             self.say_wrong(node, &format!("its windows of {window} are not taken: {wrong}"), actions);
             return;
         }
+        self.nodes[node].health.note_missing(&result);
         self.clip(&mut result);
         let window = result.window;
         result.answers = self.held(node, result.answers, window.end_ns);

@@ -14,6 +14,10 @@ const FURTHER: &str = "further_names";
 pub(crate) const WRONG_WINDOW: &str = "wrong_window";
 /// Windows that come later than late windows are judged.
 pub(crate) const TOO_LATE: &str = "too_late";
+/// Windows that never came: the probe did not run, or was killed before it had kept them.
+pub(crate) const NOT_SENT: &str = "not_sent";
+/// Windows that never came, among them some that the probe dropped because its spool was full.
+pub(crate) const SPOOL_FULL: &str = "spool_full";
 /// Answers of no query that the node has, of no window of its result, or to no question; captures that were not asked for.
 pub(crate) const UNASKED: &str = "unasked";
 
@@ -63,8 +67,10 @@ pub struct Health {
     /// The newest times in which none of its windows is judged, the oldest first.
     pub gaps: VecDeque<Gap>,
     pub(crate) clock: ClockOffset,
-    /// Results that it dropped, since it started.
+    /// Results that it dropped, as its last result says.
     dropped: u64,
+    /// The end of the latest window that came.
+    came_until_ns: Option<u64>,
 }
 
 /// The windows that came, by what they are.
@@ -95,7 +101,8 @@ impl Health {
     /// Takes a heartbeat, as much of it as a probe says.
     pub(crate) fn take(&mut self, mut heartbeat: Heartbeat) {
         heartbeat.sources.truncate(MOST_SOURCES);
-        let texts = heartbeat.sources.iter_mut().chain([&mut heartbeat.version]);
+        let texts =
+            heartbeat.sources.iter_mut().chain([&mut heartbeat.version]).chain(&mut heartbeat.spool.fault);
         texts.for_each(|text| *text = text.chars().take(LONGEST_TEXT).collect());
         self.heartbeat = Some(heartbeat);
     }
@@ -105,11 +112,25 @@ impl Health {
         self.clock.ns()
     }
 
+    /// Names the windows before this one that did not come: a probe sends its windows in order, each.
+    pub(crate) fn note_missing(&mut self, result: &WindowResult) {
+        let Span { start_ns, end_ns } = result.window;
+        if let Some(last_ns) = self.came_until_ns.filter(|last| *last < start_ns) {
+            let reason = if self.newly_dropped(result) > 0 { SPOOL_FULL } else { NOT_SENT };
+            self.add_gap(Gap { window: Span { start_ns: last_ns, end_ns: start_ns }, reason });
+        }
+        self.came_until_ns = self.came_until_ns.max(Some(end_ns));
+    }
+
+    /// Results that were dropped since the last one that came. A probe that has started anew, without a file, has dropped nothing yet.
+    fn newly_dropped(&self, result: &WindowResult) -> u64 {
+        result.lost.checked_sub(self.dropped).unwrap_or(result.lost)
+    }
+
     /// Takes a window that came.
     pub fn count(&mut self, result: &WindowResult) {
         self.window = Some(result.window);
-        // A probe that has started anew has dropped nothing yet.
-        let lost = result.lost.checked_sub(self.dropped).unwrap_or(result.lost);
+        let lost = self.newly_dropped(result);
         self.windows.add(&Windows { lost, ..Windows::default() });
         self.dropped = result.lost;
         let Some(totals) = result.answers.iter().find(|answer| answer.query == "totals") else { return };

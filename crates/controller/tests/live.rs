@@ -637,6 +637,29 @@ fn windows_beyond_the_lateness_are_a_named_gap() {
 }
 
 #[test]
+fn windows_that_never_came_are_a_named_gap() {
+    let mut test = Test::new(CHAIN);
+    let lost = |test: &mut Test, at: u64, lost: u64| {
+        let result = WindowResult { lost, ..result(1, at, &[]) };
+        test.take(1, FromProbe::Window(Box::new(result)));
+    };
+    for at in [0, 1, 2, 2] {
+        lost(&mut test, at, 0);
+    }
+    // It was killed, and runs again.
+    lost(&mut test, 6, 0);
+    // Its spool was full.
+    lost(&mut test, 9, 2);
+    lost(&mut test, 10, 2);
+    let health = test.controller.health().nth(1).expect("a node");
+    let second = |ns: u64| (ns - START) / SECOND;
+    let gap = |gap: &controller::Gap| (second(gap.window.start_ns), second(gap.window.end_ns), gap.reason);
+    let gaps: Vec<_> = health.gaps.iter().map(gap).collect();
+    assert_eq!(gaps, [(3, 6, "not_sent"), (7, 9, "spool_full")]);
+    assert_eq!(health.windows.lost, 2);
+}
+
+#[test]
 fn a_window_that_waits_is_settled_before_other_queries_come() {
     let mut test = that_looks_back();
     let more = format!("another: select sum(total_count) as n where node_id = B every 1s;\n{SAME_WINDOW}");

@@ -12,7 +12,8 @@
 //!
 //! What a probe sends stays in its spool until the broker has confirmed it, in order, and is sent again with the same identifier where it is
 //! not known to have arrived. The controller takes each message once and in order, and acknowledges it after it is stored. So a message is
-//! neither lost nor doubled by a broker that dies, as long as the probe lives and its spool has room.
+//! neither lost nor doubled by a broker that dies, as long as its spool has room. Without a file the spool ends with the probe; with one
+//! ([`SpoolFile`]), the next start of the probe sends what is left before what is its own.
 //!
 //! An address of `amqps://` is spoken to over TLS alone. A certificate without a password says who speaks (`EXTERNAL`).
 mod back_off;
@@ -28,17 +29,23 @@ mod outbox;
 mod probe_link;
 mod probe_state;
 mod publishing;
+mod shortening;
+mod spool_file;
+mod spool_log;
+mod spool_writer;
 mod status;
 mod task_lists;
 mod tasking;
 mod tls;
 mod topology;
+mod unwritten;
 mod wire;
 mod worker;
 
 pub use broker::{Broker, BrokerError};
 pub use controller_link::{AmqpControllerLink, ControllerSettings, controller_link};
-pub use probe_link::{AmqpProbeLink, ProbeSettings, probe_link};
+pub use probe_link::{AmqpProbeLink, ProbeSettings, probe_link, spooled_probe_link};
+pub use spool_file::{SpoolError, SpoolFile};
 pub use tls::{Tls, TlsError};
 pub use topology::{Argument, Exchange, Queue, Rights, Topology};
 

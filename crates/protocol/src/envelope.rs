@@ -123,6 +123,23 @@ impl PackedBody {
         if body.len() > MOST_BYTES - MOST_HEAD_BYTES { Err(too_large()) } else { Ok(Self(body)) }
     }
 
+    /// One that was packed before.
+    #[cfg(feature = "amqp")]
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads it again.
+    #[cfg(feature = "amqp")]
+    pub(crate) fn open<B: DeserializeOwned>(&self) -> Result<B, Refusal> {
+        read(&expand(&self.0, MOST_JSON_BYTES)?)
+    }
+
+    #[cfg(feature = "amqp")]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     #[cfg(feature = "amqp")]
     pub(crate) fn len(&self) -> usize {
         self.0.len()

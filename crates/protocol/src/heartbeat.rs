@@ -51,15 +51,24 @@ pub struct RefusedList {
     pub reason: String,
 }
 
-/// What a probe keeps until it is delivered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What a probe keeps until it is delivered. With a file, counters go on where the probe's last start ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spool {
     /// Messages.
     pub messages: u64,
     /// Their size.
     pub bytes: u64,
-    /// Window results that were dropped since the probe started, because the spool was full.
+    /// Window results of which rows were left out, because the spool was nearly full.
+    #[serde(default)]
+    pub shortened: u64,
+    /// Window results that were dropped, because the spool was full.
     pub dropped: u64,
+    /// Messages that were kept in memory only since the probe started, because the file did not take them.
+    #[serde(default)]
+    pub unwritten: u64,
+    /// Why the file takes nothing now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
 }
 
 /// What the system says of its clock.

@@ -31,6 +31,7 @@ pub mod memory;
 mod message;
 mod message_id;
 mod refusal;
+pub mod spool_format;
 mod transport;
 
 pub use capture::{CaptureTask, Captured};

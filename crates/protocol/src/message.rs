@@ -210,7 +210,7 @@ mod tests {
             refused: Some(RefusedList { list: id, reason: "no memory".to_owned() }),
             version: "0.1.0".to_owned(),
             sources: vec!["eth0".to_owned()],
-            spool: Spool { messages: 1, bytes: 2, dropped: 3 },
+            spool: Spool { messages: 1, bytes: 2, dropped: 3, ..Spool::default() },
             clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(4) }),
             started_ns: 1_795_534_800_000_000_001,
             load: Some(Load { busy: Some(0.25), flows: 7, most_flows: u64::MAX }),

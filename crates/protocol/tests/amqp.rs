@@ -176,7 +176,7 @@ fn a_broker_that_comes_later_is_found() {
     assert_eq!((probe.spool().messages, probe.spool().dropped), (3, 0));
     // A full spool drops the oldest ones.
     send(&probe, 3..9);
-    let Spool { messages, bytes, dropped } = probe.spool();
+    let Spool { messages, bytes, dropped, .. } = probe.spool();
     assert!(dropped > 0 && messages + dropped == 9 && bytes <= small as u64, "{:?}", probe.spool());
     controller.send(0, protocol::ToProbe::Tasks(protocol::TaskList::default())).expect("it waits");
     broker.start();

@@ -168,6 +168,23 @@ impl Answer {
         });
     }
 
+    /// Keeps the first rows; the others are counted in the rest, and the answer is partial for this reason. Returns how many were left out.
+    pub fn shorten(&mut self, most: usize, reason: &str) -> usize {
+        if self.rows.len() <= most {
+            return 0;
+        }
+        let cut = self.rows.split_off(most);
+        self.rest.groups = self.rest.groups.saturating_add(cut.len() as u64);
+        for (name, total) in &mut self.rest.totals {
+            let column = self.columns.iter().position(|column| column.name == *name);
+            let values =
+                cut.iter().map(|row| column.and_then(|column| row.get(column)).unwrap_or(&Value::Null));
+            *total = values.fold(std::mem::take(total), |sum, value| sum.plus(value));
+        }
+        self.lacks(&format!("{} rows are left out: {reason}", cut.len()));
+        cut.len()
+    }
+
     /// Adds the values of another answer's first row, which has the same columns of counts, to its own.
     pub(crate) fn add_values(&mut self, more: &Self) {
         if more.bounds != "exact" {

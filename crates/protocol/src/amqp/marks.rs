@@ -4,8 +4,9 @@ use super::outbox::MOST_IN_FLIGHT;
 use crate::{Boot, MessageId};
 use std::collections::VecDeque;
 
-/// The starts of a probe that are remembered: messages of more than one are only there together after it started again.
-const MOST_BOOTS: usize = 16;
+/// The starts of a probe that are remembered. A probe sends what its file kept of earlier starts before what is its own, so that messages of
+/// as many starts may come again as messages are on their way at once, or are delivered ahead of their acknowledgement.
+const MOST_BOOTS: usize = 512;
 
 /// What is to be done with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub(super) struct Marks {
 impl Marks {
     /// All messages up to this one were taken before.
     pub(super) fn begin_after(&mut self, id: &MessageId) {
-        match self.boots.iter_mut().find(|mark| mark.boot == id.boot) {
+        match self.boots.iter_mut().rev().find(|mark| mark.boot == id.boot) {
             Some(mark) => mark.last = mark.last.max(id.sequence),
             None => self.add(id.boot, id.sequence),
         }
@@ -52,7 +53,7 @@ impl Marks {
 
     /// Takes a message, if it is its turn. `after`: what its envelope says.
     pub(super) fn take(&mut self, id: &MessageId, after: u64) -> Turn {
-        let Some(mark) = self.boots.iter_mut().find(|mark| mark.boot == id.boot) else {
+        let Some(mark) = self.boots.iter_mut().rev().find(|mark| mark.boot == id.boot) else {
             self.add(id.boot, id.sequence);
             return Turn::Next;
         };
@@ -108,7 +109,7 @@ mod tests {
         marks.begin_after(&id(1, 7));
         marks.begin_after(&id(1, 5));
         assert_eq!((marks.take(&id(1, 7), 0), marks.take(&id(1, 8), 7)), (Turn::Doubled, Turn::Next));
-        (2..100).for_each(|boot| assert_eq!(marks.take(&id(boot, 1), 0), Turn::Next));
+        (2..1000).for_each(|boot| assert_eq!(marks.take(&id(boot, 1), 0), Turn::Next));
         assert_eq!(marks.boots.len(), MOST_BOOTS);
     }
 }

@@ -1,21 +1,36 @@
 //! What a probe has sent and the broker has not confirmed.
 
+mod in_file;
+
+use super::spool_log::Stored;
 use crate::envelope::{self, Head, PackedBody};
+use crate::spool_format::{Totals, Which};
 use crate::{Boot, FromProbe, MessageId, Spool};
+use in_file::InFile;
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The most messages that are on their way at once.
 pub(super) const MOST_IN_FLIGHT: usize = 64;
+/// How long a message that is to be sent waits for a disk that does not answer.
+const DISK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A message that has not been confirmed.
 #[derive(Debug)]
 struct Item {
-    sequence: u64,
-    body: PackedBody,
+    /// Its place among all that were ever here, in order.
+    place: u64,
+    which: Which,
+    body: Arc<PackedBody>,
     is_result: bool,
-    /// What its envelope says, from the first time on that it was sent: it may have arrived.
+    /// What its envelope says, from the time on that it is to be sent: it may have arrived.
     said: Option<Said>,
+    /// That is in the file, or there is none.
+    may_go: bool,
+    /// The message is in the file, or being written there.
+    is_in_file: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,17 +47,28 @@ pub(super) struct Outgoing {
 }
 
 /// What a probe has sent and the broker has not confirmed, in order, within a limit.
+///
+/// Messages of earlier starts, which the file kept, come first. What the file is to be told is taken by [`Outbox::take_batch`]; what the
+/// envelope of a message says is there before the message is sent.
 #[derive(Debug)]
 pub(super) struct Outbox {
     node: String,
     boot: Boot,
     items: VecDeque<Item>,
+    next_place: u64,
+    /// The place before which all results are as short as they get, or sent.
+    short_until: u64,
     /// The number of messages, from the first on, that are sent and not confirmed.
     in_flight: usize,
+    /// The start of which a message was confirmed since the connection began. A controller that knows nothing of a start begins with the
+    /// message of it that it is given first: none goes out behind one that may be refused.
+    begun: Option<Boot>,
     bytes: usize,
     most_bytes: usize,
     last_sequence: u64,
-    dropped: u64,
+    totals: Totals,
+    unwritten: u64,
+    file: Option<InFile>,
     /// The newest one, until it is sent.
     heartbeat: Option<PackedBody>,
 }
@@ -53,29 +79,75 @@ impl Outbox {
             node,
             boot,
             items: VecDeque::new(),
+            next_place: 0,
+            short_until: 0,
             in_flight: 0,
+            begun: None,
             bytes: 0,
             most_bytes,
             last_sequence: 0,
-            dropped: 0,
+            totals: Totals::default(),
+            unwritten: 0,
+            file: None,
             heartbeat: None,
         }
+    }
+
+    /// Goes on with what a file has kept. `fault`: why nothing can be written to it.
+    pub(super) fn go_on(&mut self, messages: Vec<Stored>, totals: Totals, fault: Option<String>) {
+        self.totals = totals;
+        self.file = Some(InFile { is_working: fault.is_none(), fault, ..InFile::default() });
+        for Stored { which, is_result, body, said } in messages {
+            let said = said.map(|(after, lost)| Said { after, lost });
+            self.add(Item {
+                place: 0,
+                which,
+                body,
+                is_result,
+                said,
+                may_go: said.is_some(),
+                is_in_file: true,
+            });
+        }
+        self.bound();
+    }
+
+    fn add(&mut self, item: Item) {
+        self.bytes += item.body.len();
+        self.items.push_back(Item { place: self.next_place, ..item });
+        self.next_place += 1;
+    }
+
+    /// The file, if it takes what it is told.
+    fn working_file(&mut self) -> Option<&mut InFile> {
+        self.file.as_mut().filter(|file| file.is_working)
     }
 
     /// Takes a message whose body is packed: packing takes time, which others that look at the outbox need not wait for.
     pub(super) fn push(&mut self, message: &FromProbe, body: io::Result<PackedBody>) {
         let is_result = matches!(message, FromProbe::Window(_));
         let Ok(body) = body else {
-            self.dropped += u64::from(is_result);
+            self.drop_one(u64::from(is_result));
             return;
         };
         if matches!(message, FromProbe::Heartbeat(_)) {
             self.heartbeat = Some(body);
             return;
         }
-        self.bytes += body.len();
         self.last_sequence += 1;
-        self.items.push_back(Item { sequence: self.last_sequence, body, is_result, said: None });
+        let which = Which { boot: self.boot, sequence: self.last_sequence };
+        let (place, body) = (self.next_place, Arc::new(body));
+        match self.working_file() {
+            Some(file) => {
+                file.unwritten.messages.insert(place);
+            }
+            None => self.unwritten += u64::from(self.file.is_some()),
+        }
+        self.add(Item { place, which, body, is_result, said: None, may_go: false, is_in_file: false });
+        self.bound();
+    }
+
+    fn bound(&mut self) {
         while self.bytes > self.most_bytes && self.drop_oldest() {}
     }
 
@@ -84,23 +156,104 @@ impl Outbox {
         // One that was sent may have arrived: what is said of it must stay true.
         let at = self.items.iter().position(|item| item.is_result && item.said.is_none());
         let Some(item) = at.and_then(|at| self.items.remove(at)) else { return false };
-        self.bytes -= item.body.len();
-        self.dropped += 1;
+        self.drop_one(1);
+        self.forget(item);
         true
+    }
+
+    /// Whether there is so little room left that results are to be shortened, and may be some that can be.
+    pub(super) fn is_to_shorten(&self) -> bool {
+        self.bytes > self.most_bytes / 4 * 3 && self.short_until < self.next_place
+    }
+
+    /// The oldest result that may be long and has never been sent, to be shortened, and its place.
+    pub(super) fn take_long(&mut self) -> Option<(u64, Arc<PackedBody>)> {
+        let from = self.items.partition_point(|item| item.place < self.short_until);
+        let item = self.items.range(from..).find(|item| item.is_result && item.said.is_none());
+        self.short_until = item.map_or(self.next_place, |item| item.place + 1);
+        item.map(|item| (item.place, Arc::clone(&item.body)))
+    }
+
+    /// Replaces a result by a shorter one, unless it has gone meanwhile.
+    pub(super) fn shorten(&mut self, place: u64, body: PackedBody) {
+        let Ok(at) = self.items.binary_search_by_key(&place, |item| item.place) else { return };
+        let item = &mut self.items[at];
+        if item.said.is_some() {
+            return;
+        }
+        self.bytes = self.bytes - item.body.len() + body.len();
+        item.body = Arc::new(body);
+        self.totals.shortened += 1;
+        if let Some(file) = self.working_file() {
+            file.unwritten.messages.insert(place);
+            file.unwritten.totals = true;
+        }
+    }
+
+    fn drop_one(&mut self, count: u64) {
+        self.totals.dropped += count;
+        if let Some(file) = self.working_file() {
+            file.unwritten.totals = true;
+        }
+    }
+
+    /// A message is there no more.
+    fn forget(&mut self, item: Item) {
+        self.bytes -= item.body.len();
+        let totals = self.totals;
+        let Some(file) = self.working_file() else { return };
+        file.unwritten.messages.remove(&item.place);
+        file.unwritten.said.remove(&item.place);
+        if item.is_in_file {
+            file.unwritten.gone.push((item.which, totals));
+        }
     }
 
     /// The next message that may be sent.
     pub(super) fn next(&mut self) -> io::Result<Option<Outgoing>> {
-        if self.in_flight == MOST_IN_FLIGHT {
+        let Some(boot) = self.items.front().map(|first| first.which.boot) else { return Ok(None) };
+        let most = if self.begun == Some(boot) { MOST_IN_FLIGHT } else { 1 };
+        if self.in_flight >= most {
             return Ok(None);
         }
-        let before = self.in_flight.checked_sub(1).map_or(0, |before| self.items[before].sequence);
-        let Some(item) = self.items.get_mut(self.in_flight) else { return Ok(None) };
-        let Said { after, lost } = *item.said.get_or_insert(Said { after: before, lost: self.dropped });
-        let id = MessageId { node: self.node.clone(), boot: self.boot, sequence: item.sequence };
+        self.say(boot, most);
+        let is_stuck = self.is_disk_stuck();
+        let Some(item) = self.items.get(self.in_flight) else { return Ok(None) };
+        let (true, Some(Said { after, lost })) = (item.may_go || is_stuck, item.said) else {
+            return Ok(None);
+        };
+        let Which { boot, sequence } = item.which;
+        let id = MessageId { node: self.node.clone(), boot, sequence };
         let bytes = envelope::seal(&Head { version: envelope::VERSION, id: &id, after, lost }, &item.body)?;
         self.in_flight += 1;
         Ok(Some(Outgoing { id, bytes }))
+    }
+
+    /// Decides what the envelopes of the next messages say: of one, or where a file has to be told, of all that may be on their way
+    /// together.
+    fn say(&mut self, boot: Boot, most: usize) {
+        let is_told = self.working_file().is_some();
+        let until = if is_told { most } else { self.in_flight + 1 };
+        for at in self.in_flight..until.min(self.items.len()) {
+            let after = at.checked_sub(1).map_or(0, |before| self.items[before].which.sequence);
+            let (lost, item) = (self.totals.dropped, &mut self.items[at]);
+            if item.which.boot != boot || item.said.is_some() {
+                return;
+            }
+            item.said = Some(Said { after, lost });
+            item.may_go = !is_told;
+            let place = item.place;
+            if let Some(file) = self.working_file() {
+                file.unwritten.said.insert(place);
+                file.waiting.get_or_insert_with(Instant::now);
+            }
+        }
+    }
+
+    /// Whether the disk has been waited for so long that nothing waits for it any more.
+    fn is_disk_stuck(&self) -> bool {
+        let waiting = self.file.as_ref().and_then(|file| file.waiting);
+        waiting.is_some_and(|since| since.elapsed() > DISK_PATIENCE)
     }
 
     /// The heartbeat that is to be sent, once.
@@ -114,132 +267,45 @@ impl Outbox {
     /// The first message on its way has arrived.
     pub(super) fn confirm(&mut self) {
         if let Some(item) = self.items.pop_front() {
-            self.bytes -= item.body.len();
+            self.begun = Some(item.which.boot);
             self.in_flight = self.in_flight.saturating_sub(1);
+            self.forget(item);
         }
     }
 
     /// Whether those on their way have arrived is not known: they are to be sent again, in order.
     pub(super) fn rewind(&mut self) {
-        self.in_flight = 0;
+        (self.in_flight, self.begun) = (0, None);
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
+    /// The size of all messages.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(super) fn spool(&self) -> Spool {
-        Spool { messages: self.items.len() as u64, bytes: self.bytes as u64, dropped: self.dropped }
+        let Totals { dropped, shortened } = self.totals;
+        Spool {
+            messages: self.items.len() as u64,
+            bytes: self.bytes as u64,
+            shortened,
+            dropped,
+            unwritten: self.unwritten,
+            fault: self.file.as_ref().and_then(|file| file.fault.clone()),
+        }
+    }
+}
+
+impl Item {
+    fn stored(&self, is_told: bool) -> Stored {
+        let said = self.said.filter(|_| is_told).map(|Said { after, lost }| (after, lost));
+        Stored { which: self.which, is_result: self.is_result, body: Arc::clone(&self.body), said }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::envelope::{Properties, decode};
-    use crate::{Envelope, Heartbeat, WindowResult};
-    use report::Span;
-
-    fn outbox(most_bytes: usize) -> Outbox {
-        Outbox::new("Node1".to_owned(), Boot(1), most_bytes)
-    }
-
-    fn send(outbox: &mut Outbox, message: FromProbe) {
-        let body = PackedBody::new(&message);
-        outbox.push(&message, body);
-    }
-
-    fn window(number: u64) -> FromProbe {
-        let window = Span { start_ns: number, end_ns: number + 1 };
-        FromProbe::Window(Box::new(WindowResult::new(window, Vec::new())))
-    }
-
-    fn next(outbox: &mut Outbox) -> Option<Envelope<FromProbe>> {
-        let outgoing = outbox.next().expect("bytes")?;
-        let envelope = decode(&outgoing.bytes, Properties::EXPECTED).expect("a message");
-        assert_eq!(outgoing.id, envelope.id);
-        Some(envelope)
-    }
-
-    fn sent(outbox: &mut Outbox) -> Vec<(u64, u64, u64)> {
-        std::iter::from_fn(|| next(outbox)).map(|one| (one.id.sequence, one.after, one.lost)).collect()
-    }
-
-    #[test]
-    fn messages_stay_until_they_are_confirmed() {
-        let mut outbox = outbox(1 << 20);
-        (0..3).for_each(|number| send(&mut outbox, window(number)));
-        // Each says which one was still on its way before it.
-        assert_eq!(sent(&mut outbox), [(1, 0, 0), (2, 1, 0), (3, 2, 0)]);
-        outbox.confirm();
-        send(&mut outbox, window(3));
-        outbox.rewind();
-        // What was said once is said again: 1 had not been confirmed when 2 was sent.
-        assert_eq!(sent(&mut outbox), [(2, 1, 0), (3, 2, 0), (4, 3, 0)]);
-        (0..3).for_each(|_| outbox.confirm());
-        send(&mut outbox, window(4));
-        assert_eq!(sent(&mut outbox), [(5, 0, 0)]);
-        outbox.confirm();
-        assert_eq!(outbox.spool(), Spool::default());
-        assert!(outbox.is_empty());
-    }
-
-    #[test]
-    fn no_more_are_on_their_way_than_may_be() {
-        let mut outbox = outbox(1 << 20);
-        (0..100).for_each(|number| send(&mut outbox, window(number)));
-        assert_eq!(sent(&mut outbox).len(), MOST_IN_FLIGHT);
-        outbox.confirm();
-        assert_eq!(sent(&mut outbox).len(), 1);
-    }
-
-    #[test]
-    fn a_full_spool_drops_the_oldest_results_and_says_so() {
-        let size = PackedBody::new(&window(0)).expect("bytes").len();
-        // Compressed, results differ by a few bytes.
-        let mut outbox = outbox(3 * size + 10);
-        send(&mut outbox, window(0));
-        assert_eq!(sent(&mut outbox), [(1, 0, 0)]);
-        (1..6).for_each(|number| send(&mut outbox, window(number)));
-        // That which is on its way stays, and two others.
-        let Spool { messages, bytes, dropped } = outbox.spool();
-        assert!((messages, dropped) == (3, 3) && bytes <= 3 * size as u64 + 10, "{:?}", outbox.spool());
-        assert_eq!(sent(&mut outbox), [(5, 1, 3), (6, 5, 3)]);
-        // What is no result is never dropped.
-        let reached = FromProbe::Reached { at_ns: 7 };
-        (0..50).for_each(|_| send(&mut outbox, reached.clone()));
-        send(&mut outbox, window(6));
-        assert_eq!((outbox.spool().messages, outbox.spool().dropped), (53, 4));
-        outbox.rewind();
-        let again = sent(&mut outbox);
-        assert_eq!(again[..4], [(1, 0, 0), (5, 1, 3), (6, 5, 3), (7, 6, 4)]);
-    }
-
-    #[test]
-    fn only_the_newest_heartbeat_is_sent_and_once() {
-        let mut outbox = outbox(1 << 20);
-        for started_ns in [1, 2] {
-            send(
-                &mut outbox,
-                FromProbe::Heartbeat(Box::new(Heartbeat { started_ns, ..Heartbeat::default() })),
-            );
-        }
-        assert!(outbox.is_empty());
-        let outgoing = outbox.take_heartbeat().expect("bytes").expect("a heartbeat");
-        let read = decode::<FromProbe>(&outgoing.bytes, Properties::EXPECTED).expect("a message");
-        assert!(matches!(read.body, FromProbe::Heartbeat(heartbeat) if heartbeat.started_ns == 2));
-        assert_eq!(read.id.sequence, 0);
-        assert!(outbox.take_heartbeat().expect("bytes").is_none());
-    }
-
-    #[test]
-    fn what_cannot_be_written_is_counted() {
-        use report::{Answer, Column, ColumnKind};
-        let mut outbox = outbox(1 << 20);
-        let column = Column::new("n", ColumnKind::Unsigned, "");
-        let answer = Answer::new("q", None, vec![column], vec![Vec::new()]);
-        let window = Span { start_ns: 0, end_ns: 1 };
-        send(&mut outbox, FromProbe::Window(Box::new(WindowResult::new(window, vec![answer]))));
-        assert_eq!(outbox.spool(), Spool { dropped: 1, ..Spool::default() });
-    }
-}
+mod tests;

@@ -1,7 +1,10 @@
 //! A probe's side.
 
 use super::broker::{Broker, BrokerError};
+use super::outbox::Outbox;
 use super::probe_state::{PUBLISHING, ProbeState};
+use super::spool_file::SpoolFile;
+use super::spool_writer::SpoolWriter;
 use super::worker::{Closing, Worker, keep};
 use super::{check_node, connection, publishing, tasking};
 use crate::envelope::PackedBody;
@@ -27,12 +30,14 @@ impl ProbeSettings {
     pub const SPOOL_BYTES: usize = 64 << 20;
 }
 
-/// A probe's connection. It ends when it is dropped, and what is in its spool is lost then: see [`ProbeLink::flush`].
+/// A probe's connection. It ends when it is dropped. What is in its spool is lost then ([`ProbeLink::flush`]), unless it has a file.
 #[derive(Debug)]
 pub struct AmqpProbeLink {
     shared: Arc<ProbeState>,
     lists: Mutex<Receiver<TaskList>>,
     _worker: Worker,
+    // After what it sends: what was confirmed last is written too.
+    _writer: SpoolWriter,
 }
 
 /// Connects a probe. That the broker is away is no error: it is tried again and again.
@@ -40,17 +45,35 @@ pub struct AmqpProbeLink {
 /// # Errors
 /// If the settings can never work, or there is no thread.
 pub fn probe_link(settings: ProbeSettings) -> Result<AmqpProbeLink, BrokerError> {
+    link(settings, None)
+}
+
+/// The same with a spool in a file: what it kept of earlier starts is sent first, under the identifiers that it had.
+///
+/// # Errors
+/// If the settings can never work, or there is no thread.
+pub fn spooled_probe_link(settings: ProbeSettings, spool: SpoolFile) -> Result<AmqpProbeLink, BrokerError> {
+    link(settings, Some(spool))
+}
+
+fn link(settings: ProbeSettings, spool: Option<SpoolFile>) -> Result<AmqpProbeLink, BrokerError> {
     let ProbeSettings { broker, node, spool_bytes } = settings;
     check_node(&node)?;
     broker.check()?;
     let (into, lists) = channel();
     let boot = Boot::random();
-    let shared = Arc::new(ProbeState::new(broker, node, boot, spool_bytes, into));
+    let mut outbox = Outbox::new(node.clone(), boot, spool_bytes);
+    let log = spool.map(|SpoolFile { log, messages, totals, fault, .. }| {
+        outbox.go_on(messages, totals, fault);
+        log
+    });
+    let shared = Arc::new(ProbeState::new(broker, node, boot, outbox, into));
+    let writer = SpoolWriter::start(&shared, log)?;
     let own = Arc::clone(&shared);
     let worker = Worker::start("broker", move |closing| async move {
         keep(&closing, &own.status, PUBLISHING, async || session(&own, &closing).await).await;
     })?;
-    Ok(AmqpProbeLink { shared, lists: Mutex::new(lists), _worker: worker })
+    Ok(AmqpProbeLink { shared, lists: Mutex::new(lists), _worker: worker, _writer: writer })
 }
 
 /// Connects once, and works until the connection breaks, for the reason that is returned, or is to end.
@@ -74,6 +97,26 @@ impl AmqpProbeLink {
         self.shared.boot
     }
 
+    /// Waits until all that was sent is in the file of the spool for good, or delivered, for so long at most. Returns whether it is; never
+    /// without a file.
+    pub fn save(&self, wait: Duration) -> bool {
+        self.wait(wait, Outbox::is_saved)
+    }
+
+    fn wait(&self, wait: Duration, is_so: impl Fn(&Outbox) -> bool) -> bool {
+        let until = Instant::now() + wait;
+        let mut outbox = self.shared.outbox();
+        while !is_so(&outbox) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.shared.confirmed.wait_timeout(outbox, left);
+            outbox = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
     /// How many messages of the controller were not handed out, by the name of the reason.
     pub fn refused(&self) -> BTreeMap<&'static str, u64> {
         self.shared.refused()
@@ -86,6 +129,7 @@ impl ProbeLink for AmqpProbeLink {
         let body = PackedBody::new(&message);
         self.shared.outbox().push(&message, body);
         self.shared.wake.notify_one();
+        self.shared.unwritten.notify_one();
         Ok(())
     }
 
@@ -99,17 +143,7 @@ impl ProbeLink for AmqpProbeLink {
     }
 
     fn flush(&self, wait: Duration) -> bool {
-        let until = Instant::now() + wait;
-        let mut outbox = self.shared.outbox();
-        while !outbox.is_empty() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            let waited = self.shared.confirmed.wait_timeout(outbox, left);
-            outbox = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        true
+        self.wait(wait, Outbox::is_empty)
     }
 
     fn state(&self) -> LinkState {

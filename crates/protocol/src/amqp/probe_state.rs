@@ -21,7 +21,10 @@ pub(super) struct ProbeState {
     pub(super) boot: Boot,
     pub(super) status: Status<2>,
     outbox: Mutex<Outbox>,
+    /// Something was delivered, or is in the file now.
     pub(super) confirmed: Condvar,
+    /// There is something for the file.
+    pub(super) unwritten: Condvar,
     /// There is something to send.
     pub(super) wake: Notify,
     lists: Mutex<Lists>,
@@ -39,13 +42,14 @@ impl ProbeState {
         broker: Broker,
         node: String,
         boot: Boot,
-        spool_bytes: usize,
+        outbox: Outbox,
         into: Sender<TaskList>,
     ) -> Self {
         Self {
             status: Status::new(&broker),
-            outbox: Mutex::new(Outbox::new(node.clone(), boot, spool_bytes)),
+            outbox: Mutex::new(outbox),
             confirmed: Condvar::new(),
+            unwritten: Condvar::new(),
             wake: Notify::new(),
             lists: Mutex::new(Lists { into, last: None, refused: BTreeMap::new() }),
             broker,
@@ -62,6 +66,7 @@ impl ProbeState {
     pub(super) fn confirm(&self) {
         self.outbox().confirm();
         self.confirmed.notify_all();
+        self.unwritten.notify_one();
     }
 
     fn lists(&self) -> MutexGuard<'_, Lists> {

@@ -2,7 +2,7 @@
 
 use super::back_off::BackOff;
 use super::connection::{answer, is_missing, is_refused, words};
-use super::outbox::{MOST_IN_FLIGHT, Outgoing};
+use super::outbox::Outgoing;
 use super::probe_state::{PUBLISHING, ProbeState};
 use super::status::Condition;
 use super::topology::RESULTS;
@@ -126,9 +126,6 @@ impl Publisher<'_> {
         // Why the broker did not take a message: all from that one on are sent again, once nothing is on its way.
         let mut refused = None;
         let mut was_blocked = false;
-        // A controller that knows nothing of this start of the probe begins with the message that it is given first: none goes out behind
-        // one that may be refused.
-        let mut most = 1;
         loop {
             let is_blocked = self.connection.status().blocked();
             if was_blocked && !is_blocked {
@@ -145,8 +142,7 @@ impl Publisher<'_> {
                 }
             }
             if !is_blocked {
-                let most = if refused.is_some() { 0 } else { most };
-                self.send(&mut in_flight, most).await?;
+                self.send(&mut in_flight, refused.is_none()).await?;
             }
             let is_waiting = !in_flight.is_empty();
             let until = in_flight.front().map_or_else(Instant::now, |front| front.until);
@@ -159,7 +155,6 @@ impl Publisher<'_> {
                     match refusal(confirmed.map_err(|error| words(&error))?) {
                         None if refused.is_none() => {
                             back_off.reset();
-                            most = MOST_IN_FLIGHT;
                             self.shared.confirm();
                             self.shared.status.set(PUBLISHING, Condition::Good);
                         }
@@ -168,7 +163,6 @@ impl Publisher<'_> {
                         Some(reason) => {
                             self.shared.status.set(PUBLISHING, Condition::Waits(reason.clone()));
                             refused.get_or_insert(reason);
-                            most = 1;
                         }
                     }
                 }
@@ -184,8 +178,8 @@ impl Publisher<'_> {
         }
     }
 
-    /// Sends messages as long as fewer than `most` are on their way.
-    async fn send(&self, in_flight: &mut VecDeque<InFlight>, most: usize) -> Result<(), String> {
+    /// Sends a heartbeat, and where `all`, as many messages as may be on their way.
+    async fn send(&self, in_flight: &mut VecDeque<InFlight>, all: bool) -> Result<(), String> {
         let unwritten = |error: std::io::Error| error.to_string();
         let heartbeat = self.shared.outbox().take_heartbeat().map_err(unwritten)?;
         if let Some(outgoing) = heartbeat {
@@ -193,8 +187,10 @@ impl Publisher<'_> {
             // AMQP's number of messages that need not outlive the broker.
             self.hand_over(&self.heartbeats, &outgoing, properties.with_delivery_mode(1)).await?;
         }
-        while in_flight.len() < most && !self.connection.status().blocked() {
+        while all && !self.connection.status().blocked() {
             let outgoing = self.shared.outbox().next().map_err(unwritten)?;
+            // What its envelope says may have to be written first.
+            self.shared.unwritten.notify_one();
             let Some(outgoing) = outgoing else { break };
             let confirm = self.hand_over(&self.channel, &outgoing, self.properties(&outgoing)).await?;
             in_flight.push_back(InFlight { confirm, until: Instant::now() + PATIENCE });

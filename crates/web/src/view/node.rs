@@ -79,7 +79,7 @@ pub struct Account {
 }
 
 /// Messages that wait at a node for the broker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spool {
     /// Their number.
     #[serde(with = "integer")]
@@ -87,9 +87,17 @@ pub struct Spool {
     /// Their size.
     #[serde(with = "integer")]
     pub bytes: u64,
-    /// Messages that found no room.
+    /// Results of which rows were left out, because the spool was nearly full.
+    #[serde(with = "integer")]
+    pub shortened: u64,
+    /// Results that found no room.
     #[serde(with = "integer")]
     pub dropped: u64,
+    /// Messages that were kept in memory only, because the file did not take them.
+    #[serde(with = "integer")]
+    pub unwritten: u64,
+    /// Why the file takes nothing now.
+    pub fault: Option<String>,
 }
 
 /// A node's clock.

@@ -1,0 +1,160 @@
+//! Opening the spool of a probe, whatever is there.
+
+use super::spool_log::{Log, Stored, folder_of};
+use crate::envelope::PackedBody;
+use crate::spool_format::{Foreign, Kept, Replay, Totals};
+use std::fs::{self, File};
+use std::io::{self, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{error, fmt};
+
+/// What is read of a file at the least, bytes of messages, whatever the size of the spool.
+const LEAST_READ: u64 = 1 << 30;
+
+/// Why a file cannot be a probe's spool.
+#[derive(Debug)]
+pub enum SpoolError {
+    /// Another process has it.
+    Taken(PathBuf),
+    /// It is another node's, or of another version.
+    Foreign(PathBuf, Foreign),
+    /// Its folder is not there.
+    Folder(PathBuf, io::Error),
+}
+
+impl fmt::Display for SpoolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Taken(path) => write!(
+                f,
+                "the spool {} is another probe's, which runs: end it, or name another file",
+                path.display()
+            ),
+            Self::Foreign(path, foreign) => write!(f, "the spool {}: {foreign}", path.display()),
+            Self::Folder(path, error) => {
+                write!(f, "the spool {}: {error}: name a file in a folder that is there", path.display())
+            }
+        }
+    }
+}
+
+impl error::Error for SpoolError {}
+
+/// The spool of a node, and what was found in it.
+#[derive(Debug)]
+pub struct SpoolFile {
+    pub(super) log: Log,
+    /// The messages, the oldest first.
+    pub(super) messages: Vec<Stored>,
+    pub(super) totals: Totals,
+    /// Why nothing can be written.
+    pub(super) fault: Option<String>,
+    remarks: Vec<String>,
+}
+
+/// What is at the place of a spool.
+enum Found {
+    Nothing,
+    Whole { end: u64 },
+    Damaged { reason: String },
+}
+
+impl SpoolFile {
+    /// Opens the spool of a node, or begins one. What can be read of a damaged file is taken over, and the file put aside. A disk that
+    /// cannot be written is no error: see [`crate::Spool::fault`]. `most_bytes`: the size of the spool.
+    ///
+    /// # Errors
+    /// If the file is in use, another node's or of another version, or its folder is not there.
+    pub fn open(path: &Path, node: &str, most_bytes: usize) -> Result<Self, SpoolError> {
+        let wrong = |error| SpoolError::Folder(path.to_owned(), error);
+        if !fs::metadata(folder_of(path)).map_err(wrong)?.is_dir() {
+            return Err(wrong(ErrorKind::NotADirectory.into()));
+        }
+        let log = Log::new(path.to_owned(), node.to_owned());
+        let (messages, totals, remarks) = (Vec::new(), Totals::default(), Vec::new());
+        let mut spool = Self { log, messages, totals, fault: None, remarks };
+        if let Err(error) = spool.log.lock() {
+            if error.kind() == ErrorKind::WouldBlock {
+                return Err(SpoolError::Taken(path.to_owned()));
+            }
+            spool.fault = Some(error.to_string());
+        }
+        let found = match spool.read(node, LEAST_READ.max(2 * most_bytes as u64)) {
+            Err(error) => {
+                // What cannot be read now may be readable later.
+                spool.log.is_damaged = true;
+                Err(error)
+            }
+            Ok(Err(foreign)) => return Err(SpoolError::Foreign(path.to_owned(), foreign)),
+            Ok(Ok(found)) => Ok(found),
+        };
+        // Without the lock nothing is written: it may be another's.
+        let prepared =
+            found.and_then(|found| if spool.fault.is_none() { spool.prepare(found) } else { Ok(()) });
+        if let Err(error) = prepared {
+            spool.fault = Some(error.to_string());
+        }
+        Ok(spool)
+    }
+
+    fn read(&mut self, node: &str, most_bytes: u64) -> io::Result<Result<Found, Foreign>> {
+        let file = match File::open(self.log.path()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Ok(Found::Nothing)),
+            file => file?,
+        };
+        let length = file.metadata()?.len();
+        if length == 0 {
+            return Ok(Ok(Found::Nothing));
+        }
+        let replay = match Replay::of(BufReader::new(file), node, most_bytes)? {
+            Ok(replay) => replay,
+            Err(foreign @ Foreign::NoSpool) => {
+                return Ok(Ok(Found::Damaged { reason: foreign.to_string() }));
+            }
+            Err(foreign) => return Ok(Err(foreign)),
+        };
+        let found = match replay.unread() {
+            unread if unread.is_none() => Found::Whole { end: replay.end() },
+            unread => Found::Damaged { reason: unread.words(length) },
+        };
+        self.totals = replay.totals();
+        let stored = |Kept { which, is_result, body, said }| {
+            let body = Arc::new(PackedBody::of_bytes(body));
+            Stored { which, is_result, body, said }
+        };
+        self.messages = replay.into_kept().into_iter().map(stored).collect();
+        Ok(Ok(found))
+    }
+
+    /// Makes the file one that can be written to.
+    fn prepare(&mut self, found: Found) -> io::Result<()> {
+        match found {
+            Found::Nothing => self.log.rewrite(&self.messages, self.totals),
+            Found::Whole { end } => self.log.go_on(end),
+            Found::Damaged { reason } => {
+                let aside = self.log.put_aside();
+                let kept =
+                    aside.as_ref().map(|aside| format!(", and the file is kept as {}", aside.display()));
+                self.remarks.push(format!(
+                    "the spool {}: {reason}: {} messages of it are sent{}",
+                    self.log.path().display(),
+                    self.messages.len(),
+                    kept.unwrap_or_default()
+                ));
+                aside?;
+                self.log.rewrite(&self.messages, self.totals)
+            }
+        }
+    }
+
+    /// What the user should know of it, lines.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// How many messages were found.
+    pub fn found(&self) -> usize {
+        self.messages.len()
+    }
+}

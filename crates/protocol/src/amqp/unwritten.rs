@@ -1,0 +1,50 @@
+//! What of an outbox its file does not have yet.
+
+use super::spool_log::Stored;
+use crate::spool_format::{Record, Totals, Which};
+use std::collections::BTreeSet;
+
+/// What the file does not have yet. Messages are known by their places in the outbox.
+#[derive(Debug, Default)]
+pub(super) struct Unwritten {
+    /// Messages.
+    pub(super) messages: BTreeSet<u64>,
+    /// Messages of whose envelopes it does not have what they say.
+    pub(super) said: BTreeSet<u64>,
+    /// Messages that it has and that are there no more, and the totals then.
+    pub(super) gone: Vec<(Which, Totals)>,
+    /// It does not have the totals as they are.
+    pub(super) totals: bool,
+}
+
+impl Unwritten {
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { messages, said, gone, totals } = self;
+        messages.is_empty() && said.is_empty() && gone.is_empty() && !totals
+    }
+}
+
+/// What is to be appended at once.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) messages: Vec<Stored>,
+    pub(super) gone: Vec<(Which, Totals)>,
+    pub(super) totals: Option<Totals>,
+    /// Messages that may be sent once this is written: their places, and what their envelopes say.
+    pub(super) said: Vec<(u64, Which, u64, u64)>,
+}
+
+impl Batch {
+    /// The records.
+    pub(super) fn write(&self, into: &mut Vec<u8>) {
+        let Self { messages, gone, totals, said } = self;
+        messages.iter().for_each(|message| message.write(into));
+        gone.iter().for_each(|(which, totals)| {
+            Record::Gone { which: *which, totals: *totals }.write(into);
+        });
+        totals.iter().for_each(|totals| Record::Totals(*totals).write(into));
+        for (_, which, after, lost) in said {
+            Record::Said { which: *which, after: *after, lost: *lost }.write(into);
+        }
+    }
+}
