@@ -224,3 +224,33 @@ fn a_token_is_never_sent_in_clear_to_another_machine() {
     elsewhere.set_nonblocking(true).expect("it is set");
     assert!(elsewhere.accept().is_err(), "it was followed");
 }
+
+/// The most memory that a process has had, MiB.
+fn peak(running: &Running) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", running.child.id())).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a line");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") >> 10
+}
+
+#[test]
+fn wrong_tokens_take_no_more_memory_than_one() {
+    let scratch = Scratch::new();
+    let file = scratch.path("tokens");
+    made(text(&file), "alice", "view");
+    let (controller, address) =
+        controller(&scratch, &format!("listen = \"127.0.0.1:0\"\ntokens = \"{}\"\n", text(&file)));
+    let ask = |number: usize| {
+        let shown = format!("Bearer edison_alice_{number:064x}");
+        let call = ureq::get(format!("{address}/api/v1/nodes")).header("Authorization", shown).call();
+        match call {
+            Err(ureq::Error::StatusCode(status)) => status,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(ask(0), 401);
+    let first = peak(&controller);
+    let statuses: Vec<u16> = (1..60).map(ask).collect();
+    assert!(statuses[..9].iter().all(|status| *status == 401) && statuses.contains(&429), "{statuses:?}");
+    // Each takes 19 MiB while it is checked.
+    assert!(peak(&controller) < first + 30, "{first} {}", peak(&controller));
+}
