@@ -5,7 +5,8 @@ mod support;
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use std::fs;
-use std::net::TcpListener;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -211,7 +212,7 @@ fn a_token_is_never_sent_in_clear_to_another_machine() {
     let address = format!("http://{}", listener.local_addr().expect("an address"));
     let location = format!("http://{}/", elsewhere.local_addr().expect("an address"));
     let server = std::thread::spawn(move || {
-        use std::io::{Read, Write};
+        use std::io::Read;
         let (mut stream, _) = listener.accept().expect("a client");
         let mut read = [0; 4096];
         let length = stream.read(&mut read).expect("a request");
@@ -223,4 +224,47 @@ fn a_token_is_never_sent_in_clear_to_another_machine() {
     assert!(server.join().expect("a request").to_lowercase().contains("authorization: bearer edison_a_0"));
     elsewhere.set_nonblocking(true).expect("it is set");
     assert!(elsewhere.accept().is_err(), "it was followed");
+}
+
+/// The most memory that a process has had, MiB.
+fn peak(running: &Running) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", running.child.id())).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a line");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") >> 10
+}
+
+#[test]
+fn what_strangers_send_takes_no_memory() {
+    let scratch = Scratch::new();
+    let file = scratch.path("tokens");
+    let right = made(text(&file), "alice", "run");
+    let (controller, address) =
+        controller(&scratch, &format!("listen = \"127.0.0.1:0\"\ntokens = \"{}\"\n", text(&file)));
+    let ask = |token: &str| {
+        let shown = format!("Bearer {token}");
+        let call = ureq::get(format!("{address}/api/v1/nodes")).header("Authorization", shown).call();
+        match call {
+            Ok(answer) => answer.status().as_u16(),
+            Err(ureq::Error::StatusCode(status)) => status,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert_eq!(ask(&right), 200);
+    let first = peak(&controller);
+    let statuses: Vec<u16> = (0..60).map(|number| ask(&format!("edison_alice_{number:064x}"))).collect();
+    assert!(statuses[..10].iter().all(|status| *status == 401) && statuses.contains(&429), "{statuses:?}");
+    // A hundred megabytes, of who may send a text and of who may not.
+    let place = address.strip_prefix("http://").expect("it is in clear");
+    for token in ["", &format!("Authorization: Bearer {right}\r\n")] {
+        for length in ["Content-Length: 104857600\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n6400000\r\n"] {
+            let mut connection = TcpStream::connect(place).expect("a connection");
+            let head = format!("POST /api/v1/queries HTTP/1.1\r\nHost: localhost\r\n{token}{length}");
+            connection.write_all(head.as_bytes()).expect("it is sent");
+            let piece = vec![b'x'; 1 << 20];
+            let sent = (0..100).take_while(|_| connection.write_all(&piece).is_ok()).count();
+            assert!(sent < 100, "all of it was taken");
+        }
+    }
+    // Each token takes 19 MiB while it is checked.
+    assert!(peak(&controller) < first + 30, "{first} {}", peak(&controller));
 }

@@ -20,10 +20,10 @@ use attempts::Attempts;
 use axum::http::{HeaderMap, StatusCode, header};
 use sessions::Sessions;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use token::Digest;
+use token::{Digest, Memory};
 use tokens::Found;
 use tokio::sync::Semaphore;
 
@@ -68,6 +68,7 @@ pub(crate) struct Access {
     is_tls: bool,
     waiting: AtomicUsize,
     checks: Semaphore,
+    memory: Arc<Mutex<Memory>>,
 }
 
 impl Access {
@@ -80,6 +81,7 @@ impl Access {
             is_tls,
             waiting: AtomicUsize::new(0),
             checks: Semaphore::new(1),
+            memory: Arc::default(),
         }
     }
 
@@ -134,8 +136,10 @@ impl Access {
                 self.attempts.take(peer, Instant::now()).map_err(too_many)?;
                 // It is never closed.
                 let _turn = self.checks.acquire().await.map_err(|_| busy())?;
-                let (asked, stored) = (text.to_owned(), Arc::clone(&hash));
-                let check = tokio::task::spawn_blocking(move || token::is_of(&asked, &stored));
+                let (asked, stored, memory) = (text.to_owned(), Arc::clone(&hash), Arc::clone(&self.memory));
+                let check =
+                    move || memory.lock().unwrap_or_else(PoisonError::into_inner).is_of(&asked, &stored);
+                let check = tokio::task::spawn_blocking(check);
                 if !check.await.map_err(|_| Failure::internal("a token could not be checked"))? {
                     return Err(wrong());
                 }

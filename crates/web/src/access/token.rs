@@ -3,8 +3,8 @@
 //! `edison_NAME_SECRET`: the name says which hash to check, so that a wrong token costs one check at most; the secret is 256 random
 //! bits in hexadecimal.
 
-use argon2::password_hash::SaltString;
-use argon2::{Argon2, Params, PasswordHash, PasswordHasher, PasswordVerifier};
+use argon2::password_hash::{Output, Salt, SaltString};
+use argon2::{Algorithm, Argon2, Block, Params, PasswordHash, PasswordHasher, Version};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
@@ -86,10 +86,34 @@ pub(super) fn is_hash(text: &str) -> bool {
         })
 }
 
-/// Whether a text is the token of this hash. It takes tens of milliseconds.
-pub(super) fn is_of(text: &str, hash: &str) -> bool {
-    let hash = PasswordHash::new(hash);
-    hash.is_ok_and(|hash| Argon2::default().verify_password(text.as_bytes(), &hash).is_ok())
+/// What checking a token takes of memory, kept from one check to the next: what is freed in between is not always found again.
+#[derive(Debug, Default)]
+pub(super) struct Memory(Vec<Block>);
+
+impl Memory {
+    /// Whether a text is the token of this hash. It takes tens of milliseconds.
+    pub(super) fn is_of(&mut self, text: &str, hash: &str) -> bool {
+        self.computed(text, hash).unwrap_or(false)
+    }
+
+    /// The same; `None` where it is no hash that can be checked.
+    fn computed(&mut self, text: &str, hash: &str) -> Option<bool> {
+        let hash = PasswordHash::new(hash).ok()?;
+        let algorithm = Algorithm::try_from(hash.algorithm).ok()?;
+        let version = hash.version.map_or(Ok(Version::default()), Version::try_from).ok()?;
+        let params = Params::try_from(&hash).ok()?;
+        let expected = hash.hash?;
+        let mut salt = [0; Salt::MAX_LENGTH];
+        let salt = hash.salt?.decode_b64(&mut salt).ok()?;
+        let blocks = params.block_count().max(self.0.len());
+        self.0.resize(blocks, Block::default());
+        let (mut output, length) = ([0; Output::MAX_LENGTH], expected.len());
+        let output = output.get_mut(..length)?;
+        let argon2 = Argon2::new(algorithm, version, params);
+        argon2.hash_password_into_with_memory(text.as_bytes(), salt, output, &mut self.0).ok()?;
+        // In constant time.
+        Some(Output::new(output).ok()? == expected)
+    }
 }
 
 #[cfg(test)]
@@ -102,9 +126,10 @@ mod tests {
         assert_eq!(name_of(token.text()), Some("a_b-c.1"));
         let hash = token.hash().expect("a hash");
         assert!(is_hash(&hash) && hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
-        assert!(is_of(token.text(), &hash));
+        let mut memory = Memory::default();
+        assert!(memory.is_of(token.text(), &hash));
         let other = Token::random("a_b-c.1").expect("random bytes");
-        assert!(other != token && !is_of(other.text(), &hash) && !is_of("", &hash));
+        assert!(other != token && !memory.is_of(other.text(), &hash) && !memory.is_of("", &hash));
         assert!(token.hash().expect("a hash") != hash, "each has a salt of its own");
         assert!(!format!("{token:?}").contains(&token.text()[20..]));
     }
@@ -114,7 +139,11 @@ mod tests {
         // printf '%s' TOKEN | argon2 somesalt -id -t 2 -k 65536 -p 1 -l 24 -e, whose password is "password": the vector of RFC 9106's
         // reference implementation (test.c).
         let hash = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
-        assert!(is_hash(hash) && is_of("password", hash) && !is_of("passwore", hash));
+        let mut memory = Memory::default();
+        assert!(is_hash(hash) && memory.is_of("password", hash) && !memory.is_of("passwore", hash));
+        // Less memory after more: what was there is of no matter.
+        let small = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
+        assert!(memory.is_of("password", small) && !memory.is_of("passwore", small));
     }
 
     #[test]
