@@ -9,6 +9,7 @@ use crate::cli::{AddOptions, CancelOptions, ClientOptions, EventsOptions, StoryO
 use crate::exit::{self, Failure, say};
 use crate::query_text;
 use http::Api;
+#[cfg(feature = "amqp")]
 pub(crate) use http::encoded;
 use report::Event;
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// The most bytes of a file that are read: a device has no end.
@@ -15,7 +15,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     // Of the file that was opened: another may have taken its name.
     let metadata = file.metadata().map_err(told)?;
     let mode = metadata.permissions().mode() & 0o777;
-    if metadata.is_file() && mode & 0o077 != 0 {
+    if metadata.is_file() && mode & others(metadata.uid(), user()) != 0 {
         return Err(format!(
             "{0}: others than its owner may use it (mode {mode:04o}): chmod 600 '{0}'",
             path.display()
@@ -24,6 +24,17 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     Read::by_ref(&mut file).take(MOST_BYTES).read_to_end(&mut bytes).map_err(told)?;
     Ok(bytes)
+}
+
+/// The rights that nobody may have. What root gives to a service is read by its group: systemd and containers do so.
+fn others(owner: u32, reader: u32) -> u32 {
+    if owner == 0 && reader != 0 { 0o037 } else { 0o077 }
+}
+
+/// Who reads.
+fn user() -> u32 {
+    // SAFETY: it has no conditions, and cannot fail.
+    unsafe { libc::geteuid() }
 }
 
 /// The first line of such a file, which is a password.
@@ -57,4 +68,24 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
     Err(format!(
         "{name:?}: a file gets this name, which has no '/', no control characters and no '.' at its begin"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_reads_what_root_gives_it() {
+        let is_refused = |mode: u32, owner, reader| mode & others(owner, reader) != 0;
+        for (mode, own, of_root) in [
+            (0o600, false, false),
+            (0o400, false, false),
+            (0o440, true, false),
+            (0o660, true, true),
+            (0o604, true, true),
+        ] {
+            assert_eq!((is_refused(mode, 7, 7), is_refused(mode, 0, 7)), (own, of_root), "{mode:o}");
+            assert_eq!(is_refused(mode, 0, 0), own, "{mode:o}");
+        }
+    }
 }

@@ -17,6 +17,9 @@ pub struct Tls {
     has_certificate: bool,
 }
 
+/// Names of a certificate that are told.
+const MOST_NAMES: usize = 8;
+
 /// What of the files of TLS is wrong, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TlsError {
@@ -131,9 +134,15 @@ fn of_certificate(reason: &CertificateError) -> String {
         Wrong::NotValidYet | Wrong::NotValidYetContext { .. } => {
             "it is not valid yet: look at the clocks of both machines".to_owned()
         }
+        Wrong::NotValidForNameContext { presented, .. } if !presented.is_empty() => {
+            let names = presented.iter().take(MOST_NAMES).map(|name| name.replace(char::is_control, " "));
+            let names = names.collect::<Vec<_>>().join(", ");
+            format!(
+                "it is for other names than the address has ({names}): use one of those, or give the broker another certificate"
+            )
+        }
         Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => {
-            "it is for other names than the address has: use one of those, or give the broker a certificate with this one"
-                .to_owned()
+            "it is for other names than the address has: give the broker another certificate".to_owned()
         }
         reason => reason.to_string(),
     }
