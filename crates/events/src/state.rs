@@ -23,6 +23,15 @@ pub struct State {
     pub unfollowed: BTreeMap<usize, u64>,
 }
 
+impl State {
+    /// Forgets what was known of the answers of runs that have ended.
+    pub(crate) fn forget_ended_runs(&mut self) {
+        let Self { runs, edges, chains, .. } = self;
+        edges.retain(|edge| edge.runs.iter().all(|cause| runs.iter().any(|run| run.cause == *cause)));
+        chains.retain(|chain| !chain.has_started || runs.iter().any(|run| run.root == chain.root));
+    }
+}
+
 /// A chain that must reach a query in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chain {

@@ -1,22 +1,14 @@
 //! Chains that must reach a query in time (`within`).
 
-use super::runs::{Firing, forget_runs};
 use super::{Machine, Step, plain_event, window};
 use crate::graph::Graph;
 use crate::key::Member;
 use crate::run::Run;
 use crate::state::{Chain, State};
 use report::{Column, ColumnKind, EventKind, Item, Value};
+use std::collections::BTreeSet;
 
 impl Machine {
-    /// A query starts: the chains of what started it have reached it.
-    pub(super) fn reach(&mut self, query: usize, firings: &[Firing]) {
-        let roots = || firings.iter().flat_map(|firing| firing.runs.of.iter().flatten()).map(|run| &run.root);
-        for chain in self.state.chains.iter_mut().filter(|chain| chain.query == query) {
-            chain.has_started |= roots().any(|root| *root == chain.root);
-        }
-    }
-
     /// Ends chains that have not reached a query in time.
     pub(super) fn end_chains(&mut self, end_ns: u64, step: &mut Step) {
         let Self { graph, state, .. } = self;
@@ -48,7 +40,14 @@ impl Machine {
             state.runs.retain(|run| run.root != root || !before.contains(&run.query));
         }
         step.is_quiet = false;
-        forget_runs(state);
+        state.forget_ended_runs();
+    }
+}
+
+/// A query starts: the chains of these first events have reached it.
+pub(super) fn reach(state: &mut State, query: usize, roots: &BTreeSet<&str>) {
+    for chain in state.chains.iter_mut().filter(|chain| chain.query == query) {
+        chain.has_started |= roots.contains(chain.root.as_str());
     }
 }
 

@@ -1,13 +1,12 @@
 //! Runs of queries that others start.
 
-use super::chains::follow;
+use super::chains::{follow, reach};
 use super::edges::{Runs, run_window};
 use super::{Machine, Report, Started, Step, plain_event, window};
 use crate::graph::{Graph, Query, Trigger, TriggerKind};
 use crate::key::{Key, Member};
 use crate::run::Run;
 use crate::seen::{Asked, Find, Seen};
-use crate::state::State;
 use report::{Column, ColumnKind, Event, EventKind, Item, Span, Value};
 use std::rc::Rc;
 
@@ -46,7 +45,9 @@ impl Machine {
         find: &Find<'_>,
         step: &mut Step,
     ) {
-        self.reach(child, &firings);
+        let roots =
+            firings.iter().flat_map(|firing| firing.runs.of.iter().flatten()).map(|run| run.root.as_str());
+        reach(&mut self.state, child, &roots.collect());
         let Some(trigger) = &self.graph.queries[child].trigger else { return };
         if !trigger.has_instances() {
             self.run(child, end_ns, &firings, find, step);
@@ -130,7 +131,7 @@ impl Machine {
         self.state.runs.retain(|run| run.end_ns > end_ns || goes_on(run));
         if self.state.runs.len() != before {
             step.is_quiet = false;
-            forget_runs(&mut self.state);
+            self.state.forget_ended_runs();
         }
     }
 
@@ -151,13 +152,6 @@ impl Machine {
         }
         step
     }
-}
-
-/// Forgets what was known of the answers of runs that have ended.
-pub(super) fn forget_runs(state: &mut State) {
-    let State { runs, edges, chains, .. } = state;
-    edges.retain(|edge| edge.runs.iter().all(|cause| runs.iter().any(|run| run.cause == *cause)));
-    chains.retain(|chain| !chain.has_started || runs.iter().any(|run| run.root == chain.root));
 }
 
 /// What a run found in the window that ends then.
