@@ -8,7 +8,7 @@ mod service;
 mod unsettled;
 
 use crate::cli::{ControllerCommand, ControllerOptions};
-use crate::exit::{Failure, USAGE, say};
+use crate::exit::{Failure, say};
 use crate::signals;
 use config::Config;
 use protocol::MessageId;
@@ -25,8 +25,7 @@ use std::sync::mpsc::channel;
 pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
     match &options.command {
         Some(ControllerCommand::Provision(options)) => provision::run(options),
-        // Without a command the settings are required.
-        None => options.config.as_deref().map_or(Ok(ExitCode::from(USAGE)), join),
+        None => join(options.config.as_deref().ok_or_else(|| Failure::usage("--config is missing"))?),
     }
 }
 
