@@ -1,6 +1,6 @@
 # What there is to do here; CONTRIBUTING.md says more. `make` alone lists it.
 .DELETE_ON_ERROR:
-.PHONY: help run demo test bench fuzz loom sanitize lint build page package soak
+.PHONY: help run demo test bench fuzz loom sanitize lint build page package faults soak
 
 # A capture of your own: make run SOURCE=my.pcap
 SOURCE =
@@ -62,6 +62,10 @@ test: ## all tests; EDISON_TEST_DATA=FOLDER adds those on real captures
 	@scripts/install build test
 	@[ -n "$$EDISON_TEST_DATA" ] || echo 'EDISON_TEST_DATA is not set: the tests that measure real captures are left out'
 	@scripts/test
+
+faults: build ## each fault of a deployment ten times, and what it loses: docs/faults.md; needs root and half an hour
+	@scripts/install faults
+	scripts/faults --markdown docs/faults.md
 
 package: ## Debian packages: run/edison-common_….deb, run/edison-dpdk_….deb
 	@scripts/install build package

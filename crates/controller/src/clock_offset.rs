@@ -71,9 +71,9 @@ mod tests {
     fn a_clock_that_is_off_is_named() {
         assert_eq!(of(&[5.0; 5]).remark("Node1"), None, "too few heartbeats");
         let ahead = of(&[4.9, 4.99, 4.95, 4.8, 4.99, 4.97]).remark("Node1");
-        assert_eq!(ahead.as_deref(), Some("the clock of Node1 is 4.9s ahead"));
+        assert_eq!(ahead.as_deref(), Some("the clock of Node1 is 4.9 s ahead"));
         let behind = of(&[-5.1; 20]).remark("Node2");
-        assert_eq!(behind.as_deref(), Some("the clock of Node2 is 5.1s behind"));
+        assert_eq!(behind.as_deref(), Some("the clock of Node2 is 5.1 s behind"));
         // Set right again: known after some heartbeats.
         assert_eq!(of(&[&[5.0; 8][..], &[0.0; 8]].concat()).remark("Node1"), None);
     }

@@ -7,10 +7,15 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use std::{error, fmt};
 
 /// What is read of a file at the least, bytes of messages, whatever the size of the spool.
 const LEAST_READ: u64 = 1 << 30;
+
+/// How long a lock that another process holds is waited for, and how often it is looked at.
+const LOCK_WAIT: Duration = Duration::from_millis(500);
+const LOCK_LOOK: Duration = Duration::from_millis(10);
 
 /// Why a file cannot be a probe's spool.
 #[derive(Debug)]
@@ -74,7 +79,16 @@ impl SpoolFile {
         let log = Log::new(path.to_owned(), node.to_owned());
         let (messages, totals, remarks) = (Vec::new(), Totals::default(), Vec::new());
         let mut spool = Self { log, messages, totals, fault: None, remarks };
-        if let Err(error) = spool.log.lock() {
+        let until = Instant::now() + LOCK_WAIT;
+        let mut locked = spool.log.lock();
+        // A process that just ended, or a child that it was about to start, may still hold it.
+        while locked.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+            && Instant::now() < until
+        {
+            std::thread::sleep(LOCK_LOOK);
+            locked = spool.log.lock();
+        }
+        if let Err(error) = locked {
             if error.kind() == ErrorKind::WouldBlock {
                 return Err(SpoolError::Taken(path.to_owned()));
             }
