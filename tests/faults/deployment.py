@@ -69,7 +69,7 @@ class Deployment:
         return path
 
     def start_controller(self):
-        self.start("controller", self.program, "controller", "--config", os.path.join(self.folder, "controller.toml"))
+        self.start("controller", *self.wrapped.get("controller", []), self.program, "controller", "--config", os.path.join(self.folder, "controller.toml"))
 
     def start_probe(self, node):
         self.start(node, *self.wrapped.get(node, []), self.program, "probe", "--config", os.path.join(self.folder, node + ".toml"))

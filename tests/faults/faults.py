@@ -69,18 +69,20 @@ def store_full(deployment, draw):
 
 
 def clocks(deployment, _):
-    """The far probe's clock is 5 s ahead or behind from the begin on: see `prepare`."""
+    """The far probe's clock is 5 s ahead or behind the others from the begin on: see `prepare`."""
 
 
 def prepare(name, deployment, draw):
-    """What a fault needs before all is started. Returns by how much the far node's clock is ahead, seconds."""
+    """What a fault needs before all is started. Returns by how much the clock of each node is ahead of the trace's, seconds."""
+    shifts = {trace.NEAR: 0, trace.FAR: 0}
     if name == "store-full":
         deployment.call("mount", "-t", "tmpfs", "-o", "size=24M", "tmpfs", deployment.state)
-    if name != "clocks":
-        return 0
-    ahead = draw.choice([5, -5])
-    deployment.wrapped[trace.FAR] = ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "faketime", "-f", f"{ahead:+d}s"]
-    return ahead
+    if name == "clocks":
+        # Frames have the kernel's own time, which a clock must not be behind: the far one is behind where all others are ahead.
+        for who in draw.choice([[trace.FAR], [trace.NEAR, "controller"]]):
+            deployment.wrapped[who] = ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "faketime", "-f", "+5s"]
+            shifts[who] = 5
+    return shifts
 
 
 FAULTS = {

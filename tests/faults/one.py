@@ -15,9 +15,9 @@ def run(root, program, name, seed):
     deployment = Deployment(root, program)
     deployment.broker_port = BROKER
     try:
-        ahead = faults.prepare(name, deployment, draw)
+        shifts = faults.prepare(name, deployment, draw)
         deployment.up()
-        return disturbed(deployment, name, draw, ahead)
+        return disturbed(deployment, name, draw, shifts)
     except trace.Late as late:
         return {"void": str(late)}
     except Failure as failure:
@@ -28,7 +28,7 @@ def run(root, program, name, seed):
         deployment.down()
 
 
-def disturbed(deployment, name, draw, ahead):
+def disturbed(deployment, name, draw, shifts):
     fault = faults.FAULTS[name][0] if name != "none" else faults.none
     at = draw.uniform(trace.FIRST, trace.LAST)
     start = verdict.next_start(time.time())
@@ -55,17 +55,16 @@ def disturbed(deployment, name, draw, ahead):
         thread.join()
     if "failed" in over:
         raise Failure(over["failed"])
-    deployment.wait("last window", lambda: verdict.is_whole(deployment, start, ahead))
+    deployment.wait("last window", lambda: verdict.is_whole(deployment, start, shifts))
     # What is late may still be taken.
     time.sleep(2)
-    found = verdict.windows(deployment, start, ahead)
-    fired, expected = verdict.firings(deployment, start, ahead), verdict.expected_firings()
+    found = verdict.windows(deployment, start, shifts)
+    fired, expected = verdict.firings(deployment, start, shifts), verdict.expected_firings()
     nodes = deployment.nodes()
     for query, node, second in sorted(fired ^ expected):
         # In a gap of the probe's own nothing is judged.
-        shift = ahead if node == trace.FAR else 0
         around = range(second - 1, second + 2)
-        if name == "probe-kill" and any(verdict.in_gap(nodes[node], one, start, shift) for one in around):
+        if name == "probe-kill" and any(verdict.in_gap(nodes[node], one, start, shifts[node]) for one in around):
             continue
         kind = "did not fire" if (query, node, second) in expected else "fired and should not have"
         found["wrong"].append(f"{query} {kind} on {node} in second {second}")

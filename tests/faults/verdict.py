@@ -41,12 +41,12 @@ def in_gap(node, second, start, ahead):
     return any(seconds_of(gap["start"]) < begin + 1 and seconds_of(gap["end"]) > begin for gap in node["gaps"])
 
 
-def windows(deployment, start, ahead):
+def windows(deployment, start, shifts):
     """Windows that are right, lost, doubled, late, and named as gaps, of both nodes; and what was wrong in words."""
     result = {"windows": 0, "lost": 0, "doubled": 0, "late": 0, "gaps": 0, "wrong": []}
     nodes = deployment.nodes()
     for name in (trace.NEAR, trace.FAR):
-        shift = ahead if name == trace.FAR else 0
+        shift = shifts[name]
         found = counted(deployment.answers("each", name), start, shift)
         # A probe that has just begun says of its first window that it is cut, and has no tasks yet.
         accounts = counted(deployment.answers("totals", name), start, shift)
@@ -71,13 +71,12 @@ def windows(deployment, start, ahead):
     return result
 
 
-def firings(deployment, start, ahead):
+def firings(deployment, start, shifts):
     """What fired, on which node and in which second of the trace."""
     fired = set()
     for event in deployment.events():
         if event["kind"] == "fired":
-            shift = ahead if event["node"] == trace.FAR else 0
-            fired.add((event["query"], event["node"], second_of(event["window"], start, shift)))
+            fired.add((event["query"], event["node"], second_of(event["window"], start, shifts[event["node"]])))
     return fired
 
 
@@ -86,11 +85,10 @@ def expected_firings():
     return {("who", node, second) for node in (trace.NEAR, trace.FAR) for second in trace.FLOODS}
 
 
-def is_whole(deployment, start, ahead):
+def is_whole(deployment, start, shifts):
     """The last second of the trace is answered by both nodes."""
     def last(node):
-        shift = ahead if node == trace.FAR else 0
-        return trace.SECONDS - 1 in counted(deployment.answers("each", node), start, shift)
+        return trace.SECONDS - 1 in counted(deployment.answers("each", node), start, shifts[node])
     return all(map(last, (trace.NEAR, trace.FAR)))
 
 
