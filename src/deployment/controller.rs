@@ -46,8 +46,7 @@ fn control(path: &Path) -> Result<ExitCode, Failure> {
     let hub = web::Hub::new(archive);
     hub.log_to(say);
     let queries = Queries::restore(&config, &hub)?;
-    let (requests, from_clients) = channel();
-    let server = web::serve_with(hub.clone(), web, Some(requests)).map_err(Failure::usage)?;
+    let asked = counted(queries.standing().queries().len(), "query", "queries");
     let marks = hub.archive().marks().map_err(Failure::fault)?;
     let boots = marks.into_iter().filter_map(|mark| {
         let boot = mark.boot.parse().ok()?;
@@ -58,14 +57,18 @@ fn control(path: &Path) -> Result<ExitCode, Failure> {
         ..ControllerSettings::new(config.broker.clone(), config.nodes.clone())
     };
     let link = amqp::controller_link(settings).map_err(Failure::usage)?;
+    let mut service = Service::new(&config, queries, hub.clone(), Box::new(link))?;
+    // Who asks first is told of all nodes, too.
+    service.show();
+    let (requests, from_clients) = channel();
+    let server = web::serve_with(hub, web, Some(requests)).map_err(Failure::usage)?;
     say(&format!(
-        "the page and the API are at {}; {} on {}, through the broker at {}",
+        "the page and the API are at {}; {asked} on {}, through the broker at {}",
         server.url(),
-        counted(queries.standing().queries().len(), "query", "queries"),
         counted(config.nodes.len(), "node", "nodes"),
         config.broker.place()
     ));
-    Service::new(&config, queries, hub, Box::new(link))?.run(&from_clients, &stop)
+    service.run(&from_clients, &stop)
 }
 
 /// Opens the archive; as a standby, once the controller that has it open has ended. `None` if `stop` is set before.

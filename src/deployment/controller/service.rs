@@ -275,7 +275,8 @@ impl<'a> Service<'a> {
         Ok(())
     }
 
-    fn show(&mut self) {
+    /// Shows the state, if it is time.
+    pub(super) fn show(&mut self) {
         if self.shown.is_some_and(|shown| shown.elapsed() < SHOW) {
             return;
         }
