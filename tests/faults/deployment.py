@@ -53,9 +53,9 @@ class Deployment:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         self.running[name] = process
 
-    def kill(self, name, by=signal.SIGKILL):
+    def kill(self, name):
         process = self.running.pop(name)
-        os.killpg(process.pid, by)
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
     def signal(self, name, by):

@@ -5,6 +5,7 @@ import signal
 import time
 
 from . import trace
+from .deployment import BROKER
 
 BACK = 1.0  # seconds until what was killed is started again, as a service manager does
 
@@ -16,12 +17,12 @@ def none(_, __):
 def broker_kill(deployment, _):
     deployment.broker("kill")
     time.sleep(BACK)
-    deployment.broker("start", deployment.broker_port)
+    deployment.broker("start", BROKER)
 
 
 def broker_restart(deployment, _):
     deployment.broker("stop")
-    deployment.broker("start", deployment.broker_port)
+    deployment.broker("start", BROKER)
 
 
 def broker_disk_full(deployment, draw):

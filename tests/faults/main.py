@@ -90,7 +90,7 @@ PAGE = """# Faults, and what they lose
 
 `make faults` makes this table: two probes, RabbitMQ and a controller of their own, with windows of a second. In each of 36 seconds the same frames are
 sent, three seconds are floods, which start a query. Each fault happens at a random instant. Afterwards the answers of each window must be those of the
-frames that were sent, and the firings those of an undisturbed run, whether late or not. A window that a probe itself missed must be a gap by name. What recovers does so without help: it has when
+frames that were sent, and the firings those of the floods, whether late or not. A window that a killed probe missed must be a gap by name. What recovers does so without help: it has when
 the controller has the broker and both nodes up, with their tasks, and nothing waits in spools. A probe that is back within a second or two was never seen as down.
 
 """

@@ -48,14 +48,12 @@ def frame(port):
     return bytes.fromhex("020000000001020000000002") + b"\x08\x00" + ip + udp
 
 
-def send(start, each):
-    """Sends the trace, whose first second begins at `start`; calls `each(second)` at the begin of each second."""
+def send(start):
+    """Sends the trace, whose first second begins at `start`."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as out:
         out.bind((FAR, 0))
         for second, ports in enumerate(counts()):
             begin = start + second
-            time.sleep(max(0.0, begin - time.time()))
-            each(second)
             time.sleep(max(0.0, begin + PHASE - time.time()))
             for port, number in ports.items():
                 data = frame(port)

@@ -1,6 +1,4 @@
-"""What a run lost, doubled or told otherwise than the trace and the undisturbed run."""
-
-import math
+"""What a run lost, doubled or told otherwise than the trace says."""
 
 from . import trace
 from .deployment import seconds_of
@@ -41,8 +39,9 @@ def in_gap(node, second, start, ahead):
     return any(seconds_of(gap["start"]) < begin + 1 and seconds_of(gap["end"]) > begin for gap in node["gaps"])
 
 
-def windows(deployment, start, shifts):
-    """Windows that are right, lost, doubled, late, and named as gaps, of both nodes; and what was wrong in words."""
+def windows(deployment, start, shifts, missed):
+    """Windows that are right, lost, doubled, late, and named as gaps, of both nodes; and what was wrong in words. `missed`: the seconds in which
+    the far probe may have been down, whose windows alone may be gaps."""
     result = {"windows": 0, "lost": 0, "doubled": 0, "late": 0, "gaps": 0, "wrong": []}
     nodes = deployment.nodes()
     for name in (trace.NEAR, trace.FAR):
@@ -62,7 +61,7 @@ def windows(deployment, start, shifts):
             named = in_gap(nodes[name], second, start, shift) or any(answer["status"] != "complete" for answer in parts)
             if more:
                 result["doubled"] += 1
-            elif named:
+            elif named and name == trace.FAR and second in missed:
                 result["gaps"] += 1
                 continue
             else:
@@ -90,8 +89,3 @@ def is_whole(deployment, start, shifts):
     def last(node):
         return trace.SECONDS - 1 in counted(deployment.answers("each", node), start, shifts[node])
     return all(map(last, (trace.NEAR, trace.FAR)))
-
-
-def next_start(now):
-    """A second that begins soon."""
-    return math.ceil(now) + 2
