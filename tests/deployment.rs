@@ -8,30 +8,14 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
 use support::capture;
 use support::program::{Ended, Running, edison, run};
 use support::scratch::{Scratch, text};
+use support::waiting::{api_get, until};
 use testbed::veth::{Veth, with_veth};
-
-/// Longer than anything here takes on a loaded machine.
-const DEADLINE: Duration = Duration::from_secs(240);
 
 const CHAIN: &str = "all: select sum(total_count) as n every 1s;\n\
     who: select src_port, sum(total_count) as n where node_id = far groupby src_port limit 5 every 1s when all.n > 1000;";
-
-/// Waits until there is something.
-#[track_caller]
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(began.elapsed() < DEADLINE, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
 
 /// Ports in a row that nothing listens on.
 fn free_port(several: u16) -> u16 {
@@ -108,9 +92,7 @@ impl Deployment {
     }
 
     fn get(&self, path: &str) -> Option<Value> {
-        let address = format!("http://127.0.0.1:{}/api/v1{path}", self.web);
-        let text = ureq::get(address).call().ok()?.into_body().read_to_string().ok()?;
-        serde_json::from_str(&text).ok()
+        api_get(self.web, path)
     }
 
     fn node(&self, name: &str) -> Option<Value> {

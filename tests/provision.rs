@@ -14,25 +14,9 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 use support::program::{Ended, Running, edison, run};
 use support::scratch::{Scratch, text};
-
-/// Longer than anything here takes on a loaded machine.
-const DEADLINE: Duration = Duration::from_secs(240);
-
-/// Waits until there is something.
-#[track_caller]
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(began.elapsed() < DEADLINE, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
+use support::waiting::{api_get, until};
 
 /// A broker, which ends with its test.
 struct Broker {
@@ -179,14 +163,7 @@ fn certificates_and_least_rights() {
         Running::start(edison().args(["probe", "--config", text(&file)]))
     };
     let running = [probe("Node1", "Node1"), probe("Node 2", "Node 2")];
-    let status = || {
-        let text = ureq::get(format!("http://127.0.0.1:{web}/api/v1/status"))
-            .call()
-            .ok()?
-            .into_body()
-            .read_to_string();
-        serde_json::from_str::<Value>(&text.ok()?).ok()
-    };
+    let status = || api_get(web, "/status");
     until("both nodes", || {
         let status = status()?;
         let nodes = status["nodes"].as_array()?;
@@ -362,14 +339,7 @@ fn passwords_and_least_rights() {
     // What a probe wrote that is no message of ours is refused, and so is a message in another's name: here by a controller that finds all
     // as it would have declared it.
     let controller = Running::start(edison().args(["controller", "--config", text(&config)]));
-    let status = || {
-        let text = ureq::get(format!("http://127.0.0.1:{web}/api/v1/status"))
-            .call()
-            .ok()?
-            .into_body()
-            .read_to_string();
-        serde_json::from_str::<Value>(&text.ok()?).ok()
-    };
+    let status = || api_get(web, "/status");
     until("what is refused", || status()?["refused"]["foreign"].as_u64());
     assert_eq!(broker.definitions(), definitions);
     drop(controller);

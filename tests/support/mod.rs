@@ -7,3 +7,4 @@ pub(crate) mod program;
 pub(crate) mod schema;
 pub(crate) mod scratch;
 pub(crate) mod terminal;
+pub(crate) mod waiting;
