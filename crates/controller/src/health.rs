@@ -66,6 +66,7 @@ pub struct Health {
     pub not_taken: Counters,
     /// The newest times in which none of its windows is judged, the oldest first.
     pub gaps: VecDeque<Gap>,
+    /// How far its clock is off.
     pub(crate) clock: ClockOffset,
     /// Results that it dropped, as its last result says.
     dropped: u64,
@@ -107,7 +108,7 @@ impl Health {
         self.heartbeat = Some(heartbeat);
     }
 
-    /// By how much its clock is ahead of the controller's at least, nanoseconds; `None` while that is not known.
+    /// A lower bound of the offset of its clock from the controller's, nanoseconds: positive if it is ahead. `None` before there are enough heartbeats.
     pub fn clock_ahead_ns(&self) -> Option<i64> {
         self.clock.ns()
     }

@@ -700,7 +700,7 @@ fn a_capture_of_which_nothing_is_heard_is_told() {
         })
         .collect();
     assert_eq!(captured, [("B", Some("it did not say how the capture ended"))]);
-    // A capture that nobody asks for any more, and an answer to no question, are counted.
+    // A capture that is no longer wanted, and the answer to a request that was not made, are counted.
     let captured = protocol::Captured { id: "x".to_owned(), ..protocol::Captured::default() };
     test.take(1, FromProbe::Captured(Box::new(captured)));
     let window = Span { start_ns: START, end_ns: START + SECOND };

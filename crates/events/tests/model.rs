@@ -42,7 +42,7 @@ fn both_machines_tell_the_same() {
     over(histories(100_000), History::of, |history| agree(history, |_| {}));
 }
 
-/// As many histories as are asked for, or so many.
+/// The numbers of the histories: as many as EDISON_HISTORIES says, by default `usual`.
 fn histories(usual: u64) -> std::ops::Range<u64> {
     match std::env::var("EDISON_HISTORIES") {
         Ok(number) => 0..number.parse().expect("EDISON_HISTORIES is the number of histories"),

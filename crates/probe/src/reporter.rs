@@ -52,7 +52,7 @@ impl Reporter {
         self.last = None;
     }
 
-    /// So many tasks of the list have ended because their lease was over.
+    /// Reports the number of tasks of the list whose lease has expired.
     pub(crate) fn ended(&mut self, tasks: u64) {
         self.usual.lapsed = tasks;
         self.last = None;

@@ -238,5 +238,5 @@ fn files_that_are_wrong_are_told_apart() {
     let address = "amqp://A@h".parse::<Broker>().expect("an address");
     assert_eq!(address.with_tls(good.clone()).expect_err("clear text"), BrokerError::ClearText);
     let nobody = "amqps://h".parse::<Broker>().expect("an address").with_tls(good).expect("TLS");
-    assert_eq!(nobody.check(), Err(BrokerError::Nobody));
+    assert_eq!(nobody.check(), Err(BrokerError::NoUser));
 }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 const PORT: u16 = 5672;
 /// The port that AMQP has with TLS.
 const TLS_PORT: u16 = 5671;
-/// Who connects where an address names nobody: the broker lets this user in from its own machine only.
+/// The user of an address without one. The broker accepts this user from its own machine only.
 const GUEST: &str = "guest";
 
 /// A broker that has not answered for so long is away, seconds.
@@ -30,12 +30,12 @@ pub struct Broker {
 /// Why a broker cannot be spoken to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BrokerError {
-    /// The address asks for TLS, and nobody is trusted.
+    /// The address requires TLS, and no certificate authority is configured.
     NoAuthority,
     /// The address is without TLS, and there is an authority or a certificate.
     ClearText,
     /// There is a certificate, and the address does not say whose it is.
-    Nobody,
+    NoUser,
     /// The text is not an address, for this reason.
     Address(&'static str),
     /// A node cannot have this name.
@@ -53,7 +53,7 @@ impl fmt::Display for BrokerError {
             Self::ClearText => {
                 f.write_str("amqp:// is clear text, where certificates are of no use: say amqps://")
             }
-            Self::Nobody => f.write_str(
+            Self::NoUser => f.write_str(
                 "the address does not say whose the certificate is: amqps://USER@HOST, and USER is its common name (CN)",
             ),
             // The text may have a password.
@@ -98,7 +98,7 @@ impl Broker {
     pub fn check(&self) -> Result<(), BrokerError> {
         match (self.is_tls, &self.tls) {
             (true, None) => Err(BrokerError::NoAuthority),
-            _ if self.is_external() && self.user.is_none() => Err(BrokerError::Nobody),
+            _ if self.is_external() && self.user.is_none() => Err(BrokerError::NoUser),
             _ => Ok(()),
         }
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// What a file may have beyond one and a half times what it has to keep, bytes.
 const SLACK: u64 = 1 << 20;
-/// Damaged files that are kept beside the spool.
+/// The most damaged files that are kept in the folder of the spool.
 const MOST_ASIDE: u32 = 9;
 
 /// A message as the file keeps it.
@@ -25,7 +25,7 @@ pub(super) struct Stored {
     pub(super) said: Option<(u64, u64)>,
 }
 
-/// The file of a spool, which nobody else writes.
+/// The file of a spool. Its lock excludes other writers.
 #[derive(Debug)]
 pub(super) struct Log {
     path: PathBuf,
@@ -49,7 +49,7 @@ impl Log {
     }
 
     /// The path with this behind its name.
-    fn beside(&self, ending: &str) -> PathBuf {
+    fn sibling(&self, ending: &str) -> PathBuf {
         let mut name = OsString::from(&self.path);
         name.push(ending);
         PathBuf::from(name)
@@ -62,7 +62,7 @@ impl Log {
     /// Takes the lock; [`ErrorKind::WouldBlock`] if another process has it.
     pub(super) fn lock(&mut self) -> io::Result<()> {
         if self.lock.is_none() {
-            let lock = options().create(true).truncate(false).open(self.beside(".lock"))?;
+            let lock = options().create(true).truncate(false).open(self.sibling(".lock"))?;
             flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|error| {
                 match Error::from(error) {
                     error if error.kind() == ErrorKind::WouldBlock => {
@@ -129,7 +129,7 @@ impl Log {
         if self.is_damaged {
             self.put_aside()?;
         }
-        let new = self.beside(".new");
+        let new = self.sibling(".new");
         let written = self.write_new(&new, kept, totals);
         if written.is_err() {
             let _ = fs::remove_file(&new);
@@ -163,8 +163,8 @@ impl Log {
     pub(super) fn put_aside(&mut self) -> io::Result<PathBuf> {
         self.is_damaged = true;
         let name = |number: u32| match number {
-            1 => self.beside(".damaged"),
-            number => self.beside(&format!(".damaged{number}")),
+            1 => self.sibling(".damaged"),
+            number => self.sibling(&format!(".damaged{number}")),
         };
         let free = (1..=MOST_ASIDE).map(name).find(|name| !name.exists());
         let aside = free.unwrap_or_else(|| name(MOST_ASIDE));
@@ -202,7 +202,7 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Answers are nobody else's business.
+/// Answers are confidential: the owner alone may read them.
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).mode(0o600);

@@ -32,7 +32,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Reads a file, until it has more than so many bytes of messages, or is over.
+    /// Reads a file, up to its end, or until the messages exceed a number of bytes.
     ///
     /// # Errors
     /// If the file cannot be read. The inner error says why it is not this node's spool.

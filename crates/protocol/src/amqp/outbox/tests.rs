@@ -115,7 +115,7 @@ fn what_cannot_be_written_is_counted() {
     assert_eq!(outbox.spool(), Spool { dropped: 1, ..Spool::default() });
 }
 
-/// A result with so many rows.
+/// A result with this number of rows.
 fn long(rows: u64) -> FromProbe {
     use report::{Answer, Column, ColumnKind, Rest, Value};
     let columns =

@@ -16,9 +16,9 @@ use tempfile::TempDir;
 enum Step {
     /// A window is pushed.
     Push,
-    /// All that may go is sent; the connection breaks before the last so many arrive.
+    /// All messages that may be sent are sent. The connection breaks before the last ones, of this number, arrive.
     Send { lost: usize },
-    /// The broker confirms so many at the most.
+    /// The broker confirms at most this number of messages.
     Confirm(usize),
     /// What is not confirmed is sent again.
     Rewind,
@@ -28,7 +28,7 @@ enum Step {
     Shrink,
     /// The disk fails. It works again when the file is written anew.
     Fail,
-    /// The probe is killed while the file is told what is new, so much of which is there, and starts again.
+    /// The probe is killed during a write, of which this many bytes are in the file, and starts again.
     Kill(prop::sample::Index),
 }
 
