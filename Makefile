@@ -106,4 +106,5 @@ lint: ## formatting, clippy, documentation: warnings are errors
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
+	cargo clippy --manifest-path fuzz/Cargo.toml --bins --target-dir $(or $(CARGO_TARGET_DIR),target) -- -D warnings
 	cargo doc --workspace --no-deps --document-private-items

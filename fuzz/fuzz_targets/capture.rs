@@ -37,7 +37,7 @@ impl Read for Pieces {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let size = usize::from(self.reads[self.turn % self.reads.len()]);
         self.turn += 1;
-        if size == 0 && self.turn % 8 != 0 {
+        if size == 0 && !self.turn.is_multiple_of(8) {
             return Err(ErrorKind::WouldBlock.into());
         }
         let size = size.max(1).min(buffer.len()).min(self.bytes.len() - self.at);

@@ -15,7 +15,7 @@ use task::rows::{RowQueries, RowScratch, Site, Unplaced};
 const SECOND: u64 = 1_000_000_000;
 
 fn rows<K>(key: impl Fn(u8) -> K) -> Rows<K> {
-    let mut rows = Rows::with_capacity(20, true);
+    let mut rows = Rows::with_capacity(20, 20);
     for n in 0..20_u8 {
         let row = WindowRow {
             key: key(n),

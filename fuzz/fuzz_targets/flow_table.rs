@@ -63,7 +63,7 @@ impl SteeredKey {
         let seeded = KeyV4::new(address(number), [0; 4], 17).hash(&Seed::new(1));
         let hash = match hashing {
             Hashing::Seeded => seeded,
-            Hashing::Positions(count) => seeded & !0xffff_ffff | seeded % (u64::from(count) + 1),
+            Hashing::Positions(count) => (seeded & !0xffff_ffff) | (seeded % (u64::from(count) + 1)),
             Hashing::Hashes(count) => (seeded % (u64::from(count) + 1)).wrapping_mul(0x9e37_79b9_7f4a_7c15),
         };
         Self { number: number.into(), hash }
