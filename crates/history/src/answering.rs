@@ -15,6 +15,9 @@ use task::Generation;
 use task::query::{Over, Query};
 use task::rows::{RecordedNeeds, RecordedRows, RowQueries, Site, Unplaced};
 
+/// The most windows of a file whose packets without a place are told apart.
+const MOST_WINDOWS_WITHOUT_PLACE: u64 = 1 << 20;
+
 /// How far reading is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -91,11 +94,14 @@ impl FlowFiles {
             }
         }
         let site = self.site(setting);
-        let needs = needs(&groups, &site)?;
+        let mut needs = needs(&groups, &site)?;
+        if self.clips.iter().any(Option::is_some) && !needs.columns.contains(&RowValue::Time) {
+            needs.columns.push(RowValue::Time);
+        }
         self.refuse_lacking_columns(&needs)?;
         let counts_by_time = needs.columns.contains(&RowValue::Time);
         let known_span = self.span();
-        let wanted = wanted(&groups, needs, &site, known_span.is_none());
+        let wanted = wanted(needs, &site, known_span.is_none());
         let places = self.places();
         let mut progressed =
             Progress { total_bytes: places.iter().map(|place| place.bytes).sum(), ..Progress::default() };
@@ -109,29 +115,32 @@ impl FlowFiles {
             totals: ColumnTotals::new(&wanted),
             scratch: Scratch::default(),
         };
-        for (path, contents) in self.contents() {
-            if let Some(without_place) = &contents.without_place {
-                let node = contents.node.as_deref().map(Arc::from);
-                work.take_without_place(&path.display().to_string(), without_place, &node);
-            }
+        for node in &self.nodes {
+            work.know(&Some(Arc::from(node.as_str())));
+        }
+        for ((path, contents), clip) in self.contents().zip(&self.clips) {
+            let node = contents.node.as_deref().map(Arc::from);
+            work.take_without_place(&path.display().to_string(), contents, *clip, &node);
         }
         for place in places {
             let file = &mut self.files[place.file];
             let part = &file.contents().parts[place.part];
+            let clip = self.clips[place.file];
             let (done, rows_of_part) = (progressed.done_bytes, part.rows);
             progressed.done_bytes += place.bytes;
-            if !work.asks_for(part, file.contents().node.as_deref()) {
+            if !work.asks_for(part, clip, file.contents().node.as_deref()) {
                 work.outcome.skipped_parts += 1;
                 work.pass_over(part, file.contents().node.as_deref());
                 continue;
             }
             // Parts are in the order of their first times.
             place.first.iter().for_each(|first| work.answer_until(*first, give));
+            let bounds = Bounds { clip, times: part.times };
             let mut read = 0;
             let mut refused = None;
             let result = file.read_part(place.part, &wanted, &mut |block| {
                 read += (block.v4.len() + block.v6.len()) as u64;
-                if let Err(reason) = work.take(block, &wanted) {
+                if let Err(reason) = work.take(block, bounds, &wanted) {
                     refused = Some(reason);
                     return false;
                 }
@@ -262,13 +271,13 @@ fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
 }
 
 /// What is read: what is needed, and what rows without a key and the time that rows cover are told by.
-fn wanted(groups: &[Group<'_>], needs: RecordedNeeds, site: &Site, reads_span: bool) -> Wanted {
+fn wanted(needs: RecordedNeeds, site: &Site, reads_span: bool) -> Wanted {
     let RecordedNeeds { members, mut columns, order } = needs;
     columns.extend(order);
     if !members.is_empty() {
         columns.push(RowValue::Packets);
     }
-    if reads_span || groups.iter().any(|group| group.period.is_some()) {
+    if reads_span {
         columns.extend([RowValue::First, RowValue::Last, RowValue::Time]);
     }
     columns.sort_unstable();
@@ -289,6 +298,27 @@ struct Work<'a> {
     windows_lack: Vec<String>,
     totals: ColumnTotals,
     scratch: Scratch,
+}
+
+/// What is read of a part.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// The time whose rows are read of its file; `None` for all.
+    clip: Option<Period>,
+    /// The times that its rows count at, the first and the last, where they are known.
+    times: Option<[u64; 2]>,
+}
+
+impl Bounds {
+    /// The time whose rows a period has of it; `None` if all of them.
+    fn of(self, period: Option<Period>) -> Option<Period> {
+        let both = match (period, self.clip) {
+            (Some(one), Some(other)) => one.both(other),
+            (one, other) => one.or(other)?,
+        };
+        let is_inside = self.times.is_some_and(|times| times.iter().all(|time| both.contains(*time)));
+        (!is_inside).then_some(both)
+    }
 }
 
 /// Rows of one period.
@@ -316,11 +346,12 @@ impl Group<'_> {
     }
 
     /// Whether rows of a part, of this node if it is known, may be asked for.
-    fn asks_for(&self, part: &Part, node: Option<&str>) -> bool {
-        let is_in_period = match (self.period, part.times) {
+    fn asks_for(&self, part: &Part, clip: Option<Period>, node: Option<&str>) -> bool {
+        let overlaps = |period: Option<Period>| match (period, part.times) {
             (Some(period), Some([first, last])) => first < period.to_ns && last >= period.from_ns,
             _ => true,
         };
+        let is_in_period = overlaps(self.period) && overlaps(clip);
         let may_pass = |question: &&Question| {
             // Rows that do not pass show which windows and nodes there are.
             let is_of_all = node.is_none() || question.query.over != Over::Run;
@@ -331,39 +362,65 @@ impl Group<'_> {
 }
 
 impl Work<'_> {
-    fn asks_for(&self, part: &Part, node: Option<&str>) -> bool {
-        self.groups.iter().any(|group| group.asks_for(part, node))
+    fn asks_for(&self, part: &Part, clip: Option<Period>, node: Option<&str>) -> bool {
+        self.groups.iter().any(|group| group.asks_for(part, clip, node))
+    }
+
+    /// A node is answered, whether it has rows or not.
+    fn know(&mut self, node: &Option<Arc<str>>) {
+        self.groups.iter_mut().for_each(|group| {
+            let _ = group.node(node, &self.site);
+        });
     }
 
     /// Remembers what a part that is not read shows: its node, and its time.
     fn pass_over(&mut self, part: &Part, node: Option<&str>) {
         if let Some(node) = node {
-            let node = Some(Arc::from(node));
-            self.groups.iter_mut().for_each(|group| {
-                let _ = group.node(&node, &self.site);
-            });
+            self.know(&Some(Arc::from(node)));
         }
         if let Some(span) = span_of(part).filter(|_| !self.is_span_known) {
             self.outcome.span = Some(self.outcome.span.map_or(span, |known| union(known, span)));
         }
     }
 
-    /// Takes packets of a file that are in no row. When they came is not known: answers about a part of the time lack them.
-    fn take_without_place(&mut self, file: &str, packets: &WithoutKey, node: &Option<Arc<str>>) {
-        let WithoutKey { packets, bytes, wire_bytes, .. } = *packets;
-        let lacking =
-            format!("{file}: {packets} packets had no place in the table, at times that are not known");
-        for group in &mut self.groups {
-            group.lacks.extend(group.period.is_some().then(|| lacking.clone()));
-            if let Some(Answered { rows, .. }) = group.node(node, &self.site) {
-                rows.add_outside_windows(&Unplaced { packets, bytes, wire_bytes });
+    /// Takes packets of a file that are in no row: those of each window, where it tells them, or of times that are not known: answers about
+    /// a part of the time lack them.
+    fn take_without_place(
+        &mut self,
+        file: &str,
+        contents: &Contents,
+        clip: Option<Period>,
+        node: &Option<Arc<str>>,
+    ) {
+        let timed = without_place_by_window(contents);
+        if let Some(all) = contents.without_place.filter(|all| timed.is_none() && all.packets != 0) {
+            let WithoutKey { packets, bytes, wire_bytes, .. } = all;
+            let lacking =
+                format!("{file}: {packets} packets had no place in the table, at times that are not known");
+            for group in &mut self.groups {
+                let is_cut = group.period.is_some() || clip.is_some();
+                group.lacks.extend(is_cut.then(|| lacking.clone()));
+                if let Some(Answered { rows, .. }) = group.node(node, &self.site) {
+                    rows.add_outside_windows(&Unplaced { packets, bytes, wire_bytes });
+                }
+            }
+            self.windows_lack.push(lacking);
+        }
+        for (time_ns, unplaced) in timed.into_iter().flatten() {
+            for group in &mut self.groups {
+                let is_in = |period: Option<Period>| period.is_none_or(|period| period.contains(time_ns));
+                if is_in(group.period)
+                    && is_in(clip)
+                    && let Some(Answered { rows, .. }) = group.node(node, &self.site)
+                {
+                    rows.add_outside(time_ns, &unplaced);
+                }
             }
         }
-        self.windows_lack.push(lacking);
     }
 
     /// Takes a block of rows; refuses one whose numbers cannot be added up.
-    fn take(&mut self, block: &RowBlock, wanted: &Wanted) -> Result<(), String> {
+    fn take(&mut self, block: &RowBlock, bounds: Bounds, wanted: &Wanted) -> Result<(), String> {
         let times = [block.v4.column(RowValue::Time), block.v6.column(RowValue::Time)];
         let has_none = times.iter().any(|times| times.contains(&NULL))
             || block.without_key.iter().any(|row| row.time_ns.is_none());
@@ -381,7 +438,7 @@ impl Work<'_> {
             }
         }
         for group in groups {
-            let period = group.period;
+            let period = bounds.of(group.period);
             let Some(Answered { queries, rows }) = group.node(&block.node, site) else { continue };
             match period {
                 None => rows.add(queries, &block.v4, &block.v6),
@@ -453,6 +510,25 @@ impl Work<'_> {
         }
         self.outcome
     }
+}
+
+/// The packets of each window that are in no row, if a file tells them of all that are in none.
+fn without_place_by_window(contents: &Contents) -> Option<Vec<(u64, Unplaced)>> {
+    let windows = contents.windows.as_ref()?;
+    let mut found = Vec::new();
+    for (start_ns, count, facts) in windows.each() {
+        let [packets, bytes, wire_bytes] = facts.without_place;
+        if packets == 0 {
+            continue;
+        }
+        // No run of windows has the same packets in each by chance.
+        let room = MOST_WINDOWS_WITHOUT_PLACE.checked_sub(found.len() as u64)?;
+        let each = (0..count).map(|at| start_ns.saturating_add(at.saturating_mul(windows.length_ns)));
+        found.extend((count <= room).then_some(())
+            .map(|()| each.map(|start| (start, Unplaced { packets, bytes, wire_bytes })))?);
+    }
+    let told = found.iter().fold(0_u64, |sum, (_, unplaced)| sum.saturating_add(unplaced.packets));
+    (contents.without_place.is_none_or(|all| all.packets == told)).then_some(found)
 }
 
 /// The part of the time that rows cover which a period has.

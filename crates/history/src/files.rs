@@ -1,19 +1,25 @@
 //! The files, and what their rows have in common.
 
-use crate::question::Setting;
+use crate::question::{Period, Setting};
 use flow::{NULL, RowBatch, RowValue};
 use packet::KeySpec;
 use record::read::{Contents, FlowFile, Part, ReadError};
 use report::Span;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use task::rows::Site;
 
 /// Flow files that are open.
 pub struct FlowFiles {
     pub(crate) files: Vec<FlowFile>,
+    /// The time of each file whose rows are read; `None` for all.
+    pub(crate) clips: Vec<Option<Period>>,
     pub(crate) errors: Vec<ReadError>,
     key: KeySpec,
+    /// The time that all rows cover of which the files may be a part, where that is known.
+    covers: Option<Span>,
+    /// Nodes that are answered without rows too.
+    pub(crate) nodes: Vec<String>,
 }
 
 impl FlowFiles {
@@ -38,8 +44,43 @@ impl FlowFiles {
             let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();
             return Err(if lines.is_empty() { "no flow file is given".to_owned() } else { lines.join("; ") });
         }
-        let key = common_key(&files)?;
-        Ok(Self { files, errors, key })
+        let clips = vec![None; files.len()];
+        Self::of_part(files, clips, errors, None)
+    }
+
+    /// Files that are a part of others, or none.
+    fn of_part(
+        files: Vec<FlowFile>,
+        clips: Vec<Option<Period>>,
+        errors: Vec<ReadError>,
+        covers: Option<Span>,
+    ) -> Result<Self, String> {
+        let keys = files.iter().map(|file| (file.contents().key, file.path()));
+        let key = common_keys(keys)?.unwrap_or(KeySpec::FIVE_TUPLE);
+        Ok(Self { files, clips, errors, key, covers, nodes: Vec::new() })
+    }
+
+    /// Opens files of a store, of each the rows that count in a time. Without any, answers are those of no rows. `covers`: the time that all
+    /// rows of the store cover. `nodes`: those that are answered.
+    ///
+    /// # Errors
+    /// One line: their keys have prefixes of different lengths.
+    pub fn open_stored(
+        files: impl IntoIterator<Item = (PathBuf, Period)>,
+        covers: Option<Span>,
+        nodes: Vec<String>,
+    ) -> Result<Self, String> {
+        let (mut open, mut clips, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, period) in files {
+            match FlowFile::open(&path) {
+                Ok(file) => {
+                    open.push(file);
+                    clips.push(Some(period));
+                }
+                Err(error) => errors.push(error),
+            }
+        }
+        Ok(Self { nodes, ..Self::of_part(open, clips, errors, covers)? })
     }
 
     /// Files that could not be opened.
@@ -53,7 +94,7 @@ impl FlowFiles {
     }
 
     /// What each file contains.
-    pub fn contents(&self) -> impl Iterator<Item = (&std::path::Path, &Contents)> {
+    pub fn contents(&self) -> impl Iterator<Item = (&Path, &Contents)> {
         self.files.iter().map(|file| (file.path(), file.contents()))
     }
 
@@ -80,6 +121,9 @@ impl FlowFiles {
 
     /// The time from the first packet to the last, where all files tell it.
     pub fn span(&self) -> Option<Span> {
+        if self.covers.is_some() {
+            return self.covers;
+        }
         let mut parts = self.files.iter().flat_map(|file| &file.contents().parts);
         parts.try_fold(None, |span: Option<Span>, part| {
             let of = span_of(part)?;
@@ -125,14 +169,32 @@ pub(crate) fn union(one: Span, other: Span) -> Span {
     Span { start_ns: one.start_ns.min(other.start_ns), end_ns: one.end_ns.max(other.end_ns) }
 }
 
-fn common_key(files: &[FlowFile]) -> Result<KeySpec, String> {
-    let mut key: Option<(KeySpec, &FlowFile)> = None;
-    for file in files {
-        let own = file.contents().key;
+/// The time of the packets of a file, if it can be read and tells it.
+pub(crate) fn span_of_file(path: &Path) -> Option<Span> {
+    let file = FlowFile::open(path).ok()?;
+    let mut parts = file.contents().parts.iter();
+    parts.try_fold(None, |span: Option<Span>, part| {
+        let of = span_of(part)?;
+        Some(Some(span.map_or(of, |span| union(span, of))))
+    })?
+}
+
+/// The members that all keys have; `None` without keys.
+///
+/// # Errors
+/// One line: a member has prefixes of different lengths.
+pub(crate) fn common_keys<'a>(
+    keys: impl IntoIterator<Item = (KeySpec, &'a Path)>,
+) -> Result<Option<KeySpec>, String> {
+    let mut key: Option<(KeySpec, &Path)> = None;
+    for (own, path) in keys {
         let Some((common, first)) = key else {
-            key = Some((own, file));
+            key = Some((own, path));
             continue;
         };
+        if common == own {
+            continue;
+        }
         let shared: Vec<&str> =
             common.columns().filter(|member| own.columns().any(|of| of == *member)).collect();
         if let Some(differing) =
@@ -140,9 +202,9 @@ fn common_key(files: &[FlowFile]) -> Result<KeySpec, String> {
         {
             return Err(format!(
                 "{differing} has other prefixes in {} ({}) than in {} ({}): query them one by one",
-                first.path().display(),
+                first.display(),
                 common.parts().join(","),
-                file.path().display(),
+                path.display(),
                 own.parts().join(","),
             ));
         }
@@ -154,5 +216,5 @@ fn common_key(files: &[FlowFile]) -> Result<KeySpec, String> {
         // Without a member in common there is nothing to group by, and totals are left.
         key = Some((KeySpec::parse(&parts.join(",")).unwrap_or(KeySpec::NOTHING), first));
     }
-    Ok(key.map_or(KeySpec::FIVE_TUPLE, |(key, _)| key))
+    Ok(key.map(|(key, _)| key))
 }

@@ -3,11 +3,14 @@
 //! [`FlowFiles::open`] reads what files contain; [`FlowFiles::answer`] reads their rows once, those columns and parts that the questions
 //! need, in the order of time as far as the files tell it, and answers each question for each node.
 //!
+//! [`levels::Shelf`] finds the files of a store that answer a question, rollups where these are exact.
+//!
 //! The crate does not know text of queries, options and packets.
 #![forbid(unsafe_code)]
 
 mod answering;
 mod files;
+pub mod levels;
 mod prune;
 mod question;
 pub mod replay;

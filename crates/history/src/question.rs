@@ -29,6 +29,21 @@ pub struct Period {
 }
 
 impl Period {
+    /// All time.
+    pub const ALL: Self = Self { from_ns: 0, to_ns: u64::MAX };
+
+    /// The time that both have, which may be none.
+    #[must_use]
+    pub fn both(self, other: Self) -> Self {
+        let from_ns = self.from_ns.max(other.from_ns);
+        Self { from_ns, to_ns: self.to_ns.min(other.to_ns).max(from_ns) }
+    }
+
+    /// True without any time.
+    pub fn is_empty(self) -> bool {
+        self.from_ns >= self.to_ns
+    }
+
     /// Whether a time is in it.
     pub fn contains(&self, time_ns: u64) -> bool {
         (self.from_ns..self.to_ns).contains(&time_ns)

@@ -111,6 +111,11 @@ impl RecordedWindows {
         self.runs.len()
     }
 
+    /// Windows of which the same is known, one after the other: the begin of the first, how many there are, and what is known.
+    pub fn each(&self) -> impl Iterator<Item = (u64, u64, &WindowFacts)> {
+        self.runs.iter().map(|run| (run.start, run.windows, &run.facts))
+    }
+
     /// The begins of the first window and of the last.
     pub fn ends(&self) -> Option<[u64; 2]> {
         let (first, last) = (self.runs.first()?, self.runs.last()?);

@@ -94,6 +94,8 @@ pub struct Answer {
     pub coverage: Option<f64>,
     /// How it was computed.
     pub class: Class,
+    /// The levels of a store that it was read from, the coarsest first; empty where it was read from none.
+    pub levels: Vec<String>,
     /// What the rows hold.
     pub columns: Vec<Column>,
     /// The rows, in the order of the query; each has a value for each column.
@@ -130,6 +132,7 @@ impl Answer {
             empty: None,
             coverage: None,
             class: Class::Row,
+            levels: Vec::new(),
             columns,
             rows,
             rest: Rest::default(),

@@ -27,6 +27,8 @@ struct Written<'a> {
     empty: Option<u64>,
     coverage: Option<f64>,
     class: Class,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    levels: &'a [String],
     rows: Rows<'a>,
     rest: &'a Rest,
     bounds: &'a str,
@@ -66,6 +68,7 @@ impl Serialize for Answer {
             empty: self.empty,
             coverage: self.coverage,
             class: self.class,
+            levels: &self.levels,
             rows: Rows { columns: &self.columns, rows: &self.rows },
             rest: &self.rest,
             bounds: &self.bounds,
@@ -98,6 +101,8 @@ struct Read {
     empty: Option<u64>,
     coverage: Option<f64>,
     class: Class,
+    #[serde(default)]
+    levels: Vec<String>,
     rows: Vec<Map<String, Json>>,
     rest: Rest,
     bounds: String,
@@ -131,6 +136,7 @@ impl<'de> Deserialize<'de> for Answer {
             empty: read.empty,
             coverage: read.coverage,
             class: read.class,
+            levels: read.levels,
             columns: read.columns,
             rows,
             rest: read.rest,

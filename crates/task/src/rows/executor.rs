@@ -109,6 +109,14 @@ impl RowQueries {
         !self.run.plans.is_empty()
     }
 
+    /// True if no answer depends on how packets are spread over the rows of a flow: rows that are merged, of one flow or of several that no query tells
+    /// apart, give the same.
+    pub fn reads_totals(&self) -> bool {
+        let long = self.long.iter().map(LongPlans::plans);
+        let mut plans = [&self.window, &self.run].into_iter().chain(long).flat_map(|set| &set.plans);
+        plans.all(|plan| !plan.merges)
+    }
+
     /// What one worker counts packets without a place in; `None` if no query asks for their groups.
     pub fn overflow_counter(&self) -> Option<OverflowCounter> {
         (!self.overflow.is_empty()).then(|| OverflowCounter::new(&self.overflow, &self.site))

@@ -1,0 +1,39 @@
+//! Whether rollups answer a question exactly.
+
+use super::level::Level;
+use crate::question::Setting;
+use packet::KeySpec;
+use task::Generation;
+use task::query::{Over, Query};
+use task::rows::{RowQueries, Site};
+
+/// What a rollup's keys leave out.
+const PORTS: &str = "src_port,dst_port";
+
+/// Whether windows of this level fit into those of a query.
+pub(super) fn fits(query: &Query, level: Level) -> bool {
+    match (query.over, level.length_ns()) {
+        (_, None) => true,
+        // An answer covers panes of this length: a rollup's window lies in one of them.
+        (Over::Windows { every_ns, .. }, Some(length)) => every_ns.is_multiple_of(length),
+        (Over::Run, Some(_)) => true,
+        // Windows of the run's own length.
+        (Over::Window, Some(_)) => false,
+    }
+}
+
+/// Whether rows of these keys, whatever the length of their windows, give the answer that rows with ports give. Both are asked of the plan: what it
+/// reads, the keys have; and it reads members of the key, and of all else only totals, least and greatest values, which merging rows leaves as
+/// they are.
+pub(super) fn keeps(query: &Query, rollup: KeySpec, setting: &Setting) -> bool {
+    let Ok(ports) = KeySpec::parse(PORTS) else { return false };
+    // Which statistics and losses there are, the files tell once they are open.
+    let site = |key: KeySpec| Site {
+        window_ns: Some(1),
+        tracks_loss: true,
+        geo: setting.geo.clone(),
+        ..Site::new(key, setting.seed, setting.limits.clone())
+    };
+    let plan = |key: KeySpec| RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site(key)).ok();
+    plan(rollup).is_some() && plan(rollup.with(&ports)).is_some_and(|plan| plan.reads_totals())
+}

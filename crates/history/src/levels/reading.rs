@@ -1,0 +1,105 @@
+//! Which files a question is answered from.
+
+use super::kept::KeptFile;
+use super::level::Level;
+use crate::question::Period;
+use report::{Answer, Span};
+use std::path::{Path, PathBuf};
+
+/// The part of a period that one level covers, for one node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Piece {
+    pub(super) node: String,
+    pub(super) level: Level,
+    pub(super) period: Period,
+    pub(super) files: Vec<PathBuf>,
+    /// The time of which the level has nothing any more, though a coarser one has.
+    pub(super) lost: Option<Period>,
+}
+
+/// Which files a question is answered from, and which of their rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Reading {
+    pub(super) pieces: Vec<Piece>,
+    /// The nodes that are answered.
+    pub(super) nodes: Vec<String>,
+}
+
+impl Reading {
+    /// The files, and the time of each whose rows are read. A file of which several times are read is there for each.
+    pub fn files(&self) -> impl Iterator<Item = (PathBuf, Period)> {
+        self.pieces.iter().flat_map(|piece| piece.files.iter().map(|path| (path.clone(), piece.period)))
+    }
+
+    /// The nodes that are answered, with rows or without.
+    pub fn nodes(&self) -> &[String] {
+        &self.nodes
+    }
+
+    /// Whether it reads a file.
+    pub fn reads(&self, path: &Path) -> bool {
+        self.pieces.iter().flat_map(|piece| &piece.files).any(|own| own == path)
+    }
+
+    /// The coarsest level that it reads.
+    pub fn coarsest(&self) -> Level {
+        let read = self.pieces.iter().filter(|piece| !piece.files.is_empty());
+        read.map(|piece| piece.level).max().unwrap_or(Level::Rows)
+    }
+
+    /// Says in an answer which levels it was read from, and what these do not have any more.
+    pub fn describe(&self, answer: &mut Answer) {
+        let is_of = |period: Period| answer.window.is_none_or(|window| overlaps(window, period));
+        let is_of_node = |piece: &&Piece| answer.node.as_ref().is_none_or(|node| *node == piece.node);
+        let mut levels: Vec<Level> = self
+            .pieces
+            .iter()
+            .filter(is_of_node)
+            .filter(|piece| !piece.files.is_empty() && is_of(piece.period))
+            .map(|piece| piece.level)
+            .collect();
+        levels.sort_unstable();
+        levels.dedup();
+        let lost = self.pieces.iter().filter(is_of_node);
+        let lost: Vec<String> = lost
+            .filter_map(|piece| {
+                let Period { from_ns, to_ns } = piece.lost.filter(|lost| is_lost(*lost, answer.window))?;
+                let what = match piece.level {
+                    Level::Rows => "rows".to_owned(),
+                    level => format!("the rollup of {}", level.name()),
+                };
+                let [from, to] = [from_ns, to_ns].map(report::format_time);
+                Some(format!("{what} of {} from {from} to {to} are kept no more", piece.node))
+            })
+            .collect();
+        answer.levels = levels.into_iter().rev().map(|level| level.name().to_owned()).collect();
+        lost.iter().for_each(|reason| answer.lacks(reason));
+    }
+}
+
+fn overlaps(window: Span, period: Period) -> bool {
+    window.start_ns < period.to_ns && period.from_ns < window.end_ns
+}
+
+/// An answer over all rows does not begin before the first of them: what is lost may be before it.
+fn is_lost(lost: Period, window: Option<Span>) -> bool {
+    window.is_none_or(|window| lost.from_ns < window.end_ns && window.start_ns < lost.to_ns)
+}
+
+/// The time of which a level has no file of a node any more, though rollups of it have.
+pub(super) fn lost(level: Level, period: Period, of_node: &[&KeptFile]) -> Option<Period> {
+    let kept = of_node.iter().filter(|file| file.level == level).map(|file| file.first_ns);
+    let kept_from = kept.min().unwrap_or(u64::MAX);
+    let witnessed = of_node.iter().filter(|file| file.level > level).filter_map(|file| {
+        let length = file.level.length_ns()?;
+        // Of a window that has begun before, the rows may have begun later.
+        let is_older = file.first_ns.saturating_add(length) <= kept_from;
+        let end_ns = file.last_ns.saturating_add(length).min(kept_from);
+        let both = period.both(Period { from_ns: file.first_ns, to_ns: end_ns });
+        (is_older && !both.is_empty()).then_some(both)
+    });
+    witnessed.reduce(|one, other| Period {
+        from_ns: one.from_ns.min(other.from_ns),
+        to_ns: one.to_ns.max(other.to_ns),
+    })
+}
