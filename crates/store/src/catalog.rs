@@ -1,0 +1,127 @@
+//! What a store has, for those who read it.
+
+use crate::fault;
+use crate::schema::{self, MANIFEST};
+use crate::{Level, StoredFile};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A writer that begins holds the manifest for a moment.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// The files of a store, as its manifest names them. A writer may be active meanwhile.
+///
+/// What is read stands for the moment: a file that was listed may have been replaced by another one since, or dropped. A reader
+/// that has it open reads it to its end, and one that does not find it asks again. Each row is in the files of [`Level::Rows`] and, where
+/// these are [`StoredFile::is_rolled`], in those of the next rollup: [`Catalog::at_once`] lists both as of one moment.
+#[derive(Debug)]
+pub struct Catalog {
+    connection: Connection,
+    folder: PathBuf,
+    /// The manifest, for messages.
+    path: PathBuf,
+}
+
+impl Catalog {
+    /// Opens the store in a folder.
+    ///
+    /// # Errors
+    /// One line: there is none, it is of a later version, or it cannot be read.
+    pub fn open(folder: &Path) -> Result<Self, String> {
+        let path = folder.join(MANIFEST);
+        if !folder.is_dir() {
+            return Err(format!("{}: no such folder: name that of a store", folder.display()));
+        }
+        if !path.is_file() {
+            let folder = folder.display();
+            return Err(format!(
+                "{folder} is no store: it has no {MANIFEST}; --store of a measurement makes one"
+            ));
+        }
+        let connection = open(&path).map_err(|error| fault::of_manifest(&path, &error))?;
+        if !schema::check(&connection, &path)? {
+            return Err(format!("{} is empty: its writer has not begun; try again", path.display()));
+        }
+        Ok(Self { connection, folder: folder.to_owned(), path })
+    }
+
+    /// Several questions about one moment: what a writer changes meanwhile is in none of the answers.
+    ///
+    /// # Errors
+    /// Those of `read`, and one line if the manifest cannot be read.
+    pub fn at_once<T>(&self, read: impl FnOnce(&Self) -> Result<T, String>) -> Result<T, String> {
+        let failed = |error| fault::of_manifest(&self.path, &error);
+        let _moment = self.connection.unchecked_transaction().map_err(failed)?;
+        read(self)
+    }
+
+    /// The files of a level that have windows, or records, in a period: from its begin to before its end, nanoseconds since the epoch.
+    /// `None`: all. They are in the order of time.
+    ///
+    /// # Errors
+    /// One line: the manifest cannot be read.
+    pub fn files(&self, level: Level, period: Option<Range<u64>>) -> Result<Vec<StoredFile>, String> {
+        self.listed(level, period).map_err(|error| fault::of_manifest(&self.path, &error))
+    }
+
+    fn listed(&self, level: Level, period: Option<Range<u64>>) -> rusqlite::Result<Vec<StoredFile>> {
+        let Range { start, end } = period.unwrap_or(0..u64::MAX);
+        let columns = StoredFile::COLUMNS;
+        // A window that began before is in the period as long as it lasts.
+        let statement = format!(
+            "SELECT {columns} FROM files WHERE level = ?1 AND first_ns < ?3 AND last_ns + max(window_ns, 1) > ?2
+             ORDER BY first_ns, number"
+        );
+        let mut statement = self.connection.prepare_cached(&statement)?;
+        let rows = statement.query_map(params![level.name(), signed(start), signed(end)], |row| {
+            StoredFile::of_row(&self.folder, row)
+        })?;
+        rows.filter_map(Result::transpose).collect()
+    }
+
+    /// Until when a rollup has all rows of a node, nanoseconds since the epoch; `None` if it has none. What is later is in rows only. So
+    /// is for a while what a clock that was set back has measured of an earlier time: its files are not [`StoredFile::is_rolled`].
+    ///
+    /// # Errors
+    /// One line: the manifest cannot be read.
+    pub fn complete_until(&self, level: Level, node: &str) -> Result<Option<u64>, String> {
+        let until = self.connection.query_row(
+            "SELECT until_ns FROM rolled_up WHERE level = ?1 AND node = ?2",
+            params![level.name(), node],
+            |row| row.get::<_, i64>(0),
+        );
+        let until = until.optional().map_err(|error| fault::of_manifest(&self.path, &error))?;
+        Ok(until.map(|until| u64::try_from(until).unwrap_or(0)))
+    }
+
+    /// The observation points that files are of.
+    ///
+    /// # Errors
+    /// One line: the manifest cannot be read.
+    pub fn nodes(&self) -> Result<Vec<String>, String> {
+        let list = || {
+            let mut statement =
+                self.connection.prepare_cached("SELECT DISTINCT node FROM files ORDER BY node")?;
+            let names = statement.query_map([], |row| row.get(0))?;
+            names.collect::<rusqlite::Result<_>>()
+        };
+        list().map_err(|error| fault::of_manifest(&self.path, &error))
+    }
+}
+
+/// A time as SQLite has it: what is after the year 2262 becomes its last nanosecond.
+pub(crate) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    // No URI: a name is a name, whatever it looks like.
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(WAIT)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    Ok(connection)
+}

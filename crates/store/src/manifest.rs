@@ -1,0 +1,170 @@
+//! The manifest, as its writer has it: which files there are.
+
+use crate::catalog::signed;
+use crate::lock::Lock;
+use crate::schema::{self, APPLICATION, FORMAT, MANIFEST, TABLES};
+use crate::{Level, StoredFile, fault};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Readers hold the file only while they begin.
+const WAIT: Duration = Duration::from_secs(10);
+const STATEMENTS: usize = 32;
+
+/// A change of the manifest: after a crash there is all of it or nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Files that come. They are on the disk.
+    pub added: Vec<StoredFile>,
+    /// The numbers of files that go.
+    pub removed: Vec<u64>,
+    /// The numbers of files whose rows are in the next rollup now.
+    pub rolled: Vec<u64>,
+    /// Until when a rollup has all rows of a node now, unless that is known to be later.
+    pub until: Option<(Level, String, u64)>,
+}
+
+/// The manifest of a store that no other process writes.
+#[derive(Debug)]
+pub struct Manifest {
+    connection: Connection,
+    folder: PathBuf,
+    path: PathBuf,
+    /// The number of the file that comes next.
+    next: u64,
+    _lock: Lock,
+}
+
+impl Manifest {
+    /// Opens the manifest of the store in a folder, or begins one there. The folder is made.
+    ///
+    /// # Errors
+    /// One line: another process writes it, it is something else or of a later version, or it cannot be written.
+    pub fn open(folder: &Path) -> Result<Self, String> {
+        fs::create_dir_all(folder).map_err(|error| fault::of_path(folder, &error))?;
+        let lock = Lock::take(folder)?;
+        let path = folder.join(MANIFEST);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_EXRESCODE;
+        let connection = Connection::open_with_flags(&path, flags);
+        let mut connection = connection.map_err(|error| fault::of_manifest(&path, &error))?;
+        let next = prepare(&mut connection, &path)?;
+        Ok(Self { connection, folder: folder.to_owned(), path, next, _lock: lock })
+    }
+
+    /// The folder of the store.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A number for a file that is to be written.
+    pub fn take_number(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Makes a change, which is on the disk afterwards.
+    ///
+    /// # Errors
+    /// One line: it cannot be written. Nothing has changed.
+    pub fn commit(&mut self, change: &Change) -> Result<(), String> {
+        let failed = |error| fault::of_manifest(&self.path, &error);
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        write(&transaction, &self.folder, change).map_err(failed)?;
+        transaction.commit().map_err(failed)
+    }
+
+    /// Files of which something is true: a condition of SQL without parameters, in the order of time.
+    pub(crate) fn files_where(&self, condition: &str) -> Result<Vec<StoredFile>, String> {
+        let columns = StoredFile::COLUMNS;
+        let statement = format!("SELECT {columns} FROM files WHERE {condition} ORDER BY first_ns, number");
+        let list = || {
+            let mut statement = self.connection.prepare_cached(&statement)?;
+            let rows = statement.query_map([], |row| StoredFile::of_row(&self.folder, row))?;
+            rows.filter_map(Result::transpose).collect::<rusqlite::Result<_>>()
+        };
+        list().map_err(|error| fault::of_manifest(&self.path, &error))
+    }
+
+    /// Moves what was committed into the manifest itself, so that it can be read where nothing can be written.
+    pub fn close(self) {
+        // A reader that is active prevents it, and then it stays as it is, which is also right.
+        let _ = self.connection.pragma_update(None, "journal_mode", "DELETE");
+    }
+}
+
+/// Checks whose file it is before anything in it changes. Returns the number of the next file.
+fn prepare(connection: &mut Connection, path: &Path) -> Result<u64, String> {
+    let failed = |error| fault::of_manifest(path, &error);
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.busy_timeout(WAIT).map_err(failed)?;
+    connection.pragma_update(None, "trusted_schema", false).map_err(failed)?;
+    let is_manifest = schema::check(connection, path)?;
+    if connection.is_readonly("main").map_err(failed)? {
+        return Err(format!("{} may only be read: make it and its folder writable", path.display()));
+    }
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+    // What is named survives a power failure, too.
+    connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+    connection.pragma_update(None, "journal_size_limit", 4 << 20).map_err(failed)?;
+    if !is_manifest {
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        transaction.execute_batch(TABLES).map_err(failed)?;
+        let format = FORMAT.to_string();
+        transaction.execute("INSERT INTO meta VALUES ('format', ?1)", [format]).map_err(failed)?;
+        transaction.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
+        transaction.pragma_update(None, "user_version", FORMAT).map_err(failed)?;
+        transaction.commit().map_err(failed)?;
+    }
+    let last = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'files'";
+    let last: i64 = connection.query_row(last, [], |row| row.get(0)).map_err(failed)?;
+    Ok(u64::try_from(last).unwrap_or(0) + 1)
+}
+
+fn write(transaction: &Transaction<'_>, folder: &Path, change: &Change) -> rusqlite::Result<()> {
+    let mut remove = transaction.prepare_cached("DELETE FROM files WHERE number = ?1")?;
+    for number in &change.removed {
+        remove.execute([signed(*number)])?;
+    }
+    let mut roll = transaction.prepare_cached("UPDATE files SET rolled = 1 WHERE number = ?1")?;
+    for number in &change.rolled {
+        roll.execute([signed(*number)])?;
+    }
+    let insert = format!(
+        "INSERT INTO files ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        StoredFile::COLUMNS
+    );
+    let mut insert = transaction.prepare_cached(&insert)?;
+    for file in &change.added {
+        let path = file.path.strip_prefix(folder).unwrap_or(&file.path);
+        insert.execute(params![
+            signed(file.number),
+            path.to_string_lossy(),
+            file.level.name(),
+            file.node,
+            signed(file.first_ns),
+            signed(file.last_ns),
+            signed(file.window_ns),
+            signed(file.rows),
+            signed(file.bytes),
+            file.key,
+            signed(file.created_ns),
+            file.is_compacted,
+            file.is_rolled,
+        ])?;
+    }
+    if let Some((level, node, until_ns)) = &change.until {
+        let mut until = transaction.prepare_cached(
+            "INSERT INTO rolled_up (level, node, until_ns) VALUES (?1, ?2, ?3)
+             ON CONFLICT (level, node) DO UPDATE SET until_ns = max(until_ns, excluded.until_ns)",
+        )?;
+        until.execute(params![level.name(), node, signed(*until_ns)])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! The tables of the manifest, and whose file it is.
+
+use crate::fault;
+use rusqlite::Connection;
+use std::path::Path;
+
+/// The manifest's name in the store's folder.
+pub(crate) const MANIFEST: &str = "manifest.sqlite";
+/// Marks the file as the manifest of a store: `EdSt`.
+pub(crate) const APPLICATION: u32 = 0x4564_5374;
+/// Version of the store's format.
+pub(crate) const FORMAT: u32 = 1;
+
+/// `rolled` says that the rows of a file are in the next rollup, and `compacted` that it was made of segments. `number` is that of the
+/// file's name, which no other file of the store has or had. Times are nanoseconds since the epoch.
+pub(crate) const TABLES: &str = "
+CREATE TABLE meta (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE files (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    path TEXT NOT NULL UNIQUE,
+    level TEXT NOT NULL,
+    node TEXT NOT NULL,
+    first_ns INTEGER NOT NULL,
+    last_ns INTEGER NOT NULL,
+    window_ns INTEGER NOT NULL,
+    rows INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    created_ns INTEGER NOT NULL,
+    compacted INTEGER NOT NULL,
+    rolled INTEGER NOT NULL
+) STRICT;
+CREATE INDEX files_time ON files (level, node, first_ns);
+CREATE INDEX files_end ON files (level, last_ns);
+CREATE TABLE rolled_up (
+    level TEXT NOT NULL,
+    node TEXT NOT NULL,
+    until_ns INTEGER NOT NULL,
+    PRIMARY KEY (level, node)
+) STRICT, WITHOUT ROWID;
+";
+
+/// Whether the file is a manifest; false if it is empty.
+///
+/// # Errors
+/// One line: it is something else, or of a later version.
+pub(crate) fn check(connection: &Connection, path: &Path) -> Result<bool, String> {
+    let failed = |error| fault::of_manifest(path, &error);
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0)).map_err(failed);
+    let (application, format) = (number("application_id")?, number("user_version")?);
+    let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
+    let path = path.display();
+    match (application, format, tables.map_err(failed)?) {
+        (0, 0, 0) => Ok(false),
+        (APPLICATION, FORMAT, _) => Ok(true),
+        (APPLICATION, format, _) => Err(format!(
+            "{path} is the manifest of a store of format {format}, this version knows {FORMAT}: use the version that wrote it, or name \
+             another folder"
+        )),
+        _ => Err(format!("{path} is no manifest of a store: name another folder")),
+    }
+}
