@@ -379,7 +379,7 @@ pub(crate) struct AuthorityOptions {
     pub(crate) hosts: Vec<String>,
 }
 
-const QUERY_USAGE: &str = "edison query [OPTIONS] FILE… [TEXT]";
+const QUERY_USAGE: &str = "edison query [OPTIONS] {FILE… | --store DIR} [TEXT]";
 
 const QUERY_EXAMPLES: &str = "\
 Examples:
@@ -391,9 +391,12 @@ Examples:
   edison query --diff monday.parquet tuesday.parquet --by dst_port
   edison query flows.parquet --diff 2026-11-01 2026-11-02 --by src_addr
   edison query rows.parquet -f questions.eq --json
+  edison query --store /var/lib/edison/store --by dst_addr --from -1h       what a probe remembers
+  edison query --store store 'select src_addr/16, sum(total_byte) groupby src_addr/16 last 7d'
 
 Files are what edison run --flows and --rows write, and any Parquet or CSV file whose columns have
-such names. Patterns are expanded. Times without a zone are UTC.
+such names. Patterns are expanded. Times without a zone are UTC. A store is what --store of a measurement
+keeps: each question is answered from its coarsest rollup that is exact for it, and the answer says which.
 Ctrl-C ends reading: the answers of what was read are partial.
 Exit codes: 0 well; 1 a fault while running; 2 wrong usage, or no file can be read;
 3 a file is damaged or cannot be read, and the others are answered, or Ctrl-C.";
@@ -404,6 +407,9 @@ pub(crate) struct QueryOptions {
     /// Flow files or patterns of their names, then a query as text
     #[arg(value_name = "FILE")]
     pub(crate) words: Vec<String>,
+    /// Answer from the store of a probe, a folder, instead of files
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
     /// Ask in Equery; may be given several times
     #[arg(help_heading = QUESTION, short, long, value_name = "TEXT")]
     pub(crate) query: Vec<String>,

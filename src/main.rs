@@ -30,6 +30,7 @@ mod measurement;
 mod names;
 mod needs;
 mod nodes;
+mod open_files;
 mod origin;
 #[cfg_attr(not(feature = "web"), path = "no_page.rs")]
 mod page;

@@ -6,11 +6,14 @@ mod periods;
 mod printer;
 mod progress;
 mod questions;
+mod source;
+mod stored;
 
 use crate::asked::{self, Texts};
 use crate::cli::QueryOptions;
 use crate::exit::{EARLY, FAULT, Failure, USAGE, say, say_error};
 use crate::machine;
+use crate::open_files;
 use crate::query_text::NamedText;
 use diff::Sides;
 use history::{FlowFiles, Outcome, Period, Question, Refused, Setting};
@@ -18,12 +21,14 @@ use packet::Seed;
 use printer::Printer;
 use progress::Reading;
 use report::Answer;
+use source::Source;
 use std::process::ExitCode;
 use summary::Limits;
 
 /// Answers what the options ask.
 pub(crate) fn query(options: &QueryOptions) -> Result<ExitCode, Failure> {
     let words = files::split(options)?;
+    open_files::allow_many();
     let mut texts = asked::texts(&Texts {
         query: &options.query,
         file: &options.file,
@@ -45,7 +50,7 @@ pub(crate) fn query(options: &QueryOptions) -> Result<ExitCode, Failure> {
         reading: Reading::start()?,
     };
     match sides {
-        Sides::One { files, period } => command.answer(files, period),
+        Sides::One { source, period } => command.answer(source, period),
         Sides::Two(sides) => diff::compare(&command, sides),
     }
 }
@@ -64,37 +69,60 @@ struct Command<'a> {
 }
 
 impl Command<'_> {
-    /// Answers questions about files, as the answers become complete.
-    fn answer(&self, mut files: FlowFiles, period: Option<Period>) -> Result<ExitCode, Failure> {
-        let questions = questions::of(self.options, self.texts, &files, period)?;
+    /// Answers questions, as the answers become complete.
+    fn answer(&self, mut source: Source, period: Option<Period>) -> Result<ExitCode, Failure> {
+        let questions = questions::of(self.options, self.texts, &source.facts(), period)?;
         let printer = Printer::new(self.options);
-        let outcome = self.read(&mut files, &questions, &printer, &mut |answer| printer.print(answer))?;
+        let outcomes = self.read(&mut source, questions, &printer, &mut |answer| printer.print(answer))?;
         printer.finish();
-        Ok(self.verdict(&files, &[outcome], &printer))
+        Ok(self.verdict(&source, &outcomes, &printer))
     }
 
-    /// Reads files for questions.
+    /// Reads what questions need.
     fn read(
+        &self,
+        source: &mut Source,
+        questions: Vec<Question>,
+        printer: &Printer,
+        give: &mut dyn FnMut(Answer),
+    ) -> Result<Vec<Outcome>, Failure> {
+        match source {
+            Source::Files(files) => {
+                let outcome = self.try_read(files, &questions, printer, give);
+                outcome.map(|outcome| vec![outcome]).map_err(Self::refused)
+            }
+            Source::Store(stored) => stored.answer(self, questions, printer, give),
+        }
+    }
+
+    /// Reads files for questions, unless these are refused.
+    fn try_read(
         &self,
         files: &mut FlowFiles,
         questions: &[Question],
         printer: &Printer,
         give: &mut dyn FnMut(Answer),
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, Refused> {
         let mut continues = |progress| self.reading.continues(progress) && !printer.is_over();
         let outcome = files.answer(questions, &self.setting, &mut continues, give);
         self.reading.wipe();
-        outcome.map_err(|refused| match refused {
+        outcome
+    }
+
+    /// Why nothing was read, in words.
+    fn refused(refused: Refused) -> Failure {
+        match refused {
             Refused::Queries(refused) => {
                 Failure::usages(refused.into_iter().map(|(query, reason)| format!("{query}: {reason}")))
             }
             Refused::Files(lines) => Failure::usages(lines),
-        })
+        }
     }
 
     /// Says what was read and what could not be; returns the exit code.
-    fn verdict(&self, files: &FlowFiles, outcomes: &[Outcome], printer: &Printer) -> ExitCode {
-        for (path, contents) in files.contents() {
+    fn verdict(&self, source: &Source, outcomes: &[Outcome], printer: &Printer) -> ExitCode {
+        let files = if let Source::Files(files) = source { Some(files) } else { None };
+        for (path, contents) in files.iter().flat_map(|files| files.contents()) {
             let unread: Vec<_> =
                 contents.unread.iter().map(|(name, reason)| format!("{name} ({reason})")).collect();
             if !unread.is_empty() {

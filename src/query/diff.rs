@@ -1,10 +1,11 @@
 //! `--diff A B`: what changed from one file, or one period, to another.
 
 use super::printer::Printer;
+use super::source::Source;
 use super::{Command, files, periods, questions};
 use crate::cli::QueryOptions;
 use crate::exit::Failure;
-use history::{FlowFiles, Period, Question};
+use history::{Period, Question};
 use report::{Answer, Column, ColumnKind, Rest, Value};
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -12,8 +13,8 @@ use task::query::{Aggregate, Expression, GroupField, Grouping, Item, Over, Query
 
 /// What is read.
 pub(super) enum Sides {
-    /// Files, in a period.
-    One { files: FlowFiles, period: Option<Period> },
+    /// Files or a store, in a period.
+    One { source: Source, period: Option<Period> },
     /// Two sets of files, or two periods of the same files.
     Two(Box<[Side; 2]>),
 }
@@ -22,7 +23,7 @@ pub(super) enum Sides {
 pub(super) struct Side {
     /// As the user named it.
     name: String,
-    files: FlowFiles,
+    source: Source,
     period: Option<Period>,
 }
 
@@ -30,17 +31,18 @@ pub(super) struct Side {
 pub(super) fn sides(options: &QueryOptions, patterns: Vec<String>) -> Result<Sides, Failure> {
     let period = periods::of_options(options)?;
     let [a, b] = &options.diff[..] else {
-        return Ok(Sides::One { files: files::open(&patterns)?, period });
+        return Ok(Sides::One { source: Source::open(options, &patterns)?, period });
     };
     let of_files = |name: &String| -> Result<Side, Failure> {
-        let files = files::open(std::slice::from_ref(name))?;
-        Ok(Side { name: name.clone(), files, period })
+        let source = Source::Files(files::open(std::slice::from_ref(name))?);
+        Ok(Side { name: name.clone(), source, period })
     };
     let of_period = |name: &String| -> Result<Side, Failure> {
-        let files = files::open(&patterns)?;
-        Ok(Side { name: name.clone(), files, period: Some(periods::named(name)?) })
+        let source = Source::open(options, &patterns)?;
+        Ok(Side { name: name.clone(), source, period: Some(periods::named(name)?) })
     };
-    let sides = match (files::names_files(a), files::names_files(b)) {
+    let names_files = |name: &str| options.store.is_none() && files::names_files(name);
+    let sides = match (names_files(a), names_files(b)) {
         (true, true) if patterns.is_empty() => [of_files(a)?, of_files(b)?],
         (true, true) => {
             return Err(Failure::usage("--diff compares two files: give no others, or give it two periods"));
@@ -61,7 +63,7 @@ pub(super) fn compare(command: &Command<'_>, sides: Box<[Side; 2]>) -> Result<Ex
     let mut asked: Vec<Query> = Vec::new();
     let [mut first, mut second] = *sides;
     for (side, answers) in [&mut first, &mut second].into_iter().zip(&mut answers) {
-        let questions = questions::of(command.options, command.texts, &side.files, side.period)?;
+        let questions = questions::of(command.options, command.texts, &side.source.facts(), side.period)?;
         asked = questions.iter().map(|question| question.query.clone()).collect();
         if let Some(query) = asked.iter().find(|query| query.over != Over::Run) {
             let wrong = "--diff compares all of both sides: leave out 'every', 'over' and --per";
@@ -74,8 +76,7 @@ pub(super) fn compare(command: &Command<'_>, sides: Box<[Side; 2]>) -> Result<Ex
             ..question
         };
         let questions: Vec<_> = questions.into_iter().map(all).collect();
-        outcomes
-            .push(command.read(&mut side.files, &questions, &printer, &mut |answer| answers.push(answer))?);
+        outcomes.push(command.read(&mut side.source, questions, &printer, &mut |answer| answers.push(answer))?);
     }
     let [before, after] = answers;
     for query in &asked {
@@ -98,8 +99,8 @@ pub(super) fn compare(command: &Command<'_>, sides: Box<[Side; 2]>) -> Result<Ex
             .for_each(|other| printer.print(change(query, command.options.top, None, Some(other))));
     }
     printer.finish();
-    let code = command.verdict(&first.files, &outcomes[..1], &printer);
-    let code_of_second = command.verdict(&second.files, &outcomes[1..], &printer);
+    let code = command.verdict(&first.source, &outcomes[0], &printer);
+    let code_of_second = command.verdict(&second.source, &outcomes[1], &printer);
     crate::exit::say(&format!("a is {}, b is {}", first.name, second.name));
     Ok(if code == ExitCode::SUCCESS { code_of_second } else { code })
 }

@@ -16,8 +16,11 @@ pub(super) struct Words {
 pub(super) fn split(options: &QueryOptions) -> Result<Words, Failure> {
     let mut patterns = options.words.clone();
     let asks = !options.query.is_empty() || !options.file.is_empty() || options.by.is_some();
-    let is_text = |word: &String| !asks && !looks_like_file(word);
+    let is_text = |word: &String| !asks && (options.store.is_some() || !looks_like_file(word));
     let text = patterns.pop_if(|word| is_text(word));
+    if let (Some(_), [file, ..]) = (&options.store, &patterns[..]) {
+        return Err(Failure::usage(format!("{file}: with --store there are no files; the query is the last word, or -q TEXT")));
+    }
     match patterns.iter().find(|word| word.trim_start().to_ascii_lowercase().starts_with("select ")) {
         Some(text) => {
             Err(Failure::usage(format!("'{text}' is no file; the query is the last word, or -q TEXT")))
@@ -36,7 +39,7 @@ fn looks_like_file(word: &str) -> bool {
 pub(super) fn open(patterns: &[String]) -> Result<FlowFiles, Failure> {
     if patterns.is_empty() {
         return Err(Failure::usage(
-            "no file is given: edison query FILE… [TEXT]; edison run measures captures",
+            "no file is given: edison query FILE… [TEXT], or --store DIR; edison run measures captures",
         ));
     }
     let mut paths = Vec::new();

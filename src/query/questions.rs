@@ -1,27 +1,28 @@
 //! From texts to questions about files.
 
 use super::periods;
+use super::source::Facts;
 use crate::cli::QueryOptions;
 use crate::exit::{Failure, say};
 use crate::machine;
 use crate::queries::{self, StandingOptions};
 use crate::query_text::{self, NamedText};
 use equery::CheckedQuery;
-use history::{FlowFiles, Period, Question};
+use history::{Period, Question};
 use notation::time_text;
 use report::terminal::BY_FLOW;
 use task::query::{Over, Query};
 
-/// What the texts ask of the files; without texts what the first screen shows. `period`: the time that is read where a query says nothing.
+/// What the texts ask of rows of which this is known; without texts what the first screen shows. `period`: the time that is read where a query says nothing.
 pub(super) fn of(
     options: &QueryOptions,
     texts: &[NamedText],
-    files: &FlowFiles,
+    facts: &Facts,
     period: Option<Period>,
 ) -> Result<Vec<Question>, Failure> {
     if texts.is_empty() {
         let standing = StandingOptions {
-            key: *files.key(),
+            key: facts.key,
             // Records have the mean of round trips alone.
             tracks_loss: false,
             biflow: false,
@@ -36,12 +37,12 @@ pub(super) fn of(
     }
     let checking = equery::Options {
         set: options.set.clone(),
-        base_window_ns: files.window_ns(),
-        key: Some(files.key().parts()),
-        statistics: files.statistics(),
+        base_window_ns: facts.window_ns,
+        key: Some(facts.key.parts()),
+        statistics: facts.statistics.clone(),
         reads_history: true,
         memory_bytes: Some(options.memory.unwrap_or_else(machine::half_of_memory)),
-        flows: files.rows(),
+        flows: facts.rows,
         ..equery::Options::default()
     };
     let checked: Vec<_> = texts.iter().map(|text| equery::check(&text.source(), &checking)).collect();
@@ -80,7 +81,7 @@ pub(super) fn of(
             query.label
         )
     }));
-    if !files.track_losses() {
+    if !facts.tracks_loss {
         let lacking = queries.iter().filter(|query| query.needs_loss);
         refused.extend(lacking.map(|query| {
             format!(
@@ -92,13 +93,13 @@ pub(super) fn of(
     if !refused.is_empty() {
         return Err(Failure::usages(refused));
     }
-    queries.into_iter().map(|query| question(options, query, files, period)).collect()
+    queries.into_iter().map(|query| question(options, query, facts, period)).collect()
 }
 
 fn question(
     options: &QueryOptions,
     checked: &CheckedQuery,
-    files: &FlowFiles,
+    facts: &Facts,
     period: Option<Period>,
 ) -> Result<Question, Failure> {
     let period = match &checked.history {
@@ -114,7 +115,7 @@ fn question(
         _ => Over::Run,
     };
     if let Over::Windows { every_ns, .. } = over {
-        check_length(&checked.label, every_ns, files)?;
+        check_length(&checked.label, every_ns, facts)?;
     }
     let nodes = checked.nodes.clone();
     Ok(Question {
@@ -125,20 +126,16 @@ fn question(
 }
 
 /// Windows are multiples of the rows' own; records count whole in the window in which they end.
-fn check_length(label: &str, every_ns: u64, files: &FlowFiles) -> Result<(), Failure> {
-    for (path, contents) in files.contents() {
-        if let Some(window_ns) =
-            contents.window_ns.filter(|window| *window != 0 && !every_ns.is_multiple_of(*window))
-        {
-            return Err(Failure::usage(format!(
-                "{label}: its windows of {} are no multiple of those in {}, which are {} long",
-                time_text(every_ns),
-                path.display(),
-                time_text(window_ns),
-            )));
-        }
+fn check_length(label: &str, every_ns: u64, facts: &Facts) -> Result<(), Failure> {
+    let is_unfit = |window_ns: u64| window_ns != 0 && !every_ns.is_multiple_of(window_ns);
+    if let Some((what, window_ns)) = facts.lengths.iter().find(|(_, window_ns)| is_unfit(*window_ns)) {
+        return Err(Failure::usage(format!(
+            "{label}: its windows of {} are no multiple of those in {what}, which are {} long",
+            time_text(every_ns),
+            time_text(*window_ns),
+        )));
     }
-    if files.contents().any(|(_, contents)| !contents.has_windows) {
+    if facts.has_records {
         say(&format!(
             "{label}: a flow record counts whole in the window in which it ends; for shorter windows, measure with \
              --rows or a shorter --active-timeout"

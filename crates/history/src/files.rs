@@ -61,7 +61,7 @@ impl FlowFiles {
     }
 
     /// Opens files of a store, of each the rows that count in a time. Without any, answers are those of no rows. `covers`: the time that all
-    /// rows of the store cover. `nodes`: those that are answered.
+    /// rows of the store cover. `nodes`: those that are answered, with rows or without.
     ///
     /// # Errors
     /// One line: their keys have prefixes of different lengths.

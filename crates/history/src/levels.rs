@@ -1,16 +1,12 @@
 //! The levels of a store: window rows, and rollups of them without ports over a minute and an hour.
 //!
 //! A [`Shelf`] is what a store's manifest names. [`Shelf::choose`] finds the coarsest rollup that answers a question exactly, and which files of
-//! which levels cover the question's time: rollups as far as they are complete and their windows lie in it, finer ones or rows for the rest.
+//! which levels cover the question's time: rollups as far as they are complete and their windows lie in it, finer ones or rows for the rest, and what was measured late and is in no rollup yet.
 
 mod cover;
 mod exact;
-mod kept;
-mod level;
 mod reading;
 mod shelf;
 
-pub use kept::KeptFile;
-pub use level::Level;
 pub use reading::Reading;
 pub use shelf::Shelf;

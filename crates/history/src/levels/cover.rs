@@ -1,7 +1,7 @@
 //! Which level covers which part of a time.
 
-use super::level::Level;
 use crate::question::Period;
+use store::Level;
 
 /// The time of which a rollup has all rows of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) fn cover(period: Period, rollups: &[Complete]) -> Vec<(Level, Period)
 
 /// The windows of a rollup that lie in a period.
 fn whole_windows(period: Period, rollup: &Complete) -> Option<Period> {
-    let length = rollup.level.length_ns()?;
+    let length = rollup.level.window_ns()?;
     let from_ns = period.from_ns.max(rollup.from_ns).checked_next_multiple_of(length)?;
     let until_ns = period.to_ns.min(rollup.until_ns);
     let to_ns = until_ns - until_ns % length;

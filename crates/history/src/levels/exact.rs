@@ -1,8 +1,8 @@
 //! Whether rollups answer a question exactly.
 
-use super::level::Level;
 use crate::question::Setting;
 use packet::KeySpec;
+use store::Level;
 use task::Generation;
 use task::query::{Over, Query};
 use task::rows::{RowQueries, Site};
@@ -12,7 +12,7 @@ const PORTS: &str = "src_port,dst_port";
 
 /// Whether windows of this level fit into those of a query.
 pub(super) fn fits(query: &Query, level: Level) -> bool {
-    match (query.over, level.length_ns()) {
+    match (query.over, level.window_ns()) {
         (_, None) => true,
         // An answer covers panes of this length: a rollup's window lies in one of them.
         (Over::Windows { every_ns, .. }, Some(length)) => every_ns.is_multiple_of(length),

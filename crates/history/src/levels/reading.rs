@@ -1,13 +1,12 @@
 //! Which files a question is answered from.
 
-use super::kept::KeptFile;
-use super::level::Level;
 use crate::question::Period;
 use report::{Answer, Span};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use store::{Level, StoredFile};
 
 /// The part of a period that one level covers, for one node.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) node: String,
     pub(super) level: Level,
@@ -18,10 +17,10 @@ pub(super) struct Piece {
 }
 
 /// Which files a question is answered from, and which of their rows.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     pub(super) pieces: Vec<Piece>,
-    /// The nodes that are answered.
+    /// The nodes of the store.
     pub(super) nodes: Vec<String>,
 }
 
@@ -31,14 +30,9 @@ impl Reading {
         self.pieces.iter().flat_map(|piece| piece.files.iter().map(|path| (path.clone(), piece.period)))
     }
 
-    /// The nodes that are answered, with rows or without.
+    /// The nodes of the store.
     pub fn nodes(&self) -> &[String] {
         &self.nodes
-    }
-
-    /// Whether it reads a file.
-    pub fn reads(&self, path: &Path) -> bool {
-        self.pieces.iter().flat_map(|piece| &piece.files).any(|own| own == path)
     }
 
     /// The coarsest level that it reads.
@@ -87,11 +81,11 @@ fn is_lost(lost: Period, window: Option<Span>) -> bool {
 }
 
 /// The time of which a level has no file of a node any more, though rollups of it have.
-pub(super) fn lost(level: Level, period: Period, of_node: &[&KeptFile]) -> Option<Period> {
+pub(super) fn lost(level: Level, period: Period, of_node: &[&StoredFile]) -> Option<Period> {
     let kept = of_node.iter().filter(|file| file.level == level).map(|file| file.first_ns);
     let kept_from = kept.min().unwrap_or(u64::MAX);
     let witnessed = of_node.iter().filter(|file| file.level > level).filter_map(|file| {
-        let length = file.level.length_ns()?;
+        let length = file.level.window_ns()?;
         // Of a window that has begun before, the rows may have begun later.
         let is_older = file.first_ns.saturating_add(length) <= kept_from;
         let end_ns = file.last_ns.saturating_add(length).min(kept_from);

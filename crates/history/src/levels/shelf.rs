@@ -2,77 +2,67 @@
 
 use super::cover::{Complete, cover};
 use super::exact::{fits, keeps};
-use super::kept::KeptFile;
-use super::level::Level;
 use super::reading::{Piece, Reading, lost};
 use crate::files::{common_keys, span_of_file, union};
 use crate::question::{Period, Question, Setting};
 use packet::KeySpec;
 use report::Span;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use store::{Catalog, Level, StoredFile};
 
-/// What a store had when its manifest was read.
+/// The levels of window rows, the finest first.
+const LEVELS: [Level; 3] = [Level::Rows, Level::Minute, Level::Hour];
+
+/// What a store had when its manifest was read, without flow records.
 #[derive(Clone, Debug, Default)]
 pub struct Shelf {
-    files: Vec<KeptFile>,
+    files: Vec<StoredFile>,
     /// Up to when rollups are complete.
     complete: BTreeMap<(Level, String), u64>,
 }
 
 impl Shelf {
-    /// A store with these files. `complete_until`: windows of a level and node that begin before are all in its files.
-    pub fn new(files: Vec<KeptFile>, complete_until: &dyn Fn(Level, &str) -> Option<u64>) -> Self {
-        let mut complete = BTreeMap::new();
-        for file in files.iter().filter(|file| file.level != Level::Rows) {
-            let until = complete_until(file.level, &file.node);
-            complete.extend(until.map(|until| ((file.level, file.node.clone()), until)));
-        }
-        Self { files, complete }
+    /// What a manifest names at one moment.
+    ///
+    /// # Errors
+    /// One line: it cannot be read.
+    pub fn of(catalog: &Catalog) -> Result<Self, String> {
+        catalog.at_once(|catalog| {
+            let mut shelf = Self::default();
+            for level in LEVELS {
+                shelf.files.extend(catalog.files(level, None)?);
+            }
+            for node in catalog.nodes()? {
+                for level in [Level::Minute, Level::Hour] {
+                    let until = catalog.complete_until(level, &node)?;
+                    shelf.complete.extend(until.map(|until| ((level, node.clone()), until)));
+                }
+            }
+            Ok(shelf)
+        })
     }
 
-    /// Its files.
-    pub fn files(&self) -> &[KeptFile] {
-        &self.files
+    /// Whether the manifest names a file.
+    pub fn has(&self, path: &Path) -> bool {
+        self.files.iter().any(|file| file.path == path)
+    }
+
+    /// Its rows, as the manifest tells them.
+    pub fn rows(&self) -> u64 {
+        self.of_level(Level::Rows).map(|file| file.rows).fold(0, u64::saturating_add)
     }
 
     /// What all keys of its rows have; of its rollups where it has no rows. The 5-tuple where it has nothing.
     pub fn key(&self) -> KeySpec {
-        let of = |is_wanted: fn(&KeptFile) -> bool| {
-            let keys = self.files.iter().filter(|file| is_wanted(file)).map(|file| (file.key, file.path.as_path()));
-            common_keys(keys).ok().flatten()
-        };
-        of(|file| file.level == Level::Rows).or_else(|| of(|_| true)).unwrap_or(KeySpec::FIVE_TUPLE)
+        let rows = common_keys(self.of_level(Level::Rows).map(key_of)).ok().flatten();
+        let all = || common_keys(self.files.iter().map(key_of)).ok().flatten();
+        rows.or_else(all).unwrap_or(KeySpec::FIVE_TUPLE)
     }
 
-    /// The longest windows of its rows, nanoseconds, if it has any.
-    pub fn window_ns(&self) -> Option<u64> {
-        self.files.iter().filter(|file| file.level == Level::Rows).map(|file| file.window_ns).max()
-    }
-
-    /// The time from the first packet to the last, whatever level has it: rollups keep both times. As far as files do not tell it, the time of their
-    /// windows.
-    pub fn span(&self) -> Option<Span> {
-        let first = self.files.iter().map(|file| file.first_ns).min()?;
-        let end = |file: &KeptFile| file.last_ns.saturating_add(file.window_ns);
-        // A rollup's first window begins before the rows' that it has: these are not later than its end.
-        let [starts, ends]: [fn(&KeptFile, u64) -> bool; 2] = [
-            |file, first| file.first_ns <= first,
-            |file, last| file.last_ns.saturating_add(file.window_ns) >= last,
-        ];
-        let first_of_all = Level::ALL.iter().filter_map(|level| {
-            let of_level = self.files.iter().filter(|file| file.level == *level);
-            let least = of_level.clone().map(|file| file.first_ns).min()?;
-            Some(of_level.filter(move |file| starts(file, least)))
-        });
-        let last_rows = self.files.iter().filter(|file| file.level == Level::Rows).map(end).max();
-        let last = last_rows.or_else(|| self.files.iter().map(end).max())?;
-        let last_files = self
-            .files
-            .iter()
-            .filter(|file| ends(file, last) && (last_rows.is_none() || file.level == Level::Rows));
-        let edges: BTreeSet<_> = first_of_all.flatten().chain(last_files).map(|file| &file.path).collect();
-        let told = edges.into_iter().filter_map(|path| span_of_file(path)).reduce(union);
-        told.or(Some(Span { start_ns: first, end_ns: last }))
+    /// The lengths of the windows of its rows, nanoseconds.
+    pub fn windows_ns(&self) -> BTreeSet<u64> {
+        self.of_level(Level::Rows).map(|file| file.window_ns).collect()
     }
 
     /// The nodes of its files.
@@ -80,54 +70,94 @@ impl Shelf {
         self.files.iter().map(|file| file.node.as_str()).collect()
     }
 
-    /// Which files answer a question from the coarsest level that is exact for it, and no coarser one than `coarsest`.
+    /// The time from the first packet to the last, which rows and rollups tell alike. Where files do not tell it, it is that of their windows.
+    pub fn span(&self) -> Option<Span> {
+        let mut edges: Vec<&StoredFile> = Vec::new();
+        for level in LEVELS {
+            let with_rows = self.of_level(level).filter(|file| file.rows != 0);
+            let first = with_rows.clone().map(|file| file.first_ns).min();
+            let last = with_rows.clone().map(end_of).max();
+            // The first packet is in a window that begins first.
+            let is_edge = |file: &&StoredFile| Some(file.first_ns) == first || Some(end_of(file)) == last;
+            edges.extend(with_rows.filter(is_edge));
+        }
+        let of_windows = |file: &StoredFile| Span { start_ns: file.first_ns, end_ns: end_of(file) };
+        let told = edges.into_iter().filter_map(|file| span_of_file(&file.path)).reduce(union);
+        told.or_else(|| self.files.iter().map(of_windows).reduce(union))
+    }
+
+    /// Which files answer a question: those of the coarsest level that is exact for it, and is no coarser than `coarsest`, and of finer ones where that
+    /// one has no whole window.
     pub fn choose(&self, question: &Question, coarsest: Level, setting: &Setting) -> Reading {
-        for level in Level::ALL.into_iter().filter(|level| *level <= coarsest && *level != Level::Rows) {
+        for level in [Level::Hour, Level::Minute].into_iter().filter(|level| *level <= coarsest) {
             if !fits(&question.query, level) {
                 continue;
             }
-            let reading = self.reading(question, level);
-            let rollups = self.files.iter().filter(|file| file.level != Level::Rows && reading.reads(&file.path));
-            let keys = common_keys(rollups.map(|file| (file.key, file.path.as_path())));
-            if let Ok(Some(key)) = keys
+            let (reading, key) = self.reading(question, level);
+            if let Some(key) = key
                 && keeps(&question.query, key, setting)
             {
                 return reading;
             }
         }
-        self.reading(question, Level::Rows)
+        self.reading(question, Level::Rows).0
     }
 
-    /// Which files cover a question's time, if levels up to `coarsest` are exact for it.
-    fn reading(&self, question: &Question, coarsest: Level) -> Reading {
+    /// Which files cover a question's time, if levels up to `coarsest` are exact for it; and what the keys of all rollups among them have.
+    fn reading(&self, question: &Question, coarsest: Level) -> (Reading, Option<KeySpec>) {
         let period = question.period.unwrap_or(Period::ALL);
-        let mut reading = Reading::default();
+        let nodes = self.nodes().into_iter().map(str::to_owned).collect();
+        let mut reading = Reading { nodes, ..Reading::default() };
+        let mut rollup_keys = Vec::new();
         for node in self.nodes().into_iter().filter(|node| (question.runs_on)(Some(node))) {
-            let of_node: Vec<&KeptFile> = self.files.iter().filter(|file| file.node == node).collect();
-            let rollups: Vec<Complete> = Level::ALL
+            let of_node: Vec<&StoredFile> = self.files.iter().filter(|file| file.node == node).collect();
+            let rollups: Vec<Complete> = [Level::Hour, Level::Minute]
                 .into_iter()
-                .filter(|level| *level <= coarsest && *level != Level::Rows)
+                .filter(|level| *level <= coarsest)
                 .filter_map(|level| self.complete(level, node, &of_node))
                 .collect();
+            let mut add = |level, period, is_wanted: &dyn Fn(&StoredFile) -> bool, lost| {
+                let is_of = |file: &&&StoredFile| file.level == level && may_have(file, period) && is_wanted(file);
+                let files: Vec<&StoredFile> = of_node.iter().filter(is_of).copied().collect();
+                rollup_keys.extend(files.iter().filter(|_| level != Level::Rows).map(|file| key_of(file)));
+                let files: Vec<_> = files.into_iter().map(|file| file.path.clone()).collect();
+                if !files.is_empty() || lost != Option::<Period>::None {
+                    reading.pieces.push(Piece { node: node.to_owned(), level, period, files, lost });
+                }
+            };
             for (level, period) in cover(period, &rollups) {
-                let files = of_node.iter().filter(|file| file.level == level && file.may_have(period));
-                reading.pieces.push(Piece {
-                    node: node.to_owned(),
-                    level,
-                    period,
-                    files: files.map(|file| file.path.clone()).collect(),
-                    lost: lost(level, period, &of_node),
-                });
+                add(level, period, &|_| true, lost(level, period, &of_node));
+                // What was measured of that time after it was rolled up, by a clock that was set back.
+                for finer in LEVELS.into_iter().filter(|finer| *finer < level) {
+                    add(finer, period, &|file| !file.is_rolled, None);
+                }
             }
-            reading.nodes.push(node.to_owned());
         }
-        reading
+        (reading, common_keys(rollup_keys).ok().flatten())
     }
 
-    /// The time of which a rollup has all rows of a node.
-    fn complete(&self, level: Level, node: &str, of_node: &[&KeptFile]) -> Option<Complete> {
+    /// The time of which a rollup has all rows of a node that were measured in time.
+    fn complete(&self, level: Level, node: &str, of_node: &[&StoredFile]) -> Option<Complete> {
         let until_ns = *self.complete.get(&(level, node.to_owned()))?;
         let from_ns = of_node.iter().filter(|file| file.level == level).map(|file| file.first_ns).min()?;
         Some(Complete { level, from_ns, until_ns })
     }
+
+    fn of_level(&self, level: Level) -> impl Iterator<Item = &StoredFile> + Clone {
+        self.files.iter().filter(move |file| file.level == level)
+    }
+}
+
+/// The key of a file's rows. One that cannot be read has nothing in common with any other.
+fn key_of(file: &StoredFile) -> (KeySpec, &Path) {
+    (KeySpec::parse(&file.key).unwrap_or(KeySpec::NOTHING), &file.path)
+}
+
+fn end_of(file: &StoredFile) -> u64 {
+    file.last_ns.saturating_add(file.window_ns)
+}
+
+/// Whether a row of a file may count in a time.
+fn may_have(file: &StoredFile, period: Period) -> bool {
+    file.first_ns < period.to_ns && file.last_ns >= period.from_ns
 }

@@ -69,10 +69,11 @@ pub(super) fn cell_texts(answer: &Answer) -> (Vec<String>, Vec<Vec<String>>) {
     (table.columns.into_iter().map(|(heading, _)| heading).collect(), table.rows)
 }
 
-/// What keeps the answer from being complete.
+/// What keeps the answer from being complete, and the levels of a store that it was read from.
 fn status(answer: &Answer) -> Option<String> {
     let watched = answer.watched.map(|watched| format!("watched {}", when(watched)));
-    let why = [watched, answer.reason.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let levels = (!answer.levels.is_empty()).then(|| format!("from {}", answer.levels.join(", ")));
+    let why = [watched, answer.reason.clone(), levels].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let status = match answer.status {
         Status::Complete => "",
         Status::Partial => "partial",

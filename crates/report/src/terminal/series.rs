@@ -9,6 +9,8 @@ use crate::Answer;
 pub struct Series {
     /// The query whose rows were the last, and the widths of the columns.
     last: Option<(String, Vec<usize>)>,
+    /// The levels of a store that the last rows were read from.
+    levels: Vec<String>,
 }
 
 /// The least width of a column: figures grow.
@@ -32,7 +34,11 @@ impl Series {
                 text.push_str(&line(&start, row, widths));
             }
             let note = answer.watched.map(|_| "cut").into_iter().chain(answer.reason.as_deref());
-            let note: Vec<_> = note.collect();
+            let mut note: Vec<_> = note.map(str::to_owned).collect();
+            if !answer.levels.is_empty() && answer.levels != self.levels {
+                note.push(format!("from {}", answer.levels.join(", ")));
+                self.levels.clone_from(&answer.levels);
+            }
             if !note.is_empty() {
                 text.push_str(&format!("  {:width$}  {}\n", "", note.join(": "), width = start.len()));
             }

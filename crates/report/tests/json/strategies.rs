@@ -165,12 +165,14 @@ fn coverage() -> impl Strategy<Value = Option<f64>> {
 pub(crate) fn answer() -> impl Strategy<Value = Answer> {
     let head = (text(), option::of(text()), items(), option::of(span()), status(), any::<bool>(), integer());
     let class = proptest::sample::select(vec![Class::Row, Class::Zoom, Class::Sketch]);
-    let middle = (option::of(integer().prop_map(|n| n.max(1))), coverage(), class, table());
+    let levels = proptest::sample::subsequence(vec!["1h", "1min", "rows"], 0..=3);
+    let levels = levels.prop_map(|levels| levels.into_iter().map(str::to_owned).collect::<Vec<_>>());
+    let middle = (option::of(integer().prop_map(|n| n.max(1))), coverage(), class, levels, table());
     let account = (packets(), option::of(counters())).prop_map(|(packets, loss)| Account { packets, loss });
     let tail = (integer(), named(), text(), option::of(text()), option::of(task()), option::of(account));
     (head, middle, tail).prop_map(|(head, middle, tail)| {
         let (query, node, bound, window, (status, watched), late, revision) = head;
-        let (empty, coverage, class, (columns, rows)) = middle;
+        let (empty, coverage, class, levels, (columns, rows)) = middle;
         let (groups, totals, bounds, reason, task, account) = tail;
         // Numbers are read back by their form: a whole one that is not negative is unsigned.
         let total = |(name, number): (String, u64)| match number % 3 {
@@ -191,6 +193,7 @@ pub(crate) fn answer() -> impl Strategy<Value = Answer> {
             empty,
             coverage,
             class,
+            levels,
             columns,
             rows,
             rest,
