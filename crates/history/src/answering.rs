@@ -524,8 +524,11 @@ fn without_place_by_window(contents: &Contents) -> Option<Vec<(u64, Unplaced)>> 
         // No run of windows has the same packets in each by chance.
         let room = MOST_WINDOWS_WITHOUT_PLACE.checked_sub(found.len() as u64)?;
         let each = (0..count).map(|at| start_ns.saturating_add(at.saturating_mul(windows.length_ns)));
-        found.extend((count <= room).then_some(())
-            .map(|()| each.map(|start| (start, Unplaced { packets, bytes, wire_bytes })))?);
+        found.extend(
+            (count <= room)
+                .then_some(())
+                .map(|()| each.map(|start| (start, Unplaced { packets, bytes, wire_bytes })))?,
+        );
     }
     let told = found.iter().fold(0_u64, |sum, (_, unplaced)| sum.saturating_add(unplaced.packets));
     (contents.without_place.is_none_or(|all| all.packets == told)).then_some(found)

@@ -34,6 +34,7 @@ pub(super) fn keeps(query: &Query, rollup: KeySpec, setting: &Setting) -> bool {
         geo: setting.geo.clone(),
         ..Site::new(key, setting.seed, setting.limits.clone())
     };
-    let plan = |key: KeySpec| RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site(key)).ok();
+    let plan =
+        |key: KeySpec| RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site(key)).ok();
     plan(rollup).is_some() && plan(rollup.with(&ports)).is_some_and(|plan| plan.reads_totals())
 }
