@@ -450,7 +450,7 @@ pub(crate) struct QueryOptions {
     pub(crate) enrich: EnrichOptions,
 }
 
-const DRY_RUN_USAGE: &str = "edison dry-run [OPTIONS] QUERIES.eq [NAME=]FILE…";
+const DRY_RUN_USAGE: &str = "edison dry-run [OPTIONS] QUERIES.eq {[NAME=]FILE… | --store DIR}";
 
 const DRY_RUN_EXAMPLES: &str = "\
 Examples:
@@ -459,6 +459,7 @@ Examples:
   edison dry-run chain.eq rows.parquet --set K1=10K --json      the events, a line of JSON for each
   edison dry-run chain.eq Node1=a.parquet Node2=b.parquet       two nodes, whatever the files name them
   edison dry-run rules.eq 'flows-*.parquet' --every 1min        over flow records: approximate
+  edison dry-run rules.eq --store store --from -2h --to -1h     over what a probe remembers
   edison dry-run rows.parquet -q 'a: select rate(total_byte) as r; b: select count(*) when a.r > 1Gbps'
 
 Over window rows (edison run --rows) the events are those of a live run over the same windows. A flow record counts whole in the
@@ -473,6 +474,16 @@ pub(crate) struct DryRunOptions {
     /// NAME=FILE is the node of this name
     #[arg(value_name = "FILE")]
     pub(crate) words: Vec<String>,
+    /// Replay the window rows in the store of a probe, a folder, instead of files
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+    /// Only windows that begin from this time on: 2026-11-01, '2026-11-01 06:00', -1h (before now). Queries that read values of
+    /// earlier windows (offset, avg_over) have those before it too
+    #[arg(help_heading = QUESTION, long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) from: Option<String>,
+    /// Only windows that begin before this time
+    #[arg(help_heading = QUESTION, long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) to: Option<String>,
     /// Queries as text; may be given several times
     #[arg(help_heading = QUESTION, short, long, value_name = "TEXT")]
     pub(crate) query: Vec<String>,

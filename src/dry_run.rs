@@ -6,6 +6,7 @@ mod files;
 mod lacking;
 mod node;
 mod outcome;
+mod period;
 mod windows;
 
 use crate::asked::{self, Asked, Texts};
@@ -20,12 +21,13 @@ use crate::system::printer::{Printer, Style};
 use controller::{Controller, Outlet, Output};
 use equery::{Chain, ChainSite, CheckedQuery};
 use history::Setting;
-use history::replay::{Recording, Replayed, Surveyed};
+use history::replay::{Replayed, Surveyed};
 use node::Node;
 use outcome::Outcome;
 use packet::Seed;
 use protocol::memory;
-use report::{EventKind, terminal};
+use report::{EventKind, Story, terminal};
+use std::collections::HashSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -44,7 +46,7 @@ pub(crate) fn dry_run(options: &DryRunOptions) -> Result<ExitCode, Failure> {
         has_interval: false,
         top: 0,
     })?;
-    let recording = Recording::open(words.files).map_err(Failure::usage)?;
+    let (recording, shown_from_ns) = period::open(options, words, &texts)?;
     let key = recording.files().key().parts();
     let windows = Windows::of(options, &texts, &recording)?;
     windows.refuse_errors(options, &texts, &key)?;
@@ -92,13 +94,16 @@ pub(crate) fn dry_run(options: &DryRunOptions) -> Result<ExitCode, Failure> {
     };
     let printer = Printer::new(style, reader.clone(), options.enrich.resolver());
     let mut outcome = Outcome::of(&surveyed);
-    let mut shown = Shown { printer, fired: 0 };
+    let mut shown = Shown { printer, fired: 0, from_ns: shown_from_ns.unwrap_or(0), events: HashSet::new() };
     let (controller, replayed) = replay(surveyed, chain, &names, windows.base_ns, &stop, &mut shown)?;
-    let Shown { printer, fired } = shown;
+    let Shown { printer, fired, events, .. } = shown;
     replayed.iter().for_each(|node| outcome.add(node));
     let fault = printer.finish(&mut []);
     if !options.json && !reader.has_left() && fault.is_none() {
-        let stories: Vec<_> = controller.stories().cloned().collect();
+        let is_shown = |story: &&Story| {
+            shown_from_ns.is_none() || story.events.iter().any(|event| events.contains(event))
+        };
+        let stories: Vec<_> = controller.stories().filter(is_shown).cloned().collect();
         exit::print(&(terminal::stories(&stories) + &outcome.summary(fired, controller.stories_dropped())))?;
     }
     Ok(outcome.verdict(fault, reader.has_left()))
@@ -182,14 +187,33 @@ struct Shown {
     printer: Printer,
     /// Events that say that a condition became true.
     fired: u64,
+    /// What ends up to then is replayed for its values alone.
+    from_ns: u64,
+    /// The events that are shown, where not all are.
+    events: HashSet<String>,
+}
+
+impl Shown {
+    fn is_early(&self, output: &Output) -> bool {
+        match output {
+            Output::Event(event) => event.at_ns <= self.from_ns,
+            Output::Answer(answer) => answer.window.is_some_and(|window| window.end_ns <= self.from_ns),
+            _ => false,
+        }
+    }
 }
 
 impl Outlet for Shown {
     fn show(&mut self, output: Output) {
-        self.fired += match &output {
-            Output::Event(event) => u64::from(event.kind == EventKind::Fired),
-            _ => 0,
-        };
+        if self.is_early(&output) {
+            return;
+        }
+        if let Output::Event(event) = &output {
+            self.fired += u64::from(event.kind == EventKind::Fired);
+            if self.from_ns != 0 {
+                self.events.insert(event.event.clone());
+            }
+        }
         self.printer.show(output);
     }
 }

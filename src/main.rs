@@ -37,6 +37,7 @@ mod page;
 mod parallel;
 mod parts;
 mod patterns;
+mod periods;
 mod ports;
 mod positional;
 mod quantity;

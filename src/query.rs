@@ -2,7 +2,6 @@
 
 mod diff;
 mod files;
-mod periods;
 mod printer;
 mod progress;
 mod questions;

@@ -32,8 +32,15 @@ pub(super) fn split(options: &DryRunOptions) -> Result<Words, Failure> {
         queries.push(PathBuf::from(first));
         words = rest;
     }
+    match (&options.store, words) {
+        (None, _) => {}
+        (Some(_), []) => return Ok(Words { queries, files: Vec::new() }),
+        (Some(_), [file, ..]) => {
+            return Err(Failure::usage(format!("{file}: with --store there are no files of rows")));
+        }
+    }
     if words.is_empty() {
-        return Err(Failure::usage("no file of rows is given: edison run SOURCE --rows FILE writes one"));
+        return Err(Failure::usage("no file of rows is given: edison run SOURCE --rows FILE writes one, and --store DIR names a store"));
     }
     let mut files = Vec::new();
     // The same file twice would count twice.

@@ -2,9 +2,10 @@
 
 use super::printer::Printer;
 use super::source::Source;
-use super::{Command, files, periods, questions};
+use super::{Command, files, questions};
 use crate::cli::QueryOptions;
 use crate::exit::Failure;
+use crate::periods;
 use history::{Period, Question};
 use report::{Answer, Column, ColumnKind, Rest, Value};
 use std::collections::HashMap;
@@ -29,7 +30,7 @@ pub(super) struct Side {
 
 /// What the options read.
 pub(super) fn sides(options: &QueryOptions, patterns: Vec<String>) -> Result<Sides, Failure> {
-    let period = periods::of_options(options)?;
+    let period = periods::of_options(options.from.as_deref(), options.to.as_deref())?;
     let [a, b] = &options.diff[..] else {
         return Ok(Sides::One { source: Source::open(options, &patterns)?, period });
     };

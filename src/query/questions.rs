@@ -1,10 +1,10 @@
 //! From texts to questions about files.
 
-use super::periods;
 use super::source::Facts;
 use crate::cli::QueryOptions;
 use crate::exit::{Failure, say};
 use crate::machine;
+use crate::periods;
 use crate::queries::{self, StandingOptions};
 use crate::query_text::{self, NamedText};
 use equery::CheckedQuery;

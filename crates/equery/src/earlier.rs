@@ -32,7 +32,7 @@ pub enum EarlierWindows {
 
 impl EarlierWindows {
     /// From the end of the oldest window that is read to that of the window itself.
-    pub(crate) fn reach_ns(self, every_ns: u64, over_ns: u64) -> u64 {
+    pub fn reach_ns(self, every_ns: u64, over_ns: u64) -> u64 {
         match self {
             Self::Previous => every_ns,
             Self::Offset(ns) => ns,

@@ -53,6 +53,11 @@ impl Shelf {
         self.of_level(Level::Rows).map(|file| file.rows).fold(0, u64::saturating_add)
     }
 
+    /// The files of rows that count in a time.
+    pub fn rows_of(&self, period: Period) -> impl Iterator<Item = &Path> {
+        self.of_level(Level::Rows).filter(move |file| may_have(file, period)).map(|file| file.path.as_path())
+    }
+
     /// What all keys of its rows have; of its rollups where it has no rows. The 5-tuple where it has nothing.
     pub fn key(&self) -> KeySpec {
         let rows = common_keys(self.of_level(Level::Rows).map(key_of)).ok().flatten();

@@ -5,7 +5,7 @@ use super::survey::NodeName;
 use crate::answering::lacking_columns;
 use flow::{LossCounts, WindowRow};
 use packet::{KeyV4, KeyV6};
-use record::read::{Contents, ReadError};
+use record::read::{Contents, FlowFile, ReadError};
 use report::Span;
 use std::path::PathBuf;
 use task::Generation;
@@ -21,16 +21,16 @@ pub(super) enum Picked {
 }
 
 /// A file with rows of a node.
-#[derive(Clone, Debug)]
 pub(super) struct NodeFile {
     pub(super) path: PathBuf,
+    /// The file, where it has rows of no other node.
+    pub(super) open: Option<FlowFile>,
     pub(super) picked: Picked,
     /// What it contains, but for its parts.
     pub(super) contents: Contents,
 }
 
 /// The rows of a node.
-#[derive(Clone, Debug)]
 pub struct NodeRecording {
     pub(super) name: String,
     pub(super) site: Site,

@@ -1,6 +1,7 @@
 //! The windows of a node, in the order of time.
 
 use super::survey::window_of;
+use crate::question::Period;
 use record::{RecordedWindows, WindowFacts};
 use report::Span;
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub(super) struct Plan {
     span: Option<Span>,
     /// All rows are of windows, and no file tells more of them.
     is_complete: bool,
+    /// The time whose windows are wanted.
+    period: Period,
 }
 
 /// What is known of a window.
@@ -33,7 +36,7 @@ pub(super) struct Known {
 }
 
 impl Plan {
-    /// `span`: the time of the packets of flow records, if there are any.
+    /// `span`: the time of the packets of flow records, if there are any. `period`: the time whose windows are wanted, by their begins.
     ///
     /// # Errors
     /// In words: too many windows lie between two recordings.
@@ -42,6 +45,7 @@ impl Plan {
         mut lists: Vec<RecordedWindows>,
         counts: BTreeMap<u64, u64>,
         span: Option<Span>,
+        period: Period,
     ) -> Result<Self, String> {
         lists.retain(|list| !list.is_empty());
         lists.sort_by_key(RecordedWindows::ends);
@@ -50,7 +54,10 @@ impl Plan {
         for [first, last] in lists.iter().filter_map(RecordedWindows::ends) {
             let end_ns = last.saturating_add(window_ns);
             match known_until {
-                Some(start_ns) if start_ns < first => gaps.push(Span { start_ns, end_ns: first }),
+                Some(start_ns) if start_ns < first => {
+                    let gap = period.both(Period { from_ns: start_ns, to_ns: first });
+                    gaps.push(Span { start_ns: gap.from_ns, end_ns: gap.to_ns });
+                }
                 _ => {}
             }
             known_until = known_until.max(Some(end_ns));
@@ -60,18 +67,24 @@ impl Plan {
             return Err(format!("{unknown} windows lie between its recordings: take them one by one"));
         }
         let is_complete = lists.is_empty() && span.is_none();
-        Ok(Self { window_ns, lists, counts, gaps, span, is_complete })
+        Ok(Self { window_ns, lists, counts, gaps, span, is_complete, period })
     }
 
     /// The first window that begins then or later.
     pub(super) fn next(&self, since_ns: u64) -> Option<u64> {
+        let since_ns = since_ns.max(self.period.from_ns);
         let listed = self.lists.iter().filter_map(|list| list.since(since_ns)).map(|(start, _)| start);
         let with_rows = self.counts.range(since_ns..).next().map(|(start, _)| *start);
         let unknown = self.gaps.iter().filter_map(|gap| {
             let next = since_ns.max(gap.start_ns).next_multiple_of(self.window_ns.max(1));
             (next < gap.end_ns).then_some(next)
         });
-        listed.chain(with_rows).chain(unknown).min()
+        listed.chain(with_rows).chain(unknown).min().filter(|start_ns| *start_ns < self.period.to_ns)
+    }
+
+    /// Whether a window is wanted.
+    pub(super) fn wants(&self, start_ns: u64) -> bool {
+        self.period.contains(start_ns)
     }
 
     /// What is known of a window.
@@ -132,24 +145,35 @@ mod tests {
     #[test]
     fn windows_are_those_of_lists_of_rows_and_between_recordings() {
         let lists = vec![list(70, 2), list(10, 3)];
-        let plan = Plan::new(10, lists, counts(&[20, 100]), None).expect("few");
+        let plan = Plan::new(10, lists, counts(&[20, 100]), None, Period::ALL).expect("few");
         assert_eq!(all(&plan), [10, 20, 30, 40, 50, 60, 70, 80, 100]);
         let lacks = [10, 40, 60, 70, 100].map(|start| plan.known(start).lack);
         let [unknown, untold] =
             ["it was not recorded", "the file does not tell what its rows lack"].map(Some);
         assert_eq!(lacks, [None, unknown, unknown, None, untold]);
-        let many = Plan::new(10, vec![list(0, 1), list(10_000_000, 1)], BTreeMap::new(), None);
+        let many = Plan::new(10, vec![list(0, 1), list(10_000_000, 1)], BTreeMap::new(), None, Period::ALL);
         assert!(many.is_err_and(|error| error.starts_with("999999 windows")));
+    }
+
+    #[test]
+    fn windows_of_a_period_alone_are_there() {
+        let period = Period { from_ns: 25, to_ns: 70 };
+        let plan = Plan::new(10, vec![list(60, 2), list(10, 3)], counts(&[20, 100]), None, period).expect("few");
+        assert_eq!(all(&plan), [30, 40, 50, 60]);
+        assert_eq!([20, 30, 70].map(|start| plan.wants(start)), [false, true, false]);
+        let far = vec![list(0, 1), list(10_000_000, 1)];
+        let plan = Plan::new(10, far, BTreeMap::new(), None, Period { from_ns: 9_999_990, to_ns: u64::MAX });
+        assert_eq!(all(&plan.expect("few")), [9_999_990, 10_000_000]);
     }
 
     #[test]
     fn records_are_watched_from_the_first_packet_to_the_last() {
         let span = Span { start_ns: 14, end_ns: 38 };
-        let plan = Plan::new(10, Vec::new(), counts(&[10, 20, 30]), Some(span)).expect("few");
+        let plan = Plan::new(10, Vec::new(), counts(&[10, 20, 30]), Some(span), Period::ALL).expect("few");
         let watched =
             [10, 20, 30].map(|start| (plan.known(start).facts.watched, plan.known(start).facts.ended));
         assert_eq!(watched, [(Some([14, 20]), false), (None, false), (Some([30, 38]), true)]);
-        let plan = Plan::new(10, Vec::new(), counts(&[10, 30]), None).expect("few");
+        let plan = Plan::new(10, Vec::new(), counts(&[10, 30]), None, Period::ALL).expect("few");
         assert_eq!((all(&plan), plan.known(30)), (vec![10, 30], Known::default()));
     }
 }

@@ -4,7 +4,7 @@ use super::node::{NodeFile, NodeRecording, Picked};
 use super::plan::Plan;
 use super::survey::FileSurvey;
 use crate::files::{FlowFiles, union};
-use crate::question::Setting;
+use crate::question::{Period, Setting};
 use record::read::{Contents, FlowFile, ReadError};
 use report::Span;
 use std::collections::BTreeMap;
@@ -31,6 +31,8 @@ pub struct Recording {
     names: Vec<Option<String>>,
     /// Files that cannot be read: the node, and why.
     unread: Vec<(Option<String>, ReadError)>,
+    /// The time whose windows are replayed.
+    period: Period,
 }
 
 /// What a survey found.
@@ -62,7 +64,13 @@ impl Recording {
             }
         }
         let errors = unread.iter().map(|(_, error)| error.clone()).collect();
-        Ok(Self { files: FlowFiles::of(open, errors)?, names, unread })
+        Ok(Self { files: FlowFiles::of(open, errors)?, names, unread, period: Period::ALL })
+    }
+
+    /// Windows that begin in a period alone are replayed.
+    #[must_use]
+    pub fn within(self, period: Period) -> Self {
+        Self { period, ..self }
     }
 
     /// The files.
@@ -122,15 +130,19 @@ impl Recording {
             remarks: Vec::new(),
             is_stopped: false,
         };
-        for (file, name) in self.files.files.iter_mut().zip(&self.names) {
-            let mut found = FileSurvey::of(file, window_ns, continues);
+        let period = self.period;
+        for (mut file, name) in self.files.files.drain(..).zip(&self.names) {
+            let mut found = FileSurvey::of(&mut file, window_ns, continues);
+            let path = file.path().to_owned();
             surveyed.is_stopped |= found.is_stopped;
             surveyed.errors.extend(found.error.clone());
-            let contents = file.contents();
+            let contents = &file.contents().clone();
+            let is_of_one = found.nodes.len() <= 1;
+            let mut open = Some(file);
             if contents.has_windows && contents.windows.is_none() {
                 surveyed.remarks.push(format!(
                     "{}: it does not tell what its windows lack; each is taken as complete, and those without rows as empty",
-                    file.path().display()
+                    path.display()
                 ));
             }
             // A file whose windows have no rows is of its node too.
@@ -144,16 +156,17 @@ impl Recording {
                     nodes.push((own.to_owned(), Gathered::default()));
                 }
                 let node = &mut nodes[at].1;
-                rows.counts.iter().for_each(|(start, rows)| *node.counts.entry(*start).or_default() += rows);
+                let wanted = rows.counts.iter().filter(|(start, _)| period.contains(**start));
+                wanted.for_each(|(start, rows)| *node.counts.entry(*start).or_default() += rows);
                 if !contents.has_windows {
                     node.span = node.span.into_iter().chain(rows.span).reduce(union);
                 }
                 let picked = if name.is_some() { Picked::All } else { Picked::Of(of_file.clone()) };
-                let path = file.path().to_owned();
                 // Of a file that was named, all rows are of the node, whatever they tell.
                 if !node.files.iter().any(|known| known.path == path && picked == Picked::All) {
                     let described = Contents { parts: Vec::new(), ..contents.clone() };
-                    node.files.push(NodeFile { path, picked, contents: described });
+                    let open = open.take_if(|_| is_of_one);
+                    node.files.push(NodeFile { path: path.clone(), open, picked, contents: described });
                     node.lists.extend(contents.windows.clone());
                     node.merges |= !contents.has_windows || contents.key != site.key;
                 }
@@ -164,7 +177,7 @@ impl Recording {
                         reason.clone(),
                     ));
                     // They are no empty ones.
-                    [first, last].iter().for_each(|start| {
+                    [first, last].iter().filter(|start| period.contains(**start)).for_each(|start| {
                         node.counts.entry(*start).or_default();
                     });
                 }
@@ -172,7 +185,7 @@ impl Recording {
                 {
                     node.lacks.push(format!(
                         "{}: {} packets had no place in the table, at times that are not known",
-                        file.path().display(),
+                        path.display(),
                         without.packets
                     ));
                 }
@@ -186,7 +199,7 @@ impl Recording {
         let mut refused = Vec::new();
         for (name, node) in nodes {
             let Gathered { files, lists, counts, span, merges, damaged, lacks } = node;
-            match Plan::new(window_ns, lists, counts, span) {
+            match Plan::new(window_ns, lists, counts, span, period) {
                 Ok(plan) => surveyed.nodes.push(NodeRecording {
                     site: Site {
                         node: name.clone(),

@@ -14,14 +14,16 @@ use task::rows::Unplaced;
 
 impl NodeRecording {
     /// Gives its windows, the earliest first.
-    pub fn replay(self, sink: &mut dyn WindowSink) -> Replayed {
+    pub fn replay(mut self, sink: &mut dyn WindowSink) -> Replayed {
+        let open: Vec<Option<FlowFile>> = self.files.iter_mut().map(|file| file.open.take()).collect();
         let mut work = Work::new(&self, sink);
         if !work.advance() {
             return work.replayed;
         }
         let mut files: Vec<Option<FlowFile>> = Vec::new();
-        for file in &self.files {
-            files.push(FlowFile::open(&file.path).map_err(|error| work.replayed.errors.push(error)).ok());
+        for (file, open) in self.files.iter().zip(open) {
+            let again = || FlowFile::open(&file.path).map_err(|error| work.replayed.errors.push(error)).ok();
+            files.push(open.or_else(again));
         }
         let wanted = Wanted {
             members: self.site.key.columns().collect(),
@@ -138,8 +140,11 @@ impl<'a> Work<'a> {
 
     /// The window of a row that counts then; `None` if no row of it is awaited.
     fn expect(&mut self, time_ns: u64, given: &mut BTreeMap<u64, u64>) -> Option<u64> {
-        self.replayed.rows += 1;
         let start_ns = window_of(time_ns, self.node.plan.window_ns);
+        if !self.node.plan.wants(start_ns) {
+            return None;
+        }
+        self.replayed.rows += 1;
         match self.remaining.get_mut(&start_ns) {
             Some(rest) if *rest != 0 => {
                 *rest -= 1;

@@ -1,6 +1,5 @@
 //! Periods of recorded time.
 
-use crate::cli::QueryOptions;
 use crate::exit::Failure;
 use equery::{History, Moment};
 use history::Period;
@@ -14,18 +13,18 @@ fn now_ns() -> u64 {
 }
 
 /// The period of `--from` and `--to`.
-pub(super) fn of_options(options: &QueryOptions) -> Result<Option<Period>, Failure> {
-    let at = |option: &str, text: &Option<String>| {
-        text.as_deref().map(|text| moment(text).map_err(|error| Failure::usage(error).of(option))).transpose()
+pub(crate) fn of_options(from: Option<&str>, to: Option<&str>) -> Result<Option<Period>, Failure> {
+    let at = |option: &str, text: Option<&str>| {
+        text.map(|text| moment(text).map_err(|error| Failure::usage(error).of(option))).transpose()
     };
-    match (at("--from", &options.from)?, at("--to", &options.to)?) {
+    match (at("--from", from)?, at("--to", to)?) {
         (None, None) => Ok(None),
         (from, to) => not_empty(from.unwrap_or(0), to.unwrap_or(u64::MAX)).map(Some),
     }
 }
 
 /// The period of a query's own `from` or `last`.
-pub(super) fn of_query(history: &History) -> Result<Period, Failure> {
+pub(crate) fn of_query(history: &History) -> Result<Period, Failure> {
     let at = |moment: Moment| match moment {
         Moment::At(ns) => u64::try_from(ns).unwrap_or(0),
         Moment::Ago(ns) => now_ns().saturating_sub(ns),
@@ -51,7 +50,7 @@ fn moment(text: &str) -> Result<u64, String> {
 }
 
 /// A period of `--diff`: a day, or `FROM..TO`.
-pub(super) fn named(text: &str) -> Result<Period, Failure> {
+pub(crate) fn named(text: &str) -> Result<Period, Failure> {
     const DAY_NS: u64 = 86_400_000_000_000;
     let period = match text.split_once("..") {
         Some((from, to)) => moment(from).and_then(|from| Ok((from, moment(to)?))),

@@ -1,0 +1,56 @@
+//! What is replayed, and what of it is shown.
+
+use super::files::Words;
+use super::windows;
+use crate::cli::DryRunOptions;
+use crate::exit::Failure;
+use crate::open_files;
+use crate::periods;
+use crate::query_text::NamedText;
+use history::Period;
+use history::levels::Shelf;
+use history::replay::{Named, Recording};
+use std::path::Path;
+use store::Catalog;
+
+/// How often the manifest is asked again when files that it named are gone.
+const MOST_TRIES: u32 = 20;
+
+/// Opens what the options name. Returns it, and the time up to which nothing is shown, if there is one: windows before it are replayed for their values.
+pub(super) fn open(
+    options: &DryRunOptions,
+    words: Words,
+    texts: &[NamedText],
+) -> Result<(Recording, Option<u64>), Failure> {
+    let period = periods::of_options(options.from.as_deref(), options.to.as_deref())?;
+    let reach_ns = period.map_or(0, |_| windows::reach_ns(options, texts));
+    let replayed = period.map(|period| Period { from_ns: period.from_ns.saturating_sub(reach_ns), ..period });
+    let recording = match &options.store {
+        None => Recording::open(words.files).map_err(Failure::usage)?,
+        Some(folder) => of_store(folder, replayed.unwrap_or(Period::ALL))?,
+    };
+    let shown_from = period.map(|period| period.from_ns).filter(|_| reach_ns != 0);
+    Ok((recording.within(replayed.unwrap_or(Period::ALL)), shown_from))
+}
+
+/// Opens the rows of a store that count in a period.
+fn of_store(folder: &Path, period: Period) -> Result<Recording, Failure> {
+    open_files::allow_many();
+    let catalog = Catalog::open(folder).map_err(Failure::usage)?;
+    let mut tries = 0;
+    loop {
+        let shelf = Shelf::of(&catalog).map_err(Failure::usage)?;
+        let files = shelf.rows_of(period).map(|path| Named { name: None, path: path.to_owned() });
+        let files: Vec<_> = files.collect();
+        if files.is_empty() {
+            return Err(Failure::usage(format!("{} has no rows of this time: there is no window to judge", folder.display())));
+        }
+        let opened = Recording::open(files.iter().cloned());
+        // Other files have taken the place of those that are gone.
+        let is_gone = files.iter().any(|file| !file.path.exists());
+        tries += 1;
+        if !is_gone || tries == MOST_TRIES {
+            return opened.map_err(Failure::usage);
+        }
+    }
+}
