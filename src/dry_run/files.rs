@@ -40,7 +40,9 @@ pub(super) fn split(options: &DryRunOptions) -> Result<Words, Failure> {
         }
     }
     if words.is_empty() {
-        return Err(Failure::usage("no file of rows is given: edison run SOURCE --rows FILE writes one, and --store DIR names a store"));
+        return Err(Failure::usage(
+            "no file of rows is given: edison run SOURCE --rows FILE writes one, and --store DIR names a store",
+        ));
     }
     let mut files = Vec::new();
     // The same file twice would count twice.

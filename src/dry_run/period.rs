@@ -43,7 +43,10 @@ fn of_store(folder: &Path, period: Period) -> Result<Recording, Failure> {
         let files = shelf.rows_of(period).map(|path| Named { name: None, path: path.to_owned() });
         let files: Vec<_> = files.collect();
         if files.is_empty() {
-            return Err(Failure::usage(format!("{} has no rows of this time: there is no window to judge", folder.display())));
+            return Err(Failure::usage(format!(
+                "{} has no rows of this time: there is no window to judge",
+                folder.display()
+            )));
         }
         let opened = Recording::open(files.iter().cloned());
         // Other files have taken the place of those that are gone.

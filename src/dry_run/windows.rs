@@ -123,7 +123,8 @@ fn lengths(options: &DryRunOptions, texts: &[NamedText]) -> Vec<u64> {
 /// How far before their own windows queries read values of earlier ones, nanoseconds. Each may read those of another.
 pub(super) fn reach_ns(options: &DryRunOptions, texts: &[NamedText]) -> u64 {
     let checking = Options { set: options.set.clone(), ..Options::default() };
-    let usual_ns = options.every.map_or(USUAL_NS, |every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+    let usual_ns =
+        options.every.map_or(USUAL_NS, |every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
     let of_query = |query: CheckedQuery| {
         let (every_ns, over_ns) = match query.plan.over {
             Over::Windows { every_ns, over_ns } => (every_ns, over_ns),

@@ -77,7 +77,8 @@ pub(super) fn compare(command: &Command<'_>, sides: Box<[Side; 2]>) -> Result<Ex
             ..question
         };
         let questions: Vec<_> = questions.into_iter().map(all).collect();
-        outcomes.push(command.read(&mut side.source, questions, &printer, &mut |answer| answers.push(answer))?);
+        outcomes
+            .push(command.read(&mut side.source, questions, &printer, &mut |answer| answers.push(answer))?);
     }
     let [before, after] = answers;
     for query in &asked {

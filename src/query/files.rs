@@ -19,7 +19,9 @@ pub(super) fn split(options: &QueryOptions) -> Result<Words, Failure> {
     let is_text = |word: &String| !asks && (options.store.is_some() || !looks_like_file(word));
     let text = patterns.pop_if(|word| is_text(word));
     if let (Some(_), [file, ..]) = (&options.store, &patterns[..]) {
-        return Err(Failure::usage(format!("{file}: with --store there are no files; the query is the last word, or -q TEXT")));
+        return Err(Failure::usage(format!(
+            "{file}: with --store there are no files; the query is the last word, or -q TEXT"
+        )));
     }
     match patterns.iter().find(|word| word.trim_start().to_ascii_lowercase().starts_with("select ")) {
         Some(text) => {

@@ -95,7 +95,8 @@ impl Stored {
 
     /// Opens files; `None` if some are gone, and the manifest names others now.
     fn open_files(&mut self, reading: &Reading, span: Option<Span>) -> Result<Option<FlowFiles>, Failure> {
-        let files = FlowFiles::open_stored(reading.files(), span, reading.nodes().to_vec()).map_err(Failure::usage)?;
+        let files = FlowFiles::open_stored(reading.files(), span, reading.nodes().to_vec())
+            .map_err(Failure::usage)?;
         let gone = files.errors().iter().map(|error| error.path()).find(|path| !path.exists());
         let Some(gone) = gone.map(Path::to_owned) else { return Ok(Some(files)) };
         self.tries += 1;

@@ -1,4 +1,4 @@
-"""The virtual environment with DuckDB that the oracle runs in."""
+"""The virtual environment with DuckDB, and what else a script needs, that it runs in."""
 
 import os
 import subprocess
@@ -13,16 +13,16 @@ def target(root):
     return Path(os.environ.get("CARGO_TARGET_DIR") or root / "target")
 
 
-def enter(root):
+def enter(root, name="equery-oracle", packages=(f"duckdb=={DUCKDB}",)):
     """Continues in the virtual environment, which is made where it is missing."""
-    home = target(root) / "equery-oracle" / f"duckdb-{DUCKDB}"
+    home = target(root) / name / "-".join(package.replace("==", "-") for package in packages)
     python = home / "bin" / "python"
     if Path(sys.prefix).resolve() == home.resolve():
         return
     marker = home / "complete"
     if not marker.exists():
-        print(f"equery-oracle: installs DuckDB {DUCKDB} in {home}", file=sys.stderr)
+        print(f"{name}: installs {', '.join(packages)} in {home}", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", f"duckdb=={DUCKDB}"], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
         marker.touch()
     os.execv(python, [str(python), *sys.argv])

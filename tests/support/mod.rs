@@ -2,6 +2,7 @@
 
 pub(crate) mod capture;
 pub(crate) mod ipfix;
+pub(crate) mod made_store;
 pub(crate) mod output;
 pub(crate) mod program;
 pub(crate) mod schema;

@@ -158,7 +158,8 @@ mod tests {
     #[test]
     fn windows_of_a_period_alone_are_there() {
         let period = Period { from_ns: 25, to_ns: 70 };
-        let plan = Plan::new(10, vec![list(60, 2), list(10, 3)], counts(&[20, 100]), None, period).expect("few");
+        let plan =
+            Plan::new(10, vec![list(60, 2), list(10, 3)], counts(&[20, 100]), None, period).expect("few");
         assert_eq!(all(&plan), [30, 40, 50, 60]);
         assert_eq!([20, 30, 70].map(|start| plan.wants(start)), [false, true, false]);
         let far = vec![list(0, 1), list(10_000_000, 1)];

@@ -1,0 +1,1 @@
+"""Answers live, from a store, and by other engines over the store's files."""

@@ -1,0 +1,55 @@
+//! A store that is made of the files of some runs.
+
+use super::program::call;
+use super::scratch::{Scratch, text};
+use record::read::FlowFile;
+use std::path::{Path, PathBuf};
+use store::{Change, Level, Manifest, StoredFile, place};
+
+const FULL: &str = "src_addr,dst_addr,protocol,src_port,dst_port";
+/// What rollups keep.
+const PART: &str = "src_addr,dst_addr,protocol";
+
+/// The folder of a store that has the rows of a capture and rollups of them: what runs with such windows and keys write.
+pub(crate) fn of_capture(scratch: &Scratch, capture: &Path, node: &str, every: &str) -> PathBuf {
+    let folder = scratch.path("store");
+    for (level, key, every) in
+        [(Level::Rows, FULL, every), (Level::Minute, PART, "60s"), (Level::Hour, PART, "3600s")]
+    {
+        let rows = scratch.path("level.parquet");
+        let options = ["--node", node, "--key", key, "--every", every, "--rows", text(&rows)];
+        call(&[&["run", text(capture)], &options[..]].concat()).expect(0);
+        add(&folder, &rows, level, node, key);
+    }
+    folder
+}
+
+/// Takes a file into a store; of a rollup it has all rows.
+pub(crate) fn add(folder: &Path, file: &Path, level: Level, node: &str, key: &str) -> PathBuf {
+    let mut manifest = Manifest::open(folder).expect("a store");
+    let contents = FlowFile::open(file).expect("a file of rows").contents().clone();
+    let windows = contents.windows.expect("a list of windows");
+    let [first_ns, last_ns] = windows.ends().expect("windows");
+    let number = manifest.take_number();
+    let path = folder.join(place(level, node, first_ns, number));
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    std::fs::rename(file, &path).expect("moved");
+    let stored = StoredFile {
+        number,
+        path: path.clone(),
+        level,
+        node: node.to_owned(),
+        first_ns,
+        last_ns,
+        window_ns: windows.length_ns,
+        rows: contents.rows.expect("a number"),
+        bytes: std::fs::metadata(&path).expect("a file").len(),
+        key: key.to_owned(),
+        created_ns: 0,
+        is_compacted: false,
+        is_rolled: true,
+    };
+    let until = (level != Level::Rows).then(|| (level, node.to_owned(), last_ns + windows.length_ns));
+    manifest.commit(&Change { added: vec![stored], until, ..Change::default() }).expect("named");
+    path
+}
