@@ -8,7 +8,6 @@ mod held;
 mod node;
 mod plan;
 mod recording;
-mod row;
 mod survey;
 mod work;
 

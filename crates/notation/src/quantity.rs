@@ -111,7 +111,7 @@ pub fn time_ns(text: &str) -> Result<u64, QuantityError> {
     in_units(text, 1_000_000_000).ok_or_else(|| QuantityError::new(text, SECONDS))
 }
 
-/// Reads a duration above zero: `10s`, `500ms`, `30min`.
+/// Reads a duration above zero: `10s`, `500ms`, `30min`; up to `w`, seven days, and `y`, 365 days.
 ///
 /// # Errors
 /// The text is no duration, or the duration is zero or too long.
@@ -126,6 +126,8 @@ pub fn duration(text: &str) -> Result<Duration, QuantityError> {
         "m" | "min" => 60.0,
         "h" => 3600.0,
         "d" => 86_400.0,
+        "w" => 7.0 * 86_400.0,
+        "y" => 365.0 * 86_400.0,
         _ => return Err(expected()),
     };
     let value: f64 = text[..digits].parse().map_err(|_| expected())?;

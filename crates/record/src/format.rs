@@ -100,3 +100,13 @@ pub fn create(path: &Path, node: &str, selection: &Selection) -> io::Result<Box<
     let format = Format::of(path)?;
     format.to_target(Target::open(path)?, node, selection)
 }
+
+/// Opens a Parquet file of flow records in a store: its columns are like those of window rows, with addresses of 16 bytes beside
+/// `ip_version` and times as plain nanoseconds, and it is on the disk before it gets its name.
+///
+/// # Errors
+/// One line: a file that cannot be made.
+#[cfg(feature = "parquet")]
+pub fn create_stored(path: &Path, node: &str, selection: &Selection) -> io::Result<Box<dyn RecordWriter>> {
+    Ok(Box::new(crate::parquet::ParquetWriter::stored(path, node, selection)?))
+}

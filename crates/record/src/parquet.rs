@@ -1,7 +1,10 @@
 //! Apache Parquet, column by column from a row group's records, without Arrow.
 
 use crate::line::Line;
-use crate::parquet_file::{BATCH, CREATED_BY, DICTIONARY, ParquetFile, ROW_GROUP, integer, nanoseconds};
+use crate::parquet_file::{
+    BATCH, CREATED_BY, DICTIONARY, ParquetFile, ROW_GROUP, entry, integer, nanoseconds,
+};
+use crate::parquet_values::{Masks, ip_version, ranged_properties, write_bytes};
 use crate::target::Target;
 use crate::writer::Delivery;
 use crate::{Column, RecordWriter, Selection};
@@ -13,6 +16,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::{ColumnPath, Type};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The approximate size of a plain record in bytes.
@@ -20,9 +24,19 @@ const GUESSED: u64 = 80;
 /// The longest text of a column, except the node's name, which is not formatted.
 const LONGEST: usize = 48;
 
+/// How records become columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// Addresses are text, times have their type: for a file that people open.
+    Plain,
+    /// Like window rows: for queries over many files.
+    Ranged,
+}
+
 /// Writes records as Parquet. Holds a row group's records (`ROW_GROUP` of them) and one encoded column of it.
 pub(crate) struct ParquetWriter {
     file: ParquetFile,
+    layout: Layout,
     columns: Vec<Column>,
     node: ByteArray,
     pending: Vec<FlowRecord>,
@@ -30,19 +44,42 @@ pub(crate) struct ParquetWriter {
 
 impl ParquetWriter {
     pub(crate) fn new(target: Target, node: &str, selection: &Selection) -> io::Result<Self> {
+        Self::to_target(target, node, selection, Layout::Plain)
+    }
+
+    /// Opens a file of a store, which is on the disk before it gets its name: addresses are 16 bytes, IPv4 as `::ffff:0:0/96`, beside
+    /// `ip_version`, and times are plain nanoseconds.
+    pub(crate) fn stored(path: &Path, node: &str, selection: &Selection) -> io::Result<Self> {
+        Self::to_target(Target::open(path)?.synced(), node, selection, Layout::Ranged)
+    }
+
+    fn to_target(target: Target, node: &str, selection: &Selection, layout: Layout) -> io::Result<Self> {
         let columns = selection.columns().to_vec();
-        let schema = schema(&columns).map_err(io::Error::other)?;
-        let mut file = ParquetFile::new(target, schema, properties(&columns), "records")?;
+        let schema = schema(&columns, layout).map_err(io::Error::other)?;
+        let properties = match layout {
+            Layout::Plain => properties(&columns),
+            Layout::Ranged => {
+                ranged_properties(&schema, vec![entry("version", env!("CARGO_PKG_VERSION").to_owned())])
+            }
+        };
+        let mut file = ParquetFile::new(target, schema, properties, "records")?;
         file.describe("node", node.to_owned());
         file.describe("key", selection.key_parts());
-        Ok(Self { file, columns, node: node.into(), pending: Vec::with_capacity(ROW_GROUP) })
+        Ok(Self { file, layout, columns, node: node.into(), pending: Vec::with_capacity(ROW_GROUP) })
     }
 
     /// Writes what is pending as one row group.
     fn write_group(&mut self) -> io::Result<()> {
-        let Self { file, columns, node, pending } = self;
+        let Self { file, layout, columns, node, pending } = self;
         let result = file.write_group(pending.len(), |records, number, column| {
-            write_column(column, &columns[number], &pending[..records], node)
+            let records = &pending[..records];
+            match (number.checked_sub(layout.leading()), column) {
+                (Some(number), column) => write_column(column, &columns[number], *layout, records, node),
+                (None, ColumnWriter::Int32ColumnWriter(column)) => {
+                    write_values(column, records, true, |r| ip_version(r).map(|version| version as i32))
+                }
+                (None, _) => Err(ParquetError::General("the schema does not match the columns".to_owned())),
+            }
         });
         match result {
             Ok(()) => pending.clear(),
@@ -84,9 +121,34 @@ impl RecordWriter for ParquetWriter {
     }
 }
 
-fn schema(columns: &[Column]) -> Result<Type> {
+impl Layout {
+    /// The columns before those of the selection: `ip_version`.
+    fn leading(self) -> usize {
+        (self == Self::Ranged).into()
+    }
+
+    /// The name of a column, with the unit of a time that has no type.
+    fn name(self, column: &Column) -> String {
+        let unit = if self == Self::Ranged && matches!(column.value(), Value::Time(_)) { "_ns" } else { "" };
+        format!("{}{unit}", column.name())
+    }
+}
+
+fn schema(columns: &[Column], layout: Layout) -> Result<Type> {
+    let is_ranged = layout == Layout::Ranged;
+    let version = is_ranged.then(|| {
+        let (physical, logical) = integer(8);
+        Type::primitive_type_builder("ip_version", physical)
+            .with_logical_type(logical)
+            .with_repetition(Repetition::OPTIONAL)
+            .build()
+            .map(Arc::new)
+    });
     let columns = columns.iter().map(|chosen| {
         let (physical, logical) = match chosen.value() {
+            // Some engines refuse a timestamp of nanoseconds.
+            Value::Time(_) if is_ranged => (Physical::INT64, None),
+            Value::Address(_) if is_ranged => (Physical::FIXED_LEN_BYTE_ARRAY, None),
             Value::Unsigned(bits, _) | Value::Optional(bits, _) => integer(bits),
             Value::Time(_) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS))),
             Value::Address(_) | Value::Mac(_) | Value::EndReason(_) | Value::Node => {
@@ -95,12 +157,15 @@ fn schema(columns: &[Column]) -> Result<Type> {
             Value::Float(_) => (Physical::DOUBLE, None),
         };
         let repetition = if chosen.nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-        let column = Type::primitive_type_builder(chosen.name(), physical)
+        let name = layout.name(chosen);
+        let column = Type::primitive_type_builder(&name, physical)
             .with_logical_type(logical)
+            .with_length(if physical == Physical::FIXED_LEN_BYTE_ARRAY { 16 } else { -1 })
             .with_repetition(repetition);
         Ok(Arc::new(column.build()?))
     });
-    Type::group_type_builder("flow_record").with_fields(columns.collect::<Result<_>>()?).build()
+    let columns = version.into_iter().chain(columns).collect::<Result<_>>()?;
+    Type::group_type_builder("flow_record").with_fields(columns).build()
 }
 
 fn properties(columns: &[Column]) -> WriterProperties {
@@ -134,6 +199,7 @@ fn properties(columns: &[Column]) -> WriterProperties {
 fn write_column(
     column: &mut ColumnWriter<'_>,
     chosen: &Column,
+    layout: Layout,
     records: &[FlowRecord],
     node: &ByteArray,
 ) -> Result<()> {
@@ -158,6 +224,18 @@ fn write_column(
             write_values(column, records, nullable, |r| {
                 chosen.record(r)?.statistic(at).filter(|v| v.is_finite())
             })
+        }
+        (ColumnWriter::FixedLenByteArrayColumnWriter(column), Value::Address(get))
+            if layout == Layout::Ranged =>
+        {
+            let masks = Masks::of(chosen);
+            let addresses: Vec<Option<u128>> = records
+                .iter()
+                .map(|r| chosen.record(r).and_then(get).map(|address| masks.apply(address)))
+                .collect();
+            let levels: Vec<i16> = addresses.iter().map(|address| address.is_some().into()).collect();
+            let there: Vec<u128> = addresses.into_iter().flatten().collect();
+            write_bytes(column, &levels, &there, |bits| bits.to_be_bytes())
         }
         (ColumnWriter::ByteArrayColumnWriter(column), Value::Address(get)) => {
             write_texts(column, records, nullable, |line, r| {

@@ -22,6 +22,9 @@ mod source;
 mod text;
 mod text_column;
 
+#[cfg(feature = "parquet")]
+pub(crate) use parquet::guarded;
+
 pub use address::Addresses;
 pub use block::{RowBlock, Wanted, WithoutKey};
 pub use contents::{Contents, Part, Range};

@@ -6,21 +6,19 @@
 
 use crate::Anonymizer;
 use crate::line::Line;
-use crate::parquet_file::{
-    BATCH, CREATED_BY, DICTIONARY, ParquetFile, ROW_GROUP, entry, integer, nanoseconds,
-};
+use crate::parquet_file::{BATCH, ParquetFile, ROW_GROUP, entry, integer, nanoseconds};
+use crate::parquet_values::{Masks, ip_version, ranged_properties, write_bytes};
 use crate::target::Target;
 use crate::windows::RecordedWindows;
 use crate::{Column, Parts, Selection};
 use flow::{EndReason, FlowKey, FlowRecord, Loss, LossCounts, Rows, Value, WindowRow};
 use packet::{Key, KeySpec};
-use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical};
-use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
-use parquet::data_type::{ByteArray, DataType};
+use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::schema::types::{ColumnPath, Type};
+use parquet::schema::types::Type;
 use std::borrow::Cow;
 use std::io;
 use std::net::IpAddr;
@@ -81,11 +79,36 @@ impl RowWriter {
             let reason = "window rows are written as Parquet only; give a name that ends in .parquet";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {reason}", path.display())));
         }
-        let columns = columns(&key, node, tracks_loss);
+        Self::to_target(Target::open(path)?, node, key, tracks_loss, true)
+    }
+
+    /// The same for a file of a store: it is on the disk before it gets its name. `has_means`: rows of a rollup have no means, which
+    /// cannot be merged from means.
+    ///
+    /// # Errors
+    /// One line: a file that cannot be made.
+    pub fn create_stored(
+        path: &Path,
+        node: &str,
+        key: KeySpec,
+        tracks_loss: bool,
+        has_means: bool,
+    ) -> io::Result<Self> {
+        Self::to_target(Target::open(path)?.synced(), node, key, tracks_loss, has_means)
+    }
+
+    fn to_target(
+        target: Target,
+        node: &str,
+        key: KeySpec,
+        tracks_loss: bool,
+        has_means: bool,
+    ) -> io::Result<Self> {
+        let columns = columns(&key, node, tracks_loss, has_means);
         let schema = schema(&columns).map_err(io::Error::other)?;
-        let properties = properties(&columns, metadata(node, &key));
+        let properties = ranged_properties(&schema, metadata(node, &key));
         Ok(Self {
-            file: ParquetFile::new(Target::open(path)?, schema, properties, "rows")?,
+            file: ParquetFile::new(target, schema, properties, "rows")?,
             key,
             key_has_vlan: key.columns().any(|member| member == "vlan"),
             tracks_loss,
@@ -145,6 +168,11 @@ impl RowWriter {
             SHORTEST.. => self.write_group(),
             _ => Ok(()),
         }
+    }
+
+    /// Bytes written so far.
+    pub fn bytes(&self) -> u64 {
+        self.file.len()
     }
 
     /// Rows taken so far; after an error, those that are complete in the file.
@@ -276,30 +304,6 @@ enum Cells {
     Mac(fn(&FlowRecord) -> [u8; 6], Vec<[u8; 6]>),
 }
 
-/// The relevant bits of an address as 16 bytes, of IPv4 and of IPv6.
-#[derive(Clone, Copy)]
-struct Masks {
-    v4: u128,
-    v6: u128,
-}
-
-impl Masks {
-    /// Of prefixes of these lengths.
-    fn new([v4, v6]: [u8; 2]) -> Self {
-        let prefix = |length: u8| u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
-        Self { v4: prefix(96 + v4), v6: prefix(v6) }
-    }
-
-    /// The relevant bits of an address.
-    #[inline]
-    fn apply(self, address: IpAddr) -> u128 {
-        match address {
-            IpAddr::V4(address) => address.to_ipv6_mapped().to_bits() & self.v4,
-            IpAddr::V6(address) => address.to_bits() & self.v6,
-        }
-    }
-}
-
 impl Cells {
     /// Those of a field; `None` if rows lack it.
     fn of(column: &Column, node: &str) -> Option<Self> {
@@ -309,10 +313,7 @@ impl Cells {
             Value::Optional(bits @ ..=32, get) => Self::OptionalNarrow(bits, get, Vec::new()),
             Value::Optional(_, get) => Self::OptionalWide(get, Vec::new()),
             Value::Time(get) => Self::Time(get, Vec::new()),
-            Value::Address(get) => {
-                let masks = Masks::new(column.prefix_lengths().unwrap_or([32, 128]));
-                Self::Address { get, masks, values: Vec::new() }
-            }
+            Value::Address(get) => Self::Address { get, masks: Masks::of(column), values: Vec::new() },
             Value::Mac(get) => Self::Mac(get, Vec::new()),
             Value::Node => Self::Node(node.into()),
             Value::EndReason(_) | Value::Float(_) => return None,
@@ -446,38 +447,11 @@ impl RowColumn {
     }
 }
 
-/// Writes values of `N` bytes, which `format` returns.
-fn write_bytes<T, V, const N: usize>(
-    writer: &mut ColumnWriterImpl<'_, T>,
-    levels: &[i16],
-    values: &[V],
-    format: impl Fn(V) -> [u8; N],
-) -> Result<()>
-where
-    T: DataType,
-    T::T: From<ByteArray>,
-    V: Copy,
-{
-    let mut rest = values;
-    let mut batch = Vec::with_capacity(BATCH);
-    for levels in levels.chunks(BATCH) {
-        let (now, later) = rest.split_at(levels.iter().filter(|level| **level != 0).count());
-        rest = later;
-        // The values share it, and free it with the last of them.
-        let mut bytes = Vec::with_capacity(now.len() * N);
-        now.iter().for_each(|value| bytes.extend_from_slice(&format(*value)));
-        let bytes = ByteArray::from(bytes);
-        batch.clear();
-        batch.extend((0..now.len()).map(|at| T::T::from(bytes.slice(at * N, N))));
-        writer.write_batch(&batch, Some(levels), None)?;
-    }
-    Ok(())
-}
-
 /// The columns of a run: window and node, the key, then its fields, in the order of the field table.
-fn columns(key: &KeySpec, node: &str, tracks_loss: bool) -> Vec<RowColumn> {
+fn columns(key: &KeySpec, node: &str, tracks_loss: bool, has_means: bool) -> Vec<RowColumn> {
     let mut fields =
         Selection::new(&Parts { key: *key, loss: tracks_loss, ..Parts::default() }).columns().to_vec();
+    fields.retain(|column| has_means || !column.is_mean());
     let members: Vec<_> = key.columns().collect();
     let place = |name: &str| members.iter().position(|member| *member == name).unwrap_or(members.len());
     fields.sort_by_key(|column| (!matches!(column.value(), Value::Node), place(column.name())));
@@ -486,12 +460,6 @@ fn columns(key: &KeySpec, node: &str, tracks_loss: bool) -> Vec<RowColumn> {
     // After the node.
     columns.insert(2, RowColumn::new("ip_version", Cells::OptionalNarrow(8, ip_version, Vec::new())));
     columns
-}
-
-/// 4 or 6; `None` if the key has no address.
-fn ip_version(record: &FlowRecord) -> Option<u64> {
-    let key = record.key?;
-    key.src_addr.or(key.dst_addr).map(|address| if address.is_ipv4() { 4 } else { 6 })
 }
 
 fn schema(columns: &[RowColumn]) -> Result<Type> {
@@ -504,40 +472,6 @@ fn schema(columns: &[RowColumn]) -> Result<Type> {
         Ok(Arc::new(column.build()?))
     });
     Type::group_type_builder("window_row").with_fields(columns.collect::<Result<_>>()?).build()
-}
-
-fn properties(columns: &[RowColumn], metadata: Vec<KeyValue>) -> WriterProperties {
-    let mut properties = WriterProperties::builder()
-        .set_created_by(CREATED_BY.to_owned())
-        .set_key_value_metadata(Some(metadata))
-        .set_compression(Compression::SNAPPY)
-        // Ranges let readers skip row groups and files.
-        .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_dictionary_page_size_limit(DICTIONARY)
-        .set_offset_index_disabled(true);
-    for column in columns {
-        let path = ColumnPath::from(&*column.name);
-        match column.cells {
-            // Nearly all distinct, and close to one another.
-            Cells::Time(..) => {
-                properties = properties
-                    .set_column_dictionary_enabled(path.clone(), false)
-                    .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
-            }
-            Cells::Address { .. } => properties = properties.set_column_dictionary_enabled(path, false),
-            // Sequence numbers, whose range is meaningless.
-            Cells::Narrow(32, ..) => {
-                properties = properties
-                    .set_column_dictionary_enabled(path.clone(), false)
-                    .set_column_statistics_enabled(path, EnabledStatistics::None);
-            }
-            Cells::Mac(..) => {
-                properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
-            }
-            _ => {}
-        }
-    }
-    properties.build()
 }
 
 /// The file's metadata.

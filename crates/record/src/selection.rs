@@ -161,6 +161,12 @@ impl Column {
         matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Sum)
     }
 
+    /// Whether it is a mean, which cannot be merged from means.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn is_mean(&self) -> bool {
+        matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Mean)
+    }
+
     /// Whether it is a column of `--loss`.
     pub(crate) fn is_loss(&self) -> bool {
         matches!(self.source, Source::Field(field) if field.part == Part::Loss)

@@ -101,6 +101,68 @@ impl RecordedWindows {
         }
     }
 
+    /// Adds equal windows that follow each other; the first is later than all before it.
+    pub fn push_run(&mut self, start_ns: u64, windows: u64, facts: WindowFacts) {
+        if windows == 0 {
+            return;
+        }
+        self.push(start_ns, facts);
+        if let Some(last) = self.runs.last_mut() {
+            last.windows += windows - 1;
+        }
+    }
+
+    /// The windows of several lists of windows of one length; of a window of several what is known together.
+    pub fn merged(lists: &[Self]) -> Option<Self> {
+        let first = lists.first()?;
+        let mut merged = Self::new(first.length_ns, first.usual_ns);
+        let mut runs: Vec<&Run> = lists.iter().flat_map(|list| &list.runs).collect();
+        runs.sort_by_key(|run| run.start);
+        let end = |run: &Run| end_of(run, first.length_ns).unwrap_or(u64::MAX);
+        let mut bounds: Vec<u64> = runs.iter().flat_map(|run| [run.start, end(run)]).collect();
+        bounds.sort_unstable();
+        bounds.dedup();
+        let mut next = runs.into_iter().peekable();
+        let mut active: Vec<&Run> = Vec::new();
+        for pair in bounds.windows(2) {
+            let [from, to] = [pair[0], pair[1]];
+            active.retain(|run| end(run) > from);
+            while let Some(run) = next.next_if(|run| run.start <= from) {
+                active.push(run);
+            }
+            let Some((one, others)) = active.split_first() else { continue };
+            let mut facts = one.facts.clone();
+            // What differs between the windows of a run is in none of several.
+            others.iter().for_each(|more| facts.add(&more.facts, [from, to]));
+            merged.push_run(from, (to - from) / first.length_ns.max(1), facts);
+        }
+        Some(merged)
+    }
+
+    /// What is known of the windows in a longer one, from its start to its end, as of one window; `None` if there are none. Windows between
+    /// those of the list had no packet.
+    pub fn facts_within(&self, [from_ns, to_ns]: [u64; 2]) -> Option<WindowFacts> {
+        let mut sum: Option<WindowFacts> = None;
+        let mut since = from_ns;
+        while let Some((start, facts)) = self.since(since).filter(|(start, _)| *start < to_ns) {
+            let end = start.saturating_add(self.length_ns).min(to_ns);
+            let watched = facts.watched.unwrap_or([start, end]);
+            match &mut sum {
+                None => sum = Some(WindowFacts { watched: Some(watched), ..facts.clone() }),
+                Some(sum) => {
+                    let begun = sum.watched.map_or(from_ns, |watched| watched[0]);
+                    let ended = facts.ended;
+                    sum.add(facts, [from_ns, to_ns]);
+                    (sum.watched, sum.ended) = (Some([begun, watched[1]]), ended);
+                }
+            }
+            since = start.saturating_add(1);
+        }
+        let mut sum = sum?;
+        sum.watched = sum.watched.filter(|watched| *watched != [from_ns, to_ns]);
+        Some(sum)
+    }
+
     /// True without windows.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
@@ -265,6 +327,48 @@ mod tests {
             assert_eq!(RecordedWindows::of_json(wrong), None, "{wrong}");
         }
         assert_eq!(RecordedWindows::of_json(r#"{"length":"10","every":"15","runs":[]}"#), None);
+    }
+
+    #[test]
+    fn lists_become_one() {
+        let lost = |lost| WindowFacts { lost, ..WindowFacts::default() };
+        let mut one = RecordedWindows::new(10, 20);
+        one.push_run(10, 3, lost(Some(1)));
+        one.push(80, cut(80, [82, 90]).1);
+        let mut other = RecordedWindows::new(10, 20);
+        other.push_run(30, 2, lost(Some(2)));
+        other.push(80, cut(80, [80, 82]).1);
+        let merged = RecordedWindows::merged(&[other.clone(), one.clone()]).expect("lists");
+        let mut expected = RecordedWindows::new(10, 20);
+        expected.push_run(10, 2, lost(Some(1)));
+        expected.push(30, lost(Some(3)));
+        expected.push(40, lost(Some(2)));
+        expected.push(80, lost(None));
+        assert_eq!(merged, expected);
+        let text = merged.to_json().expect("JSON");
+        assert_eq!(RecordedWindows::of_json(&text), Some(merged));
+        assert_eq!(RecordedWindows::merged(&[]), None);
+        assert_eq!(RecordedWindows::merged(&[one.clone(), one]).map(|list| list.runs()), Some(2));
+    }
+
+    #[test]
+    fn windows_in_a_longer_one_are_known_together() {
+        let mut list = RecordedWindows::new(10, 10);
+        list.push(50, cut(50, [54, 60]).1);
+        let lost = WindowFacts { lost: Some(2), unmeasured: 3, ..WindowFacts::default() };
+        list.push_run(60, 3, lost.clone());
+        list.push(110, WindowFacts { ended: true, ..lost.clone() });
+        let within = |from, to| list.facts_within([from, to]);
+        assert_eq!(within(0, 50), None);
+        let begun = WindowFacts { watched: Some([54, 60]), ..WindowFacts::default() };
+        assert_eq!(within(0, 60), Some(begun));
+        assert_eq!(
+            within(60, 80),
+            Some(WindowFacts { lost: Some(4), unmeasured: 6, ..WindowFacts::default() })
+        );
+        let all = WindowFacts { lost: Some(8), unmeasured: 12, ended: true, ..WindowFacts::default() };
+        assert_eq!(within(60, 120), Some(all.clone()));
+        assert_eq!(within(60, 180), Some(WindowFacts { watched: Some([60, 120]), ..all }));
     }
 
     #[test]

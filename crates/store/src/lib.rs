@@ -4,17 +4,40 @@
 //! writes a store at a time; others read it meanwhile ([`Catalog`]).
 #![forbid(unsafe_code)]
 
+mod begun;
+mod budget;
 mod catalog;
+mod compaction;
+mod counts;
 mod fault;
+mod feed;
+mod flow_segments;
+mod keep;
 mod level;
 mod lock;
 mod manifest;
+mod message;
 mod place;
+mod retention;
+mod rollup;
+mod row_segments;
 mod schema;
+mod setting;
+mod shared;
+mod store;
 mod stored_file;
+mod sums;
+mod sweep;
+mod upkeep;
+mod writing;
 
 pub use catalog::Catalog;
+pub use counts::{StoreCounts, Stored};
+pub use feed::RowFeed;
+pub use keep::Keep;
 pub use level::Level;
 pub use manifest::{Change, Manifest};
 pub use place::place;
+pub use setting::NodeSetting;
+pub use store::Store;
 pub use stored_file::StoredFile;

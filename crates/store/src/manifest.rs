@@ -79,8 +79,23 @@ impl Manifest {
         transaction.commit().map_err(failed)
     }
 
-    /// Files of which something is true: a condition of SQL without parameters, in the order of time.
-    pub(crate) fn files_where(&self, condition: &str) -> Result<Vec<StoredFile>, String> {
+    /// All files, in the order of time.
+    pub(crate) fn files(&self) -> Result<Vec<StoredFile>, String> {
+        self.listed("true")
+    }
+
+    /// The files of a level, in the order of time.
+    pub(crate) fn files_of(&self, level: Level) -> Result<Vec<StoredFile>, String> {
+        self.listed(match level {
+            Level::Rows => "level = 'rows'",
+            Level::Flows => "level = 'flows'",
+            Level::Minute => "level = '1min'",
+            Level::Hour => "level = '1h'",
+        })
+    }
+
+    /// Files of which something is true.
+    fn listed(&self, condition: &str) -> Result<Vec<StoredFile>, String> {
         let columns = StoredFile::COLUMNS;
         let statement = format!("SELECT {columns} FROM files WHERE {condition} ORDER BY first_ns, number");
         let list = || {
@@ -91,8 +106,29 @@ impl Manifest {
         list().map_err(|error| fault::of_manifest(&self.path, &error))
     }
 
+    /// The number of files, and their bytes.
+    pub(crate) fn totals(&self) -> Result<(u64, u64), String> {
+        let unsigned = |number: i64| u64::try_from(number).unwrap_or(0);
+        let read = || {
+            let mut statement =
+                self.connection.prepare_cached("SELECT count(*), coalesce(sum(bytes), 0) FROM files")?;
+            statement.query_row([], |row| Ok((unsigned(row.get(0)?), unsigned(row.get(1)?))))
+        };
+        read().map_err(|error| fault::of_manifest(&self.path, &error))
+    }
+
+    /// Bytes of the manifest itself, with what is not yet moved into it.
+    pub(crate) fn own_bytes(&self) -> u64 {
+        let size = |suffix: &str| {
+            let mut name = self.path.as_os_str().to_owned();
+            name.push(suffix);
+            fs::metadata(Path::new(&name)).map_or(0, |file| file.len())
+        };
+        ["", "-wal", "-shm"].into_iter().map(size).sum()
+    }
+
     /// Moves what was committed into the manifest itself, so that it can be read where nothing can be written.
-    pub fn close(self) {
+    pub fn close(&mut self) {
         // A reader that is active prevents it, and then it stays as it is, which is also right.
         let _ = self.connection.pragma_update(None, "journal_mode", "DELETE");
     }

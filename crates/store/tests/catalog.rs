@@ -44,7 +44,7 @@ fn readers_see_what_is_committed_while_the_writer_is_active() {
     assert_eq!(catalog.files(Level::Rows, None), Ok(vec![added[1].clone(), added[0].clone()]));
     assert_eq!(catalog.nodes(), Ok(vec!["a".to_owned(), "b".to_owned()]));
     assert_eq!(listed(&catalog, Level::Flows, None), [3]);
-    assert_eq!(listed(&catalog, Level::Hour, None), []);
+    assert_eq!(listed(&catalog, Level::Hour, None), Vec::<u64>::new());
 
     let minute = file(&mut manifest, Level::Minute, "a", START, 1);
     let change = Change {
@@ -54,7 +54,7 @@ fn readers_see_what_is_committed_while_the_writer_is_active() {
         until: Some((Level::Minute, "a".to_owned(), START + 60 * SECOND)),
     };
     manifest.commit(&change).expect("it is written");
-    assert_eq!(listed(&catalog, Level::Flows, None), []);
+    assert_eq!(listed(&catalog, Level::Flows, None), Vec::<u64>::new());
     let rolled = catalog.files(Level::Rows, None).expect("a list");
     assert_eq!(rolled.iter().map(|file| file.is_rolled).collect::<Vec<_>>(), [true, false]);
     assert_eq!(catalog.complete_until(Level::Minute, "a"), Ok(Some(START + 60 * SECOND)));
@@ -79,7 +79,7 @@ fn a_period_has_the_files_whose_windows_are_in_it() {
     assert_eq!(of(60 * SECOND - 1, 60 * SECOND), [1]);
     assert_eq!(of(60 * SECOND, 61 * SECOND), [2]);
     assert_eq!(of(359 * SECOND, 1_000 * SECOND), [6]);
-    assert_eq!(of(360 * SECOND, 1_000 * SECOND), []);
+    assert_eq!(of(360 * SECOND, 1_000 * SECOND), Vec::<u64>::new());
     assert_eq!(listed(&catalog, Level::Rows, Some(0..u64::MAX)), [1, 2, 3, 4, 5, 6]);
 }
 
@@ -108,6 +108,7 @@ fn numbers_of_files_do_not_come_again() {
     manifest.commit(&Change { added, ..Change::default() }).expect("it is written");
     manifest.commit(&Change { removed: vec![1], ..Change::default() }).expect("it is written");
     manifest.close();
+    drop(manifest);
     let mut manifest = Manifest::open(folder.path()).expect("a manifest");
     assert_eq!(manifest.take_number(), 2);
 }

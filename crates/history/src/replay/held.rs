@@ -1,6 +1,5 @@
 //! Rows that wait for their window, in memory that has a limit.
 
-use super::row::merge;
 use flow::{LossCounts, WindowRow};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use std::collections::HashMap;
@@ -66,7 +65,7 @@ impl<K: MaskedKey + Hash> Family<K> {
     ) -> bool {
         let known = if merges { self.places.get(&row.key).map(|place| *place as usize) } else { None };
         if let Some(place) = known {
-            merge(&mut self.rows[place], &row);
+            self.rows[place].merge(&row);
             if let (Some(sum), Some(loss)) = (self.losses.get_mut(place), &loss) {
                 sum.add(loss);
             }

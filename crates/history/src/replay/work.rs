@@ -3,10 +3,9 @@
 use super::held::{Held, Memory, Row};
 use super::node::{FinishedWindow, NodeRecording, Picked, Replayed, WindowSink};
 use super::plan::Known;
-use super::row::{BlockRows, columns};
 use super::survey::{part_of, window_of};
 use crate::totals::ColumnTotals;
-use flow::LossCounts;
+use flow::{BatchRows, LossCounts, row_columns};
 use record::read::{FlowFile, ReadError, RowBlock, Wanted, WithoutKey};
 use report::Span;
 use std::collections::BTreeMap;
@@ -27,7 +26,7 @@ impl NodeRecording {
         }
         let wanted = Wanted {
             members: self.site.key.columns().collect(),
-            columns: columns(self.site.tracks_loss),
+            columns: row_columns(self.site.tracks_loss),
             statistics: Vec::new(),
         };
         let mut totals = ColumnTotals::new(&wanted);
@@ -122,7 +121,7 @@ impl<'a> Work<'a> {
     /// Takes the rows of a block. `given`: how many rows of each window the part gave so far.
     fn take(&mut self, block: &RowBlock, given: &mut BTreeMap<u64, u64>) {
         let tracks_loss = self.node.site.tracks_loss;
-        let (v4, v6) = (BlockRows::of(&block.v4, tracks_loss), BlockRows::of(&block.v6, tracks_loss));
+        let (v4, v6) = (BatchRows::of(&block.v4, tracks_loss), BatchRows::of(&block.v6, tracks_loss));
         for at in 0..v4.len() {
             let (row, loss) = v4.row(at);
             self.row(v4.time(at), Row::V4(row), loss, given);

@@ -10,7 +10,7 @@ use super::assemble::Assembler;
 use super::columns::{Columns, Place, ROWS};
 use super::{Contents, FormatReader, ReadError, Sink, Wanted};
 use cursor::Cursor;
-use guard::guarded;
+pub(crate) use guard::guarded;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use schema::Schema;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! From columns to rows as they leave a table.
 
-use flow::{LossCounts, NULL, RowBatch, RowValue, WindowRow};
+use crate::{LossCounts, NULL, RowBatch, RowValue, WindowRow};
 
 /// The columns that rows of a table have, besides the losses.
 const PLAIN: [RowValue; 14] = [
@@ -34,22 +34,24 @@ const LOSSES: [RowValue; 10] = [
     RowValue::RttMin,
 ];
 
-/// What is read of each row.
-pub(super) fn columns(tracks_loss: bool) -> Vec<RowValue> {
+/// What is read of each row to make it of columns.
+pub fn row_columns(tracks_loss: bool) -> Vec<RowValue> {
     let losses = LOSSES.iter().filter(|_| tracks_loss);
     PLAIN.iter().chain(losses).copied().chain([RowValue::Time]).collect()
 }
 
-/// The rows of a block, one by one.
-pub(super) struct BlockRows<'a, K> {
+/// The rows of a batch of columns ([`row_columns`]), one by one.
+#[derive(Debug)]
+pub struct BatchRows<'a, K> {
     keys: &'a [K],
     times: &'a [u64],
     plain: [&'a [u64]; PLAIN.len()],
     losses: Option<[&'a [u64]; LOSSES.len()]>,
 }
 
-impl<'a, K: Copy> BlockRows<'a, K> {
-    pub(super) fn of(batch: &'a RowBatch<K>, tracks_loss: bool) -> Self {
+impl<'a, K: Copy> BatchRows<'a, K> {
+    /// Of a batch; `tracks_loss`: with losses.
+    pub fn of(batch: &'a RowBatch<K>, tracks_loss: bool) -> Self {
         Self {
             keys: &batch.keys,
             times: batch.column(RowValue::Time),
@@ -58,17 +60,29 @@ impl<'a, K: Copy> BlockRows<'a, K> {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
         self.keys.len()
     }
 
+    /// True without rows.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
     /// When a row counts; [`NULL`] where it does not tell.
-    pub(super) fn time(&self, at: usize) -> u64 {
+    pub fn time(&self, at: usize) -> u64 {
         self.times.get(at).copied().unwrap_or(NULL)
     }
 
+    /// Whether any figure of a row's losses is there.
+    pub fn has_losses(&self, at: usize) -> bool {
+        let is_there = |column: &&[u64]| column.get(at).is_some_and(|number| *number != NULL);
+        self.losses.as_ref().is_some_and(|losses| losses.iter().any(is_there))
+    }
+
     /// A row, and its losses where these are tracked. What the file does not tell is zero: no query reads it.
-    pub(super) fn row(&self, at: usize) -> (WindowRow<K>, Option<LossCounts>) {
+    pub fn row(&self, at: usize) -> (WindowRow<K>, Option<LossCounts>) {
         let number = |column: &[u64]| column.get(at).copied().filter(|number| *number != NULL);
         let of = |column: usize| number(self.plain[column]).unwrap_or(0);
         // A reader holds what fits the field.
@@ -115,33 +129,36 @@ impl<'a, K: Copy> BlockRows<'a, K> {
     }
 }
 
-/// Adds another row of the same key and window: each field by its aggregation in the field table.
-pub(super) fn merge<K: Copy>(row: &mut WindowRow<K>, more: &WindowRow<K>) {
-    let has_later = more.last_ns >= row.last_ns;
-    let has_earlier = more.first_ns < row.first_ns;
-    let (later, earlier) = (if has_later { *more } else { *row }, if has_earlier { *more } else { *row });
-    *row = WindowRow {
-        key: row.key,
-        packets: row.packets.saturating_add(more.packets),
-        bytes: row.bytes.saturating_add(more.bytes),
-        wire_bytes: row.wire_bytes.saturating_add(more.wire_bytes),
-        first_ns: earlier.first_ns,
-        last_ns: later.last_ns,
-        tcp_seq: later.tcp_seq,
-        tcp_ack: later.tcp_ack,
-        tcp_win: later.tcp_win,
-        vlan: earlier.vlan,
-        tcp_flags: row.tcp_flags | more.tcp_flags,
-        ip_ttl: later.ip_ttl,
-        ip_tos: later.ip_tos,
-        macs: earlier.macs,
-    };
+impl<K: Copy> WindowRow<K> {
+    /// Adds another row of the same key: each field by its aggregation in the field table.
+    pub fn merge(&mut self, more: &Self) {
+        let has_later = more.last_ns >= self.last_ns;
+        let has_earlier = more.first_ns < self.first_ns;
+        let (later, earlier) =
+            (if has_later { *more } else { *self }, if has_earlier { *more } else { *self });
+        *self = Self {
+            key: self.key,
+            packets: self.packets.saturating_add(more.packets),
+            bytes: self.bytes.saturating_add(more.bytes),
+            wire_bytes: self.wire_bytes.saturating_add(more.wire_bytes),
+            first_ns: earlier.first_ns,
+            last_ns: later.last_ns,
+            tcp_seq: later.tcp_seq,
+            tcp_ack: later.tcp_ack,
+            tcp_win: later.tcp_win,
+            vlan: earlier.vlan,
+            tcp_flags: self.tcp_flags | more.tcp_flags,
+            ip_ttl: later.ip_ttl,
+            ip_tos: later.ip_tos,
+            macs: earlier.macs,
+        };
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flow::{Rows, Value};
+    use crate::{FIELDS, Field, Rows, Value};
 
     fn rows() -> Rows<u64> {
         let row = WindowRow {
@@ -185,25 +202,27 @@ mod tests {
     fn a_row_is_what_its_columns_were_extracted_from() {
         let rows = rows();
         let mut batch = RowBatch::default();
-        batch.fill(&rows, &columns(true));
-        let read = BlockRows::of(&batch, true);
+        batch.fill(&rows, &row_columns(true));
+        let read = BatchRows::of(&batch, true);
         assert_eq!((read.len(), read.time(0)), (2, NULL));
         for at in 0..2 {
             assert_eq!(read.row(at), (rows.rows[at], Some(rows.losses[at])));
+            assert!(read.has_losses(at));
         }
-        assert_eq!(BlockRows::of(&batch, false).row(0).1, None);
+        assert_eq!(BatchRows::of(&batch, false).row(0).1, None);
+        assert!(!BatchRows::of(&batch, false).has_losses(0));
     }
 
     #[test]
     fn each_field_of_rows_has_a_column() {
-        let is_read = |field: &&flow::Field| {
+        let is_read = |field: &&Field| {
             !matches!(field.row, RowValue::Key | RowValue::Absent | RowValue::RttAvg)
                 && !matches!(field.value, Value::Node)
         };
-        let unread: Vec<_> = flow::FIELDS
+        let unread: Vec<_> = FIELDS
             .iter()
             .filter(is_read)
-            .filter(|field| !columns(true).contains(&field.row))
+            .filter(|field| !row_columns(true).contains(&field.row))
             .map(|field| field.name)
             .collect();
         assert!(unread.is_empty(), "{unread:?}");
@@ -225,7 +244,7 @@ mod tests {
             ..one
         };
         for (mut sum, more) in [(one, other), (other, one)] {
-            merge(&mut sum, &more);
+            sum.merge(&more);
             assert_eq!(sum, expected);
         }
     }

@@ -1,0 +1,111 @@
+//! Parquet files of rows or records as one, sorted, so that readers find what they need in few row groups.
+//!
+//! Values are copied as they are stored, whatever they mean. The files are read in passes, each of which takes the rows of some windows
+//! (or, of a large window, of a range of destinations), so that memory does not grow with the files.
+
+mod batch;
+mod input;
+mod metadata;
+mod output;
+mod pass;
+mod plan;
+mod values;
+
+use crate::parquet_file::ROW_GROUP;
+use batch::Batch;
+use input::Input;
+use output::Output;
+use pass::Pass;
+use plan::plan;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Rows that a pass takes, about. The batch has room for a row group more.
+const PASS: usize = 2 * ROW_GROUP;
+
+/// In which order the rows of a copy are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Window rows: by window, then destination and source. In windows of very many rows of one destination the order may have breaks.
+    Windows,
+    /// Flow records: by the time of their last packet.
+    Times,
+}
+
+/// What was copied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// Rows.
+    pub rows: u64,
+    /// The files that were not copied, for their columns, or what they are of, differ from those of the first.
+    pub left: Vec<PathBuf>,
+}
+
+/// Why nothing was copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CopyError {
+    /// A file cannot be read: which, and one line that names it.
+    Damaged(PathBuf, String),
+    /// The copy cannot be written: one line.
+    Output(String),
+    /// It was to stop.
+    Stopped,
+}
+
+/// Copies the rows of Parquet files into one of a store, which is on the disk before it gets its name.
+///
+/// # Errors
+/// See [`CopyError`]. Nothing is left of the copy then, but for what an output that cannot be removed leaves under `PATH.part`.
+pub fn sorted_copy(
+    inputs: &[PathBuf],
+    output: &Path,
+    order: Order,
+    stop: &AtomicBool,
+) -> Result<Copied, CopyError> {
+    let mut opened: Vec<Input> = Vec::new();
+    let mut left = Vec::new();
+    for path in inputs {
+        let input = Input::open(path, order).map_err(|reason| damaged(path, reason))?;
+        match opened.first() {
+            Some(first) if !first.is_like(&input) => left.push(path.clone()),
+            _ => opened.push(input),
+        }
+    }
+    let Some(first) = opened.first() else { return Ok(Copied { rows: 0, left }) };
+    let passes = plan(&opened, order, stop)?;
+    let mut target =
+        Output::create(output, first.schema(), metadata::merged(&opened)).map_err(CopyError::Output)?;
+    let copied =
+        copy(&opened, &passes, &mut target, stop).and_then(|()| target.finish().map_err(CopyError::Output));
+    if copied.is_err() {
+        Output::remove(output);
+    }
+    copied.map(|rows| Copied { rows, left })
+}
+
+fn copy(inputs: &[Input], passes: &[Pass], output: &mut Output, stop: &AtomicBool) -> Result<(), CopyError> {
+    let Some(first) = inputs.first() else { return Ok(()) };
+    let mut batch = Batch::of(first.columns());
+    for pass in passes {
+        for input in inputs {
+            for group in input.groups_of(pass) {
+                if stop.load(Relaxed) {
+                    return Err(CopyError::Stopped);
+                }
+                let rows = input.rows_of(group, pass).map_err(|reason| damaged(input.path(), reason))?;
+                if rows.count != 0 {
+                    if batch.len() + rows.count > PASS + ROW_GROUP {
+                        batch.write(output).map_err(CopyError::Output)?;
+                    }
+                    input.read(group, &rows, &mut batch).map_err(|reason| damaged(input.path(), reason))?;
+                }
+            }
+        }
+        batch.write(output).map_err(CopyError::Output)?;
+    }
+    Ok(())
+}
+
+fn damaged(path: &Path, reason: String) -> CopyError {
+    CopyError::Damaged(path.to_owned(), format!("{}: {reason}", path.display()))
+}

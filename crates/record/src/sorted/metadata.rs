@@ -1,0 +1,40 @@
+//! What the copy tells of its rows: what all files tell.
+
+use super::input::Input;
+use crate::RecordedWindows;
+use crate::parquet_file::entry;
+use parquet::file::metadata::KeyValue;
+
+const WINDOWS: &str = "edison.windows";
+const WITHOUT_PLACE: &str = "edison.without_place";
+const VERSION: &str = "edison.version";
+
+pub(super) fn merged(inputs: &[Input]) -> Vec<KeyValue> {
+    let mut metadata: Vec<KeyValue> = Vec::new();
+    for known in inputs.iter().flat_map(Input::metadata) {
+        let is_own = known.key.starts_with("edison.")
+            && ![WINDOWS, WITHOUT_PLACE, VERSION].contains(&known.key.as_str());
+        if is_own && !metadata.iter().any(|other| other.key == known.key) {
+            metadata.push(known.clone());
+        }
+    }
+    metadata.push(entry("version", env!("CARGO_PKG_VERSION").to_owned()));
+    let lists: Vec<_> = inputs
+        .iter()
+        .filter_map(|input| RecordedWindows::of_json(input.entry(WINDOWS)?))
+        .filter(|list| !list.is_empty())
+        .collect();
+    if let Some(Ok(text)) = RecordedWindows::merged(&lists).map(|list| list.to_json()) {
+        metadata.push(entry("windows", text));
+    }
+    let mut sums = [0_u64; 3];
+    for text in inputs.iter().filter_map(|input| input.entry(WITHOUT_PLACE)) {
+        for (sum, number) in sums.iter_mut().zip(text.split(',')) {
+            *sum = sum.saturating_add(number.parse().unwrap_or(0));
+        }
+    }
+    if sums != [0; 3] {
+        metadata.push(entry("without_place", sums.map(|sum| sum.to_string()).join(",")));
+    }
+    metadata
+}

@@ -1,0 +1,71 @@
+//! Memory of what waits to be written: what does not fit waits itself, or is not taken.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Bytes that may wait.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    free: usize,
+    is_closed: bool,
+}
+
+impl Budget {
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self { state: Mutex::new(State { free: bytes, is_closed: false }), freed: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes bytes; false where they are not free, or nothing is taken any more. `waits`: until they are.
+    pub(crate) fn take(&self, bytes: usize, waits: bool) -> bool {
+        let mut state = self.state();
+        while waits && state.free < bytes && !state.is_closed {
+            state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let is_free = state.free >= bytes && !state.is_closed;
+        state.free -= if is_free { bytes } else { 0 };
+        is_free
+    }
+
+    pub(crate) fn give(&self, bytes: usize) {
+        self.state().free += bytes;
+        self.freed.notify_all();
+    }
+
+    /// Nothing is taken any more.
+    pub(crate) fn close(&self) {
+        self.state().is_closed = true;
+        self.freed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn what_waits_goes_on_when_there_is_room_or_the_end() {
+        let budget = Arc::new(Budget::new(10));
+        assert!(budget.take(8, false));
+        assert!(!budget.take(3, false));
+        let other = Arc::clone(&budget);
+        let waiting = std::thread::spawn(move || other.take(3, true));
+        budget.give(1);
+        assert!(waiting.join().expect("no panic"));
+        let other = Arc::clone(&budget);
+        let waiting = std::thread::spawn(move || other.take(1, true));
+        budget.close();
+        assert!(!waiting.join().expect("no panic"));
+        budget.give(10);
+        assert!(!budget.take(1, false));
+    }
+}

@@ -1,0 +1,76 @@
+//! Segments of an hour as one file.
+
+use crate::begun::{Begun, Complete};
+use crate::rollup::{self, Failure, Job};
+use crate::shared::Shared;
+use crate::{Level, StoredFile};
+use record::{CopyError, Order, sorted_copy};
+use std::path::PathBuf;
+
+/// What one file was made of.
+pub(crate) struct Compacted {
+    pub(crate) begun: Begun,
+    pub(crate) complete: Complete,
+    /// The files that it takes the place of.
+    pub(crate) replaced: Vec<StoredFile>,
+}
+
+/// Makes one file of files of one level, node, hour, key and length of windows. `None` if they cannot be one.
+pub(crate) fn write(
+    shared: &Shared,
+    files: &[StoredFile],
+    parts: &mut u64,
+) -> Result<Option<Compacted>, Failure> {
+    let Some(first) = files.first() else { return Ok(None) };
+    let order = match first.level {
+        Level::Rows => Order::Windows,
+        Level::Flows => Order::Times,
+        Level::Minute | Level::Hour => {
+            let job = Job { files, level: first.level, window_ns: first.window_ns, is_compaction: true };
+            let written = rollup::write(shared, &job, parts)?;
+            let is_rolled = files.iter().all(|file| file.is_rolled);
+            return Ok(written.map(|(begun, complete)| Compacted {
+                begun,
+                complete: Complete { is_rolled, ..complete },
+                replaced: files.to_vec(),
+            }));
+        }
+    };
+    let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
+    let begun = Begun::create(shared, first.level, &first.node, first.first_ns, |_| Ok(()));
+    let (begun, ()) = begun.map_err(Failure::Output)?;
+    let copied = match sorted_copy(&paths, begun.path(), order, &shared.gives_up) {
+        Ok(copied) => copied,
+        Err(error) => {
+            begun.discard(shared);
+            return Err(match error {
+                CopyError::Damaged(path, reason) => Failure::Damaged(path, reason),
+                CopyError::Output(reason) => Failure::Output(reason),
+                CopyError::Stopped => Failure::Stopped,
+            });
+        }
+    };
+    let replaced: Vec<StoredFile> =
+        files.iter().filter(|file| !copied.left.contains(&file.path)).cloned().collect();
+    let sum = replaced.iter().map(|file| file.rows).sum::<u64>();
+    if replaced.len() < 2 || sum != copied.rows {
+        begun.discard(shared);
+        if replaced.len() < 2 {
+            return Ok(None);
+        }
+        let (path, rows) = (first.path.display(), copied.rows);
+        return Err(Failure::Output(format!(
+            "{path} and others have {rows} rows, not the {sum} that were written"
+        )));
+    }
+    let complete = Complete {
+        first_ns: replaced.iter().map(|file| file.first_ns).min().unwrap_or(0),
+        last_ns: replaced.iter().map(|file| file.last_ns).max().unwrap_or(0),
+        window_ns: first.window_ns,
+        rows: copied.rows,
+        key: first.key.clone(),
+        is_compacted: true,
+        is_rolled: replaced.iter().all(|file| file.is_rolled),
+    };
+    Ok(Some(Compacted { begun, complete, replaced }))
+}

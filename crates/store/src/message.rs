@@ -1,0 +1,24 @@
+//! What measuring hands to the thread that writes.
+
+use crate::NodeSetting;
+use flow::{FlowRecord, Rows};
+use packet::{KeyV4, KeyV6};
+use record::WindowFacts;
+use std::sync::mpsc::Sender;
+
+/// A message to the thread that writes. Nodes have numbers.
+pub(crate) enum Message {
+    /// The next node, from 0 on.
+    Node(Box<NodeSetting>),
+    /// Rows of the window that begins then; what they take of the budget, bytes.
+    V4(usize, u64, Rows<KeyV4>, usize),
+    V6(usize, u64, Rows<KeyV6>, usize),
+    /// A window is complete, and so many before it had no packet.
+    Closed(usize, u64, WindowFacts, u64),
+    Records(usize, Vec<FlowRecord>, usize),
+    /// No more rows come, or no more records. The sender ends once they are written.
+    EndRows(usize, Sender<()>),
+    EndRecords(usize, Sender<()>),
+    /// The store is closed.
+    End,
+}

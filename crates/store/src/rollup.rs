@@ -1,0 +1,235 @@
+//! Rows of longer windows without ports: each the sum of the rows of its key and time.
+
+use crate::begun::{Begun, Complete};
+use crate::shared::Shared;
+use crate::sums::{Slice, Sums};
+use crate::{Level, StoredFile};
+use flow::{Rows, row_columns};
+use packet::{KeySpec, KeyV4, KeyV6, Seed};
+use record::read::{FlowFile, Wanted};
+use record::{RecordedWindows, RowWindow, RowWriter, WindowFacts};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Bytes of rows that are summed at a time. Where all keys take more, the files are read several times, each time for a part of the keys.
+const MEMORY: usize = 128 << 20;
+/// The most parts: of ten billion keys of a window, the last may take more memory.
+const MOST_PARTS: u64 = 1 << 14;
+
+/// Why a rollup is not made.
+pub(crate) enum Failure {
+    /// A file cannot be read: which, and one line that names it.
+    Damaged(PathBuf, String),
+    /// It cannot be written: one line.
+    Output(String),
+    /// It was to stop.
+    Stopped,
+}
+
+/// What becomes one file: files of one node, hour, key and length of windows.
+pub(crate) struct Job<'a> {
+    pub(crate) files: &'a [StoredFile],
+    /// The level of the new file.
+    pub(crate) level: Level,
+    /// The length of its windows.
+    pub(crate) window_ns: u64,
+    pub(crate) is_compaction: bool,
+}
+
+impl Job<'_> {
+    /// What stops it.
+    fn gives_up<'a>(&self, shared: &'a Shared) -> &'a AtomicBool {
+        if self.is_compaction { &shared.gives_up } else { &shared.stop }
+    }
+}
+
+/// The text of a key without its ports.
+pub(crate) fn without_ports(key: &str) -> String {
+    let is_port = |part: &&str| ["src_port", "dst_port"].contains(part);
+    key.split(',').filter(|part| !is_port(part)).collect::<Vec<_>>().join(",")
+}
+
+struct Output {
+    begun: Begun,
+    writer: RowWriter,
+    windows: RecordedWindows,
+    span: Option<[u64; 2]>,
+    rows: u64,
+    without_place: [u64; 3],
+}
+
+/// Writes the file. `parts` is how many parts the keys of a window were divided into at last, and are at first. `None`: there is nothing
+/// to write.
+pub(crate) fn write(
+    shared: &Shared,
+    job: &Job<'_>,
+    parts: &mut u64,
+) -> Result<Option<(Begun, Complete)>, Failure> {
+    let Some(first) = job.files.first() else { return Ok(None) };
+    let mut inputs = Vec::new();
+    for file in job.files {
+        inputs.push(FlowFile::open(&file.path).map_err(|error| damaged(&file.path, &error))?);
+    }
+    let text = without_ports(&first.key);
+    // Of ports alone nothing is left: all rows of a window are one.
+    let key = if text.is_empty() { KeySpec::NOTHING } else { parsed(&text)? };
+    let tracks_loss = inputs.iter().any(|file| file.contents().tracks_loss);
+    let length = job.window_ns;
+    let begin = first.first_ns - first.first_ns % length;
+    let created = Begun::create(shared, job.level, &first.node, begin, |path| {
+        RowWriter::create_stored(path, &first.node, key, tracks_loss, false)
+            .map_err(|error| error.to_string())
+    });
+    let (begun, writer) = created.map_err(Failure::Output)?;
+    let mut output = Output {
+        begun,
+        writer,
+        windows: RecordedWindows::new(length, length),
+        span: None,
+        rows: 0,
+        without_place: [0; 3],
+    };
+    let last = job.files.iter().map(|file| file.last_ns).max().unwrap_or(begin);
+    let written =
+        (begin..=last).step_by(usize::try_from(length).unwrap_or(usize::MAX)).try_for_each(|start_ns| {
+            let window = RowWindow { start_ns, end_ns: start_ns.saturating_add(length) };
+            output.write_window(&mut inputs, window, key, tracks_loss, parts, job.gives_up(shared))
+        });
+    if let Err(failure) = written {
+        output.discard(shared);
+        return Err(failure);
+    }
+    let Some([first_ns, last_ns]) = output.span else {
+        output.discard(shared);
+        return Ok(None);
+    };
+    let complete = Complete {
+        first_ns,
+        last_ns,
+        window_ns: length,
+        rows: output.rows,
+        key: text,
+        is_compacted: job.is_compaction,
+        ..Complete::default()
+    };
+    let begun = output.finish(shared)?;
+    // The next one may have fewer keys.
+    *parts = (*parts / 2).max(1);
+    Ok(Some((begun, complete)))
+}
+
+fn parsed(key: &str) -> Result<KeySpec, Failure> {
+    let wrong = |_| Failure::Output(format!("the manifest has the key '{key}', which is none"));
+    KeySpec::parse(key).map_err(wrong)
+}
+
+fn damaged(path: &Path, error: &record::read::ReadError) -> Failure {
+    Failure::Damaged(path.to_owned(), error.to_string())
+}
+
+impl Output {
+    fn write_window(
+        &mut self,
+        inputs: &mut [FlowFile],
+        window: RowWindow,
+        key: KeySpec,
+        tracks_loss: bool,
+        parts: &mut u64,
+        gives_up: &AtomicBool,
+    ) -> Result<(), Failure> {
+        let span = [window.start_ns, window.end_ns];
+        let mut facts: Option<WindowFacts> = None;
+        for more in inputs.iter().filter_map(|file| file.contents().windows.as_ref()?.facts_within(span)) {
+            match &mut facts {
+                Some(facts) => facts.add(&more, span),
+                None => facts = Some(more),
+            }
+        }
+        let wanted = Wanted {
+            members: key.columns().collect(),
+            columns: row_columns(tracks_loss),
+            statistics: Vec::new(),
+        };
+        let mut part = 0;
+        let mut rows = 0;
+        while part < *parts {
+            let slice = Slice { times: window.start_ns..window.end_ns, part, parts: *parts };
+            let Some((v4, v6)) = summed(inputs, &wanted, tracks_loss, &slice, gives_up)? else {
+                // Those that are written stay, as twice as many halves.
+                *parts *= 2;
+                part *= 2;
+                continue;
+            };
+            rows += (v4.len() + v6.len()) as u64;
+            let written = self.writer.write(window, &v4).and_then(|()| self.writer.write(window, &v6));
+            written.map_err(|error| Failure::Output(error.to_string()))?;
+            part += 1;
+        }
+        if facts.is_none() && rows == 0 {
+            return Ok(());
+        }
+        self.rows += rows;
+        let [first, _] = self.span.unwrap_or([window.start_ns; 2]);
+        self.span = Some([first, window.start_ns]);
+        if let Some(facts) = facts {
+            for (sum, more) in self.without_place.iter_mut().zip(facts.without_place) {
+                *sum = sum.saturating_add(more);
+            }
+            self.windows.push(window.start_ns, facts);
+        }
+        Ok(())
+    }
+
+    fn finish(self, shared: &Shared) -> Result<Begun, Failure> {
+        let Self { begun, mut writer, windows, without_place: [packets, bytes, wire_bytes], .. } = self;
+        writer.describe_without_place(packets, bytes, wire_bytes);
+        match writer.describe_windows(&windows).and_then(|()| writer.finish()) {
+            Ok(_) => Ok(begun),
+            Err(error) => {
+                begun.discard(shared);
+                Err(Failure::Output(error.to_string()))
+            }
+        }
+    }
+
+    fn discard(self, shared: &Shared) {
+        drop(self.writer);
+        self.begun.discard(shared);
+    }
+}
+
+/// The sums of a slice, sorted; `None` if they take too much memory.
+fn summed(
+    inputs: &mut [FlowFile],
+    wanted: &Wanted,
+    tracks_loss: bool,
+    slice: &Slice,
+    gives_up: &AtomicBool,
+) -> Result<Option<(Rows<KeyV4>, Rows<KeyV6>)>, Failure> {
+    let seed = Seed::new(1);
+    let (mut v4, mut v6) = (Sums::default(), Sums::default());
+    let mut is_full = false;
+    for file in inputs {
+        let is_in = |times: &[u64; 2]| times[0] < slice.times.end && slice.times.start <= times[1];
+        let parts: Vec<usize> = (0..file.contents().parts.len())
+            .filter(|part| file.contents().parts[*part].times.as_ref().is_none_or(is_in))
+            .collect();
+        for part in parts {
+            if gives_up.load(Relaxed) {
+                return Err(Failure::Stopped);
+            }
+            let read = file.read_part(part, wanted, &mut |block| {
+                v4.add(&block.v4, tracks_loss, slice, &seed);
+                v6.add(&block.v6, tracks_loss, slice, &seed);
+                is_full = v4.bytes() + v6.bytes() > MEMORY && slice.parts < MOST_PARTS;
+                !is_full
+            });
+            read.map_err(|error| damaged(file.path(), &error))?;
+            if is_full {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some((v4.into_sorted(), v6.into_sorted())))
+}

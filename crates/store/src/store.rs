@@ -1,0 +1,153 @@
+//! A store that is written.
+
+use crate::budget::Budget;
+use crate::feed::{RecordFeed, RowFeed, Way};
+use crate::message::Message;
+use crate::shared::Shared;
+use crate::{Keep, Level, Manifest, NodeSetting, StoreCounts, fault, retention, sweep, upkeep, writing};
+use record::RecordWriter;
+use rustix::fs::statvfs;
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+/// The largest size where none is given.
+const MOST: u64 = 100_000_000_000;
+
+/// A store that is written, by threads of its own: one writes what is measured, and one makes rollups, compacts, and drops what is old.
+pub struct Store {
+    shared: Arc<Shared>,
+    budget: Arc<Budget>,
+    /// `None` once it is closed.
+    open: Mutex<Option<Open>>,
+}
+
+struct Open {
+    sender: Sender<Message>,
+    nodes: usize,
+    threads: [JoinHandle<()>; 2],
+}
+
+impl Store {
+    /// Bytes that wait to be written at the most.
+    pub const QUEUE_BYTES: usize = 64 << 20;
+
+    /// Opens the store in a folder, or begins one there. What a killed writer left is removed.
+    ///
+    /// # Errors
+    /// One line: another process writes it, it is something else, or it cannot be written.
+    pub fn open(folder: &Path, keep: Keep) -> Result<Self, String> {
+        let manifest = Manifest::open(folder)?;
+        let file_system = || {
+            let space = statvfs(folder).map_err(|error| fault::of_path(folder, &error.into()))?;
+            Ok::<u64, String>((space.f_blocks.saturating_mul(space.f_frsize) / 2).min(MOST))
+        };
+        let size = keep.size.map_or_else(file_system, Ok)?;
+        let shared = Arc::new(Shared::new(manifest, keep, size));
+        sweep::sweep(&shared)?;
+        retention::hold_size(&shared);
+        let budget = Arc::new(Budget::new(Self::QUEUE_BYTES));
+        let (sender, messages) = channel();
+        let begin = |name: &str, work: Box<dyn FnOnce() + Send>| {
+            let thread = thread::Builder::new().name(name.to_owned()).spawn(work);
+            thread.map_err(|error| format!("cannot start a thread: {error}"))
+        };
+        let writer = {
+            let (shared, budget) = (Arc::clone(&shared), Arc::clone(&budget));
+            begin(
+                "store",
+                Box::new(move || {
+                    let _closing = Closing(&budget);
+                    writing::run(&shared, &budget, &messages);
+                }),
+            )?
+        };
+        let keeper = {
+            let shared = Arc::clone(&shared);
+            begin("store-upkeep", Box::new(move || upkeep::run(&shared)))?
+        };
+        let open = Mutex::new(Some(Open { sender, nodes: 0, threads: [writer, keeper] }));
+        Ok(Self { shared, budget, open })
+    }
+
+    /// Where a node hands over its rows and, if they are stored, its records.
+    pub fn node(&self, setting: NodeSetting) -> (RowFeed, Option<Box<dyn RecordWriter>>) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let (sender, node) = match &mut *open {
+            Some(open) => {
+                open.nodes += 1;
+                (open.sender.clone(), open.nodes - 1)
+            }
+            // What is handed to a closed store is counted as not taken.
+            None => (channel().0, 0),
+        };
+        let waits = setting.waits;
+        // If the thread has failed, nothing is taken.
+        let _ = sender.send(Message::Node(Box::new(setting)));
+        let way =
+            Way { shared: Arc::clone(&self.shared), budget: Arc::clone(&self.budget), sender, node, waits };
+        let keeps_flows = self.shared.keep.age(Level::Flows).is_some();
+        let records = keeps_flows.then(|| {
+            let refused_before = self.shared.tally.flows.read().refused;
+            Box::new(RecordFeed { way: way.clone(), behind: 0, refused_before }) as Box<dyn RecordWriter>
+        });
+        (RowFeed(way), records)
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.shared.folder
+    }
+
+    /// The greatest size of all files, bytes.
+    pub fn size(&self) -> u64 {
+        self.shared.size
+    }
+
+    /// What was stored so far, and what was not.
+    pub fn counts(&self) -> StoreCounts {
+        self.shared.counts()
+    }
+
+    /// What is to be said, one line each; every line is returned once.
+    pub fn remarks(&self) -> Vec<String> {
+        self.shared.remarks()
+    }
+
+    /// Ends its threads; feeds are finished before. `is_quick`: rollups and compaction that are under way wait until the next start;
+    /// else all are made that can be.
+    pub fn close(&self, is_quick: bool) -> StoreCounts {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Open { sender, threads: [writer, keeper], .. }) = open {
+            // If the thread has failed, it has ended.
+            let _ = sender.send(Message::End);
+            let is_written = writer.join().is_ok();
+            if is_quick {
+                self.shared.stop();
+            }
+            self.shared.end();
+            let is_kept = keeper.join().is_ok();
+            if !(is_written && is_kept) {
+                self.shared.remark(format!("a thread of the store {} failed", self.shared.folder.display()));
+            }
+            self.shared.manifest().close();
+        }
+        self.counts()
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.close(true);
+    }
+}
+
+/// Nothing is taken any more once the thread has ended, however it did.
+struct Closing<'a>(&'a Budget);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}

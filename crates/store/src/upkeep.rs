@@ -1,0 +1,210 @@
+//! The thread that makes rollups, compacts, and drops what is old.
+
+use crate::begun::{Begun, Complete};
+use crate::compaction;
+use crate::level::{HOUR, SECOND};
+use crate::rollup::{self, Failure, Job};
+use crate::shared::Shared;
+use crate::{Change, Level, StoredFile, retention};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// How often it looks, at the least.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long it waits after a fault of the disk.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Files that are open at a time.
+const MOST_FILES: usize = 512;
+/// Records of an hour come later than it ends, by the active timeout.
+const LATE_RECORDS: u64 = 600 * SECOND;
+
+/// Files that can become one: of a node, key, length of windows, and hour.
+type Group = (String, String, u64, u64);
+
+/// Works until the end, and then once more.
+pub(crate) fn run(shared: &Shared) {
+    let mut upkeep = Upkeep { parts: 1, alone: BTreeSet::new(), not_before: None };
+    loop {
+        let goes_on = shared.wait(LOOK);
+        if !goes_on || upkeep.not_before.is_none_or(|time| time <= Instant::now()) {
+            upkeep.pass(shared);
+        }
+        if !goes_on {
+            return;
+        }
+    }
+}
+
+struct Upkeep {
+    /// Parts into which the keys of a window were divided.
+    parts: u64,
+    /// The numbers of files that cannot become one with others.
+    alone: BTreeSet<u64>,
+    not_before: Option<Instant>,
+}
+
+impl Upkeep {
+    fn pass(&mut self, shared: &Shared) {
+        self.not_before = None;
+        let done = self
+            .roll(shared, Level::Rows)
+            .and_then(|()| self.roll(shared, Level::Minute))
+            .and_then(|()| Level::ALL.into_iter().try_for_each(|level| self.compact(shared, level)))
+            .and_then(|()| retention::drop_aged(shared).map_err(Failure::Output));
+        match done {
+            Ok(()) | Err(Failure::Stopped) => {}
+            Err(Failure::Damaged(_, reason) | Failure::Output(reason)) => {
+                if shared.tally.failed_upkeep.fetch_add(1, Relaxed) == 0 {
+                    shared.remark(format!("{reason}: rollups and compaction are tried again"));
+                }
+                self.not_before = Some(Instant::now() + PATIENCE);
+            }
+        }
+        retention::hold_size(shared);
+    }
+
+    /// Adds rows of complete windows to the next rollup.
+    fn roll(&mut self, shared: &Shared, level: Level) -> Result<(), Failure> {
+        let waiting = |file: &StoredFile| !file.is_rolled && !shared.is_damaged(&file.path);
+        let progress = shared.progress();
+        let mut files = shared.manifest().files_of(level).map_err(Failure::Output)?;
+        files.retain(waiting);
+        let is_ready = |file: &StoredFile| {
+            let length = shared.keep.next(level, file.window_ns)?.window_ns()?;
+            let end = (file.last_ns - file.last_ns % length).saturating_add(length);
+            (end <= progress.of(&file.node)).then_some(())
+        };
+        let ready = files.iter().filter(|file| is_ready(file).is_some()).cloned().collect();
+        for ((node, _, window_ns, _), group) in grouped(ready) {
+            let Some(next) = shared.keep.next(level, window_ns) else { continue };
+            let Some(length) = next.window_ns() else { continue };
+            for group in group.chunks(MOST_FILES) {
+                let rolled: Vec<u64> = group.iter().map(|file| file.number).collect();
+                let job = Job { files: group, level: next, window_ns: length, is_compaction: false };
+                let Some(written) = self.undamaged(shared, |parts| rollup::write(shared, &job, parts))?
+                else {
+                    continue;
+                };
+                files.retain(|file| !rolled.contains(&file.number));
+                let until = complete_until(progress.of(&node), &node, length, group, &files);
+                let change = Change {
+                    rolled,
+                    until: until.map(|until| (next, node.clone(), until)),
+                    ..Change::default()
+                };
+                commit(shared, written, change)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes one file of the segments of each hour that is over.
+    fn compact(&mut self, shared: &Shared, level: Level) -> Result<(), Failure> {
+        let progress = shared.progress();
+        let mut files = shared.manifest().files_of(level).map_err(Failure::Output)?;
+        files.retain(|file| !shared.is_damaged(&file.path) && !self.alone.contains(&file.number));
+        for ((node, _, _, hour), mut group) in grouped(files) {
+            group.truncate(MOST_FILES);
+            let is_waited_for =
+                |file: &StoredFile| !file.is_rolled && shared.keep.next(level, file.window_ns).is_some();
+            // What a clock that was set back measures comes for an hour: it is taken in once.
+            let has_late = group.iter().any(|file| file.is_compacted);
+            let wait = if has_late { HOUR } else { 0 } + if level == Level::Flows { LATE_RECORDS } else { 0 };
+            let end = (hour.saturating_add(1)).saturating_mul(HOUR).saturating_add(wait);
+            if group.len() < 2 || end > progress.of(&node) || group.iter().any(is_waited_for) {
+                continue;
+            }
+            let bytes = group.iter().map(|file| file.bytes).sum();
+            let numbers: Vec<u64> = group.iter().map(|file| file.number).collect();
+            let first_ns = group.iter().map(|file| file.first_ns).min().unwrap_or(0);
+            if !retention::make_room(shared, bytes, first_ns).map_err(Failure::Output)? {
+                // Segments are read as well.
+                continue;
+            }
+            shared.gives_up.store(shared.stop.load(Relaxed), Relaxed);
+            shared.reserved.store(bytes, Relaxed);
+            let written = self.undamaged(shared, |parts| compaction::write(shared, &group, parts));
+            shared.reserved.store(0, Relaxed);
+            let compacted = match written {
+                // There is no room for it any more.
+                Err(Failure::Stopped) if !shared.stop.load(Relaxed) => continue,
+                written => written?,
+            };
+            let compacted = match compacted {
+                Some(Some(compacted)) => compacted,
+                Some(None) => {
+                    self.alone.extend(numbers.first());
+                    continue;
+                }
+                None => continue,
+            };
+            let removed = compacted.replaced.iter().map(|file| file.number).collect();
+            commit(
+                shared,
+                Some((compacted.begun, compacted.complete)),
+                Change { removed, ..Change::default() },
+            )?;
+            compacted.replaced.iter().for_each(|file| shared.remove(&file.path));
+        }
+        Ok(())
+    }
+
+    /// What `write` makes; `None` if a file is damaged, which is said. The others are tried again at the next pass.
+    fn undamaged<T>(
+        &mut self,
+        shared: &Shared,
+        write: impl FnOnce(&mut u64) -> Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        match write(&mut self.parts) {
+            Err(Failure::Damaged(path, reason)) => {
+                // One that was dropped meanwhile is not there.
+                if path.exists() {
+                    shared.set_damaged(&path, &reason);
+                }
+                shared.wake();
+                Ok(None)
+            }
+            written => written.map(Some),
+        }
+    }
+}
+
+/// Names a new file, if there is one, with what else changes.
+fn commit(shared: &Shared, written: Option<(Begun, Complete)>, change: Change) -> Result<(), Failure> {
+    let Some((begun, complete)) = written else {
+        return shared.manifest().commit(&change).map_err(Failure::Output);
+    };
+    begun.commit(shared, complete, change).map_err(|reason| {
+        begun.discard(shared);
+        Failure::Output(reason)
+    })
+}
+
+/// Files that can become one.
+fn grouped(files: Vec<StoredFile>) -> BTreeMap<Group, Vec<StoredFile>> {
+    let mut groups: BTreeMap<Group, Vec<StoredFile>> = BTreeMap::new();
+    for file in files {
+        let group = (file.node.clone(), file.key.clone(), file.window_ns, file.first_ns / HOUR);
+        groups.entry(group).or_default().push(file);
+    }
+    groups
+}
+
+/// Until when a rollup of windows of a length has all rows of a node, once it has those of `rolled`; `waiting` are those that it lacks.
+fn complete_until(
+    progress: u64,
+    node: &str,
+    length: u64,
+    rolled: &[StoredFile],
+    waiting: &[StoredFile],
+) -> Option<u64> {
+    let floor = |time: u64| time - time % length;
+    let last = rolled.iter().map(|file| file.last_ns).max()?;
+    let end = match progress {
+        u64::MAX => floor(last).saturating_add(length),
+        progress => floor(progress),
+    };
+    let lacking = waiting.iter().filter(|file| file.node == node).map(|file| floor(file.first_ns)).min();
+    Some(lacking.map_or(end, |lacking| lacking.min(end)))
+}

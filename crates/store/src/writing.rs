@@ -1,0 +1,92 @@
+//! The thread that writes what is measured.
+
+use crate::budget::Budget;
+use crate::flow_segments::FlowSegments;
+use crate::message::Message;
+use crate::row_segments::RowSegments;
+use crate::shared::Shared;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// How often segments are looked at that wait.
+const TICK: Duration = Duration::from_millis(500);
+
+struct Node {
+    rows: RowSegments,
+    flows: FlowSegments,
+}
+
+/// Writes until no one hands over any more.
+pub(crate) fn run(shared: &Arc<Shared>, budget: &Budget, messages: &Receiver<Message>) {
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut ticked = Instant::now();
+    loop {
+        match messages.recv_timeout(TICK) {
+            Ok(Message::End) => break,
+            Ok(message) => take(shared, budget, &mut nodes, message),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if ticked.elapsed() >= TICK {
+            ticked = Instant::now();
+            for node in &mut nodes {
+                node.rows.tick();
+                node.flows.tick();
+            }
+        }
+    }
+    for mut node in nodes {
+        node.rows.end();
+        node.flows.end();
+    }
+}
+
+fn take(shared: &Arc<Shared>, budget: &Budget, nodes: &mut Vec<Node>, message: Message) {
+    match message {
+        Message::Node(setting) => nodes.push(Node {
+            rows: RowSegments::new(Arc::clone(shared), (*setting).clone()),
+            flows: FlowSegments::new(Arc::clone(shared), *setting),
+        }),
+        Message::V4(node, start_ns, rows, bytes) => {
+            if let Some(node) = nodes.get_mut(node) {
+                node.rows.write(start_ns, &rows);
+            }
+            drop(rows);
+            budget.give(bytes);
+        }
+        Message::V6(node, start_ns, rows, bytes) => {
+            if let Some(node) = nodes.get_mut(node) {
+                node.rows.write(start_ns, &rows);
+            }
+            drop(rows);
+            budget.give(bytes);
+        }
+        Message::Closed(node, start_ns, facts, empty_before) => {
+            if let Some(node) = nodes.get_mut(node) {
+                node.rows.close(start_ns, facts, empty_before);
+            }
+        }
+        Message::Records(node, records, bytes) => {
+            if let Some(node) = nodes.get_mut(node) {
+                node.flows.write(&records);
+            }
+            drop(records);
+            budget.give(bytes);
+        }
+        Message::EndRows(node, ended) => {
+            if let Some(node) = nodes.get_mut(node) {
+                node.rows.end();
+            }
+            drop(ended);
+        }
+        Message::EndRecords(node, ended) => {
+            if let Some(node) = nodes.get_mut(node) {
+                node.flows.end();
+            }
+            drop(ended);
+        }
+        // It is the loop's.
+        Message::End => {}
+    }
+}
