@@ -181,9 +181,9 @@ fn a_dry_run_over_a_store_tells_what_the_run_told() {
     let generated = capture::generate(&scratch, SPEC);
     let chain = "
         a: select src_addr, sum(total_byte) as b groupby src_addr limit 50 every 1min;
-        b: select dst_addr, sum(total_byte) as b groupby dst_addr limit 5 when a.b > 20K until a.b < 10K cooldown 2min;
+        b: select dst_addr, sum(total_byte) as b groupby dst_addr limit 5 when a.b > 5K until a.b < 2K cooldown 2min;
         c: select sum(total_byte) as b, avg_over(sum(total_byte), 10min) as usual every 1min;
-        d: select count(*) when c.b > 1.2 * c.usual;";
+        d: select count(*) when c.b > 1.05 * c.usual;";
     let store = made_store::of_capture(&scratch, &generated.path, "n1", "10s");
     let events = |ended: &Ended| -> Vec<String> {
         ended.stdout.lines().filter(|line| line.starts_with(r#"{"event":"#)).map(str::to_owned).collect()

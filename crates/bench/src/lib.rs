@@ -29,6 +29,7 @@ mod preset;
 mod query;
 mod records;
 mod sketch;
+mod store;
 mod table;
 mod text;
 mod tuple;
@@ -157,6 +158,14 @@ pub const BENCHES: &[Bench] = &[
         takes_capture: false,
         tables: None,
         run: query::run,
+    },
+    Bench {
+        name: "store",
+        about: "questions to a store: a filtered sum over window rows, the largest networks of a week of rollups",
+        takes_preset: false,
+        takes_capture: false,
+        tables: None,
+        run: store::run,
     },
     Bench {
         name: "events",
