@@ -16,6 +16,7 @@ use record::{Collector, Rotation};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use store::Keep;
 use summary::StatisticSpec;
 
 const USAGE: &str = "edison SOURCE… [FILTER]
@@ -682,6 +683,13 @@ pub(crate) struct RunOptions {
     /// Write window rows, what each flow counted in each window, as Parquet; the path ends in .parquet
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "PATH", env = "EDISON_ROWS", hide_env = true)]
     pub(crate) rows: Option<PathBuf>,
+    /// Keep window rows and flow records in this folder, with rollups to 1 min and 1 h, for edison query --store and any engine
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "DIR", env = "EDISON_STORE", hide_env = true)]
+    pub(crate) store: Option<PathBuf>,
+    /// How long the store keeps what, 0 for not at all, and its size [default: rows=1d,flows=7d,1min=30d,1h=1y, and half of the
+    /// file system, 100G at the most]
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "KEY=TIME,…", env = "EDISON_STORE_KEEP", hide_env = true)]
+    pub(crate) store_keep: Option<Keep>,
     /// Begin a new file after this much stream time (1h) or this many bytes (100MiB), and on SIGHUP (hup: only then); times
     /// stand in the names
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "TIME|SIZE|hup", env = "EDISON_ROTATE", hide_env = true, value_parser = quantity::rotation)]

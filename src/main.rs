@@ -49,6 +49,7 @@ mod report_file;
 mod reporting;
 mod resolver;
 mod row_file;
+mod row_store;
 mod run;
 mod screen;
 #[cfg(feature = "amqp")]
@@ -65,6 +66,7 @@ mod variable;
 #[cfg(feature = "web")]
 mod views;
 mod watched;
+mod window_tally;
 mod wording;
 
 use clap::{CommandFactory, FromArgMatches};

@@ -8,6 +8,7 @@ use crate::parallel;
 use crate::parts;
 use crate::refusal;
 use crate::row_file::RowFile;
+use crate::row_store::RowStore;
 use crate::signals;
 use crate::sources::{self, Sources};
 use crate::standard_output::{self, Reader};
@@ -27,6 +28,7 @@ use signal_hook::consts::SIGHUP;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use store::{NodeSetting, Store};
 use summary::{Lease, Limits, Timeouts};
 use task::rows::{Site, ZoomOffer};
 use task::{TaskSpec, Tasks};
@@ -44,7 +46,7 @@ pub(crate) struct Measurement {
     /// The names of its sources.
     names: Vec<String>,
     sources: Sources,
-    rows: Option<Box<dyn RowOutput>>,
+    rows: Vec<Box<dyn RowOutput>>,
     writers: Vec<Box<dyn RecordWriter>>,
     anonymizer: Option<Anonymizer>,
     geo: Option<Arc<Databases>>,
@@ -52,8 +54,8 @@ pub(crate) struct Measurement {
     zoom: ZoomOffer,
     /// SIGHUP begins the next file.
     rotates: bool,
-    /// Memory of the exporter's queue, of tasks and frames.
-    _memory: (Option<Lease>, Lease),
+    /// Memory of the queues of the exporter and the store, of tasks and frames.
+    _memory: ([Option<Lease>; 2], Lease),
 }
 
 /// What was measured.
@@ -67,13 +69,14 @@ pub(crate) struct Measured {
 }
 
 impl Measurement {
-    /// Checks what the options ask of a node and opens its sources. `specs`: its tasks. `zooms`: queries read losses of the flows that
+    /// Checks what the options ask of a node and opens its sources. `specs`: its tasks. `store`: what takes its rows and records. `zooms`: queries read losses of the flows that
     /// they pin. Where the design does not allow to follow these alone, all are tracked.
     pub(crate) fn prepare(
         options: &RunOptions,
         node: &str,
         specs: &[TaskSpec],
         zooms: bool,
+        store: Option<&Arc<Store>>,
         (reader, lost): (&Reader, &Lost),
     ) -> Result<Self, Failure> {
         let config = config(options);
@@ -84,12 +87,14 @@ impl Measurement {
                 node,
                 specs,
                 false,
+                store,
                 (reader, lost),
             );
         }
         // The exporter's queue; the least of the memory has room for it.
         let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
         let export_queue = options.export.is_some().then(queue).flatten();
+        let store_queue = store.and_then(|_| config.limits.lease(Store::QUEUE_BYTES));
         let record_parts = parts::of_records(options, &config.parts);
         let selection = match &options.fields {
             Some(list) => Selection::parse(list, &record_parts)
@@ -105,12 +110,27 @@ impl Measurement {
         let sources = sources::open(options, &config, plan, specs)?;
         // A port may have had fewer queues than were requested, or spread flows over them in its own way.
         let Admission { tasks, memory } = refusal::admit(&config, &sources.plan, specs, &sources.site)?;
-        let rows = row_output(options, &config, node, zooms, anonymizer.as_ref())?;
+        let mut rows = row_output(options, &config, node, zooms, anonymizer.as_ref())?;
         let zoom = match no_zoom(&config, &sources.plan, sources.site.directions) {
             None => ZoomOffer::Offered,
             Some(why) => ZoomOffer::NotPossible(why.to_string()),
         };
-        let writers = writers(options, node, &selection, sources.time_base, reader, lost)?;
+        let mut writers = writers(options, node, &selection, sources.time_base, reader, lost)?;
+        if let Some(store) = store {
+            let (window_ns, usual_ns) = window_lengths(options, "--store")?;
+            let (feed, records) = store.node(NodeSetting {
+                node: node.to_owned(),
+                key: config.key,
+                window_ns,
+                usual_ns,
+                tracks_loss: config.parts.loss || zooms,
+                selection: Selection::new(&record_parts),
+                anonymizer: anonymizer.clone(),
+                waits: sources.time_base == TimeBase::Packets,
+            });
+            rows.push(Box::new(RowStore::new(Arc::clone(store), feed)));
+            writers.extend(records);
+        }
         // The queues of a wire have one name.
         let mut names: Vec<String> = sources.sources.iter().map(|source| source.name().to_owned()).collect();
         names.dedup();
@@ -134,7 +154,7 @@ impl Measurement {
             captures,
             zoom,
             rotates: options.rotate.is_some(),
-            _memory: (export_queue, memory),
+            _memory: ([export_queue, store_queue], memory),
         })
     }
 
@@ -280,21 +300,27 @@ fn row_output(
     node: &str,
     zooms: bool,
     anonymizer: Option<&Anonymizer>,
-) -> Result<Option<Box<dyn RowOutput>>, Failure> {
-    let Some(path) = &options.rows else { return Ok(None) };
-    let Every::Time(window_ns) = options.every else {
-        return Err(Failure::usage(
-            "--rows needs windows of time, which its column window_start names: give --every a time, as 10s",
-        ));
-    };
+) -> Result<Vec<Box<dyn RowOutput>>, Failure> {
+    let Some(path) = &options.rows else { return Ok(Vec::new()) };
+    let (window_ns, usual_ns) = window_lengths(options, "--rows")?;
     let writer =
         RowWriter::create(path, node, config.key, config.parts.loss || zooms).map_err(Failure::usage)?;
+    let writer = writer.with_anonymizer(anonymizer.cloned());
+    Ok(vec![Box::new(RowFile::new(writer, RecordedWindows::new(window_ns, usual_ns)))])
+}
+
+/// The length of windows, and of those of queries that do not say it, nanoseconds.
+fn window_lengths(options: &RunOptions, option: &str) -> Result<(u64, u64), Failure> {
+    let Every::Time(window_ns) = options.every else {
+        return Err(Failure::usage(format!(
+            "{option} needs windows of time, which its column window_start names: give --every a time, as 10s"
+        )));
+    };
     let usual_ns = match options.usual_every {
         Some(Every::Time(length)) => length,
         _ => window_ns,
     };
-    let writer = writer.with_anonymizer(anonymizer.cloned());
-    Ok(Some(Box::new(RowFile::new(writer, RecordedWindows::new(window_ns, usual_ns)))))
+    Ok((window_ns, usual_ns))
 }
 
 /// Reads the key of `--anonymize`, and warns if others could read it too.

@@ -10,6 +10,7 @@ use crate::page::{News, Page};
 use crate::queries::{self, StandingOptions};
 use crate::report_file::ReportFile;
 use crate::reporting::{self, Reported};
+use crate::row_store;
 use crate::screen::{self, Screen, Setting, Show};
 use crate::signals;
 use crate::standard_output::{self, Reader, StandardOutput};
@@ -57,7 +58,9 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
     specs.extend(asked.sketches.tasks());
     let stop = Arc::new(AtomicBool::new(false));
     let (reader, lost) = (Reader::new(&stop), Lost::default());
-    let measurement = Measurement::prepare(options, node, &specs, asked.zooms, (&reader, &lost))?;
+    let store = row_store::open(options)?;
+    let measurement =
+        Measurement::prepare(options, node, &specs, asked.zooms, store.as_ref(), (&reader, &lost))?;
     let resolver = options.enrich.resolver();
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
     let time_base = measurement.time_base;
@@ -114,6 +117,7 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
     // Through the screen, which may be drawing.
     warnings.into_iter().for_each(|line| screen.warning(line));
     verdict.lose(&lost);
+    row_store::close(store.as_ref(), time_base == TimeBase::Clock, &mut verdict);
     screen.answers(longer);
     let shown = screen.finish();
     report.faults.extend(shown.fault);

@@ -75,5 +75,9 @@ pub(crate) fn is_meant(path: &Path) -> bool {
 /// Whether anything is written but to standard output.
 pub(crate) fn writes_files(options: &RunOptions) -> bool {
     let is_file = |path: &Option<PathBuf>| path.as_deref().is_some_and(|path| !is_meant(path));
-    options.export.is_some() || options.rows.is_some() || is_file(&options.flows) || is_file(&options.report)
+    options.export.is_some()
+        || options.rows.is_some()
+        || options.store.is_some()
+        || is_file(&options.flows)
+        || is_file(&options.report)
 }

@@ -13,6 +13,7 @@ use crate::page::{News, Page, PageFeed};
 use crate::queries::{self, StandingOptions};
 use crate::report_file::ReportFile;
 use crate::reporting::{self, Reported, Verdict};
+use crate::row_store;
 use crate::signals;
 use crate::standard_output::{self, Reader, StandardOutput};
 use crate::watched::Lost;
@@ -61,6 +62,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     let has_tables = StandardOutput::of(options)?.has_tables;
     let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
     let chain = chain(options, asked, &names)?;
+    let store = row_store::open(options)?;
     let mut measurements = Vec::new();
     let memory = options.memory.unwrap_or_else(crate::machine::half_of_memory) / nodes.len() as u64;
     for Node { name, options: own } in &nodes {
@@ -72,7 +74,8 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
         let capture_bytes = own.capture_bytes / nodes.len() as u64;
         let RunOptions { every, usual_every, .. } = *options;
         let own = RunOptions { loss, every, usual_every, memory: Some(memory), capture_bytes, ..own.clone() };
-        measurements.push(Measurement::prepare(&own, name, &[], zooms, (&reader, &lost))?);
+        let (store, lost) = (store.as_ref(), (&reader, &lost));
+        measurements.push(Measurement::prepare(&own, name, &[], zooms, store, lost)?);
     }
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
     let is_replay = measurements.iter().all(|one| one.time_base == TimeBase::Packets);
@@ -159,6 +162,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     report.stories_unlisted = controller.stories_dropped();
     report.faults.extend(printer.finish(&mut report.answers));
     verdict.lose(&lost);
+    row_store::close(store.as_ref(), !is_replay, &mut verdict);
     reporting::finish(options, report, report_file, &verdict, page.map(|page| (page, &*stop)))
 }
 

@@ -9,6 +9,7 @@ use crate::deployment::settings::Settings;
 use crate::exit::{Failure, say, say_error};
 use crate::measurement::{Measurement, no_thread};
 use crate::reporting::Reported;
+use crate::row_store;
 use crate::signals;
 use crate::standard_output::Reader;
 use crate::views::now_ns;
@@ -56,7 +57,8 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     };
     let stop = Arc::new(AtomicBool::new(false));
     let (reader, lost) = (Reader::new(&stop), Lost::default());
-    let measurement = Measurement::prepare(&run, &node, &[], false, (&reader, &lost))?;
+    let store = row_store::open(&run)?;
+    let measurement = Measurement::prepare(&run, &node, &[], false, store.as_ref(), (&reader, &lost))?;
     if measurement.time_base != TimeBase::Clock {
         return wrong("a probe measures interfaces and ports: name one with 'interface' or 'port'");
     }
@@ -97,6 +99,7 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let measured = measurement.measure(&control, probe.outlet(), &stop, &mut watcher)?;
     let mut reported = Reported::of(measured, false);
     reported.verdict.lose(&lost);
+    row_store::close(store.as_ref(), true, &mut reported.verdict);
     probe.end(std::mem::take(&mut reported.longer));
     let is_delivered = link.flush(DELIVERY);
     reported.warnings.iter().for_each(|line| say(line));

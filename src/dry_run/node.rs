@@ -55,7 +55,7 @@ impl Node {
         let lacking = Lacking::new(longest_ns);
         let destinations = Destinations {
             writers: Vec::new(),
-            rows: None,
+            rows: Vec::new(),
             anonymizer: None,
             windows: outlet(probe.outlet(), lacking.clone()),
             node: recording.name().to_owned(),

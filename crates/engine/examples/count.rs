@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
     let destinations = Destinations {
         writers: Vec::new(),
-        rows: None,
+        rows: Vec::new(),
         anonymizer: None,
         windows,
         node: "example".to_owned(),

@@ -4,7 +4,7 @@
 //! source does not: what the queue cannot take is counted, and a window some of whose rows were refused is
 //! partial.
 //!
-//! Rows of windows are passed on if a query about single windows or `--rows` requires them. Queries over the
+//! Rows of windows are passed on if a query about single windows, `--rows` or `--store` requires them. Queries over the
 //! run read the totals of records when these end, which are several times fewer; where losses are tracked
 //! they read rows of windows, which have losses.
 
@@ -41,12 +41,16 @@ const WAITING: usize = 80;
 /// Receives windows with their answers, on the outputs' thread. Returns false if they cannot be passed on.
 pub type WindowOutlet = Box<dyn FnMut(Window) -> bool + Send>;
 
-/// Receives window rows in addition to queries (`--rows`).
+/// Receives window rows in addition to queries (`--rows`, `--store`).
 pub trait RowOutput: Send {
     /// Takes rows of IPv4 of the window that begins at `start_ns`.
     fn write_v4(&mut self, start_ns: u64, rows: &Rows<KeyV4>) -> std::io::Result<()>;
     /// Takes rows of IPv6.
     fn write_v6(&mut self, start_ns: u64, rows: &Rows<KeyV6>) -> std::io::Result<()>;
+    /// Lines for the user; every line is returned once.
+    fn warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
     /// A window is closed: all its rows have come. Windows between two that are closed had no frame.
     fn window(&mut self, _window: &ClosedWindow) {}
     /// No more rows follow. `without_place`: packets that are in no row, because they found no place in the table.
@@ -57,8 +61,8 @@ pub trait RowOutput: Send {
 pub struct Destinations {
     /// Take finished records.
     pub writers: Vec<Box<dyn RecordWriter>>,
-    /// Takes window rows.
-    pub rows: Option<Box<dyn RowOutput>>,
+    /// Take window rows.
+    pub rows: Vec<Box<dyn RowOutput>>,
     /// Replaces addresses in all that leaves.
     pub anonymizer: Option<Anonymizer>,
     /// Takes windows with their answers.
@@ -285,7 +289,7 @@ impl Outputs {
             (true, true) => RunRows::OfWindows,
         };
         let setting = Setting {
-            takes_all_rows: destinations.rows.is_some() || run == RunRows::OfWindows,
+            takes_all_rows: !destinations.rows.is_empty() || run == RunRows::OfWindows,
             run,
             control: control.clone(),
             records: if destinations.writers.is_empty() { 0 } else { BLOCK_BYTES / record_bytes(parts) },

@@ -70,8 +70,13 @@ fn run(design: &str, sources: &mut [Box<dyn PacketSource>], paced: bool) -> (Vec
             true
         })
     };
-    let destinations =
-        Destinations { writers: Vec::new(), rows: None, anonymizer: None, windows, node: "here".to_owned() };
+    let destinations = Destinations {
+        writers: Vec::new(),
+        rows: Vec::new(),
+        anonymizer: None,
+        windows,
+        node: "here".to_owned(),
+    };
     let time_base = sources[0].time_base();
     let outputs = Outputs::start(destinations, &config, &control, time_base).expect("a thread");
     let (stop, mut watch) = (AtomicBool::new(false), Watch::default());

@@ -89,7 +89,7 @@ fn replay(config: &Config, design: &str, spec: &str, installed: &[Query], later:
     };
     let anonymizer = Some(Anonymizer::new(&[7; 32]));
     let destinations =
-        Destinations { writers: Vec::new(), rows: None, anonymizer, windows, node: "here".to_owned() };
+        Destinations { writers: Vec::new(), rows: Vec::new(), anonymizer, windows, node: "here".to_owned() };
     let mut sources = match design {
         "rss/2" => on_queues(spec, 2, BURST),
         _ => generated(spec, BURST),
@@ -209,7 +209,7 @@ impl ByHand {
         let (sender, closed) = channel();
         let destinations = Destinations {
             writers: Vec::new(),
-            rows: None,
+            rows: Vec::new(),
             anonymizer: None,
             windows: Box::new(move |_| sender.send(()).is_ok()),
             node: "here".to_owned(),
@@ -393,8 +393,13 @@ fn a_run_that_waits_at_its_gate_is_asked() {
     *gate.asked.lock().expect("no panic") = Some((control.clone(), later));
     let config = Config { control: Some(control.clone()), ..config };
     let windows = Box::new(move |window: Window| sender.send(window.span).is_ok());
-    let destinations =
-        Destinations { writers: Vec::new(), rows: None, anonymizer: None, windows, node: String::new() };
+    let destinations = Destinations {
+        writers: Vec::new(),
+        rows: Vec::new(),
+        anonymizer: None,
+        windows,
+        node: String::new(),
+    };
     let outputs = Outputs::start(destinations, &config, &control, TimeBase::Packets).expect("a thread");
     let (stop, mut watch) = (AtomicBool::new(false), Watch::default());
     let mut sources = generated("packets=2k,flows=50,rate=10000", BURST);
@@ -457,8 +462,13 @@ fn windows_before_the_next_packet_of_a_waiting_replay_are_empty() {
     *gate.passed.lock().expect("no panic") = Some(receiver);
     let config = Config { control: Some(control.clone()), ..config };
     let windows = Box::new(move |window: Window| window.empty.is_some() || sender.send(window.span).is_ok());
-    let destinations =
-        Destinations { writers: Vec::new(), rows: None, anonymizer: None, windows, node: String::new() };
+    let destinations = Destinations {
+        writers: Vec::new(),
+        rows: Vec::new(),
+        anonymizer: None,
+        windows,
+        node: String::new(),
+    };
     let outputs = Outputs::start(destinations, &config, &control, TimeBase::Packets).expect("a thread");
     let (stop, mut watch) = (AtomicBool::new(false), Watch::default());
     // A packet every five windows.
@@ -484,8 +494,13 @@ fn six_windows_of_a_million_flows() {
     control.keep_windows(6, bytes as usize, &config.limits).expect("memory");
     let config = Config { control: Some(control.clone()), ..config };
     let windows = Box::new(|_: Window| true);
-    let destinations =
-        Destinations { writers: Vec::new(), rows: None, anonymizer: None, windows, node: String::new() };
+    let destinations = Destinations {
+        writers: Vec::new(),
+        rows: Vec::new(),
+        anonymizer: None,
+        windows,
+        node: String::new(),
+    };
     let outputs = Outputs::start(destinations, &config, &control, TimeBase::Packets).expect("a thread");
     let (stop, mut watch) = (AtomicBool::new(false), Watch::default());
     let mut sources = generated("packets=16M,flows=1M,zipf=uniform,rate=2M", 256);

@@ -62,7 +62,7 @@ fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
     let (release, released) = channel::<()>();
     let destinations = Destinations {
         writers: Vec::new(),
-        rows: None,
+        rows: Vec::new(),
         anonymizer: None,
         // The first window stops the outputs' thread until `release` is dropped.
         windows: Box::new(move |window: Window| {
@@ -131,7 +131,7 @@ fn answers_over_the_run_say_that_records_of_a_failed_worker_are_missing() {
         let windows = Box::new(|_: Window| true);
         let destinations = Destinations {
             writers: Vec::new(),
-            rows: None,
+            rows: Vec::new(),
             anonymizer: None,
             windows,
             node: "here".to_owned(),
@@ -290,7 +290,7 @@ fn a_consumer_that_stands_still_costs_rows_that_are_counted_and_no_packet() {
     };
     let destinations = Destinations {
         writers: Vec::new(),
-        rows: Some(Box::new(Arrivals(Arc::clone(&passed)))),
+        rows: vec![Box::new(Arrivals(Arc::clone(&passed)))],
         anonymizer: None,
         windows: outlet,
         node: "here".to_owned(),

@@ -135,7 +135,7 @@ fn windows_that_are_over_and_packets_are_there_when_they_are_asked_for() {
         probe.await_tasks();
         let destinations = Destinations {
             writers: Vec::new(),
-            rows: None,
+            rows: Vec::new(),
             anonymizer: None,
             windows: probe.outlet(),
             node: "Node1".to_owned(),

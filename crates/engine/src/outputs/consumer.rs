@@ -36,7 +36,8 @@ impl Output {
 
 pub(super) struct Consumer {
     outputs: Vec<Output>,
-    rows: Option<Box<dyn RowOutput>>,
+    /// Without those that have failed.
+    rows: Vec<Box<dyn RowOutput>>,
     /// Length of windows by time, nanoseconds.
     window_ns: u64,
     anonymizer: Option<Anonymizer>,
@@ -100,7 +101,10 @@ impl Consumer {
                     let _ = used.send(block);
                 }
                 Ok(Message::Window(window)) => {
-                    self.rows.iter_mut().for_each(|rows| rows.window(&window));
+                    for rows in &mut self.rows {
+                        rows.window(&window);
+                        rows.warnings().into_iter().for_each(|line| drop(self.warn.send(line)));
+                    }
                     self.result.unreported += u64::from(!self.answers.window(*window))
                 }
                 Ok(Message::Lacking(lacking)) => self.answers.lack(&lacking),
@@ -126,13 +130,14 @@ impl Consumer {
     }
 
     fn write_rows(&mut self, window: WindowId, block: &RowBlock) {
-        let Some(rows) = &mut self.rows else { return };
         let start_ns = window.number().saturating_mul(self.window_ns);
-        let written = rows.write_v4(start_ns, &block.v4).and_then(|()| rows.write_v6(start_ns, &block.v6));
-        if let Err(error) = written {
-            self.result.faults.push(error.to_string());
-            self.rows = None;
-        }
+        let faults = &mut self.result.faults;
+        self.rows.retain_mut(|rows| {
+            let written =
+                rows.write_v4(start_ns, &block.v4).and_then(|()| rows.write_v6(start_ns, &block.v6));
+            faults.extend(written.as_ref().err().map(ToString::to_string));
+            written.is_ok()
+        });
     }
 
     /// Calls every writer that still works, to take this many records. One that fails is given up: what is whole there is what it has.
@@ -167,8 +172,10 @@ impl Consumer {
             self.result.outputs.push(OutputCounts { output: name, exported, dropped: 0 });
         }
         let without_place = self.answers.without_place();
-        if let Some(Err(error)) = self.rows.map(|rows| rows.finish(&without_place)) {
-            self.result.faults.push(error.to_string());
+        for rows in self.rows {
+            if let Err(error) = rows.finish(&without_place) {
+                self.result.faults.push(error.to_string());
+            }
         }
         self.result.warnings.extend(self.answers.look_back_warning());
         self.result.longer = self.answers.end_long();

@@ -1,0 +1,93 @@
+//! The store of `--store`: what it takes of a measurement, and what is said of it.
+
+use crate::cli::RunOptions;
+use crate::exit::{EARLY, FAULT, Failure, say};
+use crate::reporting::Verdict;
+use crate::window_tally::WindowTally;
+use engine::{ClosedWindow, RowOutput};
+use flow::Rows;
+use packet::{KeyV4, KeyV6};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use store::{RowFeed, Store};
+use task::rows::Unplaced;
+
+/// Opens the store that the options name, if they name one.
+pub(crate) fn open(options: &RunOptions) -> Result<Option<Arc<Store>>, Failure> {
+    let Some(folder) = &options.store else { return Ok(None) };
+    let store = Store::open(folder, options.store_keep.unwrap_or_default()).map_err(Failure::usage)?;
+    store.remarks().iter().for_each(|line| say(line));
+    Ok(Some(Arc::new(store)))
+}
+
+/// Closes it once all that was measured is handed over, and says what it lacks. `is_live`: rollups that are under way wait until the next
+/// start.
+pub(crate) fn close(store: Option<&Arc<Store>>, is_live: bool, verdict: &mut Verdict) {
+    let Some(store) = store else { return };
+    let counts = store.close(is_live);
+    store.remarks().iter().for_each(|line| say(line));
+    let folder = store.folder().display();
+    for (what, of) in [("window rows", counts.rows), ("flow records", counts.flows)] {
+        if of.lost() == 0 {
+            continue;
+        }
+        let [behind, refused] = [of.behind, of.refused].map(notation::grouped);
+        verdict.lines.push(format!(
+            "the store {folder} lacks {what}: {behind} came faster than the disk took them, {refused} could not be written"
+        ));
+        verdict.code = if of.refused != 0 || verdict.code == FAULT { FAULT } else { verdict.code.max(EARLY) };
+    }
+}
+
+/// Takes window rows of a node.
+pub(crate) struct RowStore {
+    store: Arc<Store>,
+    feed: RowFeed,
+    tally: WindowTally,
+    /// Rows that were not taken, by the begins of their windows.
+    lost: BTreeMap<u64, u64>,
+}
+
+impl RowStore {
+    pub(crate) fn new(store: Arc<Store>, feed: RowFeed) -> Self {
+        Self { store, feed, tally: WindowTally::default(), lost: BTreeMap::new() }
+    }
+
+    fn taken<K>(&mut self, start_ns: u64, rows: &Rows<K>, lost: u64) -> io::Result<()> {
+        match lost {
+            0 => self.tally.add(start_ns, rows),
+            lost => *self.lost.entry(start_ns).or_default() += lost,
+        }
+        Ok(())
+    }
+}
+
+impl RowOutput for RowStore {
+    fn write_v4(&mut self, start_ns: u64, rows: &Rows<KeyV4>) -> io::Result<()> {
+        let lost = self.feed.write_v4(start_ns, rows);
+        self.taken(start_ns, rows, lost)
+    }
+
+    fn write_v6(&mut self, start_ns: u64, rows: &Rows<KeyV6>) -> io::Result<()> {
+        let lost = self.feed.write_v6(start_ns, rows);
+        self.taken(start_ns, rows, lost)
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        self.store.remarks()
+    }
+
+    fn window(&mut self, closed: &ClosedWindow) {
+        let start_ns = closed.span.start_ns;
+        let mut facts = self.tally.facts(closed);
+        facts.refused_rows += self.lost.remove(&start_ns).unwrap_or(0);
+        self.lost = self.lost.split_off(&start_ns);
+        self.feed.close(start_ns, facts, closed.empty_before);
+    }
+
+    fn finish(self: Box<Self>, _: &Unplaced) -> io::Result<()> {
+        self.feed.finish();
+        Ok(())
+    }
+}

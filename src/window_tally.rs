@@ -1,0 +1,40 @@
+//! What is known of a window besides its rows, for what records them.
+
+use engine::ClosedWindow;
+use flow::Rows;
+use record::WindowFacts;
+use report::{Counters, WindowEnd};
+use std::collections::BTreeMap;
+use task::rows::Unplaced;
+
+/// Packets in rows of windows that are not closed yet, by the windows' begins.
+#[derive(Debug, Default)]
+pub(crate) struct WindowTally(BTreeMap<u64, u64>);
+
+impl WindowTally {
+    /// These rows of a window are recorded.
+    pub(crate) fn add<K>(&mut self, start_ns: u64, rows: &Rows<K>) {
+        *self.0.entry(start_ns).or_default() += rows.rows.iter().map(|row| row.packets).sum::<u64>();
+    }
+
+    /// What is known of a window whose rows have all come.
+    pub(crate) fn facts(&mut self, closed: &ClosedWindow) -> WindowFacts {
+        let start_ns = closed.span.start_ns;
+        let in_rows = self.0.remove(&start_ns).unwrap_or(0);
+        // Rows of windows that nothing closed any more are not waited for.
+        self.0 = self.0.split_off(&start_ns);
+        let Unplaced { packets, bytes, wire_bytes } = closed.unplaced;
+        let lost = closed.loss.as_ref().map(Counters::total);
+        let unmeasured = closed.packets.received.saturating_sub(in_rows).saturating_sub(packets);
+        WindowFacts {
+            lost,
+            // Without losses there is no coverage that depends on it.
+            unmeasured: if lost.is_some() { unmeasured } else { 0 },
+            refused_rows: closed.refused_rows,
+            without_place: [packets, bytes, wire_bytes],
+            watched: (closed.watched != closed.span)
+                .then_some([closed.watched.start_ns, closed.watched.end_ns]),
+            ended: closed.ended_by == WindowEnd::RunEnd,
+        }
+    }
+}
