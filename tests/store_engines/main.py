@@ -106,7 +106,7 @@ def check(program, capture, store, texts, table):
     duck = Duck(store)
     for length, whole in every.items():
         file = program.queries(whole)
-        live = program.answers("run", capture, "--node", "n1", "--every", BASE, "-f", file)
+        live = program.answers("run", capture, "--node", "n1", "--every", BASE, "--loss", "-f", file)
         stored = program.answers("query", "--store", store, "-f", file)
         explained = json.loads(program.call("explain", file, "--every", BASE, "--json"))["files"][0]["explanation"]
         for number, (text, explanation) in enumerate(zip(whole, explained["queries"])):
@@ -140,7 +140,7 @@ def main(root):
         program = Program(program_path(root), folder)
         capture, store = folder / "capture.pcap", folder / "store"
         program.call("generate", capture, options.spec)
-        program.call("run", capture, "--node", "n1", "--every", BASE, "--store", store)
+        program.call("run", capture, "--node", "n1", "--every", BASE, "--loss", "--store", store)
         print(f"{'':8}{'engine':15}{'windows':>6}{'rows':>8}  {'read from':14}query")
         check(program, capture, store, texts, table)
         check_frames(program, store, table)
