@@ -1,5 +1,6 @@
 //! Reads rows once for all questions.
 
+use crate::facts::{RefusedRows, without_place_by_window};
 use crate::files::{FlowFiles, span_of, span_of_rows, union};
 use crate::prune::may_pass;
 use crate::question::{Period, Question, Refused, Setting};
@@ -14,9 +15,6 @@ use std::sync::Arc;
 use task::Generation;
 use task::query::{Over, Query};
 use task::rows::{RecordedNeeds, RecordedRows, RowQueries, Site, Unplaced};
-
-/// The most windows of a file whose packets without a place are told apart.
-const MOST_WINDOWS_WITHOUT_PLACE: u64 = 1 << 20;
 
 /// How far reading is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,7 +93,7 @@ impl FlowFiles {
         }
         let site = self.site(setting);
         let mut needs = needs(&groups, &site)?;
-        if self.clips.iter().any(Option::is_some) && !needs.columns.contains(&RowValue::Time) {
+        if !needs.columns.contains(&RowValue::Time) && self.reads_times(&groups) {
             needs.columns.push(RowValue::Time);
         }
         self.refuse_lacking_columns(&needs)?;
@@ -112,6 +110,7 @@ impl FlowFiles {
             is_span_known: known_span.is_some(),
             counts_by_time,
             windows_lack: Vec::new(),
+            refused: RefusedRows::default(),
             totals: ColumnTotals::new(&wanted),
             scratch: Scratch::default(),
         };
@@ -120,6 +119,7 @@ impl FlowFiles {
         }
         for ((path, contents), clip) in self.contents().zip(&self.clips) {
             let node = contents.node.as_deref().map(Arc::from);
+            work.refused.add(contents, *clip, &node);
             work.take_without_place(&path.display().to_string(), contents, *clip, &node);
         }
         for place in places {
@@ -165,6 +165,16 @@ impl FlowFiles {
             }
         }
         Ok(work.finish(give))
+    }
+
+    /// Whether some rows of a part are read and others are not, by their times.
+    fn reads_times(&self, groups: &[Group<'_>]) -> bool {
+        let mut parts = self.files.iter().zip(&self.clips).flat_map(|(file, clip)| {
+            file.contents().parts.iter().map(move |part| Bounds { clip: *clip, times: part.times })
+        });
+        let is_cut =
+            |bounds: Bounds, group: &Group<'_>| matches!(bounds.share(group.period), Share::Within(_));
+        parts.any(|bounds| groups.iter().any(|group| is_cut(bounds, group)))
     }
 
     /// All parts, by their first times; those without times first, as their rows may be of any.
@@ -260,9 +270,6 @@ fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
     if !refused.is_empty() {
         return Err(Refused::Queries(refused));
     }
-    if groups.iter().any(|group| group.period.is_some()) {
-        all.columns.push(RowValue::Time);
-    }
     all.members.sort_unstable();
     all.members.dedup();
     all.columns.sort_unstable();
@@ -296,6 +303,7 @@ struct Work<'a> {
     counts_by_time: bool,
     /// What all answers of windows lack.
     windows_lack: Vec<String>,
+    refused: RefusedRows,
     totals: ColumnTotals,
     scratch: Scratch,
 }
@@ -309,15 +317,28 @@ struct Bounds {
     times: Option<[u64; 2]>,
 }
 
+/// Which rows of a part are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Share {
+    All,
+    None,
+    /// Those that count in a time.
+    Within(Period),
+}
+
 impl Bounds {
-    /// The time whose rows a period has of it; `None` if all of them.
-    fn of(self, period: Option<Period>) -> Option<Period> {
+    /// Which rows of it a period has.
+    fn share(self, period: Option<Period>) -> Share {
         let both = match (period, self.clip) {
+            (None, None) => return Share::All,
             (Some(one), Some(other)) => one.both(other),
-            (one, other) => one.or(other)?,
+            (Some(one), None) | (None, Some(one)) => one,
         };
-        let is_inside = self.times.is_some_and(|times| times.iter().all(|time| both.contains(*time)));
-        (!is_inside).then_some(both)
+        match self.times {
+            Some(times) if times.iter().all(|time| both.contains(*time)) => Share::All,
+            Some([first, last]) if first >= both.to_ns || last < both.from_ns => Share::None,
+            _ => Share::Within(both),
+        }
     }
 }
 
@@ -438,11 +459,12 @@ impl Work<'_> {
             }
         }
         for group in groups {
-            let period = bounds.of(group.period);
+            let share = bounds.share(group.period);
             let Some(Answered { queries, rows }) = group.node(&block.node, site) else { continue };
-            match period {
-                None => rows.add(queries, &block.v4, &block.v6),
-                Some(period) => {
+            match share {
+                Share::All => rows.add(queries, &block.v4, &block.v6),
+                Share::None => continue,
+                Share::Within(period) => {
                     let Scratch { v4, v6, rows: numbers } = scratch;
                     within(period, &block.v4, v4, numbers);
                     within(period, &block.v6, v6, numbers);
@@ -452,7 +474,7 @@ impl Work<'_> {
             for row in &block.without_key {
                 // Where it matters, all have times.
                 let time_ns = row.time_ns.unwrap_or(0);
-                if period.is_none_or(|period| period.contains(time_ns)) {
+                if !matches!(share, Share::Within(period) if !period.contains(time_ns)) {
                     let WithoutKey { packets, bytes, wire_bytes, .. } = *row;
                     rows.add_outside(time_ns, &Unplaced { packets, bytes, wire_bytes });
                 }
@@ -473,6 +495,7 @@ impl Work<'_> {
                         lack(&mut answer, &self.windows_lack);
                     }
                     lack(&mut answer, &group.lacks);
+                    self.refused.describe(&mut answer, node, group.period);
                     give(complete(answer, node, &self.outcome));
                 }
             }
@@ -504,34 +527,13 @@ impl Work<'_> {
                         lack(&mut answer, &self.windows_lack);
                     }
                     lack(&mut answer, &group.lacks);
+                    self.refused.describe(&mut answer, &node, group.period);
                     give(complete(answer, &node, &self.outcome));
                 }
             }
         }
         self.outcome
     }
-}
-
-/// The packets of each window that are in no row, if a file tells them of all that are in none.
-fn without_place_by_window(contents: &Contents) -> Option<Vec<(u64, Unplaced)>> {
-    let windows = contents.windows.as_ref()?;
-    let mut found = Vec::new();
-    for (start_ns, count, facts) in windows.each() {
-        let [packets, bytes, wire_bytes] = facts.without_place;
-        if packets == 0 {
-            continue;
-        }
-        // No run of windows has the same packets in each by chance.
-        let room = MOST_WINDOWS_WITHOUT_PLACE.checked_sub(found.len() as u64)?;
-        let each = (0..count).map(|at| start_ns.saturating_add(at.saturating_mul(windows.length_ns)));
-        found.extend(
-            (count <= room)
-                .then_some(())
-                .map(|()| each.map(|start| (start, Unplaced { packets, bytes, wire_bytes })))?,
-        );
-    }
-    let told = found.iter().fold(0_u64, |sum, (_, unplaced)| sum.saturating_add(unplaced.packets));
-    (contents.without_place.is_none_or(|all| all.packets == told)).then_some(found)
 }
 
 /// The part of the time that rows cover which a period has.

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod answering;
+mod facts;
 mod files;
 pub mod levels;
 mod prune;

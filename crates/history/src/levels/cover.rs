@@ -87,10 +87,7 @@ mod tests {
             [(Hour, 240.0, 300.0), (Minute, 300.0, 330.0), (Rows, 330.0, 400.0)]
         );
         assert_eq!(parts(at(301), at(302), &both), [(Minute, 301.0, 302.0)]);
-        assert_eq!(
-            parts(at(301), at(301) + 5, &both),
-            [(Rows, 301.0, (301.0 * MINUTE as f64 + 5.0) / MINUTE as f64)]
-        );
+        assert_eq!(parts(at(301), at(301) + MINUTE / 2, &both), [(Rows, 301.0, 301.5)]);
         assert_eq!(parts(at(5), at(5), &both), []);
         // Rows are older than the rollups.
         assert_eq!(
