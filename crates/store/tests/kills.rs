@@ -100,6 +100,7 @@ fn what_was_acknowledged_survives_any_kill_once() {
     let store = open(folder, KEEP);
     let counts = store.close(false);
     assert_eq!(counts.failed_upkeep, 0, "{:?}", store.remarks());
+    drop(store);
     assert_eq!(on_disk(folder), named(folder));
     check(folder, next, kills, [0; 2]);
     drop(Manifest::open(folder).expect("it is free"));
