@@ -5,19 +5,23 @@ use crate::exit::Failure;
 
 /// Refuses options without what would show them.
 pub(crate) fn check(options: &RunOptions) -> Result<(), Failure> {
-    let has_records = options.flows.is_some() || options.export.is_some() || options.store.is_some();
+    let has_fields = options.flows.is_some() || options.export.is_some();
+    let has_records = has_fields || options.store.is_some();
     let of_records = [
-        ("--fields", options.fields.is_some()),
         ("--gap", options.gap.is_some()),
         ("--packet-size", options.packet_size.is_some()),
         ("--inter-arrival", options.inter_arrival.is_some()),
     ];
-    let unseen = of_records.iter().filter(|(_, is_given)| *is_given && !has_records);
+    let unseen =
+        of_records.iter().filter(|(_, is_given)| *is_given && !has_records).map(|(option, _)| option);
     let mut lines: Vec<String> = unseen
-        .map(|(option, _)| {
+        .map(|option| {
             format!("{option} shows in flow records only: give --flows PATH, --export URL or --store DIR too")
         })
         .collect();
+    if options.fields.is_some() && !has_fields {
+        lines.push("--fields shows in flow records only: give --flows PATH or --export URL too".to_owned());
+    }
     if options.rotate.is_some() && options.flows.is_none() {
         lines.push("--rotate splits what --flows writes: give --flows PATH too".to_owned());
     }

@@ -139,10 +139,12 @@ impl RowSegments {
 
     /// Ends segments that wait for too long.
     pub(crate) fn tick(&mut self) {
+        // Rows of a window come for as long as the next one.
+        let patience = PATIENCE.max(Duration::from_nanos(self.setting.window_ns.saturating_mul(2)));
         let late: Vec<u64> = self
             .open
             .iter()
-            .filter(|(_, segment)| segment.since.elapsed() >= PATIENCE)
+            .filter(|(_, segment)| segment.since.elapsed() >= patience)
             .map(|(slot, _)| *slot)
             .collect();
         late.into_iter().for_each(|slot| self.end_slot(slot));

@@ -25,18 +25,23 @@ const WINDOWS: u64 = 1_000_000;
 #[test]
 fn writer() {
     let Ok(text) = std::env::var(WRITER) else { return };
-    let (folder, first) = text.rsplit_once(':').expect("a folder and a number");
-    let first: u64 = first.parse().expect("a number");
+    let mut parts = text.rsplitn(3, ':');
+    let mut number = || parts.next().and_then(|text| text.parse::<u64>().ok()).expect("a number");
+    let (kill, first) = (number(), number());
+    let folder = parts.next().expect("a folder");
     let store = open(Path::new(folder), KEEP);
     let (mut rows, flows) = store.node(setting("n", LENGTH, true));
     let mut flows = flows.expect("they are stored");
     for number in first..first + WINDOWS {
         let window = START + number * LENGTH;
         feed(&mut rows, 1, window, LENGTH, COUNT);
-        let records: Vec<_> = (0..RECORDS).map(|at| record(2, number * RECORDS + at, window + at)).collect();
+        // No two records of all processes end at one time.
+        let time = |at: u64| window + kill * RECORDS + at;
+        let records: Vec<_> = (0..RECORDS).map(|at| record(2, at, time(at))).collect();
         flows.write(&records).expect("they are taken");
         // What is said here was committed before.
-        println!("acknowledged {}", store.counts().rows.stored);
+        let counts = store.counts();
+        println!("acknowledged {} {}", counts.rows.stored, counts.flows.stored);
         while store.counts().rows.stored + 40 * rows_of_window() < (number - first) * rows_of_window() {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -58,7 +63,7 @@ fn what_was_acknowledged_survives_any_kill_once() {
         let first = next;
         let mut writer = Command::new(std::env::current_exe().expect("this program"))
             .args(["--exact", "writer", "--nocapture"])
-            .env(WRITER, format!("{}:{first}", folder.display()))
+            .env(WRITER, format!("{}:{first}:{kill}", folder.display()))
             .stdout(Stdio::piped())
             .spawn()
             .expect("a process");
@@ -66,7 +71,11 @@ fn what_was_acknowledged_survives_any_kill_once() {
         let output = BufReader::new(writer.stdout.take().expect("a pipe"));
         let reader = std::thread::spawn(move || {
             let lines = output.lines().map_while(Result::ok);
-            lines.filter_map(|line| line.strip_prefix("acknowledged ")?.parse::<u64>().ok()).last().unwrap_or(0)
+            let numbers = |line: String| {
+                let (rows, flows) = line.strip_prefix("acknowledged ")?.split_once(' ')?;
+                Some([rows.parse::<u64>().ok()?, flows.parse().ok()?])
+            };
+            lines.filter_map(numbers).last().unwrap_or([0; 2])
         });
         // From the first window on: a loaded machine starts slowly.
         let begun = Instant::now();
@@ -77,9 +86,11 @@ fn what_was_acknowledged_survives_any_kill_once() {
         writer.kill().expect("it is killed");
         writer.wait().expect("it has ended");
         let acknowledged = reader.join().expect("no panic");
-        acknowledged_all += acknowledged;
-        next = check(folder, first, acknowledged);
-        let is = |level, of: fn(&store::StoredFile) -> bool| files(folder, level).iter().filter(|file| of(file)).count();
+        acknowledged_all += acknowledged[0];
+        next = check(folder, first, kill, acknowledged);
+        let is = |level, of: fn(&store::StoredFile) -> bool| {
+            files(folder, level).iter().filter(|file| of(file)).count()
+        };
         rolled = rolled.max(is(Level::Rows, |file| file.is_rolled));
         compacted = compacted.max(is(Level::Rows, |file| file.is_compacted));
     }
@@ -89,21 +100,24 @@ fn what_was_acknowledged_survives_any_kill_once() {
     let store = open(folder, KEEP);
     let counts = store.close(false);
     assert_eq!(counts.failed_upkeep, 0, "{:?}", store.remarks());
+    drop(store);
     assert_eq!(on_disk(folder), named(folder));
-    check(folder, next, 0);
+    check(folder, next, kills, [0; 2]);
     drop(Manifest::open(folder).expect("it is free"));
 }
 
 /// Checks the store after a process that began with window `first` and acknowledged so many rows. Returns the window after its last one.
-fn check(folder: &Path, first: u64, acknowledged: u64) -> u64 {
+fn check(folder: &Path, first: u64, kill: u64, acknowledged: [u64; 2]) -> u64 {
     let rows = read(&files(folder, Level::Rows));
     let last = rows.keys().next_back().map_or(0, |window| (window - START) / LENGTH + 1);
-    let truth: Windows =
-        (0..last).map(|number| START + number * LENGTH).map(|window| (window, expected(1, window, LENGTH, COUNT, true))).collect();
+    let truth: Windows = (0..last)
+        .map(|number| START + number * LENGTH)
+        .map(|window| (window, expected(1, window, LENGTH, COUNT, true)))
+        .collect();
     // All windows up to the last one, each whole and once.
     assert!(rows == truth, "{} windows instead of {}", rows.len(), truth.len());
     let own = (last.max(first) - first) * rows_of_window();
-    assert!(own >= acknowledged, "{own} rows are there of {acknowledged} acknowledged");
+    assert!(own >= acknowledged[0], "{own} rows are there of {acknowledged:?} acknowledged");
     for level in [Level::Minute, Level::Hour] {
         assert!(covered(folder, level) == summed(&truth, level.window_ns().expect("a rollup")), "{level}");
     }
@@ -121,5 +135,7 @@ fn check(folder: &Path, first: u64, acknowledged: u64) -> u64 {
     }
     records.sort_unstable();
     assert!(records.windows(2).all(|pair| pair[0] != pair[1]), "a record is there twice");
+    let own = records.iter().filter(|time| (**time - START) % LENGTH / RECORDS == kill).count() as u64;
+    assert!(own >= acknowledged[1], "{own} records are there of {acknowledged:?} acknowledged");
     last.max(first)
 }
