@@ -1,6 +1,7 @@
 //! `edison query`: questions about recorded flows.
 
 mod diff;
+mod facts;
 mod files;
 mod printer;
 mod progress;

@@ -1,6 +1,6 @@
 //! From texts to questions about files.
 
-use super::source::Facts;
+use super::facts::Facts;
 use crate::cli::QueryOptions;
 use crate::exit::{Failure, say};
 use crate::machine;

@@ -1,12 +1,11 @@
 //! What questions are answered from: files, or a store.
 
+use super::facts::Facts;
 use super::files;
 use super::stored::Stored;
 use crate::cli::QueryOptions;
 use crate::exit::Failure;
 use history::FlowFiles;
-use packet::KeySpec;
-use std::collections::BTreeSet;
 
 /// What questions are answered from.
 pub(super) enum Source {
@@ -43,22 +42,4 @@ impl Source {
             Self::Store(stored) => stored.facts(),
         }
     }
-}
-
-/// What is known of rows before they are read.
-pub(super) struct Facts {
-    /// What all keys have.
-    pub(super) key: KeySpec,
-    /// The length of the longest windows.
-    pub(super) window_ns: Option<u64>,
-    /// Statistics of packets that any row has.
-    pub(super) statistics: Vec<String>,
-    /// How many there are.
-    pub(super) rows: Option<u64>,
-    /// False if some are known to lack losses.
-    pub(super) tracks_loss: bool,
-    /// Some are flow records.
-    pub(super) has_records: bool,
-    /// The lengths of windows, and what has them.
-    pub(super) lengths: BTreeSet<(String, u64)>,
 }

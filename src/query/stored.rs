@@ -1,8 +1,8 @@
 //! Answers from a store: each question from the coarsest level that is exact for it.
 
 use super::Command;
+use super::facts::Facts;
 use super::printer::Printer;
-use super::source::Facts;
 use crate::exit::Failure;
 use history::levels::{Reading, Shelf};
 use history::{FlowFiles, Outcome, Question};
