@@ -5,7 +5,7 @@ use super::facts::Facts;
 use super::printer::Printer;
 use crate::exit::Failure;
 use history::levels::{Reading, Shelf};
-use history::{FlowFiles, Outcome, Question};
+use history::{FlowFiles, Outcome, Question, Refused};
 use report::{Answer, Span};
 use std::path::{Path, PathBuf};
 use store::{Catalog, Level};
@@ -77,9 +77,19 @@ impl Stored {
                 };
                 match command.try_read(&mut files, &questions, printer, &mut describe) {
                     Ok(outcome) => outcomes.push(outcome),
-                    // Rollups whose files have less than the rows.
-                    Err(_) if reading.coarsest() > Level::Rows => {
-                        later.push((finer(reading.coarsest()), questions));
+                    // Rollups whose files have less than the rows: those that they answer stay.
+                    Err(refused) if reading.coarsest() > Level::Rows => {
+                        let is_refused = |question: &Question| match &refused {
+                            Refused::Queries(named) => {
+                                named.iter().any(|(name, _)| *name == question.query.name)
+                            }
+                            Refused::Files(_) => true,
+                        };
+                        let (refused, others): (Vec<_>, Vec<_>) = questions.into_iter().partition(is_refused);
+                        let (refused, others) =
+                            if refused.is_empty() { (others, refused) } else { (refused, others) };
+                        later.push((finer(reading.coarsest()), refused));
+                        later.push((coarsest, others));
                     }
                     Err(refused) => return Err(Command::refused(refused)),
                 }

@@ -108,7 +108,7 @@ def check(program, capture, store, texts, table):
         file = program.queries(whole)
         live = program.answers("run", capture, "--node", "n1", "--every", BASE, "--loss", "-f", file)
         stored = program.answers("query", "--store", store, "-f", file)
-        explained = json.loads(program.call("explain", file, "--every", BASE, "--json"))["files"][0]["explanation"]
+        explained = json.loads(program.call("explain", file, "--every", BASE, "--json"))["files"][0]
         for number, (text, explanation) in enumerate(zip(whole, explained["queries"])):
             of_run, of_store = live.get(f"q{number}", {}), stored.get(f"q{number}", {})
             try:
