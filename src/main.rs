@@ -58,6 +58,7 @@ mod signals;
 mod sketches;
 mod sources;
 mod standard_output;
+mod stored;
 mod system;
 mod tasks;
 mod toml_file;

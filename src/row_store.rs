@@ -1,8 +1,5 @@
-//! The store of `--store`: what it takes of a measurement, and what is said of it.
+//! What the store of `--store` takes of a node's window rows.
 
-use crate::cli::RunOptions;
-use crate::exit::{EARLY, FAULT, Failure, say};
-use crate::reporting::Verdict;
 use crate::window_tally::WindowTally;
 use engine::{ClosedWindow, RowOutput};
 use flow::Rows;
@@ -12,33 +9,6 @@ use std::io;
 use std::sync::Arc;
 use store::{RowFeed, Store};
 use task::rows::Unplaced;
-
-/// Opens the store that the options name, if they name one.
-pub(crate) fn open(options: &RunOptions) -> Result<Option<Arc<Store>>, Failure> {
-    let Some(folder) = &options.store else { return Ok(None) };
-    let store = Store::open(folder, options.store_keep.unwrap_or_default()).map_err(Failure::usage)?;
-    store.remarks().iter().for_each(|line| say(line));
-    Ok(Some(Arc::new(store)))
-}
-
-/// Closes it once all that was measured is handed over, and says what it lacks. `is_live`: rollups that are under way wait until the next
-/// start.
-pub(crate) fn close(store: Option<&Arc<Store>>, is_live: bool, verdict: &mut Verdict) {
-    let Some(store) = store else { return };
-    let counts = store.close(is_live);
-    store.remarks().iter().for_each(|line| say(line));
-    let folder = store.folder().display();
-    for (what, of) in [("window rows", counts.rows), ("flow records", counts.flows)] {
-        if of.lost() == 0 {
-            continue;
-        }
-        let [behind, refused] = [of.behind, of.refused].map(notation::grouped);
-        verdict.lines.push(format!(
-            "the store {folder} lacks {what}: {behind} came faster than the disk took them, {refused} could not be written"
-        ));
-        verdict.code = if of.refused != 0 || verdict.code == FAULT { FAULT } else { verdict.code.max(EARLY) };
-    }
-}
 
 /// Takes window rows of a node.
 pub(crate) struct RowStore {

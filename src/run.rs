@@ -10,10 +10,10 @@ use crate::page::{News, Page};
 use crate::queries::{self, StandingOptions};
 use crate::report_file::ReportFile;
 use crate::reporting::{self, Reported};
-use crate::row_store;
 use crate::screen::{self, Screen, Setting, Show};
 use crate::signals;
 use crate::standard_output::{self, Reader, StandardOutput};
+use crate::stored;
 use crate::system;
 use crate::tasks;
 use crate::watched::Lost;
@@ -58,7 +58,7 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
     specs.extend(asked.sketches.tasks());
     let stop = Arc::new(AtomicBool::new(false));
     let (reader, lost) = (Reader::new(&stop), Lost::default());
-    let store = row_store::open(options)?;
+    let store = stored::open(options)?;
     let measurement =
         Measurement::prepare(options, node, &specs, asked.zooms, store.as_ref(), (&reader, &lost))?;
     let resolver = options.enrich.resolver();
@@ -117,7 +117,7 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
     // Through the screen, which may be drawing.
     warnings.into_iter().for_each(|line| screen.warning(line));
     verdict.lose(&lost);
-    row_store::close(store.as_ref(), time_base == TimeBase::Clock, &mut verdict);
+    stored::close(store.as_ref(), time_base == TimeBase::Clock, &mut verdict);
     screen.answers(longer);
     let shown = screen.finish();
     report.faults.extend(shown.fault);

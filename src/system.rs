@@ -13,9 +13,9 @@ use crate::page::{News, Page, PageFeed};
 use crate::queries::{self, StandingOptions};
 use crate::report_file::ReportFile;
 use crate::reporting::{self, Reported, Verdict};
-use crate::row_store;
 use crate::signals;
 use crate::standard_output::{self, Reader, StandardOutput};
+use crate::stored;
 use crate::watched::Lost;
 use controller::{Controller, Outlet, Output, Setting};
 use engine::{Control, Every, Gate};
@@ -62,7 +62,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     let has_tables = StandardOutput::of(options)?.has_tables;
     let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
     let chain = chain(options, asked, &names)?;
-    let store = row_store::open(options)?;
+    let store = stored::open(options)?;
     let mut measurements = Vec::new();
     let memory = options.memory.unwrap_or_else(crate::machine::half_of_memory) / nodes.len() as u64;
     for Node { name, options: own } in &nodes {
@@ -162,7 +162,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     report.stories_unlisted = controller.stories_dropped();
     report.faults.extend(printer.finish(&mut report.answers));
     verdict.lose(&lost);
-    row_store::close(store.as_ref(), !is_replay, &mut verdict);
+    stored::close(store.as_ref(), !is_replay, &mut verdict);
     reporting::finish(options, report, report_file, &verdict, page.map(|page| (page, &*stop)))
 }
 

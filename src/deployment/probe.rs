@@ -9,9 +9,9 @@ use crate::deployment::settings::Settings;
 use crate::exit::{Failure, say, say_error};
 use crate::measurement::{Measurement, no_thread};
 use crate::reporting::Reported;
-use crate::row_store;
 use crate::signals;
 use crate::standard_output::Reader;
+use crate::stored;
 use crate::views::now_ns;
 use crate::watched::Lost;
 use engine::{Control, Every, Observer, Snapshot};
@@ -57,7 +57,7 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     };
     let stop = Arc::new(AtomicBool::new(false));
     let (reader, lost) = (Reader::new(&stop), Lost::default());
-    let store = row_store::open(&run)?;
+    let store = stored::open(&run)?;
     let measurement = Measurement::prepare(&run, &node, &[], false, store.as_ref(), (&reader, &lost))?;
     if measurement.time_base != TimeBase::Clock {
         return wrong("a probe measures interfaces and ports: name one with 'interface' or 'port'");
@@ -99,7 +99,7 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let measured = measurement.measure(&control, probe.outlet(), &stop, &mut watcher)?;
     let mut reported = Reported::of(measured, false);
     reported.verdict.lose(&lost);
-    row_store::close(store.as_ref(), true, &mut reported.verdict);
+    stored::close(store.as_ref(), true, &mut reported.verdict);
     probe.end(std::mem::take(&mut reported.longer));
     let is_delivered = link.flush(DELIVERY);
     reported.warnings.iter().for_each(|line| say(line));

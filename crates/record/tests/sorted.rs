@@ -211,7 +211,7 @@ fn records_of_a_store_are_as_in_other_files_and_are_copied_by_time() {
     let records: Vec<FlowRecord> = (0..3000)
         .map(|number| {
             let of = mixed(number);
-            let v6 = of % 4 == 0;
+            let v6 = of.is_multiple_of(4);
             let key = (number != 7).then(|| {
                 flow::FlowKey::five_tuple((address(of, v6), of as u16), (address(of >> 8, v6), 443), 6)
             });

@@ -199,6 +199,9 @@ impl Output {
     }
 }
 
+/// Rows of both address families.
+type Summed = (Rows<KeyV4>, Rows<KeyV6>);
+
 /// The sums of a slice, sorted; `None` if they take too much memory.
 fn summed(
     inputs: &mut [FlowFile],
@@ -206,7 +209,7 @@ fn summed(
     tracks_loss: bool,
     slice: &Slice,
     gives_up: &AtomicBool,
-) -> Result<Option<(Rows<KeyV4>, Rows<KeyV6>)>, Failure> {
+) -> Result<Option<Summed>, Failure> {
     let seed = Seed::new(1);
     let (mut v4, mut v6) = (Sums::default(), Sums::default());
     let mut is_full = false;

@@ -21,7 +21,7 @@ pub(crate) struct Slice {
 impl Slice {
     /// The part of a hash. With twice as many parts, each is divided into two that follow each other.
     fn part_of(&self, hash: u64) -> u64 {
-        (u128::from(hash) * u128::from(self.parts) >> 64) as u64
+        ((u128::from(hash) * u128::from(self.parts)) >> 64) as u64
     }
 }
 

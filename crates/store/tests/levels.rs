@@ -89,7 +89,7 @@ fn check_order(stored: &store::StoredFile) {
     let mut last = None;
     for part in 0..file.contents().parts.len() {
         file.read_part(part, &wanted, &mut |block| {
-            let keys = block.v4.keys.iter().map(|key| packet::MaskedKey::addresses(key));
+            let keys = block.v4.keys.iter().map(packet::MaskedKey::addresses);
             for (time, [source, destination]) in block.v4.column(flow::RowValue::Time).iter().zip(keys) {
                 let now = Some((*time, destination, source));
                 assert!(last <= now);
