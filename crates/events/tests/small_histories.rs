@@ -221,3 +221,45 @@ fn sets_of_runs_that_find_no_room_are_counted() {
     machine.step(4 * SECOND, &|_| Seen::Answer(&answer));
     assert_eq!(forgotten(&machine), 81 - 64);
 }
+
+#[test]
+fn events_of_two_queries_name_them_and_have_the_least_coverage() {
+    let mut child = query("child", 1, when(compare(1, Comparison::Greater, 5.0)));
+    let trigger = child.trigger.as_mut().expect("it has one");
+    trigger.sources = [0, 1].map(|query| TriggerSource { query, key: Some(vec![0]) }).to_vec();
+    trigger.places = vec![Place { node: 0, of: vec![0, 0] }];
+    let queries = vec![query("one", 1, None), query("two", 1, None), child];
+    let settings = Settings { coverage: 0.1, ..Settings::default() };
+    let mut machine = Machine::new(Graph { queries, nodes: vec!["A".to_owned()], settings });
+    let covered = |coverage| Answer { coverage, ..totals(&[(1, 9)]) };
+    let mut step = |end: u64, answers: [Answer; 2]| {
+        machine.step(end * SECOND, &|asked| Seen::Answer(&answers[asked.query])).events
+    };
+    let fired = step(1, [covered(Some(0.75)), covered(Some(0.5))]);
+    assert_eq!((fired.len(), fired[0].kind, fired[0].coverage), (1, EventKind::Fired, Some(0.5)));
+    let names: Vec<_> = fired[0].values.iter().map(|item| item.column.name.as_str()).collect();
+    assert_eq!(names, ["one.total"]);
+    assert_eq!(fired[0].values[0].column.kind, ColumnKind::Unsigned);
+    // Where that of one is not known, none is.
+    let low = |coverage| Answer { coverage, ..totals(&[(1, 0)]) };
+    let resolved = step(2, [low(None), low(Some(1.0))]);
+    assert_eq!((resolved.len(), resolved[0].kind, resolved[0].coverage), (1, EventKind::Resolved, None));
+}
+
+#[test]
+fn the_end_names_runs_that_will_not_have_answered() {
+    let mut child = query("child", 1, when(compare(1, Comparison::Greater, 0.0)));
+    child.trigger.as_mut().expect("it has one").run_ns = SECOND;
+    let ended_after = |seconds: u64| {
+        let mut machine = machine(vec![query("parent", 1, None), child.clone()], 64);
+        let answer = totals(&[(1, 1)]);
+        for end in 1..=seconds {
+            machine.step(end * SECOND, &|_| Seen::Answer(&answer));
+        }
+        let end = machine.end();
+        end.events.iter().map(|event| (event.kind, event.query.clone())).collect::<Vec<_>>()
+    };
+    // It fires in the first window and answers that from 3 s to 4 s.
+    assert_eq!(ended_after(2), [(EventKind::Missed, "child".to_owned())]);
+    assert_eq!(ended_after(4), []);
+}
