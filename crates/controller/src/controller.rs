@@ -8,6 +8,7 @@ use crate::ended::Inputs;
 use crate::health::{Health, UNASKED, WRONG_WINDOW, Windows};
 use crate::node::Node;
 use crate::saved::Saved;
+use crate::tasks::Listed;
 use equery::Chain;
 use events::{Machine, Past, State, Stories, Timeline};
 use protocol::{Captured, FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
@@ -70,6 +71,8 @@ pub struct Controller {
     pub(crate) settled_ns: Option<u64>,
     /// The list that was made last.
     pub(crate) list: ListId,
+    /// What it was made of.
+    pub(crate) listed: Listed,
     /// `None` where nodes are awaited however long they take.
     pub(crate) clock: Option<Clock>,
     /// Answers of the windows that are being settled.
@@ -100,6 +103,7 @@ impl Controller {
             setting,
             settled_ns: None,
             list: ListId::default(),
+            listed: Listed::default(),
             clock: None,
             settling: Inputs::default(),
             empty_runs: BTreeMap::new(),
@@ -157,6 +161,7 @@ impl Controller {
         let mut past = Past::new(&chain.graph, &chain.derivations);
         past.restore(&chain.graph, &chain.derivations, self.past().map(|part| part.windows()));
         (self.past, self.chain) = (past, chain);
+        self.listed.forget();
         self.send_tasks(&mut actions);
         actions
     }
@@ -368,7 +373,7 @@ impl Controller {
                     return self.say_wrong(node, wrong, actions);
                 }
                 self.list = ListId { epoch: self.list.epoch.max(epoch.saturating_add(1)), generation: 0 };
-                known.tasks = None;
+                (known.tasks, known.listed) = (None, None);
             }
             None => {
                 let again = known.tasks.clone().map(|list| (node, ToProbe::Tasks(list)));

@@ -39,6 +39,8 @@ pub(crate) struct Node {
     pub(crate) wrong: Option<String>,
     /// The last list that was sent.
     pub(crate) tasks: Option<TaskList>,
+    /// Of what that was made (`Listed`).
+    pub(crate) listed: Option<u64>,
     /// The packets of its last windows that are settled.
     pub(crate) received: Received,
     /// The ends of its windows that came late and are judged.
