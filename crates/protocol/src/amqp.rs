@@ -43,6 +43,7 @@ mod wire;
 mod worker;
 
 pub use broker::{Broker, BrokerError};
+pub use connection::connect as plain_connection;
 pub use controller_link::{AmqpControllerLink, ControllerSettings, controller_link};
 pub use probe_link::{AmqpProbeLink, ProbeSettings, probe_link, spooled_probe_link};
 pub use spool_file::{SpoolError, SpoolFile};

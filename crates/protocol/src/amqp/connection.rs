@@ -10,8 +10,12 @@ use std::future::Future;
 use std::io;
 use tokio::time::timeout;
 
-/// Connects, within bounded time. `name`: what the broker's operator sees of it.
-pub(super) async fn connect(broker: &Broker, name: &str) -> Result<Connection, String> {
+/// Connects, within bounded time. `name`: what the broker's operator sees of it. For others this is a connection of the library alone,
+/// over the same TLS, without what this module makes of it.
+///
+/// # Errors
+/// Why there is none, in words.
+pub async fn connect(broker: &Broker, name: &str) -> Result<Connection, String> {
     let options = ConnectionProperties::default().with_connection_name(name.into());
     broker.check().map_err(|error| error.to_string())?;
     let tls = broker.tls().cloned();
