@@ -5,9 +5,8 @@ mod support;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::net::TcpListener;
-use std::path::PathBuf;
 use std::process::Command;
+use support::broker::{free_ports, script};
 use support::capture;
 use support::program::{Ended, Running, edison, run};
 use support::scratch::{Scratch, text};
@@ -16,16 +15,6 @@ use testbed::veth::{Veth, with_veth};
 
 const CHAIN: &str = "all: select sum(total_count) as n every 1s;\n\
     who: select src_port, sum(total_count) as n where node_id = far groupby src_port limit 5 every 1s when all.n > 1000;";
-
-/// Ports in a row that nothing listens on.
-fn free_port(several: u16) -> u16 {
-    until("free ports", || {
-        let first = TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
-        // Where connections out get theirs, one may be taken at any time.
-        let first = first % 20_000 + 10_000;
-        (first..first + several).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()).then_some(first)
-    })
-}
 
 /// What a test has started.
 struct Deployment {
@@ -39,12 +28,11 @@ impl Deployment {
     fn new() -> Self {
         let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().expect("iproute2 is there");
         assert!(up.success());
-        Self { scratch: Scratch::new(), broker: free_port(3), web: free_port(1) }
+        Self { scratch: Scratch::new(), broker: free_ports(3), web: free_ports(1) }
     }
 
     fn broker(&self, command: &str) -> String {
-        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts/broker");
-        let mut call = Command::new(script);
+        let mut call = Command::new(script());
         call.arg(command).arg(self.scratch.path("broker"));
         if command == "start" {
             call.arg(self.broker.to_string());
@@ -126,8 +114,7 @@ impl Drop for Broker<'_> {
         if !std::thread::panicking() {
             self.0.broker("stop");
         } else {
-            let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts/broker");
-            let _ = Command::new(script).arg("stop").arg(self.0.scratch.path("broker")).status();
+            let _ = Command::new(script()).arg("stop").arg(self.0.scratch.path("broker")).status();
         }
     }
 }

@@ -20,6 +20,8 @@ pub(crate) const NOT_SENT: &str = "not_sent";
 pub(crate) const SPOOL_FULL: &str = "spool_full";
 /// Answers of no query that the node has, of no window of its result, or to no question; captures that were not asked for.
 pub(crate) const UNASKED: &str = "unasked";
+/// Results of a window of which there are many already: two probes have one name, or something pretends to be one.
+pub(crate) const REPEATED: &str = "repeated";
 
 /// Sources that are kept of a node, and characters of their names.
 const MOST_SOURCES: usize = 64;
@@ -62,7 +64,8 @@ pub struct Health {
     pub wanted: Option<ListId>,
     /// Windows that it answered.
     pub windows: Windows,
-    /// What came of it and is not taken, by reason: results (`wrong_window`) and answers (`unasked`).
+    /// What came of it and is not taken, by reason: results (`wrong_window`, `too_late`, `repeated`) and answers
+    /// (`unasked`).
     pub not_taken: Counters,
     /// The newest times in which none of its windows is judged, the oldest first.
     pub gaps: VecDeque<Gap>,

@@ -712,3 +712,22 @@ fn a_capture_of_which_nothing_is_heard_is_told() {
     );
     assert_eq!(test.not_taken(1, "unasked"), 1 + number);
 }
+
+#[test]
+fn a_window_has_no_end_of_results() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    for _ in 0..1_000 {
+        test.window(0, 0, &[("a", 1)]);
+        let empty = Span { start_ns: START + SECOND, end_ns: START + 2 * SECOND };
+        let empty = WindowResult { empty: Some(1), ..WindowResult::new(empty, Vec::new()) };
+        test.take(0, FromProbe::Window(Box::new(empty)));
+    }
+    assert_eq!(test.not_taken(0, "repeated"), 1_000 - 17);
+    let answers = test.controller.unsettled().map(|(_, result)| result.answers.len());
+    // Two answers of each result.
+    assert_eq!(answers.collect::<Vec<_>>(), [2 * 17]);
+    let saved = serde_json::to_string(&test.controller.save()).expect("JSON");
+    assert_eq!(saved.matches("\"empty\":[").count(), 1);
+    assert!(saved.len() < 2_000, "{saved}");
+}

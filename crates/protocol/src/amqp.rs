@@ -29,6 +29,7 @@ mod outbox;
 mod probe_link;
 mod probe_state;
 mod publishing;
+mod room;
 mod shortening;
 mod spool_file;
 mod spool_log;

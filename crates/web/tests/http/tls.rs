@@ -249,5 +249,5 @@ fn files_that_are_no_certificate_and_key_are_named() {
     }
     set_mode(&key, 0o644);
     let error = Certificate::read(&chain, &key).expect_err("it is refused");
-    assert!(error.contains("chmod o="), "{error}");
+    assert!(error.contains("chmod 600"), "{error}");
 }
