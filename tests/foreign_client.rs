@@ -51,8 +51,9 @@ fn counters(object: &Value) -> BTreeMap<String, u64> {
 }
 
 struct Deployment {
-    scratch: Scratch,
+    // Ends before its folder.
     broker: Broker,
+    scratch: Scratch,
     web: u16,
 }
 
@@ -63,7 +64,7 @@ impl Deployment {
         assert!(up.success());
         let scratch = Scratch::new();
         let broker = Broker::start(&scratch, &[]);
-        let deployment = Self { scratch, broker, web: free_ports(1) };
+        let deployment = Self { broker, scratch, web: free_ports(1) };
         let config = deployment.controller_settings();
         let api = format!("http://127.0.0.1:{}", deployment.broker.management);
         let secrets = deployment.scratch.path("secrets");
@@ -172,6 +173,15 @@ fn forget_peak(process: u32) {
     std::fs::write(format!("/proc/{process}/clear_refs"), "5").expect("own child");
 }
 
+/// Ends the sender, also where the test fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
 /// What has become more.
 fn more(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let more = |(name, count): (&String, &u64)| (name.clone(), count - before.get(name).unwrap_or(&0));
@@ -243,6 +253,7 @@ fn a_rogue_probe_is_refused_by_name_and_the_others_lose_nothing() {
         let stop = AtomicBool::new(false);
         let sent = std::thread::scope(|scope| {
             let sender = scope.spawn(|| send_all(veth, &stop));
+            let ends = Stop(&stop);
             until("frames of the rogue", || (deployment.frames("rogue") > 200).then_some(()));
             own.signal(libc::SIGTERM);
             own.wait().expect(0);
@@ -288,7 +299,7 @@ fn a_rogue_probe_is_refused_by_name_and_the_others_lose_nothing() {
             assert!(last < first + MOST_AFTER, "the controller has grown from {first} to {last} bytes");
             // What it had measured before is as it was.
             assert_eq!(deployment.rows("each", "rogue"), windows);
-            stop.store(true, Relaxed);
+            drop(ends);
             sender.join().expect("no panic")
         });
 
