@@ -27,7 +27,7 @@ const QUERIES: &str = "all: select sum(total_count) as n every 1s;\n\
 /// A single body of those that are sent has 100 MB.
 const MOST_WHILE: u64 = 160 << 20;
 /// The same of one message with the most values that any may have.
-const MOST_WHILE_READ: u64 = 1 << 30;
+const MOST_WHILE_READ: u64 = 768 << 20;
 /// What all of them together may add for good.
 const MOST_AFTER: u64 = 64 << 20;
 

@@ -1,5 +1,6 @@
 """Messages as they are documented in `crates/protocol/src/envelope.rs`, written and read without Edison."""
 
+import datetime
 import io
 import json
 import os
@@ -47,7 +48,5 @@ def window(start, answers=()):
 
 def time(second):
     """A second since the epoch as Edison writes it."""
-    import datetime
-
     moment = datetime.datetime.fromtimestamp(second, datetime.timezone.utc)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.000000000Z")

@@ -26,6 +26,8 @@ pub(crate) const REPEATED: &str = "repeated";
 /// Sources that are kept of a node, and characters of their names.
 const MOST_SOURCES: usize = 64;
 const LONGEST_TEXT: usize = 200;
+/// Characters of the reasons why a list is not carried out.
+const LONGEST_REASON: usize = 2_000;
 
 /// Gaps that are kept of a node, the newest.
 const MOST_GAPS: usize = 100;
@@ -108,6 +110,7 @@ impl Health {
         let texts =
             heartbeat.sources.iter_mut().chain([&mut heartbeat.version]).chain(&mut heartbeat.spool.fault);
         texts.for_each(|text| *text = text.chars().take(LONGEST_TEXT).collect());
+        heartbeat.refused.iter_mut().for_each(|refused| refused.reason = short(&refused.reason));
         self.heartbeat = Some(heartbeat);
     }
 
@@ -172,6 +175,11 @@ impl Health {
     pub(crate) fn not_take(&mut self, reason: &str, number: usize) {
         self.not_taken.add(&[(reason, number as u64)].into_iter().collect());
     }
+}
+
+/// What a probe says of a list, as much of it as is kept.
+pub(crate) fn short(reason: &str) -> String {
+    reason.chars().take(LONGEST_REASON).collect()
 }
 
 /// Adds counters of too many names up in one, so that their sum stays.

@@ -2,6 +2,7 @@
 
 use crate::clock::Progress;
 use crate::health::{Health, REPEATED, UNASKED};
+use crate::lines::Lines;
 use crate::received::Received;
 use crate::saved::Unsettled;
 use protocol::{TaskList, WindowResult};
@@ -44,6 +45,8 @@ pub(crate) struct Node {
     pub(crate) progress: Progress,
     /// What was last said to be wrong with its windows.
     pub(crate) wrong: Option<String>,
+    /// What was said of it.
+    pub(crate) lines: Lines,
     /// The last list that was sent.
     pub(crate) tasks: Option<TaskList>,
     /// The packets of its last windows that are settled.

@@ -714,6 +714,22 @@ fn a_capture_of_which_nothing_is_heard_is_told() {
 }
 
 #[test]
+fn a_node_that_is_wrong_in_turns_fills_no_log() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    let (wanted, _) = test.list(0).expect("a list");
+    for number in 0..1_000_u64 {
+        test.take(0, FromProbe::Refused { list: wanted, reason: format!("{number}{}", "x".repeat(10_000)) });
+        let longer = Span { start_ns: START, end_ns: START + 7 * SECOND };
+        test.take(0, FromProbe::Window(Box::new(WindowResult::new(longer, Vec::new()))));
+        test.window(0, 0, &[("a", 1)]);
+    }
+    assert_eq!(test.not_taken(0, "wrong_window"), 1_000);
+    assert_eq!(test.warnings().len(), 20);
+    assert!(test.warnings().iter().all(|line| line.len() < 3_000));
+}
+
+#[test]
 fn a_window_has_no_end_of_results() {
     let mut test = Test::new(CHAIN);
     test.tick(1);

@@ -42,7 +42,7 @@ impl Authority {
         let paths = (folder.join("server.pem"), folder.join("server.key"));
         fs::write(&paths.0, certificate.pem()).expect("it is written");
         fs::write(&paths.1, key.serialize_pem()).expect("it is written");
-        set_mode(&paths.1, 0o640);
+        set_mode(&paths.1, 0o600);
         paths
     }
 
