@@ -19,7 +19,7 @@ use support::scratch::{Scratch, text};
 use support::waiting::{api_get, until};
 
 /// All that it has been told, without what users are known by.
-fn definitions(broker: &Broker) -> Value {
+fn all_definitions(broker: &Broker) -> Value {
     let text = broker.ctl(&["export_definitions", "-", "--format", "json"]);
     let mut all: Value = serde_json::from_str(&text).expect("JSON");
     for user in all["users"].as_array_mut().expect("users") {
@@ -86,10 +86,10 @@ fn certificates_and_least_rights() {
         "{}",
         first.stdout
     );
-    let definitions = definitions(&broker);
+    let definitions = all_definitions(&broker);
     let second = provision(&config, &["--certificates", "--management", &url]).expect(0).stdout;
     assert_eq!((lines(&second, "made "), lines(&second, "is there")), (0, 17), "{second}");
-    assert_eq!(definitions(&broker), definitions);
+    assert_eq!(all_definitions(&broker), definitions);
     let users = definitions["users"].as_array().expect("users");
     let known = users.iter().filter(|user| user["password_hash"] == true).map(|user| &user["name"]);
     assert_eq!(known.collect::<Vec<_>>(), ["guest"]);
@@ -101,11 +101,11 @@ fn certificates_and_least_rights() {
     for user in ["controller", "Node 2"] {
         broker.ctl(&["delete_user", user]);
     }
-    assert_ne!(definitions(&broker), definitions);
+    assert_ne!(all_definitions(&broker), definitions);
     for _ in 0..2 {
         let rabbitmqctl = format!("{} ctl {}", text(&script()), text(&broker.dir));
         run(Command::new("sh").arg(&shell).env("RABBITMQCTL", rabbitmqctl)).expect(0);
-        assert_eq!(definitions(&broker), definitions);
+        assert_eq!(all_definitions(&broker), definitions);
     }
 
     // The programs over TLS, by their certificates alone.
@@ -281,9 +281,9 @@ fn passwords_and_least_rights() {
         passwords.iter().all(|password| password.len() == 64 && !told.stdout.contains(password.as_str()))
     );
     assert!(passwords[0] != passwords[1] && passwords[1] != passwords[2]);
-    let definitions = definitions(&broker);
+    let definitions = all_definitions(&broker);
     assert_eq!(lines(&provision(&config, &words).expect(0).stdout, "made "), 0);
-    assert_eq!((definitions(&broker), users.map(password)), (definitions.clone(), passwords.clone()));
+    assert_eq!((all_definitions(&broker), users.map(password)), (definitions.clone(), passwords.clone()));
     let shell = provision(&config, &["--passwords", text(&secrets)]).expect(0).stdout;
     assert!(passwords.iter().all(|password| !shell.contains(password.as_str())));
 
@@ -295,7 +295,7 @@ fn passwords_and_least_rights() {
     let controller = Running::start(edison().args(["controller", "--config", text(&config)]));
     let status = || api_get(web, "/status");
     until("what is refused", || status()?["refused"]["foreign"].as_u64());
-    assert_eq!(definitions(&broker), definitions);
+    assert_eq!(all_definitions(&broker), definitions);
     drop(controller);
 
     // The shell's way: a new user has a password in its file, and the others keep theirs.
