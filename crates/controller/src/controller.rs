@@ -5,7 +5,7 @@ use crate::capturing::Capturing;
 use crate::clock::{Clock, MOST_AHEAD_NS};
 use crate::empty_run::{DerivedRun, EmptyRun};
 use crate::ended::Inputs;
-use crate::health::{Health, UNASKED, WRONG_WINDOW, Windows};
+use crate::health::{Health, UNASKED, WRONG_WINDOW, Windows, short};
 use crate::node::Node;
 use crate::saved::Saved;
 use crate::tasks::Listed;
@@ -254,8 +254,9 @@ impl Controller {
 
     /// Says what is wrong with the windows of a node, once for as long as it is so.
     pub(crate) fn say_wrong(&mut self, node: usize, wrong: &str, actions: &mut Actions) {
+        let now_ns = self.clock.map(|clock| clock.now_ns);
         let known = &mut self.nodes[node];
-        if known.wrong.as_deref() != Some(wrong) {
+        if known.wrong.as_deref() != Some(wrong) && now_ns.is_none_or(|now_ns| known.lines.may(now_ns)) {
             known.wrong = Some(wrong.to_owned());
             actions.show.push(Output::Warning(format!("{}: {wrong}", self.chain.graph.nodes[node])));
         }
@@ -342,12 +343,17 @@ impl Controller {
     }
 
     fn take_refusal(&mut self, node: usize, refused: RefusedList, actions: &mut Actions) {
-        let (name, health) = (&self.chain.graph.nodes[node], &mut self.nodes[node].health);
-        let is_new = Some(refused.list) == health.wanted && health.refused.as_ref() != Some(&refused.reason);
+        let now_ns = self.clock.map(|clock| clock.now_ns);
+        let (name, known) = (&self.chain.graph.nodes[node], &mut self.nodes[node]);
+        let reason = short(&refused.reason);
+        let is_new =
+            Some(refused.list) == known.health.wanted && known.health.refused.as_ref() != Some(&reason);
         if is_new {
-            let line = format!("{name} cannot answer what is asked next: {}", refused.reason);
-            actions.show.push(Output::Warning(line));
-            health.refused = Some(refused.reason);
+            if now_ns.is_none_or(|now_ns| known.lines.may(now_ns)) {
+                let line = format!("{name} cannot answer what is asked next: {reason}");
+                actions.show.push(Output::Warning(line));
+            }
+            known.health.refused = Some(reason);
         }
     }
 

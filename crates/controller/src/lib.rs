@@ -20,6 +20,7 @@ mod empty_run;
 mod ended;
 mod health;
 mod late;
+mod lines;
 mod look_back;
 mod merged;
 mod node;

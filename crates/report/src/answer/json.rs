@@ -2,7 +2,7 @@
 
 use super::{Account, Answer, Class, Rest, Status, TaskNote};
 use crate::event::{Items, items};
-use crate::row::{self, Rows};
+use crate::row::{self, ReadRows, Rows};
 use crate::{Column, Counters, PacketCounts, Span, integer};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -98,7 +98,7 @@ struct Read {
     empty: Option<u64>,
     coverage: Option<f64>,
     class: Class,
-    rows: Vec<Map<String, Json>>,
+    rows: ReadRows,
     rest: Rest,
     bounds: String,
     columns: Vec<Column>,
@@ -115,8 +115,7 @@ impl<'de> Deserialize<'de> for Answer {
         let read = Read::deserialize(deserializer)?;
         // What is read can be written again.
         row::check_names(&read.columns).map_err(D::Error::custom)?;
-        let rows = read.rows.iter().map(|members| row::read(&read.columns, members));
-        let rows = rows.collect::<Result<_, _>>().map_err(D::Error::custom)?;
+        let rows = read.rows.of(&read.columns).map_err(D::Error::custom)?;
         let bound = items(read.bound_columns, &read.bound).map_err(D::Error::custom)?;
         let loss = read.loss;
         Ok(Self {
