@@ -21,6 +21,7 @@ mod ended;
 mod health;
 mod late;
 mod lines;
+mod listed;
 mod look_back;
 mod merged;
 mod node;

@@ -1,46 +1,14 @@
 //! What nodes are told.
 
-use crate::capturing::Capturing;
 use crate::controller::{Actions, Controller};
-use events::Run;
-use protocol::{Instance, ListId, LookBackTask, Task, TaskList, ToProbe};
+use protocol::{Instance, ListId, Task, TaskList, ToProbe};
 use report::Span;
 
-/// What lists of tasks were made of, besides the queries. To make the lists of a thousand nodes for every message, only to find that
-/// they are the same, takes more than a core.
-#[derive(Debug, Default)]
-pub(crate) struct Listed {
-    runs: Vec<Run>,
-    asked: Vec<(usize, LookBackTask)>,
-    capturing: Vec<Capturing>,
-    /// Counts the changes.
-    version: u64,
-}
-
-impl Listed {
-    /// All lists are made again.
-    pub(crate) fn forget(&mut self) {
-        self.version += 1;
-    }
-}
-
 impl Controller {
-    /// Notes what lists are made of, and returns the number of its changes.
-    fn list_version(&mut self) -> u64 {
-        let asked = self.awaited.as_ref().map_or(&[][..], |awaited| &awaited.asked);
-        let (runs, listed) = (self.timeline.now().runs(), &mut self.listed);
-        if listed.runs != runs || listed.asked != asked || listed.capturing != self.capturing {
-            listed.runs = runs.to_vec();
-            listed.asked = asked.to_vec();
-            listed.capturing.clone_from(&self.capturing);
-            listed.version += 1;
-        }
-        listed.version
-    }
-
     /// Sends each node the list of what it is to answer, where that has changed.
     pub(crate) fn send_tasks(&mut self, actions: &mut Actions) {
-        let version = self.list_version();
+        let asked = self.awaited.as_ref().map_or(&[][..], |awaited| &awaited.asked);
+        let version = self.listed.version_of(self.timeline.now().runs(), asked, &self.capturing);
         for number in 0..self.nodes.len() {
             // A replay that has ended still has what it has kept.
             let is_gone =

@@ -109,7 +109,7 @@ impl Viewer {
                     .which(answer)
                     .is_some_and(|which| self.view(|view| view.answers.contains_key(&which)));
                 if !is_seen {
-                    self.take(answer);
+                    self.take(answer, false);
                 }
             }
         }
@@ -136,7 +136,7 @@ impl Viewer {
             } else if let Some(data) = line.strip_prefix("data: ") {
                 match name.as_str() {
                     "answer" => match serde_json::from_str::<Answer>(data) {
-                        Ok(answer) => self.take(&answer),
+                        Ok(answer) => self.take(&answer, true),
                         Err(error) => return format!("an answer is damaged: {error}"),
                     },
                     "lagged" => {
@@ -149,7 +149,8 @@ impl Viewer {
         }
     }
 
-    fn take(&self, answer: &Answer) {
+    /// Takes an answer. `is_told`: by the stream, which tells each once, and not because it was asked for.
+    fn take(&self, answer: &Answer, is_told: bool) {
         let (at_ns, known) = (now_ns(), &self.known);
         if answer.query == "totals" {
             return;
@@ -170,7 +171,7 @@ impl Viewer {
             let new = Seen { lag, is_right, times: 0, revision, is_late: answer.late };
             let seen = view.answers.entry(which).or_insert(new);
             match revision == seen.revision {
-                true => seen.times += 1,
+                true => seen.times += u32::from(is_told),
                 false => *seen = Seen { times: 1, lag: seen.lag, is_late: true, ..new },
             }
         });
