@@ -4,7 +4,7 @@ mod certificates;
 
 use crate::cli::AuthorityOptions;
 use crate::exit::{self, Failure};
-use crate::secret_file;
+use crate::file_name;
 use certificates::{Authority, Made};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn authority(folder: &Folder, told: &mut String) -> Result<Authority, Failure> {
     folder.make("ca", told, certificates::authority)?;
     let (certificate, key) = (folder.path("ca.pem"), folder.path("ca.key"));
     let certificate = std::fs::read(&certificate).map_err(|error| folder.wrong("ca.pem", &error))?;
-    let key = secret_file::read(&key).map_err(Failure::usage)?;
+    let key = secret::read(&key).map_err(Failure::usage)?;
     Authority::read(&certificate, &key).map_err(|reason| folder.wrong("ca.pem", &reason))
 }
 
@@ -54,7 +54,7 @@ fn authority(folder: &Folder, told: &mut String) -> Result<Authority, Failure> {
 fn check(name: &str) -> Result<(), Failure> {
     let wrong = |reason: &str| Err(Failure::usage(format!("{name:?}: {reason}")));
     protocol::amqp::check_node(name).map_err(Failure::usage)?;
-    secret_file::check_name(name).map_err(Failure::usage)?;
+    file_name::check_name(name).map_err(Failure::usage)?;
     if name.chars().count() > LONGEST_COMMON_NAME {
         return wrong("the name in a certificate has 64 characters at most");
     }
@@ -110,13 +110,11 @@ impl Folder<'_> {
                 Failure::fault(format!("{}: {error}", self.path(path).display()))
             };
             // The key first: where the certificate cannot be written, neither stays.
-            secret_file::create(&self.path(&key), &made.key).map_err(|error| written(&key, error))?;
-            secret_file::create_with(&self.path(&certificate), &made.certificate, 0o644).map_err(
-                |error| {
-                    let _ = std::fs::remove_file(self.path(&key));
-                    written(&certificate, error)
-                },
-            )?;
+            secret::create(&self.path(&key), &made.key).map_err(|error| written(&key, error))?;
+            secret::create_with(&self.path(&certificate), &made.certificate, 0o644).map_err(|error| {
+                let _ = std::fs::remove_file(self.path(&key));
+                written(&certificate, error)
+            })?;
         }
         let word = if is_there { "is there" } else { "made" };
         // Writing to a text cannot fail.

@@ -62,7 +62,8 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
         packets: options.packets,
         flows: options.flows,
         zipf: options.zipf,
-        seconds: options.seconds,
+        seconds: options.seconds.unwrap_or(bench.seconds),
+        probes: options.probes,
         capture: options.capture.clone(),
     };
     let (mut wrong, mut all) = (0, Vec::new());

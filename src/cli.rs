@@ -892,7 +892,10 @@ pub(crate) struct BenchOptions {
     /// For capture: measure this file once, in this process, and print what was counted
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<PathBuf>,
-    /// About how long each comparison may take
-    #[arg(long, value_name = "S", default_value_t = 10.0)]
-    pub(crate) seconds: f64,
+    /// For distributed: with so many simulated probes (default: 1000)
+    #[arg(long, value_name = "N", value_parser = notation::count)]
+    pub(crate) probes: Option<u64>,
+    /// About how long each comparison may take (default: 10; distributed: 900)
+    #[arg(long, value_name = "S")]
+    pub(crate) seconds: Option<f64>,
 }

@@ -22,6 +22,8 @@ mod enrich;
 mod exit;
 mod explain;
 mod fields;
+#[cfg(feature = "amqp")]
+mod file_name;
 mod generate;
 mod live;
 mod machine;
@@ -52,8 +54,6 @@ mod row_file;
 mod row_store;
 mod run;
 mod screen;
-#[cfg(feature = "amqp")]
-mod secret_file;
 mod signals;
 mod sketches;
 mod sources;

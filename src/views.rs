@@ -175,6 +175,7 @@ pub(crate) fn node(name: &str, health: &Health, now_ns: u64, window_ns: u64, gra
         version: heartbeat.map(|heartbeat| heartbeat.version.clone()),
         sources: heartbeat.map(|heartbeat| heartbeat.sources.clone()).unwrap_or_default(),
         gaps: health.gaps.iter().map(gap).collect(),
+        refused: health.not_taken.clone(),
     }
 }
 

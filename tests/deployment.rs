@@ -5,9 +5,8 @@ mod support;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::net::TcpListener;
-use std::path::PathBuf;
 use std::process::Command;
+use support::broker::{free_ports, script};
 use support::capture;
 use support::program::{Ended, Running, edison, run};
 use support::scratch::{Scratch, text};
@@ -16,16 +15,6 @@ use testbed::veth::{Veth, with_veth};
 
 const CHAIN: &str = "all: select sum(total_count) as n every 1s;\n\
     who: select src_port, sum(total_count) as n where node_id = far groupby src_port limit 5 every 1s when all.n > 1000;";
-
-/// Ports in a row that nothing listens on.
-fn free_port(several: u16) -> u16 {
-    until("free ports", || {
-        let first = TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
-        // Where connections out get theirs, one may be taken at any time.
-        let first = first % 20_000 + 10_000;
-        (first..first + several).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()).then_some(first)
-    })
-}
 
 /// What a test has started.
 struct Deployment {
@@ -39,12 +28,11 @@ impl Deployment {
     fn new() -> Self {
         let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().expect("iproute2 is there");
         assert!(up.success());
-        Self { scratch: Scratch::new(), broker: free_port(3), web: free_port(1) }
+        Self { scratch: Scratch::new(), broker: free_ports(3), web: free_ports(1) }
     }
 
     fn broker(&self, command: &str) -> String {
-        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts/broker");
-        let mut call = Command::new(script);
+        let mut call = Command::new(script());
         call.arg(command).arg(self.scratch.path("broker"));
         if command == "start" {
             call.arg(self.broker.to_string());
@@ -60,8 +48,13 @@ impl Deployment {
     }
 
     fn probe(&self, node: &str, interface: &str) -> Running {
+        self.probe_with(node, interface, "")
+    }
+
+    /// The same with further lines of settings.
+    fn probe_with(&self, node: &str, interface: &str, more: &str) -> Running {
         let settings = format!(
-            "broker = \"{}\"\nnode = \"{node}\"\ninterface = [\"{interface}\"]\nevery = \"1s\"\nmemory = \"64MiB\"\n",
+            "broker = \"{}\"\nnode = \"{node}\"\ninterface = [\"{interface}\"]\nevery = \"1s\"\nmemory = \"64MiB\"\n{more}",
             self.url()
         );
         let file = self.scratch.file(&format!("{node}.toml"), settings);
@@ -126,8 +119,7 @@ impl Drop for Broker<'_> {
         if !std::thread::panicking() {
             self.0.broker("stop");
         } else {
-            let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts/broker");
-            let _ = Command::new(script).arg("stop").arg(self.0.scratch.path("broker")).status();
+            let _ = Command::new(script()).arg("stop").arg(self.0.scratch.path("broker")).status();
         }
     }
 }
@@ -266,6 +258,57 @@ fn nothing_is_lost_or_doubled_while_broker_and_controller_die() {
         until("their ends", || (deployment.node("near")?["state"] == "ended").then_some(()));
         drop(controller);
         drop(broker);
+    });
+}
+
+#[test]
+fn a_probe_that_starts_while_the_controller_is_away_answers_from_its_first_window_on() {
+    with_veth(|veth| {
+        let deployment = Deployment::new();
+        let _broker = Broker(&deployment);
+        deployment.broker("start");
+        let queries = "all: select sum(total_count) as n every 1s;";
+        let mut controller = deployment.controller_of("\"near\"", queries);
+        let spool = deployment.scratch.path("near.spool");
+        let tasks = deployment.scratch.path("near.spool.tasks");
+        let settings = format!("spool-file = \"{}\"\n", text(&spool));
+        let start = || {
+            let mut probe = deployment.probe_with("near", Veth::NEAR, &settings);
+            let measures = |probe: &Running| probe.said().iter().any(|line| line.contains("near measures"));
+            assert!(probe.wait_for("the word that it measures", measures), "{:?}", probe.said());
+            probe
+        };
+        let mut probe = start();
+        until("its first answer", || (!deployment.windows("all", "near").is_empty()).then_some(()));
+        let counted = || deployment.windows("all", "near").values().sum::<u64>();
+        send(veth, 1000..1100);
+        until("all frames", || (counted() == 100).then_some(()));
+        until("the list in its file", || tasks.exists().then_some(()));
+        controller.signal(libc::SIGTERM);
+        controller.wait().expect(0);
+        // Nobody can tell it what to answer.
+        probe.signal(libc::SIGKILL);
+        drop(probe);
+        let probe = start();
+        let said = probe.said();
+        assert!(said.iter().any(|line| line.contains("goes on: 1 standing task")), "{said:?}");
+        send(veth, 1100..1200);
+        let controller = deployment.controller_of("\"near\"", queries);
+        until("the frames of the start without a controller", || {
+            let counted = counted();
+            assert!(counted <= 200, "{counted} of 200");
+            (counted == 200).then_some(())
+        });
+        until("the node", || deployment.is_up("near").then_some(()));
+        assert_eq!(deployment.get("/status").expect("a controller")["refused"], serde_json::json!({}));
+        // What is damaged is named, and the next list is kept again.
+        drop(probe);
+        std::fs::write(&tasks, b"no list").expect("own file");
+        let probe = start();
+        let said = probe.said();
+        assert!(said.iter().any(|line| line.contains("near.spool.tasks is not taken: damaged")), "{said:?}");
+        until("the list in its file", || (std::fs::read(&tasks).ok()? != b"no list").then_some(()));
+        drop((probe, controller));
     });
 }
 

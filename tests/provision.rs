@@ -10,75 +10,29 @@ use lapin::types::FieldTable;
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties, ExchangeKind};
 use serde_json::Value;
 use std::future::Future;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+use support::broker::{Broker, free_ports, script};
 use support::program::{Ended, Running, edison, run};
 use support::scratch::{Scratch, text};
 use support::waiting::{api_get, until};
 
-/// A broker, which ends with its test.
-struct Broker {
-    dir: PathBuf,
-    port: u16,
-    management: u16,
-}
-
-fn script() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/broker")
-}
-
-/// Ports in a row that nothing listens on, below those of connections out.
-fn free_ports(several: u16) -> u16 {
-    until("free ports", || {
-        let first = TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port() % 20_000 + 10_000;
-        (first..first + several).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()).then_some(first)
-    })
-}
-
-impl Broker {
-    fn start(scratch: &Scratch, options: &[&str]) -> Self {
-        let port = free_ports(4);
-        let broker = Self { dir: scratch.path("broker"), port, management: port + 3 };
-        let management = broker.management.to_string();
-        let mut call = Command::new(script());
-        call.arg("start")
-            .arg(&broker.dir)
-            .arg(port.to_string())
-            .args(options)
-            .args(["--management", &management]);
-        run(&mut call).expect(0);
-        broker
+/// All that it has been told, without what users are known by.
+fn all_definitions(broker: &Broker) -> Value {
+    let text = broker.ctl(&["export_definitions", "-", "--format", "json"]);
+    let mut all: Value = serde_json::from_str(&text).expect("JSON");
+    for user in all["users"].as_array_mut().expect("users") {
+        // Whether there is a password counts.
+        let has_password = user["password_hash"].as_str().is_some_and(|hash| !hash.is_empty());
+        user["password_hash"] = has_password.into();
     }
-
-    /// `rabbitmqctl`.
-    fn ctl(&self, arguments: &[&str]) -> String {
-        run(Command::new(script()).arg("ctl").arg(&self.dir).arg("--quiet").args(arguments)).expect(0).stdout
-    }
-
-    /// All that it has been told, without what users are known by.
-    fn definitions(&self) -> Value {
-        let text = self.ctl(&["export_definitions", "-", "--format", "json"]);
-        let mut all: Value = serde_json::from_str(&text).expect("JSON");
-        for user in all["users"].as_array_mut().expect("users") {
-            // Whether there is a password counts.
-            let has_password = user["password_hash"].as_str().is_some_and(|hash| !hash.is_empty());
-            user["password_hash"] = has_password.into();
+    for part in all.as_object_mut().expect("parts").values_mut() {
+        if let Some(list) = part.as_array_mut() {
+            list.sort_by_key(Value::to_string);
         }
-        for part in all.as_object_mut().expect("parts").values_mut() {
-            if let Some(list) = part.as_array_mut() {
-                list.sort_by_key(Value::to_string);
-            }
-        }
-        all
     }
-}
-
-impl Drop for Broker {
-    fn drop(&mut self) {
-        let _ = Command::new(script()).arg("kill").arg(&self.dir).output();
-    }
+    all
 }
 
 fn provision(config: &Path, words: &[&str]) -> Ended {
@@ -132,10 +86,10 @@ fn certificates_and_least_rights() {
         "{}",
         first.stdout
     );
-    let definitions = broker.definitions();
+    let definitions = all_definitions(&broker);
     let second = provision(&config, &["--certificates", "--management", &url]).expect(0).stdout;
     assert_eq!((lines(&second, "made "), lines(&second, "is there")), (0, 17), "{second}");
-    assert_eq!(broker.definitions(), definitions);
+    assert_eq!(all_definitions(&broker), definitions);
     let users = definitions["users"].as_array().expect("users");
     let known = users.iter().filter(|user| user["password_hash"] == true).map(|user| &user["name"]);
     assert_eq!(known.collect::<Vec<_>>(), ["guest"]);
@@ -147,11 +101,11 @@ fn certificates_and_least_rights() {
     for user in ["controller", "Node 2"] {
         broker.ctl(&["delete_user", user]);
     }
-    assert_ne!(broker.definitions(), definitions);
+    assert_ne!(all_definitions(&broker), definitions);
     for _ in 0..2 {
         let rabbitmqctl = format!("{} ctl {}", text(&script()), text(&broker.dir));
         run(Command::new("sh").arg(&shell).env("RABBITMQCTL", rabbitmqctl)).expect(0);
-        assert_eq!(broker.definitions(), definitions);
+        assert_eq!(all_definitions(&broker), definitions);
     }
 
     // The programs over TLS, by their certificates alone.
@@ -327,9 +281,9 @@ fn passwords_and_least_rights() {
         passwords.iter().all(|password| password.len() == 64 && !told.stdout.contains(password.as_str()))
     );
     assert!(passwords[0] != passwords[1] && passwords[1] != passwords[2]);
-    let definitions = broker.definitions();
+    let definitions = all_definitions(&broker);
     assert_eq!(lines(&provision(&config, &words).expect(0).stdout, "made "), 0);
-    assert_eq!((broker.definitions(), users.map(password)), (definitions.clone(), passwords.clone()));
+    assert_eq!((all_definitions(&broker), users.map(password)), (definitions.clone(), passwords.clone()));
     let shell = provision(&config, &["--passwords", text(&secrets)]).expect(0).stdout;
     assert!(passwords.iter().all(|password| !shell.contains(password.as_str())));
 
@@ -341,7 +295,7 @@ fn passwords_and_least_rights() {
     let controller = Running::start(edison().args(["controller", "--config", text(&config)]));
     let status = || api_get(web, "/status");
     until("what is refused", || status()?["refused"]["foreign"].as_u64());
-    assert_eq!(broker.definitions(), definitions);
+    assert_eq!(all_definitions(&broker), definitions);
     drop(controller);
 
     // The shell's way: a new user has a password in its file, and the others keep theirs.

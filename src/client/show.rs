@@ -38,6 +38,9 @@ pub(super) fn nodes(status: &Status) -> String {
     if !refused.is_empty() {
         text.push_str(&format!("messages refused: {}\n", listed(refused.into_iter())));
     }
+    for node in status.nodes.iter().filter(|node| node.refused.total() != 0) {
+        text.push_str(&format!("  of {}: {}\n", node.name, named(&node.refused)));
+    }
     let requests: Vec<(&str, u64)> = status.refused_requests.nonzero().collect();
     if !requests.is_empty() {
         text.push_str(&format!("requests refused: {}\n", listed(requests.into_iter())));

@@ -3,7 +3,6 @@
 
 use crate::deployment::settings::Settings;
 use crate::exit::{Failure, say};
-use crate::secret_file;
 use protocol::amqp::{self, Tls, TlsError};
 use std::net::IpAddr;
 use std::path::Path;
@@ -38,7 +37,7 @@ pub(in crate::deployment) fn is_loopback(host: &str) -> bool {
 fn password(settings: &mut Settings) -> Result<Option<String>, Failure> {
     Ok(match (settings.text("password-file")?, password_of_environment()) {
         (Some(file), _) => {
-            let read = secret_file::password(Path::new(&file));
+            let read = secret::password(Path::new(&file));
             Some(read.map_err(|reason| settings.wrong(format!("'password-file': {reason}")))?)
         }
         (None, password) => password,
@@ -60,7 +59,7 @@ fn tls(settings: &mut Settings) -> Result<Option<Tls>, Failure> {
                 .wrong("'ca' is missing: the file of the authority that the broker's certificate is of")),
         };
     };
-    let own = match (&certificate, &key) {
+    let own = match (certificate, key) {
         (Some(certificate), Some(key)) => Some((certificate, key)),
         (None, None) => None,
         (Some(_), None) => {
@@ -70,25 +69,39 @@ fn tls(settings: &mut Settings) -> Result<Option<Tls>, Failure> {
             return Err(settings.wrong("'certificate' is missing: the file of the key's certificate"));
         }
     };
-    let read = |key: &str, file: &str| {
-        std::fs::read(file).map_err(|error| settings.wrong(format!("'{key}': {file}: {error}")))
-    };
-    let authority = read("ca", &ca)?;
-    let own_files = match own {
-        Some((certificate, key)) => {
-            let secret = secret_file::read(Path::new(key));
-            let secret = secret.map_err(|reason| settings.wrong(format!("'key-file': {reason}")))?;
-            Some((read("certificate", certificate)?, secret))
-        }
-        None => None,
-    };
-    let own_bytes = own_files.as_ref().map(|(certificate, key)| (certificate.as_slice(), key.as_slice()));
-    let of = |key: &str, file: &Option<String>, reason: &TlsError| {
-        settings.wrong(format!("'{key}': {}: {reason}", file.as_deref().unwrap_or_default()))
-    };
-    Tls::new(&authority, own_bytes).map(Some).map_err(|error| match &error {
-        TlsError::Authority(_) => of("ca", &Some(ca.clone()), &error),
-        TlsError::Certificate(_) => of("certificate", &certificate, &error),
-        TlsError::Key(_) => of("key-file", &key, &error),
-    })
+    let files = TlsFiles { ca, own };
+    Tls::renewed_by(move || files.read()).map(Some).map_err(|error| settings.wrong(error))
+}
+
+/// The files of TLS, which are read again for each connection.
+struct TlsFiles {
+    ca: String,
+    /// The certificate and its key.
+    own: Option<(String, String)>,
+}
+
+impl TlsFiles {
+    fn read(&self) -> Result<Tls, String> {
+        let read =
+            |key: &str, file: &str| std::fs::read(file).map_err(|error| format!("'{key}': {file}: {error}"));
+        let authority = read("ca", &self.ca)?;
+        let own = match &self.own {
+            Some((certificate, key)) => {
+                let secret =
+                    secret::read(Path::new(key)).map_err(|reason| format!("'key-file': {reason}"))?;
+                Some((read("certificate", certificate)?, secret))
+            }
+            None => None,
+        };
+        let own = own.as_ref().map(|(certificate, key)| (certificate.as_slice(), key.as_slice()));
+        Tls::new(&authority, own).map_err(|error| {
+            let (certificate, key) =
+                self.own.as_ref().map_or(("", ""), |(certificate, key)| (certificate, key));
+            match &error {
+                TlsError::Authority(_) => format!("'ca': {}: {error}", self.ca),
+                TlsError::Certificate(_) => format!("'certificate': {certificate}: {error}"),
+                TlsError::Key(_) => format!("'key-file': {key}: {error}"),
+            }
+        })
+    }
 }

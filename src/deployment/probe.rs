@@ -16,7 +16,7 @@ use crate::views::now_ns;
 use crate::watched::Lost;
 use engine::{Control, Every, Observer, Snapshot};
 use port::TimeBase;
-use probe::{Planner, Probe, Reporter, Vitals};
+use probe::{Planner, Probe, Reporter, TaskFile, TaskFileState, Vitals};
 use protocol::amqp::{self, AmqpProbeLink, ProbeSettings, SpoolFile};
 use protocol::{Heartbeat, LinkWatch, ProbeLink};
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
         return wrong("a probe measures interfaces and ports: name one with 'interface' or 'port'");
     }
     let names = measurement.names().to_vec();
-    let planner = Planner::new(measurement.site(), Vec::new());
+    let mut planner = Planner::new(measurement.site(), Vec::new());
     let control = Control::new(planner.first().map_err(Failure::fault)?);
     measurement.start_captures(&control)?;
     let place = broker.place();
@@ -72,6 +72,9 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
         None => amqp::probe_link(link_settings),
         Some(path) => amqp::spooled_probe_link(link_settings, open_spool(path, &node, spool_bytes)?),
     };
+    // The lock of the spool is its own too.
+    let task_file =
+        spool_file.as_deref().map(|path| open_tasks(path, &node, &mut planner, &control)).transpose()?;
     let amqp_link = Arc::new(link.map_err(Failure::usage)?);
     let link: Arc<dyn ProbeLink> = Arc::clone(&amqp_link) as Arc<dyn ProbeLink>;
     let usual = Heartbeat {
@@ -84,8 +87,9 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let own = load.clone();
     let vitals = move || Vitals { clock: kernel_clock(), now_ns: now_ns(), load: Some(own.take()) };
     let reporter = Reporter::new(usual, vitals);
-    let probe =
-        Probe::start(Arc::clone(&link), planner, control.clone(), None, Some(reporter)).map_err(no_thread)?;
+    let tasks = task_file.as_ref().map(TaskFile::state);
+    let probe = Probe::start(Arc::clone(&link), planner, control.clone(), None, Some(reporter), task_file)
+        .map_err(no_thread)?;
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     say(&format!("{node} measures {}, controlled through {}", names.join(", "), place));
     let mut watcher = Watcher {
@@ -95,6 +99,8 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
         looked: None,
         refused: BTreeMap::new(),
         fault: None,
+        tasks,
+        tasks_fault: None,
     };
     let measured = measurement.measure(&control, probe.outlet(), &stop, &mut watcher)?;
     let mut reported = Reported::of(measured, false);
@@ -138,6 +144,31 @@ fn open_spool(path: &Path, node: &str, most_bytes: usize) -> Result<SpoolFile, F
     Ok(spool)
 }
 
+/// Opens the file of the last task list, beside the spool, and goes on with what is in it.
+fn open_tasks(
+    spool: &Path,
+    node: &str,
+    planner: &mut Planner,
+    control: &Control,
+) -> Result<TaskFile, Failure> {
+    let mut name = spool.as_os_str().to_owned();
+    name.push(".tasks");
+    let path = PathBuf::from(name);
+    let file = TaskFile::open(&path, node).map_err(no_thread)?;
+    file.problem().iter().for_each(|line| say(line));
+    let Some(list) = file.found() else { return Ok(file) };
+    match planner.revive(control, list) {
+        Ok((number, refused)) => {
+            let but = refused.map(|reason| format!(", but for {reason}")).unwrap_or_default();
+            say(&format!(
+                "until the controller's list comes, that of the last start goes on: {number} standing tasks{but}"
+            ));
+        }
+        Err(reason) => say(&format!("the task list {} is not carried out: {reason}", path.display())),
+    }
+    Ok(file)
+}
+
 /// Options of `run` that say what is asked or shown.
 const NOT_OF_PROBES: [&str; 19] = [
     "query",
@@ -171,6 +202,9 @@ struct Watcher {
     refused: BTreeMap<&'static str, u64>,
     /// What was said of the file of the spool.
     fault: Option<String>,
+    tasks: Option<TaskFileState>,
+    /// What was said of the file of the task list.
+    tasks_fault: Option<String>,
 }
 
 impl Observer for Watcher {
@@ -180,7 +214,9 @@ impl Observer for Watcher {
             return;
         }
         self.looked = Some(Instant::now());
-        self.watch.line(&self.link.state()).iter().for_each(|line| say(line));
+        let state = self.link.state();
+        let lines = [self.watch.line(&state), self.watch.remark(&state)];
+        lines.iter().flatten().for_each(|line| say(line));
         let refused = self.link.refused();
         if refused != self.refused {
             let counts = refused.iter().map(|(reason, count)| format!("{count} {reason}"));
@@ -194,6 +230,16 @@ impl Observer for Watcher {
                 None => "the spool is in its file again".to_owned(),
             });
             self.fault = fault;
+        }
+        let fault = self.tasks.as_ref().and_then(TaskFileState::fault);
+        if fault != self.tasks_fault {
+            say(&match &fault {
+                Some(reason) => {
+                    format!("the task list is not kept for the next start: {reason}; it is tried again")
+                }
+                None => "the task list is kept again".to_owned(),
+            });
+            self.tasks_fault = fault;
         }
     }
 

@@ -8,7 +8,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import captures, environment, generator, packets
+import virtual_environment
+
+from . import captures, generator, packets
 from .compare import Comparison, Difference
 from .database import SECOND, Database
 from .language import Aggregate, Item, Name, Query
@@ -38,7 +40,7 @@ def arguments():
 
 def program_path(root):
     """The program."""
-    path = Path(os.environ.get("EDISON") or environment.target(root) / "release" / "edison")
+    path = Path(os.environ.get("EDISON") or virtual_environment.target(root) / "release" / "edison")
     if not path.exists():
         sys.exit(f"equery-oracle: there is no {path}: build it with cargo build --release, or name it in EDISON")
     return str(path.resolve())

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from equery_oracle import environment
+import virtual_environment
 
 from . import frames, queries
 from .duck import Duck
@@ -34,7 +34,7 @@ def arguments():
 
 def program_path(root):
     """The program."""
-    builds = [environment.target(root) / build / "edison" for build in ("release", "debug")]
+    builds = [virtual_environment.target(root) / build / "edison" for build in ("release", "debug")]
     named = [Path(os.environ["EDISON"])] if "EDISON" in os.environ else builds
     found = next((path for path in named if path.exists()), None)
     if found is None:

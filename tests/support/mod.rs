@@ -1,5 +1,6 @@
 //! What the tests of the program share: running it, and reading its input and output independently of it.
 
+pub(crate) mod broker;
 pub(crate) mod capture;
 pub(crate) mod ipfix;
 pub(crate) mod made_store;

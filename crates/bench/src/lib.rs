@@ -16,6 +16,8 @@ mod callgrind;
 mod capture;
 mod compare;
 mod cuckoo;
+#[cfg(feature = "amqp")]
+mod distributed;
 mod events;
 mod flow_record;
 mod huge;
@@ -49,8 +51,10 @@ pub struct Points {
     pub flows: Option<u64>,
     /// Zipf exponent; 0 is uniform.
     pub zipf: Option<f64>,
-    /// About how long each comparison may take, seconds.
+    /// About how long each comparison may take, seconds ([`Bench::seconds`]).
     pub seconds: f64,
+    /// Simulated probes, for the bench of a deployment.
+    pub probes: Option<u64>,
     /// A paper's settings, for the benches of parallel designs.
     pub preset: Option<&'static Preset>,
     /// A capture file, for benches that can measure one.
@@ -68,6 +72,8 @@ pub struct Bench {
     pub takes_preset: bool,
     /// Whether it can measure a given capture.
     pub takes_capture: bool,
+    /// The usual length of its comparisons, seconds.
+    pub seconds: f64,
     /// Makes Markdown tables of all its lines; `None` if it has none.
     pub tables: Option<fn(&[Line]) -> String>,
     /// Runs it. The error is one line.
@@ -77,6 +83,9 @@ pub struct Bench {
 /// A bench's program: it emits lines as they are ready.
 pub type Run = fn(&Points, &mut dyn FnMut(Line)) -> Result<(), String>;
 
+/// The usual length of a comparison, seconds.
+pub const SECONDS: f64 = 10.0;
+
 /// All benches of this build.
 pub const BENCHES: &[Bench] = &[
     Bench {
@@ -84,6 +93,7 @@ pub const BENCHES: &[Bench] = &[
         about: "measurement tasks: how right each structure is, by memory, skew and design; what tasks cost",
         takes_preset: false,
         takes_capture: true,
+        seconds: SECONDS,
         tables: Some(accuracy::markdown),
         run: accuracy::run,
     },
@@ -92,6 +102,7 @@ pub const BENCHES: &[Bench] = &[
         about: "exact flow tables: the cuckoo table against DPDK's rte_hash and hashbrown, keys streamed",
         takes_preset: false,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: table::run,
     },
@@ -100,14 +111,26 @@ pub const BENCHES: &[Bench] = &[
         about: "capture file to records against nfpcapd and softflowd, by processor time",
         takes_preset: false,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: capture::run,
+    },
+    #[cfg(feature = "amqp")]
+    Bench {
+        name: "distributed",
+        about: "a controller and 1,000 probes over RabbitMQ and TLS; a broker that restarts; lapin alone; answers merged",
+        takes_preset: false,
+        takes_capture: false,
+        seconds: 900.0,
+        tables: None,
+        run: distributed::run,
     },
     Bench {
         name: "record",
         about: "flow records: what each optional part costs; FloWatcher's tables; hash functions and identifying a flow",
         takes_preset: false,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: flow_record::run,
     },
@@ -116,6 +139,7 @@ pub const BENCHES: &[Bench] = &[
         about: "parallel designs over a software wire at a set rate: what each loses and costs",
         takes_preset: true,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: parallel::designs,
     },
@@ -124,6 +148,7 @@ pub const BENCHES: &[Bench] = &[
         about: "the highest rate at which one core loses at most one packet in 100,000",
         takes_preset: true,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: parallel::rate,
     },
@@ -132,6 +157,7 @@ pub const BENCHES: &[Bench] = &[
         about: "what a second core gives, what handing over costs, and what a window's turn costs",
         takes_preset: true,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: parallel::scale,
     },
@@ -140,6 +166,7 @@ pub const BENCHES: &[Bench] = &[
         about: "sketches: speed against plain scalar versions; accuracy at the same memory on a Zipf stream",
         takes_preset: false,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: sketch::run,
     },
@@ -148,6 +175,7 @@ pub const BENCHES: &[Bench] = &[
         about: "what a packet takes by table size and skew: predicted (Alipourfard's Equation 1) beside measured",
         takes_preset: false,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: model::run,
     },
@@ -156,6 +184,7 @@ pub const BENCHES: &[Bench] = &[
         about: "queries over the rows of a window, against DuckDB; what they cost the measuring core",
         takes_preset: false,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: query::run,
     },
@@ -164,6 +193,7 @@ pub const BENCHES: &[Bench] = &[
         about: "questions to a store: a filtered sum over window rows, the largest networks of a week of rollups",
         takes_preset: false,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: store::run,
     },
@@ -172,6 +202,7 @@ pub const BENCHES: &[Bench] = &[
         about: "the event machine with many keys, windows without packets, what a controller costs the measuring core",
         takes_preset: false,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: events::run,
     },
@@ -180,6 +211,7 @@ pub const BENCHES: &[Bench] = &[
         about: "what tracking the losses of 64 pinned flows costs the measuring core, compared with tracking none and all",
         takes_preset: false,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: zoom::run,
     },
@@ -188,6 +220,7 @@ pub const BENCHES: &[Bench] = &[
         about: "record writers: CSV, JSON lines, Parquet",
         takes_preset: false,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: records::run,
     },
@@ -197,6 +230,7 @@ pub const BENCHES: &[Bench] = &[
         about: "DPDK port to updated record, step by step, from mbufs in memory",
         takes_preset: false,
         takes_capture: false,
+        seconds: SECONDS,
         tables: None,
         run: port_steps::run,
     },

@@ -4,7 +4,7 @@ use protocol::CaptureTask;
 use std::collections::BTreeSet;
 
 /// A capture that is going on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Capturing {
     pub(crate) task: CaptureTask,
     /// The nodes that have not said how it ended.

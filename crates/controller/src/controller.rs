@@ -5,7 +5,8 @@ use crate::capturing::Capturing;
 use crate::clock::{Clock, MOST_AHEAD_NS};
 use crate::empty_run::{DerivedRun, EmptyRun};
 use crate::ended::Inputs;
-use crate::health::{Health, UNASKED, WRONG_WINDOW, Windows};
+use crate::health::{Health, UNASKED, WRONG_WINDOW, Windows, short};
+use crate::listed::Listed;
 use crate::node::Node;
 use crate::saved::Saved;
 use equery::Chain;
@@ -70,6 +71,8 @@ pub struct Controller {
     pub(crate) settled_ns: Option<u64>,
     /// The list that was made last.
     pub(crate) list: ListId,
+    /// What it was made of.
+    pub(crate) listed: Listed,
     /// `None` where nodes are awaited however long they take.
     pub(crate) clock: Option<Clock>,
     /// Answers of the windows that are being settled.
@@ -100,6 +103,7 @@ impl Controller {
             setting,
             settled_ns: None,
             list: ListId::default(),
+            listed: Listed::default(),
             clock: None,
             settling: Inputs::default(),
             empty_runs: BTreeMap::new(),
@@ -157,6 +161,7 @@ impl Controller {
         let mut past = Past::new(&chain.graph, &chain.derivations);
         past.restore(&chain.graph, &chain.derivations, self.past().map(|part| part.windows()));
         (self.past, self.chain) = (past, chain);
+        self.listed.forget();
         self.send_tasks(&mut actions);
         actions
     }
@@ -249,8 +254,9 @@ impl Controller {
 
     /// Says what is wrong with the windows of a node, once for as long as it is so.
     pub(crate) fn say_wrong(&mut self, node: usize, wrong: &str, actions: &mut Actions) {
+        let now_ns = self.clock.map(|clock| clock.now_ns);
         let known = &mut self.nodes[node];
-        if known.wrong.as_deref() != Some(wrong) {
+        if known.wrong.as_deref() != Some(wrong) && now_ns.is_none_or(|now_ns| known.lines.may(now_ns)) {
             known.wrong = Some(wrong.to_owned());
             actions.show.push(Output::Warning(format!("{}: {wrong}", self.chain.graph.nodes[node])));
         }
@@ -337,12 +343,17 @@ impl Controller {
     }
 
     fn take_refusal(&mut self, node: usize, refused: RefusedList, actions: &mut Actions) {
-        let (name, health) = (&self.chain.graph.nodes[node], &mut self.nodes[node].health);
-        let is_new = Some(refused.list) == health.wanted && health.refused.as_ref() != Some(&refused.reason);
+        let now_ns = self.clock.map(|clock| clock.now_ns);
+        let (name, known) = (&self.chain.graph.nodes[node], &mut self.nodes[node]);
+        let reason = short(&refused.reason);
+        let is_new =
+            Some(refused.list) == known.health.wanted && known.health.refused.as_ref() != Some(&reason);
         if is_new {
-            let line = format!("{name} cannot answer what is asked next: {}", refused.reason);
-            actions.show.push(Output::Warning(line));
-            health.refused = Some(refused.reason);
+            if now_ns.is_none_or(|now_ns| known.lines.may(now_ns)) {
+                let line = format!("{name} cannot answer what is asked next: {reason}");
+                actions.show.push(Output::Warning(line));
+            }
+            known.health.refused = Some(reason);
         }
     }
 
@@ -368,7 +379,7 @@ impl Controller {
                     return self.say_wrong(node, wrong, actions);
                 }
                 self.list = ListId { epoch: self.list.epoch.max(epoch.saturating_add(1)), generation: 0 };
-                known.tasks = None;
+                (known.tasks, known.listed) = (None, None);
             }
             None => {
                 let again = known.tasks.clone().map(|list| (node, ToProbe::Tasks(list)));

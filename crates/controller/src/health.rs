@@ -20,10 +20,14 @@ pub(crate) const NOT_SENT: &str = "not_sent";
 pub(crate) const SPOOL_FULL: &str = "spool_full";
 /// Answers of no query that the node has, of no window of its result, or to no question; captures that were not asked for.
 pub(crate) const UNASKED: &str = "unasked";
+/// Results of a window of which there are many already: two probes have one name, or something pretends to be one.
+pub(crate) const REPEATED: &str = "repeated";
 
 /// Sources that are kept of a node, and characters of their names.
 const MOST_SOURCES: usize = 64;
 const LONGEST_TEXT: usize = 200;
+/// Characters of the reasons why a list is not carried out.
+const LONGEST_REASON: usize = 2_000;
 
 /// Gaps that are kept of a node, the newest.
 const MOST_GAPS: usize = 100;
@@ -62,7 +66,8 @@ pub struct Health {
     pub wanted: Option<ListId>,
     /// Windows that it answered.
     pub windows: Windows,
-    /// What came of it and is not taken, by reason: results (`wrong_window`) and answers (`unasked`).
+    /// What came of it and is not taken, by reason: results (`wrong_window`, `too_late`, `repeated`) and answers
+    /// (`unasked`).
     pub not_taken: Counters,
     /// The newest times in which none of its windows is judged, the oldest first.
     pub gaps: VecDeque<Gap>,
@@ -105,6 +110,7 @@ impl Health {
         let texts =
             heartbeat.sources.iter_mut().chain([&mut heartbeat.version]).chain(&mut heartbeat.spool.fault);
         texts.for_each(|text| *text = text.chars().take(LONGEST_TEXT).collect());
+        heartbeat.refused.iter_mut().for_each(|refused| refused.reason = short(&refused.reason));
         self.heartbeat = Some(heartbeat);
     }
 
@@ -169,6 +175,11 @@ impl Health {
     pub(crate) fn not_take(&mut self, reason: &str, number: usize) {
         self.not_taken.add(&[(reason, number as u64)].into_iter().collect());
     }
+}
+
+/// What a probe says of a list, as much of it as is kept.
+pub(crate) fn short(reason: &str) -> String {
+    reason.chars().take(LONGEST_REASON).collect()
 }
 
 /// Adds counters of too many names up in one, so that their sum stays.

@@ -72,7 +72,7 @@ impl Controller {
             }
             if at_ns >= end_ns {
                 let mut again = Again { chain, nodes, is_replay, shown: &mut shown };
-                again.merge(&runs, at_ns, inputs);
+                again.merge(&runs, at_ns, at_ns == end_ns, inputs);
                 again.derive(&runs, past, at_ns, inputs);
                 let ended = Ended { chain, nodes, inputs, is_replay };
                 let find: &Find<'_> = &|asked| ended.seen(asked);
@@ -137,8 +137,12 @@ struct Again<'a> {
 }
 
 impl Again<'_> {
-    fn merge(&mut self, runs: &[events::Run], end_ns: u64, inputs: &mut Inputs) {
+    /// `is_changed`: a node's answers of these windows are others now. Where they are not, only other runs make other answers.
+    fn merge(&mut self, runs: &[events::Run], end_ns: u64, is_changed: bool, inputs: &mut Inputs) {
         for query in 0..self.chain.mergings.len() {
+            if !is_changed && self.chain.graph.queries[query].trigger.is_none() {
+                continue;
+            }
             let Self { chain, nodes, is_replay, .. } = *self;
             let merged = Ended { chain, nodes, inputs, is_replay }.merged(query, runs, end_ns);
             for merged in merged {

@@ -20,6 +20,8 @@ mod empty_run;
 mod ended;
 mod health;
 mod late;
+mod lines;
+mod listed;
 mod look_back;
 mod merged;
 mod node;

@@ -1,7 +1,8 @@
 //! What is known of a node.
 
 use crate::clock::Progress;
-use crate::health::{Health, UNASKED};
+use crate::health::{Health, REPEATED, UNASKED};
+use crate::lines::Lines;
 use crate::received::Received;
 use crate::saved::Unsettled;
 use protocol::{TaskList, WindowResult};
@@ -12,6 +13,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// The most answers that are kept for a window later than the one with which they came. Further ones count as `unasked`: only a faulty
 /// probe sends more.
 const MOST_LATER: usize = 100_000;
+/// The most values that these have.
+const MOST_LATER_VALUES: usize = 4_000_000;
+
+/// The most results of one window that are added to its first: those of starts of the node within the window.
+const MOST_FURTHER: usize = 16;
 
 /// A node's tasks, and the answers it has sent.
 #[derive(Debug, Default)]
@@ -20,6 +26,8 @@ pub(crate) struct Node {
     open: BTreeSet<u64>,
     /// Results that are not settled, by the begin of their windows.
     results: BTreeMap<u64, WindowResult>,
+    /// How many were added to these, where any were.
+    further: BTreeMap<u64, usize>,
     /// Windows that a live node watched and in which nothing was received, where it did not answer each.
     empty: VecDeque<Span>,
     /// The begin of the window that it waits to enter.
@@ -37,8 +45,12 @@ pub(crate) struct Node {
     pub(crate) progress: Progress,
     /// What was last said to be wrong with its windows.
     pub(crate) wrong: Option<String>,
+    /// What was said of it.
+    pub(crate) lines: Lines,
     /// The last list that was sent.
     pub(crate) tasks: Option<TaskList>,
+    /// Of what that was made (`Listed`).
+    pub(crate) listed: Option<u64>,
     /// The packets of its last windows that are settled.
     pub(crate) received: Received,
     /// The ends of its windows that came late and are judged.
@@ -72,7 +84,9 @@ impl Node {
         let later = result.answers.extract_if(.., is_later).collect();
         self.keep_for_later(later);
         if result.empty.is_some() {
-            self.empty.push_back(result.window);
+            if !self.was_empty(result.window) {
+                self.empty.push_back(result.window);
+            }
             self.keep_for_later(result.answers);
             return false;
         }
@@ -82,6 +96,12 @@ impl Node {
                 false
             }
             Entry::Occupied(mut first) => {
+                let further = self.further.entry(start_ns).or_default();
+                if *further == MOST_FURTHER {
+                    self.health.not_take(REPEATED, 1);
+                    return true;
+                }
+                *further += 1;
                 let second = result.answers.into_iter().map(|answer| Answer { revision: 1, ..answer });
                 first.get_mut().answers.extend(second);
                 true
@@ -90,8 +110,18 @@ impl Node {
     }
 
     fn keep_for_later(&mut self, mut answers: Vec<Answer>) {
-        let room = MOST_LATER.saturating_sub(self.later.len());
-        let surplus = answers.split_off(room.min(answers.len()));
+        if answers.is_empty() {
+            return;
+        }
+        let values = |answer: &Answer| answer.rows.len() * answer.columns.len();
+        let mut left = MOST_LATER_VALUES.saturating_sub(self.later.iter().map(values).sum());
+        let fits = answers.iter().take_while(|answer| {
+            let rest = left.checked_sub(values(answer));
+            left = rest.unwrap_or(0);
+            rest.is_some()
+        });
+        let room = fits.count().min(MOST_LATER.saturating_sub(self.later.len()));
+        let surplus = answers.split_off(room);
         self.health.not_take(UNASKED, surplus.len());
         self.later.extend(answers);
     }
@@ -163,6 +193,7 @@ impl Node {
 
     /// Takes the result of the window that begins then, if there is one.
     pub(crate) fn take_result(&mut self, start_ns: u64) -> Option<WindowResult> {
+        self.further.remove(&start_ns);
         self.results.remove(&start_ns)
     }
 

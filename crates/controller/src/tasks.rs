@@ -7,11 +7,16 @@ use report::Span;
 impl Controller {
     /// Sends each node the list of what it is to answer, where that has changed.
     pub(crate) fn send_tasks(&mut self, actions: &mut Actions) {
+        let asked = self.awaited.as_ref().map_or(&[][..], |awaited| &awaited.asked);
+        let version = self.listed.version_of(self.timeline.now().runs(), asked, &self.capturing);
         for number in 0..self.nodes.len() {
             // A replay that has ended still has what it has kept.
-            if self.nodes[number].has_ended() && !(self.setting.is_replay && self.awaited.is_some()) {
+            let is_gone =
+                self.nodes[number].has_ended() && !(self.setting.is_replay && self.awaited.is_some());
+            if is_gone || self.nodes[number].listed == Some(version) {
                 continue;
             }
+            self.nodes[number].listed = Some(version);
             let list = TaskList {
                 key: self.setting.key.clone(),
                 tasks: self.tasks(number),

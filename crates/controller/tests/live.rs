@@ -712,3 +712,38 @@ fn a_capture_of_which_nothing_is_heard_is_told() {
     );
     assert_eq!(test.not_taken(1, "unasked"), 1 + number);
 }
+
+#[test]
+fn a_node_that_is_wrong_in_turns_fills_no_log() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    let (wanted, _) = test.list(0).expect("a list");
+    for number in 0..1_000_u64 {
+        test.take(0, FromProbe::Refused { list: wanted, reason: format!("{number}{}", "x".repeat(10_000)) });
+        let longer = Span { start_ns: START, end_ns: START + 7 * SECOND };
+        test.take(0, FromProbe::Window(Box::new(WindowResult::new(longer, Vec::new()))));
+        test.window(0, 0, &[("a", 1)]);
+    }
+    assert_eq!(test.not_taken(0, "wrong_window"), 1_000);
+    assert_eq!(test.warnings().len(), 20);
+    assert!(test.warnings().iter().all(|line| line.len() < 3_000));
+}
+
+#[test]
+fn a_window_has_no_end_of_results() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    for _ in 0..1_000 {
+        test.window(0, 0, &[("a", 1)]);
+        let empty = Span { start_ns: START + SECOND, end_ns: START + 2 * SECOND };
+        let empty = WindowResult { empty: Some(1), ..WindowResult::new(empty, Vec::new()) };
+        test.take(0, FromProbe::Window(Box::new(empty)));
+    }
+    assert_eq!(test.not_taken(0, "repeated"), 1_000 - 17);
+    let answers = test.controller.unsettled().map(|(_, result)| result.answers.len());
+    // Two answers of each result.
+    assert_eq!(answers.collect::<Vec<_>>(), [2 * 17]);
+    let saved = serde_json::to_string(&test.controller.save()).expect("JSON");
+    assert_eq!(saved.matches("\"empty\":[").count(), 1);
+    assert!(saved.len() < 2_000, "{saved}");
+}

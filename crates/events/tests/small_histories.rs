@@ -1,8 +1,8 @@
 //! Histories of a few windows in which one rule decides.
 
 use events::{
-    Column, Condition, Find, Graph, Key, Machine, Member, Operand, Query, Role, Seen, Settings, Trigger,
-    TriggerKind,
+    Binding, Column, Condition, Find, Graph, Key, Machine, Member, Operand, Place, Query, Role, Seen,
+    Settings, Trigger, TriggerKind, TriggerSource,
 };
 use notation::Comparison;
 use report::{Answer, ColumnKind, Event, EventKind, Value};
@@ -175,4 +175,91 @@ fn a_jump_is_no_farther_than_the_first_window_of_its_own() {
     // From 20 s on, 8 s and a window: then nothing is new.
     assert_eq!(machine.next_change(20 * SECOND), None);
     assert_eq!(machine.next_change(21 * SECOND), Some(32 * SECOND));
+}
+
+#[test]
+fn a_window_is_quiet_once_only_time_passes() {
+    let mut parent = query("parent", 3, None);
+    parent.pinned = [key(7)].into();
+    let mut child = query("child", 3, when(compare(1, Comparison::Less, 1.0)));
+    child.trigger.as_mut().expect("it has one").hold_ns = 30 * SECOND;
+    let mut machine = machine(vec![parent, child], 64);
+    let quiet: Vec<bool> = (1..=4).map(|n| machine.step(3 * n * SECOND, &|_| Seen::Empty).is_quiet).collect();
+    // In the first one the key begins to wait.
+    assert_eq!(quiet, [false, true, true, true]);
+    let rest: Vec<bool> = (5..=11).map(|n| machine.step(3 * n * SECOND, &|_| Seen::Empty).is_quiet).collect();
+    // In the tenth it fires.
+    assert_eq!(rest, [true, true, true, true, true, false, true]);
+}
+
+#[test]
+fn sets_of_runs_that_find_no_room_are_counted() {
+    let pins = |name: &str, field: &str| {
+        let mut query = query(name, 1, when(compare(1, Comparison::Greater, 0.0)));
+        let trigger = query.trigger.as_mut().expect("it has one");
+        let column = report::Column::new(field, ColumnKind::Unsigned, String::new());
+        trigger.bindings = vec![Binding::Field { column, item: 0 }];
+        trigger.run_ns = 100 * SECOND;
+        query
+    };
+    let mut last = query("last", 1, when(compare(1, Comparison::Greater, 99.0)));
+    let trigger = last.trigger.as_mut().expect("it has one");
+    trigger.sources = [1, 2].map(|query| TriggerSource { query, key: Some(vec![0]) }).to_vec();
+    trigger.places = vec![Place { node: 0, of: vec![0, 0] }];
+    let queries = vec![query("parent", 1, None), pins("one", "a"), pins("other", "b"), last];
+    let mut machine = machine(queries, 64);
+    // Nine instances of each make 81 sets.
+    let rows: Vec<(u64, u64)> = (1..=9).map(|key| (key, 1)).collect();
+    let answer = totals(&rows);
+    let forgotten = |machine: &Machine| -> u64 {
+        machine.forgotten().filter(|(query, ..)| *query == "last").map(|(.., sets)| sets).sum()
+    };
+    for end in 1..=3 {
+        machine.step(end * SECOND, &|_| Seen::Answer(&answer));
+        assert_eq!(forgotten(&machine), 0, "no window of the runs has ended after {end} s");
+    }
+    machine.step(4 * SECOND, &|_| Seen::Answer(&answer));
+    assert_eq!(forgotten(&machine), 81 - 64);
+}
+
+#[test]
+fn events_of_two_queries_name_them_and_have_the_least_coverage() {
+    let mut child = query("child", 1, when(compare(1, Comparison::Greater, 5.0)));
+    let trigger = child.trigger.as_mut().expect("it has one");
+    trigger.sources = [0, 1].map(|query| TriggerSource { query, key: Some(vec![0]) }).to_vec();
+    trigger.places = vec![Place { node: 0, of: vec![0, 0] }];
+    let queries = vec![query("one", 1, None), query("two", 1, None), child];
+    let settings = Settings { coverage: 0.1, ..Settings::default() };
+    let mut machine = Machine::new(Graph { queries, nodes: vec!["A".to_owned()], settings });
+    let covered = |coverage| Answer { coverage, ..totals(&[(1, 9)]) };
+    let mut step = |end: u64, answers: [Answer; 2]| {
+        machine.step(end * SECOND, &|asked| Seen::Answer(&answers[asked.query])).events
+    };
+    let fired = step(1, [covered(Some(0.75)), covered(Some(0.5))]);
+    assert_eq!((fired.len(), fired[0].kind, fired[0].coverage), (1, EventKind::Fired, Some(0.5)));
+    let names: Vec<_> = fired[0].values.iter().map(|item| item.column.name.as_str()).collect();
+    assert_eq!(names, ["one.total"]);
+    assert_eq!(fired[0].values[0].column.kind, ColumnKind::Unsigned);
+    // Where that of one is not known, none is.
+    let low = |coverage| Answer { coverage, ..totals(&[(1, 0)]) };
+    let resolved = step(2, [low(None), low(Some(1.0))]);
+    assert_eq!((resolved.len(), resolved[0].kind, resolved[0].coverage), (1, EventKind::Resolved, None));
+}
+
+#[test]
+fn the_end_names_runs_that_will_not_have_answered() {
+    let mut child = query("child", 1, when(compare(1, Comparison::Greater, 0.0)));
+    child.trigger.as_mut().expect("it has one").run_ns = SECOND;
+    let ended_after = |seconds: u64| {
+        let mut machine = machine(vec![query("parent", 1, None), child.clone()], 64);
+        let answer = totals(&[(1, 1)]);
+        for end in 1..=seconds {
+            machine.step(end * SECOND, &|_| Seen::Answer(&answer));
+        }
+        let end = machine.end();
+        end.events.iter().map(|event| (event.kind, event.query.clone())).collect::<Vec<_>>()
+    };
+    // It fires in the first window and answers that from 3 s to 4 s.
+    assert_eq!(ended_after(2), [(EventKind::Missed, "child".to_owned())]);
+    assert_eq!(ended_after(4), []);
 }

@@ -12,8 +12,10 @@ mod look_backs;
 mod planner;
 mod probe;
 mod reporter;
+mod task_file;
 
 pub use gate::ReplayGate;
 pub use planner::Planner;
 pub use probe::Probe;
 pub use reporter::{Reporter, Vitals};
+pub use task_file::{TaskFile, TaskFileState};

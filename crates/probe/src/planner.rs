@@ -84,6 +84,19 @@ impl Planner {
         }
     }
 
+    /// Installs what of an earlier start's list is answered for ever, before a run begins: what a firing started has ended with that start, and is
+    /// the controller's to ask for again. Returns the number of these tasks, and why some are not answered here.
+    ///
+    /// # Errors
+    /// As when a list is installed.
+    pub fn revive(&mut self, control: &Control, list: &TaskList) -> Result<(usize, Option<String>), String> {
+        let is_standing = |task: &&Task| task.time.is_none() && task.instances.is_empty();
+        let tasks: Vec<Task> = list.tasks.iter().filter(is_standing).cloned().collect();
+        let number = tasks.len();
+        let list = TaskList { key: list.key.clone(), tasks, ..TaskList::default() };
+        Ok((number, self.install(control, &list)?))
+    }
+
     /// Installs a list: a set for each time in which the same tasks are answered, from the first window on that may still be. Returns why
     /// some of its queries are not answered here, in one line, if there are any; the others are.
     ///

@@ -6,6 +6,7 @@ use crate::leases::Leases;
 use crate::look_backs::LookBacks;
 use crate::planner::Planner;
 use crate::reporter::Reporter;
+use crate::task_file::TaskFile;
 use engine::{Control, FinishedCapture, WindowOutlet};
 use protocol::{FromProbe, ProbeLink, TaskList, ToProbe, WindowResult};
 use report::Answer;
@@ -44,10 +45,13 @@ struct Worker {
     /// Of a live run.
     leases: Leases,
     reporter: Option<Reporter>,
+    /// Keeps the newest list that is carried out.
+    file: Option<TaskFile>,
 }
 
 impl Probe {
     /// Starts the thread. `gate`: that of `control`, if the run is a replay. `reporter`: makes the heartbeats, if the controller needs any.
+    /// `file`: keeps the lists that are carried out.
     ///
     /// # Errors
     /// If the thread cannot be started.
@@ -57,6 +61,7 @@ impl Probe {
         control: Control,
         gate: Option<Arc<ReplayGate>>,
         reporter: Option<Reporter>,
+        file: Option<TaskFile>,
     ) -> std::io::Result<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
         let has_tasks: Arc<(Mutex<bool>, Condvar)> = Arc::default();
@@ -77,6 +82,7 @@ impl Probe {
             captures,
             leases,
             reporter,
+            file,
         };
         let work = move || {
             while !over.load(Relaxed) {
@@ -183,6 +189,7 @@ impl Worker {
         }
         // A list of other flows asks nothing that can be answered.
         if is_installed {
+            self.file.iter().for_each(|file| file.keep(&list));
             for looked in self.look_backs.answer(&list, &self.control, &site) {
                 let _ = self.link.send(FromProbe::LookedBack(Box::new(looked)));
             }

@@ -29,6 +29,7 @@ mod outbox;
 mod probe_link;
 mod probe_state;
 mod publishing;
+mod room;
 mod shortening;
 mod spool_file;
 mod spool_log;
@@ -43,6 +44,7 @@ mod wire;
 mod worker;
 
 pub use broker::{Broker, BrokerError};
+pub use connection::plain_connection;
 pub use controller_link::{AmqpControllerLink, ControllerSettings, controller_link};
 pub use probe_link::{AmqpProbeLink, ProbeSettings, probe_link, spooled_probe_link};
 pub use spool_file::{SpoolError, SpoolFile};

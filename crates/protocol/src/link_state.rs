@@ -14,17 +14,19 @@ pub struct LinkState {
     pub peer: String,
     /// Why it carries nothing, or not all that it should. Never a password. `None` too before the first attempt has ended.
     pub reason: Option<String>,
+    /// What is wrong with it although it carries messages now, as files that the next connection needs.
+    pub remark: Option<String>,
 }
 
 impl LinkState {
     /// A connection that carries messages from now on.
     pub fn up(peer: impl Into<String>) -> Self {
-        Self { connected: true, since_ns: now_ns(), peer: peer.into(), reason: None }
+        Self { connected: true, since_ns: now_ns(), peer: peer.into(), reason: None, remark: None }
     }
 
     /// A connection that carries nothing from now on.
     pub fn down(peer: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { connected: false, since_ns: now_ns(), peer: peer.into(), reason: Some(reason.into()) }
+        Self { connected: false, reason: Some(reason.into()), ..Self::up(peer) }
     }
 }
 
@@ -43,9 +45,17 @@ impl fmt::Display for LinkState {
 #[derive(Clone, Debug, Default)]
 pub struct LinkWatch {
     last: Option<(bool, Option<String>)>,
+    remark: Option<String>,
 }
 
 impl LinkWatch {
+    /// A line for the user, if there is another remark than before.
+    pub fn remark(&mut self, state: &LinkState) -> Option<String> {
+        let is_new = self.remark != state.remark;
+        self.remark.clone_from(&state.remark);
+        state.remark.clone().filter(|_| is_new)
+    }
+
     /// A line for the user, if there is anything new: that it is away and why, or is back. A connection that carries messages from
     /// the start is not worth a line.
     pub fn line(&mut self, state: &LinkState) -> Option<String> {
@@ -90,5 +100,9 @@ mod tests {
         assert_eq!(watch.line(&LinkState::up(peer)), Some("the broker at a:1 is back".to_owned()));
         assert_eq!(watch.line(&LinkState::up(peer)), None);
         assert_eq!(LinkWatch::default().line(&LinkState::down(peer, "refused")), away);
+        let remarked = LinkState { remark: Some("no file".to_owned()), ..LinkState::up(peer) };
+        let mut remark = |state: &LinkState| watch.remark(state);
+        assert_eq!((remark(&remarked), remark(&remarked)), (Some("no file".to_owned()), None));
+        assert_eq!((remark(&LinkState::up(peer)), remark(&remarked).is_some()), (None, true));
     }
 }

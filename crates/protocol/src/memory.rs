@@ -90,6 +90,10 @@ impl ControllerLink for MemoryControllerLink {
         BTreeMap::new()
     }
 
+    fn refused_of(&self, _: usize) -> BTreeMap<&'static str, u64> {
+        BTreeMap::new()
+    }
+
     fn state(&self) -> LinkState {
         self.state.clone()
     }

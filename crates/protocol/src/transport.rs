@@ -78,6 +78,9 @@ pub trait ControllerLink: fmt::Debug + Send {
     /// How many messages were not handed out, by the name of the reason. Reasons are those of [`crate::Refusal`], and `doubled`.
     fn refused(&self) -> BTreeMap<&'static str, u64>;
 
+    /// How many of these came as a probe's own, whatever they said of their sender.
+    fn refused_of(&self, node: usize) -> BTreeMap<&'static str, u64>;
+
     /// Whether it carries messages now.
     fn state(&self) -> LinkState;
 }

@@ -15,11 +15,12 @@ use protocol::amqp::{
 use protocol::{ControllerLink, ProbeLink, TaskList, ToProbe};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use suite::{MOMENT, PATIENCE, until, window, windows};
 
 /// Valid whenever this test runs.
@@ -122,6 +123,77 @@ fn a_certificate_says_who_connects() {
     let mut answered = Vec::new();
     let _ = stream.read_to_end(&mut answered);
     assert!(answered.is_empty() || answered[0] == 21, "no TLS alert: {answered:?}");
+}
+
+/// What is renewed while a program runs is used by its next connection; what cannot be read is said, and what was read before stays.
+#[test]
+fn a_certificate_that_is_renewed_is_used_by_the_next_connection() {
+    let authority = Authority::new("authority");
+    // The names of those who connected.
+    let (port, got) = ask_for_certificates(&authority);
+    let files = Arc::new(Mutex::new(Ok(authority.client("first", 2100))));
+    let (read, ca) = (Arc::clone(&files), authority.certificate.clone());
+    let tls = Tls::renewed_by(move || {
+        let own: Result<Certificate, String> = read.lock().expect("no panic").clone();
+        let own = own?;
+        Tls::new(ca.as_bytes(), Some((own.certificate.as_bytes(), own.key.as_bytes())))
+            .map_err(|error| error.to_string())
+    });
+    let link = probe(broker(&format!("amqps://A@127.0.0.1:{port}"), tls.expect("files")), "A");
+    // Each connection ends at once, and is made again.
+    let next = |name: &str| until(name, || got.recv_timeout(MOMENT).is_ok_and(|shown| shown == name));
+    next("first");
+    assert_eq!(link.state().remark, None);
+    *files.lock().expect("no panic") = Ok(authority.client("second", 2100));
+    next("second");
+    *files.lock().expect("no panic") = Err("'key-file': it is gone".to_owned());
+    until("the remark", || {
+        link.state().remark.as_deref() == Some("'key-file': it is gone; what was read before is used")
+    });
+    next("second");
+    *files.lock().expect("no panic") = Ok(authority.client("third", 2100));
+    next("third");
+    until("no remark", || link.state().remark.is_none());
+}
+
+/// A server that wants a certificate, and what name it is shown each time; then it ends the connection.
+fn ask_for_certificates(authority: &Authority) -> (u16, std::sync::mpsc::Receiver<String>) {
+    let server = authority.server(&["127.0.0.1"], NOW);
+    let mut roots = RootCertStore::empty();
+    let ca = CertificateDer::from_pem_slice(authority.certificate.as_bytes()).expect("a certificate");
+    roots.add(ca).expect("an authority");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    let chain = CertificateDer::pem_slice_iter(server.certificate.as_bytes());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_client_cert_verifier(verifier.build().expect("a verifier"))
+        .with_single_cert(
+            chain.collect::<Result<Vec<_>, _>>().expect("a certificate"),
+            PrivateKeyDer::from_pem_slice(server.key.as_bytes()).expect("a key"),
+        )
+        .expect("a certificate with its key");
+    let config = Arc::new(config);
+    let (port, got) = listen(move |stream| {
+        let mut server =
+            StreamOwned::new(ServerConnection::new(Arc::clone(&config)).expect("a server"), stream);
+        let _ = server.read(&mut [0; 8]);
+        let shown = server.conn.peer_certificates().and_then(|shown| shown.first());
+        shown.map(|shown| shown.to_vec()).unwrap_or_default()
+    });
+    let (into, names) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for shown in got {
+            // A common name is in its certificate as it is.
+            let has = |name: &&str| shown.windows(name.len()).any(|window| window == name.as_bytes());
+            let name = ["first", "second", "third"].iter().find(|name| has(name)).unwrap_or(&"nobody");
+            if into.send((*name).to_owned()).is_err() {
+                break;
+            }
+        }
+    });
+    (port, names)
 }
 
 /// A port that answers as `serve` does, each time in a thread of the test, and what it was sent.

@@ -9,8 +9,6 @@ use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{ServerConfig, SupportedProtocolVersion};
 use std::fmt;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -39,8 +37,6 @@ impl fmt::Debug for Certificate {
     }
 }
 
-/// What may not be done with a key by who is neither its owner nor in its group.
-const OTHERS: u32 = 0o007;
 const VERSIONS: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13, &rustls::version::TLS12];
 
 impl Certificate {
@@ -113,11 +109,8 @@ fn certified(chain: &Path, key: &Path) -> Result<CertifiedKey, String> {
     if certificates.is_empty() {
         return Err(wrong(chain, &"it has no certificate (BEGIN CERTIFICATE)"));
     }
-    let mode = fs::metadata(key).map_err(|error| wrong(key, &error))?.permissions().mode();
-    if mode & OTHERS != 0 {
-        return Err(wrong(key, &format!("all may read or change it: chmod o= {}", key.display())));
-    }
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
+    let text = secret::read(key).map_err(|error| error.to_string())?;
+    let private = PrivateKeyDer::from_pem_slice(&text).map_err(|error| wrong(key, &error))?;
     let certified = CertifiedKey::from_der(certificates, private, &ring::default_provider());
     certified.map_err(|error| format!("{} and {}: {error}", chain.display(), key.display()))
 }

@@ -123,6 +123,8 @@ export interface Node {
   sources: string[];
   /** Times in which no condition judges it. */
   gaps?: { start: Time; end: Time; reason: string }[];
+  /** What came as its own and was not taken, by reason. */
+  refused?: Counters;
 }
 
 export interface Status {

@@ -7,7 +7,7 @@ mod script;
 
 use crate::cli::ProvisionOptions;
 use crate::exit::{self, Failure};
-use crate::secret_file;
+use crate::file_name;
 use management::Management;
 use plan::{Login, Plan};
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ pub(crate) fn run(options: &ProvisionOptions) -> Result<ExitCode, Failure> {
     };
     if let Login::Passwords(_) = login {
         let mut names = plan.users.iter().map(|user| &user.name);
-        names.try_for_each(|name| secret_file::check_name(name)).map_err(Failure::usage)?;
+        names.try_for_each(|name| file_name::check_name(name)).map_err(Failure::usage)?;
     }
     match &options.management {
         None => exit::print(&script::script(&plan, login)?),

@@ -7,7 +7,7 @@ use crate::captured;
 use crate::exit::{Failure, say, say_error};
 use crate::views::{self, now_ns};
 use archive::{ArchiveError, Changes, Mark};
-use controller::{Actions, Controller, Output, Setting, Windows};
+use controller::{Actions, Controller, Health, Output, Setting, Windows};
 use events::Stories;
 use protocol::{Boot, ControllerLink, FromProbe, LinkWatch, Received, ToProbe};
 use report::Counters;
@@ -137,7 +137,8 @@ impl<'a> Service<'a> {
     }
 
     fn look_at_link(&mut self) {
-        if let Some(line) = self.watch.line(&self.link.state()) {
+        let state = self.link.state();
+        for line in [self.watch.line(&state), self.watch.remark(&state)].into_iter().flatten() {
             self.note(line);
         }
     }
@@ -297,7 +298,13 @@ impl<'a> Service<'a> {
         let unfollowed = self.controller.unfollowed().map(|(query, _)| {
             format!("{query}: too many chains are followed: further ones have no deadline")
         });
-        let mut lasting: Vec<String> = forgotten.chain(unfollowed).collect();
+        let refused = self.config.nodes.iter().enumerate().flat_map(|(number, name)| {
+            let reasons = self.link.refused_of(number).into_keys();
+            reasons.map(move |reason| {
+                format!("{name}: messages are refused ({reason}): edison nodes counts them")
+            })
+        });
+        let mut lasting: Vec<String> = forgotten.chain(unfollowed).chain(refused).collect();
         if self.hub.archive().damaged() != 0 {
             let file = self.config.state.display();
             lasting.push(format!("{file}: some rows are damaged: answers and events without them are shown"));
@@ -323,6 +330,11 @@ impl<'a> Service<'a> {
             refused.add(&health.not_taken);
         }
         let nodes = self.config.nodes.iter().zip(self.controller.health());
+        let node = |(number, (name, health)): (usize, (&String, &Health))| {
+            let mut node = views::node(name, health, now, window_ns, grace_ns);
+            node.refused.add(&self.link.refused_of(number).into_iter().collect());
+            node
+        };
         Status {
             mode: Mode::Controller,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -336,7 +348,7 @@ impl<'a> Service<'a> {
                 since_ns: state.since_ns,
                 reason: state.reason,
             }),
-            nodes: nodes.map(|(name, health)| views::node(name, health, now, window_ns, grace_ns)).collect(),
+            nodes: nodes.enumerate().map(node).collect(),
             refused,
             windows: WindowTotals {
                 complete: windows.complete,

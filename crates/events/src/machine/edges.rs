@@ -136,3 +136,66 @@ pub(super) fn run_window(query: &Query, run: &Run, end_ns: u64) -> Option<Span> 
     let is_in = first_ns <= end_ns && end_ns <= run.end_ns;
     (is_in && query.ends_at(end_ns)).then(|| window(query, end_ns))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Binding, Settings};
+    use crate::{Column, Condition, Role};
+    use report::ColumnKind;
+
+    /// A query that a firing starts and that pins these fields.
+    fn query(fields: &[&str]) -> Query {
+        let column = |name: &str| report::Column::new(name, ColumnKind::Unsigned, String::new());
+        let mut query = Query {
+            name: "q".to_owned(),
+            text: String::new(),
+            columns: vec![Column { column: column("key"), role: Role::Key }],
+            key: vec![0],
+            every_ns: 1,
+            over_ns: 1,
+            nodes: vec![0],
+            pinned: [].into(),
+            bound_key: None,
+            largest_first: None,
+            left_out: None,
+            trigger: None,
+        };
+        let mut trigger = Trigger::new(0, &query, Condition::And(Vec::new()));
+        let binding = |(item, field): (usize, &&str)| Binding::Field { column: column(field), item };
+        trigger.bindings = fields.iter().enumerate().map(binding).collect();
+        query.trigger = Some(trigger);
+        query
+    }
+
+    #[test]
+    fn runs_agree_unless_a_field_of_both_has_different_values() {
+        let queries = vec![query(&["a"]), query(&["b"]), query(&["a", "b"])];
+        let graph = Graph { queries, nodes: vec!["A".to_owned()], settings: Settings::default() };
+        let run = |query: usize, values: &[u64]| Run {
+            query,
+            start_ns: 0,
+            end_ns: 1,
+            cause: String::new(),
+            instance: values.iter().map(|value| Member::Unsigned(*value)).collect(),
+            node: None,
+            root: String::new(),
+            begun_ns: 0,
+            looks_back: false,
+            missing: Vec::new(),
+        };
+        for (one, other, expected) in [
+            (run(0, &[1]), run(0, &[1]), true),
+            (run(0, &[1]), run(0, &[2]), false),
+            // Different fields may have any values.
+            (run(0, &[1]), run(1, &[1]), true),
+            (run(0, &[1]), run(1, &[2]), true),
+            (run(2, &[1, 2]), run(0, &[1]), true),
+            (run(2, &[1, 2]), run(1, &[1]), false),
+            (run(2, &[1, 2]), run(2, &[1, 3]), false),
+        ] {
+            assert_eq!(agree(&graph, &one, &other), expected, "{one:?} {other:?}");
+            assert_eq!(agree(&graph, &other, &one), expected, "{other:?} {one:?}");
+        }
+    }
+}

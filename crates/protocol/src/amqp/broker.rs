@@ -12,6 +12,9 @@ const TLS_PORT: u16 = 5671;
 /// The user of an address without one. The broker accepts this user from its own machine only.
 const GUEST: &str = "guest";
 
+/// The most bytes of a frame. The library keeps 64 frames of memory for each connection, 8 MiB of the broker's usual ones.
+const FRAME_BYTES: u32 = 32 << 10;
+
 /// A broker that has not answered for so long is away, seconds.
 const HEARTBEAT: u16 = 10;
 
@@ -155,6 +158,7 @@ impl Broker {
             vhost: self.vhost.clone(),
             query: AMQPQueryString {
                 heartbeat: Some(HEARTBEAT),
+                frame_max: Some(FRAME_BYTES),
                 auth_mechanism: self.is_external().then_some(SASLMechanism::External),
                 ..AMQPQueryString::default()
             },

@@ -1,6 +1,7 @@
 //! Connecting, and what goes wrong in words.
 
 use super::broker::Broker;
+use super::room::Room;
 use super::tls::{self, Tls};
 use super::{PATIENCE, wire};
 use lapin::protocol::{AMQPErrorKind, AMQPSoftError};
@@ -8,19 +9,32 @@ use lapin::uri::AMQPAuthority;
 use lapin::{AsyncTcpStream, Connection, ConnectionProperties, Error, ErrorKind};
 use std::future::Future;
 use std::io;
+use std::sync::Arc;
 use tokio::time::timeout;
 
-/// Connects, within bounded time. `name`: what the broker's operator sees of it.
-pub(super) async fn connect(broker: &Broker, name: &str) -> Result<Connection, String> {
+/// A connection of the library alone, over the same TLS, without what this module makes of it.
+///
+/// # Errors
+/// Why there is none, in words.
+pub async fn plain_connection(broker: &Broker, name: &str) -> Result<Connection, String> {
+    connect(broker, name, None).await
+}
+
+/// Connects, within bounded time. `name`: what the broker's operator sees of it. `room`: for the bodies of messages, where it is limited.
+pub(super) async fn connect(
+    broker: &Broker,
+    name: &str,
+    room: Option<&Arc<Room>>,
+) -> Result<Connection, String> {
     let options = ConnectionProperties::default().with_connection_name(name.into());
     broker.check().map_err(|error| error.to_string())?;
-    let tls = broker.tls().cloned();
+    let (tls, room) = (broker.tls().cloned(), room.cloned());
     let connected = Connection::connector(
         broker.uri(),
         wire::runtime(),
         async move |uri, _| {
             let AMQPAuthority { host, port, .. } = &uri.authority;
-            Ok(AsyncTcpStream::Plain(wire::connect(host, *port, tls.as_ref()).await?))
+            Ok(AsyncTcpStream::Plain(wire::connect(host, *port, tls.as_ref(), room.as_ref()).await?))
         },
         options,
     );

@@ -5,6 +5,7 @@ use super::controller_state::{CONSUMING, ControllerState, LISTING};
 use super::declaring::declare;
 use super::intake::{Delivered, Tag, Word};
 use super::publishing::{next, patiently, properties, refusal};
+use super::room::Room;
 use super::status::Condition;
 use super::topology::{RESULTS, TASKS, Topology};
 use super::worker::Closing;
@@ -17,6 +18,7 @@ use lapin::options::{
 use lapin::types::{FieldTable, ShortString};
 use lapin::{Channel, Connection, Event};
 use std::pin::pin;
+use std::sync::Arc;
 use tokio::time::sleep;
 
 /// Messages that are delivered ahead of their acknowledgement.
@@ -26,6 +28,7 @@ const AHEAD: u16 = 256;
 pub(super) async fn consume(
     shared: &ControllerState,
     connection: &Connection,
+    room: &Arc<Room>,
     closing: &Closing,
 ) -> Result<(), String> {
     let channel = answer(connection.create_channel()).await?;
@@ -34,7 +37,8 @@ pub(super) async fn consume(
     let (tag, options) = (shared.boot.to_string(), BasicConsumeOptions::default());
     let consumer = channel.basic_consume(RESULTS.into(), tag.into(), options, FieldTable::default());
     let mut consumer = pin!(answer_of(RESULTS, consumer).await?);
-    let number = shared.begin();
+    let number = shared.begin(room);
+    let mut messages = 0;
     shared.status.set(CONSUMING, Condition::Good);
     loop {
         tell(shared, &channel, number).await?;
@@ -43,7 +47,11 @@ pub(super) async fn consume(
             () = closing.wait() => return tell(shared, &channel, number).await,
             () = shared.words_wake.notified() => {}
             delivery = next(&mut consumer) => match delivery {
-                Some(Ok(delivery)) => shared.deliver(delivered(delivery, number)),
+                Some(Ok(delivery)) => {
+                    messages += 1;
+                    let is_too_large = room.is_too_large(messages);
+                    shared.deliver(Delivered { is_too_large, ..delivered(delivery, number) });
+                }
                 Some(Err(error)) => return Err(connection::words(&error)),
                 None => return Err(format!("{RESULTS} was deleted")),
             },
@@ -64,6 +72,7 @@ fn delivered(delivery: Delivery, connection: u64) -> Delivered {
         content_type: text(delivery.properties.content_type()),
         content_encoding: text(delivery.properties.content_encoding()),
         user: text(delivery.properties.user_id()),
+        is_too_large: false,
         bytes: delivery.data,
     }
 }

@@ -64,11 +64,12 @@ pub fn controller_link(settings: ControllerSettings) -> Result<AmqpControllerLin
 
 /// Connects once, and takes what probes send until the connection breaks or is to end.
 async fn consume(shared: &ControllerState, closing: &Closing) -> Result<(), String> {
+    let room = Arc::default();
     let connection = tokio::select! {
-        connection = connection::connect(&shared.broker, "edison controller, results") => connection?,
+        connection = connection::connect(&shared.broker, "edison controller, results", Some(&room)) => connection?,
         () = closing.wait() => return Ok(()),
     };
-    let ended = consuming::consume(shared, &connection, closing).await;
+    let ended = consuming::consume(shared, &connection, &room, closing).await;
     connection::close(&connection).await;
     ended
 }
@@ -76,7 +77,7 @@ async fn consume(shared: &ControllerState, closing: &Closing) -> Result<(), Stri
 /// The same for task lists, which are sent.
 async fn send_lists(shared: &ControllerState, closing: &Closing) -> Result<(), String> {
     let connection = tokio::select! {
-        connection = connection::connect(&shared.broker, "edison controller, task lists") => connection?,
+        connection = connection::connect(&shared.broker, "edison controller, task lists", None) => connection?,
         () = closing.wait() => return Ok(()),
     };
     let ended = tokio::select! {
@@ -123,6 +124,10 @@ impl ControllerLink for AmqpControllerLink {
 
     fn refused(&self) -> BTreeMap<&'static str, u64> {
         self.intake().refused()
+    }
+
+    fn refused_of(&self, node: usize) -> BTreeMap<&'static str, u64> {
+        self.intake().refused_of(node)
     }
 
     fn state(&self) -> LinkState {

@@ -2,11 +2,12 @@
 
 use super::broker::Broker;
 use super::intake::{Delivered, Word};
+use super::room::Room;
 use super::status::Status;
 use super::task_lists::TaskLists;
 use crate::Boot;
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::Notify;
 
@@ -36,6 +37,8 @@ pub(super) struct ControllerState {
 #[derive(Debug, Default)]
 struct Inbox {
     connection: u64,
+    /// That of the connection.
+    room: Arc<Room>,
     delivered: VecDeque<Delivered>,
 }
 
@@ -61,9 +64,10 @@ impl ControllerState {
     }
 
     /// A connection begins. The broker delivers again what an earlier one delivered and was not handed out. Returns its number.
-    pub(super) fn begin(&self) -> u64 {
+    pub(super) fn begin(&self, room: &Arc<Room>) -> u64 {
         let mut inbox = self.inbox();
         inbox.delivered.clear();
+        inbox.room = Arc::clone(room);
         inbox.connection += 1;
         inbox.connection
     }
@@ -93,6 +97,7 @@ impl ControllerState {
         let mut inbox = self.inbox();
         loop {
             if let Some(delivered) = inbox.delivered.pop_front() {
+                inbox.room.release(delivered.bytes.len());
                 return Some(delivered);
             }
             let left = until.saturating_duration_since(Instant::now());

@@ -15,6 +15,8 @@ pub(super) struct Delivered {
     pub(super) content_encoding: Option<String>,
     /// The user that the broker vouches for.
     pub(super) user: Option<String>,
+    /// Its body was left out, because no message has one of its size.
+    pub(super) is_too_large: bool,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -41,6 +43,8 @@ pub(super) struct Intake {
     /// Who may send for each node: the controller's own user, who may do anything there.
     own_user: String,
     refused: BTreeMap<&'static str, u64>,
+    /// Those that came under the key of a node, by its number: the broker lets nobody else write under it.
+    refused_of: Vec<BTreeMap<&'static str, u64>>,
     /// The last delivery that was looked at and is not acknowledged.
     last: Option<Tag>,
     /// Messages were handed out since the last acknowledgement.
@@ -50,6 +54,7 @@ pub(super) struct Intake {
 impl Intake {
     /// `own_user`: the controller's user. `marks`: the last message that is stored of each start of a probe.
     pub(super) fn new(nodes: &[String], own_user: &str, marks: &[MessageId]) -> Self {
+        let refused_of = vec![BTreeMap::new(); nodes.len()];
         let numbered = nodes.iter().enumerate();
         let mut nodes: BTreeMap<_, _> =
             numbered.map(|(number, node)| (node.clone(), (number, Marks::default()))).collect();
@@ -58,7 +63,8 @@ impl Intake {
                 marks.begin_after(id);
             }
         }
-        Self { nodes, own_user: own_user.to_owned(), refused: BTreeMap::new(), last: None, is_owed: false }
+        let (own_user, refused) = (own_user.to_owned(), BTreeMap::new());
+        Self { nodes, own_user, refused, refused_of, last: None, is_owed: false }
     }
 
     /// Takes a delivery: a message to hand out, and what the broker is to be told at once.
@@ -79,6 +85,9 @@ impl Intake {
             }
             Err(refusal) => {
                 self.count(refusal.name());
+                if let Some((node, _)) = self.nodes.get(&delivered.routing_key) {
+                    *self.refused_of[*node].entry(refusal.name()).or_default() += 1;
+                }
                 (None, Some(Word::Refused(delivered.tag)))
             }
         }
@@ -99,6 +108,10 @@ impl Intake {
         self.refused.clone()
     }
 
+    pub(super) fn refused_of(&self, node: usize) -> BTreeMap<&'static str, u64> {
+        self.refused_of.get(node).cloned().unwrap_or_default()
+    }
+
     fn count(&mut self, name: &'static str) {
         *self.refused.entry(name).or_default() += 1;
     }
@@ -108,6 +121,9 @@ impl Intake {
             content_type: delivered.content_type.as_deref(),
             content_encoding: delivered.content_encoding.as_deref(),
         };
+        if delivered.is_too_large {
+            return Err(Refusal::TooLarge);
+        }
         let text = envelope::text(&delivered.bytes, properties, MOST_JSON_BYTES)?;
         let Opened { id, after, lost, body, .. } = Opened::of(&text)?;
         let (node, marks) = self.nodes.get_mut(&id.node).ok_or(Refusal::UnknownNode)?;
@@ -148,7 +164,7 @@ impl Intake {
 mod tests {
     use super::*;
     use crate::envelope::{CONTENT_ENCODING, CONTENT_TYPE};
-    use crate::{Boot, Envelope, Heartbeat};
+    use crate::{Boot, Envelope};
 
     fn id(node: &str, sequence: u64) -> MessageId {
         MessageId { node: node.to_owned(), boot: Boot(7), sequence }
@@ -165,6 +181,7 @@ mod tests {
             content_type: Some(CONTENT_TYPE.to_owned()),
             content_encoding: Some(CONTENT_ENCODING.to_owned()),
             user: Some(id.node.clone()),
+            is_too_large: false,
             bytes: Envelope { after, ..Envelope::new(id, body) }.encode().expect("bytes"),
         }
     }
@@ -216,13 +233,17 @@ mod tests {
         assert_eq!(refuse(&|one| one.user = Some("A".to_owned()), id("B", 1)), Some("wrong_user"));
         assert_eq!(refuse(&|one| one.content_type = None, id("A", 3)), Some("foreign"));
         assert_eq!(refuse(&|one| one.bytes.truncate(50), id("A", 3)), Some("truncated"));
+        assert_eq!(refuse(&|one| one.is_too_large = true, id("A", 3)), Some("too_large"));
         let heartbeat =
             Envelope::new(id("A", 3), FromProbe::Heartbeat(Box::default())).encode().expect("bytes");
         assert_eq!(refuse(&|one| one.bytes.clone_from(&heartbeat), id("A", 3)), Some("malformed"));
         // Of that one the number was taken, so that the next is not early. The controller's own user may send for all.
         let own = Delivered { user: Some("controller".to_owned()), ..delivered(99, id("A", 4), 3) };
         assert!(intake.take(&own).0.is_some());
-        let _ = Heartbeat::default();
+        // The node is known by the key: nobody else may write under it.
+        let of_b = BTreeMap::from([("wrong_user", 2)]);
+        assert_eq!((intake.refused_of(1), intake.refused_of(9)), (of_b, BTreeMap::new()));
+        assert_eq!(intake.refused_of(0).values().sum::<u64>() + 3, intake.refused().values().sum::<u64>());
     }
 
     #[test]

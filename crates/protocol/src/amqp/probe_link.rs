@@ -80,7 +80,7 @@ fn link(settings: ProbeSettings, spool: Option<SpoolFile>) -> Result<AmqpProbeLi
 async fn session(shared: &ProbeState, closing: &Closing) -> Result<(), String> {
     let name = format!("edison probe {}", shared.node);
     let connection = tokio::select! {
-        connection = connection::connect(&shared.broker, &name) => connection?,
+        connection = connection::connect(&shared.broker, &name, None) => connection?,
         () = closing.wait() => return Ok(()),
     };
     let ended = tokio::select! {

@@ -1,6 +1,7 @@
 //! How a connection is, kept for those who ask.
 
 use super::broker::Broker;
+use super::tls::Tls;
 use crate::LinkState;
 use std::sync::{Mutex, PoisonError};
 
@@ -21,13 +22,14 @@ pub(super) enum Condition {
 #[derive(Debug)]
 pub(super) struct Status<const PARTS: usize> {
     parts: Mutex<([Condition; PARTS], LinkState)>,
+    tls: Option<Tls>,
 }
 
 impl<const PARTS: usize> Status<PARTS> {
     pub(super) fn new(broker: &Broker) -> Self {
         let peer = format!("the broker at {}", broker.place());
         let state = LinkState { reason: None, ..LinkState::down(peer, "") };
-        Self { parts: Mutex::new(([const { Condition::Tried }; PARTS], state)) }
+        Self { parts: Mutex::new(([const { Condition::Tried }; PARTS], state)), tls: broker.tls().cloned() }
     }
 
     pub(super) fn set(&self, part: usize, condition: Condition) {
@@ -45,6 +47,9 @@ impl<const PARTS: usize> Status<PARTS> {
     }
 
     pub(super) fn get(&self) -> LinkState {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+        let state = self.parts.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
+        let problem = self.tls.as_ref().and_then(Tls::problem);
+        let remark = problem.map(|reason| format!("{reason}; what was read before is used"));
+        LinkState { remark, ..state }
     }
 }

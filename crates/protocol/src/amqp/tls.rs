@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -10,11 +10,21 @@ use tokio_rustls::rustls::{
     AlertDescription, CertificateError, ClientConfig, Error, InvalidMessage, RootCertStore,
 };
 
-/// Whom a connection trusts, and as whom it is made.
+/// Whom a connection trusts, and as whom it is made. Clones are the same one.
 #[derive(Clone)]
 pub struct Tls {
-    config: Arc<ClientConfig>,
+    now: Arc<Mutex<Now>>,
+    /// Reads it again.
+    renew: Option<Arc<Renew>>,
     has_certificate: bool,
+}
+
+type Renew = dyn Fn() -> Result<Tls, String> + Send + Sync;
+
+struct Now {
+    config: Arc<ClientConfig>,
+    /// Why it could not be read again.
+    problem: Option<String>,
 }
 
 /// Names of a certificate that are told.
@@ -77,7 +87,30 @@ impl Tls {
                 })?
             }
         };
-        Ok(Self { config: Arc::new(config), has_certificate: own.is_some() })
+        let now = Now { config: Arc::new(config), problem: None };
+        Ok(Self { now: Arc::new(Mutex::new(now)), renew: None, has_certificate: own.is_some() })
+    }
+
+    /// What `read` returns, which is called again for each connection: so a certificate that was renewed is used by the next one. Where it
+    /// fails then, the last that was read is used, and the link's [`LinkState`](crate::LinkState) says why.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub fn renewed_by<E: fmt::Display>(
+        read: impl Fn() -> Result<Self, E> + Send + Sync + 'static,
+    ) -> Result<Self, E> {
+        let first = read()?;
+        let renew = move || read().map_err(|error| error.to_string());
+        Ok(Self { renew: Some(Arc::new(renew)), ..first })
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why it could not be read again for the last connection.
+    pub(super) fn problem(&self) -> Option<String> {
+        self.now().problem.clone()
     }
 
     /// Whether a certificate says who connects.
@@ -85,9 +118,16 @@ impl Tls {
         self.has_certificate
     }
 
-    /// What the library needs.
+    /// What the library needs for a new connection.
     pub(super) fn config(&self) -> Arc<ClientConfig> {
-        Arc::clone(&self.config)
+        let renewed = self.renew.as_ref().map(|renew| renew());
+        let mut now = self.now();
+        match renewed {
+            None => {}
+            Some(Ok(renewed)) => *now = Now { config: Arc::clone(&renewed.now().config), problem: None },
+            Some(Err(reason)) => now.problem = Some(reason),
+        }
+        Arc::clone(&now.config)
     }
 }
 

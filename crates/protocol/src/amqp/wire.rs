@@ -4,6 +4,7 @@
 //! the address alone that decides.
 
 use super::PATIENCE;
+use super::room::{Metered, Room};
 use super::tls::{self, Tls};
 use async_compat::Compat;
 use async_rs::traits::Reactor;
@@ -14,6 +15,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -36,16 +38,26 @@ pub(super) fn runtime() -> Runtime<Kit> {
     Runtime::new(RuntimeParts::new(Tokio::current(), Wires(Tokio::current())))
 }
 
-/// Makes a connection. Each step has its time: without a limit a thread would wait for the system's, which is minutes.
-pub(super) async fn connect(host: &str, port: u16, tls: Option<&Tls>) -> io::Result<Wire> {
+/// Makes a connection, which is read as far as there is room where that is limited. Each step has its time: without a limit a thread would
+/// wait for the system's, which is minutes.
+pub(super) async fn connect(
+    host: &str,
+    port: u16,
+    tls: Option<&Tls>,
+    room: Option<&Arc<Room>>,
+) -> io::Result<Wire> {
+    let wire = |stream: Box<dyn Bytes>| match room {
+        Some(room) => wire(Metered::new(stream, Arc::clone(room))),
+        None => Compat::new(stream),
+    };
     let reached = timeout(PATIENCE, reach(host, port)).await;
     let stream = reached.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
-    let Some(tls) = tls else { return Ok(wire(stream)) };
+    let Some(tls) = tls else { return Ok(wire(Box::new(stream))) };
     let name = ServerName::try_from(host.to_owned())
         .map_err(|_| io::Error::other("its host is no name that a certificate can have"))?;
     let agreed = timeout(PATIENCE, TlsConnector::from(tls.config()).connect(name, stream)).await;
     match agreed {
-        Ok(Ok(stream)) => Ok(wire(stream)),
+        Ok(Ok(stream)) => Ok(wire(Box::new(stream))),
         Ok(Err(error)) => Err(match (tls::words(&error), error.kind()) {
             (Some(words), _) => io::Error::other(words),
             (None, io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => io::Error::other(

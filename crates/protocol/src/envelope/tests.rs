@@ -102,6 +102,15 @@ fn a_bomb_is_refused_within_its_limit() {
     let bomb = packed(&" ".repeat(MOST_JSON_BYTES + 1));
     assert!(bomb.len() < 10_000);
     assert_eq!(decoded(&bomb), Err(Refusal::TooLarge));
+    // Values of no bytes to speak of, which take room when they are read.
+    let bomb = packed(&format!("[{}1]", "1,".repeat(MOST_VALUES + 1)));
+    assert!(bomb.len() < 10_000);
+    assert_eq!(decoded(&bomb), Err(Refusal::TooLarge));
+    let column = || report::Column::new("n", report::ColumnKind::Unsigned, "");
+    let rows = vec![vec![report::Value::Unsigned(1)]; MOST_VALUES];
+    let answer = report::Answer::new("q", None, vec![column()], rows);
+    let body = FromProbe::Ended { answers: vec![answer] };
+    assert!(Envelope::new(id(1), body).encode().is_err());
     // A window of 128 MiB, in a frame of one empty block.
     let window = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 17 << 3, 0x01, 0x00, 0x00];
     assert_eq!(decoded(&window), Err(Refusal::Damaged));

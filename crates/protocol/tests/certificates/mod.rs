@@ -6,6 +6,7 @@ use rcgen::{
 };
 
 /// A certificate and its key, in PEM.
+#[derive(Clone)]
 pub(crate) struct Certificate {
     pub(crate) certificate: String,
     pub(crate) key: String,

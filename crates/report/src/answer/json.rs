@@ -2,7 +2,7 @@
 
 use super::{Account, Answer, Class, Rest, Status, TaskNote};
 use crate::event::{Items, items};
-use crate::row::{self, Rows};
+use crate::row::{self, ReadRows, Rows};
 use crate::{Column, Counters, PacketCounts, Span, integer};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -103,7 +103,7 @@ struct Read {
     class: Class,
     #[serde(default)]
     levels: Vec<String>,
-    rows: Vec<Map<String, Json>>,
+    rows: ReadRows,
     rest: Rest,
     bounds: String,
     columns: Vec<Column>,
@@ -120,8 +120,7 @@ impl<'de> Deserialize<'de> for Answer {
         let read = Read::deserialize(deserializer)?;
         // What is read can be written again.
         row::check_names(&read.columns).map_err(D::Error::custom)?;
-        let rows = read.rows.iter().map(|members| row::read(&read.columns, members));
-        let rows = rows.collect::<Result<_, _>>().map_err(D::Error::custom)?;
+        let rows = read.rows.of(&read.columns).map_err(D::Error::custom)?;
         let bound = items(read.bound_columns, &read.bound).map_err(D::Error::custom)?;
         let loss = read.loss;
         Ok(Self {

@@ -3,13 +3,11 @@
 use super::role::Role;
 use super::token::{Token, is_hash, is_name};
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-/// The largest file that is read, bytes.
-const MOST_BYTES: u64 = 1 << 20;
 const HEADER: &str = "# Tokens: name, role, hash. `edison controller token` changes this file.";
 
 /// A token, as the file has it.
@@ -58,21 +56,12 @@ impl TokenFile {
     /// If it cannot be read, others may read it, or a line is no token.
     pub fn read(path: &Path) -> Result<Self, TokenFileError> {
         let wrong = |reason: &dyn fmt::Display| TokenFileError::new(path, reason);
-        let about = fs::metadata(path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => wrong(
+        let text = secret::read_text(path).map_err(|error| match error.is_missing() {
+            true => wrong(
                 &"there is no such file: edison controller token NAME --role view --file FILE makes one",
             ),
-            _ => wrong(&error),
+            false => TokenFileError(error.to_string()),
         })?;
-        if !about.is_file() || about.len() > MOST_BYTES {
-            return Err(wrong(&"this is no file of tokens: it is no file, or larger than 1 MiB"));
-        }
-        if about.permissions().mode() & 0o077 != 0 {
-            return Err(wrong(&format!("others may read or change it: chmod 600 {}", path.display())));
-        }
-        let mut text = String::new();
-        let file = File::open(path).map_err(|error| wrong(&error))?;
-        file.take(MOST_BYTES).read_to_string(&mut text).map_err(|error| wrong(&error))?;
         Self::parse(&text).map_err(|error| wrong(&error))
     }
 

@@ -54,6 +54,8 @@ pub struct NodeView {
     pub sources: Vec<String>,
     /// The newest times in which no condition judges it, the oldest first.
     pub gaps: Vec<Gap>,
+    /// What came as its own and was not taken, by reason; another's too, who has its rights at the broker.
+    pub refused: Counters,
 }
 
 /// A time in which no condition judges a node.

@@ -173,6 +173,7 @@ pub(crate) fn status() -> Status {
         version: Some("0.1.0".to_owned()),
         sources: vec!["eth0".to_owned()],
         gaps: vec![Gap { start_ns: START, end_ns: START + SECOND, reason: "too_late".to_owned() }],
+        refused: [("too_large", 2)].into_iter().collect(),
     };
     Status {
         mode: Mode::Controller,

@@ -42,7 +42,7 @@ impl Authority {
         let paths = (folder.join("server.pem"), folder.join("server.key"));
         fs::write(&paths.0, certificate.pem()).expect("it is written");
         fs::write(&paths.1, key.serialize_pem()).expect("it is written");
-        set_mode(&paths.1, 0o640);
+        set_mode(&paths.1, 0o600);
         paths
     }
 
@@ -249,5 +249,5 @@ fn files_that_are_no_certificate_and_key_are_named() {
     }
     set_mode(&key, 0o644);
     let error = Certificate::read(&chain, &key).expect_err("it is refused");
-    assert!(error.contains("chmod o="), "{error}");
+    assert!(error.contains("chmod 600"), "{error}");
 }

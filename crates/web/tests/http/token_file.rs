@@ -36,7 +36,7 @@ fn a_file_that_others_may_read_or_that_is_none_is_refused() {
         assert!(error(&path).contains(reason), "{}", error(&path));
     }
     assert!(error(&path.with_file_name("none")).contains("edison controller token"));
-    assert!(error(path.parent().expect("a folder")).contains("no file"));
+    assert!(error(path.parent().expect("a folder")).contains("directory"));
 }
 
 #[test]

@@ -4,7 +4,6 @@ use super::management::{Management, tags};
 use super::plan::{GUEST, Login, Plan, User};
 use crate::client::encoded;
 use crate::exit::{self, FAULT, Failure, say};
-use crate::secret_file;
 use protocol::amqp::{Argument, Exchange, Queue};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
@@ -184,7 +183,7 @@ fn password(folder: &Path, name: &str) -> Result<String, Failure> {
     std::fs::create_dir_all(folder).map_err(told)?;
     // Of an attempt that ended before the broker had it.
     if path.symlink_metadata().is_ok() {
-        let password = secret_file::password(&path).map_err(Failure::usage)?;
+        let password = secret::password(&path).map_err(Failure::usage)?;
         return match password.is_empty() {
             true => Err(Failure::usage(format!("{}: there is no password in it: remove it", path.display()))),
             false => Ok(password),
@@ -195,6 +194,6 @@ fn password(folder: &Path, name: &str) -> Result<String, Failure> {
         .and_then(|mut random| random.read_exact(&mut bytes))
         .map_err(Failure::fault)?;
     let password: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    secret_file::create(&path, &format!("{password}\n")).map_err(told)?;
+    secret::create(&path, &format!("{password}\n")).map_err(told)?;
     Ok(password)
 }

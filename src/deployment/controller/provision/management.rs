@@ -3,7 +3,6 @@
 use super::plan::{GUEST, Plan};
 use crate::deployment::broker::is_loopback;
 use crate::exit::Failure;
-use crate::secret_file;
 use base64::Engine;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -54,7 +53,7 @@ impl Management {
         let user = std::env::var("EDISON_MANAGEMENT_USER")
             .map_err(|_| wrong("set EDISON_MANAGEMENT_USER to an administrator of the broker"))?;
         let password = match (password_file, std::env::var("EDISON_MANAGEMENT_PASSWORD")) {
-            (Some(file), _) => secret_file::password(file)
+            (Some(file), _) => secret::password(file)
                 .map_err(|reason| Failure::usage(format!("--password-file: {reason}")))?,
             (None, Ok(password)) => password,
             (None, Err(_)) => return Err(wrong("set EDISON_MANAGEMENT_PASSWORD, or give --password-file")),

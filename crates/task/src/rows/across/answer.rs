@@ -31,9 +31,18 @@ impl Merging {
                 order.then_with(|| one.order(other, by.descending))
             })
         };
-        // Equal ones stay in the order of their keys.
-        passing.sort_by(|one, other| by_rank(&one.0, &other.0));
-        let (first, others) = passing.split_at(plan.limit.min(passing.len()));
+        // Equal ones are in the order of their keys.
+        let by_rank_and_key = |one: &(Vec<Ranked>, MergedGroup<'_>),
+                               other: &(Vec<Ranked>, MergedGroup<'_>)| {
+            by_rank(&one.0, &other.0).then_with(|| one.1.by_key(&other.1))
+        };
+        // The order of those that are in no row does not matter.
+        let limit = plan.limit.min(passing.len());
+        if limit < passing.len() {
+            passing.select_nth_unstable_by(limit, by_rank_and_key);
+        }
+        let (first, others) = passing.split_at_mut(limit);
+        first.sort_unstable_by(by_rank_and_key);
         let row = |group: &MergedGroup<'_>| plan.items.iter().map(|item| value(item, group)).collect();
         let rows: Vec<Vec<Value>> = first.iter().map(|(_, group)| row(group)).collect();
         let columns = plan.items.iter().map(|item| item.column.clone()).collect();
@@ -43,7 +52,7 @@ impl Merging {
             let mut known = others.len() as u64;
             if groups.is_open {
                 // There may be one more, at the least.
-                let unlisted = groups.largest.saturating_sub(groups.iter().count() as u64);
+                let unlisted = groups.largest.saturating_sub(groups.len() as u64);
                 known = known.saturating_add(unlisted.max(1));
             }
             let others: Vec<MergedGroup<'_>> = others.iter().map(|(_, group)| *group).collect();

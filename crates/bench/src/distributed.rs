@@ -1,0 +1,290 @@
+//! `edison bench distributed`: a controller and a thousand probes over a broker that speaks TLS, all on this machine.
+//!
+//! Probes are simulated: each has its own connection, answers real queries over rows that it makes up, and sends what a probe
+//! sends. The controller is the program itself, in a process of its own, whose processor time and memory count. Each answer that a
+//! client of its stream is told is compared with what the rows make it, and each must be there once.
+
+mod fleet;
+mod merging;
+mod plain;
+mod process;
+mod rows;
+mod site;
+mod viewer;
+
+use crate::line::to_digits;
+use crate::{Line, Points};
+use fleet::Fleet;
+use plain::{Pace, Passed};
+use serde_json::{Value, json};
+use site::{Controller, Site};
+use std::time::{Duration, Instant};
+use viewer::{Seen, View, Viewer};
+
+/// Probes, unless it is said.
+const PROBES: u64 = 1000;
+/// Windows are ten seconds long where that leaves room for six of them, else one.
+const LONG_NS: u64 = 10_000_000_000;
+const SHORT_NS: u64 = 1_000_000_000;
+/// The longest time of the comparison with the plain library, seconds each.
+const COMPARED: f64 = 120.0;
+/// How long anything is awaited.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// How often the controller's memory is looked at.
+const MEMORY_LOOK: Duration = Duration::from_secs(2);
+/// Windows that are sent after the broker was started again.
+const WINDOWS_AFTER: usize = 3;
+
+/// What a time of steady work took.
+struct Steady {
+    wall: Duration,
+    /// Processor time of the controller.
+    time: Duration,
+    /// Seconds since it began, and the controller's resident bytes.
+    memory: Vec<(f64, f64)>,
+    windows: usize,
+}
+
+/// Runs it.
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    merging::run(points, out)?;
+    let probes = points.probes.unwrap_or(PROBES).max(1);
+    let window_ns = if points.seconds >= 60.0 { LONG_NS } else { SHORT_NS };
+    let began = Instant::now();
+    let site = Site::new(probes, window_ns)?;
+    say(&format!("a broker for {probes} probes is there after {:.1} s", began.elapsed().as_secs_f64()));
+    let controller = site.start_controller()?;
+    let began = Instant::now();
+    let mut fleet = Fleet::connect(&site)?;
+    step_until(&mut fleet, "the probes' tasks", |fleet| fleet.asked() == probes as usize)?;
+    let connected = began.elapsed();
+    say(&format!("all have connected and know their tasks after {:.1} s", connected.as_secs_f64()));
+    let viewer = Viewer::start(&controller.url, &site.nodes, window_ns)?;
+    let steady = steady(&mut fleet, &controller, points.seconds)?;
+    let restart = restart(&site, &mut fleet)?;
+    say(&format!("all are back {:.1} s after the broker was told to end", restart.as_secs_f64()));
+    drain(&site, &mut fleet, &viewer)?;
+    let expected = expected(&fleet, probes);
+    let (of_steady, all) = viewer.view(|view| {
+        let first = fleet.sent()[..steady.windows].to_vec();
+        (lags(view, |window| first.contains(&window)), Outcome::of(view, expected, fleet.dropped()))
+    });
+    controller.stop()?;
+    let params = vec![
+        ("probes", json!(probes)),
+        ("queries", json!(rows::OF_NODES + 1)),
+        ("rows", json!(rows::GROUPS)),
+        ("window_s", json!(window_ns / 1_000_000_000)),
+    ];
+    out(steady_line(&params, &steady, &of_steady, &all));
+    out(Line {
+        variant: "broker_restart".to_owned(),
+        rounds_ns: vec![restart.as_secs_f64() * 1e9],
+        more: vec![
+            ("seconds", json!(to_digits(restart.as_secs_f64(), 1))),
+            ("first_connection_seconds", json!(to_digits(connected.as_secs_f64(), 1))),
+        ],
+        ..line(&params, probes, all.is_right())
+    });
+    compare(&site, fleet, points.seconds, &params, out)
+}
+
+fn say(text: &str) {
+    eprintln!("bench distributed: {text}");
+}
+
+fn line(params: &[(&'static str, Value)], packets: u64, checked: bool) -> Line {
+    Line {
+        bench: "distributed",
+        variant: String::new(),
+        params: params.to_vec(),
+        packets,
+        rounds_ns: Vec::new(),
+        memory_bytes: None,
+        checked,
+        more: Vec::new(),
+    }
+}
+
+/// Lets the probes do what is due until something is so.
+fn step_until(fleet: &mut Fleet, what: &str, mut is_so: impl FnMut(&Fleet) -> bool) -> Result<(), String> {
+    let began = Instant::now();
+    while !is_so(fleet) {
+        if began.elapsed() > PATIENCE {
+            return Err(format!("waited in vain for {what}"));
+        }
+        fleet.step()?;
+    }
+    Ok(())
+}
+
+/// Windows are measured and sent for so long, while nothing fails.
+fn steady(fleet: &mut Fleet, controller: &Controller, seconds: f64) -> Result<Steady, String> {
+    let gone = || "the controller has ended".to_owned();
+    let process = controller.process();
+    fleet.measure(true);
+    // What the first windows make the controller allocate once is no growth.
+    step_until(fleet, "the first windows", |fleet| fleet.sent().len() == 2)?;
+    let (began, before) = (Instant::now(), process::processor_time(process).ok_or_else(gone)?);
+    let mut memory: Vec<(f64, f64)> = Vec::new();
+    while began.elapsed().as_secs_f64() < seconds {
+        fleet.step()?;
+        let at = began.elapsed();
+        if memory.last().is_none_or(|last| at.as_secs_f64() - last.0 >= MEMORY_LOOK.as_secs_f64()) {
+            memory.push((at.as_secs_f64(), process::resident_bytes(process).ok_or_else(gone)? as f64));
+        }
+    }
+    let time = process::processor_time(process).ok_or_else(gone)? - before;
+    Ok(Steady { wall: began.elapsed(), time, memory, windows: fleet.sent().len() })
+}
+
+/// Ends the broker and starts it again. Returns how long it took, from the beginning of that, until all probes have delivered what they
+/// had.
+fn restart(site: &Site, fleet: &mut Fleet) -> Result<Duration, String> {
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        let broker = scope.spawn(|| site.stop_broker().and_then(|()| site.start_broker()));
+        while !broker.is_finished() {
+            fleet.step()?;
+        }
+        broker.join().unwrap_or_else(|_| Err("the broker was not started again".to_owned()))
+    })?;
+    let count = site.nodes.len();
+    step_until(fleet, "the probes to come back", |fleet| fleet.delivered() == count)?;
+    Ok(began.elapsed())
+}
+
+/// Sends some more windows, and waits until the client was told all answers of all windows.
+fn drain(site: &Site, fleet: &mut Fleet, viewer: &Viewer) -> Result<(), String> {
+    let windows = fleet.sent().len() + WINDOWS_AFTER;
+    step_until(fleet, "windows after the restart", |fleet| fleet.sent().len() >= windows)?;
+    fleet.measure(false);
+    // A client that is too slow for what comes at once after the restart is told how much it missed, and asks for it.
+    let (began, expected) = (Instant::now(), expected(fleet, site.nodes.len() as u64));
+    let is_told = |_: &Fleet| {
+        let told = viewer.view(|view| view.answers.len() as u64 + view.missed);
+        told >= expected || began.elapsed() > PATIENCE / 4
+    };
+    step_until(fleet, "the last answers", is_told)?;
+    let is_there = |fleet: &Fleet| {
+        let failed = viewer.look_up(&site.nodes, fleet.sent()).is_err();
+        failed || viewer.view(|view| view.answers.len() as u64) >= expected || began.elapsed() > PATIENCE / 2
+    };
+    step_until(fleet, "the answers that the stream did not bring", is_there)
+}
+
+/// The answers that there must be.
+fn expected(fleet: &Fleet, probes: u64) -> u64 {
+    fleet.sent().len() as u64 * (probes * rows::OF_NODES as u64 + 1)
+}
+
+/// How all answers came.
+struct Outcome {
+    expected: u64,
+    answers: u64,
+    wrong: u64,
+    doubled: u64,
+    late: u64,
+    foreign: u64,
+    missed: u64,
+    dropped: u64,
+    fault: Option<String>,
+}
+
+impl Outcome {
+    fn of(view: &View, expected: u64, dropped: u64) -> Self {
+        let count = |is: fn(&Seen) -> bool| view.answers.values().filter(|seen| is(seen)).count() as u64;
+        Self {
+            expected,
+            answers: view.answers.len() as u64,
+            wrong: count(|seen| !seen.is_right),
+            doubled: count(|seen| seen.times > 1),
+            late: count(|seen| seen.is_late),
+            foreign: view.foreign,
+            missed: view.missed,
+            dropped,
+            fault: view.fault.clone(),
+        }
+    }
+
+    /// Nothing is lost, doubled or wrong.
+    fn is_right(&self) -> bool {
+        let bad = self.wrong + self.doubled + self.foreign + self.dropped;
+        self.answers == self.expected && bad == 0 && self.fault.is_none()
+    }
+}
+
+/// How late answers of some windows were there, in order.
+fn lags(view: &View, is_of: impl Fn(u64) -> bool) -> Vec<Duration> {
+    let seen = view.answers.iter().filter(|((_, window, _), _)| is_of(*window));
+    let mut lags: Vec<Duration> = seen.map(|(_, seen)| seen.lag).collect();
+    lags.sort_unstable();
+    lags
+}
+
+fn steady_line(params: &[(&'static str, Value)], steady: &Steady, lags: &[Duration], all: &Outcome) -> Line {
+    let share = |part: f64| {
+        let at = ((lags.len() as f64 * part) as usize).min(lags.len().saturating_sub(1));
+        json!(lags.get(at).map(|lag| to_digits(lag.as_secs_f64(), 3)))
+    };
+    let cores = steady.time.as_secs_f64() / steady.wall.as_secs_f64();
+    let memory: Vec<f64> = steady.memory.iter().map(|point| point.1).collect();
+    let most = memory.iter().copied().fold(0.0, f64::max);
+    // Windows for which late results are awaited are in memory: until there are as many as there will be, it grows.
+    let settled = &steady.memory[steady.memory.len() / 3..];
+    Line {
+        variant: "controller".to_owned(),
+        rounds_ns: vec![steady.time.as_secs_f64() * 1e9],
+        memory_bytes: Some(most as u64),
+        more: vec![
+            ("seconds", json!(to_digits(steady.wall.as_secs_f64(), 1))),
+            ("controller_cores", json!(to_digits(cores, 3))),
+            ("growth_mb_per_minute", json!(to_digits(process::slope(settled) * 60.0 / 1e6, 3))),
+            ("lag_p50_s", share(0.5)),
+            ("lag_p99_s", share(0.99)),
+            ("lag_max_s", share(1.0)),
+            ("expected", json!(all.expected)),
+            ("wrong", json!(all.wrong)),
+            ("doubled", json!(all.doubled)),
+            ("late", json!(all.late)),
+            ("foreign", json!(all.foreign)),
+            ("missed", json!(all.missed)),
+            ("dropped", json!(all.dropped)),
+            ("fault", json!(all.fault)),
+        ],
+        ..line(params, all.answers, all.is_right())
+    }
+}
+
+/// What the protocol takes, and a plain publisher and consumer of the same bytes.
+fn compare(
+    site: &Site,
+    fleet: Fleet,
+    seconds: f64,
+    params: &[(&'static str, Value)],
+    out: &mut dyn FnMut(Line),
+) -> Result<(), String> {
+    let window = Duration::from_nanos(site.window_ns);
+    let windows = (seconds.min(COMPARED) / window.as_secs_f64()).round().max(1.0);
+    let pace = Pace { window, windows: windows as u32 };
+    let results = plain::results(&fleet, site)?;
+    let ours = plain::by_protocol(site, &fleet, &results, pace)?;
+    drop(fleet);
+    let plain = plain::by_plain_library(site, &results, pace)?;
+    for (variant, passed) in [("protocol", ours), ("plain_lapin", plain)] {
+        let Passed { time, sent, arrived, heartbeats } = passed;
+        let ratio = ours.time.as_secs_f64() / plain.time.as_secs_f64();
+        let mut more =
+            vec![("processor_s", json!(to_digits(time.as_secs_f64(), 2))), ("heartbeats", json!(heartbeats))];
+        if variant == "protocol" {
+            more.push(("times_plain", json!(to_digits(ratio, 2))));
+        }
+        out(Line {
+            variant: variant.to_owned(),
+            rounds_ns: vec![time.as_secs_f64() * 1e9],
+            more,
+            ..line(params, sent, sent == arrived)
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,267 @@
+//! What the protocol costs beside a plain publisher and consumer of the same bytes: processor time of this process, which is both sides.
+
+use super::fleet::{Fleet, heartbeat, now_ns};
+use super::process::own_time;
+use super::site::Site;
+use futures_core::Stream;
+use lapin::options::{
+    BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions, ConfirmSelectOptions,
+};
+use lapin::types::FieldTable;
+use lapin::{BasicProperties, Channel, Connection};
+use protocol::amqp::{self, ControllerSettings};
+use protocol::{
+    Boot, ControllerLink, Envelope, FromProbe, MessageId, ProbeLink, Received, Spool, WindowResult,
+};
+use report::Span;
+use std::fmt::Display;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Time from one heartbeat to the next.
+const HEARTBEAT: Duration = Duration::from_secs(2);
+/// How often what was taken is acknowledged, as a controller does that stores it first.
+const GROUP: Duration = Duration::from_millis(100);
+/// How long what was sent last is awaited.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Messages that are delivered ahead of their acknowledgement.
+const AHEAD: u16 = 256;
+/// Connections that are made at the same time.
+const AT_ONCE: usize = 16;
+/// The exchange and the queue of results.
+const RESULTS: &str = "edison.results";
+
+/// What passed, and what it took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Passed {
+    pub(super) time: Duration,
+    /// Results that were sent, and those that arrived.
+    pub(super) sent: u64,
+    pub(super) arrived: u64,
+    pub(super) heartbeats: u64,
+}
+
+/// When what is sent, of all probes.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    pub(super) window: Duration,
+    /// How many windows.
+    pub(super) windows: u32,
+}
+
+/// What each probe sends in each window.
+pub(super) fn results(fleet: &Fleet, site: &Site) -> Result<Vec<WindowResult>, String> {
+    let start_ns = (now_ns() / site.window_ns - 1) * site.window_ns;
+    let window = Span { start_ns, end_ns: start_ns + site.window_ns };
+    (0..site.nodes.len()).map(|number| fleet.result(number, window)).collect()
+}
+
+/// By the connections of probes and of a controller.
+pub(super) fn by_protocol(
+    site: &Site,
+    fleet: &Fleet,
+    results: &[WindowResult],
+    pace: Pace,
+) -> Result<Passed, String> {
+    let settings = ControllerSettings::new(site.broker("controller")?, site.nodes.clone());
+    let link = amqp::controller_link(settings).map_err(|error| error.to_string())?;
+    let began = Instant::now();
+    while !link.state().connected {
+        if began.elapsed() > PATIENCE {
+            return Err(format!("the broker is away: {:?}", link.state().reason));
+        }
+        std::thread::sleep(GROUP);
+    }
+    let (ends, arrived, heartbeats) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+    let before = own_time();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ends.load(Relaxed) {
+                let group = Instant::now();
+                while let Ok(Some(Received { message, .. })) = link.receive(GROUP) {
+                    let count = if matches!(message, FromProbe::Window(_)) { &arrived } else { &heartbeats };
+                    count.fetch_add(1, Relaxed);
+                    if group.elapsed() >= GROUP {
+                        break;
+                    }
+                }
+                link.acknowledge();
+            }
+        });
+        let sent = send_by_protocol(fleet, results, pace);
+        await_all(&arrived, sent);
+        ends.store(true, Relaxed);
+        let passed = Passed {
+            time: own_time() - before,
+            sent,
+            arrived: arrived.load(Relaxed),
+            heartbeats: heartbeats.load(Relaxed),
+        };
+        Ok(passed)
+    })
+}
+
+fn send_by_protocol(fleet: &Fleet, results: &[WindowResult], pace: Pace) -> u64 {
+    let began = Instant::now();
+    let count = results.len() as u32;
+    let mut heartbeats: Vec<Instant> =
+        (0..count).map(|number| began + HEARTBEAT * number / count.max(1)).collect();
+    let mut sent = 0;
+    for window in 1..=pace.windows {
+        let end = began + pace.window * window;
+        while Instant::now() < end {
+            let now = Instant::now();
+            for (number, due) in heartbeats.iter_mut().enumerate().filter(|(_, due)| **due <= now) {
+                *due += HEARTBEAT;
+                let message = FromProbe::Heartbeat(Box::new(heartbeat(None, Spool::default(), 0)));
+                // A connection that is away keeps the newest one.
+                let _ = fleet.link(number).send(message);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        for (number, result) in results.iter().enumerate() {
+            sent += u64::from(fleet.link(number).send(FromProbe::Window(Box::new(result.clone()))).is_ok());
+        }
+    }
+    sent
+}
+
+fn await_all(arrived: &AtomicU64, sent: u64) {
+    let began = Instant::now();
+    while arrived.load(Relaxed) < sent && began.elapsed() < PATIENCE {
+        std::thread::sleep(GROUP);
+    }
+}
+
+/// By connections that are told what to send and nothing else.
+pub(super) fn by_plain_library(site: &Site, results: &[WindowResult], pace: Pace) -> Result<Passed, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| error.to_string())?.block_on(async {
+        let mut connections = Vec::new();
+        for nodes in site.nodes.chunks(AT_ONCE) {
+            let connecting = nodes.iter().map(|node| {
+                let broker = site.broker(node);
+                tokio::spawn(async move { amqp::plain_connection(&broker?, "edison bench").await })
+            });
+            for connected in connecting.collect::<Vec<_>>() {
+                connections.push(connected.await.map_err(|error| error.to_string())??);
+            }
+        }
+        let consumer = amqp::plain_connection(&site.broker("controller")?, "edison bench").await?;
+        let arrived = Arc::new(AtomicU64::new(0));
+        let all = Arc::clone(&arrived);
+        let consuming = tokio::spawn(async move { consume(&consumer, &all).await });
+        let before = own_time();
+        let (began, count) = (tokio::time::Instant::now(), results.len() as u32);
+        let mut publishing = Vec::new();
+        for (number, connection) in connections.into_iter().enumerate() {
+            let node = site.nodes[number].clone();
+            let id = MessageId { node: node.clone(), boot: Boot::random(), sequence: 1 };
+            let sealed = |message| Envelope::new(id.clone(), message).encode();
+            let result = sealed(FromProbe::Window(Box::new(results[number].clone())));
+            let heartbeat = sealed(FromProbe::Heartbeat(Box::new(heartbeat(None, Spool::default(), 0))));
+            let (result, heartbeat) = result.and_then(|result| Ok((result, heartbeat?))).map_err(text)?;
+            let first = began + HEARTBEAT * number as u32 / count.max(1);
+            publishing.push(tokio::spawn(async move {
+                let mut publisher =
+                    Publisher { channel: channel_of(&connection).await?, node, heartbeats: 0 };
+                publisher.publish(began, first, pace, &result, &heartbeat).await?;
+                // Its connection lives as long as it.
+                drop(connection);
+                Ok::<u64, String>(publisher.heartbeats)
+            }));
+        }
+        let (mut heartbeats, sent) = (0, u64::from(pace.windows) * u64::from(count));
+        for publisher in publishing {
+            heartbeats += publisher.await.map_err(|error| error.to_string())??;
+        }
+        let waiting = Instant::now();
+        while arrived.load(Relaxed) < sent + heartbeats && waiting.elapsed() < PATIENCE {
+            if consuming.is_finished() {
+                return Err(consuming.await.map_or_else(text, |ended| format!("the consumer: {ended:?}")));
+            }
+            tokio::time::sleep(GROUP).await;
+        }
+        let time = own_time() - before;
+        consuming.abort();
+        Ok(Passed { time, sent, arrived: arrived.load(Relaxed).saturating_sub(heartbeats), heartbeats })
+    })
+}
+
+fn text(error: impl Display) -> String {
+    error.to_string()
+}
+
+async fn channel_of(connection: &Connection) -> Result<Channel, String> {
+    let channel = connection.create_channel().await.map_err(text)?;
+    channel.confirm_select(ConfirmSelectOptions::default()).await.map_err(text)?;
+    Ok(channel)
+}
+
+struct Publisher {
+    channel: Channel,
+    node: String,
+    heartbeats: u64,
+}
+
+impl Publisher {
+    async fn publish(
+        &mut self,
+        began: tokio::time::Instant,
+        mut next_heartbeat: tokio::time::Instant,
+        pace: Pace,
+        result: &[u8],
+        heartbeat: &[u8],
+    ) -> Result<(), String> {
+        for window in 1..=pace.windows {
+            let end = began + pace.window * window;
+            while next_heartbeat < end {
+                tokio::time::sleep_until(next_heartbeat).await;
+                self.send(heartbeat).await?;
+                self.heartbeats += 1;
+                next_heartbeat += HEARTBEAT;
+            }
+            tokio::time::sleep_until(end).await;
+            self.send(result).await?;
+        }
+        Ok(())
+    }
+
+    /// Publishes a message and waits until the broker has it.
+    async fn send(&self, bytes: &[u8]) -> Result<(), String> {
+        let options = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
+        let properties = BasicProperties::default().with_delivery_mode(2);
+        let published =
+            self.channel.basic_publish(RESULTS.into(), self.node.as_str().into(), options, bytes, properties);
+        published.await.map_err(text)?.await.map_err(text)?;
+        Ok(())
+    }
+}
+
+/// Takes what arrives until the connection ends.
+async fn consume(connection: &Connection, arrived: &AtomicU64) -> Result<(), String> {
+    let channel = connection.create_channel().await.map_err(text)?;
+    channel.basic_qos(AHEAD, BasicQosOptions::default()).await.map_err(text)?;
+    let consumer = channel.basic_consume(
+        RESULTS.into(),
+        "".into(),
+        BasicConsumeOptions::default(),
+        FieldTable::default(),
+    );
+    let mut consumer = consumer.await.map_err(text)?;
+    let (mut last, mut tick) = (None, tokio::time::interval(GROUP));
+    loop {
+        tokio::select! {
+            delivery = poll_fn(|context| Pin::new(&mut consumer).poll_next(context)) => {
+                last = Some(delivery.ok_or("it was cancelled")?.map_err(text)?.delivery_tag);
+                arrived.fetch_add(1, Relaxed);
+            }
+            _ = tick.tick(), if last.is_some() => {
+                let all = BasicAckOptions { multiple: true };
+                channel.basic_ack(last.take().unwrap_or_default(), all).await.map_err(text)?;
+            }
+        }
+    }
+}

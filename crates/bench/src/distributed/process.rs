@@ -1,0 +1,61 @@
+//! What processes use.
+
+use std::fs;
+use std::time::Duration;
+
+/// Processor time of a process, user and system, as the system's clock ticks count it; nothing once it has ended.
+pub(super) fn processor_time(process: u32) -> Option<Duration> {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name, which may contain anything, is in parentheses.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    // SAFETY: sysconf has no requirements.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    let per_second = u64::try_from(per_second).ok().filter(|ticks| *ticks > 0)?;
+    Some(Duration::from_nanos((ticks(11)? + ticks(12)?) * (1_000_000_000 / per_second)))
+}
+
+/// Its resident memory, bytes.
+pub(super) fn resident_bytes(process: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// Processor time of this process.
+pub(super) fn own_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a place for one `timespec`.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+/// How much a value grows with time, by least squares: the slope of points of (seconds, value), per second.
+pub(super) fn slope(points: &[(f64, f64)]) -> f64 {
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / points.len() as f64;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let over = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum::<f64>();
+    over / points.iter().map(|point| (point.0 - x).powi(2)).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_uses_time_and_memory() {
+        let own = std::process::id();
+        let began = own_time();
+        while own_time() - began < Duration::from_millis(50) {}
+        assert!(processor_time(own).expect("it runs") >= Duration::from_millis(30));
+        assert!(resident_bytes(own).expect("it runs") > 100_000);
+        assert_eq!(processor_time(0), None);
+    }
+
+    #[test]
+    fn growth_is_the_slope_of_a_line() {
+        let line: Vec<_> = (0..10).map(|x| (f64::from(x), 5.0 + 3.0 * f64::from(x))).collect();
+        assert!((slope(&line) - 3.0).abs() < 1e-9);
+        assert!(slope(&[(0.0, 1.0), (1.0, 1.0)]).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,154 @@
+//! Files with passwords, keys and tokens: nobody but their owner reads them.
+//!
+//! There is one rule for all of them: neither the group nor others may use the file. Where root is the owner and somebody else reads, the
+//! group may read it, too: so systemd and containers give secrets to services.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The most bytes of a file that are read: a device has no end.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Why a file is not read: one line, which names it.
+#[derive(Debug)]
+pub struct SecretError {
+    path: PathBuf,
+    reason: Reason,
+}
+
+#[derive(Debug)]
+enum Reason {
+    Io(io::Error),
+    /// Others may use it.
+    Mode(u32),
+    TooLarge,
+    NoText,
+}
+
+impl SecretError {
+    /// Whether there is no such file.
+    pub fn is_missing(&self) -> bool {
+        matches!(&self.reason, Reason::Io(error) if error.kind() == ErrorKind::NotFound)
+    }
+}
+
+impl fmt::Display for SecretError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.reason {
+            Reason::Io(error) => write!(f, "{path}: {error}"),
+            Reason::Mode(mode) => {
+                write!(f, "{path}: others than its owner may use it (mode {mode:04o}): chmod 600 '{path}'")
+            }
+            Reason::TooLarge => {
+                write!(f, "{path}: it is larger than 1 MiB, as no key, password or file of tokens is")
+            }
+            Reason::NoText => write!(f, "{path}: it is not UTF-8"),
+        }
+    }
+}
+
+impl std::error::Error for SecretError {}
+
+/// Reads a file, unless others may use it.
+///
+/// # Errors
+/// If they may, or it cannot be read, or is larger than any such file.
+pub fn read(path: &Path) -> Result<Vec<u8>, SecretError> {
+    let wrong = |reason| SecretError { path: path.to_owned(), reason };
+    let told = |error| wrong(Reason::Io(error));
+    let mut file = File::open(path).map_err(told)?;
+    // Of the file that was opened: another may have taken its name.
+    let metadata = file.metadata().map_err(told)?;
+    let mode = metadata.permissions().mode() & 0o777;
+    if metadata.is_file() && mode & others(metadata.uid(), rustix::process::geteuid().as_raw()) != 0 {
+        return Err(wrong(Reason::Mode(mode)));
+    }
+    let mut bytes = Vec::new();
+    Read::by_ref(&mut file).take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(told)?;
+    if bytes.len() as u64 > MOST_BYTES { Err(wrong(Reason::TooLarge)) } else { Ok(bytes) }
+}
+
+/// The rights that nobody may have.
+fn others(owner: u32, reader: u32) -> u32 {
+    if owner == 0 && reader != 0 { 0o037 } else { 0o077 }
+}
+
+/// The same as a text.
+///
+/// # Errors
+/// As [`read`], and if it is none.
+pub fn read_text(path: &Path) -> Result<String, SecretError> {
+    let no_text = |_| SecretError { path: path.to_owned(), reason: Reason::NoText };
+    String::from_utf8(read(path)?).map_err(no_text)
+}
+
+/// The first line of such a file, which is a password.
+///
+/// # Errors
+/// As [`read_text`].
+pub fn password(path: &Path) -> Result<String, SecretError> {
+    Ok(read_text(path)?.lines().next().unwrap_or_default().to_owned())
+}
+
+/// Writes a new file that its owner alone may read.
+///
+/// # Errors
+/// If it is there already, or cannot be written.
+pub fn create(path: &Path, text: &str) -> io::Result<()> {
+    create_with(path, text, 0o600)
+}
+
+/// Writes a new file with these rights.
+///
+/// # Errors
+/// If it is there already, or cannot be written.
+pub fn create_with(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    // Half a file would be taken for a whole one.
+    written.inspect_err(|_| drop(fs::remove_file(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_reads_what_root_gives_it() {
+        let is_refused = |mode: u32, owner, reader| mode & others(owner, reader) != 0;
+        for (mode, own, of_root) in [
+            (0o600, false, false),
+            (0o400, false, false),
+            (0o440, true, false),
+            (0o660, true, true),
+            (0o604, true, true),
+        ] {
+            assert_eq!((is_refused(mode, 7, 7), is_refused(mode, 0, 7)), (own, of_root), "{mode:o}");
+            assert_eq!(is_refused(mode, 0, 0), own, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_one_line() {
+        let path = std::env::temp_dir().join(format!("edison-secret-{}", std::process::id()));
+        assert!(read(&path).expect_err("no file").is_missing());
+        create(&path, "first\nsecond\n").expect("a file");
+        assert_eq!(create(&path, "x").expect_err("it is there").kind(), ErrorKind::AlreadyExists);
+        assert_eq!(password(&path).expect("a password"), "first");
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).expect("own file");
+        let error = read(&path).expect_err("others may use it");
+        assert!(!error.is_missing() && error.to_string().contains("(mode 0640): chmod 600 '"), "{error}");
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("own file");
+        fs::write(&path, [0xff]).expect("own file");
+        assert_eq!(read(&path).expect("bytes"), [0xff]);
+        assert!(read_text(&path).expect_err("no text").to_string().ends_with("it is not UTF-8"));
+        fs::write(&path, vec![b'x'; MOST_BYTES as usize + 1]).expect("own file");
+        assert!(read(&path).expect_err("too large").to_string().contains("larger than 1 MiB"));
+        fs::remove_file(&path).expect("own file");
+    }
+}
