@@ -137,7 +137,8 @@ struct Again<'a> {
 }
 
 impl Again<'_> {
-    /// Merges the answers of the windows that end then. `late`: the window whose result came late. A standing query whose window begins after it has the answer that it had.
+    /// Merges the answers of the windows that end at `end_ns`. `late`: the window whose result came late. The answer of a standing query does not
+    /// change if its window begins after that.
     fn merge(&mut self, runs: &[events::Run], end_ns: u64, late: Span, inputs: &mut Inputs) {
         for query in 0..self.chain.mergings.len() {
             let of = &self.chain.graph.queries[query];
