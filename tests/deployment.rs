@@ -11,7 +11,7 @@ use support::capture;
 use support::program::{Ended, Running, edison, run};
 use support::scratch::{Scratch, text};
 use support::waiting::{api_get, until};
-use testbed::veth::{Veth, with_veth};
+use testbed::veth::{Veth, ip, with_veth};
 
 const CHAIN: &str = "all: select sum(total_count) as n every 1s;\n\
     who: select src_port, sum(total_count) as n where node_id = far groupby src_port limit 5 every 1s when all.n > 1000;";
@@ -26,8 +26,7 @@ struct Deployment {
 impl Deployment {
     /// In the namespace of a test, whose loopback is down at first.
     fn new() -> Self {
-        let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().expect("iproute2 is there");
-        assert!(up.success());
+        ip("link set lo up");
         Self { scratch: Scratch::new(), broker: free_ports(3), web: free_ports(1) }
     }
 

@@ -18,7 +18,7 @@ use support::capture;
 use support::program::{Running, edison, run};
 use support::scratch::{Scratch, text};
 use support::waiting::{api_get, until};
-use testbed::veth::{Veth, with_veth};
+use testbed::veth::{Veth, ip, with_veth};
 
 const QUERIES: &str = "all: select sum(total_count) as n every 1s;\n\
     each: select src_port, sum(total_count) as n groupby src_port every 1s;";
@@ -60,8 +60,7 @@ struct Deployment {
 impl Deployment {
     /// A broker that knows three nodes, each with the least rights.
     fn new() -> Self {
-        let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().expect("iproute2 is there");
-        assert!(up.success());
+        ip("link set lo up");
         let scratch = Scratch::new();
         let broker = Broker::start(&scratch, &[]);
         let deployment = Self { broker, scratch, web: free_ports(1) };

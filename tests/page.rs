@@ -9,7 +9,7 @@ use support::capture;
 use support::output::report;
 use support::program::{Running, call, edison, run};
 use support::scratch::{Scratch, text};
-use testbed::veth::{Veth, with_veth};
+use testbed::veth::{Veth, ip, with_veth};
 
 /// Where the page of a run is, once it says so.
 #[track_caller]
@@ -107,8 +107,7 @@ fn events_and_stories_are_those_of_the_run() {
 #[test]
 fn a_live_run_shows_its_windows_as_they_end() {
     with_veth(|veth| {
-        let up = std::process::Command::new("ip").args(["link", "set", "lo", "up"]).status();
-        assert!(up.expect("iproute2 is there").success());
+        ip("link set lo up");
         let mut command = edison();
         command.args(["run", "-i", Veth::NEAR, "--every", "1s", "--web=127.0.0.1:0", "--json"]);
         command.args(["-q", "q: select sum(total_count) as n every 1s"]);

@@ -3,6 +3,7 @@
 
 use crate::compare::{in_turn, median_ratio};
 use crate::huge::room;
+use crate::status;
 use crate::{Line, Points};
 use engine::{Config, Every, Observer, Plan, RecordSink, Snapshot};
 use flow::FlowRecord;
@@ -278,7 +279,7 @@ impl RecordSink for LastBlock {
     }
     /// Called when everything is counted and the final flows have not ended, on the thread that measures.
     fn may_wait(&mut self) {
-        self.anonymous_bytes.fetch_max(anonymous_bytes(), Relaxed);
+        self.anonymous_bytes.fetch_max(status::bytes("self", "RssAnon").unwrap_or(0), Relaxed);
     }
     fn sibling(&self) -> Self {
         Self { anonymous_bytes: Arc::clone(&self.anonymous_bytes), ..Self::default() }
@@ -293,14 +294,6 @@ struct Unwatched;
 impl Observer for Unwatched {
     fn progress(&mut self, _: Snapshot) {}
     fn warning(&mut self, _: String) {}
-}
-
-/// The anonymous memory of this process, bytes.
-fn anonymous_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    kib.unwrap_or(0) * 1024
 }
 
 /// Measures one capture in this process and reports what was counted, and the measuring thread's time and

@@ -52,9 +52,19 @@ pub(crate) fn ns(duration: Duration) -> f64 {
 
 /// Processor time of this thread, user and system, nanoseconds.
 pub(crate) fn thread_time() -> f64 {
+    clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// Processor time of all threads of this process, user and system, nanoseconds.
+#[cfg(feature = "amqp")]
+pub(crate) fn process_time() -> f64 {
+    clock(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+fn clock(which: libc::clockid_t) -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a place for one `timespec`.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    unsafe { libc::clock_gettime(which, &mut time) };
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 

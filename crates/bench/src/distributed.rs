@@ -13,6 +13,7 @@ mod site;
 mod viewer;
 
 use crate::line::to_digits;
+use crate::status;
 use crate::{Line, Points};
 use fleet::Fleet;
 use plain::{Pace, Passed};
@@ -61,10 +62,13 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     say(&format!("all have connected and know their tasks after {:.1} s", connected.as_secs_f64()));
     let viewer = Viewer::start(&controller.url, &site.nodes, window_ns)?;
     let steady = steady(&mut fleet, &controller, points.seconds)?;
+    // What the restart delays is no lag of the steady time.
+    let told = expected(steady.windows, probes);
+    step_until(&mut fleet, "the answers of the steady time", |_| viewer.told() >= told)?;
     let restart = restart(&site, &mut fleet)?;
     say(&format!("all are back {:.1} s after the broker was told to end", restart.as_secs_f64()));
     drain(&site, &mut fleet, &viewer)?;
-    let expected = expected(&fleet, probes);
+    let expected = expected(fleet.sent().len(), probes);
     let (of_steady, all) = viewer.view(|view| {
         let first = fleet.sent()[..steady.windows].to_vec();
         (lags(view, |window| first.contains(&window)), Outcome::of(view, expected, fleet.dropped()))
@@ -131,7 +135,10 @@ fn steady(fleet: &mut Fleet, controller: &Controller, seconds: f64) -> Result<St
         fleet.step()?;
         let at = began.elapsed();
         if memory.last().is_none_or(|last| at.as_secs_f64() - last.0 >= MEMORY_LOOK.as_secs_f64()) {
-            memory.push((at.as_secs_f64(), process::resident_bytes(process).ok_or_else(gone)? as f64));
+            memory.push((
+                at.as_secs_f64(),
+                status::bytes(&process.to_string(), "VmRSS").ok_or_else(gone)? as f64,
+            ));
         }
     }
     let time = process::processor_time(process).ok_or_else(gone)? - before;
@@ -160,11 +167,8 @@ fn drain(site: &Site, fleet: &mut Fleet, viewer: &Viewer) -> Result<(), String> 
     step_until(fleet, "windows after the restart", |fleet| fleet.sent().len() >= windows)?;
     fleet.measure(false);
     // A client that is too slow for what comes at once after the restart is told how much it missed, and asks for it.
-    let (began, expected) = (Instant::now(), expected(fleet, site.nodes.len() as u64));
-    let is_told = |_: &Fleet| {
-        let told = viewer.view(|view| view.answers.len() as u64 + view.missed);
-        told >= expected || began.elapsed() > PATIENCE / 4
-    };
+    let (began, expected) = (Instant::now(), expected(fleet.sent().len(), site.nodes.len() as u64));
+    let is_told = |_: &Fleet| viewer.told() >= expected || began.elapsed() > PATIENCE / 4;
     step_until(fleet, "the last answers", is_told)?;
     let is_there = |fleet: &Fleet| {
         let failed = viewer.look_up(&site.nodes, fleet.sent()).is_err();
@@ -173,9 +177,9 @@ fn drain(site: &Site, fleet: &mut Fleet, viewer: &Viewer) -> Result<(), String> 
     step_until(fleet, "the answers that the stream did not bring", is_there)
 }
 
-/// The answers that there must be.
-fn expected(fleet: &Fleet, probes: u64) -> u64 {
-    fleet.sent().len() as u64 * (probes * rows::OF_NODES as u64 + 1)
+/// The number of answers of this number of windows.
+fn expected(windows: usize, probes: u64) -> u64 {
+    windows as u64 * (probes * rows::OF_NODES as u64 + 1)
 }
 
 /// How all answers came.
@@ -272,16 +276,16 @@ fn compare(
     drop(fleet);
     let plain = plain::by_plain_library(site, &results, pace)?;
     for (variant, passed) in [("protocol", ours), ("plain_lapin", plain)] {
-        let Passed { time, sent, arrived, heartbeats } = passed;
-        let ratio = ours.time.as_secs_f64() / plain.time.as_secs_f64();
+        let Passed { time_ns, sent, arrived, heartbeats } = passed;
+        let ratio = ours.time_ns / plain.time_ns;
         let mut more =
-            vec![("processor_s", json!(to_digits(time.as_secs_f64(), 2))), ("heartbeats", json!(heartbeats))];
+            vec![("processor_s", json!(to_digits(time_ns / 1e9, 2))), ("heartbeats", json!(heartbeats))];
         if variant == "protocol" {
             more.push(("times_plain", json!(to_digits(ratio, 2))));
         }
         out(Line {
             variant: variant.to_owned(),
-            rounds_ns: vec![time.as_secs_f64() * 1e9],
+            rounds_ns: vec![time_ns],
             more,
             ..line(params, sent, sent == arrived)
         });

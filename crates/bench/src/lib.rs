@@ -31,6 +31,7 @@ mod preset;
 mod query;
 mod records;
 mod sketch;
+mod status;
 mod store;
 mod table;
 mod text;

@@ -26,7 +26,7 @@ impl ClockOffset {
         }
     }
 
-    /// A lower bound of the offset, nanoseconds: positive if the clock is ahead, negative if it is behind. `None` before there are enough heartbeats.
+    /// A lower bound of the offset, nanoseconds: positive if the clock is ahead, negative if it is behind. `None` until enough heartbeats have arrived.
     pub(crate) fn ns(&self) -> Option<i64> {
         let nearest = || self.ahead_ns.iter().copied().max();
         if self.ahead_ns.len() < LEAST { None } else { nearest() }

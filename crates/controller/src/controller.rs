@@ -71,7 +71,7 @@ pub struct Controller {
     pub(crate) settled_ns: Option<u64>,
     /// The list that was made last.
     pub(crate) list: ListId,
-    /// What it was made of.
+    /// The inputs of all lists.
     pub(crate) listed: Listed,
     /// `None` where nodes are awaited however long they take.
     pub(crate) clock: Option<Clock>,

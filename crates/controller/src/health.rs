@@ -114,7 +114,7 @@ impl Health {
         self.heartbeat = Some(heartbeat);
     }
 
-    /// A lower bound of the offset of its clock from the controller's, nanoseconds: positive if it is ahead. `None` before there are enough heartbeats.
+    /// A lower bound of the offset of its clock from the controller's, nanoseconds: positive if it is ahead. `None` until enough heartbeats have arrived.
     pub fn clock_ahead_ns(&self) -> Option<i64> {
         self.clock.ns()
     }

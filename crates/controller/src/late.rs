@@ -27,7 +27,7 @@ impl Controller {
             self.nodes[node].settled_ns = self.nodes[node].settled_ns.max(Some(window.end_ns));
             self.nodes[node].late.insert(window.end_ns);
         }
-        self.change(node, first_ns, answers, actions);
+        self.change(node, window, first_ns, answers, actions);
     }
 
     /// What comes beyond the time for late windows is a gap: shown, and judged by no condition.
@@ -42,8 +42,8 @@ impl Controller {
         }
     }
 
-    /// Adds the late answers of a node, and judges the windows that end at this time and later again.
-    fn change(&mut self, node: usize, end_ns: u64, answers: Vec<Answer>, actions: &mut Actions) {
+    /// Adds the late answers of a node for its window `late`, and judges the windows that end at `end_ns` and later again.
+    fn change(&mut self, node: usize, late: Span, end_ns: u64, answers: Vec<Answer>, actions: &mut Actions) {
         let numbered: Vec<(usize, Answer)> = answers
             .into_iter()
             .filter_map(|answer| Some((self.query_number(&answer.query)?, answer)))
@@ -72,7 +72,7 @@ impl Controller {
             }
             if at_ns >= end_ns {
                 let mut again = Again { chain, nodes, is_replay, shown: &mut shown };
-                again.merge(&runs, at_ns, at_ns == end_ns, inputs);
+                again.merge(&runs, at_ns, late, inputs);
                 again.derive(&runs, past, at_ns, inputs);
                 let ended = Ended { chain, nodes, inputs, is_replay };
                 let find: &Find<'_> = &|asked| ended.seen(asked);
@@ -137,10 +137,12 @@ struct Again<'a> {
 }
 
 impl Again<'_> {
-    /// `is_changed`: a node's answers of these windows are others now. Where they are not, only other runs make other answers.
-    fn merge(&mut self, runs: &[events::Run], end_ns: u64, is_changed: bool, inputs: &mut Inputs) {
+    /// Merges the answers of the windows that end at `end_ns`. `late`: the window whose result came late. The answer of a standing query does not
+    /// change if its window begins after that.
+    fn merge(&mut self, runs: &[events::Run], end_ns: u64, late: Span, inputs: &mut Inputs) {
         for query in 0..self.chain.mergings.len() {
-            if !is_changed && self.chain.graph.queries[query].trigger.is_none() {
+            let of = &self.chain.graph.queries[query];
+            if of.trigger.is_none() && end_ns.saturating_sub(of.over_ns) >= late.end_ns {
                 continue;
             }
             let Self { chain, nodes, is_replay, .. } = *self;

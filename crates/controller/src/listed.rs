@@ -1,11 +1,11 @@
-//! What lists of tasks were made of.
+//! The inputs of task lists.
 
 use crate::capturing::Capturing;
 use events::Run;
 use protocol::LookBackTask;
 
-/// What lists of tasks were made of, besides the queries. To make the lists of a thousand nodes for every message, only to find that
-/// they are the same, takes more than a core.
+/// The inputs of task lists, besides the queries. Lists are built again only when these change: a thousand nodes with ten queries have 10,000
+/// tasks, too many to build for each message.
 #[derive(Debug, Default)]
 pub(crate) struct Listed {
     runs: Vec<Run>,
@@ -16,12 +16,12 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// All lists are made again.
+    /// Forces all lists to be built again.
     pub(crate) fn forget(&mut self) {
         self.version += 1;
     }
 
-    /// Notes what lists are made of now, and returns the number of its changes.
+    /// Records the current inputs. Returns their version, which grows with each change.
     pub(crate) fn version_of(
         &mut self,
         runs: &[Run],

@@ -49,7 +49,7 @@ pub(crate) struct Node {
     pub(crate) lines: Lines,
     /// The last list that was sent.
     pub(crate) tasks: Option<TaskList>,
-    /// Of what that was made (`Listed`).
+    /// The version of the inputs (`Listed`) for which that list was built.
     pub(crate) listed: Option<u64>,
     /// The packets of its last windows that are settled.
     pub(crate) received: Received,

@@ -617,6 +617,69 @@ fn captures_are_asked_for_once_and_told_in_the_story() {
 }
 
 #[test]
+fn a_late_window_changes_the_answers_across_nodes_of_each_window_that_contains_it() {
+    let mut test = Test::new(
+        "all: select sum(total_count) as n every 1s across nodes by sum;\n\
+        long: select sum(total_count) as n over 4s every 2s across nodes by sum;",
+    );
+    test.tick(0);
+    let ToProbe::Tasks(list) = &test.sent[0].1 else { panic!("{:?}", test.sent) };
+    let parts: Vec<_> = list.tasks.iter().map(|task| task.query.columns[0].name.clone()).collect();
+    let window = |test: &mut Test, node: usize, at: u64, lost: u64| {
+        let counts: &[_] = if at >= 3 && at % 2 == 1 { &[("all", 7), ("long", 28)] } else { &[("all", 7)] };
+        let mut result = result(node, at, counts);
+        for answer in &mut result.answers {
+            match (answer.query.as_str(), &mut answer.window, &mut answer.account) {
+                ("totals", _, Some(account)) => {
+                    account.loss = Some(report::Counters(vec![("imissed".to_owned(), lost)]));
+                }
+                ("long", Some(window), _) => {
+                    window.start_ns = window.end_ns - 4 * SECOND;
+                    answer.columns[0].name.clone_from(&parts[1]);
+                }
+                _ => answer.columns[0].name.clone_from(&parts[0]),
+            }
+        }
+        test.take(node, FromProbe::Window(Box::new(result)));
+    };
+    for at in 0..12 {
+        test.tick(at + 1);
+        window(&mut test, 0, at, 0);
+        if at != 5 {
+            window(&mut test, 1, at, 0);
+        }
+    }
+    test.tick(14);
+    // Of each window, by the second in which it ends: how often it was shown, its newest sum and coverage.
+    let newest = |test: &Test, query: &str| {
+        let mut newest = std::collections::BTreeMap::new();
+        for output in &test.shown {
+            let Output::Answer(answer) = output else { continue };
+            if answer.query == query {
+                let end = (answer.window.expect("a window").end_ns - START) / SECOND;
+                let known = newest.entry(end).or_insert((0, report::Value::Null, None));
+                *known = (known.0 + 1, answer.rows[0][0].clone(), answer.coverage);
+            }
+        }
+        newest
+    };
+    let before = ["all", "long"].map(|query| newest(&test, query));
+    assert_eq!(before[0][&6], (1, report::Value::Unsigned(7), Some(1.0)));
+    // B had lost as much as it received.
+    window(&mut test, 1, 5, 10);
+    let of_long = [(6, 56, 80.0 / 90.0), (8, 56, 80.0 / 90.0)];
+    for (query, before, changed) in
+        [("all", &before[0], &[(6, 14, 20.0 / 30.0)][..]), ("long", &before[1], &of_long)]
+    {
+        let mut expected = before.clone();
+        for (end, sum, coverage) in changed {
+            expected.insert(*end, (2, report::Value::Unsigned(*sum), Some(*coverage)));
+        }
+        assert_eq!(newest(&test, query), expected, "{query}");
+    }
+}
+
+#[test]
 fn windows_beyond_the_lateness_are_a_named_gap() {
     let mut test = Test::new(CHAIN);
     for at in 0..700 {

@@ -1,7 +1,7 @@
-//! The last task list of a probe in a file, so that a start goes on with it while the controller is away.
+//! Stores the last task list of a probe in a file, so that a restarted probe can carry it out while the controller is unreachable.
 //!
-//! The file is a message ([`protocol::envelope`]): its version, its node and its checksums are looked at when it is read. A list is written by
-//! a thread of its own: a disk that does not answer holds nothing up.
+//! The file is a message ([`protocol::envelope`]). Its version, node and checksums are verified when it is read. A thread of its own writes
+//! lists, so that a slow disk delays nothing else.
 
 use protocol::envelope::{MOST_BYTES, Properties, decode};
 use protocol::{Boot, Envelope, MessageId, TaskList, ToProbe};
@@ -135,8 +135,8 @@ fn keep(shared: &Shared, path: &Path, node: &str) {
     }
 }
 
-/// The path with this behind its name.
-fn beside(path: &Path, ending: &str) -> PathBuf {
+/// The path with an ending appended to its file name.
+fn sibling(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
     PathBuf::from(name)
@@ -145,7 +145,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 fn write(path: &Path, node: &str, list: &TaskList) -> io::Result<()> {
     let id = MessageId { node: node.to_owned(), boot: Boot::default(), sequence: 0 };
     let bytes = Envelope::new(id, ToProbe::Tasks(list.clone())).encode()?;
-    let new = beside(path, ".new");
+    let new = sibling(path, ".new");
     let written = OpenOptions::new()
         .write(true)
         .create(true)

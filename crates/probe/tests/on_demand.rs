@@ -60,36 +60,11 @@ fn control_run(link: &impl ControllerLink) -> Said {
         ..TaskList::default()
     };
     link.send(0, ToProbe::Tasks(list.clone())).expect("a probe");
+    let (mut first, mut reached) = (None, None);
     loop {
         let received = link.receive(LONG).expect("a probe").expect("a message");
         match received.message {
-            FromProbe::Reached { at_ns } => {
-                if said.results.len() >= 3 && said.asked_ns == 0 {
-                    said.asked_ns = at_ns;
-                    let window = said.results[2].window;
-                    let early = Span { start_ns: 0, end_ns: WINDOW };
-                    let queries = vec![query("standing", "total_byte"), query("losses", "ploss_byte")];
-                    let ask = |id, window| LookBackTask { id, window, queries: queries.clone() };
-                    list.look_backs = vec![ask(1, window), ask(2, early)];
-                    let port = Condition::compare("dst_port", Comparison::Equal, 443);
-                    list.captures = ["event-1", "../event"]
-                        .map(|id| CaptureTask {
-                            id: id.to_owned(),
-                            query: "q1".to_owned(),
-                            filter: Some(Condition::Not(Box::new(port.clone()))),
-                            packets: 20,
-                            time: Some(Span { start_ns: at_ns, end_ns: at_ns + 2 * WINDOW }),
-                        })
-                        .to_vec();
-                    list.look_back = Some(LookBack { windows: 1 << 20, flows: 1 << 20 });
-                    list.generation += 1;
-                    link.send(0, ToProbe::Tasks(list.clone())).expect("a probe");
-                    // Once more: what was asked is not answered again.
-                    list.generation += 1;
-                    link.send(0, ToProbe::Tasks(list.clone())).expect("a probe");
-                }
-                link.send(0, ToProbe::Enter { until_ns: at_ns }).expect("a probe");
-            }
+            FromProbe::Reached { at_ns } => (first, reached) = (first.or(Some(at_ns)), Some(at_ns)),
             FromProbe::Window(result) => said.results.push(*result),
             FromProbe::LookedBack(looked) => said.looked_back.push(*looked),
             FromProbe::Captured(captured) => said.captured.push(*captured),
@@ -98,6 +73,37 @@ fn control_run(link: &impl ControllerLink) -> Said {
             FromProbe::Ended { .. } => return said,
         }
         link.acknowledge();
+        // Results are told by another thread: the run goes no further ahead of them than the window before.
+        let told_ns = said.results.last().map(|result| result.window.end_ns).or(first);
+        if let Some(at_ns) =
+            reached.take_if(|at_ns| told_ns.is_some_and(|told_ns| *at_ns <= told_ns + WINDOW))
+        {
+            if said.results.len() >= 3 && said.asked_ns == 0 {
+                said.asked_ns = at_ns;
+                let window = said.results[2].window;
+                let early = Span { start_ns: 0, end_ns: WINDOW };
+                let queries = vec![query("standing", "total_byte"), query("losses", "ploss_byte")];
+                let ask = |id, window| LookBackTask { id, window, queries: queries.clone() };
+                list.look_backs = vec![ask(1, window), ask(2, early)];
+                let port = Condition::compare("dst_port", Comparison::Equal, 443);
+                list.captures = ["event-1", "../event"]
+                    .map(|id| CaptureTask {
+                        id: id.to_owned(),
+                        query: "q1".to_owned(),
+                        filter: Some(Condition::Not(Box::new(port.clone()))),
+                        packets: 20,
+                        time: Some(Span { start_ns: at_ns, end_ns: at_ns + 2 * WINDOW }),
+                    })
+                    .to_vec();
+                list.look_back = Some(LookBack { windows: 1 << 20, flows: 1 << 20 });
+                list.generation += 1;
+                link.send(0, ToProbe::Tasks(list.clone())).expect("a probe");
+                // Once more: what was asked is not answered again.
+                list.generation += 1;
+                link.send(0, ToProbe::Tasks(list.clone())).expect("a probe");
+            }
+            link.send(0, ToProbe::Enter { until_ns: at_ns }).expect("a probe");
+        }
     }
 }
 

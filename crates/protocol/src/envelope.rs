@@ -125,7 +125,7 @@ impl PackedBody {
         let (left, values) = (MOST_JSON_BYTES - MOST_HEAD_BYTES, MOST_VALUES - MOST_HEAD_VALUES);
         let mut text = Bounded { into: Vec::new(), left, values };
         serde_json::to_writer(&mut text, body)?;
-        let body = packed(&text.into)?;
+        let body = compressor()?.compress(&text.into)?;
         if body.len() > MOST_BYTES - MOST_HEAD_BYTES { Err(too_large()) } else { Ok(Self(body)) }
     }
 
@@ -180,12 +180,12 @@ fn too_large() -> io::Error {
     io::Error::other("the message is larger than any may be")
 }
 
-/// A zstd frame of a text. To be told the size beforehand makes the library take tables that fit it: a stream's are a megabyte, and to clear
-/// them for every few bytes took three quarters of what a message costs.
-fn packed(text: &[u8]) -> io::Result<Vec<u8>> {
+/// Compresses texts whose size is known, for which the library uses tables of that size. A stream clears those of the largest window for
+/// each frame: a heartbeat took 56 µs to encode instead of 23, a window with 10 answers of 20 rows 118 instead of 106.
+fn compressor() -> io::Result<Compressor<'static>> {
     let mut compressor = Compressor::new(LEVEL)?;
     compressor.include_checksum(true)?;
-    compressor.compress(text)
+    Ok(compressor)
 }
 
 /// Puts a body into an envelope.
@@ -194,7 +194,9 @@ pub(crate) fn seal(head: &Head<'_>, body: &PackedBody) -> io::Result<Vec<u8>> {
     // In the place of the brace at the end.
     text.pop();
     text.extend_from_slice(br#","body":"#);
-    Ok([&packed(&text)?, &body.0, &packed(b"}")?].map(Vec::as_slice).concat())
+    let mut compressor = compressor()?;
+    let [before, after] = [compressor.compress(&text)?, compressor.compress(b"}")?];
+    Ok([&before, &body.0, &after].map(Vec::as_slice).concat())
 }
 
 /// Reads a message.

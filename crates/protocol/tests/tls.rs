@@ -187,7 +187,7 @@ fn ask_for_certificates(authority: &Authority) -> (u16, std::sync::mpsc::Receive
         for shown in got {
             // A common name is in its certificate as it is.
             let has = |name: &&str| shown.windows(name.len()).any(|window| window == name.as_bytes());
-            let name = ["first", "second", "third"].iter().find(|name| has(name)).unwrap_or(&"nobody");
+            let name = ["first", "second", "third"].iter().find(|name| has(name)).unwrap_or(&"unknown");
             if into.send((*name).to_owned()).is_err() {
                 break;
             }
@@ -309,6 +309,6 @@ fn files_that_are_wrong_are_told_apart() {
     assert!(format!("{good:?}").len() < 50);
     let address = "amqp://A@h".parse::<Broker>().expect("an address");
     assert_eq!(address.with_tls(good.clone()).expect_err("clear text"), BrokerError::ClearText);
-    let nobody = "amqps://h".parse::<Broker>().expect("an address").with_tls(good).expect("TLS");
-    assert_eq!(nobody.check(), Err(BrokerError::NoUser));
+    let without_user = "amqps://h".parse::<Broker>().expect("an address").with_tls(good).expect("TLS");
+    assert_eq!(without_user.check(), Err(BrokerError::NoUser));
 }

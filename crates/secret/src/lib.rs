@@ -1,7 +1,7 @@
-//! Files with passwords, keys and tokens: nobody but their owner reads them.
+//! Reads and writes files with passwords, keys and tokens, and checks their permissions.
 //!
-//! There is one rule for all of them: neither the group nor others may use the file. Where root is the owner and somebody else reads, the
-//! group may read it, too: so systemd and containers give secrets to services.
+//! One rule applies to all of them: neither the group nor others may have access. If root owns the file and another user reads it, the group
+//! may have read permission, as systemd and container runtimes provide secrets to services.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -73,7 +73,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, SecretError> {
     if bytes.len() as u64 > MOST_BYTES { Err(wrong(Reason::TooLarge)) } else { Ok(bytes) }
 }
 
-/// The rights that nobody may have.
+/// The permission bits that must not be set.
 fn others(owner: u32, reader: u32) -> u32 {
     if owner == 0 && reader != 0 { 0o037 } else { 0o077 }
 }

@@ -13,9 +13,9 @@ use task::query::Query;
 use task::rows::{RowQueries, RowScratch, Unplaced};
 
 /// Time from one heartbeat of a probe to the next, as a probe has it.
-const HEARTBEAT: Duration = Duration::from_secs(2);
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(2);
 /// How often probes are looked at.
-const LOOK: Duration = Duration::from_millis(20);
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 struct Simulated {
     link: AmqpProbeLink,

@@ -8,7 +8,7 @@ use equery::{Across, Options, Source, check};
 use packet::{KeySpec, Seed};
 use report::{Answer, Column, ColumnKind, Span, Value};
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
 use summary::Limits;
 use task::rows::{Merging, Site};
@@ -72,7 +72,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-/// Whether the answer has the largest groups, each with its sum, and says how many others there are.
+/// Whether the answer has the largest groups, each once and with its sum, and says how many others there are.
 fn agrees(answer: &Answer, truth: &HashMap<u32, u64>) -> bool {
     let mut largest: Vec<u64> = truth.values().copied().collect();
     largest.sort_unstable_by(|one, other| other.cmp(one));
@@ -83,5 +83,12 @@ fn agrees(answer: &Answer, truth: &HashMap<u32, u64>) -> bool {
         }
         _ => false,
     };
-    answer.rows.len() == largest.len() && answer.rows.iter().zip(&largest).all(is_row)
+    let group = |row: &Vec<Value>| match row[..] {
+        [Value::Address(group), _] => Some(group),
+        _ => None,
+    };
+    let groups: HashSet<IpAddr> = answer.rows.iter().filter_map(group).collect();
+    let is_whole =
+        groups.len() == largest.len() && answer.rest.groups == (truth.len() - largest.len()) as u64;
+    is_whole && answer.rows.len() == largest.len() && answer.rows.iter().zip(&largest).all(is_row)
 }

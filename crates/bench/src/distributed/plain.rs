@@ -1,14 +1,15 @@
-//! What the protocol costs beside a plain publisher and consumer of the same bytes: processor time of this process, which is both sides.
+//! Processor time of the protocol, compared with a publisher and a consumer that use the AMQP library directly for the same bytes. Both
+//! sides run in this process, whose time is measured.
 
-use super::fleet::{Fleet, heartbeat, now_ns};
-use super::process::own_time;
+use super::fleet::{Fleet, HEARTBEAT, LOOK, heartbeat, now_ns};
 use super::site::Site;
+use crate::compare::process_time;
 use futures_core::Stream;
 use lapin::options::{
     BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions, ConfirmSelectOptions,
 };
 use lapin::types::FieldTable;
-use lapin::{BasicProperties, Channel, Connection};
+use lapin::{BasicProperties, Channel, Connection, Consumer};
 use protocol::amqp::{self, ControllerSettings};
 use protocol::{
     Boot, ControllerLink, Envelope, FromProbe, MessageId, ProbeLink, Received, Spool, WindowResult,
@@ -20,8 +21,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Time from one heartbeat to the next.
-const HEARTBEAT: Duration = Duration::from_secs(2);
 /// How often what was taken is acknowledged, as a controller does that stores it first.
 const GROUP: Duration = Duration::from_millis(100);
 /// How long what was sent last is awaited.
@@ -36,7 +35,8 @@ const RESULTS: &str = "edison.results";
 /// What passed, and what it took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Passed {
-    pub(super) time: Duration,
+    /// Processor time, nanoseconds.
+    pub(super) time_ns: f64,
     /// Results that were sent, and those that arrived.
     pub(super) sent: u64,
     pub(super) arrived: u64,
@@ -75,7 +75,7 @@ pub(super) fn by_protocol(
         std::thread::sleep(GROUP);
     }
     let (ends, arrived, heartbeats) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
-    let before = own_time();
+    let before = process_time();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !ends.load(Relaxed) {
@@ -94,7 +94,7 @@ pub(super) fn by_protocol(
         await_all(&arrived, sent);
         ends.store(true, Relaxed);
         let passed = Passed {
-            time: own_time() - before,
+            time_ns: process_time() - before,
             sent,
             arrived: arrived.load(Relaxed),
             heartbeats: heartbeats.load(Relaxed),
@@ -119,7 +119,7 @@ fn send_by_protocol(fleet: &Fleet, results: &[WindowResult], pace: Pace) -> u64 
                 // A connection that is away keeps the newest one.
                 let _ = fleet.link(number).send(message);
             }
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(LOOK);
         }
         for (number, result) in results.iter().enumerate() {
             sent += u64::from(fleet.link(number).send(FromProbe::Window(Box::new(result.clone()))).is_ok());
@@ -150,29 +150,23 @@ pub(super) fn by_plain_library(site: &Site, results: &[WindowResult], pace: Pace
             }
         }
         let consumer = amqp::plain_connection(&site.broker("controller")?, "edison bench").await?;
+        let consuming = Consuming::begin(&consumer).await?;
+        let mut publishers = Vec::new();
+        for ((node, result), connection) in site.nodes.iter().zip(results).zip(&connections) {
+            publishers.push(Publisher::new(connection, node, result).await?);
+        }
+        // All is connected, as it is before the protocol is measured.
         let arrived = Arc::new(AtomicU64::new(0));
         let all = Arc::clone(&arrived);
-        let consuming = tokio::spawn(async move { consume(&consumer, &all).await });
-        let before = own_time();
+        let before = process_time();
+        let consuming = tokio::spawn(consuming.take(all));
         let (began, count) = (tokio::time::Instant::now(), results.len() as u32);
-        let mut publishing = Vec::new();
-        for (number, connection) in connections.into_iter().enumerate() {
-            let node = site.nodes[number].clone();
-            let id = MessageId { node: node.clone(), boot: Boot::random(), sequence: 1 };
-            let sealed = |message| Envelope::new(id.clone(), message).encode();
-            let result = sealed(FromProbe::Window(Box::new(results[number].clone())));
-            let heartbeat = sealed(FromProbe::Heartbeat(Box::new(heartbeat(None, Spool::default(), 0))));
-            let (result, heartbeat) = result.and_then(|result| Ok((result, heartbeat?))).map_err(text)?;
-            let first = began + HEARTBEAT * number as u32 / count.max(1);
-            publishing.push(tokio::spawn(async move {
-                let mut publisher =
-                    Publisher { channel: channel_of(&connection).await?, node, heartbeats: 0 };
-                publisher.publish(began, first, pace, &result, &heartbeat).await?;
-                // Its connection lives as long as it.
-                drop(connection);
-                Ok::<u64, String>(publisher.heartbeats)
-            }));
-        }
+        let publishing: Vec<_> = (0..)
+            .zip(publishers)
+            .map(|(number, publisher)| {
+                tokio::spawn(publisher.publish(began, began + HEARTBEAT * number / count.max(1), pace))
+            })
+            .collect();
         let (mut heartbeats, sent) = (0, u64::from(pace.windows) * u64::from(count));
         for publisher in publishing {
             heartbeats += publisher.await.map_err(|error| error.to_string())??;
@@ -184,9 +178,9 @@ pub(super) fn by_plain_library(site: &Site, results: &[WindowResult], pace: Pace
             }
             tokio::time::sleep(GROUP).await;
         }
-        let time = own_time() - before;
+        let time_ns = process_time() - before;
         consuming.abort();
-        Ok(Passed { time, sent, arrived: arrived.load(Relaxed).saturating_sub(heartbeats), heartbeats })
+        Ok(Passed { time_ns, sent, arrived: arrived.load(Relaxed).saturating_sub(heartbeats), heartbeats })
     })
 }
 
@@ -194,42 +188,51 @@ fn text(error: impl Display) -> String {
     error.to_string()
 }
 
-async fn channel_of(connection: &Connection) -> Result<Channel, String> {
-    let channel = connection.create_channel().await.map_err(text)?;
-    channel.confirm_select(ConfirmSelectOptions::default()).await.map_err(text)?;
-    Ok(channel)
-}
-
+/// What a node publishes.
 struct Publisher {
     channel: Channel,
     node: String,
-    heartbeats: u64,
+    result: Vec<u8>,
+    heartbeat: Vec<u8>,
 }
 
 impl Publisher {
+    async fn new(connection: &Connection, node: &str, result: &WindowResult) -> Result<Self, String> {
+        let channel = connection.create_channel().await.map_err(text)?;
+        channel.confirm_select(ConfirmSelectOptions::default()).await.map_err(text)?;
+        let id = MessageId { node: node.to_owned(), boot: Boot::random(), sequence: 1 };
+        let sealed = |message| Envelope::new(id.clone(), message).encode().map_err(text);
+        Ok(Self {
+            channel,
+            node: node.to_owned(),
+            result: sealed(FromProbe::Window(Box::new(result.clone())))?,
+            heartbeat: sealed(FromProbe::Heartbeat(Box::new(heartbeat(None, Spool::default(), 0))))?,
+        })
+    }
+
+    /// Publishes at this pace. Returns the number of heartbeats.
     async fn publish(
-        &mut self,
+        self,
         began: tokio::time::Instant,
         mut next_heartbeat: tokio::time::Instant,
         pace: Pace,
-        result: &[u8],
-        heartbeat: &[u8],
-    ) -> Result<(), String> {
+    ) -> Result<u64, String> {
+        let mut heartbeats = 0;
         for window in 1..=pace.windows {
             let end = began + pace.window * window;
             while next_heartbeat < end {
                 tokio::time::sleep_until(next_heartbeat).await;
-                self.send(heartbeat).await?;
-                self.heartbeats += 1;
+                self.send(&self.heartbeat).await?;
+                heartbeats += 1;
                 next_heartbeat += HEARTBEAT;
             }
             tokio::time::sleep_until(end).await;
-            self.send(result).await?;
+            self.send(&self.result).await?;
         }
-        Ok(())
+        Ok(heartbeats)
     }
 
-    /// Publishes a message and waits until the broker has it.
+    /// Publishes a message and waits until the broker confirms it.
     async fn send(&self, bytes: &[u8]) -> Result<(), String> {
         let options = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
         let properties = BasicProperties::default().with_delivery_mode(2);
@@ -240,27 +243,39 @@ impl Publisher {
     }
 }
 
-/// Takes what arrives until the connection ends.
-async fn consume(connection: &Connection, arrived: &AtomicU64) -> Result<(), String> {
-    let channel = connection.create_channel().await.map_err(text)?;
-    channel.basic_qos(AHEAD, BasicQosOptions::default()).await.map_err(text)?;
-    let consumer = channel.basic_consume(
-        RESULTS.into(),
-        "".into(),
-        BasicConsumeOptions::default(),
-        FieldTable::default(),
-    );
-    let mut consumer = consumer.await.map_err(text)?;
-    let (mut last, mut tick) = (None, tokio::time::interval(GROUP));
-    loop {
-        tokio::select! {
-            delivery = poll_fn(|context| Pin::new(&mut consumer).poll_next(context)) => {
-                last = Some(delivery.ok_or("it was cancelled")?.map_err(text)?.delivery_tag);
-                arrived.fetch_add(1, Relaxed);
-            }
-            _ = tick.tick(), if last.is_some() => {
-                let all = BasicAckOptions { multiple: true };
-                channel.basic_ack(last.take().unwrap_or_default(), all).await.map_err(text)?;
+/// The consumer of what all nodes publish.
+struct Consuming {
+    channel: Channel,
+    consumer: Consumer,
+}
+
+impl Consuming {
+    async fn begin(connection: &Connection) -> Result<Self, String> {
+        let channel = connection.create_channel().await.map_err(text)?;
+        channel.basic_qos(AHEAD, BasicQosOptions::default()).await.map_err(text)?;
+        let consumer = channel.basic_consume(
+            RESULTS.into(),
+            "".into(),
+            BasicConsumeOptions::default(),
+            FieldTable::default(),
+        );
+        let consumer = consumer.await.map_err(text)?;
+        Ok(Self { channel, consumer })
+    }
+
+    /// Counts and acknowledges messages until the connection ends.
+    async fn take(mut self, arrived: Arc<AtomicU64>) -> Result<(), String> {
+        let (mut last, mut tick) = (None, tokio::time::interval(GROUP));
+        loop {
+            tokio::select! {
+                delivery = poll_fn(|context| Pin::new(&mut self.consumer).poll_next(context)) => {
+                    last = Some(delivery.ok_or("it was cancelled")?.map_err(text)?.delivery_tag);
+                    arrived.fetch_add(1, Relaxed);
+                }
+                _ = tick.tick(), if last.is_some() => {
+                    let all = BasicAckOptions { multiple: true };
+                    self.channel.basic_ack(last.take().unwrap_or_default(), all).await.map_err(text)?;
+                }
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What processes use.
+//! The processor time of a process, and how a value grows.
 
 use std::fs;
 use std::time::Duration;
@@ -15,21 +15,6 @@ pub(super) fn processor_time(process: u32) -> Option<Duration> {
     Some(Duration::from_nanos((ticks(11)? + ticks(12)?) * (1_000_000_000 / per_second)))
 }
 
-/// Its resident memory, bytes.
-pub(super) fn resident_bytes(process: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
-}
-
-/// Processor time of this process.
-pub(super) fn own_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a place for one `timespec`.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
-}
-
 /// How much a value grows with time, by least squares: the slope of points of (seconds, value), per second.
 pub(super) fn slope(points: &[(f64, f64)]) -> f64 {
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / points.len() as f64;
@@ -41,14 +26,14 @@ pub(super) fn slope(points: &[(f64, f64)]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::process_time;
 
     #[test]
-    fn a_process_uses_time_and_memory() {
+    fn a_process_uses_time() {
         let own = std::process::id();
-        let began = own_time();
-        while own_time() - began < Duration::from_millis(50) {}
+        let began = process_time();
+        while process_time() - began < 5e7 {}
         assert!(processor_time(own).expect("it runs") >= Duration::from_millis(30));
-        assert!(resident_bytes(own).expect("it runs") > 100_000);
         assert_eq!(processor_time(0), None);
     }
 

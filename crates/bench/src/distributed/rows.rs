@@ -1,7 +1,7 @@
 //! What simulated probes measure, what is asked of it, and what the answers must be.
 
 use flow::{Rows, WindowRow};
-use packet::KeyV4;
+use packet::{KeyV4, split_mix};
 use report::{Answer, Span, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -34,7 +34,7 @@ pub(super) struct Flow {
 /// The flows of a probe in a window, by their numbers.
 pub(super) fn flows(probe: u64, window: u64) -> impl Iterator<Item = Flow> {
     (0..FLOWS).map(move |number| {
-        let drawn = mixed(probe << 40 ^ window << 8 ^ u64::from(number));
+        let drawn = split_mix(&mut (probe << 40 ^ window << 8 ^ u64::from(number)));
         let packets = 1 + drawn % 1000;
         let group = number % GROUPS;
         Flow {
@@ -46,13 +46,6 @@ pub(super) fn flows(probe: u64, window: u64) -> impl Iterator<Item = Flow> {
             bytes: packets * (64 + (drawn >> 32) % 1400),
         }
     })
-}
-
-/// Mixes a number's bits (the finalizer of `SplitMix64`).
-fn mixed(number: u64) -> u64 {
-    let one = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let two = (one ^ one >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    two ^ two >> 31
 }
 
 /// The flows as rows of their window.

@@ -4,7 +4,7 @@ use super::rows;
 use protocol::amqp::{Broker, Tls};
 use std::fmt::Display;
 use std::fs::{self, File, Permissions};
-use std::io::{Read, Write};
+use std::io::{Read, Seek};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const GUEST: &str = "guest";
 /// Ends the broker and the controller where this process ends without doing so: its end of the pipe is closed then.
 const GUARD: &str = r#"read -r _
 sh "$1/broker.sh" kill "$1/broker"
-[ ! -f "$1/controller.pid" ] || kill "$(cat "$1/controller.pid")" 2>/dev/null
+pid=$(cat "$1/controller.pid" 2>/dev/null) && tr '\0' ' ' <"/proc/$pid/cmdline" | grep -qF "$1/" && kill "$pid"
 rm -rf "$1""#;
 /// Longer than a program takes to start or to end on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -41,7 +41,7 @@ pub(super) struct Controller {
 }
 
 impl Site {
-    /// Makes certificates, starts the broker and sets it up for so many nodes.
+    /// Makes certificates, starts the broker, and provisions it for this number of nodes.
     pub(super) fn new(nodes: u64, window_ns: u64) -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(words("no place for temporary files"))?;
         // The broker's user has a folder in it.
@@ -150,8 +150,7 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        // The controller has ended before it.
-        let _ = fs::remove_file(self.path("controller.pid"));
+        // The controller has ended before it: numbers of processes are used again, so the guard looks whose it is.
         drop(self.guard.stdin.take());
         let _ = self.guard.wait();
     }
@@ -197,12 +196,12 @@ fn run(call: &mut Command) -> Result<(), String> {
         return Ok(());
     }
     let mut text = String::new();
-    let _ = std::io::Seek::rewind(&mut said).and_then(|()| said.read_to_string(&mut text));
+    let _ = said.rewind().and_then(|()| said.read_to_string(&mut text));
     Err(text.trim_end().lines().last().unwrap_or("it failed").to_owned())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    File::create(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(words("a temporary file"))
+    fs::write(path, text).map_err(words("a temporary file"))
 }
 
 fn words<E: Display>(what: &str) -> impl Fn(E) -> String {

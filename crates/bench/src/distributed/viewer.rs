@@ -116,6 +116,11 @@ impl Viewer {
         Ok(())
     }
 
+    /// How many answers the stream brought, or says that it left out.
+    pub(super) fn told(&self) -> u64 {
+        self.view(|view| view.answers.len() as u64 + view.missed)
+    }
+
     /// Looks at what was seen.
     pub(super) fn view<R>(&self, look: impl FnOnce(&mut View) -> R) -> R {
         look(&mut self.view.lock().unwrap_or_else(PoisonError::into_inner))

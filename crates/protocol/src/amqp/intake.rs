@@ -43,7 +43,7 @@ pub(super) struct Intake {
     /// Who may send for each node: the controller's own user, who may do anything there.
     own_user: String,
     refused: BTreeMap<&'static str, u64>,
-    /// Those that came under the key of a node, by its number: the broker lets nobody else write under it.
+    /// The same by the number of the node whose routing key they had, with which only its user may publish.
     refused_of: Vec<BTreeMap<&'static str, u64>>,
     /// The last delivery that was looked at and is not acknowledged.
     last: Option<Tag>,
@@ -240,7 +240,7 @@ mod tests {
         // Of that one the number was taken, so that the next is not early. The controller's own user may send for all.
         let own = Delivered { user: Some("controller".to_owned()), ..delivered(99, id("A", 4), 3) };
         assert!(intake.take(&own).0.is_some());
-        // The node is known by the key: nobody else may write under it.
+        // The routing key identifies the node: only its user may publish with it.
         let of_b = BTreeMap::from([("wrong_user", 2)]);
         assert_eq!((intake.refused_of(1), intake.refused_of(9)), (of_b, BTreeMap::new()));
         assert_eq!(intake.refused_of(0).values().sum::<u64>() + 3, intake.refused().values().sum::<u64>());

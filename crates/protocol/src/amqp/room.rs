@@ -1,8 +1,9 @@
-//! Reading no more of a connection than there is room for.
+//! Limits the memory of message bodies that a connection has read.
 //!
-//! The broker sends messages ahead, whole ones, also of somebody who sends a hundred megabytes each. Bodies that were read and are not taken
-//! yet are counted here, and at the limit nothing more is read. A body that is larger than any message may be is not kept at all: its header
-//! says that it is empty, heartbeats come in the place of its frames, and its number among the messages is told.
+//! The broker delivers up to the prefetch count of messages before they are acknowledged, however large their bodies are. This module counts the
+//! bytes of bodies that were read and not yet consumed, and stops reading at a limit. A body that exceeds the size limit of messages is
+//! discarded while it is read: its header is rewritten to an empty body, heartbeat frames replace its body frames, and the number of the
+//! message is recorded.
 
 use crate::envelope::MOST_BYTES;
 use std::collections::VecDeque;
@@ -12,13 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Bytes of bodies that were read and are not taken, at the most, before one more message.
+/// The most bytes of bodies that are held before reading stops.
 const MOST_HELD: usize = 64 << 20;
 
 /// What is read at once.
 const CHUNK: usize = 64 << 10;
 
-/// The bodies of a connection that were read and are not taken.
+/// The memory of the bodies that a connection has read and that are not consumed.
 #[derive(Debug, Default)]
 pub(super) struct Room(Mutex<Held>);
 
@@ -27,7 +28,7 @@ struct Held {
     bytes: usize,
     /// Who waits for room.
     waits: Option<Waker>,
-    /// Messages whose bodies were left out, by their numbers.
+    /// The numbers of messages whose bodies were discarded.
     too_large: VecDeque<u64>,
 }
 
@@ -36,7 +37,7 @@ impl Room {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A body of so many bytes is taken.
+    /// Releases the bytes of a body that was consumed.
     pub(super) fn release(&self, bytes: usize) {
         let waits = {
             let mut held = self.held();
@@ -46,7 +47,7 @@ impl Room {
         waits.iter().for_each(Waker::wake_by_ref);
     }
 
-    /// Whether the body of a message was left out. They are to be asked for in order: the first one is 1.
+    /// Whether the body of a message was discarded. Messages are numbered from 1 and must be asked for in order.
     pub(super) fn is_too_large(&self, message: u64) -> bool {
         let mut held = self.held();
         let is_it = held.too_large.front() == Some(&message);
@@ -80,13 +81,13 @@ const SIZE: std::ops::Range<usize> = HEAD + 4..HEAD + 12;
 enum Part {
     /// They are the begin of a frame.
     Begin,
-    /// So many are let through.
+    /// This number of bytes is passed on.
     Kept(u64),
-    /// So many are left out.
+    /// This number of bytes is discarded.
     LeftOut(u64),
 }
 
-/// Leaves bodies out that are too large.
+/// Discards bodies that exceed the size limit.
 #[derive(Debug)]
 struct Sieve {
     part: Part,
@@ -94,7 +95,7 @@ struct Sieve {
     begin: Vec<u8>,
     /// Messages so far.
     messages: u64,
-    /// Bytes of a body that are to come and left out.
+    /// The bytes of the current body that are still to be discarded.
     left_out: u64,
 }
 
@@ -103,7 +104,7 @@ impl Sieve {
         Self { part: Part::Begin, begin: Vec::with_capacity(SIZE.end), messages: 0, left_out: 0 }
     }
 
-    /// Takes bytes, and adds those that are let through.
+    /// Processes bytes, and appends those that are passed on to `kept`.
     fn take(&mut self, mut bytes: &[u8], room: &Room, kept: &mut Vec<u8>) {
         while !bytes.is_empty() {
             let most = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());

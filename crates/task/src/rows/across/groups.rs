@@ -35,8 +35,7 @@ impl From<&Value> for Member {
     }
 }
 
-/// All groups of a window. What is known of them stands in arrays: a million groups with allocations of their own took half of the time of
-/// merging them.
+/// All groups of a window. Their values are in arrays, so that no group has allocations of its own.
 #[derive(Debug)]
 pub(super) struct MergedGroups<'a> {
     merging: &'a Merging,
@@ -134,7 +133,7 @@ impl<'a> MergedGroups<'a> {
         self.keys.len() - 1
     }
 
-    /// Adds what a node, which watched for so many seconds, has of a group.
+    /// Adds a node's values of a group. `watched`: how long the node observed the window, seconds.
     fn merge(&mut self, number: usize, row: &[Value], watched: f64) {
         let Self { merging, parts, rates, seconds, .. } = self;
         let rules = &merging.parts.rules;
