@@ -7,7 +7,6 @@ mod printer;
 mod progress;
 mod questions;
 mod source;
-mod stored;
 
 use crate::asked::{self, Texts};
 use crate::cli::QueryOptions;
@@ -16,7 +15,7 @@ use crate::machine;
 use crate::open_files;
 use crate::query_text::NamedText;
 use diff::Sides;
-use history::{FlowFiles, Outcome, Period, Question, Refused, Setting};
+use history::{Outcome, Period, Question, Refused, Setting};
 use packet::Seed;
 use printer::Printer;
 use progress::Reading;
@@ -86,27 +85,16 @@ impl Command<'_> {
         printer: &Printer,
         give: &mut dyn FnMut(Answer),
     ) -> Result<Vec<Outcome>, Failure> {
-        match source {
-            Source::Files(files) => {
-                let outcome = self.try_read(files, &questions, printer, give);
-                outcome.map(|outcome| vec![outcome]).map_err(Self::refused)
-            }
-            Source::Store(stored) => stored.answer(self, questions, printer, give),
-        }
-    }
-
-    /// Reads files for questions, unless these are refused.
-    fn try_read(
-        &self,
-        files: &mut FlowFiles,
-        questions: &[Question],
-        printer: &Printer,
-        give: &mut dyn FnMut(Answer),
-    ) -> Result<Outcome, Refused> {
         let mut continues = |progress| self.reading.continues(progress) && !printer.is_over();
-        let outcome = files.answer(questions, &self.setting, &mut continues, give);
+        let outcomes = match source {
+            Source::Files(files) => {
+                let outcome = files.answer(&questions, &self.setting, &mut continues, give);
+                outcome.map(|outcome| vec![outcome])
+            }
+            Source::Store(stored) => stored.answer(questions, &self.setting, &mut continues, give),
+        };
         self.reading.wipe();
-        outcome
+        outcomes.map_err(Self::refused)
     }
 
     /// Why nothing was read, in words.
@@ -116,6 +104,7 @@ impl Command<'_> {
                 Failure::usages(refused.into_iter().map(|(query, reason)| format!("{query}: {reason}")))
             }
             Refused::Files(lines) => Failure::usages(lines),
+            Refused::Store(line) => Failure::fault(line),
         }
     }
 

@@ -2,10 +2,10 @@
 
 use super::facts::Facts;
 use super::files;
-use super::stored::Stored;
 use crate::cli::QueryOptions;
 use crate::exit::Failure;
 use history::FlowFiles;
+use history::levels::Stored;
 
 /// What questions are answered from.
 pub(super) enum Source {
@@ -19,7 +19,10 @@ impl Source {
     /// What the options name.
     pub(super) fn open(options: &QueryOptions, patterns: &[String]) -> Result<Self, Failure> {
         match &options.store {
-            Some(folder) => Ok(Self::Store(Box::new(Stored::open(folder)?))),
+            Some(folder) => {
+                let stored = Stored::open(folder).map_err(Failure::usage)?;
+                Ok(Self::Store(Box::new(stored)))
+            },
             None => Ok(Self::Files(files::open(patterns)?)),
         }
     }
@@ -39,7 +42,21 @@ impl Source {
                     .filter_map(|(path, contents)| Some((path.display().to_string(), contents.window_ns?)))
                     .collect(),
             },
-            Self::Store(stored) => stored.facts(),
+            Self::Store(stored) => of_store(stored),
         }
+    }
+}
+
+fn of_store(stored: &Stored) -> Facts {
+    let (shelf, folder) = (stored.shelf(), stored.folder().display().to_string());
+    Facts {
+        key: shelf.key(),
+        window_ns: shelf.windows_ns().last().copied(),
+        statistics: Vec::new(),
+        rows: Some(shelf.rows()),
+        // The files tell, once they are open.
+        tracks_loss: true,
+        has_records: false,
+        lengths: shelf.windows_ns().into_iter().map(|length| (folder.clone(), length)).collect(),
     }
 }

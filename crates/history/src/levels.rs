@@ -1,12 +1,14 @@
 //! The levels of a store: window rows, and rollups of them without ports over a minute and an hour.
 //!
 //! A [`Shelf`] is what a store's manifest names. [`Shelf::choose`] finds the coarsest rollup that answers a question exactly, and which files of
-//! which levels cover the question's time: rollups as far as they are complete and their windows lie in it, finer ones or rows for the rest, and what was measured late and is in no rollup yet.
+//! which levels cover the question's time: rollups as far as they are complete and their windows lie in it, finer ones or rows for the rest, and what was measured late and is in no rollup yet. A [`Stored`] answers from them.
 
 mod cover;
 mod exact;
 mod reading;
 mod shelf;
+mod stored;
 
 pub use reading::Reading;
 pub use shelf::Shelf;
+pub use stored::Stored;

@@ -68,4 +68,6 @@ pub enum Refused {
     Queries(Vec<(String, String)>),
     /// Files that lack columns, a line each.
     Files(Vec<String>),
+    /// The manifest of a store cannot be read any more, in one line.
+    Store(String),
 }

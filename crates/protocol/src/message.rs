@@ -2,6 +2,7 @@
 
 use crate::capture::{CaptureTask, Captured};
 use crate::heartbeat::Heartbeat;
+use crate::history::{HistoryAnswer, HistoryTask};
 use crate::list_id::ListId;
 use crate::look_back::{LookBack, LookBackTask, LookedBack};
 use report::{Answer, Item, Span};
@@ -43,6 +44,9 @@ pub struct TaskList {
     /// Packets that are to be kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<CaptureTask>,
+    /// Questions to the probe's store.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<HistoryTask>,
 }
 
 impl TaskList {
@@ -102,6 +106,8 @@ pub enum FromProbe {
     LookedBack(Box<LookedBack>),
     /// A capture has ended, or is refused.
     Captured(Box<Captured>),
+    /// What its store answers.
+    History(Box<HistoryAnswer>),
     /// A list cannot be carried out: what it had before it still answers.
     Refused {
         /// The list.
@@ -148,6 +154,7 @@ impl WindowResult {
 mod tests {
     use super::*;
     use crate::heartbeat::{Clock, Load, RefusedList, Spool};
+    use crate::history::{HistoryLimits, HistoryQuestion};
     use report::{Column, ColumnKind, Counters, Value};
     use serde::de::DeserializeOwned;
     use std::fmt::Debug;
@@ -168,7 +175,15 @@ mod tests {
             key: Some(vec!["src_addr".to_owned()]),
             tasks: vec![Task { query: query.clone(), time: Some(window), instances: Vec::new() }],
             look_back: Some(LookBack { windows: 6, flows: 1_000_000 }),
-            look_backs: vec![LookBackTask { id: u64::MAX, window, queries: vec![query] }],
+            look_backs: vec![LookBackTask { id: u64::MAX, window, queries: vec![query.clone()] }],
+            history: vec![HistoryTask {
+                epoch: u64::MAX,
+                id: u64::MAX,
+                questions: [None, Some(window), Some(Span { start_ns: 0, end_ns: u64::MAX })]
+                    .map(|period| HistoryQuestion { query: query.clone(), period })
+                    .into(),
+                limits: HistoryLimits { memory_bytes: u64::MAX, time_ms: 1, answer_bytes: 0 },
+            }],
             captures: vec![
                 CaptureTask {
                     id: "e1".to_owned(),
@@ -235,6 +250,16 @@ mod tests {
             })),
             FromProbe::Captured(Box::new(captured)),
             FromProbe::Captured(Box::new(refused)),
+            FromProbe::History(Box::new(HistoryAnswer {
+                epoch: 1,
+                id: 2,
+                answers: vec![answer.clone()],
+                missing: None,
+            })),
+            FromProbe::History(Box::new(HistoryAnswer {
+                missing: Some("no_store".to_owned()),
+                ..HistoryAnswer::default()
+            })),
             FromProbe::Refused { list: id, reason: "no memory".to_owned() },
             FromProbe::Heartbeat(Box::new(heartbeat)),
             FromProbe::Heartbeat(Box::default()),

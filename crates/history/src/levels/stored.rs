@@ -1,11 +1,10 @@
 //! Answers from a store: each question from the coarsest level that is exact for it.
 
-use super::Command;
-use super::facts::Facts;
-use super::printer::Printer;
-use crate::exit::Failure;
-use history::levels::{Reading, Shelf};
-use history::{FlowFiles, Outcome, Question, Refused};
+use super::reading::Reading;
+use super::shelf::Shelf;
+use crate::answering::{Outcome, Progress};
+use crate::files::FlowFiles;
+use crate::question::{Question, Refused, Setting};
 use report::{Answer, Span};
 use std::path::{Path, PathBuf};
 use store::{Catalog, Level};
@@ -13,8 +12,9 @@ use store::{Catalog, Level};
 /// How often the manifest is asked again when files that it named are gone: each time others have taken their place.
 const MOST_TRIES: u32 = 20;
 
-/// A store that is open.
-pub(super) struct Stored {
+/// A store that is open. Its writer may be active meanwhile.
+#[derive(Debug)]
+pub struct Stored {
     folder: PathBuf,
     catalog: Catalog,
     shelf: Shelf,
@@ -23,40 +23,44 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    pub(super) fn open(folder: &Path) -> Result<Self, Failure> {
-        let catalog = Catalog::open(folder).map_err(Failure::usage)?;
-        let shelf = Shelf::of(&catalog).map_err(Failure::usage)?;
+    /// Opens the store in a folder.
+    ///
+    /// # Errors
+    /// One line: there is none, or it cannot be read.
+    pub fn open(folder: &Path) -> Result<Self, String> {
+        let catalog = Catalog::open(folder)?;
+        let shelf = Shelf::of(&catalog)?;
         Ok(Self { folder: folder.to_owned(), catalog, shelf, tries: 0 })
     }
 
-    pub(super) fn facts(&self) -> Facts {
-        let folder = self.folder.display().to_string();
-        Facts {
-            key: self.shelf.key(),
-            window_ns: self.shelf.windows_ns().last().copied(),
-            statistics: Vec::new(),
-            rows: Some(self.shelf.rows()),
-            // The files tell, once they are open.
-            tracks_loss: true,
-            has_records: false,
-            lengths: self.shelf.windows_ns().into_iter().map(|length| (folder.clone(), length)).collect(),
-        }
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
-    /// Answers questions. Those that read the same files are answered together.
-    pub(super) fn answer(
+    /// What it has.
+    pub fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
+    /// Answers questions. Those that read the same files are answered together. `progress` is called again and again, and ends reading by
+    /// returning false.
+    ///
+    /// # Errors
+    /// Why nothing more is read: what was answered before was given.
+    pub fn answer(
         &mut self,
-        command: &Command<'_>,
         questions: Vec<Question>,
-        printer: &Printer,
+        setting: &Setting,
+        progress: &mut dyn FnMut(Progress) -> bool,
         give: &mut dyn FnMut(Answer),
-    ) -> Result<Vec<Outcome>, Failure> {
+    ) -> Result<Vec<Outcome>, Refused> {
         let mut outcomes = Vec::new();
         let mut waiting = vec![(Level::Hour, questions)];
         while let Some((coarsest, questions)) = waiting.pop() {
             let mut groups: Vec<(Reading, Vec<Question>)> = Vec::new();
             for question in questions {
-                let reading = self.shelf.choose(&question, coarsest, &command.setting);
+                let reading = self.shelf.choose(&question, coarsest, setting);
                 match groups.iter_mut().find(|(known, _)| *known == reading) {
                     Some((_, together)) => together.push(question),
                     None => groups.push((reading, vec![question])),
@@ -75,7 +79,7 @@ impl Stored {
                     reading.describe(&mut answer);
                     give(answer);
                 };
-                match command.try_read(&mut files, &questions, printer, &mut describe) {
+                match files.answer(&questions, setting, progress, &mut describe) {
                     Ok(outcome) => outcomes.push(outcome),
                     // Rollups whose files have less than the rows: those that they answer stay.
                     Err(refused) if reading.coarsest() > Level::Rows => {
@@ -83,7 +87,7 @@ impl Stored {
                             Refused::Queries(named) => {
                                 named.iter().any(|(name, _)| *name == question.query.name)
                             }
-                            Refused::Files(_) => true,
+                            Refused::Files(_) | Refused::Store(_) => true,
                         };
                         let (refused, others): (Vec<_>, Vec<_>) = questions.into_iter().partition(is_refused);
                         let (refused, others) =
@@ -91,7 +95,7 @@ impl Stored {
                         later.push((finer(reading.coarsest()), refused));
                         later.push((coarsest, others));
                     }
-                    Err(refused) => return Err(Command::refused(refused)),
+                    Err(refused) => return Err(refused),
                 }
                 if outcomes.last().is_some_and(|outcome| outcome.stopped) {
                     return Ok(outcomes);
@@ -104,13 +108,13 @@ impl Stored {
     }
 
     /// Opens files; `None` if some are gone, and the manifest names others now.
-    fn open_files(&mut self, reading: &Reading, span: Option<Span>) -> Result<Option<FlowFiles>, Failure> {
-        let files = FlowFiles::open_stored(reading.files(), span, reading.nodes().to_vec())
-            .map_err(Failure::usage)?;
+    fn open_files(&mut self, reading: &Reading, span: Option<Span>) -> Result<Option<FlowFiles>, Refused> {
+        let files = FlowFiles::open_stored(reading.files(), span, reading.nodes().to_vec());
+        let files = files.map_err(|line| Refused::Files(vec![line]))?;
         let gone = files.errors().iter().map(|error| error.path()).find(|path| !path.exists());
         let Some(gone) = gone.map(Path::to_owned) else { return Ok(Some(files)) };
         self.tries += 1;
-        self.shelf = Shelf::of(&self.catalog).map_err(Failure::fault)?;
+        self.shelf = Shelf::of(&self.catalog).map_err(Refused::Store)?;
         let is_replaced = !self.shelf.has(&gone) && self.tries <= MOST_TRIES;
         Ok((!is_replaced).then_some(files))
     }
