@@ -380,7 +380,7 @@ pub(crate) struct AuthorityOptions {
     pub(crate) hosts: Vec<String>,
 }
 
-const QUERY_USAGE: &str = "edison query [OPTIONS] {FILE… | --store DIR} [TEXT]";
+const QUERY_USAGE: &str = "edison query [OPTIONS] {FILE… | --store DIR | --controller URL} [TEXT]";
 
 const QUERY_EXAMPLES: &str = "\
 Examples:
@@ -394,13 +394,36 @@ Examples:
   edison query rows.parquet -f questions.eq --json
   edison query --store /var/lib/edison/store --by dst_addr --from -1h       what a probe remembers
   edison query --store store 'select src_addr/16, sum(total_byte) groupby src_addr/16 last 7d'
+  edison query --controller http://127.0.0.1:8080 'select sum(total_byte) last 1h across nodes by sum'
 
 Files are what edison run --flows and --rows write, and any Parquet or CSV file whose columns have
 such names. Patterns are expanded. Times without a zone are UTC. A store is what --store of a measurement
 keeps: each question is answered from its coarsest rollup that is exact for it, and the answer says which.
+With --controller the stores of its probes answer; a probe that is missing is named, with the reason.
 Ctrl-C ends reading: the answers of what was read are partial.
 Exit codes: 0 well; 1 a fault while running; 2 wrong usage, or no file can be read;
-3 a file is damaged or cannot be read, and the others are answered, or Ctrl-C.";
+3 a file is damaged or cannot be read, and the others are answered, a probe is missing, or Ctrl-C.";
+
+/// Options of `edison query` that ask a controller.
+#[cfg(feature = "web")]
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RemoteOptions {
+    /// Answer from the stores of the probes of this controller (http://127.0.0.1:8080) instead of files
+    #[arg(long, value_name = "URL")]
+    pub(crate) controller: Option<String>,
+    /// Only these of its nodes: Node1,Node2
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "controller")]
+    pub(crate) nodes: Vec<String>,
+    /// How long its nodes may take [default: 30s]
+    #[arg(help_heading = LIMITS, long, value_name = "TIME", value_parser = notation::duration, requires = "controller")]
+    pub(crate) time: Option<Duration>,
+    /// A file whose first line is the token to show to it; or the token itself in EDISON_TOKEN
+    #[arg(long, value_name = "FILE", env = "EDISON_TOKEN_FILE", hide_env = true)]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Certificates of the authorities that signed its own, for https:// [default: those of this system]
+    #[arg(long, value_name = "FILE", env = "EDISON_CA", hide_env = true)]
+    pub(crate) ca: Option<PathBuf>,
+}
 
 /// Options of `edison query`.
 #[derive(Clone, Debug, Args)]
@@ -411,6 +434,9 @@ pub(crate) struct QueryOptions {
     /// Answer from the store of a probe, a folder, instead of files
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
+    #[cfg(feature = "web")]
+    #[command(flatten)]
+    pub(crate) remote: RemoteOptions,
     /// Ask in Equery; may be given several times
     #[arg(help_heading = QUESTION, short, long, value_name = "TEXT")]
     pub(crate) query: Vec<String>,
@@ -449,6 +475,16 @@ pub(crate) struct QueryOptions {
     pub(crate) memory: Option<u64>,
     #[command(flatten)]
     pub(crate) enrich: EnrichOptions,
+}
+
+impl QueryOptions {
+    /// The address of the controller that is asked.
+    pub(crate) fn controller(&self) -> Option<&str> {
+        #[cfg(feature = "web")]
+        return self.remote.controller.as_deref();
+        #[cfg(not(feature = "web"))]
+        None
+    }
 }
 
 const DRY_RUN_USAGE: &str = "edison dry-run [OPTIONS] QUERIES.eq {[NAME=]FILE… | --store DIR}";

@@ -1,7 +1,7 @@
 //! Commands that ask a controller through its API: nodes, queries, events, stories; add, cancel and watch.
 
 mod credentials;
-mod http;
+pub(crate) mod http;
 mod show;
 mod watch;
 

@@ -42,6 +42,12 @@ impl Failure {
         self
     }
 
+    /// All of it in one line.
+    #[cfg(feature = "amqp")]
+    pub(crate) fn line(&self) -> String {
+        self.messages.join("; ")
+    }
+
     /// Says so on standard error, and where the option was set that a message names.
     pub(crate) fn report(&self, origins: &Origins) -> ExitCode {
         self.messages.iter().for_each(|message| say_error(&origins.explain(message)));

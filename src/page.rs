@@ -222,7 +222,7 @@ impl Presenter {
                 Output::Answer(answer) => self.changes.answers.push(*answer),
                 Output::Event(event) => self.changes.events.push(*event),
                 Output::Captured(captured) => self.changes.captures.push(captured::ended(*captured)),
-                Output::Sentence(_) | Output::Warning(_) => {}
+                Output::Sentence(_) | Output::Warning(_) | Output::History(_) => {}
             },
             Message::Window(result) => {
                 self.nodes.iter_mut().for_each(|(_, _, health)| health.count(&result));

@@ -1,11 +1,13 @@
 //! `edison query`: questions about recorded flows.
 
 mod diff;
-mod facts;
+pub(crate) mod facts;
 mod files;
 mod printer;
 mod progress;
-mod questions;
+pub(crate) mod questions;
+#[cfg(feature = "web")]
+mod remote;
 mod source;
 
 use crate::asked::{self, Texts};
@@ -37,6 +39,10 @@ pub(crate) fn query(options: &QueryOptions) -> Result<ExitCode, Failure> {
         top: options.top,
     })?;
     texts.extend(words.text.map(|text| NamedText { name: "query".to_owned(), text }));
+    #[cfg(feature = "web")]
+    if let Some(address) = options.controller() {
+        return remote::ask(options, address, &texts);
+    }
     let sides = diff::sides(options, words.patterns)?;
     let command = Command {
         options,

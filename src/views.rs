@@ -6,8 +6,6 @@ use events::{Edge, Graph, Phase, Query, State, Trigger};
 use std::time::{SystemTime, UNIX_EPOCH};
 use web::view::{self, NodeState, NodeView, QueryState, QueryView, TaskState};
 
-/// Without a message for so long a node is down: three heartbeats.
-const DOWN_NS: u64 = 6_000_000_000;
 /// A window that came so long after its end, beside the grace, is late: time for its way.
 const LATE_NS: u64 = 2_000_000_000;
 
@@ -150,7 +148,7 @@ pub(crate) fn node(name: &str, health: &Health, now_ns: u64, window_ns: u64, gra
     let state = match (health.heard_ns, health.window) {
         _ if health.has_ended => NodeState::Ended,
         (None, _) => NodeState::Never,
-        (Some(heard), _) if silent(heard) > DOWN_NS.max(in_time_ns) => NodeState::Down,
+        (Some(heard), _) if silent(heard) > Health::DOWN_NS.max(in_time_ns) => NodeState::Down,
         (_, Some(window)) if silent(window.end_ns) <= in_time_ns => NodeState::Up,
         _ => NodeState::Late,
     };

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const MOST_READ: u64 = 256 << 20;
 
 /// The API of a controller.
-pub(super) struct Api {
+pub(crate) struct Api {
     address: String,
     agent: Agent,
     /// What shows the token.
@@ -25,6 +25,11 @@ pub(super) struct Api {
 
 impl Api {
     pub(super) fn new(options: &ClientOptions) -> Result<Self, Failure> {
+        Self::patient(options, PATIENCE)
+    }
+
+    /// One whose controller may take so long to answer.
+    pub(crate) fn patient(options: &ClientOptions, patience: Duration) -> Result<Self, Failure> {
         let address = options.controller.trim_end_matches('/');
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
@@ -34,7 +39,7 @@ impl Api {
             // The controller is on this machine, or at the end of TLS.
             .proxy(None)
             .timeout_connect(Some(PATIENCE))
-            .timeout_recv_response(Some(PATIENCE));
+            .timeout_recv_response(Some(patience));
         if credentials::is_tls(address)? {
             config = config.tls_config(credentials::tls(options.ca.as_deref())?);
         }
@@ -72,7 +77,7 @@ impl Api {
     }
 
     /// Sends a text.
-    pub(super) fn post(
+    pub(crate) fn post(
         &self,
         path: &str,
         parameters: &[(&str, String)],

@@ -2,6 +2,7 @@
 
 mod access;
 mod config;
+mod history;
 mod past;
 mod provision;
 mod queries;

@@ -88,7 +88,9 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let vitals = move || Vitals { clock: kernel_clock(), now_ns: now_ns(), load: Some(own.take()) };
     let reporter = Reporter::new(usual, vitals);
     let tasks = task_file.as_ref().map(TaskFile::state);
-    let probe = Probe::start(Arc::clone(&link), planner, control.clone(), None, Some(reporter), task_file)
+    let folder = store.as_ref().map(|store| store.folder().to_owned());
+    let own_link = Arc::clone(&link);
+    let probe = Probe::start(own_link, planner, control.clone(), None, Some(reporter), task_file, folder)
         .map_err(no_thread)?;
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     say(&format!("{node} measures {}, controlled through {}", names.join(", "), place));

@@ -52,7 +52,7 @@ impl Node {
         let gate = ReplayGate::new(window_ns, Arc::clone(&link), Arc::clone(stop));
         let control = Control::gated(first, Arc::clone(&gate) as Arc<dyn Gate>);
         let probe =
-            Probe::start(link, planner, control.clone(), Some(gate), None, None).map_err(no_thread)?;
+            Probe::start(link, planner, control.clone(), Some(gate), None, None, None).map_err(no_thread)?;
         let lacking = Lacking::new(longest_ns);
         let destinations = Destinations {
             writers: Vec::new(),

@@ -16,11 +16,12 @@ pub(super) struct Words {
 pub(super) fn split(options: &QueryOptions) -> Result<Words, Failure> {
     let mut patterns = options.words.clone();
     let asks = !options.query.is_empty() || !options.file.is_empty() || options.by.is_some();
-    let is_text = |word: &String| !asks && (options.store.is_some() || !looks_like_file(word));
+    let instead = options.store.as_ref().map(|_| "--store").or(options.controller().map(|_| "--controller"));
+    let is_text = |word: &String| !asks && (instead.is_some() || !looks_like_file(word));
     let text = patterns.pop_if(|word| is_text(word));
-    if let (Some(_), [file, ..]) = (&options.store, &patterns[..]) {
+    if let (Some(option), [file, ..]) = (instead, &patterns[..]) {
         return Err(Failure::usage(format!(
-            "{file}: with --store there are no files; the query is the last word, or -q TEXT"
+            "{file}: with {option} there are no files; the query is the last word, or -q TEXT"
         )));
     }
     match patterns.iter().find(|word| word.trim_start().to_ascii_lowercase().starts_with("select ")) {

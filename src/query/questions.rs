@@ -1,17 +1,42 @@
-//! From texts to questions about files.
+//! From texts to questions about recorded rows.
 
 use super::facts::Facts;
 use crate::cli::QueryOptions;
+use crate::enrich::EnrichOptions;
 use crate::exit::{Failure, say};
 use crate::machine;
 use crate::periods;
 use crate::queries::{self, StandingOptions};
 use crate::query_text::{self, NamedText};
-use equery::CheckedQuery;
+use equery::{CheckedQuery, NodeFilter};
 use history::{Period, Question};
 use notation::time_text;
 use report::terminal::BY_FLOW;
 use task::query::{Over, Query};
+
+/// What is asked beside the texts.
+#[derive(Clone, Copy)]
+pub(crate) struct Asking<'a> {
+    /// Rows of the rankings of a first look.
+    pub(crate) top: usize,
+    /// The length of the windows of queries that do not say it.
+    pub(crate) every_ns: Option<u64>,
+    /// The time that is read where a query says nothing.
+    pub(crate) period: Option<Period>,
+    /// The databases of addresses; `None` where those who read the rows have their own.
+    pub(crate) enrich: Option<&'a EnrichOptions>,
+    /// Answers of several nodes can become one.
+    pub(crate) is_across: bool,
+}
+
+/// A query over recorded rows.
+pub(crate) struct Recorded {
+    pub(crate) query: Query,
+    /// The time that it reads.
+    pub(crate) period: Option<Period>,
+    /// The nodes that it runs on.
+    pub(crate) nodes: NodeFilter,
+}
 
 /// What the texts ask of rows of which this is known; without texts what the first screen shows. `period`: the time that is read where a query says nothing.
 pub(super) fn of(
@@ -20,35 +45,67 @@ pub(super) fn of(
     facts: &Facts,
     period: Option<Period>,
 ) -> Result<Vec<Question>, Failure> {
+    let asking = Asking {
+        top: options.top,
+        every_ns: options.per.map(|per| u64::try_from(per.as_nanos()).unwrap_or(u64::MAX)),
+        period,
+        enrich: Some(&options.enrich),
+        is_across: false,
+    };
+    let question = |recorded: Recorded| {
+        let Recorded { query, period, nodes } = recorded;
+        Question { query, period, runs_on: Box::new(move |node| nodes.matches(node.unwrap_or_default())) }
+    };
     if texts.is_empty() {
-        let standing = StandingOptions {
-            key: facts.key,
-            // Records have the mean of round trips alone.
-            tracks_loss: false,
-            biflow: false,
-            top: options.top,
-            of_windows: false,
-            of_run: true,
-        };
-        let questions = queries::standing(&standing).into_iter();
-        // What a run's report shows: conversations, not single flows.
-        let questions = questions.filter(|query| !BY_FLOW.contains(&query.name.as_str()));
-        return Ok(questions.map(|query| Question { query, period, runs_on: Box::new(|_| true) }).collect());
+        return Ok(first_look(&asking, facts).into_iter().map(question).collect());
     }
     let checking = equery::Options {
         set: options.set.clone(),
-        base_window_ns: facts.window_ns,
-        key: Some(facts.key.parts()),
-        statistics: facts.statistics.clone(),
-        reads_history: true,
         memory_bytes: Some(options.memory.unwrap_or_else(machine::half_of_memory)),
-        flows: facts.rows,
-        ..equery::Options::default()
+        ..checking(facts)
     };
     let checked: Vec<_> = texts.iter().map(|text| equery::check(&text.source(), &checking)).collect();
     texts.iter().zip(&checked).for_each(|(text, checked)| query_text::show(text, checked));
     query_text::outcome(texts, &checked)?;
     let queries: Vec<&CheckedQuery> = checked.iter().flat_map(|checked| &checked.queries).collect();
+    Ok(recorded(&asking, &queries, facts)?.into_iter().map(question).collect())
+}
+
+/// What the first screen shows: conversations, not single flows.
+pub(crate) fn first_look(asking: &Asking<'_>, facts: &Facts) -> Vec<Recorded> {
+    let standing = StandingOptions {
+        key: facts.key,
+        // Records have the mean of round trips alone.
+        tracks_loss: false,
+        biflow: false,
+        top: asking.top,
+        of_windows: false,
+        of_run: true,
+    };
+    let queries = queries::standing(&standing).into_iter();
+    let queries = queries.filter(|query| !BY_FLOW.contains(&query.name.as_str()));
+    let period = asking.period;
+    queries.map(|query| Recorded { query, period, nodes: NodeFilter::Every }).collect()
+}
+
+/// What the checker of texts is told.
+pub(crate) fn checking(facts: &Facts) -> equery::Options {
+    equery::Options {
+        base_window_ns: facts.window_ns,
+        key: Some(facts.key.parts()),
+        statistics: facts.statistics.clone(),
+        reads_history: true,
+        flows: facts.rows,
+        ..equery::Options::default()
+    }
+}
+
+/// What these queries read, in their order.
+pub(crate) fn recorded(
+    asking: &Asking<'_>,
+    queries: &[&CheckedQuery],
+    facts: &Facts,
+) -> Result<Vec<Recorded>, Failure> {
     let mut refused: Vec<String> = queries
         .iter()
         .flat_map(|query| &query.not_run)
@@ -66,14 +123,15 @@ pub(super) fn of(
         let part = if query.earlier.is_empty() { "from" } else { "values of earlier windows" };
         format!("{}: '{part}' cannot be answered: edison run computes it window by window", query.label)
     }));
-    let across = queries.iter().filter(|query| query.across.is_some());
+    let across = queries.iter().filter(|query| query.across.is_some() && !asking.is_across);
     refused.extend(across.map(|query| {
         format!(
-            "{}: 'across nodes' cannot be answered: recorded flows do not say on which node they were",
+            "{}: 'across nodes' cannot be answered here: --controller URL asks the stores of all nodes",
             query.label
         )
     }));
-    refused.extend(queries.iter().filter_map(|query| options.enrich.check(query).err()));
+    let enrich = asking.enrich.into_iter();
+    refused.extend(enrich.flat_map(|enrich| queries.iter().filter_map(|query| enrich.check(query).err())));
     let of_packets = queries.iter().filter(|query| query.sketch.is_some());
     refused.extend(of_packets.map(|query| {
         format!(
@@ -93,36 +151,23 @@ pub(super) fn of(
     if !refused.is_empty() {
         return Err(Failure::usages(refused));
     }
-    queries.into_iter().map(|query| question(options, query, facts, period)).collect()
+    queries.iter().map(|query| one(asking, query, facts)).collect()
 }
 
-fn question(
-    options: &QueryOptions,
-    checked: &CheckedQuery,
-    facts: &Facts,
-    period: Option<Period>,
-) -> Result<Question, Failure> {
+fn one(asking: &Asking<'_>, checked: &CheckedQuery, facts: &Facts) -> Result<Recorded, Failure> {
     let period = match &checked.history {
         Some(history) => Some(periods::of_query(history)?),
-        None => period,
+        None => asking.period,
     };
-    let over = match (checked.plan.over, options.per) {
+    let over = match (checked.plan.over, asking.every_ns) {
         (over @ Over::Windows { .. }, _) => over,
-        (_, Some(per)) => {
-            let every_ns = u64::try_from(per.as_nanos()).unwrap_or(u64::MAX);
-            Over::Windows { every_ns, over_ns: every_ns }
-        }
+        (_, Some(every_ns)) => Over::Windows { every_ns, over_ns: every_ns },
         _ => Over::Run,
     };
     if let Over::Windows { every_ns, .. } = over {
         check_length(&checked.label, every_ns, facts)?;
     }
-    let nodes = checked.nodes.clone();
-    Ok(Question {
-        query: Query { over, ..checked.plan.clone() },
-        period,
-        runs_on: Box::new(move |node| nodes.matches(node.unwrap_or_default())),
-    })
+    Ok(Recorded { query: Query { over, ..checked.plan.clone() }, period, nodes: checked.nodes.clone() })
 }
 
 /// Windows are multiples of the rows' own; records count whole in the window in which they end.

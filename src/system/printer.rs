@@ -62,7 +62,11 @@ impl Printer {
                 false => self.line(&event),
             },
             Output::Answer(answer) if !self.style.leaves_out_answers => self.answer(*answer),
-            Output::Sentence(_) | Output::Event(_) | Output::Answer(_) | Output::Captured(_) => return,
+            Output::Sentence(_)
+            | Output::Event(_)
+            | Output::Answer(_)
+            | Output::Captured(_)
+            | Output::History(_) => return,
         };
         self.write(&text);
     }

@@ -6,6 +6,7 @@ use crate::clock::{Clock, MOST_AHEAD_NS};
 use crate::empty_run::{DerivedRun, EmptyRun};
 use crate::ended::Inputs;
 use crate::health::{Health, UNASKED, WRONG_WINDOW, Windows, short};
+use crate::inquiry::{History, Inquiry};
 use crate::listed::Listed;
 use crate::node::Node;
 use crate::saved::Saved;
@@ -37,6 +38,8 @@ pub enum Output {
     Sentence(String),
     /// A capture that has ended, and its node.
     Captured(Box<(String, Captured)>),
+    /// A question about history has been answered.
+    History(Box<History>),
     /// A line for the user.
     Warning(String),
 }
@@ -65,6 +68,10 @@ pub struct Controller {
     pub(crate) last_look_back: u64,
     /// Captures that are going on.
     pub(crate) capturing: Vec<Capturing>,
+    /// Questions about history that are being answered.
+    pub(crate) inquiries: Vec<Inquiry>,
+    /// The number of the last one.
+    pub(crate) last_inquiry: u64,
     pub(crate) stories: Stories,
     pub(crate) nodes: Vec<Node>,
     /// End of the last settled window, nanoseconds: every earlier window is settled. `None` before the first one.
@@ -95,6 +102,8 @@ impl Controller {
             awaited: None,
             last_look_back: 0,
             capturing: Vec::new(),
+            inquiries: Vec::new(),
+            last_inquiry: 0,
             nodes: chain.graph.nodes.iter().map(|_| Node::default()).collect(),
             stories: Stories::default(),
             past: Past::new(&chain.graph, &chain.derivations),
@@ -188,10 +197,12 @@ impl Controller {
             }
             FromProbe::LookedBack(looked) => self.take_looked_back(node, *looked, &mut actions),
             FromProbe::Captured(captured) => self.take_captured(node, *captured, &mut actions),
+            FromProbe::History(answer) => self.take_history(node, *answer, &mut actions),
             FromProbe::Heartbeat(heartbeat) => self.take_heartbeat(node, *heartbeat, &mut actions),
             FromProbe::Ended { answers } => {
                 let answers = self.held(node, answers, u64::MAX);
                 self.nodes[node].end(answers);
+                self.leave_history(node, &mut actions);
             }
         }
         self.go_on(&mut actions);

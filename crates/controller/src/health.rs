@@ -104,6 +104,9 @@ impl Windows {
 }
 
 impl Health {
+    /// A node is down that was silent for so long, nanoseconds: three heartbeats.
+    pub const DOWN_NS: u64 = 6_000_000_000;
+
     /// Takes a heartbeat, as much of it as a probe says.
     pub(crate) fn take(&mut self, mut heartbeat: Heartbeat) {
         heartbeat.sources.truncate(MOST_SOURCES);

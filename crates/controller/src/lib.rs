@@ -4,6 +4,8 @@
 //! [`Controller`] is a state machine of its own: it takes messages of nodes and returns messages to them and what is to be shown, so
 //! that the same controller serves any transport. [`drive()`] connects it with one. It knows neither packets nor engines.
 //!
+//! Questions about history ([`Controller::ask_history`]) go to the stores of nodes, in their lists; what these answer is merged as that of windows is.
+//!
 //! A window is **settled** when all nodes have passed it. Settling goes window by window, over all nodes, so that answers, events and
 //! stories have the same order in every run; a run of windows without a packet is passed in a few steps, however long it is.
 #![forbid(unsafe_code)]
@@ -19,6 +21,9 @@ mod drive;
 mod empty_run;
 mod ended;
 mod health;
+mod history;
+mod history_answers;
+mod inquiry;
 mod late;
 mod lines;
 mod listed;
@@ -34,6 +39,7 @@ mod tasks;
 pub use controller::{Actions, Controller, Output, Setting};
 pub use drive::{Outlet, drive};
 pub use health::{Gap, Health, Windows};
+pub use inquiry::{Asked, History, HistoryQuery, NotAsked};
 pub use saved::Saved;
 pub use standing::{
     Installed, InstalledText, NotInstalled, NotRemoved, Site, StandingQueries, StandingQuery,

@@ -23,6 +23,7 @@ impl Controller {
                 look_back: self.to_keep(number),
                 look_backs: self.look_backs(number),
                 captures: self.captures(number),
+                history: self.history(number),
                 ..TaskList::default()
             };
             let node = &mut self.nodes[number];

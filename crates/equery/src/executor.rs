@@ -12,7 +12,7 @@ use task::rows::{Merging, RowQueries, Site};
 ///
 /// # Errors
 /// Why the executor cannot answer the plan.
-pub(crate) fn columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<report::Column>, Vec<String>> {
+pub fn columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<report::Column>, Vec<String>> {
     let plan = Query { over: Over::Window, ..plan.clone() };
     match RowQueries::plan(Generation::default(), std::slice::from_ref(&plan), &site(&plan, key)) {
         Ok(planned) => Ok(planned.empty_answers().flat_map(|answer| answer.columns).collect()),
@@ -24,7 +24,7 @@ pub(crate) fn columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<report
 ///
 /// # Errors
 /// What of the plan cannot be merged.
-pub(crate) fn merging(plan: &Query, by: Across, key: Option<&[String]>) -> Result<Merging, Vec<String>> {
+pub fn merging(plan: &Query, by: Across, key: Option<&[String]>) -> Result<Merging, Vec<String>> {
     Merging::new(plan, by, &site(plan, key))
 }
 

@@ -57,6 +57,7 @@ pub use checked::{
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use earlier::{Earlier, EarlierWindows};
+pub use executor::{columns as answer_columns, merging};
 pub use explain::{ExplainOptions, Explanation, QueryExplanation, explain};
 pub use kind::{Kind, Unit};
 pub use node_filter::NodeFilter;

@@ -2,6 +2,7 @@
 
 use crate::captures::Captures;
 use crate::gate::ReplayGate;
+use crate::history::History;
 use crate::leases::Leases;
 use crate::look_backs::LookBacks;
 use crate::planner::Planner;
@@ -10,6 +11,7 @@ use crate::task_file::TaskFile;
 use engine::{Control, FinishedCapture, WindowOutlet};
 use protocol::{FromProbe, ProbeLink, TaskList, ToProbe, WindowResult};
 use report::Answer;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -42,6 +44,7 @@ struct Worker {
     list: Option<TaskList>,
     look_backs: LookBacks,
     captures: Captures,
+    history: History,
     /// Of a live run.
     leases: Leases,
     reporter: Option<Reporter>,
@@ -51,10 +54,10 @@ struct Worker {
 
 impl Probe {
     /// Starts the thread. `gate`: that of `control`, if the run is a replay. `reporter`: makes the heartbeats, if the controller needs any.
-    /// `file`: keeps the lists that are carried out.
+    /// `file`: keeps the lists that are carried out. `store`: the folder of the store that answers questions about history.
     ///
     /// # Errors
-    /// If the thread cannot be started.
+    /// If a thread cannot be started.
     pub fn start(
         link: Arc<dyn ProbeLink>,
         planner: Planner,
@@ -62,6 +65,7 @@ impl Probe {
         gate: Option<Arc<ReplayGate>>,
         reporter: Option<Reporter>,
         file: Option<TaskFile>,
+        store: Option<PathBuf>,
     ) -> std::io::Result<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
         let has_tasks: Arc<(Mutex<bool>, Condvar)> = Arc::default();
@@ -71,6 +75,7 @@ impl Probe {
         let has_told: Arc<(Mutex<bool>, Condvar)> = Arc::default();
         let (ending, told) = (Arc::clone(&is_ending), Arc::clone(&has_told));
         let (look_backs, captures, leases) = Default::default();
+        let history = History::start(Arc::clone(&link), store, planner.site())?;
         let link_of_worker = Arc::clone(&link);
         let mut worker = Worker {
             link: link_of_worker,
@@ -80,6 +85,7 @@ impl Probe {
             list: None,
             look_backs,
             captures,
+            history,
             leases,
             reporter,
             file,
@@ -96,11 +102,13 @@ impl Probe {
                 let finished = if is_last { captures.end() } else { captures.take_finished() };
                 worker.tell_captured(finished);
                 if is_last {
+                    worker.history.end();
                     tell(&told);
                 }
                 worker.end_leases();
                 worker.beat();
             }
+            worker.history.end();
             let finished = worker.control.captures().end();
             worker.tell_captured(finished);
             // Without a controller a replay waits for none.
@@ -167,6 +175,8 @@ impl Worker {
         if self.list.as_ref().is_some_and(|last| !list.is_newer_than(last)) {
             return;
         }
+        // What a store answers does not depend on what is measured.
+        self.history.take(&list);
         let id = list.id();
         let (site, most) = (self.planner.site().clone(), self.planner.most_look_back());
         let kept = self.look_backs.keep(list.look_back, most, &self.control, &site);

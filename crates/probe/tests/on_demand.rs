@@ -134,7 +134,7 @@ fn windows_that_are_over_and_packets_are_there_when_they_are_asked_for() {
         ..CaptureSettings::none()
     };
     control.captures().start(settings).expect("a thread");
-    let probe = Probe::start(link, planner, control.clone(), Some(gate), None, None).expect("a thread");
+    let probe = Probe::start(link, planner, control.clone(), Some(gate), None, None, None).expect("a thread");
     let config = Config { control: Some(control.clone()), ..config };
     let said = std::thread::scope(|scope| {
         let said = scope.spawn(move || control_run(&controller));

@@ -4,6 +4,8 @@ mod answers;
 mod captures;
 mod csv;
 mod events;
+mod history;
+mod owner;
 mod queries;
 mod require;
 mod session;
@@ -65,6 +67,7 @@ fn routes() -> Vec<Route> {
         run("/queries", post(queries::install)),
         run("/queries/{name}", delete(queries::remove)),
         view("/answers", get(answers::list)),
+        view("/history", post(history::ask)),
         view("/events", get(events::list)),
         view("/captures", get(captures::list)),
         run("/captures/{event}/{node}", get(captures::one)),

@@ -31,6 +31,13 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, time: Duration) -> Res
     }
 }
 
+/// Reads a body that is a text.
+pub(crate) async fn read_text(headers: &HeaderMap, body: Body, time: Duration) -> Result<String, Failure> {
+    String::from_utf8(read(headers, body, time).await?).map_err(|error| {
+        Failure::bad(format!("the text is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
+    })
+}
+
 fn is_too_large(error: &axum::Error) -> bool {
     let first: &(dyn std::error::Error + 'static) = error;
     let mut causes = std::iter::successors(Some(first), |error| error.source());

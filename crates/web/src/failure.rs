@@ -7,6 +7,9 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value as Json, json};
 
+/// After how many seconds to ask again what was too much at once.
+const BUSY_S: u64 = 2;
+
 /// A status code, and one line that says what to do.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -70,6 +73,9 @@ impl From<Refusal> for Failure {
         match refusal {
             Refusal::Unknown(error) => Self::new(StatusCode::NOT_FOUND, error),
             Refusal::Conflict(error) => Self::new(StatusCode::CONFLICT, error),
+            Refusal::Busy(error) => {
+                Self::refused("busy", StatusCode::TOO_MANY_REQUESTS, error).again_after(BUSY_S)
+            }
             Refusal::Invalid { error, diagnostics } => {
                 let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, error);
                 Self { diagnostics: Some(diagnostics), ..failure }

@@ -2,7 +2,7 @@
 //!
 //! A [`Hub`] has all that is shown. Its owner publishes what follows from each step of the controller, and replaces the state; the
 //! hub stores answers, events and stories in its archive and tells all streams. [`serve`] answers requests on a thread of its own, and
-//! hands those that change something ([`Request`]) to the owner, which answers them in its own time. `openapi.json` describes the
+//! hands those that change something, or ask nodes ([`Request`]), to the owner, which answers them in its own time. `openapi.json` describes the
 //! interface.
 //!
 //! On a loopback address nobody is asked who he is, unless there are [`Tokens`]: then each request needs one, whose [`Role`] says what it
@@ -50,5 +50,5 @@ pub mod view;
 pub use access::{Role, Token, TokenEntry, TokenFile, TokenFileError, Tokens};
 pub use certificate::Certificate;
 pub use hub::Hub;
-pub use request::{Installed, Refusal, Removed, Reply, Request};
+pub use request::{Answered, HistoryAsked, Installed, Refusal, Removed, Reply, Request};
 pub use server::{Limits, Server, Settings, serve, serve_with};

@@ -4,7 +4,9 @@ use crate::failure::Failure;
 use archive::{AnswerFilter, EventFilter};
 use axum::http::Uri;
 use report::{EventKind, parse_time};
+use crate::hub::now_ns;
 use std::borrow::Cow;
+use std::time::Duration;
 
 const DEFAULT_LIMIT: u64 = 100;
 const MOST: u64 = 10_000;
@@ -46,6 +48,29 @@ impl<'a> Parameters<'a> {
             Some(ns) => Ok(Some(ns)),
             None => Err(Failure::bad(format!("{name}: {text:?} is not {}", notation::MOMENTS))),
         }
+    }
+
+    /// A time, or a duration before now (`-1h`).
+    pub(crate) fn time_or_ago(&self, name: &str) -> Result<Option<u64>, Failure> {
+        let Some(ago) = self.text(name).and_then(|text| text.strip_prefix('-')) else { return self.time(name) };
+        let ago = notation::duration(ago).map_err(|error| Failure::bad(format!("{name}: {error}")))?;
+        let ago_ns = u64::try_from(ago.as_nanos()).unwrap_or(u64::MAX);
+        Ok(Some(now_ns().saturating_sub(ago_ns)))
+    }
+
+    /// A duration, as `30s`.
+    pub(crate) fn duration(&self, name: &str) -> Result<Option<Duration>, Failure> {
+        self.read_as(name, notation::duration)
+    }
+
+    /// What `read` makes of a text.
+    pub(crate) fn read_as<T, E: std::fmt::Display>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, Failure> {
+        let wrong = |error: E| Failure::bad(format!("{name}: {}", error.to_string().replace('\n', " ")));
+        self.text(name).map(|text| read(text).map_err(wrong)).transpose()
     }
 
     /// How many; never more than the most.

@@ -1,10 +1,12 @@
-//! What a client asks to be changed, and what becomes of it.
+//! What a client asks of the owner of the hub, and what becomes of it.
 
+use report::Answer;
 use serde_json::Value as Json;
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// A change that a client asks for.
+/// What a client asks for that the owner of the hub carries out.
 #[derive(Debug)]
 pub enum Request {
     /// Install the queries of a file.
@@ -23,6 +25,45 @@ pub enum Request {
         /// Where to say what became of it.
         reply: Reply<Removed>,
     },
+    /// Ask the stores of nodes.
+    History {
+        /// What is asked.
+        asked: HistoryAsked,
+        /// Where to say what they answer.
+        reply: Reply<Answered>,
+    },
+}
+
+/// A question to the stores of nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryAsked {
+    /// Queries; empty for those of a first look.
+    pub text: String,
+    /// The names of the nodes that are asked; none for all.
+    pub nodes: Vec<String>,
+    /// The time whose rows are read where a query says nothing, nanoseconds since the epoch: its begin.
+    pub from_ns: Option<u64>,
+    /// Its end.
+    pub to_ns: Option<u64>,
+    /// The length of the windows of queries that do not say it, nanoseconds; `None`: they are about all of the time.
+    pub every_ns: Option<u64>,
+    /// Rows of the rankings of a first look.
+    pub top: usize,
+    /// The memory that each node may take, bytes.
+    pub memory_bytes: Option<u64>,
+    /// How long nodes may take.
+    pub time: Duration,
+}
+
+/// What the stores of nodes answered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answered {
+    /// The answers.
+    pub answers: Vec<Answer>,
+    /// The nodes that were asked, each with what keeps its answer from being there or complete.
+    pub nodes: Vec<(String, Option<String>)>,
+    /// What to think about, a line each.
+    pub warnings: Vec<String>,
 }
 
 /// Where to say what became of a request. A client whose reply is dropped is told that nobody answered.
@@ -33,6 +74,11 @@ impl<T> Reply<T> {
     /// Answers. A client that has left does not mind.
     pub fn send(self, result: Result<T, Refusal>) {
         let _ = self.0.send(result);
+    }
+
+    /// Whether the client has left.
+    pub fn has_left(&self) -> bool {
+        self.0.is_closed()
     }
 }
 
@@ -59,6 +105,8 @@ pub enum Refusal {
     Unknown(String),
     /// It does not go with what is there (409).
     Conflict(String),
+    /// As much as is possible is being done: it may be asked again in a moment (429).
+    Busy(String),
     /// The text has errors (422).
     Invalid {
         /// The first of them, or their number.

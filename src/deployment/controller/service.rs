@@ -2,7 +2,7 @@
 
 use super::Config;
 use super::queries::Queries;
-use super::{past, unsettled};
+use super::{history, past, unsettled};
 use crate::captured;
 use crate::exit::{Failure, say, say_error};
 use crate::views::{self, now_ns};
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use web::view::{Broker, BrokerState, Mode, Note, Status, WindowTotals};
-use web::{Hub, Request};
+use web::{Answered, HistoryAsked, Hub, Refusal, Reply, Request};
 
 /// How long messages are awaited before time and requests are looked at.
 const WAIT: Duration = Duration::from_millis(50);
@@ -58,6 +58,8 @@ pub(super) struct Service<'a> {
     /// Since when it can.
     stores_since_ns: u64,
     notes: VecDeque<Note>,
+    /// Clients that wait for what nodes remember.
+    waiting: history::Waiting,
     /// What is said once, however long it lasts.
     said: BTreeSet<String>,
     started_ns: u64,
@@ -106,6 +108,7 @@ impl<'a> Service<'a> {
             fault: None,
             stores_since_ns: 0,
             notes: VecDeque::new(),
+            waiting: history::Waiting::default(),
             said: BTreeSet::new(),
             started_ns: now_ns(),
             shown: None,
@@ -129,6 +132,10 @@ impl<'a> Service<'a> {
             self.take(actions);
             self.store()?;
             requests.try_iter().try_for_each(|request| self.answer(request))?;
+            for id in self.waiting.over() {
+                let actions = self.controller.end_history(id);
+                self.take(actions);
+            }
             self.show();
         }
         self.store()?;
@@ -180,6 +187,7 @@ impl<'a> Service<'a> {
                 Output::Sentence(sentence) => say(&sentence),
                 Output::Warning(line) => self.note(line),
                 Output::Captured(captured) => self.changes.captures.push(captured::ended(*captured)),
+                Output::History(history) => self.waiting.answer(*history),
             }
         }
     }
@@ -256,8 +264,27 @@ impl<'a> Service<'a> {
                 let result = if removed.is_ok() { self.replace().and(removed) } else { removed };
                 reply.send(result);
             }
+            Request::History { asked, reply } => self.ask(&asked, reply),
         }
         Ok(())
+    }
+
+    /// Asks the stores of nodes.
+    fn ask(&mut self, asked: &HistoryAsked, reply: Reply<Answered>) {
+        if let Some(fault) = &self.fault {
+            return reply.send(Err(Refusal::Failed(format!("nodes are not asked while nothing can be stored: {fault}"))));
+        }
+        let begun = history::asked(&self.config.site, asked).and_then(|(question, warnings)| {
+            let begun = self.controller.ask_history(question).map_err(history::refusal);
+            begun.map(|(id, actions)| (id, actions, warnings))
+        });
+        match begun {
+            Ok((id, actions, warnings)) => {
+                self.waiting.add(id, asked.time, reply, warnings);
+                self.take(actions);
+            }
+            Err(refused) => reply.send(Err(refused)),
+        }
     }
 
     /// The queries have changed.

@@ -6,9 +6,9 @@ use std::str::FromStr;
 /// What the bearer of a token may do. Each role may do what the ones before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// Read: the state, answers, events, stories, the list of captures, the stream.
+    /// Read: the state, answers, events, stories, the list of captures, the stream, and what the stores of nodes remember.
     View,
-    /// Ask: add and cancel queries, and fetch captured packets.
+    /// Measure: add and cancel queries, and fetch captured packets.
     Run,
     /// Whatever else changes a deployment. Nothing does over HTTP yet.
     Admin,

@@ -1,10 +1,11 @@
 //! Queries: which there are, installing and removing them.
 
+use super::owner::{Terms, carry_out};
 use super::{App, name};
 use crate::body;
 use crate::failure::{Failure, json_response};
 use crate::parameters::Parameters;
-use crate::request::{self, Refusal, Reply, Request};
+use crate::request::Request;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -14,7 +15,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a controller may take for a request: nodes are not waited for.
+/// How long a controller may take for a request.
 const PATIENCE: Duration = Duration::from_secs(30);
 const MOST_NAME: usize = 255;
 /// The file of queries that come without one.
@@ -36,12 +37,9 @@ pub(super) async fn install(
     if file.len() > MOST_NAME || file.contains('/') || file.contains(char::is_control) {
         return Err(Failure::bad("file: a name has no /, no control characters and at most 255 bytes"));
     }
-    let body = body::read(&headers, body, app.body_time).await?;
-    let text = String::from_utf8(body).map_err(|error| {
-        Failure::bad(format!("the text is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
-    })?;
+    let text = body::read_text(&headers, body, app.body_time).await?;
     let file = file.to_owned();
-    let installed = carry_out(&app, |reply| Request::Install { file, text, reply }).await?;
+    let installed = carry_out(&app, terms(), |reply| Request::Install { file, text, reply }).await?;
     let body = json!({ "queries": installed.queries, "warnings": installed.warnings });
     Ok(json_response(StatusCode::CREATED, body.to_string()))
 }
@@ -53,24 +51,15 @@ pub(super) async fn remove(
 ) -> Result<Response, Failure> {
     Parameters::read(&uri, &[])?;
     let name = name(query)?;
-    let removed = carry_out(&app, |reply| Request::Remove { name, reply }).await?;
+    let removed = carry_out(&app, terms(), |reply| Request::Remove { name, reply }).await?;
     Ok(json_response(StatusCode::OK, json!({ "removed": removed.removed }).to_string()))
 }
 
-/// Hands a request to who carries it out, and waits for what becomes of it.
-async fn carry_out<T>(app: &App, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, Failure> {
-    let gone = || Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the controller has ended: start it again");
-    let Some(requests) = &app.requests else {
-        let error = "queries of a run stay as they are: give them with -f, or use a controller";
-        return Err(Refusal::Conflict(error.to_owned()).into());
-    };
-    let answer = request::send(requests, request).ok_or_else(gone)?;
-    match tokio::time::timeout(PATIENCE, answer).await {
-        Ok(Ok(result)) => Ok(result?),
-        Ok(Err(_)) => Err(gone()),
-        Err(_) => {
-            let error = "the controller did not answer in 30 s and may still do it: look at /api/v1/queries";
-            Err(Failure::new(StatusCode::GATEWAY_TIMEOUT, error))
-        }
+/// How changes of queries are carried out: nodes are not waited for.
+fn terms() -> Terms {
+    Terms {
+        patience: PATIENCE,
+        of_run: "queries of a run stay as they are: give them with -f, or use a controller",
+        late: " and may still do it: look at /api/v1/queries",
     }
 }

@@ -1,0 +1,181 @@
+//! One task of questions, answered from the store within its limits.
+
+use history::levels::Stored;
+use history::{Outcome, Period, Question, Refused, Setting};
+use notation::{grouped, scaled, time_text};
+use protocol::{HistoryAnswer, HistoryLimits, HistoryQuestion, HistoryTask};
+use report::{Answer, Span};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
+use summary::Limits;
+use task::query::Over;
+use task::rows::Site;
+
+/// The share of the probe's memory that questions may take: measuring needs the rest.
+const MEMORY_SHARE: usize = 4;
+
+/// A task that waits, or is being answered.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) task: HistoryTask,
+    /// Nobody waits for the answer any more.
+    pub(crate) is_over: Arc<AtomicBool>,
+    /// Up to when it may be answered; `None` for ever.
+    pub(crate) until: Option<Instant>,
+}
+
+impl Job {
+    fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+}
+
+/// The store, and what is known of its node.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    folder: PathBuf,
+    node: String,
+    /// The account of the probe's memory.
+    limits: Limits,
+    setting: Setting,
+}
+
+/// What has been answered so far.
+#[derive(Default)]
+struct Given {
+    answers: Vec<Answer>,
+    bytes: u64,
+    /// It is larger than allowed; nothing of it is kept.
+    is_too_large: bool,
+}
+
+impl Reading {
+    pub(crate) fn new(folder: PathBuf, site: &Site) -> Self {
+        let limits = site.limits.clone();
+        let setting = Setting { limits: limits.clone(), seed: site.seed, geo: site.geo.clone() };
+        Self { folder, node: site.node.clone(), limits, setting }
+    }
+
+    /// The answer of a task; `None` where nobody waits for it any more.
+    pub(crate) fn answer(&self, job: &Job) -> Option<HistoryAnswer> {
+        let task = &job.task;
+        if job.is_over.load(Relaxed) {
+            return None;
+        }
+        if job.is_late() {
+            return Some(task.no_answer("too_late: the questions before it took all of its time"));
+        }
+        let asked = usize::try_from(task.limits.memory_bytes).unwrap_or(usize::MAX);
+        let most = asked.min(self.limits.bytes_allowed() / MEMORY_SHARE);
+        // Given back when the answer is made.
+        let Some(_lease) = self.limits.lease(most) else {
+            let size = scaled(most as f64, "B");
+            return Some(task.no_answer(format!("refused: {size} of memory are not free at this probe")));
+        };
+        let setting =
+            Setting { limits: Limits::new(most, usize::MAX), ..self.setting.clone() };
+        let mut given = Given::default();
+        let outcomes = self.read(job, &setting, &mut given);
+        if job.is_over.load(Relaxed) {
+            return None;
+        }
+        if given.is_too_large {
+            let most = scaled(task.limits.answer_bytes as f64, "B");
+            return Some(task.no_answer(format!(
+                "too_large: the answer has more than {most}: ask for fewer groups, windows or a shorter time"
+            )));
+        }
+        let missing = match outcomes {
+            Err(reason) => return Some(task.no_answer(reason)),
+            Ok(outcomes) => lacking(task, &outcomes),
+        };
+        Some(HistoryAnswer { epoch: task.epoch, id: task.id, answers: given.answers, missing })
+    }
+
+    fn read(&self, job: &Job, setting: &Setting, given: &mut Given) -> Result<Vec<Outcome>, String> {
+        let mut stored = Stored::open(&self.folder).map_err(|line| format!("fault: {line}"))?;
+        if !stored.shelf().nodes().contains(self.node.as_str()) {
+            // Measured nothing yet.
+            return Err(format!("no_rows: the store has nothing of {} yet", self.node));
+        }
+        self.check_lengths(&job.task, &stored)?;
+        let questions = job.task.questions.iter().map(|asked| self.question(asked)).collect();
+        let most = job.task.limits.answer_bytes;
+        let too_large = std::cell::Cell::new(false);
+        let mut give = |answer: Answer| {
+            let Given { answers, bytes, is_too_large } = &mut *given;
+            *bytes = bytes.saturating_add(HistoryLimits::size_of(&answer));
+            if *bytes > most {
+                *is_too_large = true;
+                *answers = Vec::new();
+                too_large.set(true);
+            } else {
+                answers.push(answer);
+            }
+        };
+        let mut continues =
+            |_| !job.is_over.load(Relaxed) && !job.is_late() && !too_large.get();
+        let outcomes = stored.answer(questions, setting, &mut continues, &mut give);
+        outcomes.map_err(|refused| match refused {
+            Refused::Queries(named) => {
+                let lines = named.iter().map(|(query, reason)| format!("{query}: {reason}"));
+                format!("refused: {}", lines.collect::<Vec<_>>().join("; "))
+            }
+            Refused::Files(lines) => format!("refused: {}", lines.join("; ")),
+            Refused::Store(line) => format!("fault: {line}"),
+        })
+    }
+
+    /// Refuses windows that the store's windows do not fit into.
+    fn check_lengths(&self, task: &HistoryTask, stored: &Stored) -> Result<(), String> {
+        let lengths = stored.shelf().windows_ns();
+        for HistoryQuestion { query, .. } in &task.questions {
+            let every_ns = match query.over {
+                Over::Windows { every_ns, .. } => every_ns,
+                Over::Run => continue,
+                Over::Window => return Err(format!("refused: {}: it is of single windows", query.name)),
+            };
+            if let Some(own) = lengths.iter().find(|own| **own != 0 && !every_ns.is_multiple_of(**own)) {
+                let [every, own] = [every_ns, *own].map(time_text);
+                return Err(format!(
+                    "refused: {}: its windows of {every} are no multiple of those of the store, which are {own} long",
+                    query.name
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn question(&self, asked: &HistoryQuestion) -> Question {
+        let node = self.node.clone();
+        Question {
+            query: asked.query.clone(),
+            period: asked.period.map(|Span { start_ns, end_ns }| Period { from_ns: start_ns, to_ns: end_ns }),
+            // The store may have nodes that other runs measured.
+            runs_on: Box::new(move |of| of == Some(node.as_str())),
+        }
+    }
+}
+
+/// What keeps answers from being complete that they do not say themselves: windows that were not reached have none.
+fn lacking(task: &HistoryTask, outcomes: &[Outcome]) -> Option<String> {
+    let is_stopped = outcomes.iter().any(|outcome| outcome.stopped);
+    let seconds = task.limits.time_ms.div_ceil(1_000);
+    let late = is_stopped.then(|| {
+        let rows = outcomes.iter().map(|outcome| outcome.rows).fold(0, u64::saturating_add);
+        format!("too_late: {} rows were read in the {seconds} s that it had", grouped(rows))
+    });
+    let errors: Vec<String> =
+        outcomes.iter().flat_map(|outcome| &outcome.errors).map(ToString::to_string).collect();
+    let passed_over = outcomes.iter().flat_map(|outcome| outcome.passed_over.iter().cloned());
+    let mut lines: Vec<String> = errors.into_iter().chain(passed_over).collect();
+    lines.sort();
+    lines.dedup();
+    let damaged = (!lines.is_empty()).then(|| format!("damaged: {}", lines.join("; ")));
+    match (late, damaged) {
+        (Some(late), Some(damaged)) => Some(format!("{late}; {damaged}")),
+        (late, damaged) => late.or(damaged),
+    }
+}

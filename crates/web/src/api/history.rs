@@ -1,0 +1,87 @@
+//! Questions about what the stores of nodes remember.
+
+use super::App;
+use super::owner::{Terms, carry_out};
+use crate::body;
+use crate::failure::{Failure, json_response};
+use crate::parameters::Parameters;
+use crate::request::{Answered, HistoryAsked, Request};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use report::Answer;
+use serde::Serialize;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long nodes may take where a client does not say it, and the longest.
+const USUAL_TIME: Duration = Duration::from_secs(30);
+const MOST_TIME: Duration = Duration::from_secs(600);
+/// What the controller may take for it beside.
+const MORE: Duration = Duration::from_secs(30);
+/// Rows of the rankings of a question without a text.
+const USUAL_TOP: usize = 10;
+
+/// As `POST /history` answers.
+#[derive(Serialize)]
+struct Body {
+    answers: Vec<Answer>,
+    nodes: Vec<Node>,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Node {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<String>,
+}
+
+pub(super) async fn ask(
+    State(app): State<Arc<App>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: axum::body::Body,
+) -> Result<Response, Failure> {
+    let asked = asked(&uri)?;
+    let text = body::read_text(&headers, body, app.body_time).await?;
+    let asked = HistoryAsked { text, ..asked };
+    let terms = Terms {
+        patience: asked.time.saturating_add(MORE),
+        of_run: "a run answers no questions about history: edison query --store DIR asks its store",
+        late: ": ask again",
+    };
+    let answered = carry_out(&app, terms, |reply| Request::History { asked, reply }).await?;
+    // Writing much takes long, and streams do not wait.
+    let written = tokio::task::spawn_blocking(move || {
+        let Answered { answers, nodes, warnings } = answered;
+        let nodes = nodes.into_iter().map(|(name, missing)| Node { name, missing });
+        serde_json::to_vec(&Body { answers, nodes: nodes.collect(), warnings })
+    });
+    let written = written.await.map_err(|_| Failure::internal("this failed: its standard error says where"))??;
+    Ok(json_response(StatusCode::OK, written))
+}
+
+/// What the parameters ask.
+fn asked(uri: &Uri) -> Result<HistoryAsked, Failure> {
+    let names = ["nodes", "from", "to", "per", "top", "memory", "time"];
+    let parameters = Parameters::read(uri, &names)?;
+    let time = parameters.duration("time")?.unwrap_or(USUAL_TIME);
+    if time.is_zero() || time > MOST_TIME {
+        return Err(Failure::bad("time: nodes have 10min at most, and more than nothing"));
+    }
+    let nodes = parameters.text("nodes").map(|names| names.split(',').map(|name| name.trim().to_owned()));
+    let per = parameters.duration("per")?;
+    let memory = parameters.read_as("memory", notation::bytes)?;
+    let top = parameters.read_as("top", notation::count)?;
+    Ok(HistoryAsked {
+        text: String::new(),
+        nodes: nodes.map(Iterator::collect).unwrap_or_default(),
+        from_ns: parameters.time_or_ago("from")?,
+        to_ns: parameters.time_or_ago("to")?,
+        every_ns: per.map(|per| u64::try_from(per.as_nanos()).unwrap_or(u64::MAX)),
+        top: top.map_or(USUAL_TOP, |top| usize::try_from(top).unwrap_or(usize::MAX)),
+        memory_bytes: memory,
+        time,
+    })
+}

@@ -1,0 +1,39 @@
+//! Requests that the owner of the hub carries out.
+
+use super::App;
+use crate::failure::Failure;
+use crate::request::{self, Refusal, Reply, Request};
+use axum::http::StatusCode;
+use std::time::Duration;
+
+/// How a request is carried out.
+pub(super) struct Terms {
+    /// How long it may take.
+    pub(super) patience: Duration,
+    /// Why a run does not carry it out.
+    pub(super) of_run: &'static str,
+    /// What to do where it took too long.
+    pub(super) late: &'static str,
+}
+
+/// Hands a request to who carries it out, and waits for what becomes of it.
+pub(super) async fn carry_out<T>(
+    app: &App,
+    terms: Terms,
+    request: impl FnOnce(Reply<T>) -> Request,
+) -> Result<T, Failure> {
+    let gone = || Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the controller has ended: start it again");
+    let Some(requests) = &app.requests else {
+        return Err(Refusal::Conflict(terms.of_run.to_owned()).into());
+    };
+    let answer = request::send(requests, request).ok_or_else(gone)?;
+    match tokio::time::timeout(terms.patience, answer).await {
+        Ok(Ok(result)) => Ok(result?),
+        Ok(Err(_)) => Err(gone()),
+        Err(_) => {
+            let seconds = terms.patience.as_secs();
+            let error = format!("the controller did not answer in {seconds} s{}", terms.late);
+            Err(Failure::new(StatusCode::GATEWAY_TIMEOUT, error))
+        }
+    }
+}
