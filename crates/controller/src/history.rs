@@ -168,12 +168,7 @@ fn checked(
     answers: Vec<Answer>,
     missing: Option<String>,
 ) -> (Said, usize) {
-    let bytes = answers.iter().map(HistoryLimits::size_of).fold(0, u64::saturating_add);
     let came = answers.len();
-    if bytes > inquiry.limits.answer_bytes {
-        let missing = Some("too_large: its answer is larger than was allowed".to_owned());
-        return (Said { missing, ..Said::default() }, came);
-    }
     let own: BTreeMap<&str, &HistoryQuery> = inquiry
         .queries
         .iter()
@@ -190,6 +185,11 @@ fn checked(
     let mut taken = answers;
     taken.retain(is_asked);
     let refused = came - taken.len();
+    let bytes = taken.iter().map(HistoryLimits::size_of).fold(0, u64::saturating_add);
+    if bytes > inquiry.limits.answer_bytes {
+        let missing = Some("too_large: its answer is larger than was allowed".to_owned());
+        return (Said { missing, ..Said::default() }, came);
+    }
     let taken = taken.into_iter().map(|answer| Answer {
         node: Some(name.to_owned()),
         late: false,
