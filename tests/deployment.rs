@@ -5,128 +5,14 @@ mod support;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::process::Command;
-use support::broker::{free_ports, script};
-use support::capture;
-use support::program::{Ended, Running, edison, run};
+use support::deployment::{Broker, Deployment, send};
+use support::program::{Running, edison, run};
 use support::scratch::{Scratch, text};
-use support::waiting::{api_get, until};
-use testbed::veth::{Veth, ip, with_veth};
+use support::waiting::until;
+use testbed::veth::{Veth, with_veth};
 
 const CHAIN: &str = "all: select sum(total_count) as n every 1s;\n\
     who: select src_port, sum(total_count) as n where node_id = far groupby src_port limit 5 every 1s when all.n > 1000;";
-
-/// What a test has started.
-struct Deployment {
-    scratch: Scratch,
-    broker: u16,
-    web: u16,
-}
-
-impl Deployment {
-    /// In the namespace of a test, whose loopback is down at first.
-    fn new() -> Self {
-        ip("link set lo up");
-        Self { scratch: Scratch::new(), broker: free_ports(3), web: free_ports(1) }
-    }
-
-    fn broker(&self, command: &str) -> String {
-        let mut call = Command::new(script());
-        call.arg(command).arg(self.scratch.path("broker"));
-        if command == "start" {
-            call.arg(self.broker.to_string());
-        }
-        let output = call.output().expect("the script is there");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "scripts/broker {command}: {said}");
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
-    }
-
-    fn url(&self) -> String {
-        format!("amqp://guest:guest@127.0.0.1:{}", self.broker)
-    }
-
-    fn probe(&self, node: &str, interface: &str) -> Running {
-        self.probe_with(node, interface, "")
-    }
-
-    /// The same with further lines of settings.
-    fn probe_with(&self, node: &str, interface: &str, more: &str) -> Running {
-        let settings = format!(
-            "broker = \"{}\"\nnode = \"{node}\"\ninterface = [\"{interface}\"]\nevery = \"1s\"\nmemory = \"64MiB\"\n{more}",
-            self.url()
-        );
-        let file = self.scratch.file(&format!("{node}.toml"), settings);
-        Running::start(edison().args(["probe", "--config", text(&file)]))
-    }
-
-    fn controller(&self, nodes: &str) -> Running {
-        self.controller_of(nodes, CHAIN)
-    }
-
-    fn controller_of(&self, nodes: &str, queries: &str) -> Running {
-        let queries = self.scratch.file("chain.eq", queries);
-        let settings = format!(
-            "broker = \"{}\"\nnodes = [{nodes}]\nevery = \"1s\"\nqueries = [\"{}\"]\nstate = \"{}\"\nlisten = \"127.0.0.1:{}\"\nstandby = true\n",
-            self.url(),
-            text(&queries),
-            text(&self.scratch.path("state.db")),
-            self.web
-        );
-        let file = self.scratch.file("controller.toml", settings);
-        Running::start(edison().args(["controller", "--config", text(&file)]))
-    }
-
-    /// A command that asks the controller.
-    fn ask(&self, arguments: &[&str]) -> Ended {
-        let address = format!("http://127.0.0.1:{}", self.web);
-        run(edison().args(arguments).args(["--controller", &address]))
-    }
-
-    fn get(&self, path: &str) -> Option<Value> {
-        api_get(self.web, path)
-    }
-
-    fn node(&self, name: &str) -> Option<Value> {
-        let status = self.get("/status")?;
-        status["nodes"].as_array()?.iter().find(|node| node["name"] == name).cloned()
-    }
-
-    fn is_up(&self, name: &str) -> bool {
-        let is_up =
-            |node: Value| node["state"] == "up" && node["tasks"]["wanted"] == node["tasks"]["applied"];
-        self.node(name).is_some_and(is_up)
-    }
-
-    /// What a node counted in each window that the controller has an answer of.
-    fn windows(&self, query: &str, node: &str) -> BTreeMap<String, u64> {
-        let answers = self.get(&format!("/answers?query={query}&node={node}&limit=10000"));
-        let answers = answers.as_ref().and_then(|answers| answers["answers"].as_array()).cloned();
-        let window = |answer: Value| {
-            let count = answer["rows"][0].as_object()?.values().next()?.as_u64().unwrap_or(0);
-            Some((answer["window"]["start"].as_str()?.to_owned(), count))
-        };
-        answers.unwrap_or_default().into_iter().filter_map(window).collect()
-    }
-}
-
-/// A broker that ends with the test.
-struct Broker<'a>(&'a Deployment);
-
-impl Drop for Broker<'_> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            self.0.broker("stop");
-        } else {
-            let _ = Command::new(script()).arg("stop").arg(self.0.scratch.path("broker")).status();
-        }
-    }
-}
-
-/// Sends frames of which each has another source port.
-fn send(veth: &Veth, ports: std::ops::Range<u16>) {
-    ports.for_each(|port| veth.send(&capture::udp(port)));
-}
 
 fn number_of_seconds(windows: &BTreeMap<String, u64>) -> u64 {
     let second = |time: &String| {
@@ -143,7 +29,7 @@ fn nothing_is_lost_or_doubled_while_broker_and_controller_die() {
     with_veth(|veth| {
         let deployment = Deployment::new();
         let nodes = "\"near\", \"far\"";
-        let mut controller = deployment.controller(nodes);
+        let mut controller = deployment.controller_of(nodes, CHAIN);
         let (mut near, mut far) = (deployment.probe("near", Veth::NEAR), deployment.probe("far", Veth::FAR));
         // The broker is away at first: all say so, and go on.
         for program in [&mut controller, &mut near, &mut far] {
@@ -178,7 +64,7 @@ fn nothing_is_lost_or_doubled_while_broker_and_controller_die() {
         deployment.broker("start");
         all(200);
         // A second one waits, with the same settings, and takes over.
-        let mut standby = deployment.controller(nodes);
+        let mut standby = deployment.controller_of(nodes, CHAIN);
         let waits = |program: &Running| program.said().iter().any(|line| line.contains("this one waits"));
         assert!(standby.wait_for("the word that it waits", waits), "{:?}", standby.said());
         controller.signal(libc::SIGKILL);
@@ -240,7 +126,7 @@ fn nothing_is_lost_or_doubled_while_broker_and_controller_die() {
         controller.signal(libc::SIGTERM);
         controller.wait().expect(0);
         deployment.ask(&["nodes"]).says(1, &["does not answer"]);
-        let controller = deployment.controller("\"near\", \"far\"");
+        let controller = deployment.controller_of("\"near\", \"far\"", CHAIN);
         until("the query again", || {
             deployment.get("/queries")?["queries"]
                 .as_array()?

@@ -4,7 +4,7 @@ use super::program::call;
 use super::scratch::{Scratch, text};
 use record::read::FlowFile;
 use std::path::{Path, PathBuf};
-use store::{Change, Level, Manifest, StoredFile, place};
+use store::{Catalog, Change, Level, Manifest, StoredFile, place};
 
 const FULL: &str = "src_addr,dst_addr,protocol,src_port,dst_port";
 /// What rollups keep.
@@ -52,4 +52,22 @@ pub(crate) fn add(folder: &Path, file: &Path, level: Level, node: &str, key: &st
     let until = (level != Level::Rows).then(|| (level, node.to_owned(), last_ns + windows.length_ns));
     manifest.commit(&Change { added: vec![stored], until, ..Change::default() }).expect("named");
     path
+}
+
+/// The folder of a store that has the window rows of these stores.
+pub(crate) fn union(scratch: &Scratch, stores: &[&Path]) -> PathBuf {
+    let folder = scratch.path("union");
+    let mut manifest = Manifest::open(&folder).expect("a store");
+    for store in stores {
+        let catalog = Catalog::open(store).expect("a store");
+        for file in catalog.files(Level::Rows, None).expect("files") {
+            let number = manifest.take_number();
+            let path = folder.join(place(Level::Rows, &file.node, file.first_ns, number));
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::copy(&file.path, &path).expect("copied");
+            let file = StoredFile { number, path, ..file };
+            manifest.commit(&Change { added: vec![file], ..Change::default() }).expect("named");
+        }
+    }
+    folder
 }

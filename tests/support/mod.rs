@@ -2,6 +2,7 @@
 
 pub(crate) mod broker;
 pub(crate) mod capture;
+pub(crate) mod deployment;
 pub(crate) mod ipfix;
 pub(crate) mod made_store;
 pub(crate) mod output;
