@@ -318,7 +318,8 @@ impl Ready {
             None => Control::new(first),
         };
         measurement.start_captures(&control)?;
-        let probe = Probe::start(link, planner, control.clone(), gate, None, None, None).map_err(no_thread)?;
+        let probe =
+            Probe::start(link, planner, control.clone(), gate, None, None, None).map_err(no_thread)?;
         Ok(Self { measurement, control, probe })
     }
 

@@ -31,7 +31,9 @@ const OF_NODES: &[&str] = &[
 fn answers(ended: &Ended) -> Vec<Value> {
     let mut answers: Vec<Value> = ended.stdout.lines().map(schema::of_line).collect();
     answers.iter_mut().for_each(round);
-    answers.sort_by_key(|answer| (answer["query"].to_string(), answer["window"].to_string(), answer["node"].to_string()));
+    answers.sort_by_key(|answer| {
+        (answer["query"].to_string(), answer["window"].to_string(), answer["node"].to_string())
+    });
     answers
 }
 
@@ -97,14 +99,17 @@ fn the_stores_of_all_probes_are_one() {
         let merged = "select src_port, sum(total_byte) as b, count(*) as n, min(stime) as first groupby src_port limit 10";
         let across = whole(&format!("{merged} across nodes by sum"));
         let [across] = &across[..] else { panic!("{across:?}") };
-        let windows = whole("select src_port, sum(total_count) as n groupby src_port every 1s across nodes by sum");
-        let greatest = whole("select src_port, sum(total_count) as n groupby src_port limit 1000 across nodes by max");
+        let windows =
+            whole("select src_port, sum(total_count) as n groupby src_port every 1s across nodes by sum");
+        let greatest =
+            whole("select src_port, sum(total_count) as n groupby src_port limit 1000 across nodes by max");
 
         // What is wrong is said in the words of a text.
         ask(&["select sum(nothing)"]).says(2, &["query:1", "nothing"]);
         ask(&["select sum(total_byte) every 1500ms"]).says(2, &["no multiple", "this deployment"]);
         ask(&["select count(*)", "--nodes", "fra"]).says(2, &["no node fra", "did you mean far"]);
-        ask(&["select count(*)", "--from", "2026-01-02", "--to", "2026-01-01"]).says(2, &["the period is empty"]);
+        ask(&["select count(*)", "--from", "2026-01-02", "--to", "2026-01-01"])
+            .says(2, &["the period is empty"]);
         ask(&["select count(*) when x.n > 1"]).says(2, &["query:1"]);
         ask(&["select entropy(dst_port) across nodes by sum"]).says(2, &["does not follow"]);
         ask(&["x.parquet", "select count(*)"]).says(2, &["x.parquet", "--controller"]);
@@ -134,7 +139,10 @@ fn the_stores_of_all_probes_are_one() {
         let partial = partial.says(3, &["far: no whole answer: ended"]);
         let found = without_times(answers(&partial));
         let is_of = |node: &'static str| move |answer: &&Value| answer["node"] == node;
-        assert_eq!(found.iter().find(is_of("near")), without_times(of_nodes[0].clone()).iter().find(is_of("near")));
+        assert_eq!(
+            found.iter().find(is_of("near")),
+            without_times(of_nodes[0].clone()).iter().find(is_of("near"))
+        );
         let missing = found.iter().find(is_of("far")).expect("an answer that says why");
         assert_eq!((&missing["status"], &missing["rows"]), (&"partial".into(), &Value::Array(Vec::new())));
         let lacking = until("the merged answer without it", || {
@@ -167,7 +175,8 @@ fn the_stores_of_all_probes_are_one() {
         let rows = across["rows"].as_array().expect("rows");
         assert_eq!((rows.len(), &across["node"], &across["status"]), (10, &Value::Null, &"complete".into()));
         let (bytes, flows) = (by_key(&each, "b"), by_key(&each, "n"));
-        let mut order: Vec<(u64, &String)> = bytes.iter().map(|(port, bytes)| (u64::MAX - bytes, port)).collect();
+        let mut order: Vec<(u64, &String)> =
+            bytes.iter().map(|(port, bytes)| (u64::MAX - bytes, port)).collect();
         order.sort();
         for (row, (bytes, port)) in rows.iter().zip(order) {
             let port = port.clone();
@@ -175,7 +184,10 @@ fn the_stores_of_all_probes_are_one() {
             assert_eq!(own, (port.clone(), u64::MAX - bytes, flows[&port]));
             let of_port = |row: &&Value| row["src_port"].to_string() == port;
             let all = each.iter().flat_map(|answer| answer["rows"].as_array().expect("rows")).filter(of_port);
-            assert_eq!(Some(&row["first"]), all.map(|row| &row["first"]).min_by_key(|first| first.to_string()).as_ref().copied());
+            assert_eq!(
+                Some(&row["first"]),
+                all.map(|row| &row["first"]).min_by_key(|first| first.to_string()).as_ref().copied()
+            );
         }
         assert_eq!(number(&across["rest"]["groups"]), bytes.len() as u64 - 10);
         let counts = of_union("select src_port, sum(total_count) as n groupby src_port limit 1000");

@@ -50,11 +50,12 @@ pub(super) fn ask(options: &QueryOptions, address: &str, texts: &[NamedText]) ->
     for text in texts {
         let json = api.post("/history", &parameters, text)?;
         let answered = Answered::deserialize(json);
-        let Answered { answers, nodes, warnings } =
-            answered.map_err(|error| Failure::fault(format!("{address}: its answer is not understood: {error}")))?;
+        let Answered { answers, nodes, warnings } = answered
+            .map_err(|error| Failure::fault(format!("{address}: its answer is not understood: {error}")))?;
         warnings.iter().for_each(|line| say(line));
         answers.into_iter().for_each(|answer| printer.print(answer));
-        let lacking = |node: Node| node.missing.map(|reason| format!("{}: no whole answer: {reason}", node.name));
+        let lacking =
+            |node: Node| node.missing.map(|reason| format!("{}: no whole answer: {reason}", node.name));
         missing.extend(nodes.into_iter().filter_map(lacking));
     }
     printer.finish();

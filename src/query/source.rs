@@ -22,7 +22,7 @@ impl Source {
             Some(folder) => {
                 let stored = Stored::open(folder).map_err(Failure::usage)?;
                 Ok(Self::Store(Box::new(stored)))
-            },
+            }
             None => Ok(Self::Files(files::open(patterns)?)),
         }
     }

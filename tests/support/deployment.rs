@@ -47,7 +47,7 @@ impl Deployment {
     /// The same with further lines of settings.
     pub(crate) fn probe_with(&self, node: &str, interface: &str, more: &str) -> Running {
         let settings = format!(
-            "broker = \"{}\"\nnode = \"{node}\"\ninterface = [\"{interface}\"]\nevery = \"1s\"\nmemory = \"64MiB\"\n{more}",
+            "broker = \"{}\"\nnode = \"{node}\"\ninterface = [\"{interface}\"]\nevery = \"1s\"\nmemory = \"256MiB\"\n{more}",
             self.url()
         );
         let file = self.scratch.file(&format!("{node}.toml"), settings);

@@ -51,7 +51,8 @@ impl Controller {
     /// If nothing is asked: too many questions are being answered, or no node is asked.
     pub fn ask_history(&mut self, asked: Asked) -> Result<(u64, Actions), NotAsked> {
         if self.inquiries.len() >= MOST_INQUIRIES {
-            let line = format!("{MOST_INQUIRIES} questions about history are being answered: ask again later");
+            let line =
+                format!("{MOST_INQUIRIES} questions about history are being answered: ask again later");
             return Err(NotAsked::Busy(line));
         }
         let nodes: BTreeSet<usize> = asked.queries.iter().flat_map(|query| &query.nodes).copied().collect();

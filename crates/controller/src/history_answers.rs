@@ -54,8 +54,7 @@ impl Inquiry {
             let before = answers.len();
             answers.extend(own.cloned());
             if let Some(reason) = missing.filter(|_| answers.len() == before) {
-                let mut none =
-                    Answer::new(query.query.name.clone(), None, query.columns.clone(), Vec::new());
+                let mut none = Answer::new(query.query.name.clone(), None, query.columns.clone(), Vec::new());
                 none.node = Some(names[node].clone());
                 none.lacks(&format!("no answer: {reason}"));
                 answers.push(none);
@@ -118,8 +117,9 @@ impl Parts<'_> {
     /// The answer of these nodes together.
     fn merge(&self, window: Span, own: &[(usize, &Answer)]) -> Answer {
         // A rate is over the time that each node watched; over all rows that is from its first packet to its last.
-        let of_time =
-            own.iter().map(|(_, answer)| Answer { watched: answer.watched.or(answer.window), ..(*answer).clone() });
+        let of_time = own
+            .iter()
+            .map(|(_, answer)| Answer { watched: answer.watched.or(answer.window), ..(*answer).clone() });
         let of_time: Vec<Answer> = of_time.collect();
         let mut merged = self.merging.merge(window, &of_time.iter().collect::<Vec<_>>());
         if own.iter().all(|(_, answer)| answer.watched.is_none()) {
@@ -131,8 +131,7 @@ impl Parts<'_> {
         levels.dedup();
         merged.levels = levels;
         let absent = self.missing.iter().filter(|(node, _)| own.iter().all(|(of, _)| of != *node));
-        let absent: Vec<String> =
-            absent.map(|(_, (name, reason))| format!("{name} ({reason})")).collect();
+        let absent: Vec<String> = absent.map(|(_, (name, reason))| format!("{name} ({reason})")).collect();
         if !absent.is_empty() {
             merged.lacks(&format!("no answer of {}", absent.join(", ")));
         }

@@ -103,13 +103,15 @@ fn said(task: &HistoryTask, name: &str, window: Option<[u64; 2]>, rows: &[(u64, 
     let items = question.query.columns.iter();
     let units = ["", "bytes"];
     let columns = items.zip(units).map(|(item, unit)| Column::new(&*item.name, ColumnKind::Unsigned, unit));
-    let window = window.map(|[start, end]| Span { start_ns: START + start * SECOND, end_ns: START + end * SECOND });
+    let window =
+        window.map(|[start, end]| Span { start_ns: START + start * SECOND, end_ns: START + end * SECOND });
     let rows = rows.iter().map(|(port, bytes)| vec![Value::Unsigned(*port), Value::Unsigned(*bytes)]);
     Answer { levels: vec!["rows".to_owned()], ..Answer::new(name, window, columns.collect(), rows.collect()) }
 }
 
 fn numbers(answer: &Answer) -> Vec<(u64, u64)> {
-    let number = |value: &Value| if let Value::Unsigned(number) = value { *number } else { panic!("{value:?}") };
+    let number =
+        |value: &Value| if let Value::Unsigned(number) = value { *number } else { panic!("{value:?}") };
     answer.rows.iter().map(|row| (number(&row[0]), number(&row[1]))).collect()
 }
 
@@ -146,12 +148,8 @@ fn windows_of_all_stores_stand_in_one_row_of_time() {
     test.answer(1, vec![window(1, &[(80, 4)]), window(4, &[(80, 8), (53, 16)])], None);
     let history = test.answered.pop().expect("an answer");
     let rows: Vec<_> = history.answers.iter().map(|answer| (numbers(answer), answer.empty)).collect();
-    let expected = [
-        (vec![(53, 1)], None),
-        (vec![(80, 4)], None),
-        (vec![], Some(2)),
-        (vec![(53, 18), (80, 8)], None),
-    ];
+    let expected =
+        [(vec![(53, 1)], None), (vec![(80, 4)], None), (vec![], Some(2)), (vec![(53, 18), (80, 8)], None)];
     assert_eq!(rows, expected);
     let passed = history.answers[2].window.expect("a window");
     assert_eq!((passed.start_ns, passed.end_ns), (START + 2 * SECOND, START + 4 * SECOND));
@@ -162,9 +160,8 @@ fn windows_of_all_stores_stand_in_one_row_of_time() {
 fn who_is_missing_is_named_with_the_reason() {
     let mut test = Test::new();
     test.take(2, FromProbe::Ended { answers: Vec::new() });
-    let both = |over| {
-        vec![query("all", over, Some(Across::Sum), &[0, 1, 2]), query("each", over, None, &[0, 1, 2])]
-    };
+    let both =
+        |over| vec![query("all", over, Some(Across::Sum), &[0, 1, 2]), query("each", over, None, &[0, 1, 2])];
     let id = test.ask(both(Over::Run)).expect("asked");
     assert!(test.asked.get(&2).is_none_or(Vec::is_empty), "C has ended");
     let answers = ["all", "each"].map(|name| said(&test.task(0), name, Some([0, 9]), &[(53, 7)]));
@@ -181,7 +178,8 @@ fn who_is_missing_is_named_with_the_reason() {
     let [all, each @ ..] = &history.answers[..] else { panic!("{history:?}") };
     assert_eq!((numbers(all), all.status), (vec![(53, 7)], Status::Partial));
     assert_eq!(all.reason.as_deref(), Some(&*format!("no answer of B ({late}), C ({ended})")));
-    let of = |name: &str| each.iter().find(|answer| answer.node.as_deref() == Some(name)).expect("its answer");
+    let of =
+        |name: &str| each.iter().find(|answer| answer.node.as_deref() == Some(name)).expect("its answer");
     assert_eq!((each.len(), of("A").status, numbers(of("A"))), (3, Status::Complete, vec![(53, 7)]));
     assert_eq!((of("C").status, &of("C").columns), (Status::Partial, &of("A").columns));
     assert_eq!(of("C").reason.as_deref(), Some(&*format!("no answer: {ended}")));

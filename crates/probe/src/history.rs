@@ -4,8 +4,8 @@ use crate::history_reading::{Job, Reading};
 use protocol::{FromProbe, HistoryTask, ProbeLink, TaskList};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -55,9 +55,8 @@ impl History {
     /// Takes what a list asks and was not asked before, and ends what it asks no more.
     pub(crate) fn take(&mut self, list: &TaskList) {
         let now = Instant::now();
-        let is_asked = |&(epoch, id): &(u64, u64)| {
-            list.history.iter().any(|task| (task.epoch, task.id) == (epoch, id))
-        };
+        let is_asked =
+            |&(epoch, id): &(u64, u64)| list.history.iter().any(|task| (task.epoch, task.id) == (epoch, id));
         self.asked.retain(|key, is_over| {
             let goes_on = is_asked(key);
             is_over.fetch_or(!goes_on, Relaxed);

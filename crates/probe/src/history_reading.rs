@@ -13,8 +13,11 @@ use summary::Limits;
 use task::query::Over;
 use task::rows::Site;
 
-/// The share of the probe's memory that questions may take: measuring needs the rest.
-const MEMORY_SHARE: usize = 4;
+/// The most of the probe's memory that questions take, and of what of it is free: measuring needs the rest.
+const MOST_OF_ALL: usize = 4;
+const MOST_OF_FREE: usize = 2;
+/// With less memory no question is answered, bytes.
+const LEAST_MEMORY: usize = 256 << 10;
 
 /// A task that waits, or is being answered.
 #[derive(Debug)]
@@ -68,14 +71,16 @@ impl Reading {
             return Some(task.no_answer("too_late: the questions before it took all of its time"));
         }
         let asked = usize::try_from(task.limits.memory_bytes).unwrap_or(usize::MAX);
-        let most = asked.min(self.limits.bytes_allowed() / MEMORY_SHARE);
+        let all = self.limits.bytes_allowed();
+        let free = all.saturating_sub(self.limits.bytes_used()) / MOST_OF_FREE;
+        let most = asked.min(all / MOST_OF_ALL).min(free);
         // Given back when the answer is made.
-        let Some(_lease) = self.limits.lease(most) else {
-            let size = scaled(most as f64, "B");
-            return Some(task.no_answer(format!("refused: {size} of memory are not free at this probe")));
+        let Some(_lease) = self.limits.lease(most).filter(|_| free >= LEAST_MEMORY) else {
+            return Some(task.no_answer(
+                "no_memory: measuring takes all memory of this probe: give it more with --memory",
+            ));
         };
-        let setting =
-            Setting { limits: Limits::new(most, usize::MAX), ..self.setting.clone() };
+        let setting = Setting { limits: Limits::new(most, usize::MAX), ..self.setting.clone() };
         let mut given = Given::default();
         let outcomes = self.read(job, &setting, &mut given);
         if job.is_over.load(Relaxed) {
@@ -115,8 +120,7 @@ impl Reading {
                 answers.push(answer);
             }
         };
-        let mut continues =
-            |_| !job.is_over.load(Relaxed) && !job.is_late() && !too_large.get();
+        let mut continues = |_| !job.is_over.load(Relaxed) && !job.is_late() && !too_large.get();
         let outcomes = stored.answer(questions, setting, &mut continues, &mut give);
         outcomes.map_err(|refused| match refused {
             Refused::Queries(named) => {

@@ -43,7 +43,12 @@ fn fill(folder: &Path, node: &str, windows: u64) {
         for number in 0..ROWS {
             let port = (number as u16).to_be_bytes();
             let key = KeyV4::new([10, 0, 0, 1, 10, 0, 0, 2], [port[0], port[1], 0, 80], 17);
-            let row = WindowRow { packets: 1, bytes: 100 + number, wire_bytes: 114 + number, ..WindowRow::<()>::default() };
+            let row = WindowRow {
+                packets: 1,
+                bytes: 100 + number,
+                wire_bytes: 114 + number,
+                ..WindowRow::<()>::default()
+            };
             let row = WindowRow { first_ns: start_ns, last_ns: start_ns + 9, ..row };
             rows.push(row.with_key(key), None);
         }
@@ -128,9 +133,13 @@ fn each_question_is_answered_once_from_the_store() {
     test.ask(std::slice::from_ref(&first));
     let answer = test.next();
     assert_eq!((answer.epoch, answer.id, &answer.missing), (7, 1, &None));
-    let of = |name: &str| answer.answers.iter().filter(move |answer| answer.query == name).collect::<Vec<_>>();
+    let of =
+        |name: &str| answer.answers.iter().filter(move |answer| answer.query == name).collect::<Vec<_>>();
     let [all] = of("all")[..] else { panic!("{answer:?}") };
-    assert_eq!((all.node.as_deref(), all.status, &*all.levels), (Some("A"), Status::Complete, &["rows".to_owned()][..]));
+    assert_eq!(
+        (all.node.as_deref(), all.status, &*all.levels),
+        (Some("A"), Status::Complete, &["rows".to_owned()][..])
+    );
     assert_eq!(all.rows[0][1..], [3 * bytes(0..ROWS), ROWS].map(Value::Unsigned));
     let windows: Vec<_> = of("each").iter().map(|answer| answer.window.expect("a window").start_ns).collect();
     assert_eq!(windows, [1, 2].map(|at| START + at * SECOND));

@@ -1,10 +1,10 @@
 //! Parameters of an address.
 
 use crate::failure::Failure;
+use crate::hub::now_ns;
 use archive::{AnswerFilter, EventFilter};
 use axum::http::Uri;
 use report::{EventKind, parse_time};
-use crate::hub::now_ns;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -52,7 +52,9 @@ impl<'a> Parameters<'a> {
 
     /// A time, or a duration before now (`-1h`).
     pub(crate) fn time_or_ago(&self, name: &str) -> Result<Option<u64>, Failure> {
-        let Some(ago) = self.text(name).and_then(|text| text.strip_prefix('-')) else { return self.time(name) };
+        let Some(ago) = self.text(name).and_then(|text| text.strip_prefix('-')) else {
+            return self.time(name);
+        };
         let ago = notation::duration(ago).map_err(|error| Failure::bad(format!("{name}: {error}")))?;
         let ago_ns = u64::try_from(ago.as_nanos()).unwrap_or(u64::MAX);
         Ok(Some(now_ns().saturating_sub(ago_ns)))

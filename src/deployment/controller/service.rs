@@ -272,7 +272,9 @@ impl<'a> Service<'a> {
     /// Asks the stores of nodes.
     fn ask(&mut self, asked: &HistoryAsked, reply: Reply<Answered>) {
         if let Some(fault) = &self.fault {
-            return reply.send(Err(Refusal::Failed(format!("nodes are not asked while nothing can be stored: {fault}"))));
+            return reply.send(Err(Refusal::Failed(format!(
+                "nodes are not asked while nothing can be stored: {fault}"
+            ))));
         }
         let begun = history::asked(&self.config.site, asked).and_then(|(question, warnings)| {
             let begun = self.controller.ask_history(question).map_err(history::refusal);

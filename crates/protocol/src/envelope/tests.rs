@@ -1,6 +1,6 @@
 use super::*;
 use crate::message_id::Boot;
-use crate::{FromProbe, WindowResult};
+use crate::{FromProbe, HistoryAnswer, WindowResult};
 use proptest::prelude::*;
 use report::{Answer, Column, ColumnKind, Span, Value};
 use std::net::{IpAddr, Ipv4Addr};
@@ -124,6 +124,21 @@ enum Mutation {
     Repeat(usize, usize),
 }
 
+/// A window, or what a store answers, of fewer rows than these.
+fn body(rows: u32) -> impl Strategy<Value = FromProbe> {
+    let history = |body: FromProbe| match body {
+        FromProbe::Window(result) => FromProbe::History(Box::new(HistoryAnswer {
+            epoch: u64::MAX,
+            id: 1,
+            answers: result.answers,
+            missing: Some("too_late: 7 rows were read".to_owned()),
+        })),
+        other => other,
+    };
+    let window = (0..rows).prop_map(|rows| message(1, rows));
+    prop_oneof![window.clone(), window.prop_map(history)]
+}
+
 fn mutation() -> impl Strategy<Value = Mutation> {
     let (at, to) = (any::<usize>(), any::<usize>());
     prop_oneof![
@@ -152,8 +167,8 @@ fn mutate(bytes: &mut Vec<u8>, mutation: Mutation) {
 proptest! {
     /// Whatever happens to its bytes, a message is refused or is what was sent.
     #[test]
-    fn mutated_bytes_are_refused(rows in 0..30_u32, mutations in prop::collection::vec(mutation(), 1..4)) {
-        let envelope = Envelope::new(id(7), message(1, rows));
+    fn mutated_bytes_are_refused(body in body(30), mutations in prop::collection::vec(mutation(), 1..4)) {
+        let envelope = Envelope::new(id(7), body);
         let mut bytes = envelope.encode().expect("bytes");
         mutations.into_iter().for_each(|one| mutate(&mut bytes, one));
         if let Ok(read) = decoded(&bytes) {
@@ -163,8 +178,8 @@ proptest! {
 
     /// Texts that are nearly messages.
     #[test]
-    fn mutated_text_is_refused_or_a_message(rows in 0..5_u32, mutations in prop::collection::vec(mutation(), 1..4)) {
-        let bytes = Envelope::new(id(7), message(1, rows)).encode().expect("bytes");
+    fn mutated_text_is_refused_or_a_message(body in body(5), mutations in prop::collection::vec(mutation(), 1..4)) {
+        let bytes = Envelope::new(id(7), body).encode().expect("bytes");
         let mut text = zstd::decode_all(&bytes[..]).expect("zstd");
         mutations.into_iter().for_each(|one| mutate(&mut text, one));
         let read = decoded(&zstd::encode_all(&text[..], LEVEL).expect("zstd"));

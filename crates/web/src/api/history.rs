@@ -58,7 +58,8 @@ pub(super) async fn ask(
         let nodes = nodes.into_iter().map(|(name, missing)| Node { name, missing });
         serde_json::to_vec(&Body { answers, nodes: nodes.collect(), warnings })
     });
-    let written = written.await.map_err(|_| Failure::internal("this failed: its standard error says where"))??;
+    let written =
+        written.await.map_err(|_| Failure::internal("this failed: its standard error says where"))??;
     Ok(json_response(StatusCode::OK, written))
 }
 

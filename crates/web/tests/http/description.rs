@@ -3,10 +3,11 @@
 use crate::client::{Stream, get, json, send};
 use crate::sample::{changes, full, queries, serve};
 use jsonschema::Validator;
+use report::Answer;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use web::view::QueryView;
-use web::{Installed, Refusal, Removed, Request};
+use web::{Answered, Installed, Refusal, Removed, Request};
 
 pub(crate) fn description() -> Json {
     serde_json::from_str(include_str!("../../openapi.json")).expect("JSON")
@@ -61,6 +62,17 @@ fn methods_are_those_of_the_description() {
     }
 }
 
+/// What stores answer, one of them not.
+fn answered() -> Answered {
+    let answers = changes().answers.into_iter();
+    let levels = vec!["1h".to_owned(), "rows".to_owned()];
+    Answered {
+        answers: answers.map(|answer| Answer { levels: levels.clone(), ..answer }).collect(),
+        nodes: vec![("Node1".to_owned(), None), ("Node2".to_owned(), Some("no_store".to_owned()))],
+        warnings: vec!["w".to_owned()],
+    }
+}
+
 #[test]
 fn responses_are_as_described() {
     let hub = full();
@@ -92,16 +104,25 @@ fn responses_are_as_described() {
                     reply.send(Err(Refusal::Conflict("used".to_owned())));
                 }
                 Request::Remove { name, reply } => reply.send(Ok(Removed { removed: vec![name] })),
+                Request::History { asked, reply } => reply.send(match &*asked.nodes.join(",") {
+                    "busy" => Err(Refusal::Busy("busy".to_owned())),
+                    "none" => Err(Refusal::Unknown("none".to_owned())),
+                    _ => Ok(answered()),
+                }),
             }
         }
     });
-    let calls: [(&str, &str, &str, u16); 24] = [
+    let calls: [(&str, &str, &str, u16); 28] = [
         ("get", "/status", "", 200),
         ("get", "/status", "?x=1", 400),
         ("get", "/nodes", "", 200),
         ("get", "/queries", "", 200),
         ("get", "/answers", "", 200),
         ("get", "/answers", "?limit=x", 400),
+        ("post", "/history", "", 200),
+        ("post", "/history", "?time=11min", 400),
+        ("post", "/history", "?nodes=none", 404),
+        ("post", "/history", "?nodes=busy", 429),
         ("get", "/events", "", 200),
         ("get", "/events", "?kind=x", 400),
         ("get", "/captures", "?event=e1", 200),

@@ -1,12 +1,13 @@
 //! Installing and removing queries.
 
 use crate::client::{Response, send};
-use crate::sample::{HOSTILE, hub};
+use crate::sample::{HOSTILE, hub, serve};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use web::{Installed, Refusal, Removed, Request, Server};
+use std::time::Duration;
+use web::{Answered, HistoryAsked, Installed, Refusal, Removed, Request, Server};
 
 fn server() -> (Server, Receiver<Request>) {
     let (requests, received) = channel();
@@ -42,6 +43,7 @@ fn requests_reach_their_owner_and_are_answered_as_he_says() {
                     "parent" => Err(Refusal::Conflict("q2 is started by it".to_owned())),
                     _ => Ok(Removed { removed: vec![name] }),
                 }),
+                Request::History { .. } => panic!("nobody asks"),
             }
         }
     });
@@ -103,4 +105,59 @@ fn an_owner_that_has_left_is_reported() {
     let refused = install(server.address(), "a", b"");
     assert_eq!(refused.status, 503);
     refused.error();
+}
+
+#[test]
+fn a_question_about_history_is_what_its_address_says() {
+    let (server, received) = server();
+    let address = server.address();
+    let ask = |parameters: &str, text: &[u8]| {
+        send(address, &format!("POST /api/v1/history{parameters}"), &[], text)
+    };
+    let all = "?nodes=a,%20b&from=2026-11-01&to=2026-11-02T06:00Z&per=1min&top=3&memory=1MiB&time=2s";
+    let asked = thread::scope(|scope| {
+        let client = scope.spawn(|| ask(all, "select ü".as_bytes()));
+        let Ok(Request::History { asked, reply }) = received.recv() else { panic!("another request") };
+        assert!(!reply.has_left());
+        reply.send(Ok(Answered::default()));
+        let response = client.join().expect("a response");
+        let none = json!({ "answers": [], "nodes": [], "warnings": [] });
+        assert_eq!((response.status, response.json()), (200, none));
+        asked
+    });
+    let midnight = 1_793_491_200_000_000_000;
+    let expected = HistoryAsked {
+        text: "select ü".to_owned(),
+        nodes: vec!["a".to_owned(), "b".to_owned()],
+        from_ns: Some(midnight),
+        to_ns: Some(midnight + 30 * 3_600_000_000_000),
+        every_ns: Some(60_000_000_000),
+        top: 3,
+        memory_bytes: Some(1 << 20),
+        time: Duration::from_secs(2),
+    };
+    assert_eq!(asked, expected);
+    for wrong in
+        ["time=0s", "time=x", "time=601s", "memory=much", "from=-x", "to=x", "top=-1", "per=x", "form=-1h"]
+    {
+        let refused = ask(&format!("?{wrong}"), b"");
+        assert_eq!(refused.status, 400, "{wrong}");
+        assert!(refused.error().starts_with(&wrong[..2]), "{}", refused.error());
+    }
+    assert!(received.try_recv().is_err());
+    // A client that leaves is noticed.
+    let mut client = std::net::TcpStream::connect(address).expect("a server");
+    let head = b"POST /api/v1/history?from=-1h HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n";
+    std::io::Write::write_all(&mut client, head).expect("sent");
+    let Ok(Request::History { asked, reply }) = received.recv() else { panic!("another request") };
+    assert!(asked.from_ns.is_some_and(|from_ns| from_ns > midnight) && asked.text.is_empty());
+    drop(client);
+    while !reply.has_left() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    // A run answers none.
+    let run = serve(&hub());
+    let refused = send(run.address(), "POST /api/v1/history", &[], b"");
+    assert_eq!(refused.status, 409);
+    assert!(refused.error().contains("--store"), "{}", refused.error());
 }
