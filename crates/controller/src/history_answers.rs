@@ -6,11 +6,14 @@ use std::collections::BTreeMap;
 use task::query::Over;
 use task::rows::Merging;
 
+/// An answer and its node.
+type OfNode<'a> = (usize, &'a Answer);
+
 /// The answers of nodes to a query across nodes.
 struct Parts<'a> {
     merging: &'a Merging,
     /// Each with its node.
-    answers: Vec<(usize, &'a Answer)>,
+    answers: Vec<OfNode<'a>>,
     /// The nodes whose answers are missing or incomplete, and why.
     missing: BTreeMap<usize, (&'a str, &'a str)>,
 }
@@ -90,7 +93,7 @@ impl Parts<'_> {
 
     /// The answers of windows. Those in a row without an answer of any node are one: no node had packets in them.
     fn windows(&self, every_ns: u64, over_ns: u64) -> Vec<Answer> {
-        let mut by_end: BTreeMap<u64, (Span, Vec<(usize, &Answer)>)> = BTreeMap::new();
+        let mut by_end: BTreeMap<u64, (Span, Vec<OfNode<'_>>)> = BTreeMap::new();
         for (node, answer) in self.answers.iter().filter(|(_, answer)| answer.empty.is_none()) {
             let Some(window) = answer.window else { continue };
             by_end.entry(window.end_ns).or_insert((window, Vec::new())).1.push((*node, answer));
@@ -115,7 +118,7 @@ impl Parts<'_> {
     }
 
     /// The answer of these nodes together.
-    fn merge(&self, window: Span, own: &[(usize, &Answer)]) -> Answer {
+    fn merge(&self, window: Span, own: &[OfNode<'_>]) -> Answer {
         // A rate is over the time that each node watched; over all rows that is from its first packet to its last.
         let of_time = own
             .iter()

@@ -121,13 +121,13 @@ impl Shelf {
                 .filter(|level| *level <= coarsest)
                 .filter_map(|level| self.complete(level, node, &of_node))
                 .collect();
-            let mut add = |level, period, is_wanted: &dyn Fn(&StoredFile) -> bool, lost| {
+            let mut add = |level, period, is_wanted: &dyn Fn(&StoredFile) -> bool, lost: Option<Period>| {
                 let is_of =
                     |file: &&&StoredFile| file.level == level && may_have(file, period) && is_wanted(file);
                 let files: Vec<&StoredFile> = of_node.iter().filter(is_of).copied().collect();
                 rollup_keys.extend(files.iter().filter(|_| level != Level::Rows).map(|file| key_of(file)));
                 let files: Vec<_> = files.into_iter().map(|file| file.path.clone()).collect();
-                if !files.is_empty() || lost != Option::<Period>::None {
+                if !files.is_empty() || lost.is_some() {
                     reading.pieces.push(Piece { node: node.to_owned(), level, period, files, lost });
                 }
             };
