@@ -3,6 +3,7 @@
 use crate::history_reading::{Job, Reading};
 use protocol::{FromProbe, HistoryTask, ProbeLink, TaskList};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -64,9 +65,8 @@ impl History {
         });
         for task in &list.history {
             let key = (task.epoch, task.id);
-            if !self.asked.contains_key(&key) {
-                let is_over = Arc::new(AtomicBool::new(false));
-                self.asked.insert(key, Arc::clone(&is_over));
+            if let Entry::Vacant(place) = self.asked.entry(key) {
+                let is_over = Arc::clone(place.insert(Arc::default()));
                 self.begin(task, is_over, now);
             }
         }
