@@ -69,7 +69,7 @@ fn control_run(link: &impl ControllerLink) -> Said {
             FromProbe::LookedBack(looked) => said.looked_back.push(*looked),
             FromProbe::Captured(captured) => said.captured.push(*captured),
             FromProbe::Refused { reason, .. } => said.refused.push(reason),
-            FromProbe::Heartbeat(_) => {}
+            FromProbe::Heartbeat(_) | FromProbe::History(_) => {}
             FromProbe::Ended { .. } => return said,
         }
         link.acknowledge();
