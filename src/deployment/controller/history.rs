@@ -48,9 +48,9 @@ impl Waiting {
     /// Gives an answer to who waits for it.
     pub(super) fn answer(&mut self, history: History) {
         let History { id, answers, nodes } = history;
-        for Waits { reply, warnings, .. } in self.0.extract_if(.., |waits| waits.id == id) {
+        if let Some(at) = self.0.iter().position(|waits| waits.id == id) {
+            let Waits { reply, warnings, .. } = self.0.swap_remove(at);
             reply.send(Ok(Answered { answers, nodes, warnings }));
-            return;
         }
     }
 }
