@@ -194,7 +194,7 @@ fn the_stores_of_all_probes_are_one() {
             let port = port.clone();
             let own = (row["src_port"].to_string(), number(&row["b"]), number(&row["n"]));
             assert_eq!(own, (port.clone(), u64::MAX - bytes, flows[&port]));
-            let of_port = |row: &&Value| *port == row["src_port"].to_string();
+            let of_port = |row: &&Value| row["src_port"].as_u64() == port.parse().ok();
             let all = each.iter().flat_map(|answer| answer["rows"].as_array().expect("rows")).filter(of_port);
             assert_eq!(
                 Some(&row["first"]),
