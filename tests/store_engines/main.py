@@ -12,7 +12,7 @@ import virtual_environment
 from . import frames, queries
 from .duck import Duck
 from .program import Program
-from .values import difference, of_answer, of_engine
+from .values import are_same, difference, of_answer, of_engine
 
 # Some hours, so that all levels have whole windows.
 SPEC = "packets=40k,flows=2k,rate=4,zipf=1.0,ipv6=20%,size=64:7/594:4/1518:1,plant=flood/scan/elephant"
@@ -60,7 +60,7 @@ def against_live(live, stored):
         return f"windows {sorted(live.keys() ^ stored.keys())[:3]} on one side only"
     for start, answer in live.items():
         for member in ("rows", "rest", "bounds", "window", "watched"):
-            if answer.get(member) != stored[start].get(member):
+            if not are_same(answer.get(member), stored[start].get(member)):
                 return f"{member} of {start}: {str(answer.get(member))[:200]} and {str(stored[start].get(member))[:200]}"
     return None
 
