@@ -3,10 +3,11 @@
 use super::Command;
 use super::facts::Facts;
 use super::printer::Printer;
-use crate::exit::Failure;
+use crate::exit::{Failure, say};
 use history::levels::{Reading, Shelf};
 use history::{FlowFiles, Outcome, Question, Refused};
 use report::{Answer, Span};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{Catalog, Level};
 
@@ -20,13 +21,15 @@ pub(super) struct Stored {
     shelf: Shelf,
     /// How often the manifest was asked again.
     tries: u32,
+    /// Files that were named as damaged.
+    damaged: BTreeSet<PathBuf>,
 }
 
 impl Stored {
     pub(super) fn open(folder: &Path) -> Result<Self, Failure> {
         let catalog = Catalog::open(folder).map_err(Failure::usage)?;
         let shelf = Shelf::of(&catalog).map_err(Failure::usage)?;
-        Ok(Self { folder: folder.to_owned(), catalog, shelf, tries: 0 })
+        Ok(Self { folder: folder.to_owned(), catalog, shelf, tries: 0, damaged: BTreeSet::new() })
     }
 
     pub(super) fn facts(&self) -> Facts {
@@ -71,6 +74,10 @@ impl Stored {
                     later.push((coarsest, questions));
                     continue;
                 };
+                if let Some(finer) = self.instead(&reading, &files, &questions, command) {
+                    later.push((finer, questions));
+                    continue;
+                }
                 let mut describe = |mut answer: Answer| {
                     reading.describe(&mut answer);
                     give(answer);
@@ -101,6 +108,30 @@ impl Stored {
             waiting.extend(later);
         }
         Ok(outcomes)
+    }
+
+    /// The level to read where rollups of a reading are damaged: a finer one, if that has all of the questions' time. The damaged files are named.
+    fn instead(
+        &mut self,
+        reading: &Reading,
+        files: &FlowFiles,
+        questions: &[Question],
+        command: &Command<'_>,
+    ) -> Option<Level> {
+        let damaged =
+            files.errors().iter().filter_map(|error| Some((reading.level_of(error.path())?, error)));
+        let damaged: Vec<_> = damaged.filter(|(level, _)| *level > Level::Rows).collect();
+        let level = finer(damaged.iter().map(|(level, _)| *level).max()?);
+        let lacks_time = |question| self.shelf.choose(question, level, &command.setting).lacks_time();
+        if questions.iter().any(lacks_time) {
+            return None;
+        }
+        for (_, error) in damaged {
+            if self.damaged.insert(error.path().to_owned()) {
+                say(&format!("{error}; a finer level is read in its place"));
+            }
+        }
+        Some(level)
     }
 
     /// Opens files; `None` if some are gone, and the manifest names others now.
