@@ -1,6 +1,6 @@
 # What there is to do here; CONTRIBUTING.md says more. `make` alone lists it.
 .DELETE_ON_ERROR:
-.PHONY: help run demo test bench fuzz loom sanitize lint build page package faults soak
+.PHONY: help run demo test bench fuzz interop loom sanitize lint build page package faults soak
 
 # A capture of your own: make run SOURCE=my.pcap
 SOURCE =
@@ -70,6 +70,10 @@ faults: build ## each fault of a deployment ten times, and what it loses: docs/f
 package: ## Debian packages: run/edison-common_….deb, run/edison-dpdk_….deb
 	@scripts/install build package
 	@scripts/package run
+
+interop: build ## each engine over one store: DuckDB, pandas, pyarrow, chDB and Spark; installs half a gigabyte of packages
+	@scripts/install interop
+	@scripts/store-engines --all
 
 bench: build ## the project's own measurements, each answer checked
 	@scripts/install bench

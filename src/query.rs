@@ -124,6 +124,9 @@ impl Command<'_> {
                 say(&format!("{}: columns that are not read: {}", path.display(), unread.join(", ")));
             }
         }
+        if let Source::Store(stored) = source {
+            stored.replaced().for_each(say);
+        }
         let mut said: Vec<String> =
             outcomes.iter().flat_map(|outcome| &outcome.errors).map(ToString::to_string).collect();
         said.extend(outcomes.iter().flat_map(|outcome| outcome.passed_over.iter().cloned()));

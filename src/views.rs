@@ -162,6 +162,7 @@ pub(crate) fn node(name: &str, health: &Health, now_ns: u64, window_ns: u64, gra
         loss: health.loss.clone(),
         last: health.last.clone().map(|(packets, loss)| view::Account { packets, loss }),
         spool: heartbeat.map(|heartbeat| spool(&heartbeat.spool)).unwrap_or_default(),
+        store: heartbeat.and_then(|heartbeat| heartbeat.store.as_ref()).map(store),
         clock: clock(heartbeat.and_then(|heartbeat| heartbeat.clock), health.clock_ahead_ns()),
         load: heartbeat.and_then(|heartbeat| heartbeat.load).map(load),
         tasks: TaskState {
@@ -190,6 +191,11 @@ fn gap(gap: &Gap) -> view::Gap {
 fn spool(spool: &protocol::Spool) -> view::Spool {
     let protocol::Spool { messages, bytes, shortened, dropped, unwritten, fault } = spool.clone();
     view::Spool { messages, bytes, shortened, dropped, unwritten, fault }
+}
+
+fn store(store: &protocol::StoreState) -> view::Store {
+    let protocol::StoreState { files, bytes, lost, fault } = store.clone();
+    view::Store { files, bytes, lost, fault }
 }
 
 fn clock(said: Option<protocol::Clock>, ahead_ns: Option<i64>) -> Option<view::Clock> {

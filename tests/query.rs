@@ -375,9 +375,13 @@ fn packets_without_a_place_are_named() {
         assert!(answer["reason"].as_str().is_some_and(|reason| reason.contains("no place")), "{answer}");
         assert_eq!(sum(&query(&[text(file)], "select sum(total_count)"), "sum(total_count)"), 20_000);
     }
-    // In which window they were is not known.
+    // Rows tell in which window they were.
     let windows = query(&[text(&rows)], "select sum(total_count) every 10s");
-    assert!(windows.iter().all(|answer| answer["status"] == "partial"), "{windows:?}");
+    assert_eq!((windows.len(), sum(&windows, "sum(total_count)")), (4, 20_000), "{windows:?}");
+    let windows = query(&[text(&rows)], &format!("{asked} every 10s"));
+    let rest: u64 = windows.iter().map(|answer| output::number(&answer["rest"]["packets"])).sum();
+    assert!(rest > 0, "{windows:?}");
+    assert_eq!(sum(&windows, "packets") + rest, 20_000);
 }
 
 #[test]

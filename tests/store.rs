@@ -19,10 +19,10 @@ const WITHOUT_PORTS: &[&str] = &[
     "select sum(total_byte), sum(total_count), sum(wire_byte), min(stime), max(ltime)",
     "select src_addr, dst_addr, protocol, sum(total_byte), sum(total_count) groupby src_addr, dst_addr, protocol limit 500",
     "select dst_addr, min(stime), max(ltime), count(src_addr) groupby dst_addr limit 100",
-    "select src_addr/24, sum(total_byte * (dst_addr in 10.0.0.0/8)) groupby src_addr/24 limit 100",
+    "select src_addr/24, sum(total_byte) where dst_addr in 10.0.0.0/8 groupby src_addr/24 limit 100",
 ];
 const OF_PORTS: &[&str] = &[
-    "select count(*), count(src_port), sum(tcp_flags = 2)",
+    "select count(*), count(src_port), sum(total_byte * forward) where dst_port < 1024 or protocol = 17",
     "select src_addr, dst_addr, src_port, dst_port, protocol, sum(total_byte), sum(total_count) \
      groupby src_addr, dst_addr, src_port, dst_port, protocol limit 500",
 ];

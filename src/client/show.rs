@@ -1,10 +1,10 @@
 //! What a controller says, in words and tables.
 
-use notation::grouped;
+use notation::{grouped, scaled};
 use report::terminal::{how_long, text_table};
 use report::{Counters, Event, EventKind, Item};
 use serde::Deserialize;
-use web::view::{BrokerState, Clock, NodeState, NodeView, QueryState, QueryView, Status, TaskState};
+use web::view::{BrokerState, Clock, NodeState, NodeView, QueryState, QueryView, Status, Store, TaskState};
 
 /// The nodes, and what the controller itself says.
 pub(super) fn nodes(status: &Status) -> String {
@@ -20,6 +20,7 @@ pub(super) fn nodes(status: &Status) -> String {
         "flows",
         "clock",
         "spool",
+        "store",
         "tasks",
         "version",
     ];
@@ -101,9 +102,17 @@ fn node(node: &NodeView) -> Vec<String> {
         flows,
         clock,
         spool.join(", "),
+        node.store.as_ref().map_or_else(|| "none".to_owned(), store),
         tasks(&node.tasks),
         node.version.clone().unwrap_or_else(|| "unknown".to_owned()),
     ]
+}
+
+fn store(store: &Store) -> String {
+    let mut parts = vec![scaled(store.bytes as f64, "B")];
+    parts.extend((store.lost > 0).then(|| format!("{} lost", grouped(store.lost))));
+    parts.extend(store.fault.clone());
+    parts.join(", ")
 }
 
 fn tasks(tasks: &TaskState) -> String {

@@ -18,13 +18,14 @@ use engine::{Control, Every, Observer, Snapshot};
 use port::TimeBase;
 use probe::{Planner, Probe, Reporter, TaskFile, TaskFileState, Vitals};
 use protocol::amqp::{self, AmqpProbeLink, ProbeSettings, SpoolFile};
-use protocol::{Heartbeat, LinkWatch, ProbeLink};
+use protocol::{Heartbeat, LinkWatch, ProbeLink, StoreState};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+use store::{Store, StoreCounts};
 
 /// How long the end of a probe waits until what it measured is delivered.
 const DELIVERY: Duration = Duration::from_secs(5);
@@ -85,7 +86,13 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     };
     let load = LoadWatch::new(measurement.config.limits.clone());
     let own = load.clone();
-    let vitals = move || Vitals { clock: kernel_clock(), now_ns: now_ns(), load: Some(own.take()) };
+    let kept = store.clone();
+    let vitals = move || Vitals {
+        clock: kernel_clock(),
+        now_ns: now_ns(),
+        load: Some(own.take()),
+        store: kept.as_deref().map(store_state),
+    };
     let reporter = Reporter::new(usual, vitals);
     let tasks = task_file.as_ref().map(TaskFile::state);
     let folder = store.as_ref().map(|store| store.folder().to_owned());
@@ -131,6 +138,12 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     }
     reported.verdict.lines.iter().for_each(|line| say_error(line));
     Ok(ExitCode::from(reported.verdict.code))
+}
+
+/// What heartbeats say of a store.
+fn store_state(store: &Store) -> StoreState {
+    let StoreCounts { rows, flows, files, bytes, fault, .. } = store.counts();
+    StoreState { files, bytes, lost: rows.lost() + flows.lost(), fault }
 }
 
 /// Opens the file of the spool, and says what is special about it.

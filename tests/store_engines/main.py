@@ -9,10 +9,10 @@ from pathlib import Path
 
 import virtual_environment
 
-from . import frames, queries
+from . import frames, others, queries
 from .duck import Duck
 from .program import Program
-from .values import difference, of_answer, of_engine
+from .values import are_same, difference, of_answer, of_engine
 
 # Some hours, so that all levels have whole windows.
 SPEC = "packets=40k,flows=2k,rate=4,zipf=1.0,ipv6=20%,size=64:7/594:4/1518:1,plant=flood/scan/elephant"
@@ -28,6 +28,7 @@ def arguments():
         description="Compares the answers of the cookbook's queries live, from a store, and in other engines over its files.",
         epilog="EDISON is the program, by default the release build, else the debug build.",
     )
+    parser.add_argument("--all", action="store_true", help="chDB and Spark too: half a gigabyte is installed for them, and Spark needs Java 17")
     parser.add_argument("--spec", default=SPEC, help="the traffic, as edison generate takes it")
     return parser.parse_args()
 
@@ -60,7 +61,7 @@ def against_live(live, stored):
         return f"windows {sorted(live.keys() ^ stored.keys())[:3]} on one side only"
     for start, answer in live.items():
         for member in ("rows", "rest", "bounds", "window", "watched"):
-            if answer.get(member) != stored[start].get(member):
+            if not are_same(answer.get(member), stored[start].get(member)):
                 return f"{member} of {start}: {str(answer.get(member))[:200]} and {str(stored[start].get(member))[:200]}"
     return None
 
@@ -118,9 +119,9 @@ def check(program, capture, store, texts, table):
             table.line("live, DuckDB", text, of_store, against_live(of_run, of_store), wrong)
 
 
-def check_frames(program, store, table):
-    """The answers of pandas and pyarrow."""
-    for name, of in (("pandas", frames.of_pandas), ("pyarrow", frames.of_pyarrow)):
+def check_others(program, store, table, engines):
+    """The answers of engines to questions of their own."""
+    for name, of in engines:
         for length, seconds in LENGTHS.items():
             found = list(of(store, seconds))
             file = program.queries([queries.whole(text, length) for text, _ in found])
@@ -143,7 +144,10 @@ def main(root):
         program.call("run", capture, "--node", "n1", "--every", BASE, "--loss", "--store", store)
         print(f"{'':8}{'engine':15}{'windows':>6}{'rows':>8}  {'read from':14}query")
         check(program, capture, store, texts, table)
-        check_frames(program, store, table)
+        engines = [("pandas", frames.of_pandas), ("pyarrow", frames.of_pyarrow)]
+        if options.all:
+            engines += [("chDB", others.of_chdb), ("Spark", others.of_spark)]
+        check_others(program, store, table, engines)
     print("\n".join(table.failures), file=sys.stderr)
     print(f"{len(texts)} queries, {len(table.failures)} differences")
     return 1 if table.failures else 0

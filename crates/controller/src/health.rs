@@ -110,8 +110,10 @@ impl Health {
     /// Takes a heartbeat, as much of it as a probe says.
     pub(crate) fn take(&mut self, mut heartbeat: Heartbeat) {
         heartbeat.sources.truncate(MOST_SOURCES);
-        let texts =
-            heartbeat.sources.iter_mut().chain([&mut heartbeat.version]).chain(&mut heartbeat.spool.fault);
+        let faults = [&mut heartbeat.spool.fault]
+            .into_iter()
+            .chain(heartbeat.store.iter_mut().map(|store| &mut store.fault));
+        let texts = heartbeat.sources.iter_mut().chain([&mut heartbeat.version]).chain(faults.flatten());
         texts.for_each(|text| *text = text.chars().take(LONGEST_TEXT).collect());
         heartbeat.refused.iter_mut().for_each(|refused| refused.reason = short(&refused.reason));
         self.heartbeat = Some(heartbeat);

@@ -226,7 +226,8 @@ impl<'a> Statement<'a> {
                 Aggregate::Entropy(of, weight) => (
                     "the entropy of values",
                     weighed(of, &weight_sql(weight), &keys),
-                    "log2(sum(weight)) - sum(weight * log2(weight)) FILTER (weight > 0) / sum(weight)"
+                    // DuckDB refuses the logarithm of zero.
+                    "log2(nullif(sum(weight), 0)) - sum(weight * log2(nullif(weight, 0))) / sum(weight)"
                         .to_owned(),
                 ),
                 Aggregate::Top(most, of, weight) => (

@@ -1,6 +1,6 @@
 //! Heartbeats: what a probe says of itself while it runs.
 
-use protocol::{Clock, Heartbeat, ListId, Load, RefusedList, Spool};
+use protocol::{Clock, Heartbeat, ListId, Load, RefusedList, Spool, StoreState};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_secs(2);
 
 /// What is read for each heartbeat.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vitals {
     /// The state of the system's clock.
     pub clock: Option<Clock>,
@@ -16,6 +16,8 @@ pub struct Vitals {
     pub now_ns: u64,
     /// How busy the probe is.
     pub load: Option<Load>,
+    /// How its store does, if it has one.
+    pub store: Option<StoreState>,
 }
 
 /// Makes heartbeats.
@@ -64,8 +66,8 @@ impl Reporter {
             return None;
         }
         self.last = Some(Instant::now());
-        let Vitals { clock, now_ns, load } = (self.vitals)();
-        Some(Heartbeat { spool, clock, now_ns, load, ..self.usual.clone() })
+        let Vitals { clock, now_ns, load, store } = (self.vitals)();
+        Some(Heartbeat { spool, clock, now_ns, load, store, ..self.usual.clone() })
     }
 }
 
@@ -79,12 +81,14 @@ mod tests {
             clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(5) }),
             now_ns: 7,
             load: Some(Load { busy: Some(0.5), flows: 3, most_flows: 9 }),
+            store: Some(StoreState { files: 2, ..StoreState::default() }),
         };
         let mut reporter =
             Reporter::new(Heartbeat { version: "1".to_owned(), ..Heartbeat::default() }, vitals);
         let first = reporter.heartbeat(Spool { messages: 3, ..Spool::default() }).expect("the first one");
         assert_eq!((first.list, first.spool.messages, &*first.version), (None, 3, "1"));
-        assert_eq!(Vitals { clock: first.clock, now_ns: first.now_ns, load: first.load }, vitals());
+        let Heartbeat { clock, now_ns, load, store, .. } = first;
+        assert_eq!(Vitals { clock, now_ns, load, store }, vitals());
         // Not so soon again, unless there is something to say.
         assert_eq!(reporter.heartbeat(Spool::default()), None);
         let list = |generation| ListId { epoch: 1, generation };

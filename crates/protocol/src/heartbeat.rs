@@ -26,6 +26,9 @@ pub struct Heartbeat {
     /// How busy it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
+    /// How its store does; `None` if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<StoreState>,
     /// When this was said, nanoseconds since the epoch by its clock; 0 if it does not say.
     #[serde(default)]
     pub now_ns: u64,
@@ -40,6 +43,21 @@ pub struct Load {
     pub flows: u64,
     /// The most that they may hold.
     pub most_flows: u64,
+}
+
+/// How a probe's store does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreState {
+    /// Its files.
+    pub files: u64,
+    /// Their size.
+    pub bytes: u64,
+    /// Window rows and flow records that it lacks since the probe started: they came faster than the disk took them, or could not be
+    /// written.
+    pub lost: u64,
+    /// What cannot be written now, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
 }
 
 /// A list that a probe cannot carry out.

@@ -31,6 +31,7 @@ pub(super) fn field(name: &str) -> String {
         "protocol_name" => protocol_name(),
         "service" => service(),
         "conversation" => conversation(),
+        "forward" => format!("CASE WHEN {} THEN 1 ELSE 0 END", is_forward()),
         name => column(name),
     }
 }
@@ -50,12 +51,22 @@ fn service() -> String {
 
 /// The 5-tuple, the lesser endpoint first.
 fn conversation() -> String {
-    let ends = ["src", "dst"].map(|end| format!("{end}_addr, {end}_port"));
-    let [source, destination] = &ends;
+    let [source, destination] = ends();
     format!(
-        "CASE WHEN row({source}) <= row({destination}) THEN row({source}, {destination}, protocol) \
-         ELSE row({destination}, {source}, protocol) END"
+        "CASE WHEN {} THEN row({source}, {destination}, protocol) \
+         ELSE row({destination}, {source}, protocol) END",
+        is_forward()
     )
+}
+
+/// The source is the lesser endpoint.
+fn is_forward() -> String {
+    let [source, destination] = ends();
+    format!("row({source}) <= row({destination})")
+}
+
+fn ends() -> [String; 2] {
+    ["src", "dst"].map(|end| format!("{end}_addr, {end}_port"))
 }
 
 /// Both ends of a row as a list, one where they are equal in what is read of them.

@@ -2,7 +2,7 @@
 
 use crate::question::Period;
 use report::{Answer, Span};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use store::{Level, StoredFile};
 
 /// The part of a period that one level covers, for one node.
@@ -39,6 +39,16 @@ impl Reading {
     pub fn coarsest(&self) -> Level {
         let read = self.pieces.iter().filter(|piece| !piece.files.is_empty());
         read.map(|piece| piece.level).max().unwrap_or(Level::Rows)
+    }
+
+    /// The level of a file that it reads.
+    pub fn level_of(&self, path: &Path) -> Option<Level> {
+        self.pieces.iter().find(|piece| piece.files.iter().any(|file| file == path)).map(|piece| piece.level)
+    }
+
+    /// Whether a level that it reads has lost a part of its time.
+    pub fn lacks_time(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.lost.is_some())
     }
 
     /// Says in an answer which levels it was read from, and what these do not have any more.

@@ -6,6 +6,7 @@ use crate::answering::{Outcome, Progress};
 use crate::files::FlowFiles;
 use crate::question::{Question, Refused, Setting};
 use report::{Answer, Span};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use store::{Catalog, Level};
 
@@ -20,6 +21,8 @@ pub struct Stored {
     shelf: Shelf,
     /// How often the manifest was asked again.
     tries: u32,
+    /// Damaged rollups that finer files were read in place of, with what is wrong.
+    replaced: BTreeMap<PathBuf, String>,
 }
 
 impl Stored {
@@ -30,7 +33,7 @@ impl Stored {
     pub fn open(folder: &Path) -> Result<Self, String> {
         let catalog = Catalog::open(folder)?;
         let shelf = Shelf::of(&catalog)?;
-        Ok(Self { folder: folder.to_owned(), catalog, shelf, tries: 0 })
+        Ok(Self { folder: folder.to_owned(), catalog, shelf, tries: 0, replaced: BTreeMap::new() })
     }
 
     /// Its folder.
@@ -41,6 +44,11 @@ impl Stored {
     /// What it has.
     pub fn shelf(&self) -> &Shelf {
         &self.shelf
+    }
+
+    /// Damaged rollups that finer files were read in place of so far: a line each.
+    pub fn replaced(&self) -> impl Iterator<Item = &str> {
+        self.replaced.values().map(String::as_str)
     }
 
     /// Answers questions. Those that read the same files are answered together. `progress` is called again and again, and ends reading by
@@ -75,6 +83,10 @@ impl Stored {
                     later.push((coarsest, questions));
                     continue;
                 };
+                if let Some(finer) = self.instead(&reading, &files, &questions, setting) {
+                    later.push((finer, questions));
+                    continue;
+                }
                 let mut describe = |mut answer: Answer| {
                     reading.describe(&mut answer);
                     give(answer);
@@ -105,6 +117,29 @@ impl Stored {
             waiting.extend(later);
         }
         Ok(outcomes)
+    }
+
+    /// The level to read where rollups of a reading are damaged: a finer one, if that has all of the questions' time. The damaged files are named.
+    fn instead(
+        &mut self,
+        reading: &Reading,
+        files: &FlowFiles,
+        questions: &[Question],
+        setting: &Setting,
+    ) -> Option<Level> {
+        let damaged =
+            files.errors().iter().filter_map(|error| Some((reading.level_of(error.path())?, error)));
+        let damaged: Vec<_> = damaged.filter(|(level, _)| *level > Level::Rows).collect();
+        let level = finer(damaged.iter().map(|(level, _)| *level).max()?);
+        let lacks_time = |question| self.shelf.choose(question, level, setting).lacks_time();
+        if questions.iter().any(lacks_time) {
+            return None;
+        }
+        for (_, error) in damaged {
+            let line = || format!("{error}; a finer level is read in its place");
+            self.replaced.entry(error.path().to_owned()).or_insert_with(line);
+        }
+        Some(level)
     }
 
     /// Opens files; `None` if some are gone, and the manifest names others now.

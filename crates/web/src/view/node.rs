@@ -42,6 +42,8 @@ pub struct NodeView {
     pub last: Option<Account>,
     /// Messages that wait at the node.
     pub spool: Spool,
+    /// Its store, if it has one.
+    pub store: Option<Store>,
     /// Its clock, where that is known.
     pub clock: Option<Clock>,
     /// How busy it is; `None` before its first heartbeat.
@@ -99,6 +101,22 @@ pub struct Spool {
     #[serde(with = "integer")]
     pub unwritten: u64,
     /// Why the file takes nothing now.
+    pub fault: Option<String>,
+}
+
+/// What a node remembers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Store {
+    /// Files.
+    #[serde(with = "integer")]
+    pub files: u64,
+    /// Their size.
+    #[serde(with = "integer")]
+    pub bytes: u64,
+    /// Window rows and flow records that it lacks since the node started, because the disk was too slow or did not take them.
+    #[serde(with = "integer")]
+    pub lost: u64,
+    /// What cannot be written now, and why.
     pub fault: Option<String>,
 }
 
