@@ -244,6 +244,7 @@ fn steady_line(params: &[(&'static str, Value)], steady: &Steady, lags: &[Durati
             ("seconds", json!(to_digits(steady.wall.as_secs_f64(), 1))),
             ("controller_cores", json!(to_digits(cores, 3))),
             ("growth_mb_per_minute", json!(to_digits(process::slope(settled) * 60.0 / 1e6, 3))),
+            ("memory_mb_by_minute", json!(process::by_minute(&steady.memory))),
             ("lag_p50_s", share(0.5)),
             ("lag_p99_s", share(0.99)),
             ("lag_max_s", share(1.0)),

@@ -6,6 +6,9 @@ const CATCH_UP_NS: u64 = 600_000_000_000;
 /// How long a node may take to come back once messages can come, nanoseconds: three times the longest pause between its attempts.
 const RETURN_NS: u64 = 15_000_000_000;
 
+/// What each node adds to that, nanoseconds: all come back at once, and a thousand connect over TLS in 10 to 18 s.
+const RETURN_OF_NODE_NS: u64 = 20_000_000;
+
 /// A window that ends later than this after now is of a wrong clock, nanoseconds.
 pub(crate) const MOST_AHEAD_NS: u64 = 60_000_000_000;
 
@@ -15,6 +18,8 @@ pub(crate) struct Clock {
     pub(crate) now_ns: u64,
     /// Since when messages can come; `None` while they cannot.
     pub(crate) listens_since_ns: Option<u64>,
+    /// How many nodes there are.
+    pub(crate) nodes: usize,
 }
 
 /// When a node last sent what could be taken.
@@ -42,7 +47,7 @@ impl Clock {
         let since = self.listens_since_ns?;
         let (silent_since, allowed_ns) = match node.taken_ns {
             Some(taken) if taken >= since => (taken, grace_ns),
-            _ => (since, grace_ns.max(RETURN_NS)),
+            _ => (since, grace_ns.max(RETURN_NS + self.nodes as u64 * RETURN_OF_NODE_NS)),
         };
         let has_waited = |since: u64, allowed_ns: u64| self.now_ns.saturating_sub(since) >= allowed_ns;
         let is_slow = node.behind_since_ns.is_some_and(|behind| has_waited(behind.max(since), CATCH_UP_NS));
@@ -58,7 +63,7 @@ mod tests {
     const NOW: u64 = 10_000 * SECOND;
 
     fn waits(listens_since_ns: Option<u64>, node: &Progress) -> Option<u64> {
-        Clock { now_ns: NOW, listens_since_ns }.waits_until(node, SECOND)
+        Clock { now_ns: NOW, listens_since_ns, nodes: 2 }.waits_until(node, SECOND)
     }
 
     #[test]
@@ -70,9 +75,15 @@ mod tests {
         assert_eq!(waits(Some(0), &taken(Some(NOW - SECOND + 1))), None);
         // The connection is new.
         for before in [None, Some(0), Some(NOW - 20 * SECOND)] {
-            assert_eq!(waits(Some(NOW - 14 * SECOND), &taken(before)), None);
-            assert_eq!(waits(Some(NOW - 15 * SECOND), &taken(before)), Some(NOW - SECOND));
+            assert_eq!(waits(Some(NOW - 15 * SECOND), &taken(before)), None);
+            assert_eq!(waits(Some(NOW - 16 * SECOND), &taken(before)), Some(NOW - SECOND));
         }
+        // A thousand take longer to come back.
+        let waits = |since: u64| {
+            let clock = Clock { now_ns: NOW, listens_since_ns: Some(NOW - since * SECOND), nodes: 1_000 };
+            clock.waits_until(&taken(None), SECOND)
+        };
+        assert_eq!((waits(34), waits(35)), (None, Some(NOW - SECOND)));
     }
 
     #[test]

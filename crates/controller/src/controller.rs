@@ -215,7 +215,7 @@ impl Controller {
         if self.list.epoch == 0 {
             self.list.epoch = now_ns;
         }
-        self.clock = Some(Clock { now_ns, listens_since_ns });
+        self.clock = Some(Clock { now_ns, listens_since_ns, nodes: self.nodes.len() });
         let mut actions = Actions::default();
         self.go_on(&mut actions);
         actions

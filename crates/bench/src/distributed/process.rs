@@ -23,6 +23,13 @@ pub(super) fn slope(points: &[(f64, f64)]) -> f64 {
     over / points.iter().map(|point| (point.0 - x).powi(2)).sum::<f64>()
 }
 
+/// The first value of each minute, in millions, of points of (seconds, value).
+pub(super) fn by_minute(points: &[(f64, f64)]) -> Vec<u64> {
+    let minute = |point: &(f64, f64)| (point.0 / 60.0) as u64;
+    let of_minutes = points.chunk_by(|one, other| minute(one) == minute(other));
+    of_minutes.filter_map(|points| Some((points.first()?.1 / 1e6) as u64)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,5 +49,6 @@ mod tests {
         let line: Vec<_> = (0..10).map(|x| (f64::from(x), 5.0 + 3.0 * f64::from(x))).collect();
         assert!((slope(&line) - 3.0).abs() < 1e-9);
         assert!(slope(&[(0.0, 1.0), (1.0, 1.0)]).abs() < 1e-9);
+        assert_eq!(by_minute(&[(0.0, 5e6), (59.0, 7e6), (60.0, 9e6), (130.0, 4.9e6)]), [5, 9, 4]);
     }
 }

@@ -1,5 +1,6 @@
 //! Sending a probe's messages, and learning that they arrived.
 
+use super::PATIENCE;
 use super::back_off::BackOff;
 use super::connection::{answer, is_missing, is_refused, words};
 use super::outbox::Outgoing;
@@ -7,7 +8,6 @@ use super::probe_state::{PUBLISHING, ProbeState};
 use super::status::Condition;
 use super::topology::RESULTS;
 use super::worker::Closing;
-use super::{LOOK, PATIENCE};
 use crate::envelope::{CONTENT_ENCODING, CONTENT_TYPE};
 use futures_core::Stream;
 use lapin::options::{BasicPublishOptions, ConfirmSelectOptions, ExchangeDeclareOptions};
@@ -149,7 +149,7 @@ impl Publisher<'_> {
             tokio::select! {
                 () = closing.wait() => return Ok(()),
                 () = self.shared.wake.notified() => {}
-                Some(event) = next(&mut events) => self.note(event),
+                Some(event) = next(&mut events) => self.note(event)?,
                 confirmed = front(&mut in_flight), if is_waiting => {
                     in_flight.pop_front();
                     match refusal(confirmed.map_err(|error| words(&error))?) {
@@ -169,7 +169,8 @@ impl Publisher<'_> {
                 () = sleep_until(until), if is_waiting && !is_blocked => {
                     return Err("it does not confirm messages in time".to_owned());
                 }
-                () = sleep(LOOK) => {
+                // In case that nothing tells of its end. A thousand probes are woken in vain a thousand times a second where this is a second.
+                () = sleep(PATIENCE) => {
                     if !self.connection.status().connected() {
                         return Err("the connection broke".to_owned());
                     }
@@ -218,11 +219,17 @@ impl Publisher<'_> {
         .await
     }
 
-    fn note(&self, event: Event) {
-        if let Event::ConnectionBlocked(reason) = event {
-            let reason = format!("it takes no messages now: {}", reason.replace(char::is_control, " "));
-            self.shared.status.set(PUBLISHING, Condition::Waits(reason));
+    /// Takes note of what happens to the connection; an error if it is over.
+    fn note(&self, event: Event) -> Result<(), String> {
+        match event {
+            Event::ConnectionBlocked(reason) => {
+                let reason = format!("it takes no messages now: {}", reason.replace(char::is_control, " "));
+                self.shared.status.set(PUBLISHING, Condition::Waits(reason));
+            }
+            Event::Error(error) => return Err(words(&error)),
+            _ => {}
         }
+        Ok(())
     }
 }
 
