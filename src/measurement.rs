@@ -94,7 +94,7 @@ impl Measurement {
         // The exporter's queue; the least of the memory has room for it.
         let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
         let export_queue = options.export.is_some().then(queue).flatten();
-        let store_queue = store.and_then(|_| config.limits.lease(Store::QUEUE_BYTES));
+        let store_queue = store.and_then(|store| config.limits.lease(store.queue_bytes()));
         let record_parts = parts::of_records(options, &config.parts);
         let selection = match &options.fields {
             Some(list) => Selection::parse(list, &record_parts)

@@ -26,7 +26,7 @@ const ROWS: u64 = 500;
 
 /// Fills a store with windows of a second of a node: each has the same flows, of so many bytes.
 fn fill(folder: &Path, node: &str, windows: u64) {
-    let store = Store::open(folder, Keep::default()).expect("a store");
+    let store = Store::open(folder, Keep::default(), Store::QUEUE_BYTES).expect("a store");
     let (mut feed, _) = store.node(NodeSetting {
         node: node.to_owned(),
         key: KeySpec::FIVE_TUPLE,

@@ -5,38 +5,45 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Bytes that may wait.
 #[derive(Debug)]
 pub(crate) struct Budget {
+    most: usize,
     state: Mutex<State>,
     freed: Condvar,
 }
 
 #[derive(Debug)]
 struct State {
-    free: usize,
+    used: usize,
     is_closed: bool,
 }
 
 impl Budget {
-    pub(crate) fn new(bytes: usize) -> Self {
-        Self { state: Mutex::new(State { free: bytes, is_closed: false }), freed: Condvar::new() }
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, state: Mutex::new(State { used: 0, is_closed: false }), freed: Condvar::new() }
+    }
+
+    pub(crate) fn most(&self) -> usize {
+        self.most
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes bytes; false where they are not free, or nothing is taken any more. `waits`: until they are.
+    /// Takes bytes; false where they are not free, or nothing is taken any more. `waits`: until they are. What is larger than all is taken where
+    /// nothing waits, so that it is not waited for in vain.
     pub(crate) fn take(&self, bytes: usize, waits: bool) -> bool {
+        let fits = |state: &State| state.used == 0 || state.used.saturating_add(bytes) <= self.most;
         let mut state = self.state();
-        while waits && state.free < bytes && !state.is_closed {
+        while waits && !fits(&state) && !state.is_closed {
             state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let is_free = state.free >= bytes && !state.is_closed;
-        state.free -= if is_free { bytes } else { 0 };
+        let is_free = fits(&state) && !state.is_closed;
+        state.used += if is_free { bytes } else { 0 };
         is_free
     }
 
     pub(crate) fn give(&self, bytes: usize) {
-        self.state().free += bytes;
+        self.state().used -= bytes;
         self.freed.notify_all();
     }
 
@@ -61,11 +68,13 @@ mod tests {
         let waiting = std::thread::spawn(move || other.take(3, true));
         budget.give(1);
         assert!(waiting.join().expect("no panic"));
+        budget.give(10);
+        assert!(budget.take(30, true) && !budget.take(1, false), "alone it is taken");
         let other = Arc::clone(&budget);
         let waiting = std::thread::spawn(move || other.take(1, true));
         budget.close();
         assert!(!waiting.join().expect("no panic"));
-        budget.give(10);
+        budget.give(30);
         assert!(!budget.take(1, false));
     }
 }

@@ -30,14 +30,15 @@ struct Open {
 }
 
 impl Store {
-    /// Bytes that wait to be written at the most.
+    /// Bytes that wait to be written at the most, unless there is little memory.
     pub const QUEUE_BYTES: usize = 64 << 20;
 
-    /// Opens the store in a folder, or begins one there. What a killed writer left is removed.
+    /// Opens the store in a folder, or begins one there. What a killed writer left is removed. `queue`: the bytes that wait to be written at the
+    /// most.
     ///
     /// # Errors
     /// One line: another process writes it, it is something else, or it cannot be written.
-    pub fn open(folder: &Path, keep: Keep) -> Result<Self, String> {
+    pub fn open(folder: &Path, keep: Keep, queue: usize) -> Result<Self, String> {
         let manifest = Manifest::open(folder)?;
         let file_system = || {
             let space = statvfs(folder).map_err(|error| fault::of_path(folder, &error.into()))?;
@@ -47,7 +48,7 @@ impl Store {
         let shared = Arc::new(Shared::new(manifest, keep, size));
         sweep::sweep(&shared)?;
         retention::hold_size(&shared);
-        let budget = Arc::new(Budget::new(Self::QUEUE_BYTES));
+        let budget = Arc::new(Budget::new(queue));
         let (sender, messages) = channel();
         let begin = |name: &str, work: Box<dyn FnOnce() + Send>| {
             let thread = thread::Builder::new().name(name.to_owned()).spawn(work);
@@ -93,6 +94,11 @@ impl Store {
             Box::new(RecordFeed { way: way.clone(), behind: 0, refused_before }) as Box<dyn RecordWriter>
         });
         (RowFeed(way), records)
+    }
+
+    /// Bytes that wait to be written at the most.
+    pub fn queue_bytes(&self) -> usize {
+        self.budget.most()
     }
 
     /// The folder.

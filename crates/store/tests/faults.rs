@@ -70,7 +70,7 @@ fn a_damaged_file_is_named_and_the_others_go_on() {
 fn a_store_of_another_writer_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let first = open(folder.path(), "");
-    let refused = Store::open(folder.path(), keep("")).err().expect("it is locked");
+    let refused = Store::open(folder.path(), keep(""), Store::QUEUE_BYTES).err().expect("it is locked");
     assert!(
         refused.ends_with("another process writes this store: stop it, or name another folder"),
         "{refused}"
@@ -79,7 +79,7 @@ fn a_store_of_another_writer_is_refused() {
     drop(open(folder.path(), ""));
     let file = folder.path().join("file");
     std::fs::write(&file, "").expect("written");
-    let refused = Store::open(&file, keep("")).err().expect("it is no folder");
+    let refused = Store::open(&file, keep(""), Store::QUEUE_BYTES).err().expect("it is no folder");
     assert!(refused.contains("file"), "{refused}");
 }
 

@@ -242,7 +242,7 @@ pub(crate) fn feed(feed: &mut RowFeed, seed: u64, window: u64, length: u64, coun
 
 /// Opens a store.
 pub(crate) fn open(folder: &Path, text: &str) -> Store {
-    Store::open(folder, keep(text)).expect("a store")
+    Store::open(folder, keep(text), Store::QUEUE_BYTES).expect("a store")
 }
 
 /// A flow record that follows from numbers.
