@@ -39,8 +39,8 @@ pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Has memory of a mebibyte and more returned to the system once it is freed. The allocator raises the size from which it does so to the largest
-/// block that was ever freed, 32 MiB at the most: answers for a page of a thousand nodes are some, and the heap around them grew by 10 MB at a time.
+/// Makes the allocator return each block of a mebibyte or more to the system when it is freed. By default glibc raises this limit to the size of the
+/// largest block that was freed, up to 32 MiB. With a thousand nodes the heap then grew in steps of 10 MB.
 fn return_large_blocks() {
     const LARGE: libc::c_int = 1 << 20;
     // SAFETY: mallopt takes any values, and no other thread runs yet. That it refuses them changes nothing.

@@ -6,7 +6,7 @@ const CATCH_UP_NS: u64 = 600_000_000_000;
 /// How long a node may take to come back once messages can come, nanoseconds: three times the longest pause between its attempts.
 const RETURN_NS: u64 = 15_000_000_000;
 
-/// What each node adds to that, nanoseconds: all come back at once, and a thousand connect over TLS in 10 to 18 s.
+/// What each node adds to that, nanoseconds: all come back at once, and a thousand connect over TLS in 8 to 20 s.
 const RETURN_OF_NODE_NS: u64 = 20_000_000;
 
 /// A window that ends later than this after now is of a wrong clock, nanoseconds.

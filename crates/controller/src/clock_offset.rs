@@ -26,7 +26,8 @@ impl ClockOffset {
         }
     }
 
-    /// A lower bound of the offset, nanoseconds: positive if the clock is ahead, negative if it is behind. `None` until enough heartbeats have arrived.
+    /// The smallest offset that the heartbeats allow, in nanoseconds: positive if the node's clock is ahead, negative if it is behind. `None` while too few
+    /// heartbeats are known to estimate it.
     pub(crate) fn ns(&self) -> Option<i64> {
         let nearest = || self.ahead_ns.iter().copied().max();
         if self.ahead_ns.len() < LEAST { None } else { nearest() }

@@ -119,7 +119,8 @@ impl Health {
         self.heartbeat = Some(heartbeat);
     }
 
-    /// A lower bound of the offset of its clock from the controller's, nanoseconds: positive if it is ahead. `None` until enough heartbeats have arrived.
+    /// The smallest offset of its clock from the controller's that the heartbeats allow, in nanoseconds: positive if it is ahead, negative if it is
+    /// behind. `None` while too few heartbeats are known to estimate it.
     pub fn clock_ahead_ns(&self) -> Option<i64> {
         self.clock.ns()
     }

@@ -186,7 +186,7 @@ fn too_large() -> io::Error {
 /// each frame: a heartbeat took 56 µs to encode instead of 23, a window with 10 answers of 20 rows 118 instead of 106.
 fn compress(text: &[u8]) -> io::Result<Vec<u8>> {
     thread_local! {
-        /// Made once: that was 4 % of a probe's processor time.
+        /// Created once per thread: creating it for each message took 4 % of the processor time of probes and controller together.
         static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
     }
     COMPRESSOR.with_borrow_mut(|own| {
@@ -295,7 +295,7 @@ fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Refusal> {
 
 fn expand(bytes: &[u8], most: usize) -> Result<Vec<u8>, Refusal> {
     thread_local! {
-        /// Made once: that was 6 % of a controller's processor time.
+        /// Created once per thread: creating it for each message took 6 % of a controller's processor time.
         static DECODER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
     }
     // Of a few bytes that are none of its, the decoder says that others are missing.

@@ -141,7 +141,6 @@ impl Hub {
                 query.latest = std::mem::take(&mut before.latest);
             }
             query.latest.retain(|answer| answer.columns == query.columns);
-            query.latest.sort_by(|one, other| one.node.cmp(&other.node));
         }
         let is_same = own.len() == queries.len() && own.iter().zip(&queries).all(|(own, new)| own.is_as(new));
         *own = queries;
@@ -218,7 +217,7 @@ impl QueryView {
     fn remember(&mut self, answer: &Answer) {
         // The end of a whole run is after all windows.
         let end = |answer: &Answer| answer.window.map_or(u64::MAX, |window| window.end_ns);
-        // They are in the order of nodes: with a thousand nodes, looking at all of them for each answer was a third of a controller's time.
+        // They are in the order of nodes, as the archive gives them: with a thousand nodes, looking at all of them for each answer was a third of a controller's time.
         let from = self.latest.partition_point(|latest| latest.node < answer.node);
         let to = from + self.latest[from..].partition_point(|latest| latest.node == answer.node);
         let of_node = &self.latest[from..to];
