@@ -153,7 +153,7 @@ impl WindowResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heartbeat::{Clock, Load, RefusedList, Spool};
+    use crate::heartbeat::{Clock, Load, RefusedList, Spool, StoreState};
     use crate::history::{HistoryLimits, HistoryQuestion};
     use report::{Column, ColumnKind, Counters, Value};
     use serde::de::DeserializeOwned;
@@ -229,6 +229,7 @@ mod tests {
             clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(4) }),
             started_ns: 1_795_534_800_000_000_001,
             load: Some(Load { busy: Some(0.25), flows: 7, most_flows: u64::MAX }),
+            store: Some(StoreState { files: 1, bytes: 2, lost: u64::MAX, ..StoreState::default() }),
             now_ns: u64::MAX,
             lapsed: 3,
         };

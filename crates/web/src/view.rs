@@ -4,6 +4,6 @@ mod node;
 mod query;
 mod status;
 
-pub use node::{Account, Clock, Gap, Load, NodeState, NodeView, Spool, TaskState};
+pub use node::{Account, Clock, Gap, Load, NodeState, NodeView, Spool, Store, TaskState};
 pub use query::{Edge, Phase, QueryState, QueryView, Run, Threshold, Trigger};
 pub use status::{Broker, BrokerState, Mode, Note, Status, WindowTotals};

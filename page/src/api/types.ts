@@ -115,6 +115,8 @@ export interface Node {
   loss: Counters | null;
   last: { packets: Packets; loss: Counters | null } | null;
   spool: { messages: Integer; bytes: Integer; shortened: Integer; dropped: Integer; unwritten: Integer; fault: string | null } | null;
+  /** What it remembers. */
+  store?: { files: Integer; bytes: Integer; lost: Integer; fault: string | null } | null;
   clock: { synchronised: boolean | null; max_error_ns: Integer | null; ahead_s?: number | null } | null;
   /** How busy it is. */
   load?: { busy: number | null; flows: Integer; most_flows: Integer } | null;

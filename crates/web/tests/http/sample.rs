@@ -7,7 +7,7 @@ use report::{
 };
 use web::view::{
     Broker, BrokerState, Clock, Edge, Gap, Load, Mode, NodeState, NodeView, Note, Phase, QueryState,
-    QueryView, Run, Spool, Status, TaskState, Threshold, Trigger, WindowTotals,
+    QueryView, Run, Spool, Status, Store, TaskState, Threshold, Trigger, WindowTotals,
 };
 use web::{Hub, Server};
 
@@ -167,6 +167,7 @@ pub(crate) fn status() -> Status {
             unwritten: 5,
             fault: Some(HOSTILE.to_owned()),
         },
+        store: Some(Store { files: 1, bytes: 2, lost: 3, fault: Some(HOSTILE.to_owned()) }),
         clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(5), ahead_s: Some(-0.25) }),
         load: Some(Load { busy: Some(0.5), flows: 7, most_flows: u64::MAX }),
         tasks: TaskState { wanted: 2, applied: Some(1), refused: Some(HOSTILE.to_owned()), lapsed: 0 },
