@@ -143,8 +143,8 @@ fn what_is_wrong_is_named_and_the_rest_is_answered() {
     assert_eq!(again.stdout, whole.stdout);
     // A damaged rollup: rows are read in its place.
     let sums = "select src_addr, sum(total_byte) groupby src_addr";
-    let whole = call(&["query", "--store", text(&store), "--json", sums]).expect(0);
-    assert!(levels(&answers(&whole)).iter().any(|level| level.contains("1h")), "{whole:?}");
+    let summed = call(&["query", "--store", text(&store), "--json", sums]).expect(0);
+    assert!(levels(&answers(&summed)).iter().any(|level| level.contains("1h")), "{summed:?}");
     let hours = store.join("rollup=1h/date=2024-01-01/hour=00/node=n1");
     let hour = std::fs::read_dir(&hours).expect("a folder").next().expect("a file").expect("a file").path();
     std::fs::write(&hour, "foreign").expect("written");
@@ -153,7 +153,7 @@ fn what_is_wrong_is_named_and_the_rest_is_answered() {
     let found = answers(&ended);
     assert_eq!(
         (&found[0]["rows"], found[0]["levels"][0].as_str()),
-        (&answers(&whole)[0]["rows"], Some("1min"))
+        (&answers(&summed)[0]["rows"], Some("1min"))
     );
     // More rows of another node, and then their file is damaged.
     let more = capture::generate(&scratch, "packets=2k,flows=50,rate=1");

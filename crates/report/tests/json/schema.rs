@@ -121,7 +121,7 @@ fn assert_mistakes_are_refused(
     }
 }
 
-const OPTIONAL: [&str; 7] = ["late", "revision", "empty", "reason", "task", "link_down", "wire"];
+const OPTIONAL: [&str; 8] = ["late", "revision", "empty", "reason", "levels", "task", "link_down", "wire"];
 
 #[test]
 fn an_answer_with_any_one_mistake_is_refused() {
