@@ -56,7 +56,6 @@ pub(crate) fn thread_time() -> f64 {
 }
 
 /// Processor time of all threads of this process, user and system, nanoseconds.
-#[cfg(feature = "amqp")]
 pub(crate) fn process_time() -> f64 {
     clock(libc::CLOCK_PROCESS_CPUTIME_ID)
 }

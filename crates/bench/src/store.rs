@@ -1,7 +1,9 @@
 //! `edison bench store`: questions to a store, as `edison query --store` answers them on one core: a filtered sum over window rows, and the
-//! largest networks of a week, from rollups of an hour.
+//! largest networks of a week, from rollups of an hour. And what storing costs: the threads of the store, and the measuring core.
 
 mod made;
+mod measuring;
+mod writing;
 
 use crate::compare::{in_turn, median, thread_time};
 use crate::{Line, Points};
@@ -30,6 +32,12 @@ const PORT: u16 = 443;
 
 /// Runs it: of so many rows (`--packets`), and so many of each hour (`--flows`).
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    run_in_process(points, out)?;
+    measuring::run(points, out)
+}
+
+/// What this process measures of itself.
+fn run_in_process(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
     let rows = Made::rows(&folder.path().join("rows"), points.packets.unwrap_or(ROWS).max(1), PORT)?;
     let sum = Query {
@@ -60,7 +68,21 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         ..Query::new("top", [network], [Item::sum("total_byte")])
     };
     let is_top = |answer: &Answer| are_largest(answer, &week.networks);
-    measure("week_top_20", folder.path(), &top, &week, Level::Hour, &is_top, points.seconds, out)
+    measure("week_top_20", folder.path(), &top, &week, Level::Hour, &is_top, points.seconds, out)?;
+    drop(folder);
+    writing::run(points, out)
+}
+
+/// The packets of all rows of a store.
+fn packets_of(store: &Path) -> Result<u64, String> {
+    let all = Query { over: Over::Run, ..Query::new("all", [], [Item::sum("total_count")]) };
+    match &ask(store, &all)?[..] {
+        [Answer { rows, .. }] => match &rows[..] {
+            [row] => row.first().and_then(Value::as_unsigned).ok_or_else(|| format!("{row:?} is no number")),
+            rows => Err(format!("{} rows, not one", rows.len())),
+        },
+        answers => Err(format!("{} answers, not one", answers.len())),
+    }
 }
 
 /// Asks a question again and again.
@@ -153,8 +175,9 @@ mod tests {
     fn every_answer_is_compared_and_a_wrong_one_is_found() {
         let points = Points { packets: Some(20_000), flows: Some(50), seconds: 0.0, ..Points::default() };
         let mut lines = Vec::new();
-        run(&points, &mut |line| lines.push(line)).expect("answers");
-        assert_eq!(lines.len(), 2);
+        run_in_process(&points, &mut |line| lines.push(line)).expect("answers");
+        let variants: Vec<_> = lines.iter().map(|line| line.variant.as_str()).collect();
+        assert_eq!(variants, ["filtered_sum", "week_top_20", "writing"]);
         assert!(lines.iter().all(|line| line.checked), "{lines:?}");
         assert_eq!(lines[0].packets, 20_000);
         assert!(lines[1].packets > 50 * WEEK / 2, "{}", lines[1].packets);

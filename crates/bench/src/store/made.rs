@@ -7,17 +7,17 @@ use record::{RecordedWindows, RowWindow, RowWriter, WindowFacts};
 use std::collections::HashMap;
 use std::path::Path;
 
-const SECOND: u64 = 1_000_000_000;
+pub(super) const SECOND: u64 = 1_000_000_000;
 const HOUR: u64 = 3600 * SECOND;
 /// The begin of an hour.
-const START: u64 = 497_000 * HOUR;
+pub(super) const START: u64 = 497_000 * HOUR;
 /// The windows of rows.
-const WINDOW: u64 = 10 * SECOND;
+pub(super) const WINDOW: u64 = 10 * SECOND;
 /// Rows of a window.
 const OF_WINDOW: u64 = 10_000;
 /// Services, the first the most frequent.
 const SERVICES: [u16; 8] = [443, 443, 443, 80, 53, 53, 22, 8080];
-const NODE: &str = "bench";
+pub(super) const NODE: &str = "bench";
 
 /// A store, and what is in it.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ pub(super) struct Made {
 }
 
 /// Sebastiano Vigna's SplitMix64.
-struct SplitMix(u64);
+pub(super) struct SplitMix(u64);
 
 impl SplitMix {
     fn next(&mut self) -> u64 {
@@ -45,8 +45,13 @@ impl SplitMix {
     }
 }
 
+/// Numbers that are the same in every run.
+pub(super) fn random(seed: u64) -> SplitMix {
+    SplitMix(seed)
+}
+
 /// Rows of a window, by destination and source, as compaction leaves them.
-fn window(random: &mut SplitMix, start_ns: u64, count: u64, ports: bool) -> Vec<WindowRow<KeyV4>> {
+pub(super) fn window(random: &mut SplitMix, start_ns: u64, count: u64, ports: bool) -> Vec<WindowRow<KeyV4>> {
     let row = |_| {
         let (one, other) = (random.next(), random.next());
         let packets = 1 + (one >> 40) % 16;
@@ -91,7 +96,7 @@ impl Made {
     pub(super) fn rows(folder: &Path, count: u64, port: u16) -> Result<Self, String> {
         let mut made = Self::default();
         let mut manifest = Manifest::open(folder)?;
-        let mut random = SplitMix(11);
+        let mut random = random(11);
         let of_hour = OF_WINDOW * HOUR / WINDOW;
         for hour in 0..count.div_ceil(of_hour) {
             let start_ns = START + hour * HOUR;
@@ -112,7 +117,7 @@ impl Made {
     pub(super) fn week(folder: &Path, hours: u64, of_hour: u64) -> Result<Self, String> {
         let mut made = Self::default();
         let mut manifest = Manifest::open(folder)?;
-        let mut random = SplitMix(12);
+        let mut random = random(12);
         for hour in 0..hours {
             let windows = std::iter::once((START + hour * HOUR, of_hour));
             made.file(&mut manifest, Level::Hour, HOUR, windows, &mut random, &mut |made, row| {
