@@ -12,6 +12,7 @@ mod choices;
 mod cli;
 #[cfg(feature = "web")]
 mod client;
+mod collect;
 mod config_file;
 #[cfg(feature = "amqp")]
 mod deployment;
@@ -50,6 +51,7 @@ mod refusal;
 mod report_file;
 mod reporting;
 mod resolver;
+mod routers;
 mod row_file;
 mod row_store;
 mod run;
@@ -102,6 +104,7 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(options) => run::run(&options, origins),
         Command::Query(options) => query::query(&options),
+        Command::Collect(options) => collect::collect(&options),
         Command::DryRun(options) => dry_run::dry_run(&options),
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),

@@ -28,6 +28,8 @@ pub struct Counts {
     pub times_reversed: u64,
     /// Records without a time: they count when they were exported.
     pub without_time: u64,
+    /// Records that do not tell bytes on the wire: those of layer 3 stand for them.
+    pub without_wire_bytes: u64,
     /// Records of a sampler of which nothing was told: they count as `--sampling` says, or as they are.
     pub unknown_sampler: u64,
     /// Sampling rates that are impossible, and were ignored.
@@ -50,7 +52,7 @@ pub struct Counts {
 
 impl Counts {
     /// All of them but the losses, by name.
-    pub fn named(&self) -> [(&'static str, u64); 19] {
+    pub fn named(&self) -> [(&'static str, u64); 20] {
         [
             ("datagrams", self.datagrams),
             ("decoded", self.decoded),
@@ -64,6 +66,7 @@ impl Counts {
             ("option_records", self.option_records),
             ("times_reversed", self.times_reversed),
             ("without_time", self.without_time),
+            ("without_wire_bytes", self.without_wire_bytes),
             ("unknown_sampler", self.unknown_sampler),
             ("wrong_sampling", self.wrong_sampling),
             ("late_template", self.late_template),

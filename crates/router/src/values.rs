@@ -130,6 +130,7 @@ impl Values {
             record.key = Some(FlowKey::five_tuple(from, to, protocol as u8));
             record.total_count = packets;
             record.total_byte = bytes;
+            record.wire_byte = bytes;
             record.ip_tos = of(Number::Tos) as u8;
             record.ip_ttl = of(Number::Ttl) as u8;
             record.vlan = self.number(Number::Vlan).map(|vlan| vlan as u16 & 0xfff).filter(|vlan| *vlan != 0);
@@ -140,7 +141,7 @@ impl Values {
             };
             record.tcp_flags = of(if is_reverse { Number::ReverseFlags } else { Number::Flags }) as u8;
             if !is_reverse {
-                record.wire_byte = of(Number::WireBytes);
+                record.wire_byte = self.number(Number::WireBytes).unwrap_or(bytes);
                 [record.smac, record.dmac] = self.macs;
                 record.tcp_seq = of(Number::TcpSeq) as u32;
                 record.tcp_ack = of(Number::TcpAck) as u32;
@@ -148,6 +149,7 @@ impl Values {
             }
             record
         };
+        counts.without_wire_bytes += u64::from(self.number(Number::WireBytes).is_none());
         let one = |[packets, bytes]: [u64; 2], is_reverse| {
             (packets != 0 || bytes != 0).then(|| record(packets, bytes, is_reverse))
         };
