@@ -26,6 +26,7 @@ mod fields;
 #[cfg(feature = "amqp")]
 mod file_name;
 mod generate;
+mod import;
 mod live;
 mod machine;
 mod manual;
@@ -47,6 +48,7 @@ mod quantity;
 mod queries;
 mod query;
 mod query_text;
+mod recorded;
 mod refusal;
 mod report_file;
 mod reporting;
@@ -105,6 +107,7 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Run(options) => run::run(&options, origins),
         Command::Query(options) => query::query(&options),
         Command::Collect(options) => collect::collect(&options),
+        Command::Import(options) => import::import(&options),
         Command::DryRun(options) => dry_run::dry_run(&options),
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),

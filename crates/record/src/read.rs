@@ -15,6 +15,7 @@ mod gather;
 mod ipfix;
 mod json_lines;
 mod name;
+mod nfdump;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod schema;

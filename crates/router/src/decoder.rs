@@ -5,7 +5,7 @@ use crate::element::{Number, Plan};
 use crate::exporter::{Exporter, ExporterState, Known, Name, Version};
 use crate::network::Network;
 use crate::rate::Rate;
-use crate::sequence::Order;
+use crate::sequence::{Order, Units};
 use crate::values::{Times, Values};
 use crate::version5::{self, Header, MOST_RECORDS};
 use crate::waiting::Facts;
@@ -158,7 +158,12 @@ impl Decoder {
             exporter.flow(&values, times, rate, state, take);
         }
         exporter.rate = told;
-        exporter.follows(name.version, header.sequence, Some(header.count.into()), state);
+        exporter.follows(
+            name.version,
+            header.sequence,
+            Some(Units { all: header.count.into(), flows: header.count.into() }),
+            state,
+        );
         Ok(())
     }
 
@@ -173,7 +178,7 @@ impl Decoder {
         let (exporter, state) = self.exporter(name)?;
         exporter.begins(facts, sequence, state);
         let read = exporter.sets(rest, facts, Dialect::NetFlow9, state, take);
-        exporter.follows(name.version, sequence, Some(1), state);
+        exporter.follows(name.version, sequence, Some(Units { all: 1, flows: 1 }), state);
         read.1
     }
 
@@ -244,7 +249,7 @@ impl Exporter {
     }
 
     /// A message was read that had so many units of its sequence.
-    fn follows(&mut self, version: Version, sequence: u32, units: Option<u32>, state: &mut State) {
+    fn follows(&mut self, version: Version, sequence: u32, units: Option<Units>, state: &mut State) {
         let before = self.sequence.lost;
         self.sequence.take(sequence, units);
         let lost = match version {
@@ -262,12 +267,12 @@ impl Exporter {
         dialect: Dialect,
         state: &mut State,
         take: &mut Take<'_>,
-    ) -> (Option<u32>, Result<(), Fault>) {
+    ) -> (Option<Units>, Result<(), Fault>) {
         let [templates, options] = match dialect {
             Dialect::NetFlow9 => [0, 1],
             Dialect::Ipfix => [2, 3],
         };
-        let mut records = Some(0);
+        let mut units = Some(Units { all: 0, flows: 0 });
         while rest.0.len() >= SET_HEADER {
             let (Some(id), Some(length)) = (rest.u16(), rest.u16()) else { break };
             let content = usize::from(length).checked_sub(SET_HEADER).and_then(|length| rest.take(length));
@@ -277,10 +282,14 @@ impl Exporter {
                 _ if id == options => self.learn(set, true, dialect, state, take),
                 256.. => match self.templates.get(&id).cloned() {
                     Some(known) => self.data(&known, set, facts, state, take).map(|more| {
-                        records = records.map(|records: u32| records.saturating_add(more));
+                        if let Some(units) = &mut units {
+                            units.all = units.all.saturating_add(more);
+                            units.flows =
+                                units.flows.saturating_add(if known.template.is_options { 0 } else { more });
+                        }
                     }),
                     None => {
-                        records = None;
+                        units = None;
                         let State { waiting_bytes, now_ns, .. } = state;
                         if !self.waiting.keep(id, set, facts, *now_ns, waiting_bytes) {
                             state.counts.without_template += 1;
@@ -295,7 +304,7 @@ impl Exporter {
                 return (None, read);
             }
         }
-        (records, Ok(()))
+        (units, Ok(()))
     }
 
     /// Takes templates, and reads what waited for them.

@@ -185,14 +185,12 @@ fn moment(clock: Clock, time: u64, facts: Facts, start_ms: Option<u64>) -> Optio
         Clock::Milliseconds => time.checked_mul(MILLISECOND),
         Clock::Seconds => time.checked_mul(SECOND),
         Clock::MicrosecondsBefore => facts.export_ns.checked_sub(time.checked_mul(1000)?),
-        Clock::Uptime => match (facts.uptime_ms, start_ms) {
+        Clock::Uptime => {
+            let told = |start: u64| (facts.export_ns / MILLISECOND).wrapping_sub(start) as u32;
+            let uptime = facts.uptime_ms.or(start_ms.map(told))?;
             // The counter begins anew every seven weeks: what counts is how long before the export it was, or a little after.
-            (Some(uptime), _) => {
-                let before = i64::from(uptime.wrapping_sub(time as u32) as i32);
-                facts.export_ns.checked_add_signed(-before * MILLISECOND as i64)
-            }
-            (None, Some(start)) => start.checked_add(time)?.checked_mul(MILLISECOND),
-            (None, None) => None,
-        },
+            let before = i64::from(uptime.wrapping_sub(time as u32) as i32);
+            facts.export_ns.checked_add_signed(-before * MILLISECOND as i64)
+        }
     }
 }
