@@ -130,6 +130,7 @@ Example of a file:
   loss = true
 
 With amqps://, 'ca' names the authority of the broker's certificate; 'certificate' and 'key-file' say who connects.
+Routers take the place of interfaces: collect = \"ipfix://:4739\", with from, sampling and wait, as edison collect has them.
 Further keys: spool (64MiB), spool-file (none), and the options of edison run by their names. The probe measures
 while the broker is away, keeps as many windows as 'spool' has room for, and connects again by itself. With
 'spool-file' it keeps them in that file too, and sends after a kill or a power cut what was not delivered before.

@@ -7,7 +7,7 @@ use crate::needs;
 use crate::parallel;
 use crate::parts;
 use crate::refusal;
-use crate::routers::{self, Collected, Qualities};
+use crate::routers::{Collected, Qualities};
 use crate::row_file::RowFile;
 use crate::row_store::RowStore;
 use crate::signals;
@@ -83,7 +83,7 @@ impl Measurement {
         store: Option<&Arc<Store>>,
         (reader, lost): (&Reader, &Lost),
     ) -> Result<Self, Failure> {
-        routers::check(options, zooms, !specs.is_empty())?;
+        needs::check_routers(options, zooms, !specs.is_empty())?;
         let config = config(options);
         let plan = parallel::plan(options, &config)?;
         if zooms && !options.loss && no_zoom(&config, &plan, Directions::Together).is_some() {

@@ -10,9 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use support::capture::{self, Count, Flows, Frame, Generated};
+use support::deployment::{Broker, Deployment};
 use support::output::{self, number};
 use support::program::{Running, call, edison, run};
 use support::scratch::{Scratch, text};
+use support::waiting::until;
+use testbed::veth::with_veth;
 
 /// Connections, with a fifth of IPv6.
 const SPEC: &str = "packets=6k,flows=400,seed=5,tcp=handshake,ipv6=20%";
@@ -339,4 +342,35 @@ fn ipfix_files_and_window_rows_are_imported() {
             (frames.len() as u64, &Value::from("N1"))
         );
     }
+}
+
+#[test]
+fn routers_are_a_node_of_a_deployment() {
+    with_veth(|_| {
+        let deployment = Deployment::new();
+        let _broker = Broker(&deployment);
+        deployment.broker("start");
+        let _controller = deployment.controller_of("\"R1\"", "all: select sum(total_count) as packets;");
+        let port = UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").port();
+        let settings = format!(
+            "broker = \"{}\"\nnode = \"R1\"\ncollect = \"ipfix://127.0.0.1:{port}\"\nfrom = [\"127.0.0.0/8\"]\nevery = \"1s\"\nmemory = \"256MiB\"\n",
+            deployment.url()
+        );
+        let file = deployment.scratch.file("R1.toml", settings);
+        let mut collecting = Running::start(edison().args(["collect", "--config", text(&file)]));
+        until("the node", || deployment.is_up("R1").then_some(()));
+        // A list is applied between windows: the first answers say that it is.
+        until("its first answer", || (!deployment.windows("all", "R1").is_empty()).then_some(()));
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        for (sequence, packets) in [(0, 3), (1, 5), (2, 1)] {
+            let datagram = v5(sequence, 100, 1000, packets, 60 * packets);
+            socket.send_to(&datagram, ("127.0.0.1", port)).expect("sent");
+        }
+        let counted = || deployment.windows("all", "R1").values().sum::<u64>();
+        until("all packets in answers", || (counted() == 900).then_some(()));
+        let answers = deployment.get("/answers?query=all&node=R1&limit=10000").expect("answers");
+        assert!(answers.to_string().contains("records are samples, 1:100"), "{answers}");
+        collecting.signal(libc::SIGINT);
+        collecting.wait().says(0, &["R1 ended", "900 packets received"]);
+    });
 }

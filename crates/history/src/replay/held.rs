@@ -172,7 +172,8 @@ mod tests {
         let room = STEP / Family::<KeyV4>::bytes(false, false);
         let mut memory = Memory::new(&Limits::new(STEP, 0));
         let mut held = Held::default();
-        (0..room + 3).for_each(|_| held.push(Row::V4(row(1, 1)), None, false, &mut memory));
+        let kept = (0..room + 3).filter(|_| held.push(Row::V4(row(1, 1)), None, false, &mut memory)).count();
+        assert_eq!(kept, room);
         assert_eq!(held.without_memory, 3);
         assert_eq!(given(&mut held, &mut memory).len(), room);
     }
