@@ -5,6 +5,7 @@ use crate::enrich::EnrichOptions;
 use crate::names;
 use crate::quantity;
 use crate::query_text::QueryTextOptions;
+use crate::routers::{Listener, RouterOptions};
 use crate::variable::variable;
 use clap::builder::{BoolishValueParser, StringValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -13,6 +14,7 @@ use packet::KeySpec;
 use port::Pacing;
 use port::wire::WireSpec;
 use record::{Collector, Rotation};
+use router::{Network, Rate};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -41,6 +43,12 @@ pub(crate) enum Command {
     /// Answer questions about recorded flows: Parquet, CSV, JSON lines, IPFIX
     #[command(after_help = QUERY_EXAMPLES, override_usage = QUERY_USAGE)]
     Query(QueryOptions),
+    /// Receive flow records of routers, NetFlow v5, v9 and IPFIX, and answer as run does
+    #[command(after_help = COLLECT_EXAMPLES)]
+    Collect(Box<CollectOptions>),
+    /// Read flow records into a store: nfdump's CSV, IPFIX, Parquet, CSV, JSON lines
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(ImportOptions),
     /// List the events that queries would have caused over recorded windows or flows
     #[command(after_help = DRY_RUN_EXAMPLES, override_usage = DRY_RUN_USAGE)]
     DryRun(DryRunOptions),
@@ -122,6 +130,7 @@ Example of a file:
   loss = true
 
 With amqps://, 'ca' names the authority of the broker's certificate; 'certificate' and 'key-file' say who connects.
+Routers take the place of interfaces: collect = \"ipfix://:4739\", with from, sampling and wait, as edison collect has them.
 Further keys: spool (64MiB), spool-file (none), and the options of edison run by their names. The probe measures
 while the broker is away, keeps as many windows as 'spool' has room for, and connects again by itself. With
 'spool-file' it keeps them in that file too, and sends after a kill or a power cut what was not delivered before.
@@ -827,9 +836,139 @@ pub(crate) struct RunOptions {
     /// Take options from a TOML file
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "FILE", env = "EDISON_CONFIG", hide_env = true)]
     pub(crate) config: Option<PathBuf>,
+    /// Routers that send flow records, in the place of sources of frames.
+    #[arg(skip)]
+    pub(crate) routers: Option<RouterOptions>,
     /// The length of the windows of queries that do not say it, where the run's are shorter: the queries tell.
     #[arg(skip)]
     pub(crate) usual_every: Option<Every>,
+}
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  TZ=UTC nfdump -r nfcapd.202611260000 -6 -o csv > day.csv; edison import day.csv --store flows --node Router1
+  edison import flows.ipfix --store flows --every 1min
+  edison import 'Node1=a/*.parquet' 'Node2=b/*.parquet' --store flows
+  edison query --store flows --by src_addr
+
+A record counts in the window of its last packet. The times of nfdump's CSV are taken as UTC. The same file twice counts twice.
+What cannot be taken is said with its file and line. Without --store-keep nothing is dropped because of its age.
+Exit codes: 0 well; 1 a fault while running; 2 wrong usage; 3 some of it could not be taken, or Ctrl-C.";
+
+/// Options of `edison import`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ImportOptions {
+    /// Files of flow records or window rows, or patterns of their names; NAME=FILE is of the node of this name
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<String>,
+    /// The store, a folder; it is begun where there is none
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
+    /// The node of all files [default: what they tell, else 'unknown']
+    #[arg(long, value_name = "NAME")]
+    pub(crate) node: Option<String>,
+    /// Length of the windows of flow records; window rows keep theirs [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = notation::duration)]
+    pub(crate) every: Option<Duration>,
+    /// How long the store keeps what, as edison run has it [default: for ever]
+    #[arg(long, value_name = "KEY=TIME,…")]
+    pub(crate) store_keep: Option<Keep>,
+    /// The most memory for rows that wait for their windows [default: half of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = notation::bytes)]
+    pub(crate) memory: Option<u64>,
+}
+
+const COLLECT_EXAMPLES: &str = "\
+Examples:
+  edison collect ipfix://:4739                             all routers that send to this port, until Ctrl-C
+  edison collect netflow://:2055 --from 192.0.2.0/24       routers of a network alone
+  edison collect ipfix://:4739 --sampling 1000             routers that do not tell their sampling rate have 1:1000
+  edison collect ipfix://:4739 --every 1min --wait 10s --store /var/lib/edison/store
+  edison collect ipfix://:4739 -q 'select src_addr, sum(total_byte) groupby src_addr limit 10' --json
+  edison collect --config node.toml                        as a node of a deployment, whose file has collect = \"ipfix://:4739\"
+
+All three versions are received at either scheme, over UDP. A record counts in the window of its last packet while that is open, else
+in the one of the clock. docs/routers.md has all.
+Exit codes: 0 well, 1 a fault while running, 2 wrong usage, 3 an output that lost everything.";
+
+/// Options of `edison collect`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CollectOptions {
+    /// Where to listen: ipfix://[HOST]:PORT or netflow://[HOST]:PORT
+    #[arg(value_name = "URL", required_unless_present = "config")]
+    pub(crate) url: Option<Listener>,
+    /// Only routers of these networks or addresses: 192.0.2.0/24,2001:db8::1 [default: all]
+    #[arg(help_heading = SOURCE, long, value_name = "PREFIX,…", value_delimiter = ',')]
+    pub(crate) from: Vec<Network>,
+    /// Routers that do not tell their sampling rate count one packet of N
+    #[arg(help_heading = SOURCE, long, value_name = "N", value_parser = quantity::sampling)]
+    pub(crate) sampling: Option<Rate>,
+    /// Keep a window open for so long after its end, for records that come late
+    #[arg(help_heading = SOURCE, long, value_name = "TIME", value_parser = notation::duration)]
+    pub(crate) wait: Option<Duration>,
+    /// Length of a window [default: 10s]
+    #[arg(help_heading = QUESTION, long, value_name = "TIME", value_parser = quantity::every, conflicts_with = "config")]
+    pub(crate) every: Option<Every>,
+    /// Lines in a ranking [default: 10]
+    #[arg(help_heading = QUESTION, short = 'n', long, value_name = "N", value_parser = quantity::lines, conflicts_with = "config")]
+    pub(crate) top: Option<usize>,
+    /// What a flow is: fields (src_addr/24/64,dst_port) [default: the 5-tuple]
+    #[arg(help_heading = QUESTION, long, value_name = "FIELDS", value_parser = completed(names::key, choices::key_fields), hide_possible_values = true, conflicts_with = "config")]
+    pub(crate) key: Option<KeySpec>,
+    /// Ask in Equery; may be given several times
+    #[arg(help_heading = QUESTION, short, long, value_name = "TEXT", conflicts_with = "config")]
+    pub(crate) query: Vec<String>,
+    /// Ask what is in a file of Equery; '-' is standard input
+    #[arg(help_heading = QUESTION, short, long, value_name = "FILE", conflicts_with = "config")]
+    pub(crate) file: Vec<PathBuf>,
+    /// Rank by these fields, as src_addr/24,dst_port: short for a query
+    #[arg(help_heading = QUESTION, long, value_name = "FIELDS", conflicts_with = "config")]
+    pub(crate) by: Option<String>,
+    /// What --by orders by, the largest first: bytes, packets, flows [default: bytes]
+    #[arg(help_heading = QUESTION, long, value_name = "ITEM", conflicts_with = "config")]
+    pub(crate) sort: Option<String>,
+    /// A variable of queries, as K1=10K
+    #[arg(help_heading = QUESTION, long, value_name = "NAME=VALUE", value_parser = variable, conflicts_with = "config")]
+    pub(crate) set: Vec<(String, String)>,
+    /// Write flow records: .csv, .jsonl, .parquet, .ipfix
+    #[arg(help_heading = OUTPUT, short = 'w', long, value_name = "PATH", conflicts_with = "config")]
+    pub(crate) flows: Option<PathBuf>,
+    /// Send flow records on to an IPFIX collector: ipfix://HOST:PORT
+    #[arg(help_heading = OUTPUT, long, value_name = "URL", conflicts_with = "config")]
+    pub(crate) export: Option<Collector>,
+    /// Write window rows as Parquet; the path ends in .parquet
+    #[arg(help_heading = OUTPUT, long, value_name = "PATH", conflicts_with = "config")]
+    pub(crate) rows: Option<PathBuf>,
+    /// Keep window rows and flow records in this folder, for edison query --store
+    #[arg(help_heading = OUTPUT, long, value_name = "DIR", conflicts_with = "config")]
+    pub(crate) store: Option<PathBuf>,
+    /// How long the store keeps what, as edison run has it
+    #[arg(help_heading = OUTPUT, long, value_name = "KEY=TIME,…", conflicts_with = "config")]
+    pub(crate) store_keep: Option<Keep>,
+    /// Write the report of the run as JSON; '-' is standard output
+    #[arg(help_heading = OUTPUT, long, value_name = "PATH", conflicts_with = "config")]
+    pub(crate) report: Option<PathBuf>,
+    /// Serve the page and the API during the run and after it, until Ctrl-C [default: 127.0.0.1:8080]
+    #[arg(help_heading = OUTPUT, long, value_name = "HOST:PORT", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:8080", value_parser = quantity::address, conflicts_with = "config")]
+    pub(crate) web: Option<SocketAddr>,
+    /// Print JSON, a line for each answer of a window, instead of tables
+    #[arg(help_heading = OUTPUT, long, conflicts_with = "config")]
+    pub(crate) json: bool,
+    /// Name of this node [default: the host's name]
+    #[arg(help_heading = OUTPUT, long, value_name = "NAME", conflicts_with = "config")]
+    pub(crate) node: Option<String>,
+    /// End after this much time (30s)
+    #[arg(help_heading = LIMITS, long, value_name = "TIME", value_parser = notation::duration, conflicts_with = "config")]
+    pub(crate) duration: Option<Duration>,
+    /// End when no datagram arrives for this long
+    #[arg(help_heading = LIMITS, long, value_name = "TIME", value_parser = notation::duration, conflicts_with = "config")]
+    pub(crate) idle_exit: Option<Duration>,
+    /// The most memory for rows and queues [default: half of the machine's]
+    #[arg(help_heading = LIMITS, long, value_name = "SIZE", value_parser = notation::bytes, conflicts_with = "config")]
+    pub(crate) memory: Option<u64>,
+    /// Be a node of a deployment: the settings of edison probe, a TOML file, with the keys collect, from, sampling and wait
+    #[arg(help_heading = MACHINE, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 /// Values of `--tunnel`.

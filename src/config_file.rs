@@ -4,12 +4,10 @@
 
 use crate::bench;
 use crate::cli::Cli;
-#[cfg(feature = "amqp")]
 use crate::cli::RunOptions;
 use crate::exit::Failure;
 use crate::origin::Origins;
 use crate::toml_file;
-#[cfg(feature = "amqp")]
 use clap::FromArgMatches;
 use clap::builder::OsStr;
 use clap::{Command, CommandFactory, Id};
@@ -93,7 +91,6 @@ fn defaults(command: &Command, table: toml::Table, path: &Path) -> Result<Vec<(I
 }
 
 /// The options of `run` as a table sets them, and where they come from.
-#[cfg(feature = "amqp")]
 pub(crate) fn run_options(table: toml::Table, path: &Path) -> Result<(RunOptions, Origins), Failure> {
     let command = Cli::command();
     let defaults = defaults(&command, table, path)?;

@@ -12,6 +12,7 @@ mod choices;
 mod cli;
 #[cfg(feature = "web")]
 mod client;
+mod collect;
 mod config_file;
 #[cfg(feature = "amqp")]
 mod deployment;
@@ -25,6 +26,7 @@ mod fields;
 #[cfg(feature = "amqp")]
 mod file_name;
 mod generate;
+mod import;
 mod live;
 mod machine;
 mod manual;
@@ -46,10 +48,12 @@ mod quantity;
 mod queries;
 mod query;
 mod query_text;
+mod recorded;
 mod refusal;
 mod report_file;
 mod reporting;
 mod resolver;
+mod routers;
 mod row_file;
 mod row_store;
 mod run;
@@ -102,6 +106,8 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(options) => run::run(&options, origins),
         Command::Query(options) => query::query(&options),
+        Command::Collect(options) => collect::collect(&options),
+        Command::Import(options) => import::import(&options),
         Command::DryRun(options) => dry_run::dry_run(&options),
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),

@@ -7,6 +7,7 @@ use crate::needs;
 use crate::parallel;
 use crate::parts;
 use crate::refusal;
+use crate::routers::{Collected, Qualities};
 use crate::row_file::RowFile;
 use crate::row_store::RowStore;
 use crate::signals;
@@ -24,6 +25,7 @@ use packet::{Seed, Tunnel};
 use port::TimeBase;
 use port::wire::Wire;
 use record::{Anonymizer, Patience, RecordWriter, RecordedWindows, RowWriter, Selection};
+use report::ExporterReport;
 use signal_hook::consts::SIGHUP;
 use std::path::Path;
 use std::sync::Arc;
@@ -66,6 +68,8 @@ pub(crate) struct Measured {
     pub(crate) plan: Plan,
     pub(crate) wire: Option<Wire>,
     pub(crate) are_captures: bool,
+    /// Routers that sent records, and what is known of these.
+    pub(crate) routers: Option<(Vec<ExporterReport>, Qualities)>,
 }
 
 impl Measurement {
@@ -79,6 +83,7 @@ impl Measurement {
         store: Option<&Arc<Store>>,
         (reader, lost): (&Reader, &Lost),
     ) -> Result<Self, Failure> {
+        needs::check_routers(options, zooms, !specs.is_empty())?;
         let config = config(options);
         let plan = parallel::plan(options, &config)?;
         if zooms && !options.loss && no_zoom(&config, &plan, Directions::Together).is_some() {
@@ -134,6 +139,7 @@ impl Measurement {
         // The queues of a wire have one name.
         let mut names: Vec<String> = sources.sources.iter().map(|source| source.name().to_owned()).collect();
         names.dedup();
+        names.extend(sources.routers.iter().map(|routers| routers.name().to_owned()));
         if names.is_empty() {
             // A capture that is damaged from its first byte on, so that nothing came onto the wire.
             names = [&options.read[..], &options.words[..]].concat();
@@ -198,7 +204,11 @@ impl Measurement {
         let Self {
             node, mut config, plan, time_base, are_captures, names, rows, writers, anonymizer, ..
         } = self;
-        let Sources { mut sources, filter, wire, damage, .. } = self.sources;
+        let Sources { mut sources, filter, wire, damage, routers, .. } = self.sources;
+        let windows = match &routers {
+            Some(routers) => marked(windows, routers.qualities()),
+            None => windows,
+        };
         config.control = Some(control.clone());
         let destinations = Destinations { writers, rows, anonymizer, windows, node: node.clone() };
         let outputs = Outputs::start(destinations, &config, control, time_base).map_err(no_thread)?;
@@ -206,11 +216,25 @@ impl Measurement {
         if self.rotates {
             signals::set_on(SIGHUP, outputs.rotation())?;
         }
+        if let Some(routers) = routers {
+            let Collected { outcome, exporters, qualities } =
+                routers.measure(&config, control, outputs, stop, observer);
+            let routers = Some((exporters, qualities));
+            return Ok(Measured { outcome, node, names, plan, wire, are_captures, routers });
+        }
         let mut outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, stop, outputs, observer)
             .map_err(|error| refusal::not_begun(&error))?;
         outcome.errors.extend(damage);
-        Ok(Measured { outcome, node, names, plan, wire, are_captures })
+        Ok(Measured { outcome, node, names, plan, wire, are_captures, routers: None })
     }
+}
+
+/// Says in the answers of windows how good the records of routers are.
+fn marked(mut windows: WindowOutlet, qualities: Qualities) -> WindowOutlet {
+    Box::new(move |mut window| {
+        qualities.mark_window(&mut window);
+        windows(window)
+    })
 }
 
 pub(crate) fn no_thread(error: std::io::Error) -> Failure {

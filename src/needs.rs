@@ -1,7 +1,8 @@
-//! Options that show in nothing unless another one is given too.
+//! Options that show in nothing unless another one is given too, and those that do not go with routers.
 
 use crate::cli::RunOptions;
 use crate::exit::Failure;
+use engine::Every;
 
 /// Refuses options without what would show them.
 pub(crate) fn check(options: &RunOptions) -> Result<(), Failure> {
@@ -34,5 +35,33 @@ pub(crate) fn check(options: &RunOptions) -> Result<(), Failure> {
                 .to_owned(),
         );
     }
+    if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
+}
+
+/// Refuses what flow records do not tell.
+pub(crate) fn check_routers(options: &RunOptions, zooms: bool, has_tasks: bool) -> Result<(), Failure> {
+    if options.routers.is_none() {
+        return Ok(());
+    }
+    let has_statistics =
+        [&options.gap, &options.packet_size, &options.inter_arrival].iter().any(|spec| spec.is_some());
+    let refused = [
+        ("losses (--loss, or a query that reads them)", options.loss || zooms),
+        ("--biflow", options.biflow),
+        ("--gap, --packet-size and --inter-arrival", has_statistics),
+        ("'using', 'error' and --task, which count packets,", has_tasks),
+        ("captures", options.captures.is_some()),
+        ("a filter or a file", !options.words.is_empty() || !options.read.is_empty()),
+        ("--interface", !options.interface.is_empty()),
+        ("--port", !options.port.is_empty()),
+        ("--synthetic", options.synthetic.is_some()),
+        ("--wire", options.wire.is_some()),
+        ("--cores and --design", options.cores.is_some() || options.design.is_some()),
+        ("windows of packets", matches!(options.every, Every::Packets(_))),
+    ];
+    let lines = refused.iter().filter(|(_, is_asked)| *is_asked);
+    let lines: Vec<_> = lines
+        .map(|(what, _)| format!("{what} are not possible with routers: they send flow records, no packets"))
+        .collect();
     if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
 }

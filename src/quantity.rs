@@ -3,6 +3,7 @@
 use engine::{Every, Snap};
 use notation::{bytes, count, duration};
 use record::Rotation;
+use router::Rate;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
@@ -51,6 +52,13 @@ pub(crate) fn snap(text: &str) -> Result<Snap, String> {
         Ok(Ok(bytes)) if bytes != 0 => Ok(Snap::Bytes(bytes)),
         _ => Err(format!("'{text}' is neither a number of bytes, as 1514, nor headers")),
     }
+}
+
+/// A sampling rate: one packet of so many.
+pub(crate) fn sampling(text: &str) -> Result<Rate, String> {
+    let number = count(text.strip_prefix("1:").unwrap_or(text)).map_err(|error| error.to_string())?;
+    Rate::one_of(number)
+        .ok_or_else(|| format!("'{text}' is no sampling rate, as 1000 for one packet of 1000"))
 }
 
 /// Packets in a second.

@@ -110,14 +110,28 @@ pub(crate) struct Reported {
 impl Reported {
     /// `is_unread`: all that was asked for went to a reader that has left.
     pub(crate) fn of(measured: Measured, is_unread: bool) -> Self {
-        let Measured { outcome, node, names, plan, wire, are_captures } = measured;
+        let Measured { outcome, node, names, plan, wire, are_captures, routers } = measured;
         let verdict = Verdict::of(&outcome, are_captures && !is_unread);
         let ended = outcome.ended;
         let finished = outcome.records.finish();
-        let OutputsResult { exported, dropped, outputs, answers, longer, unreported, warnings, faults } =
-            finished;
+        let OutputsResult {
+            exported,
+            dropped,
+            outputs,
+            mut answers,
+            mut longer,
+            unreported,
+            warnings,
+            faults,
+        } = finished;
         let mut totals = engine::totals(None, &ended.totals, ended.flows.table_full);
         totals.node = Some(node.clone());
+        let exporters = routers.map_or_else(Vec::new, |(exporters, qualities)| {
+            qualities.mark(std::slice::from_mut(&mut totals));
+            qualities.mark(&mut answers);
+            qualities.mark(&mut longer);
+            exporters
+        });
         let elapsed_seconds = outcome.elapsed.as_secs_f64();
         let report = RunReport {
             source: names,
@@ -142,6 +156,7 @@ impl Reported {
             command_line: std::env::args().collect(),
             elapsed_seconds,
             link_down: outcome.link_downs,
+            exporters,
             design: parallel::report(&plan),
             wire: wire.map(|wire| wire_report(wire.total())),
             faults,

@@ -4,6 +4,7 @@ use crate::cli::RunOptions;
 use crate::exit::{Failure, say};
 use crate::parallel;
 use crate::positional::{self, Words};
+use crate::routers::Routers;
 use engine::admission::Site;
 use engine::{Config, Plan};
 use port::wire::{Trace, Wire, WireQueue, WireSpec};
@@ -27,6 +28,8 @@ pub(crate) struct Sources {
     pub(crate) are_captures: bool,
     /// The wire whose queues the sources are.
     pub(crate) wire: Option<Wire>,
+    /// Routers that send records, in the place of sources.
+    pub(crate) routers: Option<Routers>,
     /// Why the wire has only the first part of a damaged capture.
     pub(crate) damage: Option<SourceError>,
 }
@@ -38,6 +41,19 @@ pub(crate) fn open(
     mut plan: Plan,
     specs: &[TaskSpec],
 ) -> Result<Sources, Failure> {
+    if let Some(routers) = &options.routers {
+        return Ok(Sources {
+            sources: Vec::new(),
+            plan,
+            site: parallel::site(options),
+            filter: None,
+            time_base: TimeBase::Clock,
+            are_captures: false,
+            wire: None,
+            routers: Some(Routers::open(routers)?),
+            damage: None,
+        });
+    }
     let has_other = !options.interface.is_empty() || !options.port.is_empty() || options.synthetic.is_some();
     let Words { files, filter } = positional::split(&options.words, &options.read, has_other)?;
     let kinds = [
@@ -101,7 +117,7 @@ pub(crate) fn open(
     });
     let time_base = sources.first().map_or(TimeBase::Packets, |source| source.time_base());
     let are_captures = !files.is_empty() && wire.is_none();
-    Ok(Sources { sources, plan, site, filter, time_base, are_captures, wire, damage })
+    Ok(Sources { sources, plan, site, filter, time_base, are_captures, wire, routers: None, damage })
 }
 
 /// Refuses a file that is no capture before anything is measured. Data of a pipe can be read only once.

@@ -1,6 +1,7 @@
 //! `edison probe`: a node of a deployment.
 
-use crate::cli::ProbeOptions;
+use crate::cli::{CollectOptions, ProbeOptions, RunOptions};
+use crate::collect;
 use crate::config_file;
 use crate::deployment::broker;
 use crate::deployment::kernel_clock::kernel_clock;
@@ -8,7 +9,9 @@ use crate::deployment::load::LoadWatch;
 use crate::deployment::settings::Settings;
 use crate::exit::{Failure, say, say_error};
 use crate::measurement::{Measurement, no_thread};
+use crate::quantity;
 use crate::reporting::Reported;
+use crate::routers::{Listener, RouterOptions};
 use crate::signals;
 use crate::standard_output::Reader;
 use crate::stored;
@@ -19,6 +22,7 @@ use port::TimeBase;
 use probe::{Planner, Probe, Reporter, TaskFile, TaskFileState, Vitals};
 use protocol::amqp::{self, AmqpProbeLink, ProbeSettings, SpoolFile};
 use protocol::{Heartbeat, LinkWatch, ProbeLink, StoreState};
+use router::Network;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -37,6 +41,55 @@ const LINK_LOOK: Duration = Duration::from_millis(200);
 /// Measures until a signal, and answers what the controller asks.
 pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let mut settings = Settings::read(&options.config)?;
+    let routers = routers(&mut settings, None)?;
+    measure(settings, routers)
+}
+
+/// The same of routers, as the options or the file of settings say.
+pub(crate) fn collect(options: &CollectOptions) -> Result<ExitCode, Failure> {
+    let Some(config) = &options.config else {
+        return Err(Failure::fault("the file of settings is not read"));
+    };
+    let mut settings = Settings::read(config)?;
+    match routers(&mut settings, Some(options))? {
+        None => Err(settings.wrong("'collect' is missing: where routers send to, as \"ipfix://:4739\"")),
+        routers => measure(settings, routers),
+    }
+}
+
+/// The routers of a file of settings, and of options, which win.
+fn routers(
+    settings: &mut Settings,
+    given: Option<&CollectOptions>,
+) -> Result<Option<RouterOptions>, Failure> {
+    let wrong = |settings: &Settings, key: &str, error: &dyn std::fmt::Display| {
+        settings.wrong(format!("'{key}': {error}"))
+    };
+    let listener = settings.text("collect")?.map(|text| text.parse::<Listener>());
+    let listener = listener.transpose().map_err(|error| wrong(settings, "collect", &error))?;
+    let texts = settings.list("from")?;
+    let networks = texts.iter().flat_map(|text| text.split(',')).map(|text| text.trim().parse::<Network>());
+    let from = networks.collect::<Result<Vec<_>, _>>().map_err(|error| wrong(settings, "from", &error))?;
+    let sampling = settings.text("sampling")?.map(|text| quantity::sampling(&text)).transpose();
+    let sampling = sampling.map_err(|error| wrong(settings, "sampling", &error))?;
+    let wait = settings.value("wait", Duration::ZERO, notation::duration)?;
+    let Some(listener) = given.and_then(|given| given.url.clone()).or(listener) else {
+        let keys =
+            [("from", !from.is_empty()), ("sampling", sampling.is_some()), ("wait", wait != Duration::ZERO)];
+        return match keys.iter().find(|(_, is_given)| *is_given) {
+            Some((key, _)) => {
+                Err(settings.wrong(format!("'{key}' is of routers: 'collect' says where they send to")))
+            }
+            None => Ok(None),
+        };
+    };
+    let from = given.map(|given| given.from.clone()).filter(|from| !from.is_empty()).unwrap_or(from);
+    let sampling = given.and_then(|given| given.sampling).or(sampling);
+    let wait_ns = collect::nanoseconds(given.and_then(|given| given.wait).unwrap_or(wait));
+    Ok(Some(RouterOptions { listener, from, sampling, wait_ns }))
+}
+
+fn measure(mut settings: Settings, routers: Option<RouterOptions>) -> Result<ExitCode, Failure> {
     let broker = broker::take(&mut settings)?;
     let spool_bytes = settings.value("spool", ProbeSettings::SPOOL_BYTES as u64, notation::bytes)?;
     if spool_bytes < LEAST_SPOOL {
@@ -46,6 +99,7 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let spool_file = settings.text("spool-file")?.map(PathBuf::from);
     let (path, table) = settings.rest();
     let (run, origins) = config_file::run_options(table, &path)?;
+    let run = RunOptions { routers, ..run };
     let node = run.node.clone().unwrap_or_else(crate::machine::host_name);
     let wrong = |reason: &str| Err(crate::toml_file::wrong(&path, reason));
     if let Some(key) = NOT_OF_PROBES.iter().find(|key| origins.has(key)) {
@@ -61,7 +115,9 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let store = stored::open(&run)?;
     let measurement = Measurement::prepare(&run, &node, &[], false, store.as_ref(), (&reader, &lost))?;
     if measurement.time_base != TimeBase::Clock {
-        return wrong("a probe measures interfaces and ports: name one with 'interface' or 'port'");
+        return wrong(
+            "a probe measures interfaces and ports: name one with 'interface' or 'port', or routers with 'collect'",
+        );
     }
     let names = measurement.names().to_vec();
     let mut planner = Planner::new(measurement.site(), Vec::new());

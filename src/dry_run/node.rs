@@ -3,10 +3,8 @@
 use super::lacking::Lacking;
 use crate::exit::Failure;
 use crate::measurement::no_thread;
-use engine::{
-    ClosedWindow, Config, Control, Destinations, Every, Gate, Outputs, RecordSink, Totals, WindowId,
-    WindowOutlet,
-};
+use crate::recorded;
+use engine::{Config, Control, Destinations, Every, Gate, Outputs, RecordSink, WindowId, WindowOutlet};
 use flow::{LossCounts, WindowRow};
 use history::replay::{FinishedWindow, NodeRecording, Replayed, WindowSink};
 use packet::{KeyV4, KeyV6};
@@ -14,7 +12,7 @@ use port::TimeBase;
 use probe::{Planner, Probe, ReplayGate};
 use protocol::ProbeLink;
 use protocol::memory::MemoryProbeLink;
-use report::{Counters, PacketCounts, Span, WindowEnd};
+use report::Span;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use summary::Parts;
@@ -120,35 +118,12 @@ impl WindowSink for Feed<'_> {
         self.outputs.row(row, loss);
     }
 
-    fn close(&mut self, window: FinishedWindow) -> bool {
-        let FinishedWindow { start_ns, watched, ended, empty_before, next_ns, received, lost, .. } = window;
-        let FinishedWindow { refused_rows, unplaced, sums, lacks, .. } = window;
+    fn close(&mut self, mut window: FinishedWindow) -> bool {
+        let start_ns = window.start_ns;
         let span = Span { start_ns, end_ns: start_ns.saturating_add(self.window_ns) };
         let refused_now = self.outputs.end_rows();
-        self.lacking.add(span, lacks);
-        let [packets, bytes, wire_bytes, flows] = sums;
-        let ended_by = match (ended, next_ns) {
-            (true, _) => WindowEnd::RunEnd,
-            (false, Some(next_ns)) if next_ns > span.end_ns => WindowEnd::Jump,
-            _ => WindowEnd::Full,
-        };
-        let mut totals = Totals { packets, bytes, wire_bytes, flows };
-        totals.packets = totals.packets.saturating_add(unplaced.packets);
-        totals.bytes = totals.bytes.saturating_add(unplaced.bytes);
-        totals.wire_bytes = totals.wire_bytes.saturating_add(unplaced.wire_bytes);
-        let closed = ClosedWindow {
-            index: self.index,
-            watched: watched.unwrap_or(span),
-            ended_by,
-            empty_before,
-            next_ns,
-            packets: PacketCounts { received, measured: totals.packets, ..PacketCounts::default() },
-            loss: lost.map(|lost| Counters(vec![("recorded".to_owned(), lost)])),
-            totals,
-            unplaced,
-            refused_rows: refused_rows.saturating_add(refused_now),
-            ..ClosedWindow::without_packets(WindowId::new(start_ns / self.window_ns), span)
-        };
+        self.lacking.add(span, std::mem::take(&mut window.lacks));
+        let closed = recorded::closed(window, self.window_ns, self.index, refused_now);
         self.index += 1;
         self.outputs.window(closed) && !self.stop.load(Relaxed)
     }

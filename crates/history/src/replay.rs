@@ -11,5 +11,6 @@ mod recording;
 mod survey;
 mod work;
 
+pub use held::{Held, Memory, Row};
 pub use node::{FinishedWindow, NodeRecording, Replayed, WindowSink};
 pub use recording::{Named, Recording, Surveyed};

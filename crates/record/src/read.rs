@@ -15,6 +15,7 @@ mod gather;
 mod ipfix;
 mod json_lines;
 mod name;
+mod nfdump;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod schema;
@@ -29,6 +30,8 @@ pub use address::Addresses;
 pub use block::{RowBlock, Wanted, WithoutKey};
 pub use contents::{Contents, Part, Range};
 pub use error::ReadError;
+/// Templates of exporters, and the records that they describe.
+pub use ipfix::{Dialect, Element, Octets, Template, Told, ntp, unsigned};
 
 use crate::Format;
 use source::Source;

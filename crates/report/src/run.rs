@@ -1,12 +1,14 @@
 //! The whole run.
 
 mod design;
+mod exporters;
 mod flows;
 mod rates;
 mod sources;
 mod wire;
 
 pub use design::DesignReport;
+pub use exporters::ExporterReport;
 pub use flows::{FlowCounts, OutputCounts};
 pub use rates::Rates;
 pub use wire::WireReport;
@@ -74,6 +76,9 @@ pub struct RunReport {
     /// How often links were found to have gone down; `None` if there is no link.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "integer::option")]
     pub link_down: Option<u64>,
+    /// Routers that sent flow records, by their addresses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exporters: Vec<ExporterReport>,
     /// How the work was divided.
     pub design: DesignReport,
     /// What the software wire observed, if there was one.
@@ -128,6 +133,7 @@ impl RunReport {
             _ => None,
         };
         self.flows.add(&node.flows);
+        self.exporters.extend(node.exporters.iter().cloned());
         self.memory_bytes += node.memory_bytes;
         self.elapsed_seconds = self.elapsed_seconds.max(node.elapsed_seconds);
         if let Some(totals) = node.answer("totals") {

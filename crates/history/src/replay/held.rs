@@ -14,13 +14,14 @@ const OF_MAP: usize = 24;
 
 /// Memory of rows that wait.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub struct Memory {
     lease: Lease,
     free: usize,
 }
 
 impl Memory {
-    pub(super) fn new(limits: &Limits) -> Self {
+    /// Memory out of these limits, none of it yet.
+    pub fn new(limits: &Limits) -> Self {
         Self { lease: limits.empty_lease(), free: 0 }
     }
 
@@ -93,36 +94,40 @@ impl<K: MaskedKey + Hash> Family<K> {
 }
 
 /// A row of either family.
-pub(super) enum Row {
+#[derive(Clone, Copy, Debug)]
+pub enum Row {
+    /// Of IPv4.
     V4(WindowRow<KeyV4>),
+    /// Of IPv6.
     V6(WindowRow<KeyV6>),
 }
 
 /// What has come of a window.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub struct Held {
     v4: Family<KeyV4>,
     v6: Family<KeyV6>,
     /// Packets that are in no row.
-    pub(super) unplaced: Unplaced,
+    pub unplaced: Unplaced,
     /// Rows that found no memory.
-    pub(super) without_memory: u64,
+    pub without_memory: u64,
     /// Rows that could not be read.
-    pub(super) unread: u64,
+    pub unread: u64,
 }
 
 impl Held {
-    /// Keeps a row. `merges`: rows of one key are to be one.
-    pub(super) fn push(&mut self, row: Row, loss: Option<LossCounts>, merges: bool, memory: &mut Memory) {
+    /// Keeps a row; false where there is no memory for it. `merges`: rows of one key are to be one.
+    pub fn push(&mut self, row: Row, loss: Option<LossCounts>, merges: bool, memory: &mut Memory) -> bool {
         let is_kept = match row {
             Row::V4(row) => self.v4.push(row, loss, merges, memory),
             Row::V6(row) => self.v6.push(row, loss, merges, memory),
         };
         self.without_memory += u64::from(!is_kept);
+        is_kept
     }
 
     /// Gives all rows and forgets them.
-    pub(super) fn give(&mut self, memory: &mut Memory, mut take: impl FnMut(Row, Option<&LossCounts>)) {
+    pub fn give(&mut self, memory: &mut Memory, mut take: impl FnMut(Row, Option<&LossCounts>)) {
         self.v4.give(|row, loss| take(Row::V4(row), loss));
         self.v6.give(|row, loss| take(Row::V6(row), loss));
         memory.free += self.v4.held_bytes() + self.v6.held_bytes();
@@ -167,7 +172,8 @@ mod tests {
         let room = STEP / Family::<KeyV4>::bytes(false, false);
         let mut memory = Memory::new(&Limits::new(STEP, 0));
         let mut held = Held::default();
-        (0..room + 3).for_each(|_| held.push(Row::V4(row(1, 1)), None, false, &mut memory));
+        let kept = (0..room + 3).filter(|_| held.push(Row::V4(row(1, 1)), None, false, &mut memory)).count();
+        assert_eq!(kept, room);
         assert_eq!(held.without_memory, 3);
         assert_eq!(given(&mut held, &mut memory).len(), room);
     }

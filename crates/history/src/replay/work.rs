@@ -162,7 +162,9 @@ impl<'a> Work<'a> {
         let merges = self.node.merges;
         match &mut self.open {
             Some(open) if open.start_ns == start_ns && !merges => give(self.sink, open, row, loss.as_ref()),
-            _ => self.held.entry(start_ns).or_default().push(row, loss, merges, &mut self.memory),
+            _ => {
+                self.held.entry(start_ns).or_default().push(row, loss, merges, &mut self.memory);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! CSV (RFC 4180) with a header line.
 
 use super::gather::Gatherer;
+use super::nfdump::{Line, Nfdump};
 use super::schema::Schema;
 use super::source::{Bytes, size};
 use super::text_column::{Kind, TextColumn};
@@ -21,6 +22,10 @@ pub(crate) struct CsvReader {
     schema: Schema<Kind>,
     columns: usize,
     contents: Contents,
+    /// The file is nfdump's.
+    nfdump: Option<Nfdump>,
+    /// Lines that are no flows, in what was read last: their number, and what is wrong with the first.
+    unread: Option<(u64, String)>,
 }
 
 impl CsvReader {
@@ -34,12 +39,25 @@ impl CsvReader {
         }
         let names: Vec<String> =
             (0..lines.fields()).map(|at| String::from_utf8_lossy(lines.field(at)).into_owned()).collect();
-        let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), Kind::of, None);
+        let nfdump = Nfdump::of(&names);
+        let known: Vec<&str> = match &nfdump {
+            Some(nfdump) => nfdump.names(),
+            None => names.iter().map(String::as_str).collect(),
+        };
+        let (schema, mut contents) = Schema::of(known, Kind::of, None);
         if schema.columns.is_empty() {
             return Err(refused(&"no column of the header line is a field; `edison fields` lists them"));
         }
         contents.parts = vec![Part { bytes: size, ..Part::default() }];
-        Ok(Self { path: path.to_owned(), schema, columns: names.len(), contents, bytes })
+        Ok(Self {
+            path: path.to_owned(),
+            schema,
+            columns: names.len(),
+            contents,
+            bytes,
+            nfdump,
+            unread: None,
+        })
     }
 }
 
@@ -49,15 +67,46 @@ impl FormatReader for CsvReader {
     }
 
     fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
-        let Self { path, bytes, schema, columns: number, .. } = self;
+        let Self { path, bytes, schema, columns: number, nfdump, unread, .. } = self;
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
         let columns = TextColumn::all(schema, wanted);
+        let all = TextColumn::known(schema);
+        *unread = None;
         let mut gatherer = Gatherer::new(wanted, sink);
         let mut lines = Lines::new(bytes);
         let mut is_header = true;
         let mut read = || {
             while lines.next()? {
                 if std::mem::take(&mut is_header) {
+                    continue;
+                }
+                if let Some(nfdump) = nfdump {
+                    let line = lines.line;
+                    let fields: Vec<&[u8]> = (0..lines.fields()).map(|at| lines.field(at)).collect();
+                    // Whichever columns are wanted, the same lines are flows.
+                    let checked = nfdump.line(&fields).and_then(|read| match read {
+                        Line::End => Ok(None),
+                        Line::Flow(values) => {
+                            all.iter().try_for_each(|column| column.check(&values[column.number]))?;
+                            Ok(Some(values))
+                        }
+                    });
+                    match checked {
+                        Ok(None) => return Ok(true),
+                        Ok(Some(values)) => {
+                            let fill = |rows: &mut _| {
+                                columns.iter().try_for_each(|column| column.put(&values[column.number], rows))
+                            };
+                            if !gatherer.add(fill)? {
+                                return Ok(false);
+                            }
+                        }
+                        Err(error) => {
+                            let (number, _) =
+                                unread.get_or_insert_with(|| (0, format!("line {line}: {error}")));
+                            *number += 1;
+                        }
+                    }
                     continue;
                 }
                 if lines.fields() != *number {
@@ -75,6 +124,12 @@ impl FormatReader for CsvReader {
         let read = read();
         let line = lines.line;
         gatherer.finish(read).map_err(|error| ReadError::damaged(path, format!("line {line}: {error}")))
+    }
+
+    fn passed_over(&self) -> Option<String> {
+        self.unread
+            .as_ref()
+            .map(|(number, first)| format!("{number} lines are no flows, the first is {first}"))
     }
 }
 

@@ -10,6 +10,9 @@ use super::schema::Schema;
 use super::source::{Bytes, size};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
 use crate::ipfix::HEADER;
+pub use plan::ntp;
+pub use template::{Dialect, Element, Octets, Template, Told, unsigned};
+
 use meaning::meaning;
 use plan::{Plan, places};
 use session::{Record, Session, VERSION};
@@ -17,7 +20,6 @@ use std::collections::HashMap;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use template::Template;
 
 /// The octets from the start whose templates tell what the file contains.
 const SCANNED: u64 = 16 << 20;

@@ -60,6 +60,24 @@ impl TextColumn {
         schema.places(wanted, true).into_iter().map(of).collect()
     }
 
+    /// Whether this is a value of it.
+    pub(crate) fn check(&self, value: &[u8]) -> Result<(), String> {
+        self.cell(value).map(|_| ()).map_err(|error| format!("column {}: {error}", self.name))
+    }
+
+    /// All columns that are known, wanted or not, to be checked.
+    pub(crate) fn known(schema: &Schema<Kind>) -> Vec<Self> {
+        let of = |known: &Known<Kind>| Self {
+            number: known.number,
+            // Its values are put nowhere.
+            place: Place::Node,
+            kind: known.stored,
+            most: known.name.most(),
+            name: known.column.clone(),
+        };
+        schema.columns.iter().map(of).collect()
+    }
+
     /// Puts the value of the next row, none for an empty text.
     pub(crate) fn put(&self, value: &[u8], columns: &mut Columns) -> Result<(), String> {
         let cell = self.cell(value).map_err(|error| format!("column {}: {error}", self.name))?;

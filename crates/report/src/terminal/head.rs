@@ -3,7 +3,7 @@
 use super::number::time;
 use super::time::how_long;
 use super::totals::Totals;
-use crate::{Answer, Counters, DesignReport, PacketCounts, Span, Value, WireReport};
+use crate::{Answer, Counters, DesignReport, ExporterReport, PacketCounts, Span, Value, WireReport};
 use notation::{grouped, scaled};
 
 /// The names of the sources; of many files, their number with the first and the last.
@@ -18,6 +18,39 @@ pub(super) fn sources(names: &[String]) -> String {
 
 /// More names than these are a number.
 const MOST_NAMES: usize = 4;
+
+/// Routers, those with the most records; of many, the number of the others.
+pub(super) fn exporters(exporters: &[ExporterReport]) -> Vec<String> {
+    let mut shown: Vec<&ExporterReport> = exporters.iter().collect();
+    shown.sort_by_key(|exporter| std::cmp::Reverse(exporter.records));
+    let others = shown.split_off(shown.len().min(MOST_EXPORTERS));
+    let line = |exporter: &&ExporterReport| {
+        let ExporterReport { address, version, domain, records, lost, sampling, .. } = exporter;
+        let sampling = match &sampling[..] {
+            [] => String::new(),
+            rates => format!(", sampling {}", rates.join(" ")),
+        };
+        let unit = if version == "NetFlow v9" { "messages" } else { "records" };
+        let lost = if *lost == 0 { String::new() } else { format!(", {} {unit} lost", grouped(*lost)) };
+        format!(
+            "router    {address} {version}, domain {domain}: {} records{sampling}{lost}",
+            grouped(*records)
+        )
+    };
+    let mut lines: Vec<String> = shown.iter().map(line).collect();
+    if !others.is_empty() {
+        let records = others.iter().map(|exporter| exporter.records).sum();
+        lines.push(format!(
+            "          and {} others: {} records",
+            grouped(others.len() as u64),
+            grouped(records)
+        ));
+    }
+    lines
+}
+
+/// Routers that are shown.
+const MOST_EXPORTERS: usize = 10;
 
 /// The traffic of a span of stream time.
 pub(super) fn traffic(totals: &Totals, packets: u64, span: Span) -> String {

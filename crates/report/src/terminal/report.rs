@@ -26,6 +26,7 @@ pub fn run_report(report: &RunReport) -> String {
     lines.extend(head::account(&report.packets, report.loss.as_ref()));
     let downs = report.link_down.filter(|&downs| downs != 0);
     lines.extend(downs.map(|downs| format!("link      went down {downs} time(s)")));
+    lines.extend(head::exporters(&report.exporters));
     lines.extend(report.wire.iter().flat_map(head::wire));
     lines.extend(head::design(&report.design));
     lines.extend(report.answer("tcp_loss").into_iter().flat_map(head::tcp_loss));

@@ -121,7 +121,8 @@ fn assert_mistakes_are_refused(
     }
 }
 
-const OPTIONAL: [&str; 8] = ["late", "revision", "empty", "reason", "levels", "task", "link_down", "wire"];
+const OPTIONAL: [&str; 9] =
+    ["late", "revision", "empty", "reason", "levels", "task", "link_down", "exporters", "wire"];
 
 #[test]
 fn an_answer_with_any_one_mistake_is_refused() {
@@ -146,6 +147,16 @@ fn a_report_with_any_one_mistake_is_refused() {
         events: vec![full_event()],
         command_line: vec!["edison".to_owned()],
         link_down: Some(0),
+        exporters: vec![report::ExporterReport {
+            address: std::net::IpAddr::from([192, 0, 2, 1]),
+            version: "NetFlow v9".to_owned(),
+            domain: 7,
+            datagrams: 3,
+            records: 60,
+            sampled: 60,
+            lost: 1,
+            sampling: vec!["1:100".to_owned()],
+        }],
         wire: Some(report::WireReport::default()),
         faults: vec!["a fault".to_owned()],
         ..RunReport::default()

@@ -372,6 +372,7 @@ fn one_report() -> impl Strategy<Value = RunReport> {
             command_line,
             elapsed_seconds,
             link_down,
+            exporters: Vec::new(),
             design,
             wire,
             faults,

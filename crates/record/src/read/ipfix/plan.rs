@@ -4,8 +4,8 @@ use super::super::block::Wanted;
 use super::super::columns::{Cell, Columns, Place};
 use super::super::name::Name;
 use super::meaning::{Meaning, Reading, meaning};
-use super::session::{Record, unsigned};
-use super::template::Element;
+use super::session::Record;
+use super::template::{Element, unsigned};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// systemInitTimeMilliseconds.
@@ -159,7 +159,7 @@ impl Source {
 
 /// Nanoseconds since 1970 of an NTP timestamp whose fraction is rounded to a unit; `units` of them are a second. Seconds before 1968 are
 /// of the second era, which begins in 2036.
-fn ntp(timestamp: u64, units: u64) -> Option<u64> {
+pub fn ntp(timestamp: u64, units: u64) -> Option<u64> {
     const ERA: u64 = 1 << 32;
     let (seconds, fraction) = (timestamp >> 32, timestamp & (ERA - 1));
     let seconds = if seconds < ERA / 2 { seconds + ERA } else { seconds };

@@ -1,6 +1,6 @@
 //! A session (RFC 7011): the state that messages build upon, apart from where they come from.
 
-use super::template::{Element, Octets, Template, Told};
+use super::template::{Dialect, Element, Octets, Template, Told, unsigned};
 use crate::ipfix::{OPTIONS_TEMPLATE_SET, SET_HEADER, TEMPLATE_SET, element};
 use flow::InformationElement;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -86,12 +86,6 @@ impl Record<'_> {
         let element = Element { enterprise, number: number & 0x7fff };
         Some((element, self.text(of(element::ELEMENT_NAME))?))
     }
-}
-
-/// An unsigned number of at most 8 octets.
-pub(crate) fn unsigned(octets: &[u8]) -> Option<u64> {
-    let is_number = (1..=8).contains(&octets.len());
-    is_number.then(|| octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)))
 }
 
 fn of(element: InformationElement) -> Element {
@@ -182,7 +176,7 @@ impl Session {
 
     fn learn(&mut self, domain: u32, set: &[u8], is_options: bool) -> Result<(), String> {
         let mut octets = Octets(set);
-        while let Some(told) = Template::read(&mut octets, is_options)? {
+        while let Some(told) = Template::read(&mut octets, is_options, Dialect::Ipfix)? {
             let templates = &mut self.domains.entry(domain).or_default().templates;
             match told {
                 Told::Definition(id, template) => {

@@ -1,4 +1,4 @@
-//! Templates (RFC 7011, section 3.4) and the records that they describe.
+//! Templates (RFC 7011, section 3.4; RFC 3954, section 5 and 6) and the records that they describe.
 
 use std::ops::Range;
 
@@ -11,48 +11,68 @@ const MOST_FIELDS: u16 = 4096;
 
 /// An information element: its number, and whose number it is; 0 is the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Element {
-    pub(crate) enterprise: u32,
-    pub(crate) number: u16,
+pub struct Element {
+    /// Whose number it is.
+    pub enterprise: u32,
+    /// The number.
+    pub number: u16,
+}
+
+/// Who writes templates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// NetFlow version 9: fields have no enterprises, none has a length of its own, and options say in octets how long they are.
+    NetFlow9,
+    /// IPFIX.
+    Ipfix,
 }
 
 impl Element {
+    /// The enterprise of what options of NetFlow v9 are about: these numbers are no elements.
+    pub const SCOPE: u32 = u32::MAX;
+
     /// Of the registry.
-    pub(crate) const fn registered(number: u16) -> Self {
+    pub const fn registered(number: u16) -> Self {
         Self { enterprise: 0, number }
     }
 }
 
 /// What records consist of.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Template {
+pub struct Template {
     /// Its records are of options, not of flows.
-    pub(crate) is_options: bool,
+    pub is_options: bool,
     fields: Vec<(Element, u16)>,
 }
 
 /// A template record: a definition, or the withdrawal of one.
-pub(crate) enum Told {
+#[derive(Debug)]
+pub enum Told {
+    /// Of the template of this number.
     Definition(u16, Template),
     /// Of the template with this number; of all where it is the number of the set.
     Withdrawal(u16),
 }
 
 /// Reads octets from the front.
-pub(crate) struct Octets<'a>(pub(crate) &'a [u8]);
+#[derive(Clone, Copy, Debug)]
+pub struct Octets<'a>(pub &'a [u8]);
 
 impl<'a> Octets<'a> {
-    pub(crate) fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+    /// The next octets, if there are so many.
+    pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(taken)
     }
 
-    pub(crate) fn u16(&mut self) -> Option<u16> {
+    /// The next two as a number.
+    pub fn u16(&mut self) -> Option<u16> {
         self.take(2).map(|octets| u16::from_be_bytes([octets[0], octets[1]]))
     }
 
-    pub(crate) fn u32(&mut self) -> Option<u32> {
+    /// The next four as a number.
+    pub fn u32(&mut self) -> Option<u32> {
         let octets = self.take(4)?;
         Some(u32::from_be_bytes([octets[0], octets[1], octets[2], octets[3]]))
     }
@@ -60,41 +80,66 @@ impl<'a> Octets<'a> {
 
 impl Template {
     /// Reads the next template record of a set; `None` where padding is left.
-    pub(crate) fn read(set: &mut Octets<'_>, is_options: bool) -> Result<Option<Told>, String> {
+    ///
+    /// # Errors
+    /// It is cut off, or has a number or a length that no template has.
+    pub fn read(set: &mut Octets<'_>, is_options: bool, dialect: Dialect) -> Result<Option<Told>, String> {
         const SHORT: &str = "a template is cut off";
-        let (Some(id), Some(count)) = (set.u16(), set.u16()) else { return Ok(None) };
+        let (Some(id), Some(number)) = (set.u16(), set.u16()) else { return Ok(None) };
         if id == 0 {
             return Ok(None);
         }
-        if count == 0 {
+        // Of options, how many fields say what they are about; and of how many fields the template is.
+        let (scopes, count) = match (dialect, is_options) {
+            (Dialect::NetFlow9, true) => {
+                let (scopes, options) = (number / 4, set.u16().ok_or(SHORT)? / 4);
+                (scopes, scopes.saturating_add(options))
+            }
+            _ => (0, number),
+        };
+        if count == 0 && dialect == Dialect::Ipfix {
             return Ok(Some(Told::Withdrawal(id)));
         }
         if id < 256 || count > MOST_FIELDS {
             return Err(format!("template {id} of {count} fields: from 256, of at most {MOST_FIELDS}"));
         }
-        if is_options {
+        if is_options && dialect == Dialect::Ipfix {
             set.u16().ok_or(SHORT)?;
         }
         let mut fields = Vec::new();
-        for _ in 0..count {
+        for at in 0..count {
             let (number, length) = (set.u16().ok_or(SHORT)?, set.u16().ok_or(SHORT)?);
-            let is_registered = number & HAS_ENTERPRISE == 0;
-            let enterprise = if is_registered { 0 } else { set.u32().ok_or(SHORT)? };
+            let (enterprise, number) = match dialect {
+                Dialect::NetFlow9 if at < scopes => (Element::SCOPE, number),
+                Dialect::NetFlow9 => (0, number),
+                Dialect::Ipfix if number & HAS_ENTERPRISE == 0 => (0, number),
+                Dialect::Ipfix => (set.u32().ok_or(SHORT)?, number & !HAS_ENTERPRISE),
+            };
             // A field without octets has no value, and would cost time in every record.
             if length != 0 {
-                fields.push((Element { enterprise, number: number & !HAS_ENTERPRISE }, length));
+                fields.push((Element { enterprise, number }, length));
             }
         }
         Ok(Some(Told::Definition(id, Self { is_options, fields })))
     }
 
     /// The elements of its fields.
-    pub(crate) fn elements(&self) -> impl Iterator<Item = Element> + '_ {
+    pub fn elements(&self) -> impl Iterator<Item = Element> + '_ {
         self.fields.iter().map(|(element, _)| *element)
     }
 
+    /// The elements of its fields, with the length of each; `None` where records say it.
+    pub fn lengths(&self) -> impl Iterator<Item = (Element, Option<u16>)> + '_ {
+        self.fields.iter().map(|(element, length)| (*element, (*length != VARIABLE).then_some(*length)))
+    }
+
+    /// Whether it has no field.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
     /// The number of its fields.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.fields.len()
     }
 
@@ -102,12 +147,7 @@ impl Template {
     ///
     /// # Errors
     /// The record is cut off.
-    pub(crate) fn split(
-        &self,
-        set: &[u8],
-        at: &mut usize,
-        fields: &mut Vec<Range<usize>>,
-    ) -> Result<bool, String> {
+    pub fn split(&self, set: &[u8], at: &mut usize, fields: &mut Vec<Range<usize>>) -> Result<bool, String> {
         let least: usize = self
             .fields
             .iter()
@@ -140,4 +180,10 @@ fn variable_length(octets: &mut Octets<'_>) -> Option<usize> {
         255 => octets.u16().map(usize::from),
         length => Some(length.into()),
     }
+}
+
+/// An unsigned number of at most 8 octets.
+pub fn unsigned(octets: &[u8]) -> Option<u64> {
+    let is_number = (1..=8).contains(&octets.len());
+    is_number.then(|| octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)))
 }

@@ -1,0 +1,205 @@
+//! CSV as nfdump prints it (`nfdump -o csv`): other names, other forms of values, and a summary behind the flows.
+//!
+//! Its times have no zone: they are taken as UTC, as nfdump prints them where `TZ=UTC` is set.
+
+use super::text;
+use std::borrow::Cow;
+
+/// nfdump's names, those of version 1.6 and 1.7.1, then those of later ones, and the columns that they are here.
+const NAMES: [(&str, &str); 33] = [
+    ("ts", "stime"),
+    ("te", "ltime"),
+    ("sa", "src_addr"),
+    ("da", "dst_addr"),
+    ("sp", "src_port"),
+    ("dp", "dst_port"),
+    ("pr", "protocol"),
+    ("flg", "tcp_flags"),
+    ("stos", "ip_tos"),
+    ("ipkt", "total_count"),
+    ("ibyt", "total_byte"),
+    ("opkt", "reverse_total_count"),
+    ("obyt", "reverse_total_byte"),
+    ("svln", "vlan"),
+    ("ismc", "smac"),
+    ("odmc", "dmac"),
+    ("firstSeen", "stime"),
+    ("lastSeen", "ltime"),
+    ("srcAddr", "src_addr"),
+    ("dstAddr", "dst_addr"),
+    ("srcPort", "src_port"),
+    ("dstPort", "dst_port"),
+    ("proto", "protocol"),
+    ("flags", "tcp_flags"),
+    ("srcTos", "ip_tos"),
+    ("tos", "ip_tos"),
+    ("packets", "total_count"),
+    ("bytes", "total_byte"),
+    ("inPackets", "total_count"),
+    ("inBytes", "total_byte"),
+    ("outPackets", "reverse_total_count"),
+    ("outBytes", "reverse_total_byte"),
+    ("srcVlan", "vlan"),
+];
+/// How long a flow was, seconds: later versions print it in the place of its end.
+const DURATIONS: [&str; 2] = ["td", "duration"];
+/// What begins the lines behind the flows.
+const SUMMARY: &[u8] = b"Summary";
+/// Flags in the order in which they are printed.
+const FLAGS: &[u8; 8] = b"CEUAPRSF";
+
+/// How lines of a file are read.
+#[derive(Clone, Debug)]
+pub(crate) struct Nfdump {
+    /// For each column of the file, the one that it is here.
+    columns: Vec<Option<&'static str>>,
+    /// The column with the flow's duration, where its end is not told.
+    duration: Option<usize>,
+}
+
+/// A line of the file.
+pub(crate) enum Line<'a> {
+    /// The values of the columns of [`Nfdump::names`].
+    Flow(Vec<Cow<'a, [u8]>>),
+    /// No flow follows.
+    End,
+}
+
+impl Nfdump {
+    /// Of a header; `None` where it is not nfdump's.
+    pub(crate) fn of(header: &[String]) -> Option<Self> {
+        let has = |name: &str| header.iter().any(|column| column == name);
+        let is_its = has("ts") && has("td") && has("sa") || has("firstSeen") && has("srcAddr");
+        let of = |column: &String| NAMES.iter().find(|(name, _)| name == column).map(|(_, own)| *own);
+        let columns: Vec<_> = header.iter().map(of).collect();
+        let has_end = columns.contains(&Some("ltime"));
+        let duration = header.iter().position(|column| DURATIONS.contains(&column.as_str()));
+        is_its.then(|| Self { columns, duration: duration.filter(|_| !has_end) })
+    }
+
+    /// The columns of its lines.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        self.columns.iter().flatten().copied().chain(self.duration.map(|_| "ltime")).collect()
+    }
+
+    /// Reads a line, whose fields are these.
+    pub(crate) fn line<'a>(&self, fields: &[&'a [u8]]) -> Result<Line<'a>, String> {
+        if fields.first().is_some_and(|first| *first == SUMMARY) {
+            return Ok(Line::End);
+        }
+        if fields.len() != self.columns.len() {
+            return Err(format!("it has {} fields, the header {}", fields.len(), self.columns.len()));
+        }
+        let mut values = Vec::with_capacity(self.columns.len() + 1);
+        let mut start = None;
+        for (name, field) in self.columns.iter().zip(fields) {
+            let Some(name) = name else { continue };
+            let field = field.trim_ascii();
+            values.push(match *name {
+                "tcp_flags" => Cow::Owned(flags(field)?.to_string().into_bytes()),
+                "src_port" | "dst_port" => port(field),
+                "vlan" if field == b"0" => Cow::Borrowed(&b""[..]),
+                name => {
+                    if name == "stime" {
+                        start = Some(text::time(field)?);
+                    }
+                    Cow::Borrowed(field)
+                }
+            });
+        }
+        if let Some(at) = self.duration {
+            let lasted = text::time(&seconds(fields[at].trim_ascii()))?;
+            let end = start.and_then(|start| start.checked_add(lasted)).ok_or("a flow has no time")?;
+            values.push(Cow::Owned(end.to_string().into_bytes()));
+        }
+        Ok(Line::Flow(values))
+    }
+}
+
+/// A number of seconds with a fraction, as times are read: `25` becomes `25.0`.
+fn seconds(field: &[u8]) -> Cow<'_, [u8]> {
+    if field.contains(&b'.') {
+        return Cow::Borrowed(field);
+    }
+    Cow::Owned([field, b".0"].concat())
+}
+
+/// Flags as letters, or as a number.
+fn flags(field: &[u8]) -> Result<u64, String> {
+    if field.starts_with(b"0x") {
+        let digits = std::str::from_utf8(&field[2..]).ok();
+        let number = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        return number.filter(|number| *number <= 0xff).ok_or_else(|| text::unreadable(field, "TCP flags"));
+    }
+    let is_letter = |letter: &u8| *letter == b'.' || FLAGS.contains(letter);
+    if field.is_empty() || !field.iter().all(is_letter) {
+        return text::number(field).map_err(|_| text::unreadable(field, "TCP flags, as ...AP.SF"));
+    }
+    let bit = |letter: &u8| FLAGS.iter().position(|flag| flag == letter).map_or(0, |at| 0x80 >> at);
+    Ok(field.iter().map(bit).fold(0, |all, bit| all | bit))
+}
+
+/// A port; of ICMP it may be type and code, as `8.0`.
+fn port(field: &[u8]) -> Cow<'_, [u8]> {
+    let text = std::str::from_utf8(field).ok();
+    let parts = text.and_then(|text| text.split_once('.'));
+    let of = |part: &str| part.parse::<u8>().ok().map(u16::from);
+    match parts.and_then(|(kind, code)| Some(of(kind)? << 8 | of(code)?)) {
+        Some(both) => Cow::Owned(both.to_string().into_bytes()),
+        None => Cow::Borrowed(field),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(line: &str) -> Vec<&[u8]> {
+        line.split(',').map(str::as_bytes).collect()
+    }
+
+    fn read(header: &str, line: &str) -> Result<Vec<(&'static str, String)>, String> {
+        let header: Vec<String> = header.split(',').map(str::to_owned).collect();
+        let nfdump = Nfdump::of(&header).expect("nfdump's header");
+        match nfdump.line(&split(line))? {
+            Line::End => Ok(Vec::new()),
+            Line::Flow(values) => {
+                let text = |value: &Cow<'_, [u8]>| String::from_utf8_lossy(value).into_owned();
+                Ok(nfdump.names().into_iter().zip(values.iter().map(text)).collect())
+            }
+        }
+    }
+
+    #[test]
+    fn both_headers_are_read() {
+        let old = "ts,te,td,sa,da,sp,dp,pr,flg,fwd,stos,ipkt,ibyt,opkt,obyt,svln";
+        let line = "2024-01-01 00:00:00,2024-01-01 00:00:26,25.749,10.0.0.1,10.0.0.2,51225,443,TCP,...AP.S.,0,0,6,258,0,0,0";
+        let values = read(old, line).expect("a flow");
+        let of = |values: &[(&str, String)], name: &str| {
+            values.iter().find(|(own, _)| *own == name).map(|(_, value)| value.clone())
+        };
+        assert_eq!(of(&values, "ltime").as_deref(), Some("2024-01-01 00:00:26"));
+        assert_eq!(
+            (of(&values, "tcp_flags").as_deref(), of(&values, "vlan").as_deref()),
+            (Some("26"), Some(""))
+        );
+        let new = "firstSeen,duration,proto,srcAddr,srcPort,dstAddr,dstPort,packets,bytes,bps,bpp,flows";
+        let line = "2024-01-01 00:00:00.250,25.5,ICMP,10.0.0.1,0,10.0.0.2,8.0,6,258,1,43,1";
+        let values = read(new, line).expect("a flow");
+        assert_eq!(of(&values, "ltime").as_deref(), Some("1704067225750000000"));
+        assert_eq!(of(&values, "dst_port").as_deref(), Some("2048"));
+        assert!(read(old, "Summary").is_ok_and(|values| values.is_empty()));
+        assert!(read(old, "1,2").is_err_and(|error| error.contains("2 fields")));
+        assert!(Nfdump::of(&["src_addr".to_owned(), "bytes".to_owned()]).is_none());
+    }
+
+    #[test]
+    fn flags_are_letters_or_numbers() {
+        assert_eq!(flags(b"CEUAPRSF"), Ok(0xff));
+        assert_eq!(
+            (flags(b"......S."), flags(b"........"), flags(b"0x12"), flags(b"18")),
+            (Ok(2), Ok(0), Ok(0x12), Ok(18))
+        );
+        assert!(flags(b"xyz").is_err() && flags(b"0x100").is_err());
+    }
+}

@@ -1,0 +1,85 @@
+//! What arrived, and what became of it.
+
+/// Counters of a [`crate::Decoder`]. `datagrams` = `decoded` + `refused_exporter` + `too_many_exporters` + `unknown_version` +
+/// `damaged`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Datagrams that came.
+    pub datagrams: u64,
+    /// Datagrams whose contents were all read.
+    pub decoded: u64,
+    /// Datagrams of addresses that may not export.
+    pub refused_exporter: u64,
+    /// Datagrams of new exporters when there were as many as are kept.
+    pub too_many_exporters: u64,
+    /// Datagrams of no version that is read.
+    pub unknown_version: u64,
+    /// Datagrams that are cut off or contradict themselves. What stands before the damage was taken.
+    pub damaged: u64,
+    /// Records of flows that were given.
+    pub records: u64,
+    /// Records without an address: of the link layer, of addresses that are translated, of no flow.
+    pub without_address: u64,
+    /// Records that count no packet and no byte.
+    pub without_packets: u64,
+    /// Records of options.
+    pub option_records: u64,
+    /// Records that end before they begin: they count at their end.
+    pub times_reversed: u64,
+    /// Records without a time: they count when they were exported.
+    pub without_time: u64,
+    /// Records that do not tell bytes on the wire: those of layer 3 stand for them.
+    pub without_wire_bytes: u64,
+    /// Records of a sampler of which nothing was told: they count as `--sampling` says, or as they are.
+    pub unknown_sampler: u64,
+    /// Sampling rates that are impossible, and were ignored.
+    pub wrong_sampling: u64,
+    /// Sets of data that waited for their template and were read when it came.
+    pub late_template: u64,
+    /// Sets of data whose template did not come while they could wait.
+    pub without_template: u64,
+    /// Templates that were replaced by others of their number.
+    pub changed_templates: u64,
+    /// Templates that found no room.
+    pub too_many_templates: u64,
+    /// Exporters that began anew.
+    pub restarts: u64,
+    /// Records that did not arrive, by the sequence numbers of NetFlow v5 and IPFIX.
+    pub lost_records: u64,
+    /// Messages that did not arrive, by those of NetFlow v9.
+    pub lost_messages: u64,
+}
+
+impl Counts {
+    /// All of them but the losses, by name.
+    pub fn named(&self) -> [(&'static str, u64); 20] {
+        [
+            ("datagrams", self.datagrams),
+            ("decoded", self.decoded),
+            ("refused_exporter", self.refused_exporter),
+            ("too_many_exporters", self.too_many_exporters),
+            ("unknown_version", self.unknown_version),
+            ("damaged", self.damaged),
+            ("records", self.records),
+            ("without_address", self.without_address),
+            ("without_packets", self.without_packets),
+            ("option_records", self.option_records),
+            ("times_reversed", self.times_reversed),
+            ("without_time", self.without_time),
+            ("without_wire_bytes", self.without_wire_bytes),
+            ("unknown_sampler", self.unknown_sampler),
+            ("wrong_sampling", self.wrong_sampling),
+            ("late_template", self.late_template),
+            ("without_template", self.without_template),
+            ("changed_templates", self.changed_templates),
+            ("too_many_templates", self.too_many_templates),
+            ("restarts", self.restarts),
+        ]
+    }
+
+    /// Whether each datagram is decoded or has a reason why not.
+    pub fn are_complete(&self) -> bool {
+        let refused = self.refused_exporter + self.too_many_exporters + self.unknown_version + self.damaged;
+        self.datagrams == self.decoded + refused
+    }
+}

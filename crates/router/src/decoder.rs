@@ -1,0 +1,453 @@
+//! From datagrams to flows.
+
+use crate::counts::Counts;
+use crate::element::{Number, Plan};
+use crate::exporter::{Exporter, ExporterState, Known, Name, Version};
+use crate::network::Network;
+use crate::rate::Rate;
+use crate::sequence::{Order, Units};
+use crate::values::{Times, Values};
+use crate::version5::{self, Header, MOST_RECORDS};
+use crate::waiting::Facts;
+use flow::FlowRecord;
+use record::read::{Dialect, Octets, Template, Told};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// The most exporters that are known at a time.
+const MOST_EXPORTERS: usize = 4096;
+/// The most fields of all templates of all exporters, each template counting as one more; and of those of one.
+const MOST_FIELDS: [usize; 2] = [1 << 17, 1 << 14];
+/// An exporter that was silent for so long may give its place to another one.
+const SILENT_NS: u64 = 30 * 60 * SECOND;
+const SECOND: u64 = 1_000_000_000;
+/// An exporter whose time since its start is so much less than before, milliseconds, has begun anew: datagrams overtake each other by less.
+const RESTARTED_MS: i32 = 60_000;
+/// Octets of the header of a set.
+const SET_HEADER: usize = 4;
+
+/// What is set of a decoder.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Who may export; all where it is empty.
+    pub from: Vec<Network>,
+    /// The rate of exporters that tell none.
+    pub sampling: Option<Rate>,
+}
+
+/// A flow as a router told it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// The record, with packets and bytes as sampling stands for them.
+    pub record: FlowRecord,
+    /// Of how many packets how many were counted.
+    pub rate: Rate,
+    /// Packets that were counted.
+    pub counted: u64,
+}
+
+/// Takes the flows of a datagram.
+type Take<'a> = dyn FnMut(Flow) + 'a;
+
+/// Why a datagram was not read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    Damaged,
+    TooManyExporters,
+}
+
+/// Decodes datagrams of any number of exporters, within limits.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    settings: Settings,
+    exporters: HashMap<Name, Exporter>,
+    /// When room was last made for other exporters.
+    swept_ns: u64,
+    state: State,
+}
+
+/// What exporters have in common.
+#[derive(Debug, Default)]
+struct State {
+    counts: Counts,
+    /// Octets of data that wait for templates.
+    waiting_bytes: usize,
+    /// Fields of all templates.
+    fields: usize,
+    /// The rate of exporters that tell none.
+    sampling: Option<Rate>,
+    now_ns: u64,
+}
+
+impl Decoder {
+    /// A decoder that knows no exporter yet.
+    pub fn new(settings: Settings) -> Self {
+        let state = State { sampling: settings.sampling, ..State::default() };
+        Self { settings, state, ..Self::default() }
+    }
+
+    /// What came, and what became of it.
+    pub fn counts(&self) -> &Counts {
+        &self.state.counts
+    }
+
+    /// The exporters that are known, by their addresses.
+    pub fn exporters(&self) -> Vec<ExporterState> {
+        let mut states: Vec<_> = self.exporters.iter().map(|(name, exporter)| exporter.state(name)).collect();
+        states.sort_by_key(|state| (state.address, state.version, state.domain));
+        states
+    }
+
+    /// Octets of data that wait for templates.
+    pub fn waiting_bytes(&self) -> usize {
+        self.state.waiting_bytes
+    }
+
+    /// Gives up the data that wait for templates: no datagram follows.
+    pub fn finish(&mut self) {
+        let State { counts, waiting_bytes, .. } = &mut self.state;
+        for exporter in self.exporters.values_mut() {
+            counts.without_template += exporter.waiting.give_up(None, waiting_bytes);
+        }
+    }
+
+    /// Takes a datagram of this address, which came now, and gives its flows.
+    pub fn datagram(&mut self, from: IpAddr, octets: &[u8], now_ns: u64, take: &mut Take<'_>) {
+        self.state.counts.datagrams += 1;
+        self.state.now_ns = now_ns;
+        let from = from.to_canonical();
+        let networks = &self.settings.from;
+        if !networks.is_empty() && !networks.iter().any(|network| network.contains(from)) {
+            self.state.counts.refused_exporter += 1;
+            return;
+        }
+        let mut rest = Octets(octets);
+        let read = match rest.u16() {
+            Some(5) => self.version5(from, rest, take),
+            Some(9) => self.version9(from, rest, take),
+            Some(10) => self.ipfix(from, rest, octets.len(), take),
+            _ => {
+                self.state.counts.unknown_version += 1;
+                return;
+            }
+        };
+        let counts = &mut self.state.counts;
+        *match read {
+            Ok(()) => &mut counts.decoded,
+            Err(Fault::Damaged) => &mut counts.damaged,
+            Err(Fault::TooManyExporters) => &mut counts.too_many_exporters,
+        } += 1;
+    }
+
+    fn version5(&mut self, from: IpAddr, mut rest: Octets<'_>, take: &mut Take<'_>) -> Result<(), Fault> {
+        let header = Header::read(&mut rest).ok_or(Fault::Damaged)?;
+        let records = rest.0.chunks_exact(version5::RECORD);
+        let is_whole =
+            (1..=MOST_RECORDS).contains(&header.count) && records.len() >= usize::from(header.count);
+        if !is_whole {
+            return Err(Fault::Damaged);
+        }
+        let name = Name { address: from, version: Version::V5, domain: header.engine.into() };
+        let (exporter, state) = self.exporter(name)?;
+        exporter.begins(header.facts, header.sequence, state);
+        let told = Rate::one_of(header.sampling.into());
+        let times = Times { facts: header.facts, start_ms: None };
+        for values in records.take(header.count.into()).filter_map(version5::values) {
+            let rate = told.or(state.sampling).unwrap_or(Rate::ALL);
+            exporter.flow(&values, times, rate, state, take);
+        }
+        exporter.rate = told;
+        exporter.follows(
+            name.version,
+            header.sequence,
+            Some(Units { all: header.count.into(), flows: header.count.into() }),
+            state,
+        );
+        Ok(())
+    }
+
+    fn version9(&mut self, from: IpAddr, mut rest: Octets<'_>, take: &mut Take<'_>) -> Result<(), Fault> {
+        let mut header = || {
+            let (_count, uptime, seconds) = (rest.u16()?, rest.u32()?, rest.u32()?);
+            Some((uptime, seconds, rest.u32()?, rest.u32()?))
+        };
+        let (uptime, seconds, sequence, domain) = header().ok_or(Fault::Damaged)?;
+        let facts = Facts { export_ns: u64::from(seconds) * SECOND, uptime_ms: Some(uptime) };
+        let name = Name { address: from, version: Version::V9, domain };
+        let (exporter, state) = self.exporter(name)?;
+        exporter.begins(facts, sequence, state);
+        let read = exporter.sets(rest, facts, Dialect::NetFlow9, state, take);
+        exporter.follows(name.version, sequence, Some(Units { all: 1, flows: 1 }), state);
+        read.1
+    }
+
+    fn ipfix(
+        &mut self,
+        from: IpAddr,
+        mut rest: Octets<'_>,
+        octets: usize,
+        take: &mut Take<'_>,
+    ) -> Result<(), Fault> {
+        let mut header = || Some((rest.u16()?, rest.u32()?, rest.u32()?, rest.u32()?));
+        let (length, seconds, sequence, domain) = header().ok_or(Fault::Damaged)?;
+        if usize::from(length) != octets {
+            return Err(Fault::Damaged);
+        }
+        let facts = Facts { export_ns: u64::from(seconds) * SECOND, uptime_ms: None };
+        let name = Name { address: from, version: Version::Ipfix, domain };
+        let (exporter, state) = self.exporter(name)?;
+        exporter.begins(facts, sequence, state);
+        let (records, read) = exporter.sets(rest, facts, Dialect::Ipfix, state, take);
+        exporter.follows(name.version, sequence, records.filter(|_| read.is_ok()), state);
+        read
+    }
+
+    /// The exporter of this name, new if it is not known.
+    fn exporter(&mut self, name: Name) -> Result<(&mut Exporter, &mut State), Fault> {
+        let is_full = self.exporters.len() >= MOST_EXPORTERS && !self.exporters.contains_key(&name);
+        if is_full && !self.sweep() {
+            return Err(Fault::TooManyExporters);
+        }
+        let exporter = self.exporters.entry(name).or_default();
+        exporter.datagrams += 1;
+        exporter.seen_ns = self.state.now_ns;
+        Ok((exporter, &mut self.state))
+    }
+
+    /// Forgets exporters that are silent, once a second at the most; false if there are none.
+    fn sweep(&mut self) -> bool {
+        let State { counts, waiting_bytes, fields, now_ns, .. } = &mut self.state;
+        if now_ns.saturating_sub(self.swept_ns) < SECOND {
+            return false;
+        }
+        self.swept_ns = *now_ns;
+        self.exporters.retain(|_, exporter| {
+            let stays = now_ns.saturating_sub(exporter.seen_ns) < SILENT_NS;
+            if !stays {
+                counts.without_template += exporter.waiting.give_up(None, waiting_bytes);
+                *fields -= exporter.restart();
+            }
+            stays
+        });
+        self.exporters.len() < MOST_EXPORTERS
+    }
+}
+
+impl Exporter {
+    /// A message begins: an exporter that began anew is recognised before its contents are read.
+    fn begins(&mut self, facts: Facts, sequence: u32, state: &mut State) {
+        let went_back = |(before, now): (u32, u32)| before.wrapping_sub(now) as i32 > RESTARTED_MS;
+        let has_restarted = self.uptime_ms.zip(facts.uptime_ms).is_some_and(went_back);
+        if has_restarted || self.sequence.order(sequence) == Order::Restart {
+            state.counts.restarts += 1;
+            state.fields -= self.restart();
+            self.sequence.restart();
+        }
+        self.uptime_ms = facts.uptime_ms;
+        state.counts.without_template += self.waiting.give_up(Some(state.now_ns), &mut state.waiting_bytes);
+    }
+
+    /// A message was read that had so many units of its sequence.
+    fn follows(&mut self, version: Version, sequence: u32, units: Option<Units>, state: &mut State) {
+        let before = self.sequence.lost;
+        self.sequence.take(sequence, units);
+        let lost = match version {
+            Version::V9 => &mut state.counts.lost_messages,
+            Version::V5 | Version::Ipfix => &mut state.counts.lost_records,
+        };
+        *lost = (*lost + self.sequence.lost).saturating_sub(before);
+    }
+
+    /// Reads the sets of a message. Returns how many records they have, if that is known, and whether all could be read.
+    fn sets(
+        &mut self,
+        mut rest: Octets<'_>,
+        facts: Facts,
+        dialect: Dialect,
+        state: &mut State,
+        take: &mut Take<'_>,
+    ) -> (Option<Units>, Result<(), Fault>) {
+        let [templates, options] = match dialect {
+            Dialect::NetFlow9 => [0, 1],
+            Dialect::Ipfix => [2, 3],
+        };
+        let mut units = Some(Units { all: 0, flows: 0 });
+        while rest.0.len() >= SET_HEADER {
+            let (Some(id), Some(length)) = (rest.u16(), rest.u16()) else { break };
+            let content = usize::from(length).checked_sub(SET_HEADER).and_then(|length| rest.take(length));
+            let Some(set) = content else { return (None, Err(Fault::Damaged)) };
+            let read = match id {
+                _ if id == templates => self.learn(set, false, dialect, state, take),
+                _ if id == options => self.learn(set, true, dialect, state, take),
+                256.. => match self.templates.get(&id).cloned() {
+                    Some(known) => self.data(&known, set, facts, state, take).map(|more| {
+                        if let Some(units) = &mut units {
+                            units.all = units.all.saturating_add(more);
+                            units.flows =
+                                units.flows.saturating_add(if known.template.is_options { 0 } else { more });
+                        }
+                    }),
+                    None => {
+                        units = None;
+                        let State { waiting_bytes, now_ns, .. } = state;
+                        if !self.waiting.keep(id, set, facts, *now_ns, waiting_bytes) {
+                            state.counts.without_template += 1;
+                        }
+                        Ok(())
+                    }
+                },
+                // A number that is reserved.
+                _ => Ok(()),
+            };
+            if read.is_err() {
+                return (None, read);
+            }
+        }
+        (units, Ok(()))
+    }
+
+    /// Takes templates, and reads what waited for them.
+    fn learn(
+        &mut self,
+        set: &[u8],
+        is_options: bool,
+        dialect: Dialect,
+        state: &mut State,
+        take: &mut Take<'_>,
+    ) -> Result<(), Fault> {
+        let mut octets = Octets(set);
+        while let Some(told) = Template::read(&mut octets, is_options, dialect).map_err(|_| Fault::Damaged)? {
+            match told {
+                Told::Definition(id, template) => {
+                    // Over UDP templates are told again and again.
+                    if self.templates.get(&id).is_none_or(|known| known.template != template) {
+                        self.define(id, template, state);
+                    }
+                    self.read_late(id, state, take)?;
+                }
+                Told::Withdrawal(id) => {
+                    let is_all = matches!(id, 2 | 3);
+                    let ids: Vec<u16> = self
+                        .templates
+                        .iter()
+                        .filter(|(of, known)| {
+                            known.template.is_options == is_options && (is_all || **of == id)
+                        })
+                        .map(|(of, _)| *of)
+                        .collect();
+                    ids.into_iter().for_each(|id| self.forget(id, state));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn define(&mut self, id: u16, template: Template, state: &mut State) {
+        if self.templates.contains_key(&id) {
+            state.counts.changed_templates += 1;
+            self.forget(id, state);
+        }
+        let fields = 1 + template.len();
+        let [of_all, of_one] = MOST_FIELDS;
+        if state.fields + fields > of_all || self.fields + fields > of_one {
+            state.counts.too_many_templates += 1;
+            return;
+        }
+        state.fields += fields;
+        self.fields += fields;
+        let plan = Plan::of(&template);
+        self.templates.insert(id, Arc::new(Known { template, plan }));
+    }
+
+    fn forget(&mut self, id: u16, state: &mut State) {
+        if let Some(known) = self.templates.remove(&id) {
+            let fields = 1 + known.template.len();
+            self.fields -= fields;
+            state.fields -= fields;
+        }
+    }
+
+    /// Reads the data that waited for a template.
+    fn read_late(&mut self, id: u16, state: &mut State, take: &mut Take<'_>) -> Result<(), Fault> {
+        let Some(known) = self.templates.get(&id).cloned() else { return Ok(()) };
+        let mut read = Ok(());
+        for set in self.waiting.take(id, &mut state.waiting_bytes) {
+            state.counts.late_template += 1;
+            let one = self.data(&known, &set.octets, set.facts, state, take);
+            read = read.and(one.map(|_| ()));
+        }
+        read
+    }
+
+    /// Reads the records of a set; returns how many there were.
+    fn data(
+        &mut self,
+        known: &Known,
+        set: &[u8],
+        facts: Facts,
+        state: &mut State,
+        take: &mut Take<'_>,
+    ) -> Result<u32, Fault> {
+        let (mut fields, mut at, mut records) = (Vec::new(), 0, 0);
+        while known.template.split(set, &mut at, &mut fields).map_err(|_| Fault::Damaged)? {
+            records += 1;
+            let values = Values::read(&known.plan, set, &fields);
+            if known.template.is_options {
+                self.option(&values, state);
+                continue;
+            }
+            let rate = self.rate_of(&values, state);
+            let times = Times { facts, start_ms: self.start_ms };
+            self.flow(&values, times, rate, state, take);
+        }
+        Ok(records)
+    }
+
+    /// Takes what a record of options says.
+    fn option(&mut self, values: &Values, state: &mut State) {
+        state.counts.option_records += 1;
+        self.start_ms = values.number(Number::SystemStart).or(self.start_ms);
+        match (values.rate(), values.number(Number::Sampler)) {
+            (None, _) => {}
+            (Some(Ok(rate)), None) => self.rate = Some(rate),
+            (Some(Ok(rate)), Some(sampler)) if self.sampler(sampler, rate) => {}
+            (Some(_), _) => state.counts.wrong_sampling += 1,
+        }
+    }
+
+    /// The rate of a record: its own, that of its sampler, or the exporter's.
+    fn rate_of(&self, values: &Values, state: &mut State) -> Rate {
+        match values.rate() {
+            Some(Ok(rate)) => return rate,
+            Some(Err(())) => state.counts.wrong_sampling += 1,
+            None => {}
+        }
+        let of_sampler = match values.number(Number::Sampler) {
+            Some(number) => {
+                let known = self.samplers.get(&number).copied();
+                // Number 0 is no sampler where none is known by it.
+                state.counts.unknown_sampler += u64::from(known.is_none() && number != 0);
+                known
+            }
+            // An exporter with one sampler need not name it.
+            None if self.samplers.len() == 1 => self.samplers.values().next().copied(),
+            None => None,
+        };
+        of_sampler.or(self.rate).or(state.sampling).unwrap_or(Rate::ALL)
+    }
+
+    /// Gives the flows of a record.
+    fn flow(&mut self, values: &Values, times: Times, rate: Rate, state: &mut State, take: &mut Take<'_>) {
+        for mut record in values.records(times, &mut state.counts).into_iter().flatten() {
+            self.records += 1;
+            self.sampled += u64::from(rate.is_sampled());
+            state.counts.records += 1;
+            let counted = record.total_count;
+            for count in [&mut record.total_count, &mut record.total_byte, &mut record.wire_byte] {
+                *count = rate.scale(*count);
+            }
+            take(Flow { record, rate, counted });
+        }
+    }
+}

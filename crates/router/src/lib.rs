@@ -1,0 +1,33 @@
+//! Flow records of routers: datagrams of NetFlow v5, NetFlow v9 (RFC 3954) and IPFIX (RFC 7011).
+//!
+//! A [`Decoder`] takes datagrams and gives [`Flow`]s. It keeps what exporters told of their templates, samplers and numbers, all of it
+//! within limits, and counts by name what it could not take ([`Counts`]). An [`Inlet`] is the socket. The crate does not know windows,
+//! tables or what becomes of flows.
+//!
+//! ```
+//! use router::{Decoder, Settings};
+//!
+//! let mut decoder = Decoder::new(Settings::default());
+//! let exporter = "192.0.2.1".parse().expect("an address");
+//! decoder.datagram(exporter, b"no NetFlow", 0, &mut |_| {});
+//! assert_eq!((decoder.counts().datagrams, decoder.counts().unknown_version), (1, 1));
+//! ```
+
+mod counts;
+mod decoder;
+mod element;
+mod exporter;
+mod inlet;
+mod network;
+mod rate;
+mod sequence;
+mod values;
+mod version5;
+mod waiting;
+
+pub use counts::Counts;
+pub use decoder::{Decoder, Flow, Settings};
+pub use exporter::{ExporterState, Version};
+pub use inlet::{Inlet, Received};
+pub use network::Network;
+pub use rate::Rate;

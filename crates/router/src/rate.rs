@@ -1,0 +1,77 @@
+//! Sampling rates.
+
+use std::fmt;
+
+/// Of so many packets so many are counted: `1:100` is one of a hundred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Rate {
+    packets: u32,
+    counted: u32,
+}
+
+impl Rate {
+    /// All packets are counted.
+    pub const ALL: Self = Self { packets: 1, counted: 1 };
+    /// What one packet that is counted stands for, at the most. What says that it stands for more is wrong.
+    pub const MOST: u32 = 1 << 24;
+
+    /// Of `packets` packets, `counted` are counted. `None` where that is not possible, or more than [`Rate::MOST`].
+    pub fn new(packets: u64, counted: u64) -> Option<Self> {
+        let is_possible = counted != 0 && packets >= counted && packets / counted <= u64::from(Self::MOST);
+        let divisor = if is_possible { greatest_divisor(packets, counted) } else { return None };
+        let [packets, counted] = [packets / divisor, counted / divisor].map(u32::try_from);
+        Some(Self { packets: packets.ok()?, counted: counted.ok()? })
+    }
+
+    /// One packet of `packets`.
+    pub fn one_of(packets: u64) -> Option<Self> {
+        Self::new(packets, 1)
+    }
+
+    /// Whether packets are left out.
+    pub fn is_sampled(self) -> bool {
+        self != Self::ALL
+    }
+
+    /// What this many packets or bytes that were counted stand for, to the nearest.
+    pub fn scale(self, counted: u64) -> u64 {
+        if self == Self::ALL {
+            return counted;
+        }
+        let product = u128::from(counted) * u128::from(self.packets) + u128::from(self.counted / 2);
+        u64::try_from(product / u128::from(self.counted)).unwrap_or(u64::MAX)
+    }
+
+    /// What one packet that is counted stands for.
+    pub fn factor(self) -> f64 {
+        f64::from(self.packets) / f64::from(self.counted)
+    }
+}
+
+fn greatest_divisor(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { greatest_divisor(other, one % other) }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.counted, self.packets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_stands_for_more() {
+        let rate = Rate::one_of(100).expect("a rate");
+        assert_eq!((rate.scale(7), rate.to_string().as_str(), rate.is_sampled()), (700, "1:100", true));
+        let rate = Rate::new(30, 20).expect("a rate");
+        assert_eq!((rate.scale(4), rate.scale(3), rate.to_string().as_str()), (6, 5, "2:3"));
+        assert_eq!(Rate::new(7, 7), Some(Rate::ALL));
+        assert_eq!(rate.scale(u64::MAX), u64::MAX);
+        for (packets, counted) in [(0, 0), (5, 0), (3, 5), (u64::MAX, 1), (u64::from(Rate::MOST) + 1, 1)] {
+            assert_eq!(Rate::new(packets, counted), None, "{counted}:{packets}");
+        }
+    }
+}

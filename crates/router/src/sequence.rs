@@ -1,0 +1,160 @@
+//! Sequence numbers: what did not arrive.
+
+/// A gap that is larger is none: the exporter has begun anew. So many records are lost in minutes at the most.
+const LARGEST_GAP: i32 = 1 << 20;
+/// A number that is too small, but not below this difference, is of a datagram that was overtaken.
+const OVERTAKEN: i32 = -1024;
+
+/// The sequence of an exporter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sequence {
+    last: Option<Last>,
+    counts: Option<Counting>,
+    /// Units that did not arrive.
+    pub(crate) lost: u64,
+}
+
+/// The last datagram in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Last {
+    number: u32,
+    /// The next number where numbers count what was sent before; `None` where it is not known.
+    next: Option<u32>,
+}
+
+/// What numbers count, by what is seen of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counting {
+    /// What was sent before, as all standards have it.
+    Before,
+    /// The flows of the datagram too: softflowd's IPFIX.
+    Own,
+}
+
+/// What a number says of its datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// It follows the one before, perhaps after some that are lost.
+    Next,
+    /// It was overtaken, and had been counted as lost.
+    Late,
+    /// The exporter has begun anew.
+    Restart,
+}
+
+/// Units of a datagram that sequence numbers count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Units {
+    /// All of them.
+    pub(crate) all: u32,
+    /// Those of flows.
+    pub(crate) flows: u32,
+}
+
+impl Sequence {
+    /// What the number of a datagram says of it.
+    pub(crate) fn order(&self, number: u32) -> Order {
+        match self.last.map(|last| number.wrapping_sub(last.number) as i32) {
+            None | Some(0..LARGEST_GAP) => Order::Next,
+            Some(OVERTAKEN..0) if self.lost != 0 => Order::Late,
+            Some(_) => Order::Restart,
+        }
+    }
+
+    /// A datagram with this number came, with so many units; `None`: it is not known how many.
+    pub(crate) fn take(&mut self, number: u32, units: Option<Units>) {
+        match self.order(number) {
+            Order::Late => {
+                return self.lost = self.lost.saturating_sub(units.map_or(0, |units| units.all.into()));
+            }
+            Order::Next => self.lost += self.gap(number, units),
+            Order::Restart => {}
+        }
+        self.last = Some(Last { number, next: units.map(|units| number.wrapping_add(units.all)) });
+    }
+
+    /// Units that are missing before this number.
+    fn gap(&mut self, number: u32, units: Option<Units>) -> u64 {
+        let Some(Last { number: last, next: Some(next) }) = self.last else { return 0 };
+        // A number that is too small is of a datagram that came twice.
+        let gap = |next: u32| u64::try_from(number.wrapping_sub(next) as i32).unwrap_or(0);
+        let own = units.map(|units| last.wrapping_add(units.flows));
+        if self.counts.is_none() {
+            self.counts = match (number == next, own == Some(number)) {
+                (true, false) => Some(Counting::Before),
+                (false, true) => Some(Counting::Own),
+                (true, true) => return 0,
+                (false, false) => None,
+            };
+        }
+        match (self.counts, own) {
+            (Some(Counting::Own), Some(own)) => gap(own),
+            (Some(Counting::Own), None) => 0,
+            _ => gap(next),
+        }
+    }
+
+    /// The exporter has begun anew: nothing is known of the next number.
+    pub(crate) fn restart(&mut self) {
+        (self.last, self.counts) = (None, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the number says, and what is lost after it.
+    fn taken(sequence: &mut Sequence, number: u32, units: Option<u32>) -> (Order, u64) {
+        let order = sequence.order(number);
+        sequence.take(number, of(units));
+        (order, sequence.lost)
+    }
+
+    fn of(units: Option<u32>) -> Option<Units> {
+        units.map(|all| Units { all, flows: all })
+    }
+
+    #[test]
+    fn numbers_that_count_their_own_flows_are_recognised() {
+        let mut sequence = Sequence::default();
+        let mut take = |number, all, flows| {
+            sequence.take(number, Some(Units { all, flows }));
+            sequence.lost
+        };
+        // The first has a record of options, which its numbers do not count.
+        assert_eq!([take(24, 25, 24), take(57, 33, 33), take(89, 32, 32), take(122, 33, 33)], [0; 4]);
+        assert_eq!([take(154, 30, 30), take(160, 6, 6)], [2, 2]);
+    }
+
+    #[test]
+    fn gaps_are_lost_until_they_are_filled() {
+        let mut sequence = Sequence::default();
+        assert_eq!(taken(&mut sequence, u32::MAX - 9, Some(10)), (Order::Next, 0));
+        assert_eq!(taken(&mut sequence, 0, Some(5)), (Order::Next, 0), "the numbers begin anew");
+        assert_eq!(taken(&mut sequence, 12, Some(3)), (Order::Next, 7));
+        assert_eq!(taken(&mut sequence, 5, Some(4)), (Order::Late, 3));
+        assert_eq!(taken(&mut sequence, 15, Some(1)), (Order::Next, 3));
+    }
+
+    #[test]
+    fn an_exporter_that_begins_anew_lost_nothing() {
+        let mut sequence = Sequence::default();
+        sequence.take(5_000_000, of(Some(10)));
+        assert_eq!(taken(&mut sequence, 0, Some(2)), (Order::Restart, 0));
+        assert_eq!(taken(&mut sequence, 2, Some(2)), (Order::Next, 0));
+        // Without a gap before it nothing was overtaken.
+        assert_eq!(taken(&mut sequence, 0, Some(2)), (Order::Restart, 0));
+        assert_eq!(taken(&mut sequence, u32::MAX / 2 - 7, Some(1)), (Order::Restart, 0));
+        sequence.restart();
+        assert_eq!(taken(&mut sequence, 77, Some(1)), (Order::Next, 0));
+    }
+
+    #[test]
+    fn after_an_unknown_number_of_units_nothing_is_said() {
+        let mut sequence = Sequence::default();
+        sequence.take(1, None);
+        assert_eq!(taken(&mut sequence, 900, Some(1)), (Order::Next, 0));
+        assert_eq!(taken(&mut sequence, 902, Some(1)), (Order::Next, 1));
+    }
+}

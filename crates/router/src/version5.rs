@@ -1,0 +1,63 @@
+//! NetFlow v5: records in fixed places.
+
+use crate::element::Number;
+use crate::values::Values;
+use crate::waiting::Facts;
+use record::read::Octets;
+use std::net::Ipv4Addr;
+
+/// Octets of a record.
+pub(crate) const RECORD: usize = 48;
+/// The most records of a datagram.
+pub(crate) const MOST_RECORDS: u16 = 30;
+
+/// The header.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Header {
+    pub(crate) count: u16,
+    pub(crate) facts: Facts,
+    pub(crate) sequence: u32,
+    /// Type and number of the engine.
+    pub(crate) engine: u16,
+    /// One packet of so many is counted; 0 where it is not told.
+    pub(crate) sampling: u16,
+}
+
+impl Header {
+    /// Reads it behind the version.
+    pub(crate) fn read(octets: &mut Octets<'_>) -> Option<Self> {
+        let count = octets.u16()?;
+        let (uptime, seconds, nanoseconds) = (octets.u32()?, octets.u32()?, octets.u32()?);
+        let export_ns = u64::from(seconds) * 1_000_000_000 + u64::from(nanoseconds.min(999_999_999));
+        let facts = Facts { export_ns, uptime_ms: Some(uptime) };
+        // The upper two bits are the mode.
+        Some(Self {
+            count,
+            facts,
+            sequence: octets.u32()?,
+            engine: octets.u16()?,
+            sampling: octets.u16()? & 0x3fff,
+        })
+    }
+}
+
+/// The values of a record of [`RECORD`] octets.
+pub(crate) fn values(record: &[u8]) -> Option<Values> {
+    let mut octets = Octets(record);
+    let [source, destination] = [octets.u32()?, octets.u32()?].map(Ipv4Addr::from);
+    let (_next_hop, _interfaces) = (octets.u32()?, octets.u32()?);
+    let (packets, bytes) = (octets.u32()?, octets.u32()?);
+    let times = [octets.u32()?, octets.u32()?];
+    let ports = [octets.u16()?, octets.u16()?];
+    let rest = octets.take(4)?;
+    let mut values = Values::default();
+    values.set_flow([source, destination], times);
+    values.set(Number::Packets, packets.into());
+    values.set(Number::Bytes, bytes.into());
+    values.set(Number::SourcePort, ports[0].into());
+    values.set(Number::DestinationPort, ports[1].into());
+    values.set(Number::Flags, rest[1].into());
+    values.set(Number::Protocol, rest[2].into());
+    values.set(Number::Tos, rest[3].into());
+    Some(values)
+}

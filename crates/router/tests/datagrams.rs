@@ -1,0 +1,350 @@
+//! Datagrams written by hand from RFC 3954 and RFC 7011, and what becomes of them.
+
+use proptest::prelude::*;
+use router::{Decoder, Flow, Network, Rate, Settings};
+use std::net::IpAddr;
+
+const EXPORT_S: u32 = 1_700_000_000;
+const SECOND: u64 = 1_000_000_000;
+const NOW_NS: u64 = EXPORT_S as u64 * SECOND;
+const UPTIME_MS: u32 = 1_000_000;
+
+fn exporter(last: u8) -> IpAddr {
+    IpAddr::from([192, 0, 2, last])
+}
+
+fn numbers(numbers: &[u16]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
+}
+
+/// A set with its header.
+fn set(id: u16, content: &[u8]) -> Vec<u8> {
+    [&numbers(&[id, content.len() as u16 + 4])[..], content].concat()
+}
+
+fn v9(sequence: u32, domain: u32, sets: &[Vec<u8>]) -> Vec<u8> {
+    v9_of(UPTIME_MS, sequence, domain, sets)
+}
+
+fn v9_of(uptime: u32, sequence: u32, domain: u32, sets: &[Vec<u8>]) -> Vec<u8> {
+    let head = [uptime, EXPORT_S, sequence, domain].map(u32::to_be_bytes).concat();
+    [numbers(&[9, sets.len() as u16]), head, sets.concat()].concat()
+}
+
+fn ipfix(sequence: u32, domain: u32, sets: &[Vec<u8>]) -> Vec<u8> {
+    let sets = sets.concat();
+    let head = [EXPORT_S, sequence, domain].map(u32::to_be_bytes).concat();
+    [numbers(&[10, sets.len() as u16 + 16]), head, sets].concat()
+}
+
+/// A template: pairs of element and length.
+fn template(id: u16, fields: &[u16]) -> Vec<u8> {
+    [numbers(&[id, fields.len() as u16 / 2]), numbers(fields)].concat()
+}
+
+/// Both addresses, both ports, protocol, packets, bytes, first and last packet in uptime.
+const FIELDS: [u16; 18] = [8, 4, 12, 4, 7, 2, 11, 2, 4, 1, 2, 4, 1, 4, 22, 4, 21, 4];
+
+/// A record of it.
+fn record(port: u16, packets: u32, bytes: u32) -> Vec<u8> {
+    let mut octets = vec![10, 0, 0, 1, 10, 0, 0, 2];
+    octets.extend(numbers(&[port, 80]));
+    octets.push(6);
+    for number in [packets, bytes, UPTIME_MS - 5_000, UPTIME_MS - 2_000] {
+        octets.extend(number.to_be_bytes());
+    }
+    octets
+}
+
+/// A record of NetFlow v5.
+fn v5_record(port: u16, packets: u32, bytes: u32) -> Vec<u8> {
+    let mut octets = vec![10, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0, 0, 0, 1, 0, 2];
+    for number in [packets, bytes, UPTIME_MS - 5_000, UPTIME_MS - 2_000] {
+        octets.extend(number.to_be_bytes());
+    }
+    octets.extend(numbers(&[port, 80]));
+    octets.extend([0, 0x1b, 6, 8, 0, 0, 0, 0, 24, 24, 0, 0]);
+    octets
+}
+
+fn v5(sequence: u32, sampling: u16, records: &[Vec<u8>]) -> Vec<u8> {
+    let head = [UPTIME_MS, EXPORT_S, 0, sequence].map(u32::to_be_bytes).concat();
+    [numbers(&[5, records.len() as u16]), head, numbers(&[0x0102, sampling]), records.concat()].concat()
+}
+
+struct Test(Decoder);
+
+impl Test {
+    fn new() -> Self {
+        Self(Decoder::new(Settings::default()))
+    }
+
+    fn take(&mut self, from: u8, octets: &[u8]) -> Vec<Flow> {
+        let mut flows = Vec::new();
+        self.0.datagram(exporter(from), octets, NOW_NS, &mut |flow| flows.push(flow));
+        assert!(self.0.counts().are_complete(), "{:?}", self.0.counts());
+        flows
+    }
+}
+
+/// Source port, packets and bytes of flows.
+fn seen(flows: &[Flow]) -> Vec<(u16, u64, u64)> {
+    let of = |flow: &Flow| {
+        let key = flow.record.key.expect("a key");
+        (key.src_port.expect("a port"), flow.record.total_count, flow.record.total_byte)
+    };
+    flows.iter().map(of).collect()
+}
+
+#[test]
+fn version_5_has_its_records_in_fixed_places() {
+    let mut test = Test::new();
+    let flows = test.take(1, &v5(7, 0, &[v5_record(1000, 3, 300), v5_record(1001, 4, 400)]));
+    assert_eq!(seen(&flows), [(1000, 3, 300), (1001, 4, 400)]);
+    let record = &flows[0].record;
+    assert_eq!((record.stime, record.ltime), (NOW_NS - 5 * SECOND, NOW_NS - 2 * SECOND));
+    assert_eq!((record.tcp_flags, record.ip_tos, record.wire_byte), (0x1b, 8, 300));
+    assert_eq!(record.key.expect("a key").src_addr, Some(IpAddr::from([10, 0, 0, 1])));
+    // Sampling in the header, in the lower 14 bits; three records are missing.
+    let flows = test.take(1, &v5(12, 0x4000 | 100, &[v5_record(1000, 3, 300)]));
+    assert_eq!((seen(&flows), flows[0].counted), (vec![(1000, 300, 30_000)], 3));
+    assert_eq!(test.0.counts().lost_records, 3);
+    // More records than there are, and none at all.
+    let mut short = v5(13, 0, &[v5_record(1, 1, 1)]);
+    short[3] = 2;
+    assert!(test.take(1, &short).is_empty() && test.take(1, &v5(13, 0, &[])).is_empty());
+    assert_eq!(test.0.counts().damaged, 2);
+}
+
+#[test]
+fn templates_of_exporters_and_domains_are_their_own() {
+    let mut test = Test::new();
+    let data = |port| set(256, &record(port, 1, 60));
+    test.take(1, &v9(0, 0, &[set(0, &template(256, &FIELDS))]));
+    assert_eq!(seen(&test.take(1, &v9(1, 0, &[data(1)]))), [(1, 1, 60)]);
+    // Another domain, address or version has none.
+    assert!(test.take(1, &v9(0, 1, &[data(2)])).is_empty());
+    assert!(test.take(2, &v9(0, 0, &[data(3)])).is_empty());
+    assert!(test.take(1, &ipfix(0, 0, &[data(4)])).is_empty());
+    assert_eq!((test.0.exporters().len(), test.0.counts().decoded), (4, 5));
+    test.0.finish();
+    assert_eq!((test.0.counts().without_template, test.0.waiting_bytes()), (3, 0));
+}
+
+#[test]
+fn data_wait_for_a_template_that_comes_late() {
+    for is_v9 in [true, false] {
+        let mut test = Test::new();
+        let message = |sequence, sets: &[Vec<u8>]| match is_v9 {
+            true => v9(sequence, 0, sets),
+            false => ipfix(sequence, 0, sets),
+        };
+        let both = [record(1, 1, 60), record(2, 2, 120)].concat();
+        assert!(test.take(1, &message(0, &[set(300, &both), set(301, &record(3, 3, 180))])).is_empty());
+        assert!(test.0.waiting_bytes() > 0);
+        let flows = test.take(1, &message(1, &[set(if is_v9 { 0 } else { 2 }, &template(300, &FIELDS))]));
+        assert_eq!(seen(&flows), [(1, 1, 60), (2, 2, 120)]);
+        // Their times are those of their own message.
+        if is_v9 {
+            assert_eq!(flows[0].record.ltime, NOW_NS - 2 * SECOND);
+        } else {
+            assert_eq!((flows[0].record.ltime, test.0.counts().without_time), (NOW_NS, 2));
+        }
+        assert_eq!((test.0.counts().late_template, test.0.counts().without_template), (1, 0));
+        test.0.finish();
+        assert_eq!((test.0.counts().without_template, test.0.waiting_bytes()), (1, 0));
+    }
+}
+
+#[test]
+fn templates_change_and_are_wrong() {
+    let mut test = Test::new();
+    let templates = |fields: &[u16]| set(0, &template(256, fields));
+    test.take(1, &v9(0, 0, &[templates(&FIELDS)]));
+    // The same again is no change.
+    test.take(1, &v9(1, 0, &[templates(&FIELDS)]));
+    assert_eq!(test.0.counts().changed_templates, 0);
+    // Ports alone are left out: the record is shorter.
+    let fields: Vec<u16> = [&FIELDS[..4], &FIELDS[8..]].concat();
+    let mut short = record(1, 5, 500);
+    short.drain(8..12);
+    let flows = test.take(1, &v9(2, 0, &[templates(&fields), set(256, &short)]));
+    assert_eq!((seen(&flows), test.0.counts().changed_templates), (vec![(0, 5, 500)], 1));
+    // Cut off; a number that no template has; a set longer than its message; a set of no length.
+    let cut = set(0, &template(257, &FIELDS)[..20]);
+    let reserved = set(0, &template(4, &FIELDS));
+    let mut long = set(256, &short);
+    long[3] += 1;
+    for (number, wrong) in [cut, reserved, long, numbers(&[256, 3])].into_iter().enumerate() {
+        assert!(test.take(1, &v9(3 + number as u32, 0, &[wrong])).is_empty());
+        assert_eq!(test.0.counts().damaged, 1 + number as u64);
+    }
+    // An address of three octets is none; what came before the damage counts.
+    test.take(1, &v9(7, 0, &[set(0, &template(258, &[8, 3, 12, 4, 2, 4, 1, 4]))]));
+    assert!(test.take(1, &v9(8, 0, &[set(258, &[1; 15])])).is_empty());
+    assert_eq!(test.0.counts().without_address, 1);
+    let flows = test.take(1, &v9(9, 0, &[set(256, &short), numbers(&[256, 3])]));
+    assert_eq!((flows.len(), test.0.counts().damaged), (1, 5));
+    assert_eq!(test.0.counts().lost_messages, 0);
+}
+
+#[test]
+fn options_tell_sampling_rates() {
+    // NetFlow v9: of the exporter, by 34; of samplers, by 48 and 50. Lengths are octets: the scope is the system.
+    let mut test = Test::new();
+    let of_all = numbers(&[260, 4, 4, 1, 4, 34, 4]);
+    let of_sampler = numbers(&[261, 4, 8, 1, 4, 48, 1, 50, 4]);
+    let with_sampler: Vec<u16> = [&FIELDS[..], &[48, 1]].concat();
+    let templates = [template(256, &FIELDS), template(257, &with_sampler)].concat();
+    test.take(1, &v9(0, 0, &[set(0, &templates), set(1, &[of_all, of_sampler].concat())]));
+    let plain = |test: &mut Test, sequence| test.take(1, &v9(sequence, 0, &[set(256, &record(1, 2, 200))]));
+    assert_eq!(seen(&plain(&mut test, 1)), [(1, 2, 200)]);
+    let told = [set(260, &[0, 0, 0, 9, 0, 0, 0, 10]), set(261, &[0, 0, 0, 9, 3, 0, 0, 0, 100])];
+    test.take(1, &v9(2, 0, &told));
+    let flows = plain(&mut test, 3);
+    // The exporter has one sampler, and a rate of its own for those that name none: the sampler's wins where it is the only one.
+    assert_eq!(flows[0].rate, Rate::one_of(100).expect("a rate"));
+    let sampled = |sampler: u8| set(257, &[record(1, 2, 200), vec![sampler]].concat());
+    assert_eq!(seen(&test.take(1, &v9(4, 0, &[sampled(3)]))), [(1, 200, 20_000)]);
+    assert_eq!(seen(&test.take(1, &v9(5, 0, &[sampled(7)]))), [(1, 20, 2_000)]);
+    assert_eq!((test.0.counts().unknown_sampler, test.0.counts().option_records), (1, 2));
+    assert_eq!(test.0.exporters()[0].rates.len(), 2);
+    // IPFIX: 305 of 305 + 306, by selectorId 302, which the options are about.
+    let options = [numbers(&[262, 3, 1, 302, 2, 305, 4, 306, 4])].concat();
+    let by_selector: Vec<u16> = [&FIELDS[..], &[302, 2]].concat();
+    let sets =
+        [set(2, &template(258, &by_selector)), set(3, &options), set(262, &[0, 5, 0, 0, 0, 2, 0, 0, 0, 6])];
+    test.take(2, &ipfix(0, 1, &sets));
+    let flows = test.take(2, &ipfix(1, 1, &[set(258, &[record(1, 2, 200), vec![0, 5]].concat())]));
+    assert_eq!((seen(&flows), flows[0].rate.to_string().as_str()), (vec![(1, 8, 800)], "1:4"));
+    // What is impossible is ignored.
+    test.take(2, &ipfix(2, 1, &[set(262, &[0, 5, 0, 0, 0, 1, 255, 255, 255, 255])]));
+    assert_eq!(test.0.counts().wrong_sampling, 1);
+}
+
+#[test]
+fn the_rate_of_the_user_is_for_those_that_tell_none() {
+    let sampling = Rate::one_of(1000);
+    let mut test = Test(Decoder::new(Settings { sampling, ..Settings::default() }));
+    assert_eq!(seen(&test.take(1, &v5(0, 0, &[v5_record(1, 2, 3)]))), [(1, 2000, 3000)]);
+    assert_eq!(seen(&test.take(1, &v5(1, 1, &[v5_record(1, 2, 3)]))), [(1, 2, 3)]);
+}
+
+#[test]
+fn sequence_numbers_tell_what_is_lost_and_who_began_anew() {
+    let mut test = Test::new();
+    let data = |uptime, sequence| v9_of(uptime, sequence, 0, &[set(256, &record(1, 1, 60))]);
+    test.take(1, &v9(100, 0, &[set(0, &template(256, &FIELDS))]));
+    assert_eq!(test.take(1, &data(UPTIME_MS + 1, 104)).len(), 1);
+    assert_eq!(test.0.counts().lost_messages, 3);
+    // One of them was overtaken.
+    assert_eq!(test.take(1, &data(UPTIME_MS, 102)).len(), 1);
+    assert_eq!(test.0.counts().lost_messages, 2);
+    // A restart: templates are no longer known.
+    assert!(test.take(1, &data(1_000, 0)).is_empty());
+    assert_eq!((test.0.counts().restarts, test.0.counts().lost_messages), (1, 2));
+    // IPFIX counts records, those of options too.
+    test.take(2, &ipfix(0, 0, &[set(2, &template(256, &FIELDS))]));
+    let two = [record(1, 1, 60), record(2, 1, 60)].concat();
+    test.take(2, &ipfix(0, 0, &[set(256, &two)]));
+    test.take(2, &ipfix(2, 0, &[set(256, &record(3, 1, 60))]));
+    test.take(2, &ipfix(10, 0, &[set(256, &two)]));
+    assert_eq!(test.0.counts().lost_records, 7);
+}
+
+#[test]
+fn both_directions_and_other_protocols() {
+    let mut test = Test::new();
+    // A biflow (RFC 5103): 29305/1 and 29305/2 are the other direction's; enterprises follow the field.
+    let mut fields = [numbers(&[256, 8]), numbers(&[8, 4, 12, 4, 7, 2, 11, 2, 4, 1, 2, 4])].concat();
+    for number in [1u16, 2] {
+        fields.extend(numbers(&[0x8000 | number, 4]));
+        fields.extend(29305u32.to_be_bytes());
+    }
+    let mut data = record(1000, 7, 0)[..17].to_vec();
+    data.extend([0, 0, 1, 0, 0, 0, 0, 3]);
+    let flows = test.take(1, &ipfix(0, 0, &[set(2, &fields), set(256, &data)]));
+    assert_eq!(seen(&flows), [(1000, 7, 0), (80, 3, 256)]);
+    // ICMP: type and code stand in 32.
+    let fields = template(257, &[8, 4, 12, 4, 4, 1, 32, 2, 2, 4]);
+    let data = [10, 0, 0, 1, 10, 0, 0, 2, 1, 8, 0, 0, 0, 0, 5];
+    let flows = test.take(1, &ipfix(1, 0, &[set(2, &fields), set(257, &data)]));
+    let key = flows[0].record.key.expect("a key");
+    assert_eq!((key.src_port, key.dst_port), (Some(0), Some(0x0800)));
+    // Records that count nothing, and those without addresses, are no flows.
+    let data = [10, 0, 0, 1, 10, 0, 0, 2, 1, 8, 0, 0, 0, 0, 0];
+    assert!(test.take(1, &ipfix(2, 0, &[set(257, &data)])).is_empty());
+    assert_eq!(test.0.counts().without_packets, 1);
+}
+
+#[test]
+fn others_are_refused() {
+    let from: Vec<Network> = vec!["192.0.2.8/31".parse().expect("a network")];
+    let mut test = Test(Decoder::new(Settings { from, sampling: None }));
+    let datagram = v5(0, 0, &[v5_record(1, 1, 1)]);
+    assert_eq!([7, 8, 9, 10].map(|last| test.take(last, &datagram).len()), [0, 1, 1, 0]);
+    assert_eq!(test.0.counts().refused_exporter, 2);
+    test.take(8, &[0, 7, 0, 0]);
+    test.take(8, &[]);
+    assert_eq!(test.0.counts().unknown_version, 2);
+}
+
+/// A flood of exporters that do not exist: each with data that wait, and with templates.
+#[test]
+fn floods_are_bounded() {
+    let mut decoder = Decoder::new(Settings::default());
+    let mut take = |address: u32, octets: &[u8]| {
+        decoder.datagram(IpAddr::from(address.to_be_bytes()), octets, NOW_NS, &mut |_| {});
+    };
+    let waiting = v9(0, 0, &[set(999, &[7; 1200])]);
+    let many: Vec<u8> = (256..2256).flat_map(|id| template(id, &[1, 4, 2, 4])).collect();
+    let templates = v9(0, 1, &[set(0, &many)]);
+    for address in 0..20_000 {
+        take(address, &waiting);
+        take(address, &templates);
+    }
+    for _ in 0..2_000 {
+        take(1, &waiting);
+    }
+    let counts = *decoder.counts();
+    assert!(counts.are_complete() && counts.datagrams == 42_000);
+    assert_eq!(decoder.exporters().len(), 4096);
+    assert!(decoder.waiting_bytes() <= 8 << 20);
+    assert!(
+        counts.too_many_exporters > 30_000
+            && counts.without_template > 1_000
+            && counts.too_many_templates > 0
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 300 } else { 3000 }))]
+
+    /// Whatever comes, nothing panics, all is accounted for, and memory is bounded.
+    #[test]
+    fn any_octets(datagrams in prop::collection::vec((0u8..4, prop::sample::select(vec![0u16, 5, 9, 10]), prop::collection::vec(any::<u8>(), 0..200)), 1..40)) {
+        let mut test = Test::new();
+        for (from, version, rest) in datagrams {
+            test.take(from, &[&version.to_be_bytes()[..], &rest].concat());
+        }
+        test.0.finish();
+        prop_assert_eq!(test.0.waiting_bytes(), 0);
+    }
+
+    /// Sets in any order with any contents, templates among them.
+    #[test]
+    fn any_sets(
+        is_v9 in any::<bool>(),
+        sets in prop::collection::vec((prop::sample::select(vec![0u16, 1, 2, 3, 256, 257, 258]), prop::collection::vec(prop::sample::select(vec![0u8, 1, 2, 4, 8, 12, 16, 34, 48, 50, 128, 255]), 0..80)), 1..12),
+    ) {
+        let mut test = Test::new();
+        let good = set(if is_v9 { 0 } else { 2 }, &template(256, &FIELDS));
+        let all: Vec<Vec<u8>> = [good].into_iter().chain(sets.iter().map(|(id, content)| set(*id, content))).collect();
+        for (sequence, sets) in all.chunks(3).enumerate() {
+            let sequence = sequence as u32;
+            test.take(1, &if is_v9 { v9(sequence, 0, sets) } else { ipfix(sequence, 0, sets) });
+        }
+        test.0.finish();
+        prop_assert_eq!(test.0.waiting_bytes(), 0);
+    }
+}

@@ -1,0 +1,150 @@
+//! `edison import`: recorded flows into a store, as if a node had measured them.
+
+mod records;
+mod rows;
+
+use crate::cli::ImportOptions;
+use crate::exit::{self, EARLY, Failure, say_error};
+use crate::machine;
+use crate::nodes::name_and_rest;
+use crate::patterns;
+use crate::signals;
+use history::Setting;
+use history::replay::{Named, Recording, Surveyed};
+use notation::grouped;
+use packet::Seed;
+use record::Selection;
+use records::Records;
+use rows::Rows;
+use std::collections::HashSet;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use store::{Keep, Level, NodeSetting, Store};
+use summary::Limits;
+
+/// Windows of flow records, unless their length is given.
+const USUAL_NS: u64 = 10_000_000_000;
+
+/// Reads the files of the options into their store.
+pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
+    let files = files(options)?;
+    let recording = Recording::open(files.iter().cloned()).map_err(Failure::usage)?;
+    let window_ns = window_ns(options, &recording)?;
+    let memory = options.memory.unwrap_or_else(machine::half_of_memory);
+    let memory = usize::try_from(memory).unwrap_or(usize::MAX);
+    let setting =
+        Setting { limits: Limits::new(memory, usize::MAX), seed: Seed::new(machine::random()), geo: None };
+    let stop = Arc::new(AtomicBool::new(false));
+    signals::stop_on(&signals::ENDS, &stop, &stop)?;
+    let has_records: Vec<bool> =
+        recording.files().contents().map(|(_, contents)| !contents.has_windows).collect();
+    let readable: Vec<_> = recording.files().contents().map(|(path, _)| path.to_owned()).collect();
+    let surveyed = recording.survey(window_ns, &setting, &mut || !stop.load(Relaxed));
+    let Surveyed { nodes, errors, is_stopped, .. } = surveyed.map_err(Failure::usages)?;
+    if is_stopped {
+        say_error("stopped before anything was stored");
+        return Ok(ExitCode::from(EARLY));
+    }
+    if nodes.is_empty() {
+        return Err(Failure::usages(
+            errors.iter().map(ToString::to_string).chain(["the files have no flows".to_owned()]),
+        ));
+    }
+    let keep = options.store_keep.unwrap_or_else(all_ages);
+    let store =
+        Store::open(&options.store, keep, Store::QUEUE_BYTES.min(memory / 8)).map_err(Failure::usage)?;
+    store.remarks().iter().for_each(|line| exit::say(line));
+    let store = Arc::new(store);
+    let mut lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let mut records = Records::default();
+    let (mut rows, mut windows) = (0, 0);
+    for node in nodes {
+        let site = node.site();
+        let (feed, writer) = store.node(NodeSetting {
+            node: node.name().to_owned(),
+            key: site.key,
+            window_ns,
+            usual_ns: window_ns,
+            tracks_loss: site.tracks_loss,
+            selection: Selection::new(&record::Parts::default()),
+            anonymizer: None,
+            waits: true,
+        });
+        records.node(node.name(), site.key, writer);
+        let replayed = Rows::new(&store, feed, window_ns, &stop).take(node);
+        lines.extend(replayed.errors.iter().map(ToString::to_string));
+        rows += replayed.rows;
+        windows += replayed.windows;
+    }
+    for (path, _) in readable.iter().zip(&has_records).filter(|(_, has_records)| **has_records) {
+        let named = files.iter().find(|file| file.path == *path).and_then(|file| file.name.as_deref());
+        lines.extend(records.take(path, named, &stop));
+    }
+    let taken = records.finish();
+    let counts = store.close(false);
+    store.remarks().iter().for_each(|line| exit::say(line));
+    let stored = [("window rows", counts.rows), ("flow records", counts.flows)];
+    for (what, of) in stored.iter().filter(|(_, of)| of.lost() != 0) {
+        lines.push(format!("{} {what} could not be stored", grouped(of.lost())));
+    }
+    if counts.aged + counts.squeezed != 0 {
+        lines.push(format!(
+            "{} files are older than --store-keep says, and {} are more than its size: they are dropped",
+            counts.aged, counts.squeezed
+        ));
+    }
+    if stop.load(Relaxed) {
+        lines.push("stopped before the end".to_owned());
+    }
+    // A file is surveyed and read: what is wrong with it is said once.
+    let mut said = HashSet::new();
+    lines.retain(|line| said.insert(line.clone()));
+    lines.iter().for_each(|line| say_error(line));
+    exit::print(&format!(
+        "{} flow records and {} window rows of {} windows went into {}\n",
+        grouped(taken),
+        grouped(rows),
+        grouped(windows),
+        options.store.display()
+    ))?;
+    Ok(if lines.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EARLY) })
+}
+
+/// The files of the options, each with its node where that is given.
+fn files(options: &ImportOptions) -> Result<Vec<Named>, Failure> {
+    let mut files = Vec::new();
+    let mut seen = HashSet::new();
+    for word in &options.files {
+        let (name, pattern) = match name_and_rest(word) {
+            Some((name, pattern)) => (Some(name.to_owned()), pattern),
+            None => (options.node.clone(), word.as_str()),
+        };
+        for path in patterns::expanded(pattern)? {
+            // The same file twice would count twice.
+            if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+                files.push(Named { name: name.clone(), path });
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The length of windows: that of the rows, where the files have window rows.
+fn window_ns(options: &ImportOptions, recording: &Recording) -> Result<u64, Failure> {
+    let given = options.every.map(|every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+    let of_rows = recording.window_ns().map_err(Failure::usage)?;
+    match (given, of_rows) {
+        (Some(0), _) => Err(Failure::usage("--every 0s: a window takes some time, as 10s")),
+        (Some(given), Some(own)) if given != own => Err(Failure::usage(format!(
+            "--every: the files have window rows of {}, which stay as they are",
+            report::terminal::how_long(own)
+        ))),
+        (given, own) => Ok(given.or(own).unwrap_or(USUAL_NS)),
+    }
+}
+
+/// What is imported may be old: nothing is dropped because of its age.
+fn all_ages() -> Keep {
+    Level::ALL.into_iter().fold(Keep::default(), |keep, level| keep.with_age(level, Some(u64::MAX)))
+}

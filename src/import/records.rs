@@ -1,0 +1,112 @@
+//! Flow records into a store.
+
+use flow::{BatchRows, FlowRecord, NULL, WindowRow, row_columns};
+use notation::grouped;
+use packet::{Key, KeySpec};
+use record::RecordWriter;
+use record::read::{FlowFile, RowBlock, Wanted};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// The node of records that do not tell it, as where rows are replayed.
+const UNKNOWN: &str = "unknown";
+
+/// The records of nodes.
+#[derive(Default)]
+pub(super) struct Records {
+    nodes: BTreeMap<String, Node>,
+    taken: u64,
+}
+
+struct Node {
+    key: KeySpec,
+    /// `None` where records are not stored.
+    writer: Option<Box<dyn RecordWriter>>,
+}
+
+impl Records {
+    /// A node whose records may come.
+    pub(super) fn node(&mut self, name: &str, key: KeySpec, writer: Option<Box<dyn RecordWriter>>) {
+        self.nodes.insert(name.to_owned(), Node { key, writer });
+    }
+
+    /// Takes the records of a file. `named`: the node that they are of, whatever they tell. Returns what could not be taken, a line each.
+    pub(super) fn take(&mut self, path: &Path, named: Option<&str>, stop: &AtomicBool) -> Vec<String> {
+        let mut file = match FlowFile::open(path) {
+            Ok(file) => file,
+            Err(error) => return vec![error.to_string()],
+        };
+        let key = file.contents().key;
+        let wanted =
+            Wanted { members: key.columns().collect(), columns: row_columns(false), statistics: Vec::new() };
+        let (mut lines, mut without_time, mut without_address) = (Vec::new(), 0, 0);
+        for part in 0..file.contents().parts.len() {
+            let read = file.read_part(part, &wanted, &mut |block| {
+                without_address += block.without_key.len() as u64;
+                without_time += self.block(block, named);
+                !stop.load(Relaxed)
+            });
+            lines.extend(read.err().map(|error| error.to_string()));
+            // Said when it was surveyed, in the same words.
+            lines.extend(file.passed_over().map(|what| format!("{}: {what}", path.display())));
+        }
+        for (number, what) in [(without_time, "time"), (without_address, "address")] {
+            if number != 0 {
+                lines.push(format!("{}: {} records have no {what}", path.display(), grouped(number)));
+            }
+        }
+        lines
+    }
+
+    /// Takes a block. Returns how many of its records have no time.
+    fn block(&mut self, block: &RowBlock, named: Option<&str>) -> u64 {
+        let name = named.or(block.node.as_deref()).unwrap_or(UNKNOWN);
+        // A file that changed since it was surveyed may name others.
+        let Some(Node { key, writer: Some(writer) }) = self.nodes.get_mut(name) else { return 0 };
+        let mut records = Vec::new();
+        let without_time = records_of(&BatchRows::of(&block.v4, false), key, &mut records)
+            + records_of(&BatchRows::of(&block.v6, false), key, &mut records);
+        self.taken += records.len() as u64;
+        // It counts itself what it does not take.
+        let _ = writer.write(&records);
+        without_time
+    }
+
+    /// Has all of them written; returns how many there were.
+    pub(super) fn finish(self) -> u64 {
+        for node in self.nodes.into_values() {
+            let _ = node.writer.map(RecordWriter::finish);
+        }
+        self.taken
+    }
+}
+
+fn records_of<K: Key>(rows: &BatchRows<'_, K>, key: &KeySpec, records: &mut Vec<FlowRecord>) -> u64 {
+    let mut without_time = 0;
+    for at in 0..rows.len() {
+        if rows.time(at) == NULL {
+            without_time += 1;
+            continue;
+        }
+        let (row, _) = rows.row(at);
+        records.push(record(&row, key));
+    }
+    without_time
+}
+
+fn record<K: Key>(row: &WindowRow<K>, key: &KeySpec) -> FlowRecord {
+    let mut record = FlowRecord::without_packets(row.first_ns, row.last_ns);
+    // Files without begins.
+    if record.stime == 0 || record.stime > record.ltime {
+        record.stime = record.ltime;
+    }
+    record.key = Some(row.key.flow_key(key));
+    [record.total_count, record.total_byte, record.wire_byte] = [row.packets, row.bytes, row.wire_bytes];
+    (record.tcp_seq, record.tcp_ack, record.tcp_win) = (row.tcp_seq, row.tcp_ack, row.tcp_win);
+    record.vlan = Some(row.vlan).filter(|vlan| *vlan != WindowRow::<K>::NO_VLAN);
+    record.dmac.copy_from_slice(&row.macs[..6]);
+    record.smac.copy_from_slice(&row.macs[6..]);
+    (record.tcp_flags, record.ip_ttl, record.ip_tos) = (row.tcp_flags, row.ip_ttl, row.ip_tos);
+    record
+}

@@ -1,0 +1,191 @@
+//! Routers that send flow records, in the place of sources of frames.
+
+mod listener;
+mod quality;
+mod windows;
+
+pub(crate) use listener::Listener;
+pub(crate) use quality::Qualities;
+
+use crate::exit::Failure;
+use engine::{Config, Control, Every, Observer, Outcome, Outputs, RecordSink, Snapshot};
+use report::ExporterReport;
+use router::{Counts, Decoder, ExporterState, Inlet, Network, Rate, Received, Settings};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use windows::Windows;
+
+/// How often the observer is told, and what outputs have to say is asked.
+const TELL: Duration = Duration::from_millis(100);
+
+/// What is received of routers, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct RouterOptions {
+    pub(crate) listener: Listener,
+    /// Who may send; all where it is empty.
+    pub(crate) from: Vec<Network>,
+    /// The sampling rate of routers that tell none.
+    pub(crate) sampling: Option<Rate>,
+    /// How long windows stay open after their end.
+    pub(crate) wait_ns: u64,
+}
+
+/// Routers, ready to be received.
+pub(crate) struct Routers {
+    inlet: Inlet,
+    decoder: Decoder,
+    name: String,
+    wait_ns: u64,
+    qualities: Qualities,
+}
+
+/// What was received, besides the outcome.
+pub(crate) struct Collected {
+    pub(crate) outcome: Outcome<Outputs>,
+    pub(crate) exporters: Vec<ExporterReport>,
+    pub(crate) qualities: Qualities,
+}
+
+impl Routers {
+    /// Listens where the options say.
+    pub(crate) fn open(options: &RouterOptions) -> Result<Self, Failure> {
+        let RouterOptions { listener, from, sampling, wait_ns } = options.clone();
+        let opened: std::io::Result<(Inlet, SocketAddr)> = listener.addresses().and_then(|addresses| {
+            let mut last = None;
+            for address in addresses {
+                match Inlet::open(address).and_then(|inlet| inlet.address().map(|own| (inlet, own))) {
+                    Ok(opened) => return Ok(opened),
+                    Err(error) => last = Some(error),
+                }
+            }
+            Err(last.unwrap_or_else(|| std::io::Error::other("the host has no address")))
+        });
+        let (inlet, address) = opened.map_err(|error| {
+            Failure::usage(format!(
+                "{listener}: cannot listen there: {error}; another program may have the port"
+            ))
+        })?;
+        Ok(Self {
+            inlet,
+            decoder: Decoder::new(Settings { from, sampling }),
+            name: format!("{}://{address}", listener.scheme()),
+            wait_ns,
+            qualities: Qualities::default(),
+        })
+    }
+
+    /// Where it listens.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is known of the records of windows, for their answers.
+    pub(crate) fn qualities(&self) -> Qualities {
+        self.qualities.clone()
+    }
+
+    /// Receives until `stop` is set, or the limits of the run are reached.
+    pub(crate) fn measure(
+        self,
+        config: &Config,
+        control: &Control,
+        outputs: Outputs,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Collected {
+        let Self { mut inlet, mut decoder, wait_ns, qualities, .. } = self;
+        let (began, mut now_ns) = (Instant::now(), now_ns());
+        let (mut told, mut heard) = (began, began);
+        let window_ns = match config.every {
+            Every::Time(length) => length,
+            // Refused before.
+            Every::Packets(_) => 0,
+        };
+        let setting = windows::Setting { window_ns, wait_ns, key: config.key, limits: config.limits.clone() };
+        let mut windows = Windows::new(setting, control.clone(), outputs, qualities.clone(), now_ns);
+        let mut dropped = Some(0);
+        let mut faults = Vec::new();
+        let ended_by_limit = |windows: &Windows, heard: Instant| {
+            config.duration.is_some_and(|duration| began.elapsed() >= duration)
+                || config.packets.is_some_and(|packets| windows.received() >= packets)
+                || config.idle_exit.is_some_and(|idle| heard.elapsed() >= idle)
+        };
+        let mut is_over = false;
+        while !is_over && !stop.load(Relaxed) {
+            match inlet.receive() {
+                Ok(Received::Datagram(from, octets)) => {
+                    decoder.datagram(from, octets, now_ns, &mut |flow| windows.take(flow, now_ns));
+                    heard = Instant::now();
+                }
+                Ok(Received::Nothing) => {}
+                Err(error) => {
+                    faults.push(format!("the socket failed: {error}"));
+                    is_over = true;
+                }
+            }
+            now_ns = now_ns.max(self::now_ns());
+            if windows.is_due(now_ns) {
+                dropped = inlet.dropped();
+                windows.advance(now_ns, &tally(decoder.counts(), dropped));
+            }
+            is_over |= ended_by_limit(&windows, heard);
+            if told.elapsed() >= TELL {
+                told = Instant::now();
+                let flows = windows.open_rows();
+                observer.progress(Snapshot { received: windows.received(), flows, ..Snapshot::default() });
+                windows.outputs().warnings().into_iter().for_each(|line| observer.warning(line));
+            }
+        }
+        let stopped = !is_over;
+        dropped = inlet.dropped().or(dropped);
+        decoder.finish();
+        let counts = *decoder.counts();
+        if !counts.are_complete() {
+            faults.push(
+                "the datagrams received are not all accounted for: this is an error in Edison".to_owned(),
+            );
+        }
+        let loss = tally(&counts, dropped);
+        let (ended, outputs) = windows.finish(now_ns, &loss);
+        let outcome = Outcome {
+            ended,
+            loss: loss.counters(),
+            link_downs: None,
+            errors: Vec::new(),
+            faults,
+            stopped,
+            unreported: 0,
+            elapsed: began.elapsed(),
+            steps: Vec::new(),
+            processor_time: Duration::ZERO,
+            records: outputs,
+        };
+        let exporters = decoder.exporters().into_iter().map(exporter).collect();
+        Collected { outcome, exporters, qualities }
+    }
+}
+
+/// What the decoder and the kernel have counted so far.
+fn tally(counts: &Counts, dropped: Option<u64>) -> quality::Tally {
+    quality::Tally { counts: *counts, dropped }
+}
+
+fn exporter(state: ExporterState) -> ExporterReport {
+    let ExporterState { address, version, domain, datagrams, records, sampled, lost, rates } = state;
+    ExporterReport {
+        address,
+        version: version.to_string(),
+        domain: domain.into(),
+        datagrams,
+        records,
+        sampled,
+        lost,
+        sampling: rates.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,227 @@
+//! How good the records of windows are: whether they are samples, and what did not arrive.
+
+use report::{Answer, Counters, Span, Window};
+use router::{Counts, Flow, Rate};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Windows that are remembered. Answers of longer windows say what is known of these.
+const MOST_WINDOWS: usize = 10_000;
+/// Of a normal distribution 95 % are within so many standard deviations.
+const DEVIATIONS: f64 = 1.96;
+
+/// What was counted of all datagrams up to now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) counts: Counts,
+    /// Datagrams that the kernel dropped; `None` where it does not say so.
+    pub(super) dropped: Option<u64>,
+}
+
+impl Tally {
+    /// What is lost.
+    pub(super) fn counters(&self) -> Option<Counters> {
+        let Counts { lost_records, lost_messages, .. } = self.counts;
+        let lost = [
+            ("datagrams_dropped", self.dropped?),
+            ("records_lost", lost_records),
+            ("messages_lost", lost_messages),
+        ];
+        Some(lost.into_iter().collect())
+    }
+
+    /// What became of datagrams and records.
+    pub(super) fn remarks(&self) -> Counters {
+        self.counts.named().into_iter().collect()
+    }
+}
+
+/// Of the records of a window, or of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Quality {
+    records: u64,
+    sampled: u64,
+    /// The least and the greatest rate of samples.
+    rates: Option<[Rate; 2]>,
+    /// Estimated packets, and the variance of the estimate.
+    packets: f64,
+    variance: f64,
+    /// Datagrams that the kernel dropped, and records and messages that sequence numbers miss.
+    pub(super) lost: [u64; 3],
+}
+
+impl Quality {
+    /// A record counts.
+    pub(super) fn add(&mut self, flow: &Flow) {
+        self.records += 1;
+        let (factor, counted) = (flow.rate.factor(), flow.counted as f64);
+        self.packets += factor * counted;
+        if flow.rate.is_sampled() {
+            self.sampled += 1;
+            self.rates = Some(joined(self.rates, [flow.rate; 2]));
+            // Each packet that is counted stands for as many as the rate says, of which it was picked independently.
+            self.variance += factor * (factor - 1.0) * counted;
+        }
+    }
+
+    fn plus(&mut self, more: &Self) {
+        self.records += more.records;
+        self.sampled += more.sampled;
+        self.rates = more.rates.map_or(self.rates, |rates| Some(joined(self.rates, rates)));
+        self.packets += more.packets;
+        self.variance += more.variance;
+        self.lost.iter_mut().zip(more.lost).for_each(|(own, more)| *own += more);
+    }
+
+    /// What did not arrive, if anything.
+    fn lacks(&self) -> Option<String> {
+        let [datagrams, records, messages] = self.lost;
+        let parts = [
+            (datagrams, "datagrams were dropped by the kernel"),
+            (records, "records did not arrive"),
+            (messages, "messages of NetFlow v9 did not arrive"),
+        ];
+        let parts: Vec<_> = parts
+            .iter()
+            .filter(|(count, _)| *count != 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
+    /// That values are estimates, if they are.
+    fn estimates(&self) -> Option<String> {
+        let [least, greatest] = self.rates?;
+        let rates = if least == greatest { least.to_string() } else { format!("{least} to {greatest}") };
+        let error = match self.packets {
+            0.0 => 0.0,
+            packets => 100.0 * DEVIATIONS * self.variance.sqrt() / packets,
+        };
+        Some(format!(
+            "estimates: {} of {} records are samples, {rates}; all packets within {error:.1} % with a confidence of 95 %",
+            self.sampled, self.records
+        ))
+    }
+
+    /// Says so in an answer.
+    fn mark(&self, answer: &mut Answer) {
+        if let Some(lacks) = self.lacks() {
+            answer.lacks(&lacks);
+        }
+        if let Some(estimates) = self.estimates() {
+            answer.remark(&estimates);
+            if ["exact", "certain"].contains(&&*answer.bounds) {
+                answer.bounds = "none".to_owned();
+            }
+        }
+    }
+}
+
+fn joined(own: Option<[Rate; 2]>, more: [Rate; 2]) -> [Rate; 2] {
+    let by_factor =
+        |one: Rate, other: Rate| if one.factor() <= other.factor() { [one, other] } else { [other, one] };
+    let Some([least, greatest]) = own else { return more };
+    [by_factor(least, more[0])[0], by_factor(greatest, more[1])[1]]
+}
+
+/// Of the last windows, and of the run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Qualities(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// By the ends of windows.
+    windows: BTreeMap<u64, (Span, Quality)>,
+    run: Quality,
+}
+
+impl Qualities {
+    /// A window is over.
+    pub(super) fn push(&self, span: Span, quality: Quality) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.run.plus(&quality);
+        known.windows.insert(span.end_ns, (span, quality));
+        if known.windows.len() > MOST_WINDOWS {
+            known.windows.pop_first();
+        }
+    }
+
+    /// Says in answers how good their records are.
+    pub(crate) fn mark(&self, answers: &mut [Answer]) {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for answer in answers {
+            let Some(own) = answer.window else {
+                known.run.mark(answer);
+                continue;
+            };
+            let mut sum = Quality::default();
+            let ending = known.windows.range(own.start_ns.saturating_add(1)..).map(|(_, window)| window);
+            let of_answer = ending.take_while(|(span, _)| span.start_ns < own.end_ns);
+            of_answer.for_each(|(_, quality)| sum.plus(quality));
+            sum.mark(answer);
+        }
+    }
+
+    /// The same of a window's answers, and of the window.
+    pub(crate) fn mark_window(&self, window: &mut Window) {
+        self.mark(&mut window.answers);
+        self.mark(&mut window.longer);
+        let is_partial = |answer: &&Answer| answer.status == report::Status::Partial;
+        if window.answers.iter().any(|answer| is_partial(&answer)) {
+            window.status = report::Status::Partial;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flow::FlowRecord;
+    use report::Status;
+
+    fn flow(rate: u64, counted: u64) -> Flow {
+        let rate = Rate::one_of(rate).expect("a rate");
+        Flow { record: FlowRecord::without_packets(0, 0), rate, counted }
+    }
+
+    fn span(start_ns: u64) -> Span {
+        Span { start_ns, end_ns: start_ns + 10 }
+    }
+
+    #[test]
+    fn answers_say_that_they_are_estimates_and_what_they_lack() {
+        let qualities = Qualities::default();
+        let mut sampled = Quality::default();
+        sampled.add(&flow(1, 50));
+        sampled.add(&flow(100, 25));
+        qualities.push(span(0), sampled);
+        qualities.push(span(10), Quality { lost: [0, 3, 0], ..Quality::default() });
+        qualities.push(span(20), Quality::default());
+        let answer = |window: Option<Span>| {
+            let mut answers = [Answer::new("q", window, Vec::new(), Vec::new())];
+            qualities.mark(&mut answers);
+            let [answer] = answers;
+            (answer.status, answer.bounds, answer.reason.unwrap_or_default())
+        };
+        let (status, bounds, reason) = answer(Some(span(0)));
+        assert_eq!((status, bounds.as_str()), (Status::Complete, "none"));
+        // The deviation of 25 packets of 1:100 is sqrt(25 * 100 * 99) = 497.5 of 2,550 packets: 38.2 % for 95 %.
+        assert_eq!(
+            reason,
+            "estimates: 1 of 2 records are samples, 1:100; all packets within 38.2 % with a confidence of 95 %"
+        );
+        let (status, bounds, reason) = answer(Some(span(10)));
+        assert_eq!(
+            (status, bounds.as_str(), reason.as_str()),
+            (Status::Partial, "none", "3 records did not arrive")
+        );
+        assert_eq!(answer(Some(span(20))), (Status::Complete, "exact".to_owned(), String::new()));
+        for both in [Some(Span { start_ns: 0, end_ns: 30 }), None] {
+            let (status, _, reason) = answer(both);
+            assert!(
+                status == Status::Partial && reason.contains("3 records") && reason.contains("1:100"),
+                "{reason}"
+            );
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! The windows in which records count: those of the clock, into which records come from elsewhere.
+
+use super::quality::{Qualities, Quality, Tally};
+use engine::{ClosedWindow, Control, Outputs, RecordSink, RunTotals, Totals, WindowId};
+use flow::{FlowRecord, WindowRow};
+use history::replay::{Held, Memory, Row};
+use packet::{Key, KeyParts, KeySpec, KeyV4, KeyV6, MaskedKey};
+use record::Account;
+use report::{Counters, FlowCounts, PacketCounts, Span, WindowCounts, WindowEnd};
+use router::Flow;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use summary::Limits;
+use task::rows::Unplaced;
+
+/// How windows are, and where their rows go.
+pub(super) struct Setting {
+    pub(super) window_ns: u64,
+    /// How long they stay open after their end.
+    pub(super) wait_ns: u64,
+    pub(super) key: KeySpec,
+    pub(super) limits: Limits,
+}
+
+/// A window that is open.
+#[derive(Debug, Default)]
+struct Open {
+    held: Held,
+    rows: u64,
+    received: u64,
+    quality: Quality,
+}
+
+/// All windows of a run.
+pub(super) struct Windows {
+    setting: Setting,
+    control: Control,
+    outputs: Outputs,
+    qualities: Qualities,
+    memory: Memory,
+    /// By their begins. The last one is that of the clock.
+    open: BTreeMap<u64, Open>,
+    /// The begin of the last one that was closed.
+    closed: Option<u64>,
+    index: u64,
+    began_ns: u64,
+    counts: WindowCounts,
+    /// Records that came when their window was closed, and such of the time to come.
+    late: u64,
+    early: u64,
+    received: u64,
+    totals: Totals,
+    records: u64,
+    table_full: u64,
+    /// What was told of datagrams with the last window.
+    told: Tally,
+    remarked: Counters,
+    peak_bytes: u64,
+}
+
+impl Windows {
+    /// The first window begins.
+    pub(super) fn new(
+        setting: Setting,
+        control: Control,
+        outputs: Outputs,
+        qualities: Qualities,
+        now_ns: u64,
+    ) -> Self {
+        let first = start_of(now_ns, setting.window_ns);
+        Self {
+            memory: Memory::new(&setting.limits),
+            setting,
+            control,
+            outputs,
+            qualities,
+            open: BTreeMap::from([(first, Open::default())]),
+            closed: None,
+            index: 0,
+            began_ns: now_ns,
+            counts: WindowCounts::default(),
+            late: 0,
+            early: 0,
+            received: 0,
+            totals: Totals::default(),
+            records: 0,
+            table_full: 0,
+            told: Tally { dropped: Some(0), ..Tally::default() },
+            remarked: Counters::default(),
+            peak_bytes: 0,
+        }
+    }
+
+    /// Packets of records so far.
+    pub(super) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Rows of open windows.
+    pub(super) fn open_rows(&self) -> u64 {
+        self.open.values().map(|open| open.rows).sum()
+    }
+
+    pub(super) fn outputs(&mut self) -> &mut Outputs {
+        &mut self.outputs
+    }
+
+    /// A flow came: it counts in the window of its last packet if that is open, else in the clock's.
+    pub(super) fn take(&mut self, flow: Flow, now_ns: u64) {
+        let own = start_of(flow.record.ltime, self.setting.window_ns);
+        let clock = start_of(now_ns, self.setting.window_ns);
+        // The clock's window may not be open yet: then it is the last one that is.
+        let Some((&last, _)) = self.open.last_key_value() else { return };
+        let start_ns = if self.open.contains_key(&own) { own } else { last };
+        self.early += u64::from(own > clock);
+        self.late += u64::from(own < start_ns);
+        let Some(open) = self.open.get_mut(&start_ns) else { return };
+        let Flow { mut record, .. } = flow.clone();
+        open.quality.add(&flow);
+        let packets = record.total_count;
+        open.received = open.received.saturating_add(packets);
+        self.received = self.received.saturating_add(packets);
+        self.records += 1;
+        let Some(row) = row(&record, &self.setting.key) else { return };
+        record.key = Some(match &row {
+            Row::V4(row) => row.key.flow_key(&self.setting.key),
+            Row::V6(row) => row.key.flow_key(&self.setting.key),
+        });
+        if self.outputs.takes_record_rows() {
+            match row {
+                Row::V4(row) => self.outputs.record_row(row),
+                Row::V6(row) => self.outputs.record_row(row),
+            }
+        }
+        if !open.held.push(row, None, true, &mut self.memory) {
+            let more = Unplaced { packets, bytes: record.total_byte, wire_bytes: record.wire_byte };
+            open.held.unplaced.add(&more);
+        }
+        self.outputs.record(record);
+    }
+
+    /// Whether a window is to be closed or opened.
+    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+        let Setting { window_ns, wait_ns, .. } = self.setting;
+        let is_over = |start: &u64| start.saturating_add(window_ns).saturating_add(wait_ns) <= now_ns;
+        let clock = start_of(now_ns, window_ns);
+        self.open.first_key_value().is_some_and(|(start, _)| is_over(start))
+            || self.open.last_key_value().is_some_and(|(start, _)| *start < clock)
+    }
+
+    /// Opens the window of the clock, and closes those that are over. What was counted since the last one is the first's of them.
+    pub(super) fn advance(&mut self, now_ns: u64, tally: &Tally) {
+        let Setting { window_ns, wait_ns, .. } = self.setting;
+        let clock = start_of(now_ns, window_ns);
+        if self.open.last_key_value().is_none_or(|(start, _)| *start < clock) {
+            self.open.insert(clock, Open::default());
+        }
+        while let Some((&start, _)) = self.open.first_key_value() {
+            let is_over = start.saturating_add(window_ns).saturating_add(wait_ns) <= now_ns;
+            if !is_over || start == clock {
+                break;
+            }
+            let next = self.open.keys().nth(1).copied();
+            let is_jump = next.is_some_and(|next| next > start.saturating_add(window_ns));
+            let ended_by = if is_jump { WindowEnd::Jump } else { WindowEnd::Full };
+            self.close(start, ended_by, start.saturating_add(window_ns), tally);
+        }
+    }
+
+    /// Closes all windows. Returns what was received, and the outputs.
+    pub(super) fn finish(mut self, now_ns: u64, tally: &Tally) -> (RunTotals, Outputs) {
+        self.outputs.may_wait();
+        while let Some((&start, _)) = self.open.first_key_value() {
+            let end_ns = start.saturating_add(self.setting.window_ns);
+            let is_last = self.open.len() == 1;
+            let ended_by = if is_last { WindowEnd::RunEnd } else { WindowEnd::Full };
+            self.close(start, ended_by, end_ns.min(now_ns.max(start)), tally);
+        }
+        let mut remarks = tally.remarks();
+        remarks.add(&self.own_remarks());
+        let packets = PacketCounts {
+            received: self.received,
+            measured: self.totals.packets,
+            remarks,
+            ..PacketCounts::default()
+        };
+        let ended = RunTotals {
+            windows: self.counts,
+            packets,
+            totals: Totals { flows: self.records, ..self.totals },
+            flows: FlowCounts { seen: self.records, table_full: self.table_full, ..FlowCounts::default() },
+            span: Some(Span { start_ns: self.began_ns, end_ns: now_ns.max(self.began_ns) }),
+            memory_bytes: self.peak_bytes,
+            tcp_loss: None,
+        };
+        (ended, self.outputs)
+    }
+
+    fn own_remarks(&self) -> Counters {
+        [("late", self.late), ("early", self.early)].into_iter().collect()
+    }
+
+    fn close(&mut self, start_ns: u64, ended_by: WindowEnd, watched_until_ns: u64, tally: &Tally) {
+        let Some(mut open) = self.open.remove(&start_ns) else { return };
+        let Setting { window_ns, ref limits, .. } = self.setting;
+        self.peak_bytes = self.peak_bytes.max(limits.bytes_used() as u64);
+        let window = WindowId::new(start_ns / window_ns.max(1));
+        let span = Span { start_ns, end_ns: start_ns.saturating_add(window_ns) };
+        self.control.enter(window);
+        self.outputs.begin_rows(window);
+        let mut totals = Totals::default();
+        let mut add = |[packets, bytes, wire_bytes]: [u64; 3]| {
+            let sums = [&mut totals.packets, &mut totals.bytes, &mut totals.wire_bytes, &mut totals.flows];
+            let more = [packets, bytes, wire_bytes, 1];
+            sums.into_iter().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        };
+        let outputs = &mut self.outputs;
+        open.held.give(&mut self.memory, |row, _| match row {
+            Row::V4(row) => {
+                add([row.packets, row.bytes, row.wire_bytes]);
+                outputs.row(row, None);
+            }
+            Row::V6(row) => {
+                add([row.packets, row.bytes, row.wire_bytes]);
+                outputs.row(row, None);
+            }
+        });
+        let refused_rows = self.outputs.end_rows();
+        let unplaced = open.held.unplaced;
+        totals.packets = totals.packets.saturating_add(unplaced.packets);
+        totals.bytes = totals.bytes.saturating_add(unplaced.bytes);
+        totals.wire_bytes = totals.wire_bytes.saturating_add(unplaced.wire_bytes);
+        // What came since the last window was closed, whichever window its records are of.
+        let mut all = tally.remarks();
+        all.add(&self.own_remarks());
+        let remarks = all.since(&self.remarked);
+        self.remarked = all;
+        let lost = tally.counters();
+        let before = self.told.counters().unwrap_or_default();
+        let loss = lost.map(|lost| lost.since(&before));
+        self.told = *tally;
+        let mut quality = open.quality;
+        if let Some(loss) = &loss {
+            quality.lost = ["datagrams_dropped", "records_lost", "messages_lost"].map(|name| loss.get(name));
+        }
+        self.qualities.push(span, quality);
+        let between = |last: u64| (start_ns - last) / window_ns.max(1) - 1;
+        let closed = ClosedWindow {
+            index: self.index,
+            watched: Span { start_ns: start_ns.max(self.began_ns), end_ns: watched_until_ns },
+            ended_by,
+            empty_before: self.closed.filter(|last| *last < start_ns).map_or(0, between),
+            packets: PacketCounts {
+                received: open.received,
+                measured: totals.packets,
+                remarks,
+                ..PacketCounts::default()
+            },
+            loss,
+            totals,
+            unplaced,
+            refused_rows,
+            ..ClosedWindow::without_packets(window, span)
+        };
+        self.closed = Some(start_ns);
+        self.index += 1;
+        self.counts.add(ended_by);
+        self.totals.add(&totals);
+        self.table_full += unplaced.packets;
+        if !self.outputs.window(closed) {
+            self.counts.unreported += 1;
+        }
+        self.outputs.hand_over();
+        self.outputs.account(Account {
+            time_ns: span.end_ns,
+            received: self.received,
+            measured: self.totals.packets,
+            lost: tally.counters().map(|lost| lost.total()),
+        });
+    }
+}
+
+fn start_of(time_ns: u64, window_ns: u64) -> u64 {
+    time_ns - time_ns % window_ns.max(1)
+}
+
+/// The row that a record is in its window.
+fn row(record: &FlowRecord, spec: &KeySpec) -> Option<Row> {
+    let key = record.key?;
+    let parts = KeyParts {
+        ports: [key.src_port?, key.dst_port?],
+        protocol: key.protocol?,
+        ip_tos: record.ip_tos,
+        vlan: spec.columns().any(|column| column == "vlan").then_some(record.vlan),
+    };
+    let mut macs = [0; 12];
+    macs[..6].copy_from_slice(&record.dmac);
+    macs[6..].copy_from_slice(&record.smac);
+    let row = WindowRow {
+        key: (),
+        packets: record.total_count,
+        bytes: record.total_byte,
+        wire_bytes: record.wire_byte,
+        first_ns: record.stime,
+        last_ns: record.ltime,
+        tcp_seq: record.tcp_seq,
+        tcp_ack: record.tcp_ack,
+        tcp_win: record.tcp_win,
+        vlan: record.vlan.unwrap_or(WindowRow::<()>::NO_VLAN),
+        tcp_flags: record.tcp_flags,
+        ip_ttl: record.ip_ttl,
+        ip_tos: record.ip_tos,
+        macs,
+    };
+    let v6 = |address: IpAddr| match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    };
+    let has_addresses = spec.columns().any(|column| matches!(column, "src_addr" | "dst_addr"));
+    Some(match [key.src_addr?, key.dst_addr?] {
+        [IpAddr::V4(source), IpAddr::V4(destination)] => {
+            let key = KeyV4::of_parts([source.octets(), destination.octets()], parts);
+            Row::V4(row.with_key(key.masked(spec)))
+        }
+        // Without addresses both families are one.
+        _ if !has_addresses => Row::V4(row.with_key(KeyV4::of_parts([[0; 4]; 2], parts).masked(spec))),
+        addresses => Row::V6(row.with_key(KeyV6::of_parts(addresses.map(v6), parts).masked(spec))),
+    })
+}
