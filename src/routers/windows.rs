@@ -115,8 +115,8 @@ impl Windows {
         self.early += u64::from(own > clock);
         self.late += u64::from(own < start_ns);
         let Some(open) = self.open.get_mut(&start_ns) else { return };
-        let Flow { mut record, .. } = flow.clone();
         open.quality.add(&flow);
+        let Flow { mut record, .. } = flow;
         let packets = record.total_count;
         open.received = open.received.saturating_add(packets);
         self.received = self.received.saturating_add(packets);
