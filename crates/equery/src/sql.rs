@@ -56,7 +56,12 @@ pub fn joined(steps: &[SqlStep]) -> String {
 
 /// A query step by step.
 pub fn sql_steps(query: &Query, table: &RowTable<'_>) -> Vec<SqlStep> {
-    let statement = Statement { query, seconds: seconds(query.over, table), dialect: table.dialect };
+    let statement = Statement {
+        query,
+        seconds: seconds(query.over, table),
+        dialect: table.dialect,
+        key: rows::keys(table).collect(),
+    };
     let mut steps = steps_before(query, table, &statement);
     steps.push(SqlStep { step: statement.purpose(), name: None, sql: statement.answer() });
     steps
@@ -88,7 +93,7 @@ pub(crate) fn condition_text(of: &Condition) -> String {
 
 /// For people: values by the names of columns.
 fn for_people(query: &Query) -> Statement<'_> {
-    Statement { query, seconds: "seconds".to_owned(), dialect: Dialect::default() }
+    Statement { query, seconds: "seconds".to_owned(), dialect: Dialect::default(), key: Vec::new() }
 }
 
 /// A condition on groups, with their fields by name.

@@ -1,11 +1,11 @@
 //! From an engine's lines to answers.
 
 use super::lines::one_line;
-use super::values::{Shape, unsigned};
+use super::values::{Shape, integer, unsigned};
 use equery::{EngineColumn, EngineSql};
 use history::levels::Elsewhere;
 use packet::KeySpec;
-use report::{Answer, Column, Rest, Span, Status, Value};
+use report::{Answer, Column, ColumnKind, Rest, Span, Status, Value};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use task::query::{Grouping, Over, Query};
@@ -16,7 +16,7 @@ struct Window {
     /// All of them; `None` where there is none.
     groups: Option<u64>,
     /// Of the columns that are totals: those of all groups.
-    totals: Vec<u64>,
+    totals: Vec<i128>,
     rows: Vec<Vec<Value>>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Collected<'a> {
                             heaviest.rest_weight = all.saturating_sub(first);
                         }
                     }
-                    (json, _) => totals.push(unsigned(&json).ok_or_else(|| format!("{name} is {json}"))?),
+                    (json, _) => totals.push(integer(&json).ok_or_else(|| format!("{name} is {json}"))?),
                 }
             }
             row.push(value);
@@ -206,11 +206,19 @@ impl<'a> Collected<'a> {
         let others = window.groups.unwrap_or(0).saturating_sub(window.rows.len() as u64);
         let totals = self.outputs.iter().zip(self.columns).enumerate();
         let totals = totals.filter(|(_, (output, _))| output.total.is_some());
-        let totals = totals.zip(window.totals.iter().copied().chain(std::iter::repeat(0)));
+        let totals = totals.zip(window.totals.iter().copied().chain(std::iter::repeat(0_i128)));
         let totals = totals.map(|((at, (_, column)), all)| {
-            let first = window.rows.iter().filter_map(|row| row[at].as_unsigned());
-            let first = first.fold(0_u64, u64::saturating_add);
-            (column.name.clone(), Value::Unsigned(all.saturating_sub(first)))
+            let first = window.rows.iter().filter_map(|row| match row[at] {
+                Value::Unsigned(number) => Some(i128::from(number)),
+                Value::Signed(number) => Some(i128::from(number)),
+                _ => None,
+            });
+            let rest = all - first.sum::<i128>();
+            let rest = match column.kind {
+                ColumnKind::Signed => i64::try_from(rest).map_or(Value::Null, Value::Signed),
+                _ => u64::try_from(rest).map_or(Value::Null, Value::Unsigned),
+            };
+            (column.name.clone(), rest)
         });
         answer.rest = Rest { groups: others, totals: totals.collect() };
         answer.rows = window.rows;

@@ -20,7 +20,7 @@ pub(super) fn duckdb(options: &EngineOptions, statement: &str) -> Result<Lines, 
     let program = options.engine_program.clone().unwrap_or_else(|| "duckdb".into());
     let mut command = Command::new(&program);
     // Nothing of the user's own settings.
-    command.args(["-init", "/dev/null", "-batch", "-bail", "-jsonlines"]);
+    command.args(["-init", "/dev/null", "-batch", "-bail", "-list", "-noheader"]);
     let folder = Folder::new()?;
     let file = folder.file("question.sql", &format!("{statement};\n"))?;
     let hint = "install it (pip install duckdb-cli), or name it with --engine-program";

@@ -106,6 +106,11 @@ pub(super) fn unsigned(json: &Json) -> Option<u64> {
     }
 }
 
+/// An integer of either sign.
+pub(super) fn integer(json: &Json) -> Option<i128> {
+    unsigned(json).map(i128::from).or_else(|| signed(json).map(i128::from))
+}
+
 fn signed(json: &Json) -> Option<i64> {
     match json {
         Json::String(text) => text.parse().ok(),

@@ -11,6 +11,8 @@ pub(super) struct Statement<'a> {
     /// The time that an answer covers in seconds, as SQL.
     pub(super) seconds: String,
     pub(super) dialect: Dialect,
+    /// The members of the flow key.
+    pub(super) key: Vec<&'a str>,
 }
 
 fn groups(query: &Query) -> &[GroupField] {
@@ -160,8 +162,7 @@ impl<'a> Statement<'a> {
         let keys = self.keys();
         let joins: String = (1..=self.side_aggregates().len()).map(|at| join(&keys, at)).collect();
         let own: Vec<_> = keys.iter().map(|key| format!("selected.{key}")).collect();
-        // The order of equal groups is that of their keys.
-        let order: Vec<_> = self.order().into_iter().chain(own.iter().skip(2).cloned()).collect();
+        let order: Vec<_> = self.order().into_iter().chain(self.key_order()).collect();
         let by = if order.is_empty() { own[0].clone() } else { order.join(", ") };
         let mut text = format!(
             "  SELECT {} AS window_start, {} AS node_id, {},\n    row_number() OVER (PARTITION BY {}, {} ORDER BY {by}) AS \
@@ -193,15 +194,40 @@ impl<'a> Statement<'a> {
         if !self.query.order.is_empty() {
             return self.query.order.iter().map(|order| text(&order.by, order.descending)).collect();
         }
-        let is_first = |value: &&Expression| match (&self.query.group, value) {
-            (Grouping::Flows, Expression::Field(name)) => {
+        let first = self.query.columns.iter().map(|column| &column.value);
+        let first = first.filter(|value| self.is_largest_first(value)).map(|value| text(value, true));
+        first.take(1).collect()
+    }
+
+    /// Whether the largest of a column's values are the first where no order is requested: of aggregates, and of flows' counters.
+    fn is_largest_first(&self, value: &Expression) -> bool {
+        match value {
+            Expression::Aggregate(aggregate) => !matches!(aggregate, Aggregate::Top(..)),
+            Expression::Arithmetic(left, _, right) => {
+                self.is_largest_first(left) || self.is_largest_first(right)
+            }
+            Expression::Field(name) if self.query.group == Grouping::Flows => {
                 flow::Field::named(name).is_some_and(|field| field.aggregation == flow::Aggregation::Sum)
             }
-            (_, Expression::Aggregate(Aggregate::Top(..))) => false,
-            (_, value) => matches!(value, Expression::Aggregate(_)),
+            _ => false,
+        }
+    }
+
+    /// What equal groups are ordered by: their keys, the members of the flow key as its bytes have them, then other values.
+    fn key_order(&self) -> Vec<String> {
+        const ORDER: [&str; 9] =
+            ["src_addr", "addr", "dst_addr", "src_port", "port", "dst_port", "protocol", "ip_tos", "vlan"];
+        let place = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
+        let mut keys: Vec<(usize, String)> = match &self.query.group {
+            Grouping::By(groups) => (1..)
+                .zip(groups)
+                .map(|(at, group)| (place(&group.field), format!("selected.k{at}")))
+                .collect(),
+            Grouping::Flows => self.key.iter().map(|name| (place(name), field(self.dialect, name))).collect(),
+            Grouping::All => Vec::new(),
         };
-        let first = self.query.columns.iter().map(|column| &column.value).find(is_first);
-        first.map(|value| text(value, true)).into_iter().collect()
+        keys.sort_by_key(|(place, _)| *place);
+        keys.into_iter().map(|(_, key)| format!("{key} NULLS FIRST")).collect()
     }
 
     fn condition(&self, of: &Condition) -> String {

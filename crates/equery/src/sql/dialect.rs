@@ -1,5 +1,6 @@
 //! The engines whose SQL is written, and each thing that they write differently.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The SQL of an engine.
@@ -252,17 +253,18 @@ impl Dialect {
         }
     }
 
-    /// What is selected as a line for each row, of values and their names. DuckDB and ClickHouse are told by other means to print JSON.
+    /// What is selected as a line of JSON for each row, of values and their names. ClickHouse has a format for that.
     pub(super) fn line(self, values: &[(String, &str)]) -> String {
-        let join = |values: Vec<String>| values.join(", ");
+        let pairs =
+            || values.iter().map(|(value, name)| format!("'{name}', {value}")).collect::<Vec<_>>().join(", ");
         match self {
-            Self::DuckDb | Self::ClickHouse => {
-                join(values.iter().map(|(value, name)| format!("{value} AS {name}")).collect())
+            Self::DuckDb => format!("json_object({}) AS line", pairs()),
+            Self::ClickHouse => {
+                values.iter().map(|(value, name)| format!("{value} AS {name}")).collect::<Vec<_>>().join(", ")
             }
-            Self::Spark => format!(
-                "to_json(named_struct({}), map('ignoreNullFields', 'false')) AS line",
-                join(values.iter().map(|(value, name)| format!("'{name}', {value}")).collect())
-            ),
+            Self::Spark => {
+                format!("to_json(named_struct({}), map('ignoreNullFields', 'false')) AS line", pairs())
+            }
         }
     }
 
@@ -276,11 +278,11 @@ impl Dialect {
         }
     }
 
-    /// The rows of Parquet files, as they stand in FROM.
+    /// The rows of Parquet files, as tables that stand in FROM: all of them together are the rows.
     ///
     /// # Errors
     /// One line: the engine cannot be told a name.
-    pub fn files(self, paths: &[impl AsRef<Path>]) -> Result<String, String> {
+    pub(super) fn files(self, paths: &[impl AsRef<Path>]) -> Result<Vec<String>, String> {
         let mut names = Vec::new();
         for path in paths {
             let path = path.as_ref();
@@ -289,22 +291,17 @@ impl Dialect {
             })?;
             names.push(name);
         }
-        let braced = |names: Vec<String>| match &names[..] {
-            [one] => one.clone(),
-            _ => format!("{{{}}}", names.join(",")),
+        let escaped = |name: &str, special: &[char], escape: &dyn Fn(char) -> String| {
+            let plain = |letter| if special.contains(&letter) { escape(letter) } else { letter.to_string() };
+            name.chars().map(plain).collect::<String>()
         };
-        match self {
+        Ok(match self {
             Self::DuckDb => {
-                // DuckDB takes patterns; a letter in brackets is itself.
                 let name = |name: &&str| {
-                    let plain = |letter: char| match letter {
-                        '*' | '?' | '[' => format!("[{letter}]"),
-                        letter => letter.to_string(),
-                    };
-                    self.text(&name.chars().map(plain).collect::<String>())
+                    self.text(&escaped(name, &['*', '?', '['], &|letter| format!("[{letter}]")))
                 };
                 let names: Vec<_> = names.iter().map(name).collect();
-                Ok(format!("read_parquet([{}], union_by_name = true)", names.join(", ")))
+                vec![format!("read_parquet([{}], union_by_name = true)", names.join(", "))]
             }
             Self::ClickHouse => {
                 if let Some(name) = names.iter().find(|name| name.contains(['*', '?', '{', '}', ','])) {
@@ -312,21 +309,36 @@ impl Dialect {
                         "{name}: ClickHouse takes * ? {{ }} and the comma in names of files for patterns: ask the store by another path"
                     ));
                 }
-                let names = braced(names.into_iter().map(str::to_owned).collect());
-                Ok(format!("file({}, 'Parquet')", self.text(&names)))
+                // Its patterns name files of one folder.
+                let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+                for name in names {
+                    let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+                    folders.entry(folder).or_default().push(file);
+                }
+                let table = |(folder, files): (&str, Vec<&str>)| {
+                    let files = braced(&files);
+                    format!("file({}, 'Parquet')", self.text(&format!("{folder}/{files}")))
+                };
+                folders.into_iter().map(table).collect()
             }
             Self::Spark => {
-                let name = |name: &str| {
-                    let plain = |letter: char| match letter {
-                        '*' | '?' | '[' | ']' | '{' | '}' | ',' | '\\' | '^' => format!("\\{letter}"),
-                        letter => letter.to_string(),
-                    };
-                    name.trim_start_matches('/').chars().map(plain).collect::<String>()
+                let special = ['*', '?', '[', ']', '{', '}', ',', '\\', '^'];
+                let name = |name: &&str| {
+                    escaped(name.trim_start_matches('/'), &special, &|letter| format!("\\{letter}"))
                 };
-                let names = braced(names.into_iter().map(name).collect());
-                Ok(format!("parquet.{}", self.identifier(&format!("file:/{names}"))))
+                let names: Vec<_> = names.iter().map(name).collect();
+                vec![format!("parquet.{}", self.identifier(&format!("file:/{}", braced(&names))))]
             }
-        }
+        })
+    }
+}
+
+/// One name, or the pattern of any of several.
+fn braced(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match &names[..] {
+        [one] => (*one).to_owned(),
+        names => format!("{{{}}}", names.join(",")),
     }
 }
 

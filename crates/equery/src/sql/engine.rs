@@ -2,7 +2,7 @@
 
 use super::answer::Statement;
 use super::dialect::Dialect;
-use super::rows::{RowPart, union};
+use super::rows::{self, RowPart, union};
 use super::{RowTable, SqlStep, joined, seconds, steps_before};
 use report::{Column, ColumnKind};
 use task::query::{Aggregate, Expression, Grouping, MOST_GROUPS, Over, Query};
@@ -61,7 +61,7 @@ pub fn engine_sql(
         }
         Over::Window => seconds(query.over, &table),
     };
-    let statement = Statement { query, seconds, dialect };
+    let statement = Statement { query, seconds, dialect, key: rows::keys(&table).collect() };
     let stored = SqlStep {
         step: "read the files".to_owned(),
         name: Some("stored".to_owned()),

@@ -16,7 +16,7 @@ pub struct RowPart {
 }
 
 /// The fields of a flow key, without lengths of prefixes.
-fn keys<'a>(table: &'a RowTable<'_>) -> impl Iterator<Item = &'a str> {
+pub(super) fn keys<'a>(table: &RowTable<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
     table.key.iter().map(|part| part.split('/').next().unwrap_or(part))
 }
 
@@ -59,10 +59,11 @@ pub(super) fn union(query: &Query, table: &RowTable<'_>, parts: &[RowPart]) -> R
         let before = (part.times[1] != u64::MAX).then(|| format!("{micros} < {to}"));
         let both: Vec<_> = after.into_iter().chain(before).collect();
         let filter = if both.is_empty() { String::new() } else { format!(" WHERE {}", both.join(" AND ")) };
-        Ok(format!("SELECT {} FROM {}{filter}", columns.join(", "), dialect.files(&part.files)?))
+        let of_files = |table: String| format!("SELECT {} FROM {table}{filter}", columns.join(", "));
+        Ok(dialect.files(&part.files)?.into_iter().map(of_files).collect::<Vec<_>>())
     };
-    let parts: Result<Vec<String>, String> = parts.iter().map(one).collect();
-    Ok(format!("(\n    {}\n  )", parts?.join("\n    UNION ALL ")))
+    let parts: Result<Vec<Vec<String>>, String> = parts.iter().map(one).collect();
+    Ok(format!("(\n    {}\n  )", parts?.concat().join("\n    UNION ALL ")))
 }
 
 /// The columns that a query reads, their numbers as such to calculate with.
