@@ -4,7 +4,7 @@ import os
 import shutil
 import stat
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 
 from .cluster import chdb_front, spark_cluster

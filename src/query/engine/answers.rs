@@ -16,8 +16,46 @@ struct Window {
     /// All of them; `None` where there is none.
     groups: Option<u64>,
     /// Of the columns that are totals: those of all groups.
-    totals: Vec<i128>,
+    totals: Vec<Total>,
     rows: Vec<Vec<Value>>,
+}
+
+/// The total of a column.
+#[derive(Clone, Copy, Debug)]
+enum Total {
+    Whole(i128),
+    Float(f64),
+}
+
+impl Total {
+    fn read(json: &Json, kind: ColumnKind) -> Option<Self> {
+        match kind {
+            ColumnKind::Float => json.as_f64().map(Self::Float),
+            _ => integer(json).map(Self::Whole),
+        }
+    }
+
+    /// What is left of it without these values.
+    fn without<'a>(self, values: impl Iterator<Item = &'a Value>, kind: ColumnKind) -> Value {
+        let rest = values.fold(self, |rest, value| match (rest, value) {
+            (Self::Whole(rest), Value::Unsigned(value)) => Self::Whole(rest - i128::from(*value)),
+            (Self::Whole(rest), Value::Signed(value)) => Self::Whole(rest - i128::from(*value)),
+            (Self::Float(rest), Value::Float(value)) => Self::Float(rest - value),
+            (rest, _) => rest,
+        });
+        rest.value(kind)
+    }
+
+    fn value(self, kind: ColumnKind) -> Value {
+        match (self, kind) {
+            (Self::Float(total), _) => Value::Float(total),
+            (Self::Whole(total), ColumnKind::Float) => Value::Float(total as f64),
+            (Self::Whole(total), ColumnKind::Signed) => {
+                i64::try_from(total).map_or(Value::Null, Value::Signed)
+            }
+            (Self::Whole(total), _) => u64::try_from(total).map_or(Value::Null, Value::Unsigned),
+        }
+    }
 }
 
 /// What an engine has said so far.
@@ -102,7 +140,8 @@ impl<'a> Collected<'a> {
                             heaviest.rest_weight = all.saturating_sub(first);
                         }
                     }
-                    (json, _) => totals.push(integer(&json).ok_or_else(|| format!("{name} is {json}"))?),
+                    (json, _) => totals
+                        .push(Total::read(&json, column.kind).ok_or_else(|| format!("{name} is {json}"))?),
                 }
             }
             row.push(value);
@@ -206,18 +245,11 @@ impl<'a> Collected<'a> {
         let others = window.groups.unwrap_or(0).saturating_sub(window.rows.len() as u64);
         let totals = self.outputs.iter().zip(self.columns).enumerate();
         let totals = totals.filter(|(_, (output, _))| output.total.is_some());
-        let totals = totals.zip(window.totals.iter().copied().chain(std::iter::repeat(0_i128)));
-        let totals = totals.map(|((at, (_, column)), all)| {
-            let first = window.rows.iter().filter_map(|row| match row[at] {
-                Value::Unsigned(number) => Some(i128::from(number)),
-                Value::Signed(number) => Some(i128::from(number)),
-                _ => None,
-            });
-            let rest = all - first.sum::<i128>();
-            let rest = match column.kind {
-                ColumnKind::Signed => i64::try_from(rest).map_or(Value::Null, Value::Signed),
-                _ => u64::try_from(rest).map_or(Value::Null, Value::Unsigned),
-            };
+        let of_all = window.totals.iter().map(Some).chain(std::iter::repeat(None));
+        let totals = totals.zip(of_all).map(|((at, (_, column)), all)| {
+            let shown = window.rows.iter().map(|row| &row[at]);
+            let rest =
+                all.map_or_else(|| Total::Whole(0).value(column.kind), |all| all.without(shown, column.kind));
             (column.name.clone(), rest)
         });
         answer.rest = Rest { groups: others, totals: totals.collect() };

@@ -61,12 +61,12 @@ fn start(command: &mut Command, folder: Folder, hint: &str) -> Result<Lines, Tro
         ErrorKind::PermissionDenied => Trouble::Usage(format!("{program} may not be run: {error}; {hint}")),
         _ => Trouble::Fault(format!("{program} cannot be started: {error}")),
     })?;
-    let running = Running { child: Arc::new(Mutex::new(child)), _folder: folder };
+    let running = Running { child: Arc::new(Mutex::new(Some(child))), _folder: folder };
     let child = Arc::clone(&running.child);
     let (told, said) = way();
     let streams = {
         let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
-        (child.stdout.take(), child.stderr.take())
+        child.as_mut().map_or((None, None), |child| (child.stdout.take(), child.stderr.take()))
     };
     let (Some(out), Some(err)) = streams else {
         return Err(Trouble::Fault(format!("{program} has no output")));
@@ -94,15 +94,22 @@ fn words_of(mut stream: impl Read) -> String {
 }
 
 /// How a program ended whose output is at its end.
-fn ended(child: &Mutex<Child>, words: impl FnOnce() -> String, program: &str) -> Result<(), Trouble> {
+fn ended(child: &Mutex<Option<Child>>, words: impl FnOnce() -> String, program: &str) -> Result<(), Trouble> {
     // Its output may be closed before it ends: whoever listens has a time limit, and drops it then.
     let status = loop {
-        let waited = child.lock().unwrap_or_else(PoisonError::into_inner).try_wait();
-        match waited {
-            Ok(Some(status)) => break status,
-            Ok(None) => thread::sleep(std::time::Duration::from_millis(5)),
+        let mut held = child.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever took it has ended it.
+        let Some(running) = held.as_mut() else { return Err(Trouble::Stopped) };
+        match running.try_wait() {
+            Ok(Some(status)) => {
+                *held = None;
+                break status;
+            }
+            Ok(None) => {}
             Err(error) => return Err(Trouble::Fault(format!("{program}: {error}"))),
         }
+        drop(held);
+        thread::sleep(std::time::Duration::from_millis(5));
     };
     match status.success() {
         true => Ok(()),
@@ -112,22 +119,22 @@ fn ended(child: &Mutex<Child>, words: impl FnOnce() -> String, program: &str) ->
 
 /// A program that runs. It is ended, with all that it has started, when this is dropped.
 struct Running {
-    child: Arc<Mutex<Child>>,
+    /// Until it was waited for.
+    child: Arc<Mutex<Option<Child>>>,
     /// Removed after the program's end.
     _folder: Folder,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
-        // Its number is its own until it was waited for.
-        if let Ok(None) = child.try_wait() {
-            if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            let _ = child.kill();
-            let _ = child.wait();
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut child) = child else { return };
+        // It may have ended and left others behind; its number is its own until it was waited for.
+        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
         }
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }
 
