@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -24,6 +25,11 @@ def free_ports(number):
     return ports
 
 
+def end_on_terminate():
+    """A signal that ends this process ends what it has started, too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
 @contextmanager
 def running(command, **options):
     """A process, with all that it starts ended at the end."""
@@ -32,12 +38,12 @@ def running(command, **options):
         yield process
     finally:
         try:
-            os.killpg(process.pid, 15)
+            os.killpg(process.pid, signal.SIGTERM)
             process.wait(20)
         except ProcessLookupError:
             process.wait()
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
+            os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 

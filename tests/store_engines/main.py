@@ -9,7 +9,7 @@ from pathlib import Path
 
 import virtual_environment
 
-from . import engines, frames, others, queries
+from . import cluster, engines, frames, others, queries
 from .duck import Duck
 from .program import Program
 from .values import are_same, difference, of_answer, of_engine
@@ -151,6 +151,7 @@ def check_engine(program, name, store, texts, table):
 def main(root):
     """Compares all, and returns the exit code."""
     options = arguments()
+    cluster.end_on_terminate()
     texts = queries.collect(root)
     table = Table()
     with tempfile.TemporaryDirectory() as name:
