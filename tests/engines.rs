@@ -69,9 +69,9 @@ fn programs_that_fail_are_named_in_a_line() {
             &["Catalog Error: no such", "exit status: 1"],
         ),
         ("kill -9 $$", &[], &["signal: 9"]),
-        ("sleep 1000", &["--engine-time", "300ms"], &["no answer within 300ms", "--engine-time"]),
+        ("sleep 1000", &["--engine-time", "300ms"], &["no answer within 300.00 ms", "--engine-time"]),
         // What it has started keeps its output open.
-        ("sleep 1000 & exit 0", &["--engine-time", "300ms"], &["no answer within 300ms"]),
+        ("sleep 1000 & exit 0", &["--engine-time", "300ms"], &["no answer within 300.00 ms"]),
         ("echo no", &[], &["'no' is no JSON"]),
         ("echo '{\"x\":1}'", &[], &["there is no column rows_of_all"]),
         (
@@ -178,8 +178,8 @@ fn servers_that_fail_are_named_in_a_line() {
         (refused, true, &[], &["refuses (404 Not Found)", "DB::Exception: no table"]),
         (half, true, &[], &["its answer ends early"]),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno", true, &[], &["'no' is no JSON"]),
-        (b"", false, &["--engine-time", "300ms"], &["no answer within 300ms"]),
-        (half, false, &["--engine-time", "300ms"], &["no answer within 300ms"]),
+        (b"", false, &["--engine-time", "300ms"], &["no answer within 300.00 ms"]),
+        (half, false, &["--engine-time", "300ms"], &["no answer within 300.00 ms"]),
         (b"SSH-2.0\r\n\r\n", true, &[], &["does not answer", "HTTP interface"]),
     ];
     for (bytes, ends, more, words) in cases {
