@@ -17,7 +17,7 @@ const MOST_WORDS: u64 = 64 << 10;
 
 /// Asks DuckDB.
 pub(super) fn duckdb(options: &EngineOptions, statement: &str) -> Result<Lines, Trouble> {
-    let program = options.engine_program.clone().unwrap_or_else(|| "duckdb".into());
+    let program = named(options, "duckdb");
     let mut command = Command::new(&program);
     // Nothing of the user's own settings.
     command.args(["-init", "/dev/null", "-batch", "-bail", "-list", "-noheader"]);
@@ -29,7 +29,7 @@ pub(super) fn duckdb(options: &EngineOptions, statement: &str) -> Result<Lines, 
 
 /// Asks Spark.
 pub(super) fn spark(options: &EngineOptions, statement: &str) -> Result<Lines, Trouble> {
-    let program = options.engine_program.clone().unwrap_or_else(|| "spark-sql".into());
+    let program = named(options, "spark-sql");
     let folder = Folder::new()?;
     // A question may be longer than a command line can be.
     folder.file("question.sql", &format!("{statement};\n"))?;
@@ -48,6 +48,17 @@ pub(super) fn spark(options: &EngineOptions, statement: &str) -> Result<Lines, T
     command.args(["-S", "-f", "question.sql"]).stdin(Stdio::null());
     let hint = "install it (pip install pyspark), or name its spark-sql with --engine-program";
     start(&mut command, folder, hint)
+}
+
+/// The program of the options, or the usual one. It is started in another folder: a relative path is made whole.
+fn named(options: &EngineOptions, usual: &str) -> PathBuf {
+    match &options.engine_program {
+        Some(path) if path.components().count() > 1 => {
+            std::path::absolute(path).unwrap_or_else(|_| path.clone())
+        }
+        Some(name) => name.clone(),
+        None => usual.into(),
+    }
 }
 
 /// Starts a program in a folder of its own.
