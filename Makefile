@@ -71,7 +71,7 @@ package: ## Debian packages: run/edison-common_….deb, run/edison-dpdk_….deb
 	@scripts/install build package
 	@scripts/package run
 
-interop: build ## each engine over one store: DuckDB, pandas, pyarrow, chDB and Spark; installs half a gigabyte of packages
+interop: build ## each engine over one store: DuckDB, pandas, pyarrow, chDB behind an HTTP front, a Spark cluster; installs a gigabyte
 	@scripts/install interop
 	@scripts/store-engines --all
 

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::choices::{self, completed};
+use crate::engine_options::{self, EngineOptions};
 use crate::enrich::EnrichOptions;
 use crate::names;
 use crate::quantity;
@@ -57,7 +58,7 @@ pub(crate) enum Command {
     Check(QueryTextOptions),
     /// Explain queries without traffic: class, place, cost, reaction time and SQL of each
     #[command(after_help = EXPLAIN_EXAMPLES)]
-    Explain(QueryTextOptions),
+    Explain(ExplainOptions),
     /// Measure as a node of a deployment, and answer what its controller asks
     #[cfg(feature = "amqp")]
     #[command(after_help = PROBE_EXAMPLES)]
@@ -403,12 +404,15 @@ Examples:
   edison query rows.parquet -f questions.eq --json
   edison query --store /var/lib/edison/store --by dst_addr --from -1h       what a probe remembers
   edison query --store store 'select src_addr/16, sum(total_byte) groupby src_addr/16 last 7d'
+  edison query --store store --engine duckdb --by dst_port                  another engine, from the same files
+  edison query --store store --engine spark --engine-url spark://host:7077 -f questions.eq
+  edison query --store store --engine clickhouse --engine-url http://127.0.0.1:8123 --by src_addr
   edison query --controller http://127.0.0.1:8080 'select sum(total_byte) last 1h across nodes by sum'
 
 Files are what edison run --flows and --rows write, and any Parquet or CSV file whose columns have
 such names. Patterns are expanded. Times without a zone are UTC. A store is what --store of a measurement
 keeps: each question is answered from its coarsest rollup that is exact for it, and the answer says which.
-With --controller the stores of its probes answer; a probe that is missing is named, with the reason.
+With --engine another engine answers from those files, in the same words. With --controller the stores of its probes answer; a probe that is missing is named, with the reason.
 Ctrl-C ends reading: the answers of what was read are partial.
 Exit codes: 0 well; 1 a fault while running; 2 wrong usage, or no file can be read;
 3 a file is damaged or cannot be read, and the others are answered, a probe is missing, or Ctrl-C.";
@@ -443,6 +447,8 @@ pub(crate) struct QueryOptions {
     /// Answer from the store of a probe, a folder, instead of files
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) engine: EngineOptions,
     #[cfg(feature = "web")]
     #[command(flatten)]
     pub(crate) remote: RemoteOptions,
@@ -570,9 +576,22 @@ Examples:
   edison explain rules.eq
   edison explain chain.eq --set K1=10K --every 1s
   edison explain -q 'select service, rate(total_byte) groupby service every 1min' --json
+  edison explain rules.eq --sql spark
+  edison explain -q 'select src_addr/24, sum(total_byte) groupby src_addr/24' --sql clickhouse
 
-The SQL is DuckDB's, over the table that edison run --rows writes.
+The SQL is over the table 'rows' that edison run --rows writes, for DuckDB where --sql names no other engine. With --sql the text is
+that SQL alone, a statement for each query.
 Exit codes: 0 well; 2 errors in the queries, or a file that cannot be read.";
+
+/// Options of `edison explain`.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainOptions {
+    #[command(flatten)]
+    pub(crate) texts: QueryTextOptions,
+    /// Print the queries as SQL of this engine
+    #[arg(long, value_name = "ENGINE", value_parser = engine_options::dialect())]
+    pub(crate) sql: Option<equery::Dialect>,
+}
 
 /// Headings of options. The first four are those of `-h`.
 const SOURCE: &str = "Source";

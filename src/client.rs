@@ -1,6 +1,6 @@
 //! Commands that ask a controller through its API: nodes, queries, events, stories; add, cancel and watch.
 
-mod credentials;
+pub(crate) mod credentials;
 pub(crate) mod http;
 mod show;
 mod watch;

@@ -43,7 +43,7 @@ impl Failure {
     }
 
     /// All of it in one line.
-    #[cfg(feature = "amqp")]
+    #[cfg(any(feature = "amqp", feature = "web"))]
     pub(crate) fn line(&self) -> String {
         self.messages.join("; ")
     }

@@ -1,7 +1,8 @@
 //! `edison explain`.
 
+use crate::cli::ExplainOptions as Options;
 use crate::exit::{self, Failure};
-use crate::query_text::{self, QueryTextOptions};
+use crate::query_text;
 use equery::{Checked, Diagnostic, ExplainOptions, Explanation};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -21,7 +22,8 @@ struct FileAnswer<'a> {
 }
 
 /// Explains the queries of the texts: class, place, cost, reaction time and SQL.
-pub(crate) fn explain(options: &QueryTextOptions) -> Result<ExitCode, Failure> {
+pub(crate) fn explain(asked: &Options) -> Result<ExitCode, Failure> {
+    let options = &asked.texts;
     let texts = options.texts()?;
     let site = options.site();
     let checked: Vec<Checked> = texts.iter().map(|text| equery::check(&text.source(), &site)).collect();
@@ -31,6 +33,7 @@ pub(crate) fn explain(options: &QueryTextOptions) -> Result<ExitCode, Failure> {
     let place = ExplainOptions {
         base_window_ns: site.base_window_ns.unwrap_or(usual.base_window_ns),
         key: site.key.clone().unwrap_or_else(|| usual.key.clone()),
+        dialect: asked.sql.unwrap_or_default(),
         ..usual
     };
     let explained = texts.iter().zip(&checked).map(|(text, checked)| FileAnswer {
@@ -42,6 +45,11 @@ pub(crate) fn explain(options: &QueryTextOptions) -> Result<ExitCode, Failure> {
     if options.json {
         let answer = serde_json::to_string(&answer).map_err(Failure::fault)?;
         return exit::print(&format!("{answer}\n"));
+    }
+    if asked.sql.is_some() {
+        let queries = answer.files.iter().flat_map(|file| &file.explanation.queries);
+        let statements: Vec<_> = queries.map(equery::QueryExplanation::statement).collect();
+        return exit::print(&statements.join("\n"));
     }
     let texts: Vec<_> = answer.files.iter().map(|file| file.explanation.to_string()).collect();
     exit::print(&texts.join("\n"))

@@ -19,6 +19,7 @@ mod deployment;
 mod dry_run;
 #[cfg(feature = "dpdk")]
 mod eal;
+mod engine_options;
 mod enrich;
 mod exit;
 mod explain;

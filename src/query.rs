@@ -1,6 +1,7 @@
 //! `edison query`: questions about recorded flows.
 
 mod diff;
+mod engine;
 pub(crate) mod facts;
 mod files;
 mod printer;
@@ -28,6 +29,7 @@ use summary::Limits;
 
 /// Answers what the options ask.
 pub(crate) fn query(options: &QueryOptions) -> Result<ExitCode, Failure> {
+    engine::check(options)?;
     let words = files::split(options)?;
     open_files::allow_many();
     let mut texts = asked::texts(&Texts {
@@ -77,6 +79,9 @@ impl Command<'_> {
     /// Answers questions, as the answers become complete.
     fn answer(&self, mut source: Source, period: Option<Period>) -> Result<ExitCode, Failure> {
         let questions = questions::of(self.options, self.texts, &source.facts(), period)?;
+        if let (Source::Store(stored), Some(dialect)) = (&mut source, self.options.engine.engine) {
+            return engine::answer(self, stored, questions, dialect);
+        }
         let printer = Printer::new(self.options);
         let outcomes = self.read(&mut source, questions, &printer, &mut |answer| printer.print(answer))?;
         printer.finish();

@@ -55,7 +55,7 @@ pub(super) fn authorization(options: &ClientOptions) -> Result<Option<String>, F
     Ok(Some(format!("Bearer {token}")))
 }
 
-fn is_loopback(address: &str) -> bool {
+pub(crate) fn is_loopback(address: &str) -> bool {
     let uri = address.parse::<Uri>().ok();
     uri.as_ref().and_then(Uri::host).is_some_and(|host| {
         let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -65,7 +65,7 @@ fn is_loopback(address: &str) -> bool {
 }
 
 /// What a controller's certificate is checked by: the authorities of a file, or of this system.
-pub(super) fn tls(authorities: Option<&Path>) -> Result<TlsConfig, Failure> {
+pub(crate) fn tls(authorities: Option<&Path>) -> Result<TlsConfig, Failure> {
     let roots = match authorities {
         Some(file) => of_file(file)?,
         None => of_system()?,

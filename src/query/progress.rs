@@ -36,6 +36,11 @@ impl Reading {
             let rate = scaled(progress.rows as f64 / self.began.elapsed().as_secs_f64(), "rows/s");
             eprint!("\r\x1b[K{share:3.0} % {} rows, {rate}", grouped(progress.rows));
         }
+        self.goes_on()
+    }
+
+    /// False once reading is to end.
+    pub(super) fn goes_on(&self) -> bool {
         !self.stop.load(Relaxed)
     }
 

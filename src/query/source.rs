@@ -20,7 +20,9 @@ impl Source {
     pub(super) fn open(options: &QueryOptions, patterns: &[String]) -> Result<Self, Failure> {
         match &options.store {
             Some(folder) => {
-                let stored = Stored::open(folder).map_err(Failure::usage)?;
+                // Engines have other current folders.
+                let whole = options.engine.engine.and_then(|_| folder.canonicalize().ok());
+                let stored = Stored::open(whole.as_deref().unwrap_or(folder)).map_err(Failure::usage)?;
                 Ok(Self::Store(Box::new(stored)))
             }
             None => Ok(Self::Files(files::open(patterns)?)),

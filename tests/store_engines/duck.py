@@ -1,5 +1,7 @@
 """The SQL of a plan, run by DuckDB over the files of rows."""
 
+import datetime
+
 import duckdb
 
 SECOND = 1_000_000_000
@@ -20,5 +22,6 @@ class Duck:
         statement = f"WITH {', '.join(named)}\n{steps[-1]['sql']}"
         found = {}
         for start, _node, *values in self.connection.execute(statement).fetchall():
-            found.setdefault(int(start.timestamp()) * SECOND, []).append(tuple(values))
+            moment = start.replace(tzinfo=start.tzinfo or datetime.timezone.utc)
+            found.setdefault(int(moment.timestamp()) * SECOND, []).append(tuple(values))
         return found

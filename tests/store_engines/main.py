@@ -9,7 +9,7 @@ from pathlib import Path
 
 import virtual_environment
 
-from . import frames, others, queries
+from . import cluster, engines, frames, others, queries
 from .duck import Duck
 from .program import Program
 from .values import are_same, difference, of_answer, of_engine
@@ -28,7 +28,7 @@ def arguments():
         description="Compares the answers of the cookbook's queries live, from a store, and in other engines over its files.",
         epilog="EDISON is the program, by default the release build, else the debug build.",
     )
-    parser.add_argument("--all", action="store_true", help="chDB and Spark too: half a gigabyte is installed for them, and Spark needs Java 17")
+    parser.add_argument("--all", action="store_true", help="chDB behind an HTTP front and a cluster of Spark too: a gigabyte is installed for them, and Spark needs Java 17")
     parser.add_argument("--spec", default=SPEC, help="the traffic, as edison generate takes it")
     return parser.parse_args()
 
@@ -98,7 +98,7 @@ class Table:
         wrong = [verdict for verdict in verdicts if verdict]
         self.failures += [f"{engine}: {text}: {verdict}" for verdict in wrong]
         said = "differs" if wrong else "equal"
-        print(f"{said:8}{engine:15}{len(stored):6}{rows:8}  {','.join(levels):14}{text[:110]}", flush=True)
+        print(f"{said:8}{engine:17}{len(stored):6}{rows:8}  {','.join(levels):14}{text[:110]}", flush=True)
 
 
 def check(program, capture, store, texts, table):
@@ -131,9 +131,27 @@ def check_others(program, store, table, engines):
                 table.line(name, queries.whole(text, length), of_store, against_engine(of_store, engine))
 
 
+def check_engine(program, name, store, texts, table):
+    """The answers of an engine that the program asks itself, each whole."""
+    whole = [queries.whole(text, "1h") for text in texts]
+    file = program.queries(whole)
+    stored = program.answers("query", "--store", store, "-f", file)
+    with engines.ENGINES[name](program.folder) as (options, environment):
+        for number, text in enumerate(whole):
+            asked = program.queries([text])
+            of_store = stored.get(f"q{number}", {})
+            try:
+                found = program.answers("query", "--store", store, *options, "-f", asked, environment=environment)
+                wrong = engines.difference(of_store, found.get("q0", {}))
+            except Exception as error:  # What an engine refuses is a difference.
+                wrong = str(error)[:500]
+            table.line(f"--engine {name}", text, of_store, wrong)
+
+
 def main(root):
     """Compares all, and returns the exit code."""
     options = arguments()
+    cluster.end_on_terminate()
     texts = queries.collect(root)
     table = Table()
     with tempfile.TemporaryDirectory() as name:
@@ -142,12 +160,19 @@ def main(root):
         capture, store = folder / "capture.pcap", folder / "store"
         program.call("generate", capture, options.spec)
         program.call("run", capture, "--node", "n1", "--every", BASE, "--loss", "--store", store)
-        print(f"{'':8}{'engine':15}{'windows':>6}{'rows':>8}  {'read from':14}query")
+        print(f"{'':8}{'engine':17}{'windows':>6}{'rows':>8}  {'read from':14}query")
         check(program, capture, store, texts, table)
-        engines = [("pandas", frames.of_pandas), ("pyarrow", frames.of_pyarrow)]
+        check_engine(program, "DuckDB", store, texts, table)
+        known = [("pandas", frames.of_pandas), ("pyarrow", frames.of_pyarrow)]
         if options.all:
-            engines += [("chDB", others.of_chdb), ("Spark", others.of_spark)]
-        check_others(program, store, table, engines)
+            known += [("chDB", others.of_chdb), ("Spark", others.of_spark)]
+        check_others(program, store, table, known)
+        if options.all:
+            # Each question starts Spark anew, which looks into each file.
+            few = folder / "few"
+            program.call("run", capture, "--node", "n1", "--every", "5min", "--loss", "--store", few)
+            check_engine(program, "chDB", few, texts, table)
+            check_engine(program, "Spark", few, texts, table)
     print("\n".join(table.failures), file=sys.stderr)
     print(f"{len(texts)} queries, {len(table.failures)} differences")
     return 1 if table.failures else 0

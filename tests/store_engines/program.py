@@ -13,9 +13,10 @@ class Program:
         self.path = path
         self.folder = folder
 
-    def call(self, *arguments):
+    def call(self, *arguments, environment=None):
         """Its output."""
-        done = subprocess.run([self.path, *map(str, arguments)], capture_output=True, text=True, timeout=900)
+        command = [self.path, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=7200, env=environment)
         if done.returncode != 0:
             raise RuntimeError(f"edison {arguments[0]} ended with {done.returncode}: {done.stderr.strip()[-2000:]}")
         return done.stdout
@@ -26,10 +27,10 @@ class Program:
         file.write_text("".join(f"q{number}: {text};\n" for number, text in enumerate(texts)))
         return file
 
-    def answers(self, *arguments):
+    def answers(self, *arguments, environment=None):
         """Answers by query and window, as far as they have rows of their own."""
         found = {}
-        for line in self.call(*arguments, "--json").splitlines():
+        for line in self.call(*arguments, "--json", environment=environment).splitlines():
             answer = json.loads(line)
             if "query" not in answer or "rows" not in answer or not answer["query"].startswith("q"):
                 continue

@@ -2,6 +2,7 @@
 
 import ipaddress
 import math
+import re
 
 from equery_oracle.answers import nanoseconds
 
@@ -14,12 +15,18 @@ def address(octets):
     return found.ipv4_mapped or found
 
 
-def conversation(row):
-    """The text of a 5-tuple without its direction."""
-    one, one_port, other, other_port, protocol = row.values() if isinstance(row, dict) else row
-    ends = [(address(one), one_port), (address(other), other_port)]
+CONVERSATION = re.compile(r"([0-9A-F]{32}) (\d+) ([0-9A-F]{32}) (\d+) (\d+)")
+
+
+def text(value):
+    """A text; that of a 5-tuple without its direction as the program writes it."""
+    found = CONVERSATION.fullmatch(value)
+    if not found:
+        return value
+    one, one_port, other, other_port, protocol = found.groups()
+    ends = [(address(bytes.fromhex(one)), one_port), (address(bytes.fromhex(other)), other_port)]
     texts = [f"[{end}]:{port}" if end.version == 6 else f"{end}:{port}" for end, port in ends]
-    return f"{texts[0]} <-> {texts[1]} {PROTOCOLS.get(protocol, protocol)}"
+    return f"{texts[0]} <-> {texts[1]} {PROTOCOLS.get(int(protocol), protocol)}"
 
 
 def of_engine(value, column):
@@ -35,7 +42,7 @@ def of_engine(value, column):
         return int(value)
     if kind == "float":
         return float(value)
-    return conversation(value) if isinstance(value, (dict, tuple)) else str(value)
+    return text(str(value))
 
 
 def of_answer(value, column):

@@ -5,7 +5,7 @@ mod drawing;
 use crate::checked::{Checked, CheckedQuery, NotRun};
 use crate::literal::duration_text;
 use crate::sketch::Sketch;
-use crate::sql::{RowTable, SqlStep, sql_steps};
+use crate::sql::{Dialect, RowTable, SqlStep, joined, sql_steps};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
@@ -22,6 +22,8 @@ pub struct ExplainOptions {
     pub table: String,
     /// How long a window waits for what is late before it is closed.
     pub grace_ns: u64,
+    /// The engine whose SQL is shown.
+    pub dialect: Dialect,
 }
 
 impl Default for ExplainOptions {
@@ -31,6 +33,7 @@ impl Default for ExplainOptions {
             key: ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"].map(str::to_owned).to_vec(),
             table: "rows".to_owned(),
             grace_ns: 1_000_000_000,
+            dialect: Dialect::default(),
         }
     }
 }
@@ -81,6 +84,19 @@ pub struct QueryExplanation {
     pub not_run: Vec<NotRun>,
 }
 
+impl QueryExplanation {
+    /// Its SQL as one statement under its text, or why there is none.
+    pub fn statement(&self) -> String {
+        let comment = |text: &str| text.lines().map(|line| format!("-- {line}\n")).collect::<String>();
+        let text = comment(&format!("{}: {}", self.query, self.text));
+        match (&self.no_sql, &self.sketch, &self.sql[..]) {
+            (Some(why), ..) => text + &comment(why),
+            (None, Some(_), _) => text + &comment("none: packets are counted, not rows"),
+            (None, None, steps) => format!("{text}{};\n", joined(steps)),
+        }
+    }
+}
+
 /// Explains the queries of a text that have no errors.
 pub fn explain(checked: &Checked, site: &ExplainOptions) -> Explanation {
     let reactions = reactions(checked, site);
@@ -90,7 +106,12 @@ pub fn explain(checked: &Checked, site: &ExplainOptions) -> Explanation {
 }
 
 fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) -> QueryExplanation {
-    let table = RowTable { name: &site.table, key: &site.key, base_window_ns: Some(site.base_window_ns) };
+    let table = RowTable {
+        name: &site.table,
+        key: &site.key,
+        base_window_ns: Some(site.base_window_ns),
+        dialect: site.dialect,
+    };
     // A derived query reads answers, a sketch packets, not rows.
     let no_sql = match (&query.needs_geo[..], query.across) {
         _ if !query.derived_from.is_empty() => {

@@ -65,7 +65,10 @@ pub use options::{Options, Standing};
 pub use render::{excerpt, one_line, render};
 pub use sketch::Sketch;
 pub use source::Source;
-pub use sql::{RowTable, SqlStep, sql, sql_steps};
+pub use sql::{
+    Dialect, EngineColumn, EngineSql, RowPart, RowTable, SqlStep, engine_sql, joined as joined_sql, sql,
+    sql_steps,
+};
 pub use task::query::Across;
 
 #[cfg(test)]

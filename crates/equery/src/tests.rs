@@ -5,6 +5,7 @@ mod limits;
 mod meaning;
 mod random;
 mod sketches;
+mod sql;
 
 use crate::{Checked, CheckedQuery, Class, NodeFilter, Options, Source, check, one_line};
 use task::query::{GroupField, Grouping, Item, Over};

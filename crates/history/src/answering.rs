@@ -537,7 +537,7 @@ impl Work<'_> {
 }
 
 /// The part of the time that rows cover which a period has.
-fn watched(span: Span, period: Option<Period>) -> Span {
+pub(crate) fn watched(span: Span, period: Option<Period>) -> Span {
     match period {
         None => span,
         Some(Period { from_ns, to_ns }) => {

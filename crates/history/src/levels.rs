@@ -4,11 +4,13 @@
 //! which levels cover the question's time: rollups as far as they are complete and their windows lie in it, finer ones or rows for the rest, and what was measured late and is in no rollup yet. A [`Stored`] answers from them.
 
 mod cover;
+mod elsewhere;
 mod exact;
 mod reading;
 mod shelf;
 mod stored;
 
+pub use elsewhere::Elsewhere;
 pub use reading::Reading;
 pub use shelf::Shelf;
 pub use stored::Stored;

@@ -1,109 +1,88 @@
 //! Values and conditions as SQL.
 
+use super::dialect::Dialect;
 use std::net::IpAddr;
 use task::query::{Aggregate, Comparison, Condition, Expression, GroupField, Operator};
 
-/// A name in double quotes.
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-fn text(value: &str) -> String {
-    format!("'{}'", value.replace('\'', "''"))
-}
-
 /// The column of a field of the field table: times have their unit in the name.
-pub(super) fn column(name: &str) -> String {
+pub(super) fn column(dialect: Dialect, name: &str) -> String {
     match name {
         "stime" | "ltime" => format!("{name}_ns"),
-        name => quoted(name),
+        name => dialect.identifier(name),
     }
 }
 
 /// A field of a row.
-pub(super) fn field(name: &str) -> String {
+pub(super) fn field(dialect: Dialect, name: &str) -> String {
     let duration = "(ltime_ns - stime_ns)";
     match name {
         "duration" => duration.to_owned(),
         "pps" => format!("(total_count * 1e9 / nullif({duration}, 0))"),
         "bps" => format!("(total_byte * 8e9 / nullif({duration}, 0))"),
         "bytes_per_packet" => "(total_byte / nullif(total_count, 0))".to_owned(),
-        "protocol_name" => protocol_name(),
-        "service" => service(),
+        "protocol_name" => protocol_name(dialect),
+        "service" => service(dialect),
         "conversation" => conversation(),
-        "forward" => format!("CASE WHEN {} THEN 1 ELSE 0 END", is_forward()),
-        name => column(name),
+        "forward" => format!("CASE WHEN {FORWARD} THEN 1 ELSE 0 END"),
+        name => column(dialect, name),
     }
 }
 
-fn protocol_name() -> String {
+fn protocol_name(dialect: Dialect) -> String {
     let names = flow::protocol_names().filter_map(|name| Some((flow::protocol_number(name)?, name)));
-    let cases: String = names.map(|(number, name)| format!("WHEN {number} THEN {} ", text(name))).collect();
-    format!("CASE protocol {cases}ELSE protocol::VARCHAR END")
+    let cases: String =
+        names.map(|(number, name)| format!("WHEN {number} THEN {} ", dialect.text(name))).collect();
+    format!("CASE protocol {cases}ELSE {} END", dialect.as_text("protocol"))
 }
 
 /// The service by the destination's port, else by the source's.
-fn service() -> String {
-    let services = flow::SERVICES.iter().map(|(port, name)| format!("{port}: {}", text(name)));
-    let map = format!("MAP {{{}}}", services.collect::<Vec<_>>().join(", "));
-    format!("CASE WHEN protocol IN (6, 17, 132, 136) THEN coalesce({map}[dst_port], {map}[src_port]) END")
-}
-
-/// The 5-tuple, the lesser endpoint first.
-fn conversation() -> String {
-    let [source, destination] = ends();
-    format!(
-        "CASE WHEN {} THEN row({source}, {destination}, protocol) \
-         ELSE row({destination}, {source}, protocol) END",
-        is_forward()
-    )
+fn service(dialect: Dialect) -> String {
+    let cases: String = flow::SERVICES
+        .iter()
+        .map(|(port, name)| format!(" WHEN {port} THEN {}", dialect.text(name)))
+        .collect();
+    let [destination, source] = ["dst_port", "src_port"].map(|port| format!("CASE {port}{cases} END"));
+    format!("CASE WHEN protocol IN (6, 17, 132, 136) THEN coalesce({destination}, {source}) END")
 }
 
 /// The source is the lesser endpoint.
-fn is_forward() -> String {
-    let [source, destination] = ends();
-    format!("row({source}) <= row({destination})")
-}
+const FORWARD: &str = "(src_addr < dst_addr OR (src_addr = dst_addr AND src_port <= dst_port))";
 
-fn ends() -> [String; 2] {
-    ["src", "dst"].map(|end| format!("{end}_addr, {end}_port"))
-}
-
-/// Both ends of a row as a list, one where they are equal in what is read of them.
-pub(super) fn either_ends(of_addresses: bool, of_ports: bool) -> String {
-    let end = |end: &str| {
-        let address = of_addresses.then(|| format!("addr := {end}_addr"));
-        let port = of_ports.then(|| format!("port := {end}_port"));
-        format!("struct_pack({})", [address, port].into_iter().flatten().collect::<Vec<_>>().join(", "))
+/// The 5-tuple, the lesser endpoint first, as a text: address and port of both, and the protocol.
+fn conversation() -> String {
+    let of = |one: &str, other: &str| {
+        let ends = [one, other].map(|end| format!("hex({end}_addr), ' ', {end}_port, ' ', "));
+        format!("concat({}{}protocol)", ends[0], ends[1])
     };
-    format!("list_distinct([{}, {}])", end("src"), end("dst"))
+    format!("CASE WHEN {FORWARD} THEN {} ELSE {} END", of("src", "dst"), of("dst", "src"))
 }
 
-/// The group's part of a value: of an address the prefix, as bits.
-pub(super) fn prefixed(value: &str, group: &GroupField) -> String {
-    let Some([v4, v6]) = group.prefix else { return value.to_owned() };
-    let mask = |length: usize| text(&format!("{}{}", "1".repeat(length), "0".repeat(128 - length.min(128))));
-    let (v4, v6) = (mask(96 + usize::from(v4.min(32))), mask(usize::from(v6.min(128))));
-    format!("({value}::BIT & CASE ip_version WHEN 4 THEN {v4}::BIT ELSE {v6}::BIT END)::BLOB")
+/// The group's part of a value: of an address the prefix.
+pub(super) fn prefixed(dialect: Dialect, value: &str, group: &GroupField) -> String {
+    match group.prefix {
+        Some(lengths) => dialect.first_bits(value, lengths),
+        None => value.to_owned(),
+    }
 }
 
 /// A value of a row.
-pub(super) fn value(value: &Expression) -> String {
-    value_with(value, &|name| field(name), &|_| "NULL".to_owned())
+pub(super) fn value(dialect: Dialect, value: &Expression) -> String {
+    value_with(dialect, value, &|name| field(dialect, name), &|_| "NULL".to_owned())
 }
 
 /// A value whose fields and aggregates are given.
 pub(super) fn value_with(
+    dialect: Dialect,
     value: &Expression,
     field_of: &dyn Fn(&str) -> String,
     aggregate_of: &dyn Fn(&Aggregate) -> String,
 ) -> String {
-    let side = |value: &Expression| value_with(value, field_of, aggregate_of);
+    let side = |value: &Expression| value_with(dialect, value, field_of, aggregate_of);
     match value {
         Expression::Field(name) => field_of(name),
         Expression::Integer(number) => number.to_string(),
-        Expression::Float(number) => format!("{number:?}"),
-        Expression::Text(value) => text(value),
+        Expression::Float(number) => dialect.float(*number),
+        Expression::Text(value) => dialect.text(value),
         Expression::Arithmetic(left, Operator::Divide, right) => {
             format!("({} / nullif({}, 0))", side(left), side(right))
         }
@@ -115,17 +94,19 @@ pub(super) fn value_with(
 }
 
 /// A condition on a row.
-pub(super) fn condition(of: &Condition, field_of: &dyn Fn(&str) -> String) -> String {
-    condition_with(of, field_of, &value)
+pub(super) fn condition(dialect: Dialect, of: &Condition) -> String {
+    condition_with(dialect, of, &|name| field(dialect, name), &|of| value(dialect, of))
 }
 
 /// A condition whose fields and values are given.
 pub(super) fn condition_with(
+    dialect: Dialect,
     of: &Condition,
     field_of: &dyn Fn(&str) -> String,
     value_of: &dyn Fn(&Expression) -> String,
 ) -> String {
-    let inner = |of: &Condition| condition_with(of, field_of, value_of);
+    let inner = |of: &Condition| condition_with(dialect, of, field_of, value_of);
+    let column = |name: &str| column(dialect, name);
     let joined = |of: &[Condition], word: &str, empty: &str| match of {
         [] => empty.to_owned(),
         [one] => inner(one),
@@ -135,7 +116,7 @@ pub(super) fn condition_with(
         Condition::And(of) => joined(of, " AND ", "true"),
         Condition::Or(of) => joined(of, " OR ", "false"),
         Condition::Not(of) => format!("NOT {}", inner(of)),
-        Condition::Compare(left, comparison, right) => compare(left, *comparison, right, value_of),
+        Condition::Compare(left, comparison, right) => compare(dialect, left, *comparison, right, value_of),
         Condition::InPrefixes(name, prefixes) => {
             let is_end = name == "addr" && field_of("addr") == column("addr");
             let fields =
@@ -144,21 +125,23 @@ pub(super) fn condition_with(
             format!("({})", ranges.collect::<Vec<_>>().join(" OR "))
         }
         Condition::In(value, list) => {
-            let list: Vec<_> = list.iter().map(|member| operand(value, member, value_of)).collect();
+            let list: Vec<_> = list.iter().map(|member| operand(dialect, value, member, value_of)).collect();
             format!("{} IN ({})", value_of(value), list.join(", "))
         }
-        Condition::Like(name, pattern) => format!("{} ILIKE {}", field_of(name), text(pattern)),
+        Condition::Like(name, pattern) => format!("{} ILIKE {}", field_of(name), dialect.pattern(pattern)),
         Condition::IsNull(value) => format!("{} IS NULL", value_of(value)),
     }
 }
 
 fn compare(
+    dialect: Dialect,
     left: &Expression,
     comparison: Comparison,
     right: &Expression,
     value_of: &dyn Fn(&Expression) -> String,
 ) -> String {
     let symbol = comparison.text();
+    let column = |name: &str| column(dialect, name);
     // The port of either end, of a row.
     let is_end = *left == Expression::field("port") && value_of(left) == column("port");
     if is_end {
@@ -169,14 +152,20 @@ fn compare(
             column("dst_port")
         );
     }
-    format!("{} {symbol} {}", operand(right, left, value_of), operand(left, right, value_of))
+    let sides = [(right, left), (left, right)].map(|(other, side)| operand(dialect, other, side, value_of));
+    format!("{} {symbol} {}", sides[0], sides[1])
 }
 
 /// A side of a comparison: the table has MAC addresses as texts.
-fn operand(other: &Expression, side: &Expression, value_of: &dyn Fn(&Expression) -> String) -> String {
+fn operand(
+    dialect: Dialect,
+    other: &Expression,
+    side: &Expression,
+    value_of: &dyn Fn(&Expression) -> String,
+) -> String {
     let is_mac = matches!(other, Expression::Field(name) if name == "smac" || name == "dmac");
     match side {
-        Expression::Integer(mac) if is_mac => text(&crate::literal::mac_text(mac.unsigned_abs())),
+        Expression::Integer(mac) if is_mac => dialect.text(&crate::literal::mac_text(mac.unsigned_abs())),
         side => value_of(side),
     }
 }

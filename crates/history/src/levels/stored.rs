@@ -120,7 +120,7 @@ impl Stored {
     }
 
     /// The level to read where rollups of a reading are damaged: a finer one, if that has all of the questions' time. The damaged files are named.
-    fn instead(
+    pub(super) fn instead(
         &mut self,
         reading: &Reading,
         files: &FlowFiles,
@@ -142,21 +142,31 @@ impl Stored {
         Some(level)
     }
 
+    /// Reads the manifest again.
+    pub(super) fn renew(&mut self) -> Result<(), Refused> {
+        self.shelf = Shelf::of(&self.catalog).map_err(Refused::Store)?;
+        Ok(())
+    }
+
     /// Opens files; `None` if some are gone, and the manifest names others now.
-    fn open_files(&mut self, reading: &Reading, span: Option<Span>) -> Result<Option<FlowFiles>, Refused> {
+    pub(super) fn open_files(
+        &mut self,
+        reading: &Reading,
+        span: Option<Span>,
+    ) -> Result<Option<FlowFiles>, Refused> {
         let files = FlowFiles::open_stored(reading.files(), span, reading.nodes().to_vec());
         let files = files.map_err(|line| Refused::Files(vec![line]))?;
         let gone = files.errors().iter().map(|error| error.path()).find(|path| !path.exists());
         let Some(gone) = gone.map(Path::to_owned) else { return Ok(Some(files)) };
         self.tries += 1;
-        self.shelf = Shelf::of(&self.catalog).map_err(Refused::Store)?;
+        self.renew()?;
         let is_replaced = !self.shelf.has(&gone) && self.tries <= MOST_TRIES;
         Ok((!is_replaced).then_some(files))
     }
 }
 
 /// The next level that is finer.
-fn finer(level: Level) -> Level {
+pub(super) fn finer(level: Level) -> Level {
     match level {
         Level::Hour => Level::Minute,
         _ => Level::Rows,

@@ -1,0 +1,303 @@
+//! The last steps: groups, their values, and which of them are in the answer.
+
+use super::SqlStep;
+use super::dialect::Dialect;
+use super::expressions::{self, field, prefixed};
+use task::query::{Aggregate, Condition, Expression, GroupField, Grouping, MOST_GROUPS, Query, Weight};
+
+/// The last steps of a query.
+pub(super) struct Statement<'a> {
+    pub(super) query: &'a Query,
+    /// The time that an answer covers in seconds, as SQL.
+    pub(super) seconds: String,
+    pub(super) dialect: Dialect,
+    /// The members of the flow key.
+    pub(super) key: Vec<&'a str>,
+}
+
+fn groups(query: &Query) -> &[GroupField] {
+    match &query.group {
+        Grouping::By(groups) => groups,
+        Grouping::All | Grouping::Flows => &[],
+    }
+}
+
+/// The fields `addr` and `port` among these: what is read of either end.
+fn fields_of_ends<'a>(of: impl Iterator<Item = &'a str> + Clone) -> Vec<&'static str> {
+    ["addr", "port"].into_iter().filter(|end| of.clone().any(|name| name == *end)).collect()
+}
+
+impl<'a> Statement<'a> {
+    /// Rows that pass the filter, with the keys of their groups.
+    pub(super) fn selected(&self, read: &str) -> String {
+        let groups = groups(self.query);
+        let ends = fields_of_ends(groups.iter().map(|group| group.field.as_str()));
+        let mut columns = vec!["*".to_owned()];
+        for (at, group) in groups.iter().enumerate() {
+            let value = match group.field.as_str() {
+                "addr" | "port" => self.dialect.of_end("one_end", &group.field, &ends),
+                name => field(self.dialect, name),
+            };
+            columns.push(format!("{} AS k{}", prefixed(self.dialect, &value, group), at + 1));
+        }
+        let either = if ends.is_empty() { String::new() } else { self.dialect.either_end("one_end", &ends) };
+        let filter = self.query.filter.as_ref();
+        let filter =
+            filter.map(|filter| format!("\n  WHERE {}", expressions::condition(self.dialect, filter)));
+        format!("  SELECT {}\n  FROM {read}{either}{}", columns.join(", "), filter.unwrap_or_default())
+    }
+
+    pub(super) fn purpose(&self) -> String {
+        let parts = [
+            (self.query.group != Grouping::Flows, "group"),
+            (self.query.having.is_some(), "restrict groups"),
+            (true, "order"),
+            (true, "limit"),
+        ];
+        parts.iter().filter(|(is_there, _)| *is_there).map(|(_, part)| *part).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The columns that identify a group.
+    fn keys(&self) -> Vec<String> {
+        let keys = (1..=groups(self.query).len()).map(|at| format!("k{at}"));
+        ["window_start".to_owned(), "node_id".to_owned()].into_iter().chain(keys).collect()
+    }
+
+    /// Aggregates that need values grouped before they are aggregated.
+    fn side_aggregates(&self) -> Vec<&'a Aggregate> {
+        let is_side = |aggregate: &&Aggregate| match aggregate {
+            Aggregate::Entropy(..) | Aggregate::Top(..) => true,
+            Aggregate::CountDistinct(of) => matches!(of.field.as_str(), "addr" | "port"),
+            _ => false,
+        };
+        self.query.aggregates().into_iter().filter(is_side).collect()
+    }
+
+    pub(super) fn side_steps(&self, steps: &mut Vec<SqlStep>) {
+        let keys = self.keys().join(", ");
+        for (at, aggregate) in self.side_aggregates().into_iter().enumerate() {
+            let (step, values, value) = match aggregate {
+                Aggregate::CountDistinct(of) => (
+                    "count distinct values of either end",
+                    self.weighed(of, "1", &keys),
+                    "count(value) AS result".to_owned(),
+                ),
+                Aggregate::Entropy(of, weight) => (
+                    "the entropy of values",
+                    self.weighed(of, &self.weight(weight), &keys),
+                    // DuckDB refuses the logarithm of zero.
+                    "log2(nullif(sum(weight), 0)) - sum(weight * log2(nullif(weight, 0))) / sum(weight) AS result"
+                        .to_owned(),
+                ),
+                Aggregate::Top(most, of, weight) => (
+                    "the values that weigh most",
+                    self.weighed(of, &self.weight(weight), &keys),
+                    format!(
+                        "{} AS result, count(*) AS number, sum(weight) AS total",
+                        self.dialect.heaviest(*most, &shown(of))
+                    ),
+                ),
+                _ => continue,
+            };
+            steps.push(SqlStep {
+                step: step.to_owned(),
+                name: Some(format!("side{}", at + 1)),
+                sql: format!(
+                    "  SELECT {keys}, {value}\n  FROM (\n{values}\n  ) AS weighed\n  GROUP BY {keys}"
+                ),
+            });
+        }
+    }
+
+    /// The weight of each value in each group, as a query.
+    fn weighed(&self, of: &GroupField, weight: &str, keys: &str) -> String {
+        let ends = fields_of_ends(std::iter::once(of.field.as_str()));
+        let (value, either) = match &ends[..] {
+            [end] => {
+                let value = self.dialect.of_end("value_end", end, &ends);
+                (value, self.dialect.either_end("value_end", &ends))
+            }
+            _ => (field(self.dialect, &of.field), String::new()),
+        };
+        let value = prefixed(self.dialect, &value, of);
+        format!(
+            "    SELECT {keys}, {value} AS value, {weight} AS weight\n    FROM selected{either}\n    WHERE {value} IS NOT \
+             NULL GROUP BY {keys}, {value}"
+        )
+    }
+
+    fn weight(&self, weight: &Weight) -> String {
+        match weight {
+            Weight::Rows => "count(*)".to_owned(),
+            Weight::Sum(name) => format!("sum({})", field(self.dialect, name)),
+        }
+    }
+
+    /// The answer, in its order.
+    pub(super) fn answer(&self) -> String {
+        let names = self.query.columns.iter().map(|column| self.dialect.identifier(&column.name));
+        let names: Vec<_> = ["window_start", "node_id"].map(str::to_owned).into_iter().chain(names).collect();
+        let limit = match self.query.group {
+            Grouping::All => String::new(),
+            _ => format!("\nWHERE answer_place <= {}", self.query.limit.unwrap_or(MOST_GROUPS)),
+        };
+        format!(
+            "SELECT {}\nFROM (\n{}\n) AS placed{limit}\nORDER BY window_start, node_id, answer_place{}",
+            names.join(", "),
+            self.placed(""),
+            self.dialect.ending()
+        )
+    }
+
+    /// All groups, with their place in the answer of their window and node, and with more columns of their own.
+    pub(super) fn placed(&self, more: &str) -> String {
+        let items: Vec<_> = self
+            .query
+            .columns
+            .iter()
+            .map(|column| {
+                format!("{} AS {}", self.value(&column.value), self.dialect.identifier(&column.name))
+            })
+            .collect();
+        let keys = self.keys();
+        let joins: String = (1..=self.side_aggregates().len()).map(|at| join(&keys, at)).collect();
+        let own: Vec<_> = keys.iter().map(|key| format!("selected.{key}")).collect();
+        let order: Vec<_> = self.order().into_iter().chain(self.key_order()).collect();
+        let by = if order.is_empty() { own[0].clone() } else { order.join(", ") };
+        let mut text = format!(
+            "  SELECT {} AS window_start, {} AS node_id, {},\n    row_number() OVER (PARTITION BY {}, {} ORDER BY {by}) AS \
+             answer_place{more}\n  FROM selected{joins}",
+            own[0],
+            own[1],
+            items.join(", "),
+            own[0],
+            own[1],
+        );
+        if self.query.group != Grouping::Flows {
+            text.push_str(&format!("\n  GROUP BY {}", own.join(", ")));
+        }
+        if let Some(having) = &self.query.having {
+            // Flows are no groups: what restricts them is a filter.
+            let word = if self.query.group == Grouping::Flows { "WHERE" } else { "HAVING" };
+            text.push_str(&format!("\n  {word} {}", self.condition(having)));
+        }
+        text
+    }
+
+    fn order(&self) -> Vec<String> {
+        let text = |value: &Expression, descending: bool| {
+            format!("{} {} NULLS LAST", self.value(value), if descending { "DESC" } else { "ASC" })
+        };
+        if self.query.group == Grouping::All {
+            return Vec::new();
+        }
+        if !self.query.order.is_empty() {
+            return self.query.order.iter().map(|order| text(&order.by, order.descending)).collect();
+        }
+        let first = self.query.columns.iter().map(|column| &column.value);
+        let first = first.filter(|value| self.is_largest_first(value)).map(|value| text(value, true));
+        first.take(1).collect()
+    }
+
+    /// Whether the largest of a column's values are the first where no order is requested: of aggregates, and of flows' counters.
+    fn is_largest_first(&self, value: &Expression) -> bool {
+        match value {
+            Expression::Aggregate(aggregate) => !matches!(aggregate, Aggregate::Top(..)),
+            Expression::Arithmetic(left, _, right) => {
+                self.is_largest_first(left) || self.is_largest_first(right)
+            }
+            Expression::Field(name) if self.query.group == Grouping::Flows => {
+                flow::Field::named(name).is_some_and(|field| field.aggregation == flow::Aggregation::Sum)
+            }
+            _ => false,
+        }
+    }
+
+    /// What equal groups are ordered by: their keys, the members of the flow key as its bytes have them, then other values.
+    fn key_order(&self) -> Vec<String> {
+        const ORDER: [&str; 9] =
+            ["src_addr", "addr", "dst_addr", "src_port", "port", "dst_port", "protocol", "ip_tos", "vlan"];
+        let place = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
+        let mut keys: Vec<(usize, String)> = match &self.query.group {
+            Grouping::By(groups) => (1..)
+                .zip(groups)
+                .map(|(at, group)| (place(&group.field), format!("selected.k{at}")))
+                .collect(),
+            Grouping::Flows => self.key.iter().map(|name| (place(name), field(self.dialect, name))).collect(),
+            Grouping::All => Vec::new(),
+        };
+        keys.sort_by_key(|(place, _)| *place);
+        keys.into_iter().map(|(_, key)| format!("{key} NULLS FIRST")).collect()
+    }
+
+    fn condition(&self, of: &Condition) -> String {
+        expressions::condition_with(self.dialect, of, &|name| self.field(name), &|value| self.value(value))
+    }
+
+    /// A field of a flow, or the key of a group.
+    fn field(&self, name: &str) -> String {
+        match groups(self.query).iter().position(|group| group.field == name) {
+            Some(at) => format!("selected.k{}", at + 1),
+            None => field(self.dialect, name),
+        }
+    }
+
+    /// A value with fields by their names, and those of columns where it is one.
+    pub(super) fn plain_value(&self, value: &Expression) -> String {
+        if let Some(column) = self.query.columns.iter().find(|column| column.value == *value) {
+            return column.name.clone();
+        }
+        let name = |name: &str| name.to_owned();
+        expressions::value_with(self.dialect, value, &name, &|aggregate| self.aggregate(aggregate))
+    }
+
+    fn value(&self, value: &Expression) -> String {
+        let field = |name: &str| self.field(name);
+        expressions::value_with(self.dialect, value, &field, &|aggregate| self.aggregate(aggregate))
+    }
+
+    /// What another step has of a group.
+    pub(super) fn of_side(&self, aggregate: &Aggregate, column: &str) -> Option<String> {
+        let at = self.side_aggregates().iter().position(|side| *side == aggregate)?;
+        Some(self.dialect.any(&format!("side{}.{column}", at + 1)))
+    }
+
+    fn aggregate(&self, aggregate: &Aggregate) -> String {
+        if let Some(value) = self.of_side(aggregate, "result") {
+            return match aggregate {
+                Aggregate::CountDistinct(_) => format!("coalesce({value}, 0)"),
+                _ => value,
+            };
+        }
+        let of = |value: &Expression| expressions::value(self.dialect, value);
+        match aggregate {
+            Aggregate::Count => "count(*)".to_owned(),
+            Aggregate::CountDistinct(group) => {
+                let value = field(self.dialect, &group.field);
+                format!("count(DISTINCT {})", prefixed(self.dialect, &value, group))
+            }
+            Aggregate::Sum(value) => format!("coalesce(sum({}), 0)", of(value)),
+            Aggregate::Min(value) => format!("min({})", of(value)),
+            Aggregate::Max(value) => format!("max({})", of(value)),
+            Aggregate::Mean(value) => format!("avg({})", of(value)),
+            Aggregate::Deviation(value) => self.dialect.deviation(&of(value)),
+            Aggregate::Rate(value) => format!("sum({}) / {}", of(value), self.seconds),
+            Aggregate::Quantile(value, share) => self.dialect.quantile(&of(value), *share),
+            Aggregate::MeanRoundTrip => "avg(rtt_avg)".to_owned(),
+            // These are side aggregates always.
+            Aggregate::Entropy(..) | Aggregate::Top(..) => "NULL".to_owned(),
+        }
+    }
+}
+
+/// A value as it is shown in a list: the bytes of addresses as hexadecimal digits.
+fn shown(of: &GroupField) -> String {
+    let is_address = matches!(of.field.as_str(), "src_addr" | "dst_addr" | "addr");
+    if is_address { "hex(value)".to_owned() } else { "value".to_owned() }
+}
+
+fn join(keys: &[String], at: usize) -> String {
+    let on: Vec<_> =
+        keys.iter().map(|key| format!("selected.{key} IS NOT DISTINCT FROM side{at}.{key}")).collect();
+    format!("\n  LEFT JOIN side{at} ON {}", on.join(" AND "))
+}

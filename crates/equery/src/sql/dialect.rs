@@ -1,0 +1,359 @@
+//! The engines whose SQL is written, and each thing that they write differently.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The SQL of an engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// DuckDB's.
+    #[default]
+    DuckDb,
+    /// ClickHouse's.
+    ClickHouse,
+    /// Spark's.
+    Spark,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::DuckDb, Self::ClickHouse, Self::Spark];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DuckDb => "duckdb",
+            Self::ClickHouse => "clickhouse",
+            Self::Spark => "spark",
+        }
+    }
+
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::DuckDb => "DuckDB",
+            Self::ClickHouse => "ClickHouse",
+            Self::Spark => "Spark",
+        }
+    }
+
+    /// The dialect of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dialect| dialect.name() == name)
+    }
+
+    /// A name in its quotes.
+    pub fn identifier(self, name: &str) -> String {
+        match self {
+            Self::DuckDb => format!("\"{}\"", name.replace('"', "\"\"")),
+            Self::ClickHouse => format!("`{}`", name.replace('\\', "\\\\").replace('`', "\\`")),
+            Self::Spark => format!("`{}`", name.replace('`', "``")),
+        }
+    }
+
+    /// A text in quotes.
+    pub fn text(self, value: &str) -> String {
+        match self {
+            Self::DuckDb => format!("'{}'", value.replace('\'', "''")),
+            Self::ClickHouse | Self::Spark => {
+                format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+            }
+        }
+    }
+
+    /// A pattern of ILIKE, in which a backslash is a letter as any other.
+    pub(super) fn pattern(self, pattern: &str) -> String {
+        match self {
+            Self::DuckDb => self.text(pattern),
+            Self::ClickHouse | Self::Spark => self.text(&pattern.replace('\\', "\\\\")),
+        }
+    }
+
+    /// A floating point number: with a point alone it is a decimal one to Spark.
+    pub(super) fn float(self, number: f64) -> String {
+        match self {
+            Self::DuckDb | Self::ClickHouse => format!("{number:?}"),
+            Self::Spark => format!("{number:e}"),
+        }
+    }
+
+    /// A number as text.
+    pub(super) fn as_text(self, value: &str) -> String {
+        match self {
+            Self::DuckDb => format!("{value}::VARCHAR"),
+            Self::ClickHouse => format!("toString({value})"),
+            Self::Spark => format!("CAST({value} AS STRING)"),
+        }
+    }
+
+    /// An unsigned column of the files as one to calculate with: 64 bits without sign are decimal numbers to Spark.
+    pub(super) fn number(self, column: &str) -> String {
+        match self {
+            Self::DuckDb | Self::ClickHouse => column.to_owned(),
+            Self::Spark => format!("CAST({column} AS BIGINT)"),
+        }
+    }
+
+    /// Whether numbers of the files have to be made ones to calculate with before anything else.
+    pub(super) fn has_own_numbers(self) -> bool {
+        self == Self::Spark
+    }
+
+    /// A time as microseconds since the epoch.
+    pub(super) fn micros(self, time: &str) -> String {
+        match self {
+            Self::DuckDb => format!("epoch_us({time})"),
+            Self::ClickHouse => format!("toUnixTimestamp64Micro(toDateTime64({time}, 6))"),
+            Self::Spark => format!("unix_micros({time})"),
+        }
+    }
+
+    /// Microseconds since the epoch as a time.
+    pub(super) fn time(self, micros: &str) -> String {
+        match self {
+            Self::DuckDb => format!("make_timestamp({micros})"),
+            Self::ClickHouse => format!("fromUnixTimestamp64Micro(toInt64({micros}), 'UTC')"),
+            Self::Spark => format!("timestamp_micros({micros})"),
+        }
+    }
+
+    /// A table `shifts` whose column `shift` counts from 0.
+    pub(super) fn series(self, length: u64) -> String {
+        match self {
+            Self::DuckDb => format!("(SELECT range AS shift FROM range({length})) AS shifts"),
+            Self::ClickHouse => {
+                format!("(SELECT toInt64(number) AS shift FROM numbers({length})) AS shifts")
+            }
+            Self::Spark => format!("(SELECT id AS shift FROM range({length})) AS shifts"),
+        }
+    }
+
+    /// The bitwise or of all values.
+    pub(super) fn bit_or(self, value: &str) -> String {
+        match self {
+            Self::DuckDb | Self::Spark => format!("bit_or({value})"),
+            Self::ClickHouse => format!("groupBitOr({value})"),
+        }
+    }
+
+    /// The value of the row whose `by` is least, or greatest.
+    pub(super) fn at_end(self, value: &str, by: &str, is_greatest: bool) -> String {
+        let function = match (self, is_greatest) {
+            (Self::DuckDb, false) => "arg_min",
+            (Self::DuckDb, true) => "arg_max",
+            (Self::ClickHouse, false) => "argMin",
+            (Self::ClickHouse, true) => "argMax",
+            (Self::Spark, false) => "min_by",
+            (Self::Spark, true) => "max_by",
+        };
+        format!("{function}({value}, {by})")
+    }
+
+    /// Any of the values, which are equal.
+    pub(super) fn any(self, value: &str) -> String {
+        match self {
+            Self::DuckDb | Self::Spark => format!("any_value({value})"),
+            Self::ClickHouse => format!("any({value})"),
+        }
+    }
+
+    /// The standard deviation of the population.
+    pub(super) fn deviation(self, value: &str) -> String {
+        match self {
+            Self::DuckDb | Self::Spark => format!("stddev_pop({value})"),
+            Self::ClickHouse => format!("stddevPopStable({value})"),
+        }
+    }
+
+    /// The least value that a share of the values does not exceed.
+    pub(super) fn quantile(self, value: &str, share: f64) -> String {
+        let place = format!("greatest(1, ceil({} * count({value})))", self.float(share));
+        match self {
+            Self::DuckDb => format!("quantile_disc({value}, {share})"),
+            // Those of its own that are exact round the place otherwise.
+            Self::ClickHouse => {
+                format!("if(count({value}) = 0, NULL, arraySort(groupArray({value}))[toUInt64({place})])")
+            }
+            Self::Spark => format!("try_element_at(array_sort(collect_list({value})), CAST({place} AS INT))"),
+        }
+    }
+
+    /// The values that weigh most, of those of a table with `value` and `weight`, as a list; `shown` is the value as it is to be shown.
+    pub(super) fn heaviest(self, most: usize, shown: &str) -> String {
+        match self {
+            Self::DuckDb => format!(
+                "list(struct_pack(value := {shown}, weight := weight) ORDER BY weight DESC, value)[1:{most}]"
+            ),
+            Self::ClickHouse => format!(
+                "arraySlice(arraySort(item -> (-toInt64(item.2), item.1), groupArray(({shown}, weight))), 1, {most})"
+            ),
+            Self::Spark => format!(
+                "slice(array_sort(collect_list(named_struct('less', -weight, 'value', {shown}, 'weight', weight))), 1, {most})"
+            ),
+        }
+    }
+
+    /// What stands behind a table in FROM so that each row is there for each of its ends, once where they are equal, under this name.
+    pub(super) fn either_end(self, name: &str, fields: &[&str]) -> String {
+        let end = |end: &str| {
+            let parts = fields.iter().map(|field| match self {
+                Self::DuckDb => format!("{field} := {end}_{field}"),
+                Self::ClickHouse => format!("{end}_{field}"),
+                Self::Spark => format!("'{field}', {end}_{field}"),
+            });
+            parts.collect::<Vec<_>>().join(", ")
+        };
+        let [source, destination] = ["src", "dst"].map(end);
+        match self {
+            Self::DuckDb => {
+                format!(
+                    ", unnest(list_distinct([struct_pack({source}), struct_pack({destination})])) AS {name}s({name})"
+                )
+            }
+            Self::ClickHouse => {
+                format!(" ARRAY JOIN arrayDistinct([tuple({source}), tuple({destination})]) AS {name}")
+            }
+            Self::Spark => format!(
+                " LATERAL VIEW explode(array_distinct(array(named_struct({source}), named_struct({destination})))) {name}s AS \
+                 {name}"
+            ),
+        }
+    }
+
+    /// A field of an end of that name.
+    pub(super) fn of_end(self, name: &str, field: &str, fields: &[&str]) -> String {
+        match self {
+            Self::DuckDb | Self::Spark => format!("{name}.{field}"),
+            Self::ClickHouse => {
+                let at = fields.iter().position(|known| *known == field).unwrap_or(0);
+                format!("tupleElement({name}, {})", at + 1)
+            }
+        }
+    }
+
+    /// The first bits of an address of 16 bytes, the others zero.
+    pub(super) fn first_bits(self, address: &str, [v4, v6]: [u8; 2]) -> String {
+        let [v4, v6] = [96 + usize::from(v4.min(32)), usize::from(v6.min(128))];
+        let cut = |length: usize| match self {
+            Self::DuckDb => {
+                format!("{}::BIT", self.text(&format!("{}{}", "1".repeat(length), "0".repeat(128 - length))))
+            }
+            Self::ClickHouse => {
+                let mask = u128::MAX.checked_shl(128 - length as u32).unwrap_or(0);
+                format!("toFixedString(unhex('{mask:032X}'), 16)")
+            }
+            Self::Spark => first_bits_of_binary(address, length),
+        };
+        let cut = format!("CASE ip_version WHEN 4 THEN {} ELSE {} END", cut(v4), cut(v6));
+        match self {
+            Self::DuckDb => format!("({address}::BIT & {cut})::BLOB"),
+            Self::ClickHouse => format!("bitAnd({address}, {cut})"),
+            Self::Spark => cut,
+        }
+    }
+
+    /// What is selected as a line of JSON for each row, of values and their names. ClickHouse has a format for that.
+    pub(super) fn line(self, values: &[(String, &str)]) -> String {
+        let pairs =
+            || values.iter().map(|(value, name)| format!("'{name}', {value}")).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::DuckDb => format!("json_object({}) AS line", pairs()),
+            Self::ClickHouse => {
+                values.iter().map(|(value, name)| format!("{value} AS {name}")).collect::<Vec<_>>().join(", ")
+            }
+            Self::Spark => {
+                format!("to_json(named_struct({}), map('ignoreNullFields', 'false')) AS line", pairs())
+            }
+        }
+    }
+
+    /// What ends a statement whose null values are those of the standard, and whose names are columns before they are aliases.
+    pub(super) fn ending(self) -> &'static str {
+        match self {
+            Self::DuckDb | Self::Spark => "",
+            Self::ClickHouse => {
+                "\nSETTINGS join_use_nulls = 1, aggregate_functions_null_for_empty = 1, prefer_column_name_to_alias = 1"
+            }
+        }
+    }
+
+    /// The rows of Parquet files, as tables that stand in FROM: all of them together are the rows.
+    ///
+    /// # Errors
+    /// One line: the engine cannot be told a name.
+    pub(super) fn files(self, paths: &[impl AsRef<Path>]) -> Result<Vec<String>, String> {
+        let mut names = Vec::new();
+        for path in paths {
+            let path = path.as_ref();
+            let name = path.to_str().ok_or_else(|| {
+                format!("{}: the name is not UTF-8, and no SQL can have it", path.display())
+            })?;
+            names.push(name);
+        }
+        let escaped = |name: &str, special: &[char], escape: &dyn Fn(char) -> String| {
+            let plain = |letter| if special.contains(&letter) { escape(letter) } else { letter.to_string() };
+            name.chars().map(plain).collect::<String>()
+        };
+        Ok(match self {
+            Self::DuckDb => {
+                let name = |name: &&str| {
+                    self.text(&escaped(name, &['*', '?', '['], &|letter| format!("[{letter}]")))
+                };
+                let names: Vec<_> = names.iter().map(name).collect();
+                vec![format!("read_parquet([{}], union_by_name = true)", names.join(", "))]
+            }
+            Self::ClickHouse => {
+                if let Some(name) = names.iter().find(|name| name.contains(['*', '?', '{', '}', ','])) {
+                    return Err(format!(
+                        "{name}: ClickHouse takes * ? {{ }} and the comma in names of files for patterns: ask the store by another path"
+                    ));
+                }
+                // Its patterns name files of one folder.
+                let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+                for name in names {
+                    let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+                    folders.entry(folder).or_default().push(file);
+                }
+                let table = |(folder, files): (&str, Vec<&str>)| {
+                    let files = braced(&files);
+                    format!("file({}, 'Parquet')", self.text(&format!("{folder}/{files}")))
+                };
+                folders.into_iter().map(table).collect()
+            }
+            Self::Spark => {
+                let special = ['*', '?', '[', ']', '{', '}', ',', '\\', '^'];
+                let name = |name: &&str| {
+                    escaped(name.trim_start_matches('/'), &special, &|letter| format!("\\{letter}"))
+                };
+                let names: Vec<_> = names.iter().map(name).collect();
+                vec![format!("parquet.{}", self.identifier(&format!("file:/{}", braced(&names))))]
+            }
+        })
+    }
+}
+
+/// One name, or the pattern of any of several.
+fn braced(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match &names[..] {
+        [one] => (*one).to_owned(),
+        names => format!("{{{}}}", names.join(",")),
+    }
+}
+
+/// Spark has no operators on bits of binary values: whole bytes, the byte in which the prefix ends, and zeros.
+fn first_bits_of_binary(address: &str, length: usize) -> String {
+    let (whole, bits) = (length / 8, length % 8);
+    let mut parts = vec![format!("substring({address}, 1, {whole})")];
+    if bits != 0 {
+        let mask = 0xff00_u32 >> bits & 0xff;
+        let byte = format!("CAST(conv(hex(substring({address}, {}, 1)), 16, 10) AS BIGINT)", whole + 1);
+        parts.push(format!("unhex(lpad(hex({byte} & {mask}), 2, '0'))"));
+    }
+    let zeros = 16 - whole - usize::from(bits != 0);
+    if zeros != 0 {
+        parts.push(format!("unhex('{}')", "00".repeat(zeros)));
+    }
+    if whole == 16 { address.to_owned() } else { format!("concat({})", parts.join(", ")) }
+}

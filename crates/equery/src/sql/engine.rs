@@ -1,0 +1,169 @@
+//! The statement that an engine is asked: rows of files in, one line of plain values for each row of the answer out.
+
+use super::answer::Statement;
+use super::dialect::Dialect;
+use super::rows::{self, RowPart, union};
+use super::{RowTable, SqlStep, joined, seconds, steps_before};
+use report::{Column, ColumnKind};
+use task::query::{Aggregate, Expression, Grouping, MOST_GROUPS, Over, Query};
+
+/// A column that an engine is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineColumn {
+    /// Its name in what the engine returns.
+    pub name: String,
+    /// Of the heaviest values: how many values there are, and what they weigh together.
+    pub of_all: Option<[String; 2]>,
+    /// Where it is a total: that of all groups.
+    pub total: Option<String>,
+}
+
+/// What an engine is asked, and what it returns beside the columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineSql {
+    /// The statement.
+    pub statement: String,
+    /// A column for each of the answer.
+    pub columns: Vec<EngineColumn>,
+}
+
+impl EngineSql {
+    /// The begin of the window, microseconds since the epoch.
+    pub const START: &str = "window_us";
+    /// The node.
+    pub const NODE: &str = "node";
+    /// How many rows the engine returns.
+    pub const ROWS: &str = "rows_of_all";
+    /// The groups of the window and node, those of the answer and others.
+    pub const GROUPS: &str = "groups_of_all";
+}
+
+/// The statement that answers a query from parts of a store. `columns`: those of the answer. `watched`: the time that the rows cover, nanoseconds since the epoch.
+///
+/// # Errors
+/// One line: the engine cannot be told the name of a file.
+pub fn engine_sql(
+    query: &Query,
+    key: &[String],
+    parts: &[RowPart],
+    columns: &[Column],
+    watched: [u64; 2],
+    dialect: Dialect,
+) -> Result<EngineSql, String> {
+    let named = RowTable { name: "", key, base_window_ns: None, dialect };
+    let rows = union(query, &named, parts)?;
+    let table = RowTable { name: "stored", ..named };
+    let seconds = match query.over {
+        Over::Windows { over_ns, .. } => watched_seconds(dialect, over_ns, watched),
+        Over::Run => {
+            let seconds = watched[1].saturating_sub(watched[0]) as f64 / 1e9;
+            format!("nullif({}, 0)", dialect.float(seconds))
+        }
+        Over::Window => seconds(query.over, &table),
+    };
+    let statement = Statement { query, seconds, dialect, key: rows::keys(&table).collect() };
+    let stored = SqlStep {
+        step: "read the files".to_owned(),
+        name: Some("stored".to_owned()),
+        sql: format!("  SELECT * FROM {rows} AS parts"),
+    };
+    let mut steps = vec![stored];
+    steps.extend(steps_before(query, &table, &statement));
+    if has_windows(query) {
+        steps.push(SqlStep {
+            step: "list the windows that have rows".to_owned(),
+            name: Some("windows".to_owned()),
+            sql: "  SELECT window_start, node_id FROM merged GROUP BY window_start, node_id".to_owned(),
+        });
+    }
+    let outputs: Vec<EngineColumn> = (1..)
+        .zip(&query.columns)
+        .map(|(at, item)| {
+            let aggregate = if let Expression::Aggregate(of) = &item.value { Some(of) } else { None };
+            let is_top = matches!(aggregate, Some(Aggregate::Top(..)));
+            let is_total = query.group != Grouping::All
+                && matches!(aggregate, Some(Aggregate::Count | Aggregate::Sum(_)));
+            EngineColumn {
+                name: format!("c{at}"),
+                of_all: is_top.then(|| [format!("c{at}_values"), format!("c{at}_weight")]),
+                total: is_total.then(|| format!("c{at}_total")),
+            }
+        })
+        .collect();
+    let last = SqlStep { step: statement.purpose(), name: None, sql: last(&statement, columns, &outputs) };
+    steps.push(last);
+    Ok(EngineSql { statement: joined(&steps), columns: outputs })
+}
+
+/// The part of a window that is watched, in seconds.
+fn watched_seconds(dialect: Dialect, over_ns: u64, [from, to]: [u64; 2]) -> String {
+    let start = format!("{} * 1000", dialect.micros("selected.window_start"));
+    format!(
+        "nullif((least({start} + {over_ns}, {to}) - greatest({start}, {from})) / {}, 0)",
+        dialect.float(1e9)
+    )
+}
+
+/// The last step: values as any engine writes them alike.
+fn last(statement: &Statement<'_>, columns: &[Column], outputs: &[EngineColumn]) -> String {
+    let (query, dialect) = (statement.query, statement.dialect);
+    let mut more = String::new();
+    let mut counted =
+        vec![format!("count(*) OVER (PARTITION BY window_start, node_id) AS {}", EngineSql::GROUPS)];
+    let of = if has_windows(query) { "windows." } else { "" };
+    let mut shown = vec![
+        (dialect.micros(&format!("{of}window_start")), EngineSql::START),
+        (format!("{of}node_id"), EngineSql::NODE),
+        (EngineSql::GROUPS.to_owned(), EngineSql::GROUPS),
+        ("count(*) OVER ()".to_owned(), EngineSql::ROWS),
+    ];
+    for ((item, column), output) in query.columns.iter().zip(columns).zip(outputs) {
+        let name = dialect.identifier(&item.name);
+        let value = match column.kind {
+            ColumnKind::Address | ColumnKind::Prefix => format!("hex({name})"),
+            _ => name.clone(),
+        };
+        shown.push((value, &output.name));
+        if let (Some([values, weight]), Expression::Aggregate(of)) = (&output.of_all, &item.value) {
+            for (output, side) in [(values, "number"), (weight, "total")] {
+                let value = statement.of_side(of, side).unwrap_or_else(|| "NULL".to_owned());
+                more.push_str(&format!(", {value} AS {output}"));
+                shown.push((output.clone(), output));
+            }
+        }
+        if let Some(total) = &output.total {
+            counted.push(format!("sum({name}) OVER (PARTITION BY window_start, node_id) AS {total}"));
+            shown.push((total.clone(), total));
+        }
+    }
+    let limit = match query.group {
+        Grouping::All => None,
+        _ => Some(format!("answer_place <= {}", query.limit.unwrap_or(MOST_GROUPS))),
+    };
+    let counted = format!(
+        "(\n  SELECT *, {}\n  FROM (\n{}\n  ) AS placed\n) AS counted",
+        counted.join(", "),
+        statement.placed(&more)
+    );
+    let (from, limit) = match has_windows(query) {
+        false => (counted, limit),
+        true => (
+            format!(
+                "windows\nLEFT JOIN {counted} ON windows.window_start = counted.window_start AND windows.node_id = counted.node_id"
+            ),
+            limit.map(|limit| format!("answer_place IS NULL OR {limit}")),
+        ),
+    };
+    let filter = limit.map(|limit| format!("\nWHERE {limit}")).unwrap_or_default();
+    format!(
+        "SELECT {}\nFROM {from}{filter}\nORDER BY {of}window_start, {of}node_id, answer_place{}",
+        dialect.line(&shown),
+        dialect.ending()
+    )
+}
+
+/// Whether windows that have rows may have no group, and are asked for too.
+fn has_windows(query: &Query) -> bool {
+    let may_have_none = query.filter.is_some() || query.having.is_some() || query.limit == Some(0);
+    may_have_none && matches!(query.over, Over::Windows { .. })
+}

@@ -1,0 +1,128 @@
+//! The SQL of one plan in each dialect.
+
+use super::query;
+use crate::{Dialect, RowPart, RowTable, answer_columns, engine_sql, sql};
+use std::path::PathBuf;
+
+const KEY: [&str; 5] = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"];
+
+fn of(text: &str, dialect: Dialect) -> String {
+    let key = KEY.map(str::to_owned);
+    let table = RowTable { name: "rows", key: &key, base_window_ns: Some(10_000_000_000), dialect };
+    sql(&query(text).plan, &table)
+}
+
+/// Expects texts that each dialect alone writes, in the order of [`Dialect::ALL`].
+#[track_caller]
+fn differ(text: &str, own: [&str; 3]) {
+    for (at, dialect) in Dialect::ALL.into_iter().enumerate() {
+        let written = of(text, dialect);
+        for (other, part) in own.iter().enumerate() {
+            assert_eq!(written.contains(part), at == other, "{dialect:?}: {part}\n{written}");
+        }
+    }
+}
+
+#[test]
+fn each_difference_is_written_as_the_engine_has_it() {
+    differ(
+        "select src_addr/20/52, sum(total_byte) groupby src_addr/20/52 every 1min",
+        [
+            "::BIT & CASE ip_version",
+            "bitAnd(`src_addr`, CASE",
+            "concat(substring(`src_addr`, 1, 14), unhex(lpad(",
+        ],
+    );
+    differ(
+        "select port, count(*) groupby port",
+        [
+            "unnest(list_distinct([struct_pack(port := src_port)",
+            "ARRAY JOIN arrayDistinct([tuple(src_port)",
+            "LATERAL VIEW explode(",
+        ],
+    );
+    differ(
+        "select quantile(total_byte, 0.9) every 1min over 5min",
+        [
+            "quantile_disc(\"total_byte\", 0.9)",
+            "arraySort(groupArray(`total_byte`))",
+            "try_element_at(array_sort(collect_list(",
+        ],
+    );
+    differ(
+        "select top(3, src_addr, total_byte), stddev(total_byte) every 1h",
+        ["list(struct_pack(", "arraySlice(arraySort(", "slice(array_sort(collect_list(named_struct('less'"],
+    );
+}
+
+#[test]
+fn texts_and_names_stay_within_their_quotes() {
+    let hostile = "it's \\ \" `x`; DROP";
+    let texts = Dialect::ALL.map(|dialect| dialect.text(hostile));
+    assert_eq!(
+        texts,
+        ["'it''s \\ \" `x`; DROP'", "'it\\'s \\\\ \" `x`; DROP'", "'it\\'s \\\\ \" `x`; DROP'"]
+    );
+    let names = Dialect::ALL.map(|dialect| dialect.identifier(hostile));
+    assert_eq!(
+        names,
+        ["\"it's \\ \"\" `x`; DROP\"", "`it's \\\\ \" \\`x\\`; DROP`", "`it's \\ \" ``x``; DROP`"]
+    );
+}
+
+#[test]
+fn files_are_named_as_they_are() {
+    let plan = query("select sum(total_byte) every 1h").plan;
+    let key = KEY.map(str::to_owned);
+    let columns = answer_columns(&plan, Some(&key)).expect("columns");
+    let asked = |files: &[&str], dialect| {
+        let parts = [RowPart { files: files.iter().map(PathBuf::from).collect(), times: [1_500, u64::MAX] }];
+        engine_sql(&plan, &key, &parts, &columns, [0, 1], dialect).map(|asked| asked.statement)
+    };
+    let files = ["/a's/x=1/1.parquet", "/a's/x=1/2.parquet", "/a's/[b]/3.parquet"];
+    let duckdb = asked(&files, Dialect::DuckDb).expect("asked");
+    assert!(duckdb.contains("'/a''s/x=1/2.parquet', '/a''s/[[]b]/3.parquet'], union_by_name"), "{duckdb}");
+    assert!(duckdb.contains("WHERE epoch_us(window_start) >= 2\n"), "{duckdb}");
+    let clickhouse = asked(&files, Dialect::ClickHouse).expect("asked");
+    assert!(clickhouse.contains("file('/a\\'s/x=1/{1.parquet,2.parquet}', 'Parquet')"), "{clickhouse}");
+    assert!(clickhouse.contains("UNION ALL"), "{clickhouse}");
+    let spark = asked(&files, Dialect::Spark).expect("asked");
+    assert!(
+        spark.contains("parquet.`file:/{a's/x=1/1.parquet,a's/x=1/2.parquet,a's/\\[b\\]/3.parquet}`"),
+        "{spark}"
+    );
+    let refused = asked(&["/a/{b}/1.parquet"], Dialect::ClickHouse).expect_err("refused");
+    assert!(refused.starts_with("/a/{b}/1.parquet: ClickHouse"), "{refused}");
+}
+
+#[test]
+fn queries_of_the_cookbook_are_printed_in_each_dialect() {
+    let pages = ["cookbook.md", "equery.md"];
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut printed = 0;
+    for page in pages {
+        let text = std::fs::read_to_string(folder.join(page)).expect("a page");
+        for line in text.lines() {
+            let quoted = line.strip_prefix("edison query ").and_then(|line| {
+                let from = line.find("'select ")?;
+                Some(&line[from + 1..from + 1 + line[from + 1..].find('\'')?])
+            });
+            let Some(asked) = quoted.or(line.starts_with("select ").then_some(line)) else { continue };
+            let checked = super::checked(asked);
+            if checked.has_errors() {
+                continue;
+            }
+            for dialect in Dialect::ALL {
+                let site = crate::ExplainOptions { dialect, ..crate::ExplainOptions::default() };
+                for explained in crate::explain(&checked, &site).queries {
+                    let statement = explained.statement();
+                    let is_whole = statement.trim_end().ends_with(';') && statement.contains("ORDER BY");
+                    let says_why = statement.lines().all(|line| line.starts_with("-- "));
+                    assert!(is_whole || says_why, "{asked}\n{statement}");
+                    printed += usize::from(is_whole);
+                }
+            }
+        }
+    }
+    assert!(printed >= 60, "only {printed} statements");
+}

@@ -1,0 +1,136 @@
+//! Questions that another engine answers over a store's files: which it reads, and what an answer of its rows is like.
+
+use super::reading::Reading;
+use super::stored::Stored;
+use crate::answering::watched;
+use crate::facts::{RefusedRows, without_place_by_window};
+use crate::files::FlowFiles;
+use crate::question::{Period, Question, Refused, Setting};
+use packet::KeySpec;
+use report::{Answer, Span};
+use std::path::PathBuf;
+use std::sync::Arc;
+use store::Level;
+use task::query::{Over, Query};
+
+/// What another engine reads for one question.
+#[derive(Debug)]
+pub struct Elsewhere {
+    reading: Reading,
+    /// Files that cannot be read.
+    damaged: Vec<PathBuf>,
+    /// What is wrong with them: the answers lack them.
+    pub errors: Vec<String>,
+    period: Option<Period>,
+    refused: RefusedRows,
+    /// Packets of windows that are in no row: the node, the window's begin, and how many.
+    without_place: Vec<(Option<Arc<str>>, u64, u64)>,
+    /// What the keys of all files have.
+    pub key: KeySpec,
+    /// The time that the rows cover; `None` without any.
+    pub watched: Option<Span>,
+    /// For each node the answer over no rows: its columns, and what all answers of the node lack.
+    pub blanks: Vec<Answer>,
+}
+
+impl Elsewhere {
+    fn of(
+        reading: Reading,
+        files: &mut FlowFiles,
+        question: &Question,
+        setting: &Setting,
+    ) -> Result<Self, Refused> {
+        // No row counts in it: nothing but what is to be known of the files is read.
+        let nothing = Period { from_ns: 0, to_ns: 0 };
+        let blank = Question {
+            query: Query { over: Over::Run, ..question.query.clone() },
+            period: Some(nothing),
+            runs_on: Box::new(|_| true),
+        };
+        let mut blanks = Vec::new();
+        let outcome = files.answer(&[blank], setting, &mut |_| true, &mut |answer| blanks.push(answer))?;
+        blanks.retain(|answer| (question.runs_on)(answer.node.as_deref()));
+        let mut refused = RefusedRows::default();
+        let mut without_place = Vec::new();
+        for ((_, contents), clip) in files.contents().zip(&files.clips) {
+            let node: Option<Arc<str>> = contents.node.as_deref().map(Arc::from);
+            refused.add(contents, *clip, &node);
+            let is_read =
+                |time: u64| [*clip, question.period].iter().flatten().all(|period| period.contains(time));
+            let timed = without_place_by_window(contents).into_iter().flatten();
+            let read = timed.filter(|(time, _)| is_read(*time));
+            without_place.extend(read.map(|(time, unplaced)| (node.clone(), time, unplaced.packets)));
+        }
+        Ok(Self {
+            damaged: outcome.errors.iter().map(|error| error.path().to_owned()).collect(),
+            errors: outcome.errors.iter().map(ToString::to_string).collect(),
+            period: question.period,
+            refused,
+            without_place,
+            key: *files.key(),
+            watched: files.span().map(|span| watched(span, question.period)),
+            blanks,
+            reading,
+        })
+    }
+
+    /// The files, with the time of each whose rows are read: those of one time together.
+    pub fn parts(&self) -> Vec<(Vec<PathBuf>, Period)> {
+        let mut parts: Vec<(Vec<PathBuf>, Period)> = Vec::new();
+        for (path, period) in self.reading.files().filter(|(path, _)| !self.damaged.contains(path)) {
+            match parts.iter_mut().find(|(_, known)| *known == period) {
+                Some((files, _)) => files.push(path),
+                None => parts.push((vec![path], period)),
+            }
+        }
+        parts
+    }
+
+    /// Whether files that it reads are gone: others have taken their place, and what an engine read lacks rows.
+    pub fn is_outdated(&self) -> bool {
+        self.parts().iter().any(|(files, _)| files.iter().any(|path| !path.exists()))
+    }
+
+    /// Says in an answer what it was read from, and what the rows lack.
+    pub fn describe(&self, answer: &mut Answer) {
+        let node = answer.node.as_deref().map(Arc::from);
+        self.refused.describe(answer, &node, self.period);
+        let window = answer.window.filter(|_| answer.node.is_some());
+        let is_of = |(of, time, _): &&(Option<Arc<str>>, u64, u64)| {
+            *of == node && window.is_none_or(|window| (window.start_ns..window.end_ns).contains(time))
+        };
+        let packets =
+            self.without_place.iter().filter(is_of).fold(0_u64, |sum, (.., more)| sum.saturating_add(*more));
+        if packets != 0 {
+            answer.lacks(&format!("{packets} packets had no place in the table: no engine has them"));
+        }
+        self.reading.describe(answer);
+    }
+}
+
+impl Stored {
+    /// What another engine reads to answer a question, as the manifest has it now.
+    ///
+    /// # Errors
+    /// Why it cannot be answered.
+    pub fn elsewhere(&mut self, question: &Question, setting: &Setting) -> Result<Elsewhere, Refused> {
+        self.renew()?;
+        let mut coarsest = Level::Hour;
+        loop {
+            let reading = self.shelf().choose(question, coarsest, setting);
+            let span = self.shelf().span();
+            // Other files have taken their place.
+            let Some(mut files) = self.open_files(&reading, span)? else { continue };
+            if let Some(finer) = self.instead(&reading, &files, std::slice::from_ref(question), setting) {
+                coarsest = finer;
+                continue;
+            }
+            let read = reading.coarsest();
+            match Elsewhere::of(reading, &mut files, question, setting) {
+                // Rollups whose files have less than the rows.
+                Err(_) if read > Level::Rows => coarsest = super::stored::finer(read),
+                other => return other,
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! `--engine`: another engine answers from the files of a store.
+
+mod answers;
+#[cfg(feature = "web")]
+mod clickhouse;
+mod lines;
+#[cfg(feature = "web")]
+mod login;
+mod program;
+mod values;
+
+use super::Command;
+use super::printer::Printer;
+use crate::cli::QueryOptions;
+use crate::exit::{EARLY, FAULT, Failure, USAGE, say, say_error};
+use answers::Collected;
+use equery::{Dialect, RowPart};
+use history::levels::{Elsewhere, Stored};
+use history::{Question, Refused};
+use lines::{Lines, Trouble};
+use report::Answer;
+use std::process::ExitCode;
+
+/// How often an engine is asked again because files that it read have been replaced.
+const MOST_TRIES: usize = 5;
+
+/// Refuses options that another engine cannot follow.
+pub(super) fn check(options: &QueryOptions) -> Result<(), Failure> {
+    let Some(dialect) = options.engine.engine else { return Ok(()) };
+    let mut refused = Vec::new();
+    let mut refuse = |is_given: bool, line: &str| {
+        if is_given {
+            refused.push(format!("--engine {}: {line}", dialect.name()));
+        }
+    };
+    refuse(options.store.is_none(), "it answers from a store: name one with --store DIR");
+    refuse(!options.diff.is_empty(), "--diff is not possible");
+    refuse(!options.enrich.geo.is_empty(), "--geo is not possible: the files have no places of addresses");
+    let given = &options.engine;
+    match dialect {
+        Dialect::ClickHouse => {
+            refuse(given.engine_url.is_none(), "name its HTTP interface: --engine-url http://HOST:8123");
+            refuse(given.engine_program.is_some(), "it is no program: leave out --engine-program");
+            refuse(
+                cfg!(not(feature = "web")),
+                "this program is built without HTTP (the feature web): ask duckdb or spark",
+            );
+        }
+        Dialect::Spark => {
+            let has_option = given.engine_url.as_ref().is_some_and(|url| url.starts_with('-'));
+            refuse(has_option, "--engine-url is the address of a master, as spark://HOST:7077");
+        }
+        Dialect::DuckDb => {
+            refuse(given.engine_url.is_some(), "it is a program on this machine: leave out --engine-url");
+        }
+    }
+    refuse(
+        given.engine_login.is_some() && dialect != Dialect::ClickHouse,
+        "it asks for no user: leave out --engine-login",
+    );
+    if refused.is_empty() { Ok(()) } else { Err(Failure::usages(refused)) }
+}
+
+/// Answers questions one by one.
+pub(super) fn answer(
+    command: &Command<'_>,
+    stored: &mut Stored,
+    questions: Vec<Question>,
+    dialect: Dialect,
+) -> Result<ExitCode, Failure> {
+    let printer = Printer::new(command.options);
+    let (mut damaged, mut idle) = (Vec::new(), Vec::new());
+    let mut is_stopped = false;
+    for question in questions {
+        let asked = Asked { command, question: &question, dialect };
+        match asked.answers(stored)? {
+            Told::Answers { answers, elsewhere } => {
+                if elsewhere.blanks.is_empty() {
+                    let nodes: Vec<_> = stored.shelf().nodes().into_iter().collect();
+                    let name = &question.query.name;
+                    idle.push(format!("{name} runs on no node of the store, which has {}", nodes.join(", ")));
+                }
+                damaged.extend(elsewhere.errors);
+                answers.into_iter().for_each(|answer| printer.print(answer));
+            }
+            Told::Stopped => {
+                is_stopped = true;
+                break;
+            }
+        }
+        if printer.is_over() {
+            break;
+        }
+    }
+    printer.finish();
+    stored.replaced().for_each(say);
+    damaged.sort();
+    damaged.dedup();
+    damaged.iter().chain(&idle).for_each(|line| say_error(line));
+    if is_stopped {
+        say_error("stopped before the end");
+    }
+    printer.withheld().iter().for_each(|line| say(line));
+    Ok(match printer.fault() {
+        Some(fault) => {
+            say_error(&fault);
+            ExitCode::from(FAULT)
+        }
+        None if is_stopped || !damaged.is_empty() => ExitCode::from(EARLY),
+        None if !idle.is_empty() => ExitCode::from(USAGE),
+        None => ExitCode::SUCCESS,
+    })
+}
+
+/// How a question ended.
+enum Told {
+    Answers { answers: Vec<Answer>, elsewhere: Elsewhere },
+    Stopped,
+}
+
+/// A question, and whom it is put to.
+struct Asked<'a> {
+    command: &'a Command<'a>,
+    question: &'a Question,
+    dialect: Dialect,
+}
+
+impl Asked<'_> {
+    /// The answers of all nodes. What the store replaces while an engine reads is read again.
+    fn answers(&self, stored: &mut Stored) -> Result<Told, Failure> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let elsewhere = stored.elsewhere(self.question, &self.command.setting);
+            let elsewhere = elsewhere.map_err(|refused| self.refused(refused))?;
+            let told = self.once(&elsewhere);
+            // An engine may pass over a file that is gone without a word.
+            if elsewhere.is_outdated() && !matches!(told, Ok(None)) {
+                if tries < MOST_TRIES {
+                    continue;
+                }
+                return Err(Failure::fault(format!(
+                    "{}: the store replaced files {tries} times while {} read them: ask again, or for a shorter period",
+                    self.question.query.name,
+                    self.dialect.title()
+                )));
+            }
+            return Ok(match told? {
+                Some(answers) => Told::Answers { answers, elsewhere },
+                None => Told::Stopped,
+            });
+        }
+    }
+
+    /// Names of queries are known where they are refused; of files, what they lack.
+    fn refused(&self, refused: Refused) -> Failure {
+        Command::refused(refused)
+    }
+
+    /// The answers over the files that are named now; `None` where the user stopped.
+    fn once(&self, elsewhere: &Elsewhere) -> Result<Option<Vec<Answer>>, Failure> {
+        let query = &self.question.query;
+        let parts = elsewhere.parts().into_iter();
+        let parts: Vec<RowPart> =
+            parts.map(|(files, period)| RowPart { files, times: [period.from_ns, period.to_ns] }).collect();
+        let (Some(blank), Some(watched), false) =
+            (elsewhere.blanks.first(), elsewhere.watched, parts.is_empty())
+        else {
+            return Ok(Some(answers::of_nothing(query, elsewhere)));
+        };
+        let span = [watched.start_ns, watched.end_ns];
+        let asked =
+            equery::engine_sql(query, &elsewhere.key.parts(), &parts, &blank.columns, span, self.dialect);
+        let asked = asked.map_err(Failure::usage)?;
+        let mut collected = Collected::new(query, &elsewhere.key, &blank.columns, &asked);
+        let told = match self.lines(&asked.statement) {
+            Ok(lines) => {
+                let time = self.command.options.engine.time();
+                lines.each(time, &|| self.command.reading.goes_on(), &mut |line| collected.take(line))
+            }
+            Err(trouble) => Err(trouble),
+        };
+        let told = told.and_then(|()| collected.check().map_err(Trouble::Wrong));
+        match told {
+            Ok(()) => Ok(Some(collected.answers(elsewhere))),
+            Err(Trouble::Stopped) => Ok(None),
+            Err(trouble) => Err(trouble.into_failure(&format!("{}: {}", query.name, self.dialect.title()))),
+        }
+    }
+
+    /// Puts the statement to the engine.
+    fn lines(&self, statement: &str) -> Result<Lines, Trouble> {
+        match self.dialect {
+            Dialect::DuckDb => program::duckdb(&self.command.options.engine, statement),
+            Dialect::Spark => program::spark(&self.command.options.engine, statement),
+            #[cfg(feature = "web")]
+            Dialect::ClickHouse => clickhouse::ask(self.command.options, statement),
+            // The options were refused.
+            #[cfg(not(feature = "web"))]
+            Dialect::ClickHouse => Err(Trouble::Usage("there is no HTTP in this program".to_owned())),
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! From an engine's lines to answers.
+
+use super::lines::one_line;
+use super::values::{Shape, integer, unsigned};
+use equery::{EngineColumn, EngineSql};
+use history::levels::Elsewhere;
+use packet::KeySpec;
+use report::{Answer, Column, ColumnKind, Rest, Span, Status, Value};
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+use task::query::{Grouping, Over, Query};
+
+/// The groups of a window and node.
+#[derive(Debug, Default)]
+struct Window {
+    /// All of them; `None` where there is none.
+    groups: Option<u64>,
+    /// Of the columns that are totals: those of all groups.
+    totals: Vec<Total>,
+    rows: Vec<Vec<Value>>,
+}
+
+/// The total of a column.
+#[derive(Clone, Copy, Debug)]
+enum Total {
+    Whole(i128),
+    Float(f64),
+}
+
+impl Total {
+    fn read(json: &Json, kind: ColumnKind) -> Option<Self> {
+        match kind {
+            ColumnKind::Float => json.as_f64().map(Self::Float),
+            _ => integer(json).map(Self::Whole),
+        }
+    }
+
+    /// What is left of it without these values.
+    fn without<'a>(self, values: impl Iterator<Item = &'a Value>, kind: ColumnKind) -> Value {
+        let rest = values.fold(self, |rest, value| match (rest, value) {
+            (Self::Whole(rest), Value::Unsigned(value)) => Self::Whole(rest - i128::from(*value)),
+            (Self::Whole(rest), Value::Signed(value)) => Self::Whole(rest - i128::from(*value)),
+            (Self::Float(rest), Value::Float(value)) => Self::Float(rest - value),
+            (rest, _) => rest,
+        });
+        rest.value(kind)
+    }
+
+    fn value(self, kind: ColumnKind) -> Value {
+        match (self, kind) {
+            (Self::Float(total), _) => Value::Float(total),
+            (Self::Whole(total), ColumnKind::Float) => Value::Float(total as f64),
+            (Self::Whole(total), ColumnKind::Signed) => {
+                i64::try_from(total).map_or(Value::Null, Value::Signed)
+            }
+            (Self::Whole(total), _) => u64::try_from(total).map_or(Value::Null, Value::Unsigned),
+        }
+    }
+}
+
+/// What an engine has said so far.
+pub(super) struct Collected<'a> {
+    query: &'a Query,
+    columns: &'a [Column],
+    outputs: &'a [EngineColumn],
+    shapes: Vec<Shape>,
+    /// How many lines there are to be.
+    expected: Option<u64>,
+    lines: u64,
+    /// By node and begin, nanoseconds since the epoch.
+    windows: BTreeMap<String, BTreeMap<u64, Window>>,
+}
+
+impl<'a> Collected<'a> {
+    pub(super) fn new(query: &'a Query, key: &KeySpec, columns: &'a [Column], asked: &'a EngineSql) -> Self {
+        let items = query.columns.iter().zip(columns);
+        let shapes = items.map(|(item, column)| Shape::of(query, key, item, column)).collect();
+        let outputs = &asked.columns;
+        Self { query, columns, outputs, shapes, expected: None, lines: 0, windows: BTreeMap::new() }
+    }
+
+    /// Takes a line.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn take(&mut self, line: &str) -> Result<(), String> {
+        let json: Json =
+            serde_json::from_str(line).map_err(|_| format!("'{}' is no JSON", one_line(line)))?;
+        let Json::Object(mut said) = json else {
+            return Err(format!("'{}' is no object", one_line(line)));
+        };
+        self.lines += 1;
+        let number = |said: &mut Map<String, Json>, name: &str| {
+            let value = taken(said, name)?;
+            unsigned(&value).ok_or_else(|| format!("{name} is {value}, and not a number without sign"))
+        };
+        let expected = number(&mut said, EngineSql::ROWS)?;
+        if self.expected.is_some_and(|known| known != expected) {
+            return Err(format!("{} is {expected}, and was another number before", EngineSql::ROWS));
+        }
+        self.expected = Some(expected);
+        let start_ns = number(&mut said, EngineSql::START)?.saturating_mul(1000);
+        let node = taken(&mut said, EngineSql::NODE)?;
+        let Json::String(node) = node else {
+            return Err(format!("{} is {node}, and not a text", EngineSql::NODE));
+        };
+        let groups = match taken(&mut said, EngineSql::GROUPS)? {
+            Json::Null => None,
+            value => Some(unsigned(&value).ok_or_else(|| format!("{} is {value}", EngineSql::GROUPS))?),
+        };
+        let mut row = Vec::with_capacity(self.columns.len());
+        let mut totals = Vec::new();
+        for ((column, output), shape) in self.columns.iter().zip(self.outputs).zip(&self.shapes) {
+            let json = taken(&mut said, &output.name)?;
+            let wrong = || {
+                let kind = format!("{:?}", column.kind).to_lowercase();
+                format!(
+                    "{} ({}) is {}, and not of the kind {kind}",
+                    output.name,
+                    column.name,
+                    one_line(&json.to_string())
+                )
+            };
+            let mut value =
+                if groups.is_none() { Value::Null } else { shape.read(&json).ok_or_else(wrong)? };
+            for name in output.of_all.iter().flatten().chain(&output.total) {
+                if groups.is_none() {
+                    taken(&mut said, name)?;
+                    continue;
+                }
+                match (taken(&mut said, name)?, &mut value) {
+                    // Of no values at all.
+                    (Json::Null, _) => {}
+                    (json, Value::Heaviest(heaviest)) => {
+                        let all = unsigned(&json).ok_or_else(|| format!("{name} is {json}"))?;
+                        if output.of_all.as_ref().is_some_and(|[values, _]| values == name) {
+                            heaviest.rest_values = all.saturating_sub(heaviest.values.len() as u64);
+                        } else {
+                            let first: u64 = heaviest.values.iter().map(|(_, weight)| *weight).sum();
+                            heaviest.rest_weight = all.saturating_sub(first);
+                        }
+                    }
+                    (json, _) => totals
+                        .push(Total::read(&json, column.kind).ok_or_else(|| format!("{name} is {json}"))?),
+                }
+            }
+            row.push(value);
+        }
+        if let Some((name, _)) = said.iter().next() {
+            return Err(format!("there is a column {}", one_line(name)));
+        }
+        let window = self.windows.entry(node).or_default().entry(start_ns).or_default();
+        if let Some(groups) = groups {
+            window.groups = Some(groups);
+            window.totals = totals;
+            window.rows.push(row);
+        }
+        Ok(())
+    }
+
+    /// Whether all has come.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let expected = self.expected.unwrap_or(0);
+        match self.lines == expected {
+            true => Ok(()),
+            false => Err(format!("{} rows came, and there are to be {expected}", self.lines)),
+        }
+    }
+
+    /// The answers of all nodes.
+    pub(super) fn answers(mut self, elsewhere: &Elsewhere) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        for blank in &elsewhere.blanks {
+            let windows = blank.node.as_ref().and_then(|node| self.windows.remove(node)).unwrap_or_default();
+            let of_node = match self.query.over {
+                Over::Windows { every_ns, over_ns } => {
+                    self.by_window(windows, blank, elsewhere, every_ns, over_ns)
+                }
+                Over::Run | Over::Window => {
+                    let window = windows.into_values().next().unwrap_or_default();
+                    vec![of_all(self.answer(blank, window), elsewhere)]
+                }
+            };
+            answers.extend(of_node);
+        }
+        answers
+    }
+
+    /// The answers of the windows of a node, with runs of those without rows between them.
+    fn by_window(
+        &self,
+        windows: BTreeMap<u64, Window>,
+        blank: &Answer,
+        elsewhere: &Elsewhere,
+        every_ns: u64,
+        over_ns: u64,
+    ) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        // Windows that overlap end with the last that begins: those that would end later are not over.
+        let ends_by = windows.keys().last().map_or(0, |start| start.saturating_add(every_ns));
+        let mut next: Option<u64> = None;
+        for (start_ns, window) in windows {
+            let end_ns = start_ns.saturating_add(over_ns);
+            if end_ns > ends_by {
+                break;
+            }
+            if let Some(next) = next.filter(|next| *next < start_ns) {
+                let mut empty = Answer { rows: Vec::new(), ..blank.clone() };
+                empty.window = Some(Span { start_ns: next, end_ns: end_ns - every_ns });
+                empty.empty = Some((start_ns - next) / every_ns);
+                answers.push(empty);
+            }
+            next = Some(start_ns.saturating_add(every_ns));
+            let mut answer = self.answer(blank, window);
+            let span = Span { start_ns, end_ns };
+            answer.window = Some(span);
+            if let Some(watched) = elsewhere.watched {
+                let watched =
+                    Span { start_ns: watched.start_ns.max(start_ns), end_ns: watched.end_ns.min(end_ns) };
+                if watched != span {
+                    answer.watched = Some(watched);
+                    if answer.status == Status::Complete {
+                        answer.status = Status::Cut;
+                    }
+                }
+            }
+            elsewhere.describe(&mut answer);
+            answers.push(answer);
+        }
+        answers
+    }
+
+    fn answer(&self, blank: &Answer, window: Window) -> Answer {
+        let mut answer = blank.clone();
+        if self.query.group == Grouping::All {
+            // Without rows there is the group of none, unless it is restricted.
+            if window.groups.is_some() {
+                answer.rows = window.rows;
+            }
+            return answer;
+        }
+        let others = window.groups.unwrap_or(0).saturating_sub(window.rows.len() as u64);
+        let totals = self.outputs.iter().zip(self.columns).enumerate();
+        let totals = totals.filter(|(_, (output, _))| output.total.is_some());
+        let of_all = window.totals.iter().map(Some).chain(std::iter::repeat(None));
+        let totals = totals.zip(of_all).map(|((at, (_, column)), all)| {
+            let shown = window.rows.iter().map(|row| &row[at]);
+            let rest =
+                all.map_or_else(|| Total::Whole(0).value(column.kind), |all| all.without(shown, column.kind));
+            (column.name.clone(), rest)
+        });
+        answer.rest = Rest { groups: others, totals: totals.collect() };
+        answer.rows = window.rows;
+        answer
+    }
+}
+
+/// The answers where there are no rows to ask an engine about.
+pub(super) fn of_nothing(query: &Query, elsewhere: &Elsewhere) -> Vec<Answer> {
+    if matches!(query.over, Over::Windows { .. }) {
+        return Vec::new();
+    }
+    elsewhere.blanks.iter().map(|blank| of_all(blank.clone(), elsewhere)).collect()
+}
+
+/// An answer over all rows.
+fn of_all(mut answer: Answer, elsewhere: &Elsewhere) -> Answer {
+    answer.window = elsewhere.watched;
+    elsewhere.describe(&mut answer);
+    answer
+}
+
+/// A member of what an engine said.
+fn taken(said: &mut Map<String, Json>, name: &str) -> Result<Json, String> {
+    said.remove(name).ok_or_else(|| format!("there is no column {name}"))
+}

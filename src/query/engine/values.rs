@@ -1,0 +1,197 @@
+//! Values as engines write them.
+
+use packet::KeySpec;
+use report::{Column, ColumnKind, Conversation, Heaviest, Value};
+use serde_json::Value as Json;
+use std::net::{IpAddr, Ipv6Addr};
+use task::query::{Aggregate, Expression, GroupField, Grouping, Item, Query};
+
+/// Floating point numbers are whole up to here.
+const MOST_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// What a column's values are.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Shape {
+    /// Those of a kind.
+    Plain(ColumnKind),
+    /// Prefixes of these lengths, of IPv4 and of IPv6.
+    Prefix([u8; 2]),
+    Conversation,
+    /// Of values of this shape those that weigh most.
+    Heaviest(Box<Shape>),
+}
+
+impl Shape {
+    /// The shape of a column of a query over rows of such a key.
+    pub(super) fn of(query: &Query, key: &KeySpec, item: &Item, column: &Column) -> Self {
+        match &item.value {
+            Expression::Field(name) => {
+                let groups = if let Grouping::By(groups) = &query.group { &groups[..] } else { &[] };
+                let group = groups.iter().find(|group| group.field == *name);
+                Self::of_field(name, group.and_then(|group| group.prefix), key, column.kind)
+            }
+            Expression::Aggregate(Aggregate::Top(_, GroupField { field, prefix }, _)) => {
+                let kind = flow::Field::named(field).map(|field| Column::of_field(field).kind);
+                let kind = kind.unwrap_or(match field.as_str() {
+                    "port" | "forward" => ColumnKind::Unsigned,
+                    "addr" => ColumnKind::Address,
+                    _ => ColumnKind::Text,
+                });
+                Self::Heaviest(Box::new(Self::of_field(field, *prefix, key, kind)))
+            }
+            _ => Self::Plain(column.kind),
+        }
+    }
+
+    fn of_field(name: &str, prefix: Option<[u8; 2]>, key: &KeySpec, kind: ColumnKind) -> Self {
+        let of_key = || key.prefix_lengths(name).filter(|lengths| *lengths != [32, 128]);
+        match (name, kind) {
+            ("conversation", _) => Self::Conversation,
+            (_, ColumnKind::Address | ColumnKind::Prefix) => {
+                prefix.or_else(of_key).map_or(Self::Plain(ColumnKind::Address), Self::Prefix)
+            }
+            (_, kind) => Self::Plain(kind),
+        }
+    }
+
+    /// Reads a value of this shape; `None` if it is of another one.
+    pub(super) fn read(&self, json: &Json) -> Option<Value> {
+        if json.is_null() {
+            return Some(Value::Null);
+        }
+        match self {
+            Self::Plain(kind) => plain(*kind, json),
+            Self::Prefix(lengths) => {
+                let address = address(json.as_str()?)?;
+                let length = lengths[usize::from(address.is_ipv6())];
+                Some(Value::Prefix { address, length })
+            }
+            Self::Conversation => conversation(json.as_str()?).map(Value::Conversation),
+            Self::Heaviest(of) => {
+                let values = json.as_array()?.iter().map(|entry| of.weighed(entry));
+                let values = values.collect::<Option<Vec<_>>>()?;
+                Some(Value::Heaviest(Box::new(Heaviest { values, ..Heaviest::default() })))
+            }
+        }
+    }
+
+    /// A value and its weight.
+    fn weighed(&self, entry: &Json) -> Option<(Value, u64)> {
+        let (value, weight) = match entry {
+            Json::Array(pair) => (pair.first()?, pair.get(1)?),
+            entry => (entry.get("value")?, entry.get("weight")?),
+        };
+        Some((self.read(value)?, unsigned(weight)?))
+    }
+}
+
+fn plain(kind: ColumnKind, json: &Json) -> Option<Value> {
+    Some(match kind {
+        ColumnKind::Unsigned => Value::Unsigned(unsigned(json)?),
+        ColumnKind::Signed => Value::Signed(signed(json)?),
+        ColumnKind::Time => Value::Time(unsigned(json)?),
+        ColumnKind::Float => float(json)?,
+        ColumnKind::Text => Value::Text(json.as_str()?.to_owned()),
+        ColumnKind::Address => Value::Address(address(json.as_str()?)?),
+        // These have shapes of their own, or come of counting packets.
+        ColumnKind::Prefix | ColumnKind::Estimate | ColumnKind::Heaviest => return None,
+    })
+}
+
+/// An integer without sign. Engines write large ones as texts, and some whole ones with a point.
+pub(super) fn unsigned(json: &Json) -> Option<u64> {
+    match json {
+        Json::String(text) => text.parse().ok(),
+        json => json.as_u64().or_else(|| whole(json).and_then(|number| u64::try_from(number).ok())),
+    }
+}
+
+/// An integer of either sign.
+pub(super) fn integer(json: &Json) -> Option<i128> {
+    unsigned(json).map(i128::from).or_else(|| signed(json).map(i128::from))
+}
+
+fn signed(json: &Json) -> Option<i64> {
+    match json {
+        Json::String(text) => text.parse().ok(),
+        json => json.as_i64().or_else(|| whole(json)),
+    }
+}
+
+fn whole(json: &Json) -> Option<i64> {
+    let number = json.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < MOST_WHOLE)?;
+    Some(number as i64)
+}
+
+/// What is not finite is null, as in answers.
+fn float(json: &Json) -> Option<Value> {
+    let number: f64 = match json {
+        Json::String(text) => text.parse().ok()?,
+        json => json.as_f64()?,
+    };
+    Some(if number.is_finite() { Value::Float(number) } else { Value::Null })
+}
+
+/// An address of 16 bytes as hexadecimal digits; IPv4 is mapped.
+fn address(digits: &str) -> Option<IpAddr> {
+    let is_one = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let address = Ipv6Addr::from_bits(u128::from_str_radix(digits, 16).ok().filter(|_| is_one)?);
+    Some(address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4))
+}
+
+/// Address and port of both ends, and the protocol.
+fn conversation(text: &str) -> Option<Conversation> {
+    let parts: Vec<&str> = text.split(' ').collect();
+    let [one, one_port, other, other_port, protocol] = parts[..] else { return None };
+    let ends = [(address(one)?, one_port.parse().ok()?), (address(other)?, other_port.parse().ok()?)];
+    Some(Conversation { ends, protocol: protocol.parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_read_as_the_plan_has_them() {
+        use ColumnKind::{Address, Float, Signed, Text, Time, Unsigned};
+        let mapped = "00000000000000000000FFFF0A010203";
+        let v4 = IpAddr::from([10, 1, 2, 3]);
+        let cases = [
+            (Unsigned, json!(7), Some(Value::Unsigned(7))),
+            (Unsigned, json!("18446744073709551615"), Some(Value::Unsigned(u64::MAX))),
+            (Unsigned, json!(7.0), Some(Value::Unsigned(7))),
+            (Unsigned, json!(7.5), None),
+            (Unsigned, json!(-7), None),
+            (Unsigned, json!(1e300), None),
+            (Unsigned, json!([7]), None),
+            (Signed, json!(-7), Some(Value::Signed(-7))),
+            (Time, json!("5"), Some(Value::Time(5))),
+            (Float, json!(1), Some(Value::Float(1.0))),
+            (Float, json!("NaN"), Some(Value::Null)),
+            (Float, json!("x"), None),
+            (Text, json!("x"), Some(Value::Text("x".to_owned()))),
+            (Text, json!(1), None),
+            (Address, json!(mapped), Some(Value::Address(v4))),
+            (Address, json!("+0000000000000000000FFFF0A010203"), None),
+            (Address, json!("10.1.2.3"), None),
+            (Address, json!(null), Some(Value::Null)),
+        ];
+        for (kind, json, expected) in cases {
+            assert_eq!(Shape::Plain(kind).read(&json), expected, "{kind:?} {json}");
+        }
+        let prefix = Shape::Prefix([24, 48]).read(&json!("00000000000000000000FFFF0A010200"));
+        assert_eq!(prefix, Some(Value::Prefix { address: IpAddr::from([10, 1, 2, 0]), length: 24 }));
+        let ends = [(v4, 80), (IpAddr::V6(Ipv6Addr::LOCALHOST), 9)];
+        let text = format!("{mapped} 80 00000000000000000000000000000001 9 6");
+        let read = Shape::Conversation.read(&json!(text));
+        assert_eq!(read, Some(Value::Conversation(Conversation { ends, protocol: 6 })));
+        assert_eq!(Shape::Conversation.read(&json!(format!("{text} 6"))), None);
+        let heaviest = Shape::Heaviest(Box::new(Shape::Plain(Unsigned)));
+        let expected = Heaviest { values: vec![(Value::Unsigned(53), 9)], ..Heaviest::default() };
+        for json in [json!([{"value": 53, "weight": "9", "less": -9}]), json!([[53, 9]])] {
+            assert_eq!(heaviest.read(&json), Some(Value::Heaviest(Box::new(expected.clone()))), "{json}");
+        }
+        assert_eq!(heaviest.read(&json!([[53]])), None);
+    }
+}
