@@ -57,7 +57,11 @@ impl Shape {
     /// Reads a value of this shape; `None` if it is of another one.
     pub(super) fn read(&self, json: &Json) -> Option<Value> {
         if json.is_null() {
-            return Some(Value::Null);
+            return Some(match self {
+                // No value has weight.
+                Self::Heaviest(_) => Value::Heaviest(Box::default()),
+                _ => Value::Null,
+            });
         }
         match self {
             Self::Plain(kind) => plain(*kind, json),

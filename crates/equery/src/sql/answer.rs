@@ -89,14 +89,18 @@ impl<'a> Statement<'a> {
                     "log2(nullif(sum(weight), 0)) - sum(weight * log2(nullif(weight, 0))) / sum(weight) AS result"
                         .to_owned(),
                 ),
-                Aggregate::Top(most, of, weight) => (
-                    "the values that weigh most",
-                    self.weighed(of, &self.weight(weight), &keys),
-                    format!(
-                        "{} AS result, count(*) AS number, sum(weight) AS total",
-                        self.dialect.heaviest(*most, &shown(of))
-                    ),
-                ),
+                Aggregate::Top(most, of, weight) => {
+                    let weight = self.weight(weight);
+                    (
+                        "the values that weigh most",
+                        // What has no weight is neither one of the heaviest nor one of the others.
+                        format!("{} HAVING {weight} <> 0", self.weighed(of, &weight, &keys)),
+                        format!(
+                            "{} AS result, count(*) AS number, sum(weight) AS total",
+                            self.dialect.heaviest(*most, &shown(of))
+                        ),
+                    )
+                }
                 _ => continue,
             };
             steps.push(SqlStep {
