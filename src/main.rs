@@ -13,6 +13,8 @@ mod cli;
 #[cfg(feature = "web")]
 mod client;
 mod config_file;
+#[cfg_attr(not(feature = "kafka"), path = "no_delivery.rs")]
+mod delivery;
 #[cfg(feature = "amqp")]
 mod deployment;
 mod dry_run;
