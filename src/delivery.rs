@@ -51,7 +51,7 @@ impl Delivery {
         stop: &Arc<AtomicBool>,
     ) -> Result<Option<Self>, Failure> {
         let own = &options.kafka;
-        let Some(servers) = &own.kafka else { return Ok(None) };
+        let Some(servers) = own.servers()? else { return Ok(None) };
         let memory = options.memory.unwrap_or_else(machine::half_of_memory);
         let most = usize::try_from((memory / 8).min(MOST_BYTES)).unwrap_or(usize::MAX);
         let bell = Bell::default();
@@ -67,7 +67,7 @@ impl Delivery {
     #[cfg(feature = "amqp")]
     pub(crate) fn start_rows(options: &RunOptions) -> Result<Option<Self>, Failure> {
         let own = &options.kafka;
-        let Some(servers) = &own.kafka else { return Ok(None) };
+        let Some(servers) = own.servers()? else { return Ok(None) };
         let outboxes: Vec<_> = rows(options)?.into_iter().collect();
         if outboxes.is_empty() {
             return Err(Failure::usage(

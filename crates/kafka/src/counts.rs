@@ -40,12 +40,17 @@ pub struct Ended {
     pub waiting: Vec<(&'static str, u64)>,
     /// Why, where something was wrong.
     pub reason: Option<String>,
+    /// The thread failed: what became of messages is not known.
+    pub has_failed: bool,
 }
 
 impl Ended {
     /// What was not delivered, in words: a line each; none if everything was.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
+        if self.has_failed {
+            lines.push("the thread that delivers to Kafka failed: what Kafka lacks is not known".to_owned());
+        }
         for (reason, number) in &self.counts.lost {
             lines.push(format!("Kafka lacks {number} messages: {}", in_words(reason)));
         }

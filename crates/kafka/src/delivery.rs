@@ -65,6 +65,13 @@ impl Delivery {
         Step::Done
     }
 
+    /// Counts what the batch that is under way says is lost.
+    pub(crate) fn abandon(&mut self, counts: &mut Counts) {
+        for (reason, number) in self.batch.lost.drain(..) {
+            counts.lose(reason, number);
+        }
+    }
+
     /// Sends what is open. Returns why not all of it is done with.
     fn send(
         &mut self,

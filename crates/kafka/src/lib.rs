@@ -19,6 +19,7 @@ mod message;
 mod murmur2;
 mod outbox;
 mod producer;
+mod row_progress;
 mod rows;
 mod servers;
 mod sink;

@@ -97,7 +97,8 @@ impl Outbox for MemoryOutbox {
     }
 
     fn waiting(&mut self) -> u64 {
-        self.0.queue().messages.len() as u64
+        let queue = self.0.queue();
+        queue.messages.len() as u64 + queue.no_room + queue.not_json
     }
 }
 

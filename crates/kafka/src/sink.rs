@@ -72,8 +72,7 @@ impl Sink {
         let now = Instant::now();
         locked(&self.shared).ends = Some(now.checked_add(wait).unwrap_or(now));
         self.bell.ring();
-        let failed =
-            |_| Ended { reason: Some("the thread that delivers failed".to_owned()), ..Ended::default() };
+        let failed = |_| Ended { has_failed: true, ..Ended::default() };
         self.thread.join().unwrap_or_else(failed)
     }
 }
@@ -192,6 +191,7 @@ impl Work {
         let reason = reason.map(|refusal| refusal.reason.clone());
         let waiting = self.lanes.iter_mut().map(|lane| lane.delivery.waiting());
         let waiting = waiting.filter(|(_, number)| *number != 0).collect();
-        Ended { counts: self.counts, waiting, reason }
+        self.lanes.iter_mut().for_each(|lane| lane.delivery.abandon(&mut self.counts));
+        Ended { counts: self.counts, waiting, reason, has_failed: false }
     }
 }
