@@ -1,4 +1,5 @@
 //! A producer that does as it is told, and what is sent to it.
+#![allow(dead_code, reason = "each test uses a part")]
 
 use kafka::{Message, Problem, Producer, Refusal, Topic};
 use report::{Answer, Column, ColumnKind, Event, EventKind, Item, Span, Value};
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 /// What a producer does with what it is handed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mood {
+pub(crate) enum Mood {
     /// It takes all.
     Takes,
     /// It takes none and says so.
@@ -22,8 +23,8 @@ pub enum Mood {
 }
 
 impl Mood {
-    #[allow(dead_code, reason = "not every test needs all of them")]
-    pub const ALL: [Self; 5] = [Self::Takes, Self::Away, Self::Forgets, Self::TakesSome, Self::SaysLittle];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Takes, Self::Away, Self::Forgets, Self::TakesSome, Self::SaysLittle];
 }
 
 #[derive(Debug, Default)]
@@ -37,42 +38,41 @@ struct State {
 
 /// A producer that notes what it takes. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Fake(Arc<Mutex<State>>);
+pub(crate) struct Fake(Arc<Mutex<State>>);
 
-#[allow(dead_code, reason = "not every test needs all of them")]
 impl Fake {
     /// One with these moods, one after the other; later it takes all.
-    pub fn of(moods: impl IntoIterator<Item = Mood>) -> Self {
+    pub(crate) fn of(moods: impl IntoIterator<Item = Mood>) -> Self {
         let fake = Self::default();
         fake.0.lock().expect("a lock").moods = moods.into_iter().collect();
         fake
     }
 
     /// It never takes this message.
-    pub fn refuses(self, id: &str, problem: Problem) -> Self {
+    pub(crate) fn refuses(self, id: &str, problem: Problem) -> Self {
         self.0.lock().expect("a lock").refused.insert(id.to_owned(), problem);
         self
     }
 
     /// It never takes messages of this topic.
-    pub fn refuses_topic(self, topic: Topic, problem: Problem) -> Self {
+    pub(crate) fn refuses_topic(self, topic: Topic, problem: Problem) -> Self {
         self.0.lock().expect("a lock").topics.push((topic, problem));
         self
     }
 
     /// The identifiers of what it took.
-    pub fn taken(&self) -> Vec<String> {
+    pub(crate) fn taken(&self) -> Vec<String> {
         self.0.lock().expect("a lock").taken.clone()
     }
 
     /// The same, each where it was first.
-    pub fn taken_once(&self) -> Vec<String> {
+    pub(crate) fn taken_once(&self) -> Vec<String> {
         let mut seen = BTreeSet::new();
         self.taken().into_iter().filter(|id| seen.insert(id.clone())).collect()
     }
 
     /// The values of what it took, each identifier once.
-    pub fn values(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn values(&self) -> Vec<Vec<u8>> {
         let state = self.0.lock().expect("a lock");
         let mut seen = BTreeSet::new();
         let once = state.taken.iter().zip(&state.values).filter(|(id, _)| seen.insert((*id).clone()));
@@ -113,27 +113,25 @@ impl Producer for Fake {
 
 /// What was said.
 #[derive(Clone, Debug, Default)]
-pub struct Log(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
-#[allow(dead_code, reason = "not every test needs all of them")]
 impl Log {
-    pub fn writer(&self) -> Box<dyn Fn(&str) + Send> {
+    pub(crate) fn writer(&self) -> Box<dyn Fn(&str) + Send> {
         let lines = Arc::clone(&self.0);
         Box::new(move |line| lines.lock().expect("a lock").push(line.to_owned()))
     }
 
-    pub fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         self.0.lock().expect("a lock").clone()
     }
 }
 
-#[allow(dead_code, reason = "not every test needs all of them")]
-pub fn log() -> Log {
+pub(crate) fn log() -> Log {
     Log::default()
 }
 
 /// An answer that differs from those of other numbers.
-pub fn answer(number: u64) -> Answer {
+pub(crate) fn answer(number: u64) -> Answer {
     let columns = vec![
         Column::new("dst_addr", ColumnKind::Address, ""),
         Column::new("total_count", ColumnKind::Unsigned, "packets"),
@@ -141,16 +139,16 @@ pub fn answer(number: u64) -> Answer {
     let window = Span { start_ns: number * 10, end_ns: number * 10 + 10 };
     let address = Value::Address("192.0.2.7".parse().expect("an address"));
     let mut answer = Answer::new("q", Some(window), columns, vec![vec![address, Value::Unsigned(number)]]);
-    answer.node = (number % 3 != 0).then(|| format!("Node{}", number % 3));
+    answer.node = (!number.is_multiple_of(3)).then(|| format!("Node{}", number % 3));
     answer
 }
 
 /// An event that differs from those of other numbers.
-pub fn event(number: u64) -> Event {
+pub(crate) fn event(number: u64) -> Event {
     let item = |name: &str, value| Item { column: Column::new(name, ColumnKind::Unsigned, ""), value };
     Event {
         event: format!("{number:016x}"),
-        kind: if number % 2 == 0 { EventKind::Fired } else { EventKind::Resolved },
+        kind: if number.is_multiple_of(2) { EventKind::Fired } else { EventKind::Resolved },
         query: "q".to_owned(),
         fired_by: None,
         key: vec![item("dst_port", Value::Unsigned(number))],
