@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .broker import Broker
 from .compare import Found, difference, message_rows, stored_rows, whole_answers
+from .controller import killed_controller
 
 QUERIES = """
 totals_of: select sum(total_count) as packets, sum(total_byte) as bytes, count(dst_addr) as destinations every 500ms;
@@ -32,6 +33,7 @@ def main(root, edison):
         try:
             well = killed_kafka(edison, broker, scratch, capture)
             well &= killed_run(edison, broker, scratch, capture)
+            well &= report("controller and Kafka killed", *killed_controller(edison, broker, scratch, capture), "answers")
         finally:
             broker.kill()
         return 0 if nobody(edison, broker, capture) and well else 1
