@@ -71,8 +71,10 @@ package: ## Debian packages: run/edison-common_….deb, run/edison-dpdk_….deb
 	@scripts/install build package
 	@scripts/package run
 
-interop: build ## each engine over one store: DuckDB, pandas, pyarrow, chDB behind an HTTP front, a Spark cluster; installs a gigabyte
-	@scripts/install interop
+interop: ## other programs: Kafka, which is killed; each engine over one store: DuckDB, pandas, pyarrow, chDB behind an HTTP front, a Spark cluster; installs a gigabyte
+	@scripts/install build interop
+	cargo build --release --features kafka
+	@scripts/kafka-delivery $(EDISON)
 	@scripts/store-engines --all
 
 bench: build ## the project's own measurements, each answer checked
@@ -110,5 +112,6 @@ lint: ## formatting, clippy, documentation: warnings are errors
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
+	cargo clippy --package edison --bin edison --features kafka -- -D warnings
 	cargo clippy --manifest-path fuzz/Cargo.toml --bins --target-dir $(or $(CARGO_TARGET_DIR),target) -- -D warnings
 	cargo doc --workspace --no-deps --document-private-items

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::choices::{self, completed};
+use crate::delivery::KafkaOptions;
 use crate::engine_options::{self, EngineOptions};
 use crate::enrich::EnrichOptions;
 use crate::names;
@@ -761,6 +762,8 @@ pub(crate) struct RunOptions {
     /// Send flow records to an IPFIX collector: ipfix://HOST:PORT (UDP), ipfix://HOST:PORT?transport=tcp
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "URL", env = "EDISON_EXPORT", hide_env = true)]
     pub(crate) export: Option<Collector>,
+    #[command(flatten)]
+    pub(crate) kafka: KafkaOptions,
     /// Replace addresses, prefixes kept, in records and reports (Crypto-PAn): a file of 32 bytes or 64 hexadecimal digits
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "KEYFILE", env = "EDISON_ANONYMIZE", hide_env = true)]
     pub(crate) anonymize: Option<PathBuf>,

@@ -6,3 +6,5 @@ mod kernel_clock;
 mod load;
 pub(crate) mod probe;
 mod settings;
+
+pub(crate) use settings::Settings;

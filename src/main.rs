@@ -14,6 +14,8 @@ mod cli;
 mod client;
 mod collect;
 mod config_file;
+#[cfg_attr(not(feature = "kafka"), path = "no_delivery.rs")]
+mod delivery;
 #[cfg(feature = "amqp")]
 mod deployment;
 mod dry_run;

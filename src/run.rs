@@ -2,6 +2,7 @@
 
 use crate::asked::Asked;
 use crate::cli::RunOptions;
+use crate::delivery::Delivery;
 use crate::exit::{Failure, say};
 use crate::measurement::{Measurement, no_thread};
 use crate::nodes;
@@ -73,6 +74,8 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
         _ if !standard_output.has_tables => Show::Nothing,
         (true, _) => Show::Json,
         (false, TimeBase::Clock) => Show::Tables,
+        // What is sent is shown.
+        (false, TimeBase::Packets) if options.kafka.is_asked() => Show::Tables,
         (false, TimeBase::Packets) if tasks.is_some() => Show::Tasks,
         (false, TimeBase::Packets) if shows_windows => Show::Tables,
         (false, TimeBase::Packets) if !asked.windows.is_empty() => Show::Queries,
@@ -110,6 +113,11 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
         }
         windows = feed.tee(windows);
     }
+    let delivery = Delivery::start(options, !asked.is_empty(), time_base == TimeBase::Packets, &stop)?;
+    let kafka = delivery.as_ref().and_then(Delivery::feed);
+    if let Some(kafka) = &kafka {
+        windows = kafka.clone().tee(windows);
+    }
     let measured = measurement.measure(&control, windows, &stop, &mut screen)?;
     // Nothing is lost to anybody where the one who read the answers has left.
     let is_unread = reader.has_left() && !standard_output::writes_files(options);
@@ -118,6 +126,10 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
     warnings.into_iter().for_each(|line| screen.warning(line));
     verdict.lose(&lost);
     stored::close(store.as_ref(), time_base == TimeBase::Clock, &mut verdict);
+    kafka.iter().for_each(|kafka| kafka.answers(&longer));
+    if let Some(delivery) = delivery {
+        delivery.finish(&mut verdict);
+    }
     screen.answers(longer);
     let shown = screen.finish();
     report.faults.extend(shown.fault);
@@ -139,7 +151,8 @@ fn task_set(
     tasks: Option<Tasks>,
 ) -> Result<TaskSet, Failure> {
     let config = &measurement.config;
-    let (of_windows, of_run) = (matches!(show, Show::Json | Show::Tables), queries::are_of_run(options));
+    let of_windows = matches!(show, Show::Json | Show::Tables) || options.kafka.is_asked();
+    let of_run = queries::are_of_run(options);
     let queries = match asked.is_empty() {
         true => queries::standing(&StandingOptions {
             key: config.key,

@@ -322,15 +322,8 @@ impl Painter {
         self.print(&text);
     }
 
-    /// The answers of a window that have lines of JSON: those of the user's queries, if there are any.
     fn shown_answers<'a>(&self, window: &'a Window) -> impl Iterator<Item = &'a Answer> {
-        // Of windows without a packet, one answer of the program's own queries is that of all.
-        let (is_asked, is_empty) = (self.is_asked, window.empty.is_some());
-        let is_shown = move |answer: &&Answer| match answer.query == "totals" {
-            true => !is_asked,
-            false => is_asked || !is_empty,
-        };
-        window.answers.iter().filter(is_shown).chain(&window.longer)
+        lines_of(window, self.is_asked)
     }
 
     /// Answers of intervals as rows.
@@ -375,6 +368,22 @@ impl Painter {
         if self.progress {
             eprint!("\r\x1b[K");
         }
+    }
+}
+
+/// The answers of a window that have lines of JSON: those of the user's queries, if there are any.
+pub(crate) fn lines_of(window: &Window, is_asked: bool) -> impl Iterator<Item = &Answer> {
+    let is_empty = window.empty.is_some();
+    let has_line = move |answer: &&Answer| has_line(answer, is_empty, is_asked);
+    window.answers.iter().filter(has_line).chain(&window.longer)
+}
+
+/// Whether an answer of a window has a line of JSON. `is_empty`: the window is without a packet; `is_asked`: the user asks something.
+pub(crate) fn has_line(answer: &Answer, is_empty: bool, is_asked: bool) -> bool {
+    match answer.query == "totals" {
+        true => !is_asked,
+        // Of windows without a packet, one answer of the program's own queries is that of all.
+        false => is_asked || !is_empty,
     }
 }
 

@@ -6,6 +6,7 @@ mod progress;
 use crate::asked::Asked;
 use crate::captured;
 use crate::cli::RunOptions;
+use crate::delivery::{Delivery, KafkaFeed};
 use crate::exit::{Failure, say};
 use crate::measurement::{Measurement, no_thread};
 use crate::nodes::Node;
@@ -111,6 +112,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     });
     let page = Page::start(options, sources.collect(), asked.checked.clone())?;
     let feed = page.as_ref().map(|page| page.feed(is_replay));
+    let delivery = Delivery::start(options, !asked.is_empty(), is_replay, &stop)?;
     let mut shown = Shown {
         events: VecDeque::new(),
         events_unlisted: 0,
@@ -119,6 +121,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
         progress,
         printer,
         feed,
+        kafka: delivery.as_ref().and_then(Delivery::feed),
         refreshed: None,
     };
     let measured = thread::scope(|scope| {
@@ -163,6 +166,9 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     report.faults.extend(printer.finish(&mut report.answers));
     verdict.lose(&lost);
     stored::close(store.as_ref(), !is_replay, &mut verdict);
+    if let Some(delivery) = delivery {
+        delivery.finish(&mut verdict);
+    }
     reporting::finish(options, report, report_file, &verdict, page.map(|page| (page, &*stop)))
 }
 
@@ -175,6 +181,7 @@ struct Shown {
     progress: Progress,
     printer: Printer,
     feed: Option<PageFeed>,
+    kafka: Option<KafkaFeed>,
     /// When the page had the state of the controller.
     refreshed: Option<Instant>,
 }
@@ -192,6 +199,7 @@ impl Outlet for Shown {
             _ => {}
         }
         self.feed.iter().for_each(|feed| feed.shown(&output));
+        self.kafka.iter().for_each(|kafka| kafka.shown(&output));
         self.progress.clear();
         self.printer.show(output);
     }
@@ -267,7 +275,7 @@ pub(crate) fn chain(options: &RunOptions, asked: &Asked, nodes: &[String]) -> Re
     };
     let has_windows = |query: &&CheckedQuery| {
         let is_of_windows = query.plan.over != Over::Window || query.across.is_some();
-        options.json || is_of_windows || is_connected(query, asked)
+        options.json || options.kafka.is_asked() || is_of_windows || is_connected(query, asked)
     };
     let queries: Vec<CheckedQuery> = asked.checked.iter().filter(has_windows).cloned().collect();
     let site = ChainSite {
@@ -288,7 +296,7 @@ fn own_queries(options: &RunOptions, asked: &Asked, node: &str) -> Vec<Query> {
             tracks_loss: options.loss,
             biflow: options.biflow,
             top: options.top,
-            of_windows: options.json,
+            of_windows: options.json || options.kafka.is_asked(),
             of_run,
         });
     }

@@ -3,6 +3,7 @@
 use crate::cli::{CollectOptions, ProbeOptions, RunOptions};
 use crate::collect;
 use crate::config_file;
+use crate::delivery::Delivery;
 use crate::deployment::broker;
 use crate::deployment::kernel_clock::kernel_clock;
 use crate::deployment::load::LoadWatch;
@@ -167,12 +168,16 @@ fn measure(mut settings: Settings, routers: Option<RouterOptions>) -> Result<Exi
         tasks,
         tasks_fault: None,
     };
+    let delivery = Delivery::start_rows(&run)?;
     let measured = measurement.measure(&control, probe.outlet(), &stop, &mut watcher)?;
     let mut reported = Reported::of(measured, false);
     reported.verdict.lose(&lost);
     stored::close(store.as_ref(), true, &mut reported.verdict);
     probe.end(std::mem::take(&mut reported.longer));
     let is_delivered = link.flush(DELIVERY);
+    if let Some(delivery) = delivery {
+        delivery.finish(&mut reported.verdict);
+    }
     reported.warnings.iter().for_each(|line| say(line));
     let packets = &reported.report.packets;
     say(&format!(

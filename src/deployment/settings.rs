@@ -5,7 +5,7 @@ use crate::toml_file;
 use std::path::{Path, PathBuf};
 
 /// A file's settings, which are taken key by key.
-pub(super) struct Settings {
+pub(crate) struct Settings {
     path: PathBuf,
     table: toml::Table,
     /// The keys that were asked for.
@@ -14,17 +14,17 @@ pub(super) struct Settings {
 
 impl Settings {
     /// Reads a file.
-    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         Ok(Self { path: path.to_owned(), table: toml_file::read(path)?, names: Vec::new() })
     }
 
     /// What is wrong with the file.
-    pub(super) fn wrong(&self, reason: impl AsRef<str>) -> Failure {
+    pub(crate) fn wrong(&self, reason: impl AsRef<str>) -> Failure {
         toml_file::wrong(&self.path, reason.as_ref())
     }
 
     /// The values of a list, or the one value; none where the key is not there.
-    pub(super) fn list(&mut self, key: &'static str) -> Result<Vec<String>, Failure> {
+    pub(crate) fn list(&mut self, key: &'static str) -> Result<Vec<String>, Failure> {
         self.names.push(key);
         match self.table.remove(key) {
             None => Ok(Vec::new()),
@@ -33,7 +33,7 @@ impl Settings {
     }
 
     /// A value, if the key is there.
-    pub(super) fn text(&mut self, key: &'static str) -> Result<Option<String>, Failure> {
+    pub(crate) fn text(&mut self, key: &'static str) -> Result<Option<String>, Failure> {
         let mut values = self.list(key)?.into_iter();
         match (values.next(), values.next()) {
             (first, None) => Ok(first),
@@ -42,13 +42,13 @@ impl Settings {
     }
 
     /// A value that must be there. `what`: what it is, with an example.
-    pub(super) fn required(&mut self, key: &'static str, what: &str) -> Result<String, Failure> {
+    pub(crate) fn required(&mut self, key: &'static str, what: &str) -> Result<String, Failure> {
         let text = self.text(key)?;
         text.ok_or_else(|| self.wrong(format!("'{key}' is missing: {what}")))
     }
 
     /// A value as `read` understands it, or `usual`.
-    pub(super) fn value<T, E: std::fmt::Display>(
+    pub(crate) fn value<T, E: std::fmt::Display>(
         &mut self,
         key: &'static str,
         usual: T,
@@ -61,7 +61,7 @@ impl Settings {
     }
 
     /// A table of names and values.
-    pub(super) fn pairs(&mut self, key: &'static str) -> Result<Vec<(String, String)>, Failure> {
+    pub(crate) fn pairs(&mut self, key: &'static str) -> Result<Vec<(String, String)>, Failure> {
         self.names.push(key);
         let Some(value) = self.table.remove(key) else { return Ok(Vec::new()) };
         let toml::Value::Table(table) = value else {
@@ -78,12 +78,12 @@ impl Settings {
     }
 
     /// The file and the keys that were not taken.
-    pub(super) fn rest(self) -> (PathBuf, toml::Table) {
+    pub(crate) fn rest(self) -> (PathBuf, toml::Table) {
         (self.path, self.table)
     }
 
     /// Refuses keys that were not taken. `all`: where all are listed.
-    pub(super) fn finish(self, all: &str) -> Result<(), Failure> {
+    pub(crate) fn finish(self, all: &str) -> Result<(), Failure> {
         match self.table.keys().next() {
             None => Ok(()),
             Some(key) => Err(toml_file::unknown(&self.path, key, &self.names, all)),

@@ -2,6 +2,7 @@
 
 use crate::exit::say;
 use crate::resolver::Resolver;
+use crate::screen;
 use crate::standard_output::Reader;
 use controller::Output;
 use report::{Answer, Event, terminal};
@@ -74,10 +75,10 @@ impl Printer {
     fn answer(&mut self, mut answer: Answer) -> String {
         let Style { is_json, has_several_nodes, steps, .. } = &self.style;
         let is_shown = match (answer.query.as_str(), steps) {
-            // Of windows without a packet, one answer of the program's own queries is that of all.
-            ("totals", steps) => *is_json && steps.is_none(),
+            (_, steps) if *is_json => screen::has_line(&answer, answer.empty.is_some(), steps.is_some()),
+            ("totals", _) => false,
             (_, None) => answer.empty.is_none(),
-            (query, Some(steps)) => *is_json || !steps.iter().any(|step| step == query),
+            (query, Some(steps)) => !steps.iter().any(|step| step == query),
         };
         if !is_shown {
             return String::new();

@@ -26,6 +26,7 @@ mod changes;
 mod error;
 mod filter;
 mod listing;
+mod numbered;
 mod open;
 mod read;
 mod retention;
@@ -37,6 +38,7 @@ pub use changes::{Changes, Ended, Keep, MOST_CONTENT, Mark};
 pub use error::ArchiveError;
 pub use filter::{AnswerFilter, CaptureFilter, EventFilter};
 pub use listing::{Content, Listing, StoredCapture, StoredEvent, StoryEntry};
+pub use numbered::Numbered;
 
 use retention::Held;
 use rusqlite::Connection;

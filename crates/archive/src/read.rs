@@ -190,7 +190,7 @@ impl Archive {
 }
 
 /// A damaged text need not be UTF-8.
-fn text(value: ValueRef<'_>) -> &[u8] {
+pub(crate) fn text(value: ValueRef<'_>) -> &[u8] {
     match value {
         ValueRef::Text(text) | ValueRef::Blob(text) => text,
         _ => &[],

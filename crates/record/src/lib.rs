@@ -52,7 +52,7 @@ pub use format::{Format, create};
 pub use ipfix::{Collector, CollectorError, EXPORT_QUEUE_BYTES, Patience, Transport, domain_of, export};
 pub use rotation::{Rotation, create_rotating};
 #[cfg(feature = "parquet")]
-pub use rows::{RowWindow, RowWriter};
+pub use rows::{RowWindow, RowWriter, record_of_row};
 pub use selection::{Column, Needed, Parts, Selection, SelectionError};
 #[cfg(feature = "parquet")]
 pub use sorted::{Copied, CopyError, Order, sorted_copy};

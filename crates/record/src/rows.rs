@@ -224,32 +224,7 @@ impl RowWriter {
             self.block.push(FlowRecord { more, ..FlowRecord::without_packets(0, 0) });
         }
         let record = &mut self.block[place];
-        let key = row.key.flow_key(&self.key);
-        let mut more = record.more.take();
-        if let Some(more) = &mut more {
-            more.loss = loss.filter(|counts| is_measured(&key, counts)).map(Loss::from);
-        }
-        // A row without packets may lack some of these that its key has.
-        let vlan = (!self.key_has_vlan && row.vlan != WindowRow::<K>::NO_VLAN).then_some(row.vlan);
-        *record = FlowRecord {
-            key: Some(key),
-            stime: row.first_ns,
-            ltime: row.last_ns,
-            total_count: row.packets,
-            total_byte: row.bytes,
-            wire_byte: row.wire_bytes,
-            tcp_seq: row.tcp_seq,
-            tcp_ack: row.tcp_ack,
-            tcp_win: row.tcp_win,
-            vlan,
-            smac: std::array::from_fn(|octet| row.macs[6 + octet]),
-            dmac: std::array::from_fn(|octet| row.macs[octet]),
-            tcp_flags: row.tcp_flags,
-            ip_ttl: row.ip_ttl,
-            ip_tos: key.ip_tos.unwrap_or(row.ip_tos),
-            end_reason: EndReason::End,
-            more,
-        };
+        fill_record(record, &self.key, self.key_has_vlan, row, loss);
         if let Some(anonymizer) = &mut self.anonymizer {
             anonymizer.record(record);
         }
@@ -269,6 +244,56 @@ impl RowWriter {
         }
         result
     }
+}
+
+/// Makes a record of a row; it has losses if it had the part for them before.
+fn fill_record<K: Key>(
+    record: &mut FlowRecord,
+    spec: &KeySpec,
+    key_has_vlan: bool,
+    row: &WindowRow<K>,
+    loss: Option<&LossCounts>,
+) {
+    let key = row.key.flow_key(spec);
+    let mut more = record.more.take();
+    if let Some(more) = &mut more {
+        more.loss = loss.filter(|counts| is_measured(&key, counts)).map(Loss::from);
+    }
+    // A row without packets may lack some of these that its key has.
+    let vlan = (!key_has_vlan && row.vlan != WindowRow::<K>::NO_VLAN).then_some(row.vlan);
+    *record = FlowRecord {
+        key: Some(key),
+        stime: row.first_ns,
+        ltime: row.last_ns,
+        total_count: row.packets,
+        total_byte: row.bytes,
+        wire_byte: row.wire_bytes,
+        tcp_seq: row.tcp_seq,
+        tcp_ack: row.tcp_ack,
+        tcp_win: row.tcp_win,
+        vlan,
+        smac: std::array::from_fn(|octet| row.macs[6 + octet]),
+        dmac: std::array::from_fn(|octet| row.macs[octet]),
+        tcp_flags: row.tcp_flags,
+        ip_ttl: row.ip_ttl,
+        ip_tos: key.ip_tos.unwrap_or(row.ip_tos),
+        end_reason: EndReason::End,
+        more,
+    };
+}
+
+/// A row as a record: its fields are those of the field table. `tracks_loss`: with losses.
+pub fn record_of_row<K: Key>(
+    row: &WindowRow<K>,
+    spec: &KeySpec,
+    tracks_loss: bool,
+    loss: Option<&LossCounts>,
+) -> FlowRecord {
+    let more = tracks_loss.then(Box::default);
+    let mut record = FlowRecord { more, ..FlowRecord::without_packets(0, 0) };
+    let key_has_vlan = spec.columns().any(|member| member == "vlan");
+    fill_record(&mut record, spec, key_has_vlan, row, loss);
+    record
 }
 
 /// Losses are counted for TCP only; for a key without a protocol, if there are any.

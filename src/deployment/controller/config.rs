@@ -1,6 +1,7 @@
 //! The settings of a controller.
 
 use super::access;
+use crate::delivery::KafkaKeys;
 use crate::deployment::broker;
 use crate::deployment::settings::Settings;
 use crate::exit::Failure;
@@ -27,6 +28,7 @@ pub(super) struct Config {
     /// Files of queries.
     pub(super) queries: Vec<String>,
     pub(super) site: Site,
+    pub(super) kafka: KafkaKeys,
 }
 
 impl Config {
@@ -72,10 +74,11 @@ impl Config {
         }
         let queries = settings.list("queries")?;
         let set = settings.pairs("set")?;
+        let kafka = KafkaKeys::take(&mut settings)?;
         settings.finish("docs/deployment.md lists all keys")?;
         let site = Site { nodes: nodes.clone(), key: key.parts(), window_ns, set, settings: events };
         let state = PathBuf::from(state);
-        let config = Self { broker, state, keep, is_standby, nodes, queries, site };
+        let config = Self { broker, state, keep, is_standby, nodes, queries, site, kafka };
         Ok((config, web))
     }
 }

@@ -4,6 +4,7 @@ use super::Config;
 use super::queries::Queries;
 use super::{history, past, unsettled};
 use crate::captured;
+use crate::delivery::Hand;
 use crate::exit::{Failure, say, say_error};
 use crate::views::{self, now_ns};
 use archive::{ArchiveError, Changes, Mark};
@@ -41,6 +42,8 @@ pub(super) struct Service<'a> {
     link: Box<dyn ControllerLink>,
     watch: LinkWatch,
     hub: Hub,
+    /// What takes answers and events to Kafka.
+    kafka: Option<Hand>,
     /// What is to be stored.
     changes: Changes,
     /// The last message of each start of a node of which that is a part.
@@ -92,8 +95,10 @@ impl<'a> Service<'a> {
             controller.restore(saved, results, Stories::restore(stories));
             controller.restore_past(past::read(&earlier));
         }
+        let kafka = Hand::start(&config.kafka, &hub)?;
         Ok(Self {
             config,
+            kafka,
             queries,
             controller,
             link,
@@ -123,6 +128,8 @@ impl<'a> Service<'a> {
     ) -> Result<ExitCode, Failure> {
         while !stop.load(Relaxed) {
             self.look_at_link();
+            let lines = self.kafka.as_ref().map(Hand::lines).unwrap_or_default();
+            lines.into_iter().for_each(|line| self.note(line));
             self.take_messages()?;
             let state = self.link.state();
             // While nothing can be stored no message is taken, and nodes cannot be blamed for it.
@@ -139,6 +146,9 @@ impl<'a> Service<'a> {
             self.show();
         }
         self.store()?;
+        if let Some(kafka) = self.kafka.take() {
+            kafka.end();
+        }
         say("ended; a controller that is started again continues");
         Ok(ExitCode::SUCCESS)
     }
@@ -238,6 +248,7 @@ impl<'a> Service<'a> {
                 self.stores_since_ns = now_ns();
                 say("what happens is stored again");
             }
+            self.kafka.iter().for_each(Hand::stored);
             self.changes = Changes::default();
             self.marks.clear();
             (self.unsettled, self.past) = (now, earlier);

@@ -1,0 +1,79 @@
+//! What errors of the client mean.
+
+use crate::{Problem, Refusal};
+use rskafka::BackoffError;
+use rskafka::client::error::{Error, ProtocolError};
+
+/// Words of an error that are kept.
+const MOST: usize = 300;
+
+/// What kept messages from being taken, and where.
+pub(crate) fn refusal(error: &Error, place: &str) -> Refusal {
+    match error {
+        Error::RetryFailed(BackoffError::DeadlineExceded { source, .. }) => {
+            match source.downcast_ref::<Error>() {
+                Some(error) => refusal(error, place),
+                None => away(place, source),
+            }
+        }
+        Error::Connection(_) | Error::Request(_) => away(place, error),
+        Error::Timeout => Refusal::new(Problem::Slow, format!("{place} does not answer in time")),
+        Error::ServerError { protocol_error, error_message, .. } => {
+            let problem = of_protocol(*protocol_error);
+            let said = error_message.as_deref().unwrap_or_default();
+            let said = if said.is_empty() { String::new() } else { format!(": {}", short(said)) };
+            Refusal::new(problem, format!("{place}: {}{said}", in_words(problem, *protocol_error)))
+        }
+        other => Refusal::new(Problem::Refused, format!("{place}: {}", short(&other.to_string()))),
+    }
+}
+
+fn away(place: &str, error: &impl ToString) -> Refusal {
+    Refusal::new(Problem::Away, format!("{place} cannot be reached: {}", short(&error.to_string())))
+}
+
+fn of_protocol(error: ProtocolError) -> Problem {
+    use ProtocolError as Of;
+    match error {
+        Of::MessageTooLarge | Of::RecordListTooLarge => Problem::TooLarge,
+        Of::CorruptMessage | Of::InvalidTimestamp | Of::InvalidRecord | Of::UnsupportedForMessageFormat => {
+            Problem::Malformed
+        }
+        Of::UnknownTopicOrPartition
+        | Of::InvalidTopicException
+        | Of::InvalidReplicationFactor
+        | Of::InvalidPartitions
+        | Of::PolicyViolation => Problem::NoTopic,
+        Of::TopicAuthorizationFailed | Of::ClusterAuthorizationFailed | Of::SaslAuthenticationFailed => {
+            Problem::NotAllowed
+        }
+        Of::NotEnoughReplicas | Of::NotEnoughReplicasAfterAppend => Problem::FewReplicas,
+        Of::RequestTimedOut => Problem::Slow,
+        Of::LeaderNotAvailable
+        | Of::NotLeaderOrFollower
+        | Of::BrokerNotAvailable
+        | Of::NetworkException
+        | Of::NotController => Problem::Away,
+        _ => Problem::Refused,
+    }
+}
+
+fn in_words(problem: Problem, error: ProtocolError) -> String {
+    match problem {
+        Problem::TooLarge => {
+            "the message is larger than the topic takes; raise its max.message.bytes".to_owned()
+        }
+        Problem::NoTopic => {
+            "the topic is missing and is not created; create it, or allow Edison to".to_owned()
+        }
+        Problem::NotAllowed => "Edison may not write there; allow it to".to_owned(),
+        Problem::FewReplicas => "too few replicas are in sync".to_owned(),
+        Problem::Slow => "the replicas do not answer in time".to_owned(),
+        Problem::Away => format!("no broker leads the partition ({error})"),
+        _ => format!("refused: {error}"),
+    }
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(MOST).collect()
+}

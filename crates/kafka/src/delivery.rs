@@ -1,0 +1,130 @@
+//! The way of the messages of one outbox to the producer. It has neither a thread nor a clock.
+
+use crate::{Batch, Counts, Message, Outbox, Problem, Producer, Refusal};
+use std::time::Duration;
+
+/// What a step did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// There was nothing to do.
+    Idle,
+    /// A batch is done.
+    Done,
+    /// Not all of the batch was taken: the rest is to be tried again.
+    Failed(Refusal),
+}
+
+/// An outbox, and the batch of it that is on its way.
+pub(crate) struct Delivery {
+    outbox: Box<dyn Outbox>,
+    batch: Batch,
+    /// The numbers of the messages that were not taken yet.
+    open: Vec<usize>,
+    /// Some of these were handed over before.
+    is_again: bool,
+    /// What was given up of the batch, and why: said once.
+    pub(crate) given_up: Vec<String>,
+}
+
+impl Delivery {
+    pub(crate) fn new(outbox: Box<dyn Outbox>) -> Self {
+        Self { outbox, batch: Batch::default(), open: Vec::new(), is_again: false, given_up: Vec::new() }
+    }
+
+    /// What is not delivered.
+    pub(crate) fn waiting(&mut self) -> (&'static str, u64) {
+        (self.outbox.what(), self.outbox.waiting())
+    }
+
+    /// Delivers what is left of the batch, or the next one.
+    pub(crate) fn step(
+        &mut self,
+        producer: &mut dyn Producer,
+        counts: &mut Counts,
+        patience: Duration,
+    ) -> Step {
+        if self.batch.is_empty() {
+            match self.outbox.next() {
+                Ok(batch) if batch.is_empty() => return Step::Idle,
+                Ok(batch) => {
+                    self.open = (0..batch.messages.len()).collect();
+                    (self.batch, self.is_again) = (batch, false);
+                }
+                Err(reason) => return failed(counts, Refusal::new(Problem::Outbox, reason)),
+            }
+        }
+        if let Some(refusal) = self.send(producer, counts, patience) {
+            return failed(counts, refusal);
+        }
+        if let Err(reason) = self.outbox.acknowledge() {
+            return failed(counts, Refusal::new(Problem::Outbox, reason));
+        }
+        for (reason, number) in std::mem::take(&mut self.batch).lost {
+            counts.lose(reason, number);
+        }
+        Step::Done
+    }
+
+    /// Counts what the batch that is under way says is lost.
+    pub(crate) fn abandon(&mut self, counts: &mut Counts) {
+        for (reason, number) in self.batch.lost.drain(..) {
+            counts.lose(reason, number);
+        }
+    }
+
+    /// Sends what is open. Returns why not all of it is done with.
+    fn send(
+        &mut self,
+        producer: &mut dyn Producer,
+        counts: &mut Counts,
+        patience: Duration,
+    ) -> Option<Refusal> {
+        if self.open.is_empty() {
+            return None;
+        }
+        let open = std::mem::take(&mut self.open);
+        if self.is_again {
+            counts.again += open.len() as u64;
+        }
+        self.is_again = true;
+        let messages: Vec<&Message> = open.iter().map(|at| &self.batch.messages[*at]).collect();
+        let results = producer.produce(&messages, patience);
+        let mut first = None;
+        let mut results = results.into_iter();
+        for at in open {
+            let message = &self.batch.messages[at];
+            // Who says nothing of a message has not taken it.
+            let unsaid = || Err(Refusal::new(Problem::Refused, "the broker says nothing of a message"));
+            let result = results.next().unwrap_or_else(unsaid);
+            let result = match result {
+                // The messages around it may be what was too much.
+                Err(refusal) if refusal.problem.is_of_message() => {
+                    let alone = producer.produce(&[message], patience);
+                    alone.into_iter().next().unwrap_or(Err(refusal))
+                }
+                result => result,
+            };
+            match result {
+                Ok(()) => {
+                    counts.delivered += 1;
+                    counts.bytes += message.value.len() as u64;
+                }
+                Err(refusal) if refusal.problem.is_of_message() => {
+                    counts.lose(refusal.problem.name(), 1);
+                    let topic = message.topic.name();
+                    self.given_up.push(format!("a message of {topic} is given up: {}", refusal.reason));
+                }
+                Err(refusal) => {
+                    self.open.push(at);
+                    first.get_or_insert(refusal);
+                }
+            }
+        }
+        first
+    }
+}
+
+fn failed(counts: &mut Counts, refusal: Refusal) -> Step {
+    *counts.problems.entry(refusal.problem.name()).or_default() += 1;
+    Step::Failed(refusal)
+}

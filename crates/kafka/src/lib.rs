@@ -1,0 +1,39 @@
+//! Answers, events and window rows as messages to Kafka: at least once, each with an identifier by which those that came twice are told.
+//!
+//! An [`Outbox`] keeps messages until they are acknowledged: [`MemoryOutbox`] in memory, [`Archived`] in the archive of a controller,
+//! [`StoredRows`] in a store. A [`Sink`] is a thread that takes messages from outboxes and hands them to a [`Producer`], which is
+//! [`Cluster`] where there is a Kafka. Nobody who measures waits for it. `docs/kafka.md` describes the messages, and
+//! `docs/schema/kafka.json` is their schema.
+//!
+//! The crate knows neither queries nor engines nor HTTP.
+#![forbid(unsafe_code)]
+
+mod archived;
+mod bell;
+mod classify;
+mod cluster;
+mod counts;
+mod delivery;
+mod memory;
+mod message;
+mod murmur2;
+mod outbox;
+mod producer;
+mod row_progress;
+mod rows;
+mod servers;
+mod sink;
+mod stored_rows;
+
+pub use archived::{Archived, SharedArchive};
+pub use bell::Bell;
+pub use cluster::Cluster;
+pub use counts::{Counts, Ended};
+pub use memory::{Feed, MemoryOutbox};
+pub use message::{Message, SCHEMA, Topic, of_answer, of_event};
+pub use murmur2::partition;
+pub use outbox::{Batch, Outbox};
+pub use producer::{Problem, Producer, Refusal};
+pub use servers::{Servers, Topics};
+pub use sink::Sink;
+pub use stored_rows::StoredRows;

@@ -1,0 +1,41 @@
+//! Where messages wait.
+
+use crate::Message;
+
+/// Messages, and what went missing on the way to them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// The messages, in order.
+    pub messages: Vec<Message>,
+    /// What there will be no message of, by reason: how many. It is counted when the batch is acknowledged.
+    pub lost: Vec<(&'static str, u64)>,
+}
+
+impl Batch {
+    /// True if there is nothing to send and nothing to count.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.lost.is_empty()
+    }
+}
+
+/// Keeps messages until they are acknowledged.
+pub trait Outbox: Send {
+    /// What it has, in words, for a sentence that counts it.
+    fn what(&self) -> &'static str;
+
+    /// The next messages: those after the last batch that was acknowledged. Empty where there are none at present. Until one is acknowledged
+    /// it is not asked again; by another process that comes after this one it is.
+    ///
+    /// # Errors
+    /// One line: it cannot be read. It is asked again later.
+    fn next(&mut self) -> Result<Batch, String>;
+
+    /// Everything of the last batch was delivered or given up.
+    ///
+    /// # Errors
+    /// One line: this cannot be noted. It is told again later.
+    fn acknowledge(&mut self) -> Result<(), String>;
+
+    /// How much waits that was not acknowledged.
+    fn waiting(&mut self) -> u64;
+}

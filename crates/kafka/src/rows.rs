@@ -1,0 +1,213 @@
+//! Window rows of a store's file as messages.
+//!
+//! A window of many rows is several messages. Which rows are in which depends on their keys alone, and within a message they are in the order
+//! of keys: whether a segment or the file that took its place is read, the messages are the same, and so are their identifiers.
+
+use crate::message::{Message, of_rows_part};
+use crate::partition;
+use flow::{
+    Aggregation, BatchRows, FIELDS, Field, FlowKey, FlowRecord, LossCounts, Part, RowValue, WindowRow,
+    row_columns,
+};
+use packet::{Key, KeySpec};
+use record::read::{Contents, FlowFile, ReadError, Wanted};
+use record::{WindowFacts, record_of_row};
+use report::{Answer, Column, Span, Status, Value};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::ops::Range;
+
+/// Rows of a message, about: keys share them out.
+const ROWS: u64 = 1_000;
+
+/// Some of the messages of a window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// The begin of the window.
+    pub(crate) start_ns: u64,
+    /// How many messages it has.
+    pub(crate) parts: usize,
+    /// Those that are wanted.
+    pub(crate) wanted: Range<usize>,
+}
+
+/// How many messages a window of so many rows has.
+pub(crate) fn parts_of(rows: u64) -> usize {
+    usize::try_from(rows.div_ceil(ROWS)).unwrap_or(usize::MAX)
+}
+
+/// The windows of a file that begin after a time, and the rows of each.
+pub(crate) fn windows(file: &mut FlowFile, after_ns: Option<u64>) -> Result<BTreeMap<u64, u64>, ReadError> {
+    let wanted = Wanted { columns: vec![RowValue::Time], ..Wanted::default() };
+    let mut windows = BTreeMap::new();
+    let first = after_ns.map_or(0, |after| after.saturating_add(1));
+    for part in parts_within(file.contents(), first..=u64::MAX) {
+        file.read_part(part, &wanted, &mut |block| {
+            for time in
+                [block.v4.column(RowValue::Time), block.v6.column(RowValue::Time)].into_iter().flatten()
+            {
+                if *time >= first && *time != flow::NULL {
+                    *windows.entry(*time).or_default() += 1;
+                }
+            }
+            true
+        })?;
+    }
+    Ok(windows)
+}
+
+/// The parts of a file that may have rows of a time.
+fn parts_within(contents: &Contents, times: std::ops::RangeInclusive<u64>) -> Vec<usize> {
+    let has = |part: &record::read::Part| {
+        part.times.is_none_or(|[first, last]| first <= *times.end() && last >= *times.start())
+    };
+    contents.parts.iter().enumerate().filter(|(_, part)| has(part)).map(|(number, _)| number).collect()
+}
+
+/// The messages of these shares, in their order.
+pub(crate) fn messages(file: &mut FlowFile, node: &str, shares: &[Share]) -> Result<Vec<Message>, String> {
+    let contents = file.contents();
+    let (key, tracks_loss) = (contents.key, contents.tracks_loss);
+    let form = Form::new(contents);
+    let length_ns = contents.window_ns.unwrap_or(0);
+    let facts = |start_ns: u64| {
+        let known = contents.windows.as_ref().and_then(|windows| windows.since(start_ns));
+        known.filter(|(start, _)| *start == start_ns).map(|(_, facts)| facts.clone()).unwrap_or_default()
+    };
+    let facts: Vec<WindowFacts> = shares.iter().map(|share| facts(share.start_ns)).collect();
+    let buckets = Buckets::read(file, shares, &key, tracks_loss).map_err(|error| error.to_string())?;
+    let mut messages = Vec::new();
+    for ((share, facts), mut rows) in shares.iter().zip(facts).zip(buckets.0) {
+        let span = Span { start_ns: share.start_ns, end_ns: share.start_ns.saturating_add(length_ns) };
+        for (part, rows) in share.wanted.clone().zip(&mut rows) {
+            rows.sort_by_key(|record| record.key);
+            let rows = rows.iter().map(|record| form.row(record)).collect();
+            let mut answer = Answer::new("rows", Some(span), form.columns.clone(), rows);
+            answer.node = Some(node.to_owned());
+            describe(&mut answer, &facts);
+            messages.push(of_rows_part(&answer, part, share.parts)?);
+        }
+    }
+    Ok(messages)
+}
+
+/// Says what the window lacks.
+fn describe(answer: &mut Answer, facts: &WindowFacts) {
+    if let Some([start_ns, end_ns]) = facts.watched {
+        answer.status = Status::Cut;
+        answer.watched = Some(Span { start_ns, end_ns });
+    }
+    if facts.refused_rows != 0 {
+        answer.lacks(&format!("{} rows could not be handed over", facts.refused_rows));
+    }
+    if facts.without_place[0] != 0 {
+        answer.lacks(&format!("{} packets found no place in the table", facts.without_place[0]));
+    }
+}
+
+/// Rows by share and message.
+struct Buckets(Vec<Vec<Vec<FlowRecord>>>);
+
+impl Buckets {
+    fn read(
+        file: &mut FlowFile,
+        shares: &[Share],
+        key: &KeySpec,
+        tracks_loss: bool,
+    ) -> Result<Self, ReadError> {
+        let mut buckets = Self(shares.iter().map(|share| vec![Vec::new(); share.wanted.len()]).collect());
+        let starts = shares.iter().map(|share| share.start_ns);
+        let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return Ok(buckets) };
+        let wanted = Wanted {
+            members: key.columns().collect(),
+            columns: row_columns(tracks_loss),
+            statistics: Vec::new(),
+        };
+        for part in parts_within(file.contents(), first..=last) {
+            file.read_part(part, &wanted, &mut |block| {
+                buckets.take(&BatchRows::of(&block.v4, tracks_loss), shares, key, tracks_loss);
+                buckets.take(&BatchRows::of(&block.v6, tracks_loss), shares, key, tracks_loss);
+                true
+            })?;
+        }
+        Ok(buckets)
+    }
+
+    fn take<K: Key>(&mut self, rows: &BatchRows<'_, K>, shares: &[Share], key: &KeySpec, tracks_loss: bool) {
+        for at in 0..rows.len() {
+            let time = rows.time(at);
+            let Some(number) = shares.iter().position(|share| share.start_ns == time) else { continue };
+            let (row, loss): (WindowRow<K>, Option<LossCounts>) = rows.row(at);
+            let share = &shares[number];
+            let part = match share.parts {
+                0 | 1 => 0,
+                parts => partition(&bytes_of(&row.key.flow_key(key)), parts),
+            };
+            if share.wanted.contains(&part) {
+                let loss = loss.filter(|_| rows.has_losses(at));
+                let record = record_of_row(&row, key, tracks_loss, loss.as_ref());
+                self.0[number][part - share.wanted.start].push(record);
+            }
+        }
+    }
+}
+
+/// A key as bytes, the same in every version.
+fn bytes_of(key: &FlowKey) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(48);
+    for address in [key.src_addr, key.dst_addr].into_iter().flatten() {
+        match address {
+            IpAddr::V4(address) => bytes.extend(address.octets()),
+            IpAddr::V6(address) => bytes.extend(address.octets()),
+        }
+    }
+    for number in [key.src_port, key.dst_port, key.vlan].into_iter().flatten() {
+        bytes.extend(number.to_be_bytes());
+    }
+    bytes.extend([key.protocol, key.ip_tos].into_iter().flatten());
+    bytes
+}
+
+/// The columns of a row.
+struct Form {
+    fields: Vec<&'static Field>,
+    columns: Vec<Column>,
+}
+
+impl Form {
+    fn new(contents: &Contents) -> Self {
+        let members: Vec<&str> = contents.key.columns().collect();
+        let is_there = |field: &&Field| match field.value {
+            // The mean of round trips cannot be had from rows.
+            _ if field.aggregation == Aggregation::Mean => false,
+            flow::Value::Node | flow::Value::EndReason(_) | flow::Value::Float(_) => false,
+            _ if members.contains(&field.name) => true,
+            _ if field.part == Part::Loss => contents.tracks_loss,
+            _ => contents.fields.contains(field.name),
+        };
+        let mut fields: Vec<&'static Field> = FIELDS.iter().filter(is_there).collect();
+        let place =
+            |field: &&Field| members.iter().position(|member| *member == field.name).unwrap_or(members.len());
+        fields.sort_by_key(place);
+        let columns = fields.iter().map(|field| Column::of_field(field)).collect();
+        Self { fields, columns }
+    }
+
+    fn row(&self, record: &FlowRecord) -> Vec<Value> {
+        self.fields.iter().map(|field| value(field, record)).collect()
+    }
+}
+
+fn value(field: &Field, record: &FlowRecord) -> Value {
+    match field.value {
+        flow::Value::Unsigned(_, get) => Value::Unsigned(get(record)),
+        flow::Value::Optional(_, get) => get(record).into(),
+        flow::Value::Time(get) => Value::Time(get(record)),
+        flow::Value::Address(get) => get(record).into(),
+        flow::Value::Mac(get) => match get(record) {
+            [0, 0, 0, 0, 0, 0] => Value::Null,
+            octets => Value::Text(octets.map(|octet| format!("{octet:02x}")).join(":")),
+        },
+        flow::Value::EndReason(_) | flow::Value::Float(_) | flow::Value::Node => Value::Null,
+    }
+}

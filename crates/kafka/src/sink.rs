@@ -1,0 +1,197 @@
+//! The thread that delivers.
+
+use crate::delivery::{Delivery, Step};
+use crate::{Bell, Counts, Ended, Outbox, Problem, Producer, Refusal};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often outboxes are asked that ring no bell.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long a producer may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The first wait after something went wrong, and the longest.
+const FIRST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(5);
+/// The same once the sink is to end.
+const LAST: Duration = Duration::from_millis(500);
+/// Different lines of messages that are given up that are said.
+const MOST_SAID: usize = 10;
+
+#[derive(Debug, Default)]
+struct Shared {
+    counts: Counts,
+    /// When the sink ends at the latest.
+    ends: Option<Instant>,
+}
+
+/// Delivers what outboxes have, on a thread of its own.
+pub struct Sink {
+    shared: Arc<Mutex<Shared>>,
+    bell: Bell,
+    thread: JoinHandle<Ended>,
+}
+
+impl Sink {
+    /// Starts the thread. Each outbox keeps its own order, and none waits for another one whose topic is refused. `bell` tells that there is
+    /// something to do; `say` is told what is wrong and when it is well again, once for each change.
+    ///
+    /// # Errors
+    /// There can be no thread.
+    pub fn start(
+        outboxes: Vec<Box<dyn Outbox>>,
+        producer: Box<dyn Producer>,
+        bell: &Bell,
+        say: Box<dyn Fn(&str) + Send>,
+    ) -> io::Result<Self> {
+        let shared: Arc<Mutex<Shared>> = Arc::default();
+        let work = Work {
+            lanes: outboxes.into_iter().map(Lane::new).collect(),
+            producer,
+            bell: bell.clone(),
+            say,
+            counts: Counts::default(),
+            wrong: BTreeMap::new(),
+            said: Vec::new(),
+            is_ending: false,
+            shared: Arc::clone(&shared),
+        };
+        let thread = std::thread::Builder::new().name("kafka".to_owned()).spawn(move || work.run())?;
+        Ok(Self { shared, bell: bell.clone(), thread })
+    }
+
+    /// What became of messages so far.
+    pub fn counts(&self) -> Counts {
+        locked(&self.shared).counts.clone()
+    }
+
+    /// Ends once everything is delivered, or after this time.
+    pub fn finish(self, wait: Duration) -> Ended {
+        let now = Instant::now();
+        locked(&self.shared).ends = Some(now.checked_add(wait).unwrap_or(now));
+        self.bell.ring();
+        let failed = |_| Ended { has_failed: true, ..Ended::default() };
+        self.thread.join().unwrap_or_else(failed)
+    }
+}
+
+fn locked(shared: &Mutex<Shared>) -> std::sync::MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An outbox, and when it is its turn.
+struct Lane {
+    delivery: Delivery,
+    /// What is wrong.
+    refusal: Option<Refusal>,
+    not_before: Option<Instant>,
+    wait: Duration,
+    is_idle: bool,
+}
+
+impl Lane {
+    fn new(outbox: Box<dyn Outbox>) -> Self {
+        Self { delivery: Delivery::new(outbox), refusal: None, not_before: None, wait: FIRST, is_idle: false }
+    }
+}
+
+struct Work {
+    lanes: Vec<Lane>,
+    producer: Box<dyn Producer>,
+    bell: Bell,
+    say: Box<dyn Fn(&str) + Send>,
+    counts: Counts,
+    /// What is wrong at present, and was said.
+    wrong: BTreeMap<Problem, String>,
+    /// Problems for which messages were given up, which were said.
+    said: Vec<String>,
+    is_ending: bool,
+    shared: Arc<Mutex<Shared>>,
+}
+
+impl Work {
+    fn run(mut self) -> Ended {
+        loop {
+            let ends = locked(&self.shared).ends;
+            if ends.is_some() && !std::mem::replace(&mut self.is_ending, true) {
+                self.lanes.iter_mut().for_each(|lane| (lane.not_before, lane.wait) = (None, FIRST));
+            }
+            let has_worked = self.pass(ends);
+            self.tell();
+            locked(&self.shared).counts.clone_from(&self.counts);
+            let now = Instant::now();
+            if ends.is_some_and(|ends| now >= ends || self.lanes.iter().all(|lane| lane.is_idle)) {
+                return self.ended();
+            }
+            if !has_worked {
+                let turns = self.lanes.iter().filter_map(|lane| lane.not_before);
+                let next = turns.chain(ends).map(|at| at.saturating_duration_since(now)).min();
+                self.bell.wait(next.unwrap_or(LOOK).min(LOOK));
+            }
+        }
+    }
+
+    /// A step of each outbox whose turn it is. Returns whether anything was delivered.
+    fn pass(&mut self, ends: Option<Instant>) -> bool {
+        let mut has_worked = false;
+        for lane in &mut self.lanes {
+            let now = Instant::now();
+            if lane.not_before.is_some_and(|at| at > now) {
+                continue;
+            }
+            let left = ends.map_or(PATIENCE, |ends| ends.saturating_duration_since(now));
+            let step = lane.delivery.step(&mut *self.producer, &mut self.counts, PATIENCE.min(left));
+            lane.is_idle = step == Step::Idle;
+            match step {
+                Step::Idle | Step::Done => {
+                    has_worked |= step == Step::Done;
+                    (lane.refusal, lane.not_before, lane.wait) = (None, None, FIRST);
+                }
+                Step::Failed(refusal) => {
+                    lane.refusal = Some(refusal);
+                    lane.not_before = now.checked_add(lane.wait);
+                    lane.wait = (lane.wait * 2).min(if ends.is_some() { LAST } else { LONGEST });
+                }
+            }
+        }
+        has_worked
+    }
+
+    /// Says what has changed.
+    fn tell(&mut self) {
+        let wrong: BTreeMap<Problem, String> = self
+            .lanes
+            .iter()
+            .filter_map(|lane| lane.refusal.as_ref())
+            .map(|refusal| (refusal.problem, refusal.reason.clone()))
+            .collect();
+        for (problem, reason) in &wrong {
+            if !self.wrong.contains_key(problem) {
+                (self.say)(&format!("{reason}; messages wait ({})", problem.name()));
+            }
+        }
+        if wrong.is_empty() && !self.wrong.is_empty() {
+            (self.say)("Kafka takes messages again");
+        }
+        self.wrong = wrong;
+        for lane in &mut self.lanes {
+            for line in lane.delivery.given_up.drain(..) {
+                if self.said.len() < MOST_SAID && !self.said.contains(&line) {
+                    (self.say)(&line);
+                    self.said.push(line);
+                }
+            }
+        }
+    }
+
+    fn ended(mut self) -> Ended {
+        let reason = self.lanes.iter().find_map(|lane| lane.refusal.as_ref());
+        let reason = reason.map(|refusal| refusal.reason.clone());
+        let waiting = self.lanes.iter_mut().map(|lane| lane.delivery.waiting());
+        let waiting = waiting.filter(|(_, number)| *number != 0).collect();
+        self.lanes.iter_mut().for_each(|lane| lane.delivery.abandon(&mut self.counts));
+        Ended { counts: self.counts, waiting, reason, has_failed: false }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a controller sends to Kafka: all that its archive has, from the last answer and the last event on that Kafka took.
+
+use super::begin;
+use crate::deployment::Settings;
+use crate::exit::{Failure, say};
+use ::kafka::{Archived, Bell, Outbox, Servers, SharedArchive, Sink, Topics};
+use archive::{Archive, Numbered};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use web::Hub;
+
+/// How long the end of a controller waits: what is not delivered then is delivered after its next start.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// The keys `kafka` and `kafka-topics` of a controller's file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KafkaKeys {
+    servers: Option<Servers>,
+    topics: Topics,
+}
+
+impl KafkaKeys {
+    /// Takes them from the settings.
+    pub(crate) fn take(settings: &mut Settings) -> Result<Self, Failure> {
+        let servers = settings.value("kafka", None, |text| text.parse().map(Some))?;
+        let topics = settings.value("kafka-topics", Topics::default(), str::parse)?;
+        Ok(Self { servers, topics })
+    }
+}
+
+/// The archive of a hub.
+struct OfHub(Hub);
+
+impl SharedArchive for OfHub {
+    fn with<T>(&self, work: impl FnOnce(&mut Archive) -> T) -> T {
+        work(&mut self.0.archive())
+    }
+}
+
+/// The delivery of a controller.
+pub(crate) struct Hand {
+    sink: Sink,
+    bell: Bell,
+    lines: Receiver<String>,
+}
+
+impl Hand {
+    /// Begins to deliver where the settings ask for it.
+    pub(crate) fn start(keys: &KafkaKeys, hub: &Hub) -> Result<Option<Self>, Failure> {
+        let Some(servers) = &keys.servers else { return Ok(None) };
+        let outbox = |of| Box::new(Archived::new(OfHub(hub.clone()), of)) as Box<dyn Outbox>;
+        let outboxes = vec![outbox(Numbered::Answers), outbox(Numbered::Events)];
+        let bell = Bell::default();
+        let (sender, lines) = channel();
+        // Once nobody listens the controller has ended.
+        let note = move |line: &str| drop(sender.send(line.to_owned()));
+        let sink = begin(servers, &keys.topics, outboxes, &bell, Box::new(note))?;
+        Ok(Some(Self { sink, bell, lines }))
+    }
+
+    /// There may be something new in the archive.
+    pub(crate) fn stored(&self) {
+        self.bell.ring();
+    }
+
+    /// What is to be said since the last call.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.lines.try_iter().collect()
+    }
+
+    /// Ends the delivery.
+    pub(crate) fn end(self) {
+        let ended = self.sink.finish(WAIT);
+        self.lines.try_iter().for_each(|line| say(&line));
+        for (what, number) in &ended.waiting {
+            say(&format!("{number} {what} wait for Kafka until a controller is started again"));
+        }
+    }
+}
