@@ -44,7 +44,7 @@ pub(crate) enum Command {
     Run(Box<RunOptions>),
     /// Answer questions about recorded flows: Parquet, CSV, JSON lines, IPFIX
     #[command(after_help = QUERY_EXAMPLES, override_usage = QUERY_USAGE)]
-    Query(QueryOptions),
+    Query(Box<QueryOptions>),
     /// Receive flow records of routers, NetFlow v5, v9 and IPFIX, and answer as run does
     #[command(after_help = COLLECT_EXAMPLES)]
     Collect(Box<CollectOptions>),

@@ -114,7 +114,7 @@ pub(super) fn answer(
 
 /// How a question ended.
 enum Told {
-    Answers { answers: Vec<Answer>, elsewhere: Elsewhere },
+    Answers { answers: Vec<Answer>, elsewhere: Box<Elsewhere> },
     Stopped,
 }
 
@@ -146,7 +146,7 @@ impl Asked<'_> {
                 )));
             }
             return Ok(match told? {
-                Some(answers) => Told::Answers { answers, elsewhere },
+                Some(answers) => Told::Answers { answers, elsewhere: Box::new(elsewhere) },
                 None => Told::Stopped,
             });
         }

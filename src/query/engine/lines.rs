@@ -131,7 +131,7 @@ pub(super) fn pass_on(stream: impl Read, told: &Told) -> Result<(), Trouble> {
 pub(super) fn reason(words: &str) -> String {
     let lines = || words.lines().map(str::trim).filter(|line| !line.is_empty());
     let says = |line: &&str| ["rror", "xception", "DB::"].iter().any(|word| line.contains(word));
-    one_line(lines().find(says).or_else(|| lines().last()).unwrap_or("it does not say why"))
+    one_line(lines().find(says).or_else(|| lines().next_back()).unwrap_or("it does not say why"))
 }
 
 pub(super) fn one_line(text: &str) -> String {
