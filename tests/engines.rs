@@ -174,7 +174,9 @@ fn servers_that_fail_are_named_in_a_line() {
     };
     let refused: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 47\r\n\r\nCode: 60. DB::Exception: no table. (UNKNOWN)\n\n\n";
     let half: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n{\"window_us\":0,";
-    let cases: &[(&'static [u8], bool, &[&str], &[&str])] = &[
+    // What it says, whether it then ends, more options, and what is said of it.
+    type Case<'a> = (&'static [u8], bool, &'a [&'a str], &'a [&'a str]);
+    let cases: &[Case] = &[
         (refused, true, &[], &["refuses (404 Not Found)", "DB::Exception: no table"]),
         (half, true, &[], &["its answer ends early"]),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno", true, &[], &["'no' is no JSON"]),
