@@ -4,13 +4,10 @@
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::thread;
 use store::{Catalog, Change, Level, Manifest, place};
-use support::program::{Ended, Running, call, edison, run};
+use support::program::{Ended, Running, call, edison};
 use support::scratch::{Scratch, text};
 use support::{capture, made_store, schema};
 
@@ -127,89 +124,113 @@ fn options_that_no_engine_can_follow_are_refused() {
     call(&["query", "x.parquet", "--engine", "duckdb", "-q", ASKED]).says(2, &["--store DIR"]);
 }
 
-/// A server that answers each request with these bytes, and passes on what it was sent.
-fn server(bytes: &'static [u8], ends: bool) -> (String, std::sync::mpsc::Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = format!("http://{}", listener.local_addr().expect("an address"));
-    let (told, heard) = std::sync::mpsc::channel();
-    thread::spawn(move || {
-        let mut held = Vec::new();
-        for stream in listener.incoming().flatten() {
-            let _ = told.send(request(&stream));
-            let _ = (&stream).write_all(bytes);
-            if !ends {
-                held.push(stream);
+/// ClickHouse, which is asked over HTTP.
+#[cfg(feature = "web")]
+mod servers {
+    use super::support::program::run;
+    use super::*;
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+
+    /// A server that answers each request with these bytes, and passes on what it was sent.
+    fn server(bytes: &'static [u8], ends: bool) -> (String, std::sync::mpsc::Receiver<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = format!("http://{}", listener.local_addr().expect("an address"));
+        let (told, heard) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            let mut held = Vec::new();
+            for stream in listener.incoming().flatten() {
+                let _ = told.send(request(&stream));
+                let _ = (&stream).write_all(bytes);
+                if !ends {
+                    held.push(stream);
+                }
             }
-        }
-    });
-    (address, heard)
-}
-
-/// The head and the body of a request.
-fn request(stream: &TcpStream) -> String {
-    let mut reader = BufReader::new(stream);
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
-            break;
-        }
-        if let Some(number) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = number.trim().parse().unwrap_or(0);
-        }
-        head.push_str(&line);
+        });
+        (address, heard)
     }
-    let mut body = vec![0; length];
-    let _ = reader.read_exact(&mut body);
-    head + &String::from_utf8_lossy(&body)
-}
 
-#[cfg(feature = "web")]
-#[test]
-fn servers_that_fail_are_named_in_a_line() {
-    let scratch = Scratch::new();
-    let store = made(&scratch);
-    let of = |url: &str, more: &[&str]| {
-        asked(&store, &[&["--engine", "clickhouse", "--engine-url", url], more].concat())
-    };
-    let refused: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 47\r\n\r\nCode: 60. DB::Exception: no table. (UNKNOWN)\n\n\n";
-    let half: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n{\"window_us\":0,";
-    // What it says, whether it then ends, more options, and what is said of it.
-    type Case<'a> = (&'static [u8], bool, &'a [&'a str], &'a [&'a str]);
-    let cases: &[Case] = &[
-        (refused, true, &[], &["refuses (404 Not Found)", "DB::Exception: no table"]),
-        (half, true, &[], &["its answer ends early"]),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno", true, &[], &["'no' is no JSON"]),
-        (b"", false, &["--engine-time", "300ms"], &["no answer within 300.00 ms"]),
-        (half, false, &["--engine-time", "300ms"], &["no answer within 300.00 ms"]),
-        (b"SSH-2.0\r\n\r\n", true, &[], &["does not answer", "HTTP interface"]),
-    ];
-    for (bytes, ends, more, words) in cases {
-        let (address, _) = server(bytes, *ends);
-        let ended = of(&address, more).says(1, words);
-        assert_eq!((ended.stdout.as_str(), ended.stderr.lines().count()), ("", 1), "{ended:?}");
+    /// The head and the body of a request.
+    fn request(stream: &TcpStream) -> String {
+        let mut reader = BufReader::new(stream);
+        let (mut head, mut length) = (String::new(), 0);
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
+                break;
+            }
+            if let Some(number) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = number.trim().parse().unwrap_or(0);
+            }
+            head.push_str(&line);
+        }
+        let mut body = vec![0; length];
+        let _ = reader.read_exact(&mut body);
+        head + &String::from_utf8_lossy(&body)
     }
-    let nobody = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
-    of(&format!("http://{nobody}"), &[]).says(1, &["does not answer", "is it running"]);
-}
 
-#[cfg(feature = "web")]
-#[test]
-fn the_password_is_in_no_line_but_that_of_the_request() {
-    let scratch = Scratch::new();
-    let store = made(&scratch);
-    let (address, heard) = server(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n", true);
-    let engine =
-        ["query", "--store", text(&store), "-q", ASKED, "--engine", "clickhouse", "--engine-url", &address];
-    let mut command = edison();
-    command.args(engine).env("EDISON_ENGINE_USER", "someone").env("EDISON_ENGINE_PASSWORD", "secret-word");
-    let ended = run(&mut command).says(1, &["403"]);
-    assert!(!ended.stderr.contains("secret-word"), "{ended:?}");
-    let request = heard.recv().expect("asked").to_lowercase();
-    assert!(
-        request.contains("x-clickhouse-user: someone") && request.contains("x-clickhouse-key: secret-word")
-    );
-    assert!(request.contains("default_format=jsoneachrow") && request.contains("from file('"), "{request}");
+    #[test]
+    fn servers_that_fail_are_named_in_a_line() {
+        let scratch = Scratch::new();
+        let store = made(&scratch);
+        let of = |url: &str, more: &[&str]| {
+            asked(&store, &[&["--engine", "clickhouse", "--engine-url", url], more].concat())
+        };
+        let refused: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 47\r\n\r\nCode: 60. DB::Exception: no table. (UNKNOWN)\n\n\n";
+        let half: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n{\"window_us\":0,";
+        // What it says, whether it then ends, more options, and what is said of it.
+        type Case<'a> = (&'static [u8], bool, &'a [&'a str], &'a [&'a str]);
+        let cases: &[Case] = &[
+            (refused, true, &[], &["refuses (404 Not Found)", "DB::Exception: no table"]),
+            (half, true, &[], &["its answer ends early"]),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno", true, &[], &["'no' is no JSON"]),
+            (b"", false, &["--engine-time", "300ms"], &["no answer within 300.00 ms"]),
+            (half, false, &["--engine-time", "300ms"], &["no answer within 300.00 ms"]),
+            (b"SSH-2.0\r\n\r\n", true, &[], &["does not answer", "HTTP interface"]),
+        ];
+        for (bytes, ends, more, words) in cases {
+            let (address, _) = server(bytes, *ends);
+            let ended = of(&address, more).says(1, words);
+            assert_eq!((ended.stdout.as_str(), ended.stderr.lines().count()), ("", 1), "{ended:?}");
+        }
+        let nobody = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
+        of(&format!("http://{nobody}"), &[]).says(1, &["does not answer", "is it running"]);
+    }
+
+    #[test]
+    fn the_password_is_in_no_line_but_that_of_the_request() {
+        let scratch = Scratch::new();
+        let store = made(&scratch);
+        let (address, heard) = server(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n", true);
+        let engine = [
+            "query",
+            "--store",
+            text(&store),
+            "-q",
+            ASKED,
+            "--engine",
+            "clickhouse",
+            "--engine-url",
+            &address,
+        ];
+        let mut command = edison();
+        command
+            .args(engine)
+            .env("EDISON_ENGINE_USER", "someone")
+            .env("EDISON_ENGINE_PASSWORD", "secret-word");
+        let ended = run(&mut command).says(1, &["403"]);
+        assert!(!ended.stderr.contains("secret-word"), "{ended:?}");
+        let request = heard.recv().expect("asked").to_lowercase();
+        assert!(
+            request.contains("x-clickhouse-user: someone")
+                && request.contains("x-clickhouse-key: secret-word")
+        );
+        assert!(
+            request.contains("default_format=jsoneachrow") && request.contains("from file('"),
+            "{request}"
+        );
+    }
 }
 
 #[test]
