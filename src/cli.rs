@@ -916,7 +916,7 @@ Exit codes: 0 well, 1 a fault while running, 2 wrong usage, 3 an output that los
 /// Options of `edison collect`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CollectOptions {
-    /// Where to listen: ipfix://[HOST]:PORT or netflow://[HOST]:PORT
+    /// Where to listen: ipfix://HOST:PORT or netflow://HOST:PORT; without HOST at all addresses
     #[arg(value_name = "URL", required_unless_present = "config")]
     pub(crate) url: Option<Listener>,
     /// Only routers of these networks or addresses: 192.0.2.0/24,2001:db8::1 [default: all]

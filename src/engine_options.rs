@@ -17,7 +17,7 @@ pub(crate) struct EngineOptions {
     /// Let another engine answer from the files of --store
     #[arg(help_heading = ENGINE, long, value_name = "NAME", value_parser = dialect())]
     pub(crate) engine: Option<Dialect>,
-    /// Where it is: http://HOST:8123 of ClickHouse; spark://HOST:7077 of Spark [default: Spark on this machine, local[*]]
+    /// Where it is: http://HOST:8123 of ClickHouse; spark://HOST:7077 of Spark, which otherwise runs on this machine
     #[arg(help_heading = ENGINE, long, value_name = "URL", requires = "engine")]
     pub(crate) engine_url: Option<String>,
     /// Its program, of DuckDB and Spark [default: duckdb or spark-sql, as PATH has them]
