@@ -27,7 +27,7 @@ impl Numbered {
 }
 
 impl Archive {
-    /// The next ones after a number, in the order in which they were stored, at most so many: the number of each, and its JSON, which may be
+    /// The entries after a number, in the order in which they were stored, up to a limit: the number of each, and its JSON, which may be
     /// damaged. Numbers follow one another: what is missing before the first was dropped. One that was replaced keeps its number.
     ///
     /// # Errors

@@ -26,7 +26,7 @@ impl ClockOffset {
         }
     }
 
-    /// The smallest offset that the heartbeats allow, in nanoseconds: positive if the node's clock is ahead, negative if it is behind. `None` while too few
+    /// A lower bound of the clock offset, from the heartbeats, in nanoseconds: positive if the node's clock is ahead, negative if it is behind. `None` while too few
     /// heartbeats are known to estimate it.
     pub(crate) fn ns(&self) -> Option<i64> {
         let nearest = || self.ahead_ns.iter().copied().max();

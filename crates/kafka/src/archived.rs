@@ -9,7 +9,7 @@ const MOST: u64 = 200;
 
 /// An archive that others use, too.
 pub trait SharedArchive: Send {
-    /// Does something with the archive, while nobody else does.
+    /// Calls a function with exclusive access to the archive.
     fn with<T>(&self, work: impl FnOnce(&mut Archive) -> T) -> T;
 }
 

@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_broker_that_is_not_there_is_named() {
-        // The port is taken and nobody listens.
+        // The port is bound, but does not listen.
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let port = socket.local_addr().expect("an address").port();
         let servers = format!("127.0.0.1:{port}").parse().expect("a server");
@@ -232,7 +232,7 @@ mod tests {
         let results = cluster.produce(&[&message, &message], Duration::from_secs(20));
         assert_eq!(results.len(), 2);
         for result in results {
-            let refusal = result.expect_err("nobody is there");
+            let refusal = result.expect_err("no broker listens there");
             assert_eq!(refusal.problem, Problem::Away);
             assert!(refusal.reason.contains(&format!("127.0.0.1:{port}")), "{}", refusal.reason);
         }

@@ -21,7 +21,7 @@ struct Queue {
     /// What found no room since the last batch, and what could not be written.
     no_room: u64,
     not_json: u64,
-    /// Nobody takes messages any more.
+    /// The receiver is gone: messages are no longer taken.
     is_over: bool,
 }
 
@@ -45,7 +45,7 @@ impl Shared {
 pub struct MemoryOutbox(Arc<Shared>);
 
 impl MemoryOutbox {
-    /// An outbox of so many bytes, whose messages ring this bell.
+    /// An outbox with a limit in bytes. Each new message rings the bell.
     pub fn new(most_bytes: usize, bell: Bell) -> Self {
         Self(Arc::new(Shared { queue: Mutex::default(), room: Condvar::new(), most_bytes, bell }))
     }

@@ -69,7 +69,7 @@ pub fn of_answer(answer: &Answer) -> Result<Vec<Message>, String> {
     Ok(texts.map(|(at, text)| message(Topic::Answers, &key, [at, parts], text)).collect())
 }
 
-/// Rows of a window, which have the form of an answer, as the message of this number of so many.
+/// Rows of a window in the form of an answer, as one part of several: its number, and the number of parts.
 ///
 /// # Errors
 /// See [`of_answer`].

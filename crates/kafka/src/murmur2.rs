@@ -3,7 +3,7 @@
 const MULTIPLIER: u32 = 0x5bd1_e995;
 const SEED: u32 = 0x9747_b28c;
 
-/// The partition of a key among so many: the one that Kafka's own producers choose, so that topics can be joined with theirs.
+/// The partition of a key, by the number of partitions: the one that Kafka's own producers choose, so that topics can be joined with theirs.
 pub fn partition(key: &[u8], partitions: usize) -> usize {
     (murmur2(key) & 0x7fff_ffff) as usize % partitions.max(1)
 }

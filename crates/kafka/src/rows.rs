@@ -31,7 +31,7 @@ pub(crate) struct Share {
     pub(crate) wanted: Range<usize>,
 }
 
-/// How many messages a window of so many rows has.
+/// The number of messages that a window takes, by its number of rows.
 pub(crate) fn parts_of(rows: u64) -> usize {
     usize::try_from(rows.div_ceil(ROWS)).unwrap_or(usize::MAX)
 }

@@ -113,7 +113,7 @@ fn what_was_dropped_before_it_was_sent_is_counted_by_number() {
     };
     let outbox =
         || -> Vec<Box<dyn Outbox>> { vec![Box::new(Archived::new(Arc::clone(&archive), Numbered::Answers))] };
-    // Nobody wanted the first ones yet.
+    // No reader has asked for the first ones yet.
     store(0..7);
     let fake = Fake::default();
     let ended = deliver(outbox(), &fake, LONG);

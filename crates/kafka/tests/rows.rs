@@ -254,7 +254,7 @@ fn hours_that_are_dropped_unsent_are_counted() {
 /// What happens to a store and the one who delivers.
 #[derive(Clone, Debug)]
 enum Happening {
-    /// A segment of so many windows from this one on, with so many rows each. Windows may have been there before.
+    /// A segment: its first window, the number of windows, and the number of rows of each. Windows may have been stored before.
     Segment { from: u64, windows: u64, rows: u64 },
     /// An hour becomes one file.
     Compacted(u64),

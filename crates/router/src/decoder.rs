@@ -22,7 +22,7 @@ const MOST_FIELDS: [usize; 2] = [1 << 17, 1 << 14];
 /// An exporter that was silent for so long may give its place to another one.
 const SILENT_NS: u64 = 30 * 60 * SECOND;
 const SECOND: u64 = 1_000_000_000;
-/// An exporter whose time since its start is so much less than before, milliseconds, has begun anew: datagrams overtake each other by less.
+/// An exporter whose uptime goes back by more than this, milliseconds, has restarted. Reordered datagrams differ by less.
 const RESTARTED_MS: i32 = 60_000;
 /// Octets of the header of a set.
 const SET_HEADER: usize = 4;
@@ -248,7 +248,7 @@ impl Exporter {
         state.counts.without_template += self.waiting.give_up(Some(state.now_ns), &mut state.waiting_bytes);
     }
 
-    /// A message was read that had so many units of its sequence.
+    /// Takes note of a message that was read, with the number of its sequence units.
     fn follows(&mut self, version: Version, sequence: u32, units: Option<Units>, state: &mut State) {
         let before = self.sequence.lost;
         self.sequence.take(sequence, units);

@@ -31,7 +31,7 @@ pub(crate) enum Number {
     SystemStart,
     /// The number of a sampler, or of a selector.
     Sampler,
-    /// One packet of so many.
+    /// The sampling interval N: one packet of N is counted.
     OneOf,
     /// So many packets in sequence are counted, ...
     PacketInterval,

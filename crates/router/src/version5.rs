@@ -19,7 +19,7 @@ pub(crate) struct Header {
     pub(crate) sequence: u32,
     /// Type and number of the engine.
     pub(crate) engine: u16,
-    /// One packet of so many is counted; 0 where it is not told.
+    /// The sampling interval N: one packet of N is counted; 0 if it is not given.
     pub(crate) sampling: u16,
 }
 

@@ -18,7 +18,7 @@ pub struct EngineColumn {
     pub total: Option<String>,
 }
 
-/// What an engine is asked, and what it returns beside the columns.
+/// The statement that is sent to an engine, and the columns of its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSql {
     /// The statement.

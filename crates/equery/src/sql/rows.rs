@@ -20,7 +20,7 @@ pub(super) fn keys<'a>(table: &RowTable<'a>) -> impl Iterator<Item = &'a str> + 
     table.key.iter().map(|part| part.split('/').next().unwrap_or(part))
 }
 
-/// The fields that a query reads of rows, beside the key.
+/// The fields of rows that a query reads, without those of the key.
 fn values(query: &Query, table: &RowTable<'_>) -> Vec<&'static flow::Field> {
     use flow::Aggregation::{Constant, Key};
     let read = query.fields();
@@ -41,17 +41,18 @@ fn number(dialect: Dialect, field: &flow::Field, column: &str) -> String {
     }
 }
 
+/// The columns of rows that a query reads, as a list: those of every row, the key's, and fields as `value` has them.
+fn columns(query: &Query, table: &RowTable<'_>, value: &dyn Fn(&flow::Field) -> String) -> String {
+    let keys = keys(table).map(|key| table.dialect.identifier(key));
+    let values = values(query, table).into_iter().map(value);
+    let always = ["window_start", "node_id", "ip_version"].map(str::to_owned);
+    always.into_iter().chain(keys).chain(values).collect::<Vec<_>>().join(", ")
+}
+
 /// Parts of several files as a table.
 pub(super) fn union(query: &Query, table: &RowTable<'_>, parts: &[RowPart]) -> Result<String, String> {
     let dialect = table.dialect;
-    let keys = keys(table).map(|key| dialect.identifier(key));
-    let values = values(query, table).into_iter().map(|field| expressions::column(dialect, field.name));
-    let columns: Vec<_> = ["window_start", "node_id", "ip_version"]
-        .map(str::to_owned)
-        .into_iter()
-        .chain(keys)
-        .chain(values)
-        .collect();
+    let columns = columns(query, table, &|field| expressions::column(dialect, field.name));
     let one = |part: &RowPart| {
         let micros = dialect.micros("window_start");
         let [from, to] = part.times.map(|ns| ns.div_ceil(1000));
@@ -59,7 +60,7 @@ pub(super) fn union(query: &Query, table: &RowTable<'_>, parts: &[RowPart]) -> R
         let before = (part.times[1] != u64::MAX).then(|| format!("{micros} < {to}"));
         let both: Vec<_> = after.into_iter().chain(before).collect();
         let filter = if both.is_empty() { String::new() } else { format!(" WHERE {}", both.join(" AND ")) };
-        let of_files = |table: String| format!("SELECT {} FROM {table}{filter}", columns.join(", "));
+        let of_files = |table: String| format!("SELECT {columns} FROM {table}{filter}");
         Ok(dialect.files(&part.files)?.into_iter().map(of_files).collect::<Vec<_>>())
     };
     let parts: Result<Vec<Vec<String>>, String> = parts.iter().map(one).collect();
@@ -69,18 +70,11 @@ pub(super) fn union(query: &Query, table: &RowTable<'_>, parts: &[RowPart]) -> R
 /// The columns that a query reads, their numbers as such to calculate with.
 pub(super) fn numbers(query: &Query, table: &RowTable<'_>) -> String {
     let dialect = table.dialect;
-    let keys = keys(table).map(|key| dialect.identifier(key));
-    let values = values(query, table).into_iter().map(|field| {
+    let columns = columns(query, table, &|field| {
         let column = expressions::column(dialect, field.name);
         format!("{} AS {column}", number(dialect, field, &column))
     });
-    let columns: Vec<_> = ["window_start", "node_id", "ip_version"]
-        .map(str::to_owned)
-        .into_iter()
-        .chain(keys)
-        .chain(values)
-        .collect();
-    format!("  SELECT {}\n  FROM {}", columns.join(", "), table.name)
+    format!("  SELECT {columns}\n  FROM {}", table.name)
 }
 
 /// Rows of one key and node, merged over longer windows.

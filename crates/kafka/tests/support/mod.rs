@@ -84,7 +84,7 @@ impl Producer for Fake {
     fn produce(&mut self, messages: &[&Message], _: Duration) -> Vec<Result<(), Refusal>> {
         let mut state = self.0.lock().expect("a lock");
         let mood = state.moods.pop_front().unwrap_or(Mood::Takes);
-        let away = || Err(Refusal::new(Problem::Away, "nobody is there"));
+        let away = || Err(Refusal::new(Problem::Away, "no broker listens there"));
         // One message makes the broker refuse all that come with it.
         let spoiled = messages.iter().find_map(|message| state.refused.get(&message.id).copied());
         let mut results = Vec::new();

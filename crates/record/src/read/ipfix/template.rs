@@ -59,7 +59,7 @@ pub enum Told {
 pub struct Octets<'a>(pub &'a [u8]);
 
 impl<'a> Octets<'a> {
-    /// The next octets, if there are so many.
+    /// The next octets; `None` if fewer are left.
     pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
