@@ -68,7 +68,8 @@ pub(crate) fn write(path: &Path, progress: &BTreeMap<String, Progress>) -> Resul
         let current =
             of.current.map(|(segment, after)| json!({ "segment": segment, "after": after.to_string() }));
         let Progress { segments, delivered, .. } = of;
-        let json = json!({ "after": after, "segments": segments, "current": current, "delivered": delivered });
+        let json =
+            json!({ "after": after, "segments": segments, "current": current, "delivered": delivered });
         (node.clone(), json)
     };
     let nodes: serde_json::Map<String, Json> = progress.iter().map(node).collect();
