@@ -161,7 +161,7 @@ impl Decoder {
         exporter.follows(
             name.version,
             header.sequence,
-            Some(Units { all: header.count.into(), flows: header.count.into() }),
+            Some(Units { all: header.count.into(), own: None }),
             state,
         );
         Ok(())
@@ -178,7 +178,7 @@ impl Decoder {
         let (exporter, state) = self.exporter(name)?;
         exporter.begins(facts, sequence, state);
         let read = exporter.sets(rest, facts, Dialect::NetFlow9, state, take);
-        exporter.follows(name.version, sequence, Some(Units { all: 1, flows: 1 }), state);
+        exporter.follows(name.version, sequence, Some(Units { all: 1, own: None }), state);
         read.1
     }
 
@@ -242,6 +242,8 @@ impl Exporter {
         if has_restarted || self.sequence.order(sequence) == Order::Restart {
             state.counts.restarts += 1;
             state.fields -= self.restart();
+            // What waited is of templates that are told no more.
+            state.counts.without_template += self.waiting.give_up(None, &mut state.waiting_bytes);
             self.sequence.restart();
         }
         self.uptime_ms = facts.uptime_ms;
@@ -272,7 +274,7 @@ impl Exporter {
             Dialect::NetFlow9 => [0, 1],
             Dialect::Ipfix => [2, 3],
         };
-        let mut units = Some(Units { all: 0, flows: 0 });
+        let (mut units, mut flows) = (Some(0u32), 0u32);
         while rest.0.len() >= SET_HEADER {
             let (Some(id), Some(length)) = (rest.u16(), rest.u16()) else { break };
             let content = usize::from(length).checked_sub(SET_HEADER).and_then(|length| rest.take(length));
@@ -282,11 +284,8 @@ impl Exporter {
                 _ if id == options => self.learn(set, true, dialect, state, take),
                 256.. => match self.templates.get(&id).cloned() {
                     Some(known) => self.data(&known, set, facts, state, take).map(|more| {
-                        if let Some(units) = &mut units {
-                            units.all = units.all.saturating_add(more);
-                            units.flows =
-                                units.flows.saturating_add(if known.template.is_options { 0 } else { more });
-                        }
+                        units = units.map(|units| units.saturating_add(more));
+                        flows = flows.saturating_add(if known.template.is_options { 0 } else { more });
                     }),
                     None => {
                         units = None;
@@ -304,7 +303,7 @@ impl Exporter {
                 return (None, read);
             }
         }
-        (units, Ok(()))
+        (units.map(|all| Units { all, own: Some(flows) }), Ok(()))
     }
 
     /// Takes templates, and reads what waited for them.
@@ -324,18 +323,18 @@ impl Exporter {
                     if self.templates.get(&id).is_none_or(|known| known.template != template) {
                         self.define(id, template, state);
                     }
-                    self.read_late(id, state, take)?;
+                    self.read_late(id, state, take);
                 }
                 Told::Withdrawal(id) => {
-                    let is_all = matches!(id, 2 | 3);
-                    let ids: Vec<u16> = self
-                        .templates
-                        .iter()
-                        .filter(|(of, known)| {
-                            known.template.is_options == is_options && (is_all || **of == id)
-                        })
-                        .map(|(of, _)| *of)
-                        .collect();
+                    let is_of = |known: &Known| known.template.is_options == is_options;
+                    if !matches!(id, 2 | 3) {
+                        if self.templates.get(&id).is_some_and(|known| is_of(known)) {
+                            self.forget(id, state);
+                        }
+                        continue;
+                    }
+                    let all = self.templates.iter().filter(|(_, known)| is_of(known));
+                    let ids: Vec<u16> = all.map(|(of, _)| *of).collect();
                     ids.into_iter().for_each(|id| self.forget(id, state));
                 }
             }
@@ -368,16 +367,15 @@ impl Exporter {
         }
     }
 
-    /// Reads the data that waited for a template.
-    fn read_late(&mut self, id: u16, state: &mut State, take: &mut Take<'_>) -> Result<(), Fault> {
-        let Some(known) = self.templates.get(&id).cloned() else { return Ok(()) };
-        let mut read = Ok(());
+    /// Reads the data that waited for a template. What is wrong with them is nothing of the message that brings it.
+    fn read_late(&mut self, id: u16, state: &mut State, take: &mut Take<'_>) {
+        let Some(known) = self.templates.get(&id).cloned() else { return };
         for set in self.waiting.take(id, &mut state.waiting_bytes) {
-            state.counts.late_template += 1;
-            let one = self.data(&known, &set.octets, set.facts, state, take);
-            read = read.and(one.map(|_| ()));
+            match self.data(&known, &set.octets, set.facts, state, take) {
+                Ok(_) => state.counts.late_template += 1,
+                Err(_) => state.counts.damaged_sets += 1,
+            }
         }
-        read
     }
 
     /// Reads the records of a set; returns how many there were.
@@ -411,8 +409,10 @@ impl Exporter {
         match (values.rate(), values.number(Number::Sampler)) {
             (None, _) => {}
             (Some(Ok(rate)), None) => self.rate = Some(rate),
-            (Some(Ok(rate)), Some(sampler)) if self.sampler(sampler, rate) => {}
-            (Some(_), _) => state.counts.wrong_sampling += 1,
+            (Some(Ok(rate)), Some(sampler)) => {
+                state.counts.too_many_samplers += u64::from(!self.sampler(sampler, rate));
+            }
+            (Some(Err(())), _) => state.counts.wrong_sampling += 1,
         }
     }
 
