@@ -8,7 +8,7 @@ use crate::rate::Rate;
 use crate::sequence::{Order, Units};
 use crate::values::{Times, Values};
 use crate::version5::{self, Header, MOST_RECORDS};
-use crate::waiting::Facts;
+use crate::waiting::{self, Facts};
 use flow::FlowRecord;
 use record::read::{Dialect, Octets, Template, Told};
 use std::collections::HashMap;
@@ -24,6 +24,8 @@ const SILENT_NS: u64 = 30 * 60 * SECOND;
 const SECOND: u64 = 1_000_000_000;
 /// An exporter whose time since its start is so much less than before, milliseconds, has begun anew: datagrams overtake each other by less.
 const RESTARTED_MS: i32 = 60_000;
+/// The most packets or bytes of a record: 400 Gbit/s for an hour and a half. One that has more would make sums overflow.
+const MOST_COUNT: u64 = 1 << 48;
 /// Octets of the header of a set.
 const SET_HEADER: usize = 4;
 
@@ -78,6 +80,13 @@ struct State {
     /// The rate of exporters that tell none.
     sampling: Option<Rate>,
     now_ns: u64,
+}
+
+impl State {
+    /// Whether little room is left of what exporters share.
+    fn is_crowded(&self) -> bool {
+        self.waiting_bytes > waiting::MOST_BYTES / 2 || self.fields > MOST_FIELDS[0] / 2
+    }
 }
 
 impl Decoder {
@@ -205,8 +214,13 @@ impl Decoder {
 
     /// The exporter of this name, new if it is not known.
     fn exporter(&mut self, name: Name) -> Result<(&mut Exporter, &mut State), Fault> {
-        let is_full = self.exporters.len() >= MOST_EXPORTERS && !self.exporters.contains_key(&name);
-        if is_full && !self.sweep() {
+        let is_new = !self.exporters.contains_key(&name);
+        let are_many = self.exporters.len() >= MOST_EXPORTERS;
+        // Who is silent keeps what others need.
+        if are_many || self.state.is_crowded() {
+            self.sweep();
+        }
+        if is_new && self.exporters.len() >= MOST_EXPORTERS {
             return Err(Fault::TooManyExporters);
         }
         let exporter = self.exporters.entry(name).or_default();
@@ -215,22 +229,21 @@ impl Decoder {
         Ok((exporter, &mut self.state))
     }
 
-    /// Forgets exporters that are silent, once a second at the most; false if there are none.
-    fn sweep(&mut self) -> bool {
+    /// Forgets exporters that are silent, and what has waited too long, once a second at the most.
+    fn sweep(&mut self) {
         let State { counts, waiting_bytes, fields, now_ns, .. } = &mut self.state;
         if now_ns.saturating_sub(self.swept_ns) < SECOND {
-            return false;
+            return;
         }
         self.swept_ns = *now_ns;
         self.exporters.retain(|_, exporter| {
             let stays = now_ns.saturating_sub(exporter.seen_ns) < SILENT_NS;
+            counts.without_template += exporter.waiting.give_up(stays.then_some(*now_ns), waiting_bytes);
             if !stays {
-                counts.without_template += exporter.waiting.give_up(None, waiting_bytes);
                 *fields -= exporter.restart();
             }
             stays
         });
-        self.exporters.len() < MOST_EXPORTERS
     }
 }
 
@@ -440,13 +453,20 @@ impl Exporter {
     /// Gives the flows of a record.
     fn flow(&mut self, values: &Values, times: Times, rate: Rate, state: &mut State, take: &mut Take<'_>) {
         for mut record in values.records(times, &mut state.counts).into_iter().flatten() {
-            self.records += 1;
-            self.sampled += u64::from(rate.is_sampled());
-            state.counts.records += 1;
             let counted = record.total_count;
             for count in [&mut record.total_count, &mut record.total_byte, &mut record.wire_byte] {
                 *count = rate.scale(*count);
             }
+            if [record.total_count, record.total_byte, record.wire_byte]
+                .iter()
+                .any(|count| *count > MOST_COUNT)
+            {
+                state.counts.implausible += 1;
+                continue;
+            }
+            self.records += 1;
+            self.sampled += u64::from(rate.is_sampled());
+            state.counts.records += 1;
             take(Flow { record, rate, counted });
         }
     }
