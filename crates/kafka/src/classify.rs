@@ -36,9 +36,8 @@ fn of_protocol(error: ProtocolError) -> Problem {
     use ProtocolError as Of;
     match error {
         Of::MessageTooLarge | Of::RecordListTooLarge => Problem::TooLarge,
-        Of::CorruptMessage | Of::InvalidTimestamp | Of::InvalidRecord | Of::UnsupportedForMessageFormat => {
-            Problem::Malformed
-        }
+        // Others are tried again: a message that is damaged on its way, and one whose time is refused as long as this machine's clock is wrong.
+        Of::InvalidRecord => Problem::Malformed,
         Of::UnknownTopicOrPartition
         | Of::InvalidTopicException
         | Of::InvalidReplicationFactor
@@ -70,6 +69,9 @@ fn in_words(problem: Problem, error: ProtocolError) -> String {
         Problem::FewReplicas => "too few replicas are in sync".to_owned(),
         Problem::Slow => "the replicas do not answer in time".to_owned(),
         Problem::Away => format!("no broker leads the partition ({error})"),
+        _ if error == ProtocolError::InvalidTimestamp => {
+            "it refuses the time of messages; set this machine's clock".to_owned()
+        }
         _ => format!("refused: {error}"),
     }
 }

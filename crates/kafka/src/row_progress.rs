@@ -1,7 +1,7 @@
 //! How far the rows of a store were delivered, and the file that says so.
 
 use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -15,8 +15,9 @@ const HOUR: u64 = 3_600_000_000_000;
 pub(crate) struct Progress {
     /// The begin of the last window that was delivered.
     pub(crate) after_ns: Option<u64>,
-    /// The number of the last segment all of which was delivered.
-    pub(crate) segment: u64,
+    /// The numbers of segments that were delivered and are there still. A number is given when a segment is begun: the manifest may name a later one
+    /// before.
+    pub(crate) segments: BTreeSet<u64>,
     /// The segment that is under way, and the begin of its last window that was delivered.
     pub(crate) current: Option<(u64, u64)>,
     /// Rows that were delivered, by what becomes one file ([`group_of`]).
@@ -54,7 +55,8 @@ fn of_json(text: &str) -> Option<BTreeMap<String, Progress>> {
         let delivered = json["delivered"].as_object()?.iter();
         let delivered = delivered.map(|(group, rows)| Some((group.clone(), rows.as_u64()?)));
         let delivered = delivered.collect::<Option<_>>()?;
-        Some((node.clone(), Progress { after_ns, segment: json["segment"].as_u64()?, current, delivered }))
+        let segments = json["segments"].as_array()?.iter().map(Json::as_u64).collect::<Option<_>>()?;
+        Some((node.clone(), Progress { after_ns, segments, current, delivered }))
     };
     json["nodes"].as_object()?.iter().map(of).collect()
 }
@@ -65,8 +67,8 @@ pub(crate) fn write(path: &Path, progress: &BTreeMap<String, Progress>) -> Resul
         let after = of.after_ns.map(|after| after.to_string());
         let current =
             of.current.map(|(segment, after)| json!({ "segment": segment, "after": after.to_string() }));
-        let Progress { segment, delivered, .. } = of;
-        let json = json!({ "after": after, "segment": segment, "current": current, "delivered": delivered });
+        let Progress { segments, delivered, .. } = of;
+        let json = json!({ "after": after, "segments": segments, "current": current, "delivered": delivered });
         (node.clone(), json)
     };
     let nodes: serde_json::Map<String, Json> = progress.iter().map(node).collect();
@@ -92,7 +94,8 @@ mod tests {
         let path = folder.path().join("kafka-rows.json");
         assert_eq!(read(&path), Ok(BTreeMap::new()));
         let delivered = BTreeMap::from([("498703 10 src_addr".to_owned(), 12)]);
-        let of = Progress { after_ns: Some(u64::MAX), segment: 7, current: Some((8, 9)), delivered };
+        let segments = BTreeSet::from([5, 7]);
+        let of = Progress { after_ns: Some(u64::MAX), segments, current: Some((8, 9)), delivered };
         let all = BTreeMap::from([("a".to_owned(), of), ("b \"".to_owned(), Progress::default())]);
         write(&path, &all).expect("it is written");
         assert_eq!(read(&path), Ok(all));
@@ -101,7 +104,8 @@ mod tests {
             "{}",
             "[]",
             r#"{"nodes":{"a":{}}}"#,
-            r#"{"nodes":{"a":{"segment":1,"after":3,"delivered":{}}}}"#,
+            r#"{"nodes":{"a":{"segments":[1],"after":3,"delivered":{}}}}"#,
+            r#"{"nodes":{"a":{"segments":["1"],"after":null,"delivered":{}}}}"#,
         ] {
             fs::write(&path, text).expect("it is written");
             assert!(read(&path).expect_err(text).contains("damaged"), "{text}");

@@ -119,7 +119,9 @@ impl StoredRows {
         }
         self.lost.extend((dropped != 0).then_some(("dropped", dropped)));
         let (progress, listed) = (self.progress.get_or_insert_default(), &self.listed);
+        let numbers: BTreeSet<u64> = files.iter().map(|file| file.number).collect();
         for (node, of) in progress {
+            of.segments.retain(|number| numbers.contains(number));
             of.delivered.retain(|group, _| listed.contains_key(&(node.clone(), group.clone())));
         }
         Ok(())
@@ -162,7 +164,7 @@ impl StoredRows {
         let of = self.progress.get_or_insert_default().entry(file.node.clone()).or_default();
         of.after_ns = of.after_ns.max(Some(file.last_ns));
         if !file.is_compacted {
-            of.segment = of.segment.max(file.number);
+            of.segments.insert(file.number);
             of.current = None;
         } else if chosen.is_again || chosen.after_ns.is_none() {
             of.delivered.insert(group_of(file), chosen.needed);
@@ -198,7 +200,7 @@ impl StoredRows {
 
 /// The next file of a node.
 fn next_of_node(of: &Progress, files: &[&StoredFile]) -> Option<Chosen> {
-    let segment = files.iter().filter(|file| !file.is_compacted && file.number > of.segment);
+    let segment = files.iter().filter(|file| !file.is_compacted && !of.segments.contains(&file.number));
     let segment = segment.min_by_key(|file| file.number).map(|file| {
         let current = of.current.filter(|(number, _)| *number == file.number);
         let after_ns = current.map(|(_, window)| window);
@@ -210,7 +212,7 @@ fn next_of_node(of: &Progress, files: &[&StoredFile]) -> Option<Chosen> {
     }
     let needed = |file: &StoredFile| -> u64 {
         let group = group_of(file);
-        let is_due = |other: &&&StoredFile| other.is_compacted || other.number <= of.segment;
+        let is_due = |other: &&&StoredFile| other.is_compacted || of.segments.contains(&other.number);
         let of_group = files.iter().filter(is_due).filter(|other| group_of(other) == group);
         of_group.map(|other| other.rows).sum()
     };
@@ -306,7 +308,7 @@ impl Outbox for StoredRows {
             let of = progress.get(&file.node).unwrap_or(&usual);
             let is_open = match file.is_compacted {
                 true => of.after_ns.is_none_or(|after| file.last_ns > after),
-                false => file.number > of.segment,
+                false => !of.segments.contains(&file.number),
             };
             is_open && Some(file.number) != current
         });

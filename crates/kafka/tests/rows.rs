@@ -174,6 +174,24 @@ fn rows_are_those_that_were_written_and_windows_of_many_are_split() {
 }
 
 #[test]
+fn segments_that_are_named_out_of_order_are_all_delivered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut written = Written::new(folder.path());
+    let mut next = 1;
+    // A number is given when a segment is begun, and a later one may be complete before.
+    let begun = windows(&[(3, 7)], &mut next);
+    let file = written.file(&begun, false);
+    written.segment(windows(&[(1, 4)], &mut next));
+    let fake = Fake::default();
+    deliver(folder.path(), &fake);
+    written.manifest.commit(&Change { added: vec![file], ..Change::default() }).expect("it is written");
+    written.truth.extend(begun.iter().flat_map(|(window, rows)| rows.iter().map(|row| (*window, *row))));
+    let ended = deliver(folder.path(), &fake);
+    assert!(ended.waiting.is_empty(), "{ended:?}");
+    assert_eq!(rows_of(&fake.values()).into_iter().collect::<Truth>(), written.truth);
+}
+
+#[test]
 fn messages_of_rows_have_the_schema_and_name_what_is_lacking() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut written = Written::new(folder.path());
