@@ -5,7 +5,7 @@ use super::dialect::Dialect;
 use super::rows::{self, RowPart, union};
 use super::{RowTable, SqlStep, joined, seconds, steps_before};
 use report::{Column, ColumnKind};
-use task::query::{Aggregate, Expression, Grouping, MOST_GROUPS, Over, Query};
+use task::query::{Aggregate, Condition, Expression, Grouping, MOST_GROUPS, Over, Query};
 
 /// A column that an engine is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
