@@ -131,7 +131,8 @@ impl Measurement {
                 tracks_loss: config.parts.loss || zooms,
                 selection: Selection::new(&record_parts),
                 anonymizer: anonymizer.clone(),
-                waits: sources.time_base == TimeBase::Packets,
+                // Routers wait in their own queue.
+                waits: sources.time_base == TimeBase::Packets || options.routers.is_some(),
             });
             rows.push(Box::new(RowStore::new(Arc::clone(store), feed)));
             writers.extend(records);

@@ -10,7 +10,7 @@ pub(crate) use quality::Qualities;
 use crate::exit::Failure;
 use engine::{Config, Control, Every, Observer, Outcome, Outputs, RecordSink, Snapshot};
 use report::ExporterReport;
-use router::{Counts, Decoder, ExporterState, Inlet, Network, Rate, Received, Settings};
+use router::{Counts, Decoder, ExporterState, Inlet, Intake, Network, Rate, Settings};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -18,6 +18,8 @@ use windows::Windows;
 
 /// How often the observer is told, and what outputs have to say is asked.
 const TELL: Duration = Duration::from_millis(100);
+/// How long datagrams are waited for before windows are looked at.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What is received of routers, and how.
 #[derive(Clone, Debug)]
@@ -94,8 +96,10 @@ impl Routers {
         stop: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Collected {
-        let Self { mut inlet, mut decoder, wait_ns, qualities, .. } = self;
-        let (began, mut now_ns) = (Instant::now(), now_ns());
+        let Self { inlet, mut decoder, wait_ns, qualities, .. } = self;
+        let intake = Intake::start(inlet);
+        let mut clock = Clock::start();
+        let began = Instant::now();
         let (mut told, mut heard) = (began, began);
         let window_ns = match config.every {
             Every::Time(length) => length,
@@ -103,42 +107,56 @@ impl Routers {
             Every::Packets(_) => 0,
         };
         let setting = windows::Setting { window_ns, wait_ns, key: config.key, limits: config.limits.clone() };
-        let mut windows = Windows::new(setting, control.clone(), outputs, qualities.clone(), now_ns);
-        let mut dropped = Some(0);
+        let mut windows = Windows::new(setting, control.clone(), outputs, qualities.clone(), clock.now_ns());
         let mut faults = Vec::new();
-        let ended_by_limit = |windows: &Windows, heard: Instant| {
-            config.duration.is_some_and(|duration| began.elapsed() >= duration)
-                || config.packets.is_some_and(|packets| windows.received() >= packets)
-                || config.idle_exit.is_some_and(|idle| heard.elapsed() >= idle)
-        };
         let mut is_over = false;
-        while !is_over && !stop.load(Relaxed) {
-            match inlet.receive() {
-                Ok(Received::Datagram(from, octets)) => {
-                    decoder.datagram(from, octets, now_ns, &mut |flow| windows.take(flow, now_ns));
+        let mut dropped = Some(0);
+        match intake {
+            Err(error) => faults.push(format!("there is no thread to read the socket: {error}")),
+            Ok(intake) => loop {
+                let ended_by_limit = config.duration.is_some_and(|duration| began.elapsed() >= duration)
+                    || config.packets.is_some_and(|packets| windows.received() >= packets)
+                    || config.idle_exit.is_some_and(|idle| heard.elapsed() >= idle);
+                is_over |= ended_by_limit;
+                if is_over || stop.load(Relaxed) {
+                    intake.end();
+                }
+                let datagrams = match intake.take(PATIENCE) {
+                    Ok(Some(datagrams)) => datagrams,
+                    Ok(None) => break,
+                    Err(error) => {
+                        faults.push(format!("the socket is read no more: {error}; start again"));
+                        is_over = true;
+                        break;
+                    }
+                };
+                for (from, octets) in datagrams {
+                    let now_ns = clock.now_ns();
+                    if windows.is_due(now_ns) {
+                        windows.advance(now_ns, &tally(decoder.counts(), intake.dropped()));
+                    }
+                    decoder.datagram(from, &octets, now_ns, &mut |flow| windows.take(flow, now_ns));
                     heard = Instant::now();
                 }
-                Ok(Received::Nothing) => {}
-                Err(error) => {
-                    faults.push(format!("the socket failed: {error}"));
-                    is_over = true;
+                let now_ns = clock.now_ns();
+                if windows.is_due(now_ns) {
+                    windows.advance(now_ns, &tally(decoder.counts(), intake.dropped()));
                 }
-            }
-            now_ns = now_ns.max(self::now_ns());
-            if windows.is_due(now_ns) {
-                dropped = inlet.dropped();
-                windows.advance(now_ns, &tally(decoder.counts(), dropped));
-            }
-            is_over |= ended_by_limit(&windows, heard);
-            if told.elapsed() >= TELL {
-                told = Instant::now();
-                let flows = windows.open_rows();
-                observer.progress(Snapshot { received: windows.received(), flows, ..Snapshot::default() });
-                windows.outputs().warnings().into_iter().for_each(|line| observer.warning(line));
-            }
+                dropped = intake.dropped();
+                if told.elapsed() >= TELL {
+                    told = Instant::now();
+                    let flows = windows.open_rows();
+                    observer.progress(Snapshot {
+                        received: windows.received(),
+                        flows,
+                        ..Snapshot::default()
+                    });
+                    windows.outputs().warnings().into_iter().for_each(|line| observer.warning(line));
+                }
+            },
         }
+        let now_ns = clock.now_ns();
         let stopped = !is_over;
-        dropped = inlet.dropped().or(dropped);
         decoder.finish();
         let counts = *decoder.counts();
         if !counts.are_complete() {
@@ -185,7 +203,46 @@ fn exporter(state: ExporterState) -> ExporterReport {
     }
 }
 
-fn now_ns() -> u64 {
+/// The machine's clock. Where it is set back, it goes on from where it was, as fast as time goes, until the machine's is there again.
+struct Clock {
+    last_ns: u64,
+    at: Instant,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { last_ns: wall_ns(), at: Instant::now() }
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        self.at(wall_ns(), Instant::now())
+    }
+
+    fn at(&mut self, wall_ns: u64, now: Instant) -> u64 {
+        let passed = u64::try_from(now.saturating_duration_since(self.at).as_nanos()).unwrap_or(u64::MAX);
+        self.last_ns = if wall_ns < self.last_ns { self.last_ns.saturating_add(passed) } else { wall_ns };
+        self.at = now;
+        self.last_ns
+    }
+}
+
+fn wall_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_goes_on() {
+        let began = Instant::now();
+        let mut clock = Clock { last_ns: 1_000, at: began };
+        let after = |ns| began + Duration::from_nanos(ns);
+        assert_eq!(clock.at(1_010, after(10)), 1_010);
+        // Set back by 500, then as fast as time goes, and with the machine's once that is there.
+        assert_eq!([clock.at(520, after(20)), clock.at(530, after(30))], [1_020, 1_030]);
+        assert_eq!([clock.at(2_000, after(40)), clock.at(2_010, after(50))], [2_000, 2_010]);
+    }
 }

@@ -14,7 +14,8 @@ pub(crate) struct WindowTally(BTreeMap<u64, u64>);
 impl WindowTally {
     /// These rows of a window are recorded.
     pub(crate) fn add<K>(&mut self, start_ns: u64, rows: &Rows<K>) {
-        *self.0.entry(start_ns).or_default() += rows.rows.iter().map(|row| row.packets).sum::<u64>();
+        let sum = self.0.entry(start_ns).or_default();
+        *sum = rows.rows.iter().fold(*sum, |sum, row| sum.saturating_add(row.packets));
     }
 
     /// What is known of a window whose rows have all come.

@@ -118,6 +118,11 @@ fn options_that_no_engine_can_follow_are_refused() {
     assert!(!secret.stderr.contains("word@"), "{secret:?}");
     let login = scratch.path("login");
     std::fs::write(&login, "user\nword\n").expect("written");
+    let near =
+        ["--engine", "clickhouse", "--engine-url", "http://127.0.0.1:1", "--engine-login", text(&login)];
+    std::fs::set_permissions(&login, PermissionsExt::from_mode(0o644)).expect("set");
+    asked(&store, &near).says(2, &["--engine-login", text(&login)]);
+    std::fs::set_permissions(&login, PermissionsExt::from_mode(0o600)).expect("set");
     let far =
         ["--engine", "clickhouse", "--engine-url", "http://192.0.2.1:1", "--engine-login", text(&login)];
     asked(&store, &far).says(2, &["in clear"]);

@@ -15,12 +15,14 @@ const TOKEN: &str = "EDISON_TOKEN";
 /// Checks that there is a controller at such an address, and whether it is asked over TLS.
 pub(super) fn is_tls(address: &str) -> Result<bool, Failure> {
     let wrong = |reason: &str| Err(Failure::usage(format!("--controller {address}: {reason}")));
+    if address.contains('@') {
+        // The address is not repeated: it may have a password.
+        let line = "--controller has no user and no password: --token-file FILE shows a token";
+        return Err(Failure::usage(line));
+    }
     let Ok(uri) = address.parse::<Uri>() else {
         return wrong("this is no address, as http://127.0.0.1:8080 or https://HOST:PORT");
     };
-    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        return wrong("an address has no user and no password: --token-file FILE shows a token");
-    }
     match uri.scheme_str() {
         Some("https") => Ok(true),
         Some("http") => Ok(false),

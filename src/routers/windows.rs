@@ -49,6 +49,8 @@ pub(super) struct Windows {
     late: u64,
     early: u64,
     received: u64,
+    /// Those of windows that are closed.
+    closed_packets: u64,
     totals: Totals,
     records: u64,
     table_full: u64,
@@ -68,6 +70,9 @@ impl Windows {
         now_ns: u64,
     ) -> Self {
         let first = start_of(now_ns, setting.window_ns);
+        let mut outputs = outputs;
+        // All rows of a window are there at once, more than a queue has room for. Datagrams wait in a queue of their own meanwhile.
+        outputs.may_wait();
         Self {
             memory: Memory::new(&setting.limits),
             setting,
@@ -82,6 +87,7 @@ impl Windows {
             late: 0,
             early: 0,
             received: 0,
+            closed_packets: 0,
             totals: Totals::default(),
             records: 0,
             table_full: 0,
@@ -169,7 +175,6 @@ impl Windows {
 
     /// Closes all windows. Returns what was received, and the outputs.
     pub(super) fn finish(mut self, now_ns: u64, tally: &Tally) -> (RunTotals, Outputs) {
-        self.outputs.may_wait();
         while let Some((&start, _)) = self.open.first_key_value() {
             let end_ns = start.saturating_add(self.setting.window_ns);
             let is_last = self.open.len() == 1;
@@ -266,14 +271,15 @@ impl Windows {
         self.index += 1;
         self.counts.add(ended_by);
         self.totals.add(&totals);
-        self.table_full += unplaced.packets;
+        self.closed_packets = self.closed_packets.saturating_add(open.received);
+        self.table_full = self.table_full.saturating_add(unplaced.packets);
         if !self.outputs.window(closed) {
             self.counts.unreported += 1;
         }
         self.outputs.hand_over();
         self.outputs.account(Account {
             time_ns: span.end_ns,
-            received: self.received,
+            received: self.closed_packets,
             measured: self.totals.packets,
             lost: tally.counters().map(|lost| lost.total()),
         });

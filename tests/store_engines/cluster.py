@@ -48,14 +48,28 @@ def running(command, **options):
 
 
 @contextmanager
-def chdb_front():
-    """The address of chDB behind an HTTP front."""
-    front = Path(__file__).resolve().parent / "chdb_front.py"
-    with running([sys.executable, front], stdout=subprocess.PIPE, text=True) as process:
+def front(name, *arguments, environment=None):
+    """The port of one of the fronts beside this file."""
+    path = Path(__file__).resolve().parent / name
+    with running([sys.executable, path, *arguments], stdout=subprocess.PIPE, text=True, env=environment) as process:
         said = process.stdout.readline()
         if not said:
-            raise RuntimeError("chDB behind an HTTP front did not start")
-        yield f"http://127.0.0.1:{json.loads(said)['port']}"
+            raise RuntimeError(f"{name} did not start")
+        yield json.loads(said)["port"]
+
+
+@contextmanager
+def chdb_front():
+    """The address of chDB behind an HTTP front."""
+    with front("chdb_front.py") as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def spark_front(master, environment):
+    """The port of a session of a cluster."""
+    with front("spark_front.py", master, environment=environment) as port:
+        yield port
 
 
 def wait_until(what, is_so):

@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from .cluster import chdb_front, spark_cluster
+from .cluster import chdb_front, spark_cluster, spark_front
 from .values import are_same
 
 # What answers have beside the rows that all engines can know. Coverage and levels are Edison's own.
@@ -40,16 +40,24 @@ def chdb(_folder):
 
 
 @contextmanager
-def spark(folder):
-    """How the program asks a cluster of Spark."""
+def spark_program(folder):
+    """How the program asks a cluster of Spark by `spark-sql`."""
     with spark_cluster(folder) as (master, environment):
         program = Path(sys.executable).parent / "spark-sql"
         yield ["--engine", "spark", "--engine-url", master, "--engine-program", program], environment
 
 
-ENGINES = {"DuckDB": duckdb, "chDB": chdb, "Spark": spark}
+@contextmanager
+def spark(folder):
+    """The same through one session for all questions."""
+    with spark_cluster(folder) as (master, environment), spark_front(master, environment) as port:
+        program = folder / "spark-sql"
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).resolve().parent / "spark_front.py"}" "$@"\n')
+        program.chmod(0o755)
+        yield ["--engine", "spark", "--engine-url", master, "--engine-program", program], {**environment, "SPARK_FRONT_PORT": str(port)}
 
 
+ENGINES = {"DuckDB": duckdb, "chDB": chdb, "spark-sql": spark_program, "Spark": spark}
 
 
 def difference(own, other):

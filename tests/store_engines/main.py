@@ -90,6 +90,7 @@ class Table:
 
     def __init__(self):
         self.failures = []
+        self.verdicts = {}
 
     def line(self, engine, text, stored, *verdicts):
         """Prints a line."""
@@ -98,7 +99,17 @@ class Table:
         wrong = [verdict for verdict in verdicts if verdict]
         self.failures += [f"{engine}: {text}: {verdict}" for verdict in wrong]
         said = "differs" if wrong else "equal"
+        of_text = self.verdicts.setdefault(queries.part(text), {})
+        of_text[engine] = "differs" if wrong else of_text.get(engine, "equal")
         print(f"{said:8}{engine:17}{len(stored):6}{rows:8}  {','.join(levels):14}{text[:110]}", flush=True)
+
+
+    def summary(self):
+        """Prints a line for each query, with a column for each engine, of all lengths of windows."""
+        engines = list(dict.fromkeys(engine for of_text in self.verdicts.values() for engine in of_text))
+        print("\n" + "".join(f"{engine:17}" for engine in engines) + "query")
+        for text, verdicts in self.verdicts.items():
+            print("".join(f"{verdicts.get(engine, '-'):17}" for engine in engines) + text[:110])
 
 
 def check(program, capture, store, texts, table):
@@ -168,11 +179,14 @@ def main(root):
             known += [("chDB", others.of_chdb), ("Spark", others.of_spark)]
         check_others(program, store, table, known)
         if options.all:
-            # Each question starts Spark anew, which looks into each file.
+            # Spark looks into each file.
             few = folder / "few"
             program.call("run", capture, "--node", "n1", "--every", "5min", "--loss", "--store", few)
             check_engine(program, "chDB", few, texts, table)
+            # By its own program some, as each starts a session.
+            check_engine(program, "spark-sql", few, texts[:3], table)
             check_engine(program, "Spark", few, texts, table)
+    table.summary()
     print("\n".join(table.failures), file=sys.stderr)
     print(f"{len(texts)} queries, {len(table.failures)} differences")
     return 1 if table.failures else 0

@@ -51,3 +51,8 @@ def collect(root):
 def whole(text, every):
     """A query over windows, with all groups."""
     return f"{text} limit {LIMIT} every {every}"
+
+
+def part(text):
+    """A query without what `whole` added."""
+    return text.split(f" limit {LIMIT} every ")[0]

@@ -34,8 +34,14 @@ pub struct Counts {
     pub unknown_sampler: u64,
     /// Sampling rates that are impossible, and were ignored.
     pub wrong_sampling: u64,
+    /// Samplers that found no room.
+    pub too_many_samplers: u64,
+    /// Records whose counts no router can have; they are left out.
+    pub implausible: u64,
     /// Sets of data that waited for their template and were read when it came.
     pub late_template: u64,
+    /// Sets of data that waited for their template, and do not fit it.
+    pub damaged_sets: u64,
     /// Sets of data whose template did not come while they could wait.
     pub without_template: u64,
     /// Templates that were replaced by others of their number.
@@ -52,7 +58,7 @@ pub struct Counts {
 
 impl Counts {
     /// All of them but the losses, by name.
-    pub fn named(&self) -> [(&'static str, u64); 20] {
+    pub fn named(&self) -> [(&'static str, u64); 23] {
         [
             ("datagrams", self.datagrams),
             ("decoded", self.decoded),
@@ -69,7 +75,10 @@ impl Counts {
             ("without_wire_bytes", self.without_wire_bytes),
             ("unknown_sampler", self.unknown_sampler),
             ("wrong_sampling", self.wrong_sampling),
+            ("too_many_samplers", self.too_many_samplers),
+            ("implausible", self.implausible),
             ("late_template", self.late_template),
+            ("damaged_sets", self.damaged_sets),
             ("without_template", self.without_template),
             ("changed_templates", self.changed_templates),
             ("too_many_templates", self.too_many_templates),

@@ -8,7 +8,7 @@ use crate::rate::Rate;
 use crate::sequence::{Order, Units};
 use crate::values::{Times, Values};
 use crate::version5::{self, Header, MOST_RECORDS};
-use crate::waiting::Facts;
+use crate::waiting::{self, Facts};
 use flow::FlowRecord;
 use record::read::{Dialect, Octets, Template, Told};
 use std::collections::HashMap;
@@ -24,6 +24,8 @@ const SILENT_NS: u64 = 30 * 60 * SECOND;
 const SECOND: u64 = 1_000_000_000;
 /// An exporter whose uptime goes back by more than this, milliseconds, has restarted. Reordered datagrams differ by less.
 const RESTARTED_MS: i32 = 60_000;
+/// The most packets or bytes of a record: 400 Gbit/s for an hour and a half. One that has more would make sums overflow.
+const MOST_COUNT: u64 = 1 << 48;
 /// Octets of the header of a set.
 const SET_HEADER: usize = 4;
 
@@ -78,6 +80,13 @@ struct State {
     /// The rate of exporters that tell none.
     sampling: Option<Rate>,
     now_ns: u64,
+}
+
+impl State {
+    /// Whether little room is left of what exporters share.
+    fn is_crowded(&self) -> bool {
+        self.waiting_bytes > waiting::MOST_BYTES / 2 || self.fields > MOST_FIELDS[0] / 2
+    }
 }
 
 impl Decoder {
@@ -161,7 +170,7 @@ impl Decoder {
         exporter.follows(
             name.version,
             header.sequence,
-            Some(Units { all: header.count.into(), flows: header.count.into() }),
+            Some(Units { all: header.count.into(), own: None }),
             state,
         );
         Ok(())
@@ -178,7 +187,7 @@ impl Decoder {
         let (exporter, state) = self.exporter(name)?;
         exporter.begins(facts, sequence, state);
         let read = exporter.sets(rest, facts, Dialect::NetFlow9, state, take);
-        exporter.follows(name.version, sequence, Some(Units { all: 1, flows: 1 }), state);
+        exporter.follows(name.version, sequence, Some(Units { all: 1, own: None }), state);
         read.1
     }
 
@@ -205,8 +214,13 @@ impl Decoder {
 
     /// The exporter of this name, new if it is not known.
     fn exporter(&mut self, name: Name) -> Result<(&mut Exporter, &mut State), Fault> {
-        let is_full = self.exporters.len() >= MOST_EXPORTERS && !self.exporters.contains_key(&name);
-        if is_full && !self.sweep() {
+        let is_new = !self.exporters.contains_key(&name);
+        let are_many = self.exporters.len() >= MOST_EXPORTERS;
+        // Who is silent keeps what others need.
+        if are_many || self.state.is_crowded() {
+            self.sweep();
+        }
+        if is_new && self.exporters.len() >= MOST_EXPORTERS {
             return Err(Fault::TooManyExporters);
         }
         let exporter = self.exporters.entry(name).or_default();
@@ -215,22 +229,21 @@ impl Decoder {
         Ok((exporter, &mut self.state))
     }
 
-    /// Forgets exporters that are silent, once a second at the most; false if there are none.
-    fn sweep(&mut self) -> bool {
+    /// Forgets exporters that are silent, and what has waited too long, once a second at the most.
+    fn sweep(&mut self) {
         let State { counts, waiting_bytes, fields, now_ns, .. } = &mut self.state;
         if now_ns.saturating_sub(self.swept_ns) < SECOND {
-            return false;
+            return;
         }
         self.swept_ns = *now_ns;
         self.exporters.retain(|_, exporter| {
             let stays = now_ns.saturating_sub(exporter.seen_ns) < SILENT_NS;
+            counts.without_template += exporter.waiting.give_up(stays.then_some(*now_ns), waiting_bytes);
             if !stays {
-                counts.without_template += exporter.waiting.give_up(None, waiting_bytes);
                 *fields -= exporter.restart();
             }
             stays
         });
-        self.exporters.len() < MOST_EXPORTERS
     }
 }
 
@@ -242,6 +255,8 @@ impl Exporter {
         if has_restarted || self.sequence.order(sequence) == Order::Restart {
             state.counts.restarts += 1;
             state.fields -= self.restart();
+            // What waited is of templates that are told no more.
+            state.counts.without_template += self.waiting.give_up(None, &mut state.waiting_bytes);
             self.sequence.restart();
         }
         self.uptime_ms = facts.uptime_ms;
@@ -272,7 +287,7 @@ impl Exporter {
             Dialect::NetFlow9 => [0, 1],
             Dialect::Ipfix => [2, 3],
         };
-        let mut units = Some(Units { all: 0, flows: 0 });
+        let (mut units, mut flows) = (Some(0u32), 0u32);
         while rest.0.len() >= SET_HEADER {
             let (Some(id), Some(length)) = (rest.u16(), rest.u16()) else { break };
             let content = usize::from(length).checked_sub(SET_HEADER).and_then(|length| rest.take(length));
@@ -282,11 +297,8 @@ impl Exporter {
                 _ if id == options => self.learn(set, true, dialect, state, take),
                 256.. => match self.templates.get(&id).cloned() {
                     Some(known) => self.data(&known, set, facts, state, take).map(|more| {
-                        if let Some(units) = &mut units {
-                            units.all = units.all.saturating_add(more);
-                            units.flows =
-                                units.flows.saturating_add(if known.template.is_options { 0 } else { more });
-                        }
+                        units = units.map(|units| units.saturating_add(more));
+                        flows = flows.saturating_add(if known.template.is_options { 0 } else { more });
                     }),
                     None => {
                         units = None;
@@ -304,7 +316,7 @@ impl Exporter {
                 return (None, read);
             }
         }
-        (units, Ok(()))
+        (units.map(|all| Units { all, own: Some(flows) }), Ok(()))
     }
 
     /// Takes templates, and reads what waited for them.
@@ -324,18 +336,18 @@ impl Exporter {
                     if self.templates.get(&id).is_none_or(|known| known.template != template) {
                         self.define(id, template, state);
                     }
-                    self.read_late(id, state, take)?;
+                    self.read_late(id, state, take);
                 }
                 Told::Withdrawal(id) => {
-                    let is_all = matches!(id, 2 | 3);
-                    let ids: Vec<u16> = self
-                        .templates
-                        .iter()
-                        .filter(|(of, known)| {
-                            known.template.is_options == is_options && (is_all || **of == id)
-                        })
-                        .map(|(of, _)| *of)
-                        .collect();
+                    let is_of = |known: &Known| known.template.is_options == is_options;
+                    if !matches!(id, 2 | 3) {
+                        if self.templates.get(&id).is_some_and(|known| is_of(known)) {
+                            self.forget(id, state);
+                        }
+                        continue;
+                    }
+                    let all = self.templates.iter().filter(|(_, known)| is_of(known));
+                    let ids: Vec<u16> = all.map(|(of, _)| *of).collect();
                     ids.into_iter().for_each(|id| self.forget(id, state));
                 }
             }
@@ -368,16 +380,15 @@ impl Exporter {
         }
     }
 
-    /// Reads the data that waited for a template.
-    fn read_late(&mut self, id: u16, state: &mut State, take: &mut Take<'_>) -> Result<(), Fault> {
-        let Some(known) = self.templates.get(&id).cloned() else { return Ok(()) };
-        let mut read = Ok(());
+    /// Reads the data that waited for a template. What is wrong with them is nothing of the message that brings it.
+    fn read_late(&mut self, id: u16, state: &mut State, take: &mut Take<'_>) {
+        let Some(known) = self.templates.get(&id).cloned() else { return };
         for set in self.waiting.take(id, &mut state.waiting_bytes) {
-            state.counts.late_template += 1;
-            let one = self.data(&known, &set.octets, set.facts, state, take);
-            read = read.and(one.map(|_| ()));
+            match self.data(&known, &set.octets, set.facts, state, take) {
+                Ok(_) => state.counts.late_template += 1,
+                Err(_) => state.counts.damaged_sets += 1,
+            }
         }
-        read
     }
 
     /// Reads the records of a set; returns how many there were.
@@ -411,8 +422,10 @@ impl Exporter {
         match (values.rate(), values.number(Number::Sampler)) {
             (None, _) => {}
             (Some(Ok(rate)), None) => self.rate = Some(rate),
-            (Some(Ok(rate)), Some(sampler)) if self.sampler(sampler, rate) => {}
-            (Some(_), _) => state.counts.wrong_sampling += 1,
+            (Some(Ok(rate)), Some(sampler)) => {
+                state.counts.too_many_samplers += u64::from(!self.sampler(sampler, rate));
+            }
+            (Some(Err(())), _) => state.counts.wrong_sampling += 1,
         }
     }
 
@@ -440,13 +453,20 @@ impl Exporter {
     /// Gives the flows of a record.
     fn flow(&mut self, values: &Values, times: Times, rate: Rate, state: &mut State, take: &mut Take<'_>) {
         for mut record in values.records(times, &mut state.counts).into_iter().flatten() {
-            self.records += 1;
-            self.sampled += u64::from(rate.is_sampled());
-            state.counts.records += 1;
             let counted = record.total_count;
             for count in [&mut record.total_count, &mut record.total_byte, &mut record.wire_byte] {
                 *count = rate.scale(*count);
             }
+            if [record.total_count, record.total_byte, record.wire_byte]
+                .iter()
+                .any(|count| *count > MOST_COUNT)
+            {
+                state.counts.implausible += 1;
+                continue;
+            }
+            self.records += 1;
+            self.sampled += u64::from(rate.is_sampled());
+            state.counts.records += 1;
             take(Flow { record, rate, counted });
         }
     }

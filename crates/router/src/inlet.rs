@@ -69,6 +69,14 @@ impl Inlet {
         self.socket.local_addr()
     }
 
+    /// From now on a call finds what is there already.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn wait_no_more(&self) -> io::Result<()> {
+        self.socket.set_nonblocking(true)
+    }
+
     /// Waits a little for a datagram.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Flow records of routers: datagrams of NetFlow v5, NetFlow v9 (RFC 3954) and IPFIX (RFC 7011).
 //!
 //! A [`Decoder`] takes datagrams and gives [`Flow`]s. It keeps what exporters told of their templates, samplers and numbers, all of it
-//! within limits, and counts by name what it could not take ([`Counts`]). An [`Inlet`] is the socket. The crate does not know windows,
+//! within limits, and counts by name what it could not take ([`Counts`]). An [`Inlet`] is the socket, an [`Intake`] the thread that reads it. The crate does not know windows,
 //! tables or what becomes of flows.
 //!
 //! ```
@@ -18,6 +18,7 @@ mod decoder;
 mod element;
 mod exporter;
 mod inlet;
+mod intake;
 mod network;
 mod rate;
 mod sequence;
@@ -29,5 +30,6 @@ pub use counts::Counts;
 pub use decoder::{Decoder, Flow, Settings};
 pub use exporter::{ExporterState, Version};
 pub use inlet::{Inlet, Received};
+pub use intake::{Datagram, Intake};
 pub use network::Network;
 pub use rate::Rate;

@@ -43,7 +43,13 @@ impl FromStr for Network {
         if length > most {
             return Err(wrong());
         }
-        Ok(Self { address, length })
+        // Addresses of IPv4 within those of IPv6 are compared as what they are.
+        Ok(match address.to_canonical() {
+            IpAddr::V4(own) if address.is_ipv6() && length >= 96 => {
+                Self { address: IpAddr::V4(own), length: length - 96 }
+            }
+            _ => Self { address, length },
+        })
     }
 }
 
@@ -66,6 +72,7 @@ mod tests {
         assert!(has("192.0.2.0/24", "192.0.2.255") && !has("192.0.2.0/24", "192.0.3.0"));
         assert!(has("192.0.2.7", "192.0.2.7") && !has("192.0.2.7", "192.0.2.6"));
         assert!(has("192.0.2.0/24", "::ffff:192.0.2.1") && !has("::/0", "192.0.2.1"));
+        assert!(has("::ffff:192.0.2.0/120", "192.0.2.1") && !has("::ffff:192.0.2.0/120", "192.0.3.1"));
         assert!(has("0.0.0.0/0", "255.0.0.1") && has("::/0", "2001:db8::1"));
         assert!(has("2001:db8::/32", "2001:db8:ffff::1") && !has("2001:db8::/32", "2001:db9::1"));
         for wrong in ["", "192.0.2.0/33", "::/129", "192.0.2/24", "a", "1.2.3.4/", "1.2.3.4/-1"] {

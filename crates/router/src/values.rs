@@ -54,11 +54,12 @@ impl Values {
     fn address(&mut self, at: usize, octets: &[u8]) {
         let address = match (<[u8; 4]>::try_from(octets), <[u8; 16]>::try_from(octets)) {
             (Ok(octets), _) => IpAddr::V4(Ipv4Addr::from(octets)),
-            (_, Ok(octets)) => IpAddr::V6(Ipv6Addr::from(octets)),
+            // One of IPv4 within one of IPv6 is of IPv4, as files have it.
+            (_, Ok(octets)) => IpAddr::V6(Ipv6Addr::from(octets)).to_canonical(),
             _ => return,
         };
         // Some templates have addresses of both families, of which one is zero.
-        if self.addresses[at].is_none_or(|known| known.is_unspecified()) {
+        if self.addresses[at].is_none_or(|known| known.is_unspecified() && !address.is_unspecified()) {
             self.addresses[at] = Some(address);
         }
     }
@@ -126,7 +127,12 @@ impl Values {
         let record = |packets, bytes, is_reverse: bool| {
             let mut record = FlowRecord::without_packets(start, end);
             let ends = [(source, ports[0]), (destination, ports[1])];
-            let [from, to] = if is_reverse { [ends[1], ends[0]] } else { ends };
+            // Type and code of ICMP are of neither end: they stand in the destination's place in both directions.
+            let [from, to] = match is_reverse {
+                true if ICMP.contains(&protocol) => [(destination, ports[0]), (source, ports[1])],
+                true => [ends[1], ends[0]],
+                false => ends,
+            };
             record.key = Some(FlowKey::five_tuple(from, to, protocol as u8));
             record.total_count = packets;
             record.total_byte = bytes;

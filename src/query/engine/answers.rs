@@ -136,7 +136,10 @@ impl<'a> Collected<'a> {
                         if output.of_all.as_ref().is_some_and(|[values, _]| values == name) {
                             heaviest.rest_values = all.saturating_sub(heaviest.values.len() as u64);
                         } else {
-                            let first: u64 = heaviest.values.iter().map(|(_, weight)| *weight).sum();
+                            let first = heaviest
+                                .values
+                                .iter()
+                                .fold(0u64, |sum, (_, weight)| sum.saturating_add(*weight));
                             heaviest.rest_weight = all.saturating_sub(first);
                         }
                     }

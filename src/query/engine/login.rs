@@ -11,15 +11,15 @@ const PASSWORD: &str = "EDISON_ENGINE_PASSWORD";
 /// Whether an engine at such an address is asked over TLS.
 pub(super) fn is_tls(address: &str) -> Result<bool, Trouble> {
     let wrong = |reason: &str| Err(Trouble::Usage(format!("--engine-url {address}: {reason}")));
-    let Ok(uri) = address.parse::<Uri>() else {
-        return wrong("this is no address, as http://127.0.0.1:8123");
-    };
-    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        // The address is not repeated: it has a password.
+    if address.contains('@') {
+        // The address is not repeated: it may have a password.
         let line =
             "--engine-url has no user and no password: --engine-login FILE, or the environment, shows them";
         return Err(Trouble::Usage(line.to_owned()));
     }
+    let Ok(uri) = address.parse::<Uri>() else {
+        return wrong("this is no address, as http://127.0.0.1:8123");
+    };
     match uri.scheme_str() {
         Some("https") => Ok(true),
         Some("http") => Ok(false),
@@ -32,7 +32,7 @@ pub(super) fn of(options: &EngineOptions, address: &str) -> Result<Option<(Strin
     let (user, password, place) = match &options.engine_login {
         Some(file) => {
             let place = format!("--engine-login {}", file.display());
-            let text = std::fs::read_to_string(file);
+            let text = secret::read_text(file);
             let text = text.map_err(|error| Trouble::Usage(format!("{place}: {error}")))?;
             let mut lines = text.lines().map(|line| line.trim().to_owned());
             (lines.next().unwrap_or_default(), lines.next().unwrap_or_default(), place)

@@ -39,6 +39,8 @@ pub(super) fn spark(options: &EngineOptions, statement: &str) -> Result<Lines, T
         "spark.ui.enabled=false",
         "spark.ui.showConsoleProgress=false",
         "spark.sql.session.timeZone=UTC",
+        // What stands in a text or a path is no name of a variable.
+        "spark.sql.variable.substitute=false",
         "spark.sql.catalogImplementation=in-memory",
         "spark.sql.parquet.mergeSchema=true",
     ] {

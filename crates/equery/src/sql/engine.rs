@@ -5,7 +5,7 @@ use super::dialect::Dialect;
 use super::rows::{self, RowPart, union};
 use super::{RowTable, SqlStep, joined, seconds, steps_before};
 use report::{Column, ColumnKind};
-use task::query::{Aggregate, Expression, Grouping, MOST_GROUPS, Over, Query};
+use task::query::{Aggregate, Condition, Expression, Grouping, MOST_GROUPS, Over, Query};
 
 /// A column that an engine is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,14 @@ pub fn engine_sql(
     watched: [u64; 2],
     dialect: Dialect,
 ) -> Result<EngineSql, String> {
+    // Rows have its ends, and not the text that a condition compares.
+    let is_compared = |condition: &Condition| reads(condition, "conversation");
+    if query.filter.iter().chain(&query.having).any(is_compared) {
+        return Err(format!(
+            "{}: no other engine knows conversations as texts: compare addresses and ports, or leave out --engine",
+            query.name
+        ));
+    }
     let named = RowTable { name: "", key, base_window_ns: None, dialect };
     let rows = union(query, &named, parts)?;
     let table = RowTable { name: "stored", ..named };
@@ -166,4 +174,25 @@ fn last(statement: &Statement<'_>, columns: &[Column], outputs: &[EngineColumn])
 fn has_windows(query: &Query) -> bool {
     let may_have_none = query.filter.is_some() || query.having.is_some() || query.limit == Some(0);
     may_have_none && matches!(query.over, Over::Windows { .. })
+}
+
+/// Whether a condition reads a field by this name.
+fn reads(condition: &Condition, name: &str) -> bool {
+    let value = |value: &Expression| is_read(value, name);
+    match condition {
+        Condition::And(of) | Condition::Or(of) => of.iter().any(|condition| reads(condition, name)),
+        Condition::Not(of) => reads(of, name),
+        Condition::Compare(left, _, right) => value(left) || value(right),
+        Condition::In(of, list) => value(of) || list.iter().any(value),
+        Condition::InPrefixes(field, _) | Condition::Like(field, _) => field == name,
+        Condition::IsNull(of) => value(of),
+    }
+}
+
+fn is_read(value: &Expression, name: &str) -> bool {
+    match value {
+        Expression::Field(field) => field == name,
+        Expression::Arithmetic(left, _, right) => is_read(left, name) || is_read(right, name),
+        _ => false,
+    }
 }

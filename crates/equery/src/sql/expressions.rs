@@ -14,7 +14,7 @@ pub(super) fn column(dialect: Dialect, name: &str) -> String {
 
 /// A field of a row.
 pub(super) fn field(dialect: Dialect, name: &str) -> String {
-    let duration = "(ltime_ns - stime_ns)";
+    let duration = "greatest(0, ltime_ns - stime_ns)";
     match name {
         "duration" => duration.to_owned(),
         "pps" => format!("(total_count * 1e9 / nullif({duration}, 0))"),
@@ -125,8 +125,10 @@ pub(super) fn condition_with(
             format!("({})", ranges.collect::<Vec<_>>().join(" OR "))
         }
         Condition::In(value, list) => {
+            let is_text = list.iter().any(|member| matches!(member, Expression::Text(_)));
             let list: Vec<_> = list.iter().map(|member| operand(dialect, value, member, value_of)).collect();
-            format!("{} IN ({})", value_of(value), list.join(", "))
+            let value = if is_text { format!("lower({})", value_of(value)) } else { value_of(value) };
+            format!("{value} IN ({})", list.join(", "))
         }
         Condition::Like(name, pattern) => format!("{} ILIKE {}", field_of(name), dialect.pattern(pattern)),
         Condition::IsNull(value) => format!("{} IS NULL", value_of(value)),
@@ -166,6 +168,9 @@ fn operand(
     let is_mac = matches!(other, Expression::Field(name) if name == "smac" || name == "dmac");
     match side {
         Expression::Integer(mac) if is_mac => dialect.text(&crate::literal::mac_text(mac.unsigned_abs())),
+        // Texts are equal whatever the case of their letters.
+        Expression::Text(text) => dialect.text(&text.to_ascii_lowercase()),
+        side if matches!(other, Expression::Text(_)) => format!("lower({})", value_of(side)),
         side => value_of(side),
     }
 }

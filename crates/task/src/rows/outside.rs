@@ -24,9 +24,9 @@ pub struct Unplaced {
 impl Unplaced {
     /// Adds others.
     pub fn add(&mut self, more: &Self) {
-        self.packets += more.packets;
-        self.bytes += more.bytes;
-        self.wire_bytes += more.wire_bytes;
+        self.packets = self.packets.saturating_add(more.packets);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+        self.wire_bytes = self.wire_bytes.saturating_add(more.wire_bytes);
     }
 }
 

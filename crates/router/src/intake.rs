@@ -1,0 +1,199 @@
+//! Datagrams between the socket and what decodes them: a thread of its own reads the socket, so that nothing is dropped while a window is closed.
+
+use crate::inlet::{Inlet, Received};
+use std::collections::VecDeque;
+use std::io;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Octets that may wait: some seconds of a million records a second.
+const MOST_BYTES: usize = 64 << 20;
+/// What a datagram takes besides its octets.
+const OF_DATAGRAM: usize = 64;
+/// After so many datagrams without a pause the kernel's drops are looked at.
+const LOOK: u32 = 1024;
+/// How long what is in the socket is read at the end: where more comes all the time, there is none.
+const REST: Duration = Duration::from_secs(1);
+
+/// A datagram, and whose it is.
+pub type Datagram = (IpAddr, Box<[u8]>);
+
+/// Datagrams as they come. Once it is told to end, what is in the socket is read, and no more.
+#[derive(Debug)]
+pub struct Intake {
+    queue: Arc<Queue>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+    ends: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    datagrams: VecDeque<Datagram>,
+    bytes: usize,
+    /// What the kernel dropped, if it says so.
+    dropped: Option<u64>,
+    /// Nothing follows.
+    ended: bool,
+    /// Why the socket is read no more.
+    fault: Option<io::Error>,
+}
+
+impl Queue {
+    fn locked(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the socket to the end.
+    fn read(&self, mut inlet: Inlet) -> io::Result<()> {
+        let mut number = 0u32;
+        let mut end: Option<Instant> = None;
+        loop {
+            if end.is_none() && self.ends.load(Relaxed) {
+                // What is there already is there at once.
+                inlet.wait_no_more()?;
+                end = Some(Instant::now());
+            }
+            let is_idle = match inlet.receive()? {
+                Received::Nothing => true,
+                Received::Datagram(from, octets) => {
+                    let datagram = (from, octets.into());
+                    self.push(datagram);
+                    false
+                }
+            };
+            number = number.wrapping_add(1);
+            if is_idle || number.is_multiple_of(LOOK) {
+                let dropped = inlet.dropped();
+                self.locked().dropped = dropped;
+            }
+            if end.is_some_and(|end| is_idle || end.elapsed() > REST) {
+                let dropped = inlet.dropped();
+                self.locked().dropped = dropped;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits until there is room: meanwhile the kernel keeps what comes, and counts what it cannot keep.
+    fn push(&self, datagram: Datagram) {
+        let bytes = datagram.1.len() + OF_DATAGRAM;
+        let mut waiting = self.locked();
+        while waiting.bytes + bytes > MOST_BYTES {
+            waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+        waiting.bytes += bytes;
+        let was_empty = waiting.datagrams.is_empty();
+        waiting.datagrams.push_back(datagram);
+        drop(waiting);
+        if was_empty {
+            self.changed.notify_all();
+        }
+    }
+}
+
+impl Intake {
+    /// Begins to read a socket.
+    ///
+    /// # Errors
+    /// There is no thread.
+    pub fn start(inlet: Inlet) -> io::Result<Self> {
+        let queue = Arc::new(Queue::default());
+        queue.locked().dropped = Some(0);
+        let own = Arc::clone(&queue);
+        let read = move || {
+            let read = own.read(inlet);
+            let mut waiting = own.locked();
+            (waiting.ended, waiting.fault) = (true, read.err());
+            drop(waiting);
+            own.changed.notify_all();
+        };
+        let thread = std::thread::Builder::new().name("routers".to_owned()).spawn(read)?;
+        Ok(Self { queue, thread: Some(thread) })
+    }
+
+    /// All that waits, or what comes within this time; `None` where nothing follows.
+    ///
+    /// # Errors
+    /// The socket failed; what came before was given.
+    pub fn take(&self, patience: Duration) -> io::Result<Option<VecDeque<Datagram>>> {
+        let waiting = self.queue.locked();
+        let is_idle = |waiting: &mut Waiting| waiting.datagrams.is_empty() && !waiting.ended;
+        let waited = self.queue.changed.wait_timeout_while(waiting, patience, is_idle);
+        let mut waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let taken = std::mem::take(&mut waiting.datagrams);
+        waiting.bytes = 0;
+        let ended = waiting.ended;
+        let fault = if taken.is_empty() { waiting.fault.take() } else { None };
+        drop(waiting);
+        self.queue.changed.notify_all();
+        match fault {
+            Some(fault) => Err(fault),
+            None if taken.is_empty() && ended => Ok(None),
+            None => Ok(Some(taken)),
+        }
+    }
+
+    /// Nothing is waited for any more: what has come can be taken, and then nothing follows.
+    pub fn end(&self) {
+        self.queue.ends.store(true, Relaxed);
+    }
+
+    /// Datagrams that the kernel dropped so far, because they came faster than they were read; `None` where it does not say so.
+    pub fn dropped(&self) -> Option<u64> {
+        self.queue.locked().dropped
+    }
+}
+
+impl Drop for Intake {
+    fn drop(&mut self) {
+        self.end();
+        // It may wait for room.
+        while self.take(Duration::ZERO).is_ok_and(|taken| taken.is_some()) {
+            std::thread::yield_now();
+        }
+        if let Some(thread) = self.thread.take() {
+            // A panic of it was told when it came.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+
+    #[test]
+    fn what_is_in_the_socket_at_the_end_is_taken() {
+        let inlet = Inlet::open("127.0.0.1:0".parse().expect("an address")).expect("a socket");
+        let address = inlet.address().expect("an address");
+        let sender = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        // Less than any kernel's buffer.
+        for number in 0..50u8 {
+            sender.send_to(&[number], address).expect("sent");
+        }
+        let intake = Intake::start(inlet).expect("a thread");
+        intake.end();
+        let mut found = Vec::new();
+        while let Some(taken) = intake.take(Duration::from_secs(60)).expect("a socket") {
+            found.extend(taken.into_iter().map(|(_, octets)| octets[0]));
+        }
+        assert_eq!(found.len() as u64 + intake.dropped().unwrap_or(0), 50);
+        assert!(found.is_sorted());
+    }
+
+    #[test]
+    fn an_intake_that_nobody_reads_ends() {
+        let inlet = Inlet::open("127.0.0.1:0".parse().expect("an address")).expect("a socket");
+        drop(Intake::start(inlet).expect("a thread"));
+    }
+}
