@@ -21,6 +21,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod acknowledgement;
 mod captures;
 mod changes;
 mod error;
@@ -34,6 +35,7 @@ mod schema;
 mod stories;
 mod write;
 
+pub use acknowledgement::{Acknowledgement, events_of};
 pub use changes::{Changes, Ended, Keep, MOST_CONTENT, Mark};
 pub use error::ArchiveError;
 pub use filter::{AnswerFilter, CaptureFilter, EventFilter};

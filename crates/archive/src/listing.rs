@@ -1,5 +1,6 @@
 //! What is found.
 
+use crate::Acknowledgement;
 use report::{Capture, Event, Story};
 use serde::Serialize;
 
@@ -33,6 +34,8 @@ pub struct StoryEntry {
     pub query: Option<String>,
     /// The node that it fired on; `None` also for answers across nodes.
     pub node: Option<String>,
+    /// Who has seen it.
+    pub acknowledgement: Option<Acknowledgement>,
 }
 
 /// Whether the file of a capture is here.

@@ -6,10 +6,10 @@ pub(crate) const WHOLE_RUN: &str = "run";
 /// Marks the file as an archive of Edison: `EdAr`.
 pub(crate) const APPLICATION: u32 = 0x4564_4172;
 /// Version of the tables.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// What makes the tables of each version out of those of the one before, from an empty file on. What is released stays as it is.
-pub(crate) const STEPS: [&str; VERSION as usize] = [FIRST, CAPTURES];
+pub(crate) const STEPS: [&str; VERSION as usize] = [FIRST, CAPTURES, ACKNOWLEDGEMENTS];
 
 /// Times are text as in JSON: its order is that of time, and all of them fit. `window_start` and `window_end` of a whole run are
 /// `run`, which is after all times. Identifiers of rows tell what was stored first.
@@ -80,3 +80,6 @@ CREATE TABLE captures (
     UNIQUE (event, node)
 ) STRICT;
 ";
+
+/// Who has seen a story, as JSON; NULL where nobody says so. It goes with the story.
+const ACKNOWLEDGEMENTS: &str = "ALTER TABLE stories ADD COLUMN acknowledgement TEXT;";

@@ -60,14 +60,16 @@ impl Archive {
     pub fn stories(&self, most: u64) -> std::result::Result<Vec<StoryEntry>, ArchiveError> {
         let read = || -> Result<Vec<StoryEntry>> {
             let mut statement = self.connection.prepare_cached(
-                "SELECT body, at, query, node FROM stories ORDER BY at DESC, id DESC LIMIT ?",
+                "SELECT body, at, query, node, acknowledgement FROM stories ORDER BY at DESC, id DESC LIMIT ?",
             )?;
             let mut rows = statement.query([limit(most)])?;
             let mut stories = Vec::new();
             while let Some(row) = rows.next()? {
                 let Some(story) = self.body(row.get_ref(0)?) else { continue };
                 let at_ns = row.get::<_, Option<String>>(1)?.and_then(|at| parse_time(&at));
-                stories.push(StoryEntry { story, at_ns, query: row.get(2)?, node: row.get(3)? });
+                let acknowledgement = self.acknowledged(row.get_ref(4)?);
+                let (query, node) = (row.get(2)?, row.get(3)?);
+                stories.push(StoryEntry { story, at_ns, query, node, acknowledgement });
             }
             Ok(stories)
         };

@@ -109,7 +109,8 @@ fn an_archive_of_the_version_before_is_continued() {
     let tables = |path: &Path| -> Vec<String> {
         let database = Connection::open(path).expect("a database");
         let mut statement = database
-            .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' UNION SELECT name FROM pragma_table_info('answers')")
+            .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' UNION SELECT name FROM pragma_table_info('answers')
+                      UNION SELECT name FROM pragma_table_info('stories')")
             .expect("a statement");
         let names = statement.query_map([], |row| row.get(0)).expect("rows");
         names.collect::<Result<_, _>>().expect("names")

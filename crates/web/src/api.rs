@@ -1,5 +1,6 @@
 //! What is at which address.
 
+mod acknowledgement;
 mod answers;
 mod captures;
 mod csv;
@@ -24,7 +25,7 @@ use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{MethodRouter, delete, get, post, put};
 use require::{Required, require};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -73,6 +74,7 @@ fn routes() -> Vec<Route> {
         run("/captures/{event}/{node}", get(captures::one)),
         view("/stories", get(stories::list)),
         view("/stories/{id}", get(stories::one)),
+        run("/stories/{id}/acknowledgement", put(acknowledgement::set).delete(acknowledgement::withdraw)),
         view("/stream", get(stream::follow)),
         view("/session", get(session::show).post(session::begin)),
         Route("/session", Door::Open, delete(session::end)),

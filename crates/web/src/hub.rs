@@ -4,9 +4,9 @@ use crate::feed::{Feed, Limits, Subscription};
 use crate::message::{StoryText, ToldEvent, message};
 use crate::refusals::Refusals;
 use crate::view::{QueryView, Status};
-use archive::{Archive, ArchiveError, Changes, StoredEvent};
+use archive::{Acknowledgement, Archive, ArchiveError, Changes, StoredEvent, events_of};
 use axum::body::Bytes;
-use report::Answer;
+use report::{Answer, Story};
 use serde::Serialize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -105,9 +105,31 @@ impl Hub {
             self.tell("event", &ToldEvent::from(StoredEvent { event: event.clone(), story }));
         }
         for story in &changes.stories {
-            self.tell("story", &StoryText::with_names(story));
+            // As with events.
+            let acknowledged = archive.acknowledgement(&story.id).unwrap_or_default();
+            self.tell("story", &StoryText::with_names(story, acknowledged));
         }
         Ok(())
+    }
+
+    /// Stores who has seen the story of this identifier, or of this event, and tells all streams; with `None` nobody has. Events that
+    /// the story does not have cannot have been seen. `None` if there is no such story.
+    pub(crate) fn acknowledge(
+        &self,
+        id: &str,
+        acknowledgement: Option<Acknowledgement>,
+    ) -> Result<Option<Story>, ArchiveError> {
+        let mut archive = self.archive();
+        let Some(story) = archive.story(id)? else { return Ok(None) };
+        let seen = |acknowledgement: Acknowledgement| Acknowledgement {
+            events: acknowledgement.events.min(events_of(&story)),
+            ..acknowledgement
+        };
+        let acknowledgement = acknowledgement.map(seen);
+        archive.acknowledge(&story.id, acknowledgement.as_ref())?;
+        // The archive stays locked: a later firing of this story is told after this.
+        self.tell("story", &StoryText::with_names(&story, acknowledgement));
+        Ok(Some(story))
     }
 
     /// Replaces the status. Streams are told where it changed in more than its time, `now_ns`, which is filled in when it is served. So

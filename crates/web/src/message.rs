@@ -1,7 +1,7 @@
 //! What is said of stories and events, and messages of streams.
 
 use crate::capture::CaptureText;
-use archive::{StoredCapture, StoredEvent};
+use archive::{Acknowledgement, StoredCapture, StoredEvent};
 use axum::body::Bytes;
 use report::{Event, Story, integer};
 use serde::Serialize;
@@ -22,23 +22,36 @@ pub(crate) struct StoryText<'a, E> {
     events_unlisted: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     captures: Option<Vec<CaptureText>>,
+    acknowledged: Option<Acknowledgement>,
 }
 
 impl<'a> StoryText<'a, String> {
     /// With the identifiers of its events.
-    pub(crate) fn with_names(story: &'a Story) -> Self {
+    pub(crate) fn with_names(story: &'a Story, acknowledged: Option<Acknowledgement>) -> Self {
         let Story { id, text, events, events_unlisted } = story;
-        Self { id, text, events, events_unlisted: *events_unlisted, captures: None }
+        Self { id, text, events, events_unlisted: *events_unlisted, captures: None, acknowledged }
     }
 }
 
 impl<'a> StoryText<'a, Event> {
     /// With those of its events that are still kept (the others are not listed), and their captures.
-    pub(crate) fn whole(story: &'a Story, events: &'a [Event], captures: Vec<StoredCapture>) -> Self {
+    pub(crate) fn whole(
+        story: &'a Story,
+        events: &'a [Event],
+        captures: Vec<StoredCapture>,
+        acknowledged: Option<Acknowledgement>,
+    ) -> Self {
         let captures = Some(captures.into_iter().map(CaptureText::from).collect());
         let gone = story.events.len().saturating_sub(events.len()) as u64;
         let Story { id, text, events_unlisted, .. } = story;
-        Self { id, text, events, events_unlisted: events_unlisted.saturating_add(gone), captures }
+        Self {
+            id,
+            text,
+            events,
+            events_unlisted: events_unlisted.saturating_add(gone),
+            captures,
+            acknowledged,
+        }
     }
 }
 

@@ -4,17 +4,20 @@ use super::{App, ask};
 use crate::failure::{Failure, json_response};
 use crate::message::StoryText;
 use crate::parameters::Parameters;
-use archive::{Archive, CaptureFilter, StoredCapture, StoryEntry};
+use archive::{Acknowledgement, Archive, CaptureFilter, StoredCapture, StoryEntry, events_of};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use report::{Event, Story, rfc3339};
+use report::{Event, Story, integer, rfc3339};
 use serde::Serialize;
 use std::sync::Arc;
 
 /// Captures that are listed with a story, the newest.
 const MOST_CAPTURES: u64 = 1_000;
+
+/// A story, those of its events that are kept, their captures, and who has seen it.
+type Found = (Story, Vec<Event>, Vec<StoredCapture>, Option<Acknowledgement>);
 
 #[derive(Serialize)]
 struct Stories {
@@ -29,12 +32,17 @@ struct Entry {
     at: Option<u64>,
     query: Option<String>,
     node: Option<String>,
+    /// Events that it has.
+    #[serde(with = "integer")]
+    events: u64,
+    acknowledged: Option<Acknowledgement>,
 }
 
 impl From<StoryEntry> for Entry {
     fn from(entry: StoryEntry) -> Self {
-        let StoryEntry { story, at_ns, query, node } = entry;
-        Self { id: story.id, text: story.text, at: at_ns, query, node }
+        let StoryEntry { story, at_ns, query, node, acknowledgement } = entry;
+        let events = events_of(&story);
+        Self { id: story.id, text: story.text, at: at_ns, query, node, events, acknowledged: acknowledgement }
     }
 }
 
@@ -61,17 +69,17 @@ pub(super) async fn one(
         let events = archive.story_events(&story)?;
         let filter = CaptureFilter { story: Some(story.id.clone()), limit: MOST_CAPTURES, event: None };
         let captures = archive.captures(&filter)?;
-        Ok(Some((story, events, captures)))
+        let acknowledged = archive.acknowledgement(&story.id)?;
+        Ok(Some((story, events, captures, acknowledged)))
     };
-    let write = move |found: Option<(Story, Vec<Event>, Vec<StoredCapture>)>| match found {
-        Some((story, events, captures)) => {
-            Ok(serde_json::to_vec(&StoryText::whole(&story, &events, captures))?)
-        }
-        None => {
-            let error =
-                format!("there is no story of the event {id:?}: /api/v1/stories has those that are kept");
-            Err(Failure::new(StatusCode::NOT_FOUND, error))
-        }
+    let write = move |found: Option<Found>| {
+        let Some((story, events, captures, acknowledged)) = found else { return Err(unknown(&id)) };
+        Ok(serde_json::to_vec(&StoryText::whole(&story, &events, captures, acknowledged))?)
     };
     Ok(json_response(StatusCode::OK, ask(&app, question, write).await?))
+}
+
+pub(super) fn unknown(id: &str) -> Failure {
+    let error = format!("there is no story of the event {id:?}: /api/v1/stories has those that are kept");
+    Failure::new(StatusCode::NOT_FOUND, error)
 }

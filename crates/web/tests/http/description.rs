@@ -112,7 +112,7 @@ fn responses_are_as_described() {
             }
         }
     });
-    let calls: [(&str, &str, &str, u16); 28] = [
+    let calls: [(&str, &str, &str, u16); 32] = [
         ("get", "/status", "", 200),
         ("get", "/status", "?x=1", 400),
         ("get", "/nodes", "", 200),
@@ -131,6 +131,10 @@ fn responses_are_as_described() {
         ("get", "/stories", "", 200),
         ("get", "/stories/{id}", "e1", 200),
         ("get", "/stories/{id}", "none", 404),
+        ("put", "/stories/{id}/acknowledgement", "e1/acknowledgement", 200),
+        ("put", "/stories/{id}/acknowledgement", "none/acknowledgement", 404),
+        ("put", "/stories/{id}/acknowledgement", "e1/acknowledgement?events=x", 400),
+        ("delete", "/stories/{id}/acknowledgement", "e1/acknowledgement", 200),
         ("get", "/session", "", 200),
         ("post", "/session", "", 200),
         ("delete", "/session", "", 200),

@@ -150,6 +150,7 @@ fn events_have_their_stories_and_stories_their_events() {
     }
     let entry = json!({
         "id": "e1", "text": HOSTILE, "at": format_time(START + 10 * sample::SECOND), "query": "q2", "node": "Node1",
+        "events": 7, "acknowledged": null,
     });
     assert_eq!(json(address, "/api/v1/stories"), json!({ "stories": [entry] }));
     assert_eq!(json(address, "/api/v1/stories?limit=0"), json!({ "stories": [] }));
@@ -157,6 +158,7 @@ fn events_have_their_stories_and_stories_their_events() {
     let captures = json(address, "/api/v1/captures?story=e1");
     let whole = json!({
         "id": "e1", "text": HOSTILE, "events": &events[..2], "events_unlisted": 5, "captures": captures["captures"],
+        "acknowledged": null,
     });
     for id in ["e1", "e2", "e%32"] {
         assert_eq!(json(address, &format!("/api/v1/stories/{id}")), whole, "{id}");

@@ -1,6 +1,7 @@
 //! The server as its clients see it, over TCP on loopback.
 
 mod access;
+mod acknowledgements;
 mod captures;
 mod client;
 mod description;

@@ -39,7 +39,9 @@ fn a_stream_is_told_the_state_and_then_what_is_published() {
         event["text"] = json!(text);
         assert_eq!(stream.next(), Some(("event".to_owned(), event)));
     }
-    let story = json!({ "id": "e1", "text": HOSTILE, "events": ["e1", "e2", "gone"], "events_unlisted": 4 });
+    let story = json!({
+        "id": "e1", "text": HOSTILE, "events": ["e1", "e2", "gone"], "events_unlisted": 4, "acknowledged": null,
+    });
     assert_eq!(stream.next(), Some(("story".to_owned(), story)));
 
     hub.set_status(Status { ended: true, ..sample::status() });
