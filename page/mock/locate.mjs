@@ -57,7 +57,7 @@ export function locate({ tell, after, isHostile, isEmpty }) {
   };
   const say = (story, sentence) => {
     story.text += `${sentence}\n`;
-    tell('story', { id: story.id, text: story.text, events: story.events, events_unlisted: 0 });
+    tell('story', { id: story.id, text: story.text, events: story.events, events_unlisted: 0, acknowledged: story.acknowledged ?? null });
   };
   const set = (query, phase, end, fired = null) => {
     phases[query] = { phase, since: at(end), event: fired };

@@ -49,6 +49,7 @@ const server = createServer(async (request, response) => {
   if (path === '/answers') return answers(newest(played.answers.filter(fits), 100), ask('format'), response);
   if (path === '/events') return json(response, 200, { events: newest(played.events.filter(fits), 100) });
   if (path === '/stories') return json(response, 200, { stories: newest(played.stories, 100).map(short).reverse() });
+  if (path.endsWith('/acknowledgement')) return acknowledge(request, path, ask('events'), response);
   if (path.startsWith('/stories/')) return story(decodeURIComponent(path.slice(9)), response);
   if (path === '/queries' && request.method === 'POST') return install(request, response);
   if (path === '/queries') return json(response, 200, { queries: played.queries() });
@@ -60,7 +61,7 @@ const server = createServer(async (request, response) => {
   json(response, 404, { error: `there is no ${path}` });
 }).listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/`));
 
-const short = ({ id, text, at, query, node }) => ({ id, text, at, query, node });
+const short = ({ id, text, at, query, node, events, acknowledged = null }) => ({ id, text, at, query, node, events_total: events.length, acknowledged });
 
 function page(path, response) {
   const file = normalize(join(DIST, path));
@@ -102,7 +103,19 @@ function story(id, response) {
       href: at ? null : `/api/v1/captures/${event}/${node}`, reason: at ? reason : null,
     })),
   );
-  json(response, 200, { id: found.id, text: found.text, events, events_unlisted: 0, captures });
+  json(response, 200, { id: found.id, text: found.text, events, events_unlisted: 0, captures, acknowledged: found.acknowledged ?? null });
+}
+
+async function acknowledge(request, path, events, response) {
+  let note = '';
+  for await (const chunk of request) note += chunk;
+  const found = played.stories.find(({ id }) => id === decodeURIComponent(path.split('/')[2]));
+  if (!found) return json(response, 404, { error: 'there is no such story' });
+  const seen = { at: new Date().toISOString().replace('Z', '000000Z'), by: 'alice', note, events: Number(events) };
+  found.acknowledged = request.method === 'PUT' ? seen : null;
+  const { id, text, acknowledged } = found;
+  tell('story', { id, text, events: found.events, events_unlisted: 0, acknowledged });
+  json(response, 200, { story: id, acknowledged });
 }
 
 async function install(request, response) {

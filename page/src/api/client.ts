@@ -47,6 +47,7 @@ async function call<T>(method: string, url: string, body?: string, token?: strin
 
 export const get = <T>(url: string) => call<T>('GET', url);
 export const post = <T>(url: string, body: string) => call<T>('POST', url, body);
+export const put = <T>(url: string, body: string) => call<T>('PUT', url, body);
 /** Shows a token; a cookie takes its place from then on. */
 export const enter = <T>(url: string, token: string) => call<T>('POST', url, undefined, token);
 export const remove = <T>(url: string) => call<T>('DELETE', url);

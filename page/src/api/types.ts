@@ -79,6 +79,19 @@ export interface Story {
   at?: Time;
   query?: string;
   node?: string | null;
+  /** Events that it has. */
+  events_total?: Integer;
+  /** Who has seen it; null where nobody says so. */
+  acknowledged?: Acknowledgement | null;
+}
+
+export interface Acknowledgement {
+  at: Time;
+  /** Null where nobody is asked who he is. */
+  by: string | null;
+  note: string;
+  /** Events that the story had then. */
+  events: Integer;
 }
 
 export interface Capture {

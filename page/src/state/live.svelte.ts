@@ -2,13 +2,18 @@
 
 import { address, enter, get, Refused, remove } from '../api/client';
 import { listen } from '../api/stream';
-import type { Answer, Event, Query, Session, Status, Story } from '../api/types';
+import type { Answer, Event, Integer, Query, Session, Status, Story } from '../api/types';
 import { answers } from './answers.svelte';
 
 const MOST_EVENTS = 500;
 const MOST_STORIES = 200;
 /** The status of a call that needs a token. */
 const UNAUTHORIZED = 401;
+
+/** A story as the stream tells it: with its events, not their number. */
+type Told = Story & { events: string[]; events_unlisted: Integer };
+
+const withTotal = (told: Told): Story => ({ ...told, events_total: told.events.length + Number(told.events_unlisted) });
 
 class Live {
   connection = $state<'connecting' | 'open' | 'lost'>('connecting');
@@ -77,7 +82,7 @@ class Live {
     if (name === 'queries') this.takeQueries((data as { queries: Query[] }).queries);
     if (name === 'answer') answers.take(data as Answer);
     if (name === 'event') this.takeEvents([data as Event]);
-    if (name === 'story') this.takeStories([data as Story]);
+    if (name === 'story') this.takeStories([withTotal(data as Told)]);
     if (name === 'lagged') void this.refresh();
   }
 
@@ -142,6 +147,8 @@ class Live {
         at: story.at ?? known?.at ?? first?.at,
         query: story.query ?? known?.query ?? first?.query,
         node: story.node ?? known?.node ?? first?.node,
+        events_total: story.events_total,
+        acknowledged: story.acknowledged,
       });
     }
     const all = [...stories.values()];

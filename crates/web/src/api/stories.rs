@@ -34,15 +34,15 @@ struct Entry {
     node: Option<String>,
     /// Events that it has.
     #[serde(with = "integer")]
-    events: u64,
+    events_total: u64,
     acknowledged: Option<Acknowledgement>,
 }
 
 impl From<StoryEntry> for Entry {
     fn from(entry: StoryEntry) -> Self {
         let StoryEntry { story, at_ns, query, node, acknowledgement } = entry;
-        let events = events_of(&story);
-        Self { id: story.id, text: story.text, at: at_ns, query, node, events, acknowledged: acknowledgement }
+        let events_total = events_of(&story);
+        Self { id: story.id, text: story.text, at: at_ns, query, node, events_total, acknowledged: acknowledgement }
     }
 }
 

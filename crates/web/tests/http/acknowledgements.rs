@@ -38,7 +38,7 @@ fn it_is_shown_and_told_until_it_is_withdrawn() {
     assert!(parse_time(seen["at"].as_str().expect("a time")).is_some());
     assert_eq!(&json(address, PATH)["acknowledged"], seen);
     let listed = json(address, "/api/v1/stories");
-    assert_eq!((&listed["stories"][0]["acknowledged"], &listed["stories"][0]["events"]), (seen, &json!(7)));
+    assert_eq!((&listed["stories"][0]["acknowledged"], &listed["stories"][0]["events_total"]), (seen, &json!(7)));
     let told = next(&mut stream, "story");
     assert_eq!((&told["id"], &told["acknowledged"]), (&json!("e1"), seen));
     // A story that goes on is told with it, and has more events than were seen.
@@ -46,7 +46,7 @@ fn it_is_shown_and_told_until_it_is_withdrawn() {
     longer.events_unlisted += 1;
     hub.publish(&archive::Changes { stories: vec![longer], ..changes() }).expect("it is stored");
     assert_eq!(&next(&mut stream, "story")["acknowledged"], seen);
-    assert_eq!(json(address, "/api/v1/stories")["stories"][0]["events"], 8);
+    assert_eq!(json(address, "/api/v1/stories")["stories"][0]["events_total"], 8);
     // No more can be seen than there is; without a number it is all.
     for more in ["?events=18446744073709551615", ""] {
         let all = put(&format!("e1/acknowledgement{more}"), "").json();

@@ -150,7 +150,7 @@ fn events_have_their_stories_and_stories_their_events() {
     }
     let entry = json!({
         "id": "e1", "text": HOSTILE, "at": format_time(START + 10 * sample::SECOND), "query": "q2", "node": "Node1",
-        "events": 7, "acknowledged": null,
+        "events_total": 7, "acknowledged": null,
     });
     assert_eq!(json(address, "/api/v1/stories"), json!({ "stories": [entry] }));
     assert_eq!(json(address, "/api/v1/stories?limit=0"), json!({ "stories": [] }));
