@@ -1,15 +1,16 @@
 //! The windows in which records count: those of the clock, into which records come from elsewhere.
 
+mod row;
+
 use super::quality::{Qualities, Quality, Tally};
 use engine::{ClosedWindow, Control, Outputs, RecordSink, RunTotals, Totals, WindowId};
-use flow::{FlowRecord, WindowRow};
 use history::replay::{Held, Memory, Row};
-use packet::{Key, KeyParts, KeySpec, KeyV4, KeyV6, MaskedKey};
+use packet::{Key, KeySpec};
 use record::Account;
 use report::{Counters, FlowCounts, PacketCounts, Span, WindowCounts, WindowEnd};
 use router::Flow;
+use row::row;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use summary::Limits;
 use task::rows::Unplaced;
 
@@ -290,46 +291,5 @@ fn start_of(time_ns: u64, window_ns: u64) -> u64 {
     time_ns - time_ns % window_ns.max(1)
 }
 
-/// The row that a record is in its window.
-fn row(record: &FlowRecord, spec: &KeySpec) -> Option<Row> {
-    let key = record.key?;
-    let parts = KeyParts {
-        ports: [key.src_port?, key.dst_port?],
-        protocol: key.protocol?,
-        ip_tos: record.ip_tos,
-        vlan: spec.columns().any(|column| column == "vlan").then_some(record.vlan),
-    };
-    let mut macs = [0; 12];
-    macs[..6].copy_from_slice(&record.dmac);
-    macs[6..].copy_from_slice(&record.smac);
-    let row = WindowRow {
-        key: (),
-        packets: record.total_count,
-        bytes: record.total_byte,
-        wire_bytes: record.wire_byte,
-        first_ns: record.stime,
-        last_ns: record.ltime,
-        tcp_seq: record.tcp_seq,
-        tcp_ack: record.tcp_ack,
-        tcp_win: record.tcp_win,
-        vlan: record.vlan.unwrap_or(WindowRow::<()>::NO_VLAN),
-        tcp_flags: record.tcp_flags,
-        ip_ttl: record.ip_ttl,
-        ip_tos: record.ip_tos,
-        macs,
-    };
-    let v6 = |address: IpAddr| match address {
-        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
-        IpAddr::V6(address) => address.octets(),
-    };
-    let has_addresses = spec.columns().any(|column| matches!(column, "src_addr" | "dst_addr"));
-    Some(match [key.src_addr?, key.dst_addr?] {
-        [IpAddr::V4(source), IpAddr::V4(destination)] => {
-            let key = KeyV4::of_parts([source.octets(), destination.octets()], parts);
-            Row::V4(row.with_key(key.masked(spec)))
-        }
-        // Without addresses both families are one.
-        _ if !has_addresses => Row::V4(row.with_key(KeyV4::of_parts([[0; 4]; 2], parts).masked(spec))),
-        addresses => Row::V6(row.with_key(KeyV6::of_parts(addresses.map(v6), parts).masked(spec))),
-    })
-}
+#[cfg(test)]
+mod tests;
