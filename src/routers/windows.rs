@@ -2,7 +2,7 @@
 
 mod row;
 
-use super::quality::{Qualities, Quality, Tally};
+use super::quality::{Qualities, Quality, Tally, named};
 use engine::{ClosedWindow, Control, Outputs, RecordSink, RunTotals, Totals, WindowId};
 use history::replay::{Held, Memory, Row};
 use packet::{Key, KeySpec};
@@ -13,6 +13,10 @@ use row::row;
 use std::collections::BTreeMap;
 use summary::Limits;
 use task::rows::Unplaced;
+
+/// What all records of a window, and of a run, may count together, so that no sum overflows: more is no measurement.
+const MOST_OF_WINDOW: u64 = 1 << 56;
+const MOST_OF_RUN: u64 = 1 << 63;
 
 /// How windows are, and where their rows go.
 pub(super) struct Setting {
@@ -29,6 +33,8 @@ struct Open {
     held: Held,
     rows: u64,
     received: u64,
+    /// Packets, bytes and bytes on the wire of its records.
+    sums: [u64; 3],
     quality: Quality,
 }
 
@@ -49,7 +55,10 @@ pub(super) struct Windows {
     /// Records that came when their window was closed, and such of the time to come.
     late: u64,
     early: u64,
+    /// Records that would make a sum overflow; they are left out.
+    implausible: u64,
     received: u64,
+    sums: [u64; 3],
     /// Those of windows that are closed.
     closed_packets: u64,
     totals: Totals,
@@ -87,7 +96,9 @@ impl Windows {
             counts: WindowCounts::default(),
             late: 0,
             early: 0,
+            implausible: 0,
             received: 0,
+            sums: [0; 3],
             closed_packets: 0,
             totals: Totals::default(),
             records: 0,
@@ -122,6 +133,19 @@ impl Windows {
         self.early += u64::from(own > clock);
         self.late += u64::from(own < start_ns);
         let Some(open) = self.open.get_mut(&start_ns) else { return };
+        let counts = [flow.record.total_count, flow.record.total_byte, flow.record.wire_byte];
+        let added = |sums: [u64; 3], most| {
+            let mut all = sums.iter().zip(counts).map(|(sum, more)| sum.saturating_add(more));
+            let sums = [all.next()?, all.next()?, all.next()?];
+            sums.iter().all(|sum| *sum <= most).then_some(sums)
+        };
+        let (Some(of_window), Some(of_run)) =
+            (added(open.sums, MOST_OF_WINDOW), added(self.sums, MOST_OF_RUN))
+        else {
+            self.implausible += 1;
+            return;
+        };
+        (open.sums, self.sums) = (of_window, of_run);
         open.quality.add(&flow);
         let Flow { mut record, .. } = flow;
         let packets = record.total_count;
@@ -155,8 +179,26 @@ impl Windows {
             || self.open.last_key_value().is_some_and(|(start, _)| *start < clock)
     }
 
-    /// Opens the window of the clock, and closes those that are over. What was counted since the last one is the first's of them.
+    /// What was lost since the last call is of the clock's window. Records of the others that are open may be among it.
+    fn note(&mut self, tally: &Tally) {
+        let lost = tally.lost().zip(self.told.lost());
+        self.told = *tally;
+        let Some((now, before)) = lost else { return };
+        let mut more = now.iter().zip(before).map(|(now, before)| now.saturating_sub(before));
+        let more = [(); 3].map(|()| more.next().unwrap_or(0));
+        if more == [0; 3] {
+            return;
+        }
+        self.open.values_mut().for_each(|open| open.quality.may_lack = true);
+        if let Some(mut clock) = self.open.last_entry() {
+            let own = &mut clock.get_mut().quality.lost;
+            own.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        }
+    }
+
+    /// Opens the window of the clock, and closes those that are over.
     pub(super) fn advance(&mut self, now_ns: u64, tally: &Tally) {
+        self.note(tally);
         let Setting { window_ns, wait_ns, .. } = self.setting;
         let clock = start_of(now_ns, window_ns);
         if self.open.last_key_value().is_none_or(|(start, _)| *start < clock) {
@@ -176,12 +218,14 @@ impl Windows {
 
     /// Closes all windows. Returns what was received, and the outputs.
     pub(super) fn finish(mut self, now_ns: u64, tally: &Tally) -> (RunTotals, Outputs) {
+        self.note(tally);
         while let Some((&start, _)) = self.open.first_key_value() {
             let end_ns = start.saturating_add(self.setting.window_ns);
             let is_last = self.open.len() == 1;
             let ended_by = if is_last { WindowEnd::RunEnd } else { WindowEnd::Full };
             self.close(start, ended_by, end_ns.min(now_ns.max(start)), tally);
         }
+        self.qualities.end(tally.lost().unwrap_or_default());
         let mut remarks = tally.remarks();
         remarks.add(&self.own_remarks());
         let packets = PacketCounts {
@@ -203,7 +247,7 @@ impl Windows {
     }
 
     fn own_remarks(&self) -> Counters {
-        [("late", self.late), ("early", self.early)].into_iter().collect()
+        [("late", self.late), ("early", self.early), ("implausible", self.implausible)].into_iter().collect()
     }
 
     fn close(&mut self, start_ns: u64, ended_by: WindowEnd, watched_until_ns: u64, tally: &Tally) {
@@ -241,15 +285,8 @@ impl Windows {
         all.add(&self.own_remarks());
         let remarks = all.since(&self.remarked);
         self.remarked = all;
-        let lost = tally.counters();
-        let before = self.told.counters().unwrap_or_default();
-        let loss = lost.map(|lost| lost.since(&before));
-        self.told = *tally;
-        let mut quality = open.quality;
-        if let Some(loss) = &loss {
-            quality.lost = ["datagrams_dropped", "records_lost", "messages_lost"].map(|name| loss.get(name));
-        }
-        self.qualities.push(span, quality);
+        let loss = tally.lost().map(|_| named(open.quality.lost));
+        self.qualities.push(span, open.quality);
         let between = |last: u64| (start_ns - last) / window_ns.max(1) - 1;
         let closed = ClosedWindow {
             index: self.index,

@@ -75,7 +75,9 @@ impl Collected {
         let limits = Limits::new(bytes, usize::MAX);
         let config = Config { every: Every::Time(SECOND), limits: limits.clone(), ..Config::default() };
         let site = Site::new(config.key, config.seed, limits.clone());
-        let control = Control::new(Arc::new(TaskSet::plan(Generation::default(), &[], None, &site).expect("no queries")));
+        let control = Control::new(Arc::new(
+            TaskSet::plan(Generation::default(), &[], None, &site).expect("no queries"),
+        ));
         let arrived = Arc::new(Mutex::new(BTreeMap::new()));
         let (release, released) = channel();
         let taking = Taking { arrived: Arc::clone(&arrived), released: Some(released) };
@@ -154,7 +156,7 @@ fn records_count_in_their_windows_while_these_are_open() {
     collected.take(1, 4, BEGIN + SECOND, BEGIN + 2);
     let now_ns = BEGIN + SECOND + SECOND / 4;
     assert!(collected.windows.is_due(now_ns));
-    collected.windows.advance(now_ns, &tally(0, 0));
+    collected.windows.advance(now_ns, &tally(2, 0));
     assert!(!collected.windows.is_due(now_ns));
     // Both are open.
     collected.take(1, 8, BEGIN + 5, now_ns);
@@ -163,15 +165,26 @@ fn records_count_in_their_windows_while_these_are_open() {
     assert!(collected.windows.is_due(now_ns));
     collected.windows.advance(now_ns, &tally(3, 1));
     collected.take(1, 32, BEGIN + 5, now_ns);
+    let qualities = collected.windows.qualities.clone();
     let (ended, arrived) = collected.end(now_ns, &tally(3, 5));
+    let reason = |window: Option<u64>| {
+        let span = |start_ns| Span { start_ns, end_ns: start_ns + SECOND };
+        let mut answers = [report::Answer::new("q", window.map(span), Vec::new(), Vec::new())];
+        qualities.mark(&mut answers);
+        answers[0].reason.clone().unwrap_or_default()
+    };
+    assert_eq!(reason(Some(BEGIN)), "2 datagrams were dropped by the kernel");
+    assert_eq!(reason(None), "3 datagrams were dropped by the kernel, 5 records did not arrive");
     let packets: Vec<_> = arrived.values().map(|window| (window.rows, window.packets)).collect();
     assert_eq!(packets, [(1, 15), (1, 48)]);
     let remarks = &ended.packets.remarks;
     assert_eq!((remarks.get("late"), remarks.get("early")), (2, 1));
-    let losses: Vec<_> = arrived.values().map(|window| window.closed.clone().and_then(|of| of.loss)).collect();
+    let losses: Vec<_> =
+        arrived.values().map(|window| window.closed.clone().and_then(|of| of.loss)).collect();
     let of = |window: usize, name| losses[window].as_ref().map(|loss| loss.get(name));
-    assert_eq!([of(0, "datagrams_dropped"), of(0, "records_lost")], [Some(3), Some(1)]);
-    assert_eq!([of(1, "datagrams_dropped"), of(1, "records_lost")], [Some(0), Some(4)]);
+    // What is lost is of the clock's window then.
+    assert_eq!([of(0, "datagrams_dropped"), of(0, "records_lost")], [Some(2), Some(0)]);
+    assert_eq!([of(1, "datagrams_dropped"), of(1, "records_lost")], [Some(1), Some(5)]);
     let ends: Vec<_> = arrived.values().map(|window| window.closed.as_ref().map(|of| of.ended_by)).collect();
     assert_eq!(ends, [Some(WindowEnd::Full), Some(WindowEnd::RunEnd)]);
 }
@@ -180,14 +193,14 @@ fn records_count_in_their_windows_while_these_are_open() {
 fn packets_without_memory_are_counted_in_no_row() {
     // The outputs' queue takes most of it.
     let mut collected = Collected::new(0, (82 << 18) + (1 << 20));
-    (0..50_000).for_each(|key| collected.take(key, 1 << 47, BEGIN, BEGIN));
+    (0..50_000).for_each(|key| collected.take(key, 1 << 32, BEGIN, BEGIN));
     let (ended, arrived) = collected.end(BEGIN + 1, &tally(0, 0));
     let window = &arrived[&BEGIN];
     let closed = window.closed.as_ref().expect("the window's message");
     assert!(window.rows != 0 && window.rows < 50_000, "{}", window.rows);
-    assert_eq!(closed.unplaced.packets, (50_000 - window.rows) << 47);
+    assert_eq!(closed.unplaced.packets, (50_000 - window.rows) << 32);
     assert_eq!(ended.flows.table_full, closed.unplaced.packets);
-    assert_eq!(ended.packets.measured, 50_000 << 47);
+    assert_eq!(ended.packets.measured, 50_000 << 32);
 }
 
 #[test]
@@ -202,4 +215,47 @@ fn windows_without_a_record_are_told() {
         .map(|closed| (closed.span.start_ns, closed.empty_before, closed.ended_by))
         .collect();
     assert_eq!(told, [(BEGIN, 0, WindowEnd::Jump), (BEGIN + 10 * SECOND, 9, WindowEnd::RunEnd)]);
+}
+
+#[test]
+fn records_that_no_sum_has_room_for_are_left_out() {
+    let mut collected = Collected::new(0, 1 << 28);
+    // Bytes on the wire are 64 times as many.
+    let most = MOST_OF_WINDOW / 64;
+    collected.take(1, most - 1, BEGIN, BEGIN);
+    collected.take(2, 2, BEGIN, BEGIN);
+    collected.take(3, 1, BEGIN, BEGIN);
+    collected.take(4, u64::MAX / 64, BEGIN, BEGIN);
+    let (ended, arrived) = collected.end(BEGIN + 1, &tally(0, 0));
+    assert_eq!((arrived[&BEGIN].rows, arrived[&BEGIN].packets), (2, most));
+    assert_eq!((ended.packets.received, ended.packets.measured), (most, most));
+    assert_eq!(ended.packets.remarks.get("implausible"), 2);
+}
+
+#[test]
+fn what_is_lost_while_a_window_waits_may_be_of_it() {
+    let mut collected = Collected::new(SECOND, 1 << 28);
+    collected.windows.advance(BEGIN + SECOND, &tally(0, 0));
+    collected.windows.advance(BEGIN + 2 * SECOND, &tally(0, 7));
+    let qualities = collected.windows.qualities.clone();
+    let (_, arrived) = collected.end(BEGIN + 2 * SECOND, &tally(0, 6));
+    let lost: Vec<_> = arrived
+        .values()
+        .filter_map(|window| window.closed.as_ref()?.loss.as_ref())
+        .map(|loss| loss.get("records_lost"))
+        .collect();
+    assert_eq!(lost, [0, 7, 0]);
+    let reasons = [Some(BEGIN), Some(BEGIN + SECOND), None].map(|start_ns| {
+        let span = start_ns.map(|start_ns| Span { start_ns, end_ns: start_ns + SECOND });
+        let mut answers = [report::Answer::new("q", span, Vec::new(), Vec::new())];
+        qualities.mark(&mut answers);
+        answers[0].reason.clone().unwrap_or_default()
+    });
+    let expected = [
+        "records that did not arrive may have been of it",
+        "7 records did not arrive",
+        // One of them was overtaken.
+        "6 records did not arrive",
+    ];
+    assert_eq!(reasons, expected);
 }
