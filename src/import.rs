@@ -39,6 +39,12 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     let has_records: Vec<bool> =
         recording.files().contents().map(|(_, contents)| !contents.has_windows).collect();
+    for (path, _) in recording.files().contents().filter(|(_, contents)| contents.sampled) {
+        exit::say(&format!(
+            "{}: its records are of samples: they go into the store as they were counted",
+            path.display()
+        ));
+    }
     let readable: Vec<_> = recording.files().contents().map(|(path, _)| path.to_owned()).collect();
     let surveyed = recording.survey(window_ns, &setting, &mut || !stop.load(Relaxed));
     let Surveyed { nodes, errors, is_stopped, .. } = surveyed.map_err(Failure::usages)?;
@@ -58,7 +64,7 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
     let store = Arc::new(store);
     let mut lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let mut records = Records::default();
-    let (mut rows, mut windows) = (0, 0);
+    let (mut read, mut rows, mut windows, mut missing) = (0, 0, 0, [0; 2]);
     for node in nodes {
         let site = node.site();
         let (feed, writer) = store.node(NodeSetting {
@@ -72,10 +78,12 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
             waits: true,
         });
         records.node(node.name(), site.key, writer);
-        let replayed = Rows::new(&store, feed, window_ns, &stop).take(node);
+        let (replayed, given) = Rows::new(&store, feed, window_ns, &stop).take(node);
         lines.extend(replayed.errors.iter().map(ToString::to_string));
-        rows += replayed.rows;
+        read += replayed.rows;
+        rows += given;
         windows += replayed.windows;
+        missing.iter_mut().zip(replayed.missing).for_each(|(sum, more)| *sum += more);
     }
     for (path, _) in readable.iter().zip(&has_records).filter(|(_, has_records)| **has_records) {
         let named = files.iter().find(|file| file.path == *path).and_then(|file| file.name.as_deref());
@@ -84,6 +92,16 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
     let taken = records.finish();
     let counts = store.close(false);
     store.remarks().iter().for_each(|line| exit::say(line));
+    let [unread, without_memory] = missing;
+    if unread != 0 {
+        lines.push(format!("{} rows could not be read: their windows are partial", grouped(unread)));
+    }
+    if without_memory != 0 {
+        lines.push(format!(
+            "{} rows are not in their windows, as memory ran out: give it more with --memory",
+            grouped(without_memory)
+        ));
+    }
     let stored = [("window rows", counts.rows), ("flow records", counts.flows)];
     for (what, of) in stored.iter().filter(|(_, of)| of.lost() != 0) {
         lines.push(format!("{} {what} could not be stored", grouped(of.lost())));
@@ -102,11 +120,12 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
     lines.retain(|line| said.insert(line.clone()));
     lines.iter().for_each(|line| say_error(line));
     exit::print(&format!(
-        "{} flow records and {} window rows of {} windows went into {}\n",
+        "{} flow records and {} window rows of {} windows went into {}; {} rows were read\n",
         grouped(taken),
         grouped(rows),
         grouped(windows),
-        options.store.display()
+        options.store.display(),
+        grouped(read)
     ))?;
     Ok(if lines.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EARLY) })
 }

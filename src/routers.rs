@@ -11,6 +11,7 @@ use crate::exit::Failure;
 use engine::{Config, Control, Every, Observer, Outcome, Outputs, RecordSink, Snapshot};
 use report::ExporterReport;
 use router::{Counts, Decoder, ExporterState, Inlet, Intake, Network, Rate, Settings};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -53,21 +54,7 @@ impl Routers {
     /// Listens where the options say.
     pub(crate) fn open(options: &RouterOptions) -> Result<Self, Failure> {
         let RouterOptions { listener, from, sampling, wait_ns } = options.clone();
-        let opened: std::io::Result<(Inlet, SocketAddr)> = listener.addresses().and_then(|addresses| {
-            let mut last = None;
-            for address in addresses {
-                match Inlet::open(address).and_then(|inlet| inlet.address().map(|own| (inlet, own))) {
-                    Ok(opened) => return Ok(opened),
-                    Err(error) => last = Some(error),
-                }
-            }
-            Err(last.unwrap_or_else(|| std::io::Error::other("the host has no address")))
-        });
-        let (inlet, address) = opened.map_err(|error| {
-            Failure::usage(format!(
-                "{listener}: cannot listen there: {error}; another program may have the port"
-            ))
-        })?;
+        let (inlet, address) = listen(&listener).map_err(Failure::usage)?;
         Ok(Self {
             inlet,
             decoder: Decoder::new(Settings { from, sampling }),
@@ -182,6 +169,33 @@ impl Routers {
         let exporters = decoder.exporters().into_iter().map(exporter).collect();
         Collected { outcome, exporters, qualities }
     }
+}
+
+/// A socket at the first address of a listener that there is on this machine.
+fn listen(listener: &Listener) -> Result<(Inlet, SocketAddr), String> {
+    let addresses =
+        listener.addresses().map_err(|error| format!("{listener}: the host is not known: {error}"))?;
+    let mut reason = "the host has no address".to_owned();
+    for address in addresses {
+        let error = match Inlet::open(address).and_then(|inlet| inlet.address().map(|own| (inlet, own))) {
+            Ok(opened) => return Ok(opened),
+            Err(error) => error,
+        };
+        let advice = match error.kind() {
+            ErrorKind::AddrInUse => "; another program has the port: end it, or name another port",
+            ErrorKind::AddrNotAvailable => "; name an address of this machine",
+            ErrorKind::PermissionDenied => {
+                "; ports below 1024 need rights (CAP_NET_BIND_SERVICE): name another port"
+            }
+            _ => "",
+        };
+        reason = format!("{error}{advice}");
+        // One family alone is not what was asked for.
+        if error.kind() == ErrorKind::AddrInUse {
+            break;
+        }
+    }
+    Err(format!("{listener}: cannot listen there: {reason}"))
 }
 
 /// What the decoder and the kernel have counted so far.

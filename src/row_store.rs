@@ -33,6 +33,18 @@ impl RowStore {
     }
 }
 
+impl RowStore {
+    /// A window is closed. `incomplete`: rows of it may be missing, and nobody knows how many.
+    pub(crate) fn close(&mut self, closed: &ClosedWindow, incomplete: bool) {
+        let start_ns = closed.span.start_ns;
+        let mut facts = self.tally.facts(closed);
+        facts.refused_rows = facts.refused_rows.saturating_add(self.lost.remove(&start_ns).unwrap_or(0));
+        facts.incomplete = incomplete;
+        self.lost = self.lost.split_off(&start_ns);
+        self.feed.close(start_ns, facts, closed.empty_before);
+    }
+}
+
 impl RowOutput for RowStore {
     fn write_v4(&mut self, start_ns: u64, rows: &Rows<KeyV4>) -> io::Result<()> {
         let lost = self.feed.write_v4(start_ns, rows);
@@ -49,11 +61,7 @@ impl RowOutput for RowStore {
     }
 
     fn window(&mut self, closed: &ClosedWindow) {
-        let start_ns = closed.span.start_ns;
-        let mut facts = self.tally.facts(closed);
-        facts.refused_rows += self.lost.remove(&start_ns).unwrap_or(0);
-        self.lost = self.lost.split_off(&start_ns);
-        self.feed.close(start_ns, facts, closed.empty_before);
+        self.close(closed, false);
     }
 
     fn finish(self: Box<Self>, _: &Unplaced) -> io::Result<()> {

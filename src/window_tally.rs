@@ -36,6 +36,7 @@ impl WindowTally {
             watched: (closed.watched != closed.span)
                 .then_some([closed.watched.start_ns, closed.watched.end_ns]),
             ended: closed.ended_by == WindowEnd::RunEnd,
+            incomplete: false,
         }
     }
 }

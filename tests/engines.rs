@@ -273,6 +273,7 @@ fn files_that_the_store_replaces_meanwhile_are_asked_for_again() {
     assert_eq!((answer["rows"][0]["n"].clone(), answer["status"].clone()), (7.into(), "complete".into()));
     let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
     let questions = said();
+    assert!(questions.starts_with("SET memory_limit = '"), "{questions}");
     let asked_for = |path: &Path| questions.matches(&format!("/{}'", name(path))).count();
     assert_eq!((asked_for(&file.path), asked_for(&path)), (1, 1), "{questions}");
 }

@@ -264,7 +264,9 @@ fn others_than_the_allowed_are_refused() {
 fn what_is_wrong_is_said_in_a_line() {
     let taken = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let port = taken.local_addr().expect("an address").port();
-    call(&["collect", &format!("ipfix://127.0.0.1:{port}")]).says(2, &[&port.to_string(), "cannot listen"]);
+    call(&["collect", &format!("ipfix://127.0.0.1:{port}")])
+        .says(2, &[&port.to_string(), "cannot listen", "another program has the port"]);
+    call(&["collect", "ipfix://192.0.2.1:4739"]).says(2, &["cannot listen", "an address of this machine"]);
     call(&["collect", "http://x"]).says(2, &["http://x", "ipfix://"]);
     call(&["collect", "ipfix://:4739", "--from", "192.0.2.0/33"]).says(2, &["192.0.2.0/33"]);
     call(&["collect", "ipfix://:4739", "--sampling", "0"]).says(2, &["'0'", "sampling rate"]);
@@ -320,6 +322,67 @@ fn nfdump_s_csv_is_imported() {
     call(&["import", text(&damaged), "--store", text(&other), "--node", "R7"])
         .says(3, &["damaged.csv", "1 lines are no flows", "line 4"]);
     assert_eq!(ask(&other).0, expected);
+}
+
+/// nfdump's CSV of flows of ten packets, one a second, each of a source of its own.
+fn printed(flows: u32) -> Vec<String> {
+    let line = |number: u32| {
+        let [minute, second] = [number / 60 % 60, number % 60];
+        let time = format!("2026-11-01 10:{minute:02}:{second:02}");
+        let source = std::net::Ipv4Addr::from(0x0a00_0000 + number);
+        format!("{time},{time},0.0,{source},192.0.2.1,1024,80,TCP,......S.,0,0,10,400,0,0")
+    };
+    let header = "ts,te,td,sa,da,sp,dp,pr,flg,fwd,stos,ipkt,ibyt,opkt,obyt".to_owned();
+    std::iter::once(header).chain((0..flows).map(line)).collect()
+}
+
+/// The packets of each window of a store, and whether some are missing.
+fn stored(store: &Path, every: &str) -> Vec<(u64, bool)> {
+    let query = format!("select sum(total_count) as packets every {every}");
+    let asked = call(&["query", "--store", text(store), &query, "--json"]).expect(0);
+    let answers = asked.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let of = |answer: Value| {
+        (number(&output::rows(&answer)[0]["packets"]), answer["status"] == Value::from("partial"))
+    };
+    answers.map(of).collect()
+}
+
+#[test]
+fn what_an_import_lacks_is_said_and_its_windows_are_partial() {
+    let scratch = Scratch::new();
+    let mut lines = printed(120);
+    let whole = scratch.file("whole.csv", lines.join("\n"));
+    let store = scratch.path("whole");
+    let said = call(&["import", text(&whole), "--store", text(&store), "--every", "1min"]).expect(0).stdout;
+    assert!(said.starts_with("120 flow records and 120 window rows of 2 windows went into"), "{said}");
+    assert!(said.trim_end().ends_with("120 rows were read"), "{said}");
+    assert_eq!(stored(&store, "1min"), [(600, false), (600, false)]);
+    // Of which window a line would be that is none, nobody knows.
+    lines.insert(30, "2026-11-01 10:00:00,x".to_owned());
+    let damaged = scratch.file("damaged.csv", lines.join("\n"));
+    let store = scratch.path("damaged");
+    call(&["import", text(&damaged), "--store", text(&store), "--every", "1min"])
+        .says(3, &["damaged.csv", "1 lines are no flows"]);
+    assert_eq!(stored(&store, "1min"), [(600, true), (600, true)]);
+    // Flows of one source are one row.
+    let same = scratch.file("same.csv", [&printed(60)[..], &printed(60)[1..]].concat().join("\n"));
+    let store = scratch.path("same");
+    let said = call(&["import", text(&same), "--store", text(&store), "--every", "1min"]).expect(0).stdout;
+    assert!(said.starts_with("120 flow records and 60 window rows of 1 windows went into"), "{said}");
+    assert!(said.trim_end().ends_with("120 rows were read"), "{said}");
+}
+
+#[test]
+fn rows_of_an_import_without_memory_are_counted() {
+    const FLOWS: u32 = 200_000;
+    let scratch = Scratch::new();
+    let large = scratch.file("large.csv", printed(FLOWS).join("\n"));
+    let store = scratch.path("store");
+    let memory = ["--every", "1h", "--memory", "16MiB"];
+    let ended = call(&[&["import", text(&large), "--store", text(&store)][..], &memory].concat());
+    ended.says(3, &["rows are not in their windows, as memory ran out", "--memory"]);
+    let [(packets, is_partial)] = stored(&store, "1h")[..] else { panic!("one window") };
+    assert!(packets != 0 && packets < 10 * u64::from(FLOWS) && is_partial, "{packets}");
 }
 
 #[test]

@@ -17,6 +17,8 @@ const UNKNOWN: &str = "unknown";
 pub(super) struct Records {
     nodes: BTreeMap<String, Node>,
     taken: u64,
+    /// Records of nodes that the files did not have when they were surveyed.
+    strange: u64,
 }
 
 struct Node {
@@ -51,6 +53,14 @@ impl Records {
             // Said when it was surveyed, in the same words.
             lines.extend(file.passed_over().map(|what| format!("{}: {what}", path.display())));
         }
+        let strange = std::mem::take(&mut self.strange);
+        if strange != 0 {
+            lines.push(format!(
+                "{}: it changed while it was read: {} records are of nodes that it did not have",
+                path.display(),
+                grouped(strange)
+            ));
+        }
         for (number, what) in [(without_time, "time"), (without_address, "address")] {
             if number != 0 {
                 lines.push(format!("{}: {} records have no {what}", path.display(), grouped(number)));
@@ -63,7 +73,11 @@ impl Records {
     fn block(&mut self, block: &RowBlock, named: Option<&str>) -> u64 {
         let name = named.or(block.node.as_deref()).unwrap_or(UNKNOWN);
         // A file that changed since it was surveyed may name others.
-        let Some(Node { key, writer: Some(writer) }) = self.nodes.get_mut(name) else { return 0 };
+        let Some(Node { key, writer }) = self.nodes.get_mut(name) else {
+            self.strange += (block.v4.len() + block.v6.len()) as u64;
+            return 0;
+        };
+        let Some(writer) = writer else { return 0 };
         let mut records = Vec::new();
         let without_time = records_of(&BatchRows::of(&block.v4, false), key, &mut records)
             + records_of(&BatchRows::of(&block.v6, false), key, &mut records);

@@ -22,6 +22,8 @@ pub(super) struct Rows<'a> {
     start_ns: u64,
     window_ns: u64,
     index: u64,
+    /// Rows that went into it.
+    given: u64,
     stop: &'a AtomicBool,
 }
 
@@ -34,19 +36,21 @@ impl<'a> Rows<'a> {
             start_ns: 0,
             window_ns,
             index: 0,
+            given: 0,
             stop,
         }
     }
 
-    /// Takes all rows of a recording.
-    pub(super) fn take(mut self, recording: NodeRecording) -> Replayed {
+    /// Takes all rows of a recording. Returns what was read, and how many rows that made: those of one key and window are one.
+    pub(super) fn take(mut self, recording: NodeRecording) -> (Replayed, u64) {
         let replayed = recording.replay(&mut self);
         // It counts itself what it does not take.
         let _ = Box::new(self.output).finish(&Unplaced::default());
-        replayed
+        (replayed, self.given)
     }
 
     fn hand_over(&mut self) {
+        self.given += (self.v4.len() + self.v6.len()) as u64;
         // Likewise.
         let _ = self.output.write_v4(self.start_ns, &self.v4);
         let _ = self.output.write_v6(self.start_ns, &self.v6);
@@ -77,8 +81,10 @@ impl WindowSink for Rows<'_> {
 
     fn close(&mut self, window: FinishedWindow) -> bool {
         self.hand_over();
-        let closed = recorded::closed(window, self.window_ns, self.index, 0);
-        self.output.window(&closed);
+        let incomplete = !window.lacks.is_empty();
+        let missing = window.missing_rows;
+        let closed = recorded::closed(window, self.window_ns, self.index, missing);
+        self.output.close(&closed, incomplete);
         self.index += 1;
         !self.stop.load(Relaxed)
     }

@@ -13,6 +13,7 @@ use super::Command;
 use super::printer::Printer;
 use crate::cli::QueryOptions;
 use crate::exit::{EARLY, FAULT, Failure, USAGE, say, say_error};
+use crate::machine;
 use answers::Collected;
 use equery::{Dialect, RowPart};
 use history::levels::{Elsewhere, Stored};
@@ -191,7 +192,10 @@ impl Asked<'_> {
     /// Puts the statement to the engine.
     fn lines(&self, statement: &str) -> Result<Lines, Trouble> {
         match self.dialect {
-            Dialect::DuckDb => program::duckdb(&self.command.options.engine, statement),
+            Dialect::DuckDb => {
+                let QueryOptions { engine, memory, .. } = self.command.options;
+                program::duckdb(engine, memory.unwrap_or_else(machine::half_of_memory), statement)
+            }
             Dialect::Spark => program::spark(&self.command.options.engine, statement),
             #[cfg(feature = "web")]
             Dialect::ClickHouse => clickhouse::ask(self.command.options, statement),

@@ -7,6 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Windows that are remembered. Answers of longer windows say what is known of these.
 const MOST_WINDOWS: usize = 10_000;
+/// Older ones are remembered so many together, in as many parts.
+const TOGETHER: u64 = 64;
+/// What is lost, by name.
+const LOSSES: [&str; 3] = ["datagrams_dropped", "records_lost", "messages_lost"];
 /// Of a normal distribution 95 % are within so many standard deviations.
 const DEVIATIONS: f64 = 1.96;
 
@@ -19,21 +23,26 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// What is lost.
-    pub(super) fn counters(&self) -> Option<Counters> {
+    /// What is lost: datagrams that the kernel dropped, and records and messages that sequence numbers miss; `None` where it is not known.
+    pub(super) fn lost(&self) -> Option<[u64; 3]> {
         let Counts { lost_records, lost_messages, .. } = self.counts;
-        let lost = [
-            ("datagrams_dropped", self.dropped?),
-            ("records_lost", lost_records),
-            ("messages_lost", lost_messages),
-        ];
-        Some(lost.into_iter().collect())
+        Some([self.dropped?, lost_records, lost_messages])
+    }
+
+    /// The same by name.
+    pub(super) fn counters(&self) -> Option<Counters> {
+        self.lost().map(named)
     }
 
     /// What became of datagrams and records.
     pub(super) fn remarks(&self) -> Counters {
         self.counts.named().into_iter().collect()
     }
+}
+
+/// Losses by name.
+pub(super) fn named(lost: [u64; 3]) -> Counters {
+    LOSSES.into_iter().zip(lost).collect()
 }
 
 /// Of the records of a window, or of several.
@@ -46,8 +55,10 @@ pub(super) struct Quality {
     /// Estimated packets, and the variance of the estimate.
     packets: f64,
     variance: f64,
-    /// Datagrams that the kernel dropped, and records and messages that sequence numbers miss.
+    /// What was lost in its time.
     pub(super) lost: [u64; 3],
+    /// Something was lost while it was open.
+    pub(super) may_lack: bool,
 }
 
 impl Quality {
@@ -70,7 +81,8 @@ impl Quality {
         self.rates = more.rates.map_or(self.rates, |rates| Some(joined(self.rates, rates)));
         self.packets += more.packets;
         self.variance += more.variance;
-        self.lost.iter_mut().zip(more.lost).for_each(|(own, more)| *own += more);
+        self.lost.iter_mut().zip(more.lost).for_each(|(own, more)| *own = own.saturating_add(more));
+        self.may_lack |= more.may_lack;
     }
 
     /// What did not arrive, if anything.
@@ -86,7 +98,8 @@ impl Quality {
             .filter(|(count, _)| *count != 0)
             .map(|(count, what)| format!("{count} {what}"))
             .collect();
-        (!parts.is_empty()).then(|| parts.join(", "))
+        let may_lack = || self.may_lack.then(|| "records that did not arrive may have been of it".to_owned());
+        if parts.is_empty() { may_lack() } else { Some(parts.join(", ")) }
     }
 
     /// That values are estimates, if they are.
@@ -132,7 +145,33 @@ pub(crate) struct Qualities(Arc<Mutex<Known>>);
 struct Known {
     /// By the ends of windows.
     windows: BTreeMap<u64, (Span, Quality)>,
+    /// Older ones, several together, and how many the last one has.
+    older: BTreeMap<u64, (Span, Quality)>,
+    together: u64,
     run: Quality,
+}
+
+impl Known {
+    /// Makes room: the oldest window goes to those that are remembered together.
+    fn age(&mut self) {
+        let Some((end_ns, (span, quality))) = self.windows.pop_first() else { return };
+        let last = if self.together < TOGETHER { self.older.pop_last() } else { None };
+        let together = match last {
+            Some((_, (mut all, mut sum))) => {
+                sum.plus(&quality);
+                (all.end_ns, self.together) = (end_ns, self.together + 1);
+                (all, sum)
+            }
+            None => {
+                self.together = 1;
+                (span, quality)
+            }
+        };
+        self.older.insert(end_ns, together);
+        if self.older.len() > MOST_WINDOWS {
+            self.older.pop_first();
+        }
+    }
 }
 
 impl Qualities {
@@ -142,8 +181,14 @@ impl Qualities {
         known.run.plus(&quality);
         known.windows.insert(span.end_ns, (span, quality));
         if known.windows.len() > MOST_WINDOWS {
-            known.windows.pop_first();
+            known.age();
         }
+    }
+
+    /// What was lost in all of the run: what was overtaken is taken off, which windows that were closed do not know.
+    pub(super) fn end(&self, lost: [u64; 3]) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (known.run.lost, known.run.may_lack) = (lost, false);
     }
 
     /// Says in answers how good their records are.
@@ -155,7 +200,9 @@ impl Qualities {
                 continue;
             };
             let mut sum = Quality::default();
-            let ending = known.windows.range(own.start_ns.saturating_add(1)..).map(|(_, window)| window);
+            let since = own.start_ns.saturating_add(1);
+            let ending =
+                [&known.older, &known.windows].into_iter().flat_map(|of| of.range(since..)).map(|(_, of)| of);
             let of_answer = ending.take_while(|(span, _)| span.start_ns < own.end_ns);
             of_answer.for_each(|(_, quality)| sum.plus(quality));
             sum.mark(answer);
@@ -223,5 +270,26 @@ mod tests {
                 "{reason}"
             );
         }
+    }
+
+    #[test]
+    fn old_windows_are_remembered_together() {
+        let qualities = Qualities::default();
+        let all = MOST_WINDOWS as u64 + 3 * TOGETHER;
+        for number in 0..all {
+            let lost = [0, u64::from(number == 1 || number == all - 1), 0];
+            qualities.push(span(10 * number), Quality { lost, ..Quality::default() });
+        }
+        let known = qualities.0.lock().expect("a lock").older.len() as u64;
+        assert_eq!(known, 3);
+        let lacks = |first: u64, windows: u64| {
+            let window = Some(Span { start_ns: 10 * first, end_ns: 10 * (first + windows) });
+            let mut answers = [Answer::new("q", window, Vec::new(), Vec::new())];
+            qualities.mark(&mut answers);
+            answers[0].reason.clone()
+        };
+        assert_eq!(lacks(0, all).as_deref(), Some("2 records did not arrive"));
+        assert_eq!(lacks(0, TOGETHER).as_deref(), Some("1 records did not arrive"));
+        assert_eq!(lacks(TOGETHER, all - 1 - TOGETHER), None);
     }
 }

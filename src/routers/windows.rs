@@ -1,17 +1,22 @@
 //! The windows in which records count: those of the clock, into which records come from elsewhere.
 
-use super::quality::{Qualities, Quality, Tally};
+mod row;
+
+use super::quality::{Qualities, Quality, Tally, named};
 use engine::{ClosedWindow, Control, Outputs, RecordSink, RunTotals, Totals, WindowId};
-use flow::{FlowRecord, WindowRow};
 use history::replay::{Held, Memory, Row};
-use packet::{Key, KeyParts, KeySpec, KeyV4, KeyV6, MaskedKey};
+use packet::{Key, KeySpec};
 use record::Account;
 use report::{Counters, FlowCounts, PacketCounts, Span, WindowCounts, WindowEnd};
 use router::Flow;
+use row::row;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use summary::Limits;
 use task::rows::Unplaced;
+
+/// What all records of a window, and of a run, may count together, so that no sum overflows: more is no measurement.
+const MOST_OF_WINDOW: u64 = 1 << 56;
+const MOST_OF_RUN: u64 = 1 << 63;
 
 /// How windows are, and where their rows go.
 pub(super) struct Setting {
@@ -28,6 +33,8 @@ struct Open {
     held: Held,
     rows: u64,
     received: u64,
+    /// Packets, bytes and bytes on the wire of its records.
+    sums: [u64; 3],
     quality: Quality,
 }
 
@@ -48,7 +55,10 @@ pub(super) struct Windows {
     /// Records that came when their window was closed, and such of the time to come.
     late: u64,
     early: u64,
+    /// Records that would make a sum overflow; they are left out.
+    implausible: u64,
     received: u64,
+    sums: [u64; 3],
     /// Those of windows that are closed.
     closed_packets: u64,
     totals: Totals,
@@ -86,7 +96,9 @@ impl Windows {
             counts: WindowCounts::default(),
             late: 0,
             early: 0,
+            implausible: 0,
             received: 0,
+            sums: [0; 3],
             closed_packets: 0,
             totals: Totals::default(),
             records: 0,
@@ -121,6 +133,19 @@ impl Windows {
         self.early += u64::from(own > clock);
         self.late += u64::from(own < start_ns);
         let Some(open) = self.open.get_mut(&start_ns) else { return };
+        let counts = [flow.record.total_count, flow.record.total_byte, flow.record.wire_byte];
+        let added = |sums: [u64; 3], most| {
+            let mut all = sums.iter().zip(counts).map(|(sum, more)| sum.saturating_add(more));
+            let sums = [all.next()?, all.next()?, all.next()?];
+            sums.iter().all(|sum| *sum <= most).then_some(sums)
+        };
+        let (Some(of_window), Some(of_run)) =
+            (added(open.sums, MOST_OF_WINDOW), added(self.sums, MOST_OF_RUN))
+        else {
+            self.implausible += 1;
+            return;
+        };
+        (open.sums, self.sums) = (of_window, of_run);
         open.quality.add(&flow);
         let Flow { mut record, .. } = flow;
         let packets = record.total_count;
@@ -154,8 +179,26 @@ impl Windows {
             || self.open.last_key_value().is_some_and(|(start, _)| *start < clock)
     }
 
-    /// Opens the window of the clock, and closes those that are over. What was counted since the last one is the first's of them.
+    /// What was lost since the last call is of the clock's window. Records of the others that are open may be among it.
+    fn note(&mut self, tally: &Tally) {
+        let lost = tally.lost().zip(self.told.lost());
+        self.told = *tally;
+        let Some((now, before)) = lost else { return };
+        let mut more = now.iter().zip(before).map(|(now, before)| now.saturating_sub(before));
+        let more = [(); 3].map(|()| more.next().unwrap_or(0));
+        if more == [0; 3] {
+            return;
+        }
+        self.open.values_mut().for_each(|open| open.quality.may_lack = true);
+        if let Some(mut clock) = self.open.last_entry() {
+            let own = &mut clock.get_mut().quality.lost;
+            own.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        }
+    }
+
+    /// Opens the window of the clock, and closes those that are over.
     pub(super) fn advance(&mut self, now_ns: u64, tally: &Tally) {
+        self.note(tally);
         let Setting { window_ns, wait_ns, .. } = self.setting;
         let clock = start_of(now_ns, window_ns);
         if self.open.last_key_value().is_none_or(|(start, _)| *start < clock) {
@@ -175,12 +218,14 @@ impl Windows {
 
     /// Closes all windows. Returns what was received, and the outputs.
     pub(super) fn finish(mut self, now_ns: u64, tally: &Tally) -> (RunTotals, Outputs) {
+        self.note(tally);
         while let Some((&start, _)) = self.open.first_key_value() {
             let end_ns = start.saturating_add(self.setting.window_ns);
             let is_last = self.open.len() == 1;
             let ended_by = if is_last { WindowEnd::RunEnd } else { WindowEnd::Full };
             self.close(start, ended_by, end_ns.min(now_ns.max(start)), tally);
         }
+        self.qualities.end(tally.lost().unwrap_or_default());
         let mut remarks = tally.remarks();
         remarks.add(&self.own_remarks());
         let packets = PacketCounts {
@@ -202,7 +247,7 @@ impl Windows {
     }
 
     fn own_remarks(&self) -> Counters {
-        [("late", self.late), ("early", self.early)].into_iter().collect()
+        [("late", self.late), ("early", self.early), ("implausible", self.implausible)].into_iter().collect()
     }
 
     fn close(&mut self, start_ns: u64, ended_by: WindowEnd, watched_until_ns: u64, tally: &Tally) {
@@ -240,15 +285,8 @@ impl Windows {
         all.add(&self.own_remarks());
         let remarks = all.since(&self.remarked);
         self.remarked = all;
-        let lost = tally.counters();
-        let before = self.told.counters().unwrap_or_default();
-        let loss = lost.map(|lost| lost.since(&before));
-        self.told = *tally;
-        let mut quality = open.quality;
-        if let Some(loss) = &loss {
-            quality.lost = ["datagrams_dropped", "records_lost", "messages_lost"].map(|name| loss.get(name));
-        }
-        self.qualities.push(span, quality);
+        let loss = tally.lost().map(|_| named(open.quality.lost));
+        self.qualities.push(span, open.quality);
         let between = |last: u64| (start_ns - last) / window_ns.max(1) - 1;
         let closed = ClosedWindow {
             index: self.index,
@@ -290,46 +328,5 @@ fn start_of(time_ns: u64, window_ns: u64) -> u64 {
     time_ns - time_ns % window_ns.max(1)
 }
 
-/// The row that a record is in its window.
-fn row(record: &FlowRecord, spec: &KeySpec) -> Option<Row> {
-    let key = record.key?;
-    let parts = KeyParts {
-        ports: [key.src_port?, key.dst_port?],
-        protocol: key.protocol?,
-        ip_tos: record.ip_tos,
-        vlan: spec.columns().any(|column| column == "vlan").then_some(record.vlan),
-    };
-    let mut macs = [0; 12];
-    macs[..6].copy_from_slice(&record.dmac);
-    macs[6..].copy_from_slice(&record.smac);
-    let row = WindowRow {
-        key: (),
-        packets: record.total_count,
-        bytes: record.total_byte,
-        wire_bytes: record.wire_byte,
-        first_ns: record.stime,
-        last_ns: record.ltime,
-        tcp_seq: record.tcp_seq,
-        tcp_ack: record.tcp_ack,
-        tcp_win: record.tcp_win,
-        vlan: record.vlan.unwrap_or(WindowRow::<()>::NO_VLAN),
-        tcp_flags: record.tcp_flags,
-        ip_ttl: record.ip_ttl,
-        ip_tos: record.ip_tos,
-        macs,
-    };
-    let v6 = |address: IpAddr| match address {
-        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
-        IpAddr::V6(address) => address.octets(),
-    };
-    let has_addresses = spec.columns().any(|column| matches!(column, "src_addr" | "dst_addr"));
-    Some(match [key.src_addr?, key.dst_addr?] {
-        [IpAddr::V4(source), IpAddr::V4(destination)] => {
-            let key = KeyV4::of_parts([source.octets(), destination.octets()], parts);
-            Row::V4(row.with_key(key.masked(spec)))
-        }
-        // Without addresses both families are one.
-        _ if !has_addresses => Row::V4(row.with_key(KeyV4::of_parts([[0; 4]; 2], parts).masked(spec))),
-        addresses => Row::V6(row.with_key(KeyV6::of_parts(addresses.map(v6), parts).masked(spec))),
-    })
-}
+#[cfg(test)]
+mod tests;

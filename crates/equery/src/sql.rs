@@ -61,6 +61,7 @@ pub fn sql_steps(query: &Query, table: &RowTable<'_>) -> Vec<SqlStep> {
         seconds: seconds(query.over, table),
         dialect: table.dialect,
         key: rows::keys(table).collect(),
+        has_own_names: false,
     };
     let mut steps = steps_before(query, table, &statement);
     steps.push(SqlStep { step: statement.purpose(), name: None, sql: statement.answer() });
@@ -93,7 +94,13 @@ pub(crate) fn condition_text(of: &Condition) -> String {
 
 /// For people: values by the names of columns.
 fn for_people(query: &Query) -> Statement<'_> {
-    Statement { query, seconds: "seconds".to_owned(), dialect: Dialect::default(), key: Vec::new() }
+    Statement {
+        query,
+        seconds: "seconds".to_owned(),
+        dialect: Dialect::default(),
+        key: Vec::new(),
+        has_own_names: false,
+    }
 }
 
 /// A condition on groups, with their fields by name.

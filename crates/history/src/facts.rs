@@ -1,8 +1,8 @@
 //! What files tell of windows besides their rows.
 
 use crate::question::Period;
-use record::RecordedWindows;
 use record::read::Contents;
+use record::{RecordedWindows, WindowFacts};
 use report::{Answer, Span};
 use std::sync::Arc;
 use task::rows::Unplaced;
@@ -34,7 +34,7 @@ fn begins(windows: &RecordedWindows, start_ns: u64, count: u64) -> impl Iterator
     (0..count).map(move |number| start_ns.saturating_add(number.saturating_mul(length_ns)))
 }
 
-/// Rows that were measured and that no file has, because they came faster than they were written.
+/// Rows that were measured, or read, and that no file has: they came faster than they were written, or found no memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RefusedRows(Vec<Refused>);
 
@@ -47,13 +47,16 @@ struct Refused {
     length_ns: u64,
     /// Of all of them together.
     rows: u64,
+    /// More may be missing.
+    incomplete: bool,
 }
 
 impl RefusedRows {
     /// Adds those of a file whose rows of a time are read.
     pub(crate) fn add(&mut self, contents: &Contents, clip: Option<Period>, node: &Option<Arc<str>>) {
         let Some(windows) = &contents.windows else { return };
-        for (start_ns, count, facts) in windows.each().filter(|(_, _, facts)| facts.refused_rows != 0) {
+        let lacks = |facts: &WindowFacts| facts.refused_rows != 0 || facts.incomplete;
+        for (start_ns, count, facts) in windows.each().filter(|(_, _, facts)| lacks(facts)) {
             let length_ns = windows.length_ns;
             let last_ns = start_ns.saturating_add((count - 1).saturating_mul(length_ns));
             let is_read = clip.is_none_or(|clip| start_ns < clip.to_ns && last_ns >= clip.from_ns);
@@ -64,6 +67,7 @@ impl RefusedRows {
                 last_ns,
                 length_ns,
                 rows,
+                incomplete: facts.incomplete,
             }));
         }
     }
@@ -80,9 +84,15 @@ impl RefusedRows {
                 && period
                     .is_none_or(|period| refused.first_ns < period.to_ns && refused.last_ns >= period.from_ns)
         };
-        let rows = self.0.iter().filter(is_of).fold(0_u64, |sum, refused| sum.saturating_add(refused.rows));
+        let (rows, incomplete) =
+            self.0.iter().filter(is_of).fold((0_u64, false), |(rows, incomplete), refused| {
+                (rows.saturating_add(refused.rows), incomplete | refused.incomplete)
+            });
         if rows != 0 {
-            answer.lacks(&format!("{rows} rows came faster than they were written"));
+            answer.lacks(&format!("{rows} rows could not be written"));
+        }
+        if incomplete {
+            answer.lacks("what its rows were imported from may lack some");
         }
     }
 }
@@ -90,7 +100,6 @@ impl RefusedRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::WindowFacts;
     use record::read::WithoutKey;
     use report::Status;
 
@@ -135,11 +144,27 @@ mod tests {
             assert_eq!(answer.reason.is_some(), answer.status == Status::Partial);
             answer.reason
         };
-        let said = Some("14 rows came faster than they were written".to_owned());
+        let said = Some("14 rows could not be written".to_owned());
         assert_eq!(reason(None, None, &node), said);
         assert_eq!(reason(Some([120, 140]), None, &node), said);
         assert_eq!(reason(Some([130, 140]), None, &node), None);
         assert_eq!(reason(None, Some(Period { from_ns: 130, to_ns: 200 }), &node), None);
         assert_eq!(reason(None, None, &None), None);
+    }
+
+    #[test]
+    fn answers_say_that_rows_may_be_missing_in_their_time() {
+        let of = |incomplete| WindowFacts { incomplete, ..WindowFacts::default() };
+        let mut refused = RefusedRows::default();
+        refused.add(&contents(&[of(false), of(true), of(false)]), None, &None);
+        let reason = |start_ns| {
+            let window = Some(Span { start_ns, end_ns: start_ns + 10 });
+            let mut answer = Answer::new("q", window, Vec::new(), Vec::new());
+            refused.describe(&mut answer, &None, None);
+            assert_eq!(answer.reason.is_some(), answer.status == Status::Partial);
+            answer.reason
+        };
+        let said = Some("what its rows were imported from may lack some".to_owned());
+        assert_eq!([100, 110, 120].map(reason), [None, said, None]);
     }
 }

@@ -100,6 +100,9 @@ fn describe(answer: &mut Answer, facts: &WindowFacts) {
     if facts.refused_rows != 0 {
         answer.lacks(&format!("{} rows could not be handed over", facts.refused_rows));
     }
+    if facts.incomplete {
+        answer.lacks("what it was imported from may lack rows");
+    }
     if facts.without_place[0] != 0 {
         answer.lacks(&format!("{} packets found no place in the table", facts.without_place[0]));
     }

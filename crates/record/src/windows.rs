@@ -29,6 +29,9 @@ pub struct WindowFacts {
     /// The run ended in it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ended: bool,
+    /// Rows of it may be missing, and nobody knows how many: what it was read of is damaged, or does not tell.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub incomplete: bool,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -58,6 +61,7 @@ impl WindowFacts {
         let is_gap = one[1] < other[0] || other[1] < one[0];
         self.watched = (both != window || is_gap).then_some(both);
         self.ended &= more.ended;
+        self.incomplete |= more.incomplete;
     }
 }
 
@@ -286,6 +290,7 @@ mod tests {
             without_place: [6, 700, 800],
             watched: Some([after_gap, after_gap + 9]),
             ended: true,
+            incomplete: true,
         };
         list.push(after_gap, last.clone());
         assert_eq!(list.runs(), 3);

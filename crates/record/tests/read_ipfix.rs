@@ -121,7 +121,7 @@ fn a_routers_records_are_read_from_other_elements_and_lengths() {
 
 #[test]
 fn times_of_all_kinds() {
-    let cases: [(&[Field], Vec<u8>, u64); 9] = [
+    let cases: [(&[Field], Vec<u8>, u64); 10] = [
         (&[(0, 151, 4)], 1_700_000_000_u32.to_be_bytes().to_vec(), START),
         (&[(0, 153, 8)], 1_700_000_000_001_u64.to_be_bytes().to_vec(), START + 1_000_000),
         // 0.5 s; a microsecond whose fraction is cut.
@@ -137,6 +137,12 @@ fn times_of_all_kinds() {
             [&1_699_999_000_000_u64.to_be_bytes()[..], &1_000_250_u32.to_be_bytes()].concat(),
             START + SECOND / 4,
         ),
+        // The uptime's 32 bits have begun anew twice.
+        (
+            &[(0, 160, 8), (0, 21, 4)],
+            [&(1_700_000_000_000_u64 - (2 << 32)).to_be_bytes()[..], &250_u32.to_be_bytes()].concat(),
+            START + SECOND / 4,
+        ),
         // Of several the exact one.
         (
             &[(0, 151, 4), (0, 157, 8), (0, 153, 8)],
@@ -150,6 +156,21 @@ fn times_of_all_kinds() {
         let given = given(&mut open(&messages), &wanted);
         assert_eq!(given.rows.first().map(|(_, values)| values[0]), Some(time), "{fields:?}");
     }
+}
+
+#[test]
+fn a_file_of_samples_says_so() {
+    let packets = set(2, &template(256, &[(0, 2, 1)]));
+    let options = |field: Field| set(3, &template_with(257, Some(1), &[(0, 149, 4), field]));
+    let of = |sets: &[Vec<u8>]| open(&[message(1, sets)]).contents().sampled;
+    assert!(!of(&[packets.clone(), set(256, &[9])]));
+    assert!(!of(&[options((0, 34, 4)), set(257, &[0, 0, 0, 1, 0, 0, 0, 1])]));
+    assert!(of(&[options((0, 34, 4)), set(257, &[0, 0, 0, 1, 0, 0, 0, 100])]));
+    assert!(of(&[options((0, 306, 2)), set(257, &[0, 0, 0, 1, 0, 9])]));
+    // In the records themselves.
+    let own = set(2, &template(258, &[(0, 2, 1), (0, 309, 1), (0, 310, 1)]));
+    assert!(!of(&[own.clone(), set(258, &[9, 1, 1])]));
+    assert!(of(&[own, set(258, &[9, 1, 2])]));
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub struct Counts {
     pub implausible: u64,
     /// Sets of data that waited for their template and were read when it came.
     pub late_template: u64,
-    /// Sets of data that waited for their template, and do not fit it.
+    /// Sets of data that waited for their template and do not fit it, and sets whose template has no field with a value.
     pub damaged_sets: u64,
     /// Sets of data whose template did not come while they could wait.
     pub without_template: u64,
@@ -48,6 +48,8 @@ pub struct Counts {
     pub changed_templates: u64,
     /// Templates that found no room.
     pub too_many_templates: u64,
+    /// Datagrams that came before: their records count again.
+    pub repeated: u64,
     /// Exporters that began anew.
     pub restarts: u64,
     /// Records that did not arrive, by the sequence numbers of NetFlow v5 and IPFIX.
@@ -58,7 +60,7 @@ pub struct Counts {
 
 impl Counts {
     /// All of them but the losses, by name.
-    pub fn named(&self) -> [(&'static str, u64); 23] {
+    pub fn named(&self) -> [(&'static str, u64); 24] {
         [
             ("datagrams", self.datagrams),
             ("decoded", self.decoded),
@@ -82,6 +84,7 @@ impl Counts {
             ("without_template", self.without_template),
             ("changed_templates", self.changed_templates),
             ("too_many_templates", self.too_many_templates),
+            ("repeated", self.repeated),
             ("restarts", self.restarts),
         ]
     }

@@ -266,7 +266,7 @@ impl Exporter {
     /// Takes note of a message that was read, with the number of its sequence units.
     fn follows(&mut self, version: Version, sequence: u32, units: Option<Units>, state: &mut State) {
         let before = self.sequence.lost;
-        self.sequence.take(sequence, units);
+        state.counts.repeated += u64::from(self.sequence.take(sequence, units));
         let lost = match version {
             Version::V9 => &mut state.counts.lost_messages,
             Version::V5 | Version::Ipfix => &mut state.counts.lost_records,
@@ -400,6 +400,10 @@ impl Exporter {
         state: &mut State,
         take: &mut Take<'_>,
     ) -> Result<u32, Fault> {
+        if known.template.is_empty() {
+            state.counts.damaged_sets += 1;
+            return Ok(0);
+        }
         let (mut fields, mut at, mut records) = (Vec::new(), 0, 0);
         while known.template.split(set, &mut at, &mut fields).map_err(|_| Fault::Damaged)? {
             records += 1;

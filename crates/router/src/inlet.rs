@@ -1,5 +1,6 @@
 //! The socket that datagrams come to.
 
+use socket2::{Domain, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
@@ -39,7 +40,13 @@ impl Inlet {
     /// # Errors
     /// Those of the system: the address is not this machine's, or is taken.
     pub fn open(address: SocketAddr) -> io::Result<Self> {
-        let socket = UdpSocket::bind(address)?;
+        let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
+        if address.is_ipv6() {
+            // One for both families, whatever net.ipv6.bindv6only says.
+            socket.set_only_v6(false)?;
+        }
+        socket.bind(&address.into())?;
+        let socket = UdpSocket::from(socket);
         socket.set_read_timeout(Some(PATIENCE))?;
         // The first needs rights, the second is limited by net.core.rmem_max; what is granted shows in drops alone.
         let bytes = BUFFER;

@@ -192,6 +192,21 @@ mod tests {
     }
 
     #[test]
+    fn one_socket_receives_both_families() {
+        let Ok(mut inlet) = Inlet::open("[::]:0".parse().expect("an address")) else {
+            eprintln!("skipped: this machine has no IPv6");
+            return;
+        };
+        let port = inlet.address().expect("an address").port();
+        let sender = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        sender.send_to(&[7], ("127.0.0.1", port)).expect("sent");
+        // What was sent on loopback is there.
+        assert!(
+            matches!(inlet.receive(), Ok(Received::Datagram(from, [7])) if from.to_canonical().is_ipv4())
+        );
+    }
+
+    #[test]
     fn an_intake_that_nobody_reads_ends() {
         let inlet = Inlet::open("127.0.0.1:0".parse().expect("an address")).expect("a socket");
         drop(Intake::start(inlet).expect("a thread"));

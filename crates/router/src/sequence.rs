@@ -2,6 +2,8 @@
 
 /// A number that is too small, but not below this difference, is of a datagram that was overtaken, or came twice.
 const OVERTAKEN: i32 = -1024;
+/// Datagrams whose numbers are remembered, to recognise those that come twice.
+const REMEMBERED: usize = 32;
 /// After so many datagrams in a row whose numbers count in the other way, numbers are taken to count so.
 const CONVINCING: u8 = 2;
 
@@ -12,6 +14,10 @@ pub(crate) struct Sequence {
     counts: Counting,
     /// Datagrams in a row whose numbers count in the other way.
     others: u8,
+    /// The numbers of the last datagrams with units. No two of an exporter have the same.
+    recent: [Option<u32>; REMEMBERED],
+    /// Where the next one goes.
+    at: u8,
     /// Units that did not arrive.
     pub(crate) lost: u64,
 }
@@ -64,17 +70,27 @@ impl Sequence {
         }
     }
 
-    /// A datagram with this number came, with so many units; `None`: it is not known how many.
-    pub(crate) fn take(&mut self, number: u32, units: Option<Units>) {
+    /// A datagram with this number came, with so many units; `None`: it is not known how many. Returns whether it came before.
+    pub(crate) fn take(&mut self, number: u32, units: Option<Units>) -> bool {
+        let has_units = units.is_some_and(|units| units.all != 0);
+        if has_units && self.recent.contains(&Some(number)) {
+            return true;
+        }
+        if has_units {
+            self.recent[usize::from(self.at)] = Some(number);
+            self.at = (self.at + 1) % REMEMBERED as u8;
+        }
         match self.order(number) {
-            // What was counted as lost has come; what came twice was not.
+            // What was counted as lost has come.
             Order::Late => {
-                return self.lost = self.lost.saturating_sub(units.map_or(0, |units| units.all.into()));
+                self.lost = self.lost.saturating_sub(units.map_or(0, |units| units.all.into()));
+                return false;
             }
             Order::Next => self.lost += self.gap(number, units),
             Order::Restart => {}
         }
         self.last = Some(Last { number, next: units.map(|units| number.wrapping_add(units.all)) });
+        false
     }
 
     /// Units that are missing before this number.
@@ -171,6 +187,24 @@ mod tests {
         assert_eq!(taken(&mut sequence, 3_000_006, Some(1)), (Order::Next, 3_000_000));
         sequence.restart();
         assert_eq!(taken(&mut sequence, 77, Some(1)), (Order::Next, 3_000_000));
+    }
+
+    #[test]
+    fn what_comes_twice_takes_nothing_off_what_is_lost() {
+        let mut sequence = Sequence::default();
+        sequence.take(0, of(Some(10)));
+        assert!(!sequence.take(30, of(Some(10))));
+        assert_eq!(sequence.lost, 20);
+        assert!(sequence.take(0, of(Some(10))) && sequence.take(30, of(Some(10))));
+        assert_eq!(sequence.lost, 20);
+        // One that was overtaken is none of these, the first time.
+        assert!(!sequence.take(10, of(Some(10))));
+        assert!(sequence.take(10, of(Some(10))));
+        assert_eq!(sequence.lost, 10);
+        // Messages of templates alone have the number of the one that follows.
+        assert!(!sequence.take(40, of(Some(0))) && !sequence.take(40, of(Some(0))));
+        assert!(!sequence.take(40, of(Some(5))));
+        assert_eq!(taken(&mut sequence, 45, Some(1)), (Order::Next, 10));
     }
 
     #[test]

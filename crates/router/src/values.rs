@@ -188,8 +188,9 @@ fn moment(clock: Clock, time: u64, facts: Facts, start_ms: Option<u64>) -> Optio
     match clock {
         Clock::NtpNanoseconds => ntp(time, SECOND),
         Clock::NtpMicroseconds => ntp(time, 1_000_000),
-        Clock::Milliseconds => time.checked_mul(MILLISECOND),
-        Clock::Seconds => time.checked_mul(SECOND),
+        // Zero is how a time is told that is not known.
+        Clock::Milliseconds => time.checked_mul(MILLISECOND).filter(|time| *time != 0),
+        Clock::Seconds => time.checked_mul(SECOND).filter(|time| *time != 0),
         Clock::MicrosecondsBefore => facts.export_ns.checked_sub(time.checked_mul(1000)?),
         Clock::Uptime => {
             let told = |start: u64| (facts.export_ns / MILLISECOND).wrapping_sub(start) as u32;

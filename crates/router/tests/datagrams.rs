@@ -278,6 +278,45 @@ fn both_directions_and_other_protocols() {
 }
 
 #[test]
+fn a_time_of_zero_is_none() {
+    let mut test = Test::new();
+    // Milliseconds, and seconds.
+    for (id, fields, length) in [(256, [152u16, 8, 153, 8], 8usize), (257, [150, 4, 151, 4], 4)] {
+        let fields = [&[8u16, 4, 12, 4, 2, 4][..], &fields].concat();
+        let times = |start: u64, end: u64| {
+            [start, end].map(|time| time.to_be_bytes()[8 - length..].to_vec()).concat()
+        };
+        let of = |times: Vec<u8>| [&[10, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0, 5][..], &times].concat();
+        let export = u64::from(EXPORT_S) * if length == 8 { 1000 } else { 1 };
+        let sets =
+            [set(2, &template(id, &fields)), set(id, &[of(times(0, export)), of(times(0, 0))].concat())];
+        let before = test.0.counts().without_time;
+        let flows = test.take(1, &ipfix(0, id.into(), &sets));
+        let found: Vec<_> = flows.iter().map(|flow| [flow.record.stime, flow.record.ltime]).collect();
+        assert_eq!(found, [[NOW_NS; 2]; 2]);
+        assert_eq!(test.0.counts().without_time, before + 1);
+    }
+}
+
+#[test]
+fn data_of_a_template_without_values_are_told() {
+    let mut test = Test::new();
+    let empty = [template(256, &[]), template(257, &[8, 0, 12, 0])].concat();
+    test.take(1, &v9(0, 0, &[set(0, &empty), set(256, &[1; 8]), set(257, &[1; 8])]));
+    assert_eq!((test.0.counts().damaged_sets, test.0.counts().damaged), (2, 0));
+}
+
+#[test]
+fn a_datagram_that_comes_twice_is_told() {
+    let mut test = Test::new();
+    test.take(1, &v5(0, 0, &[v5_record(1, 2, 3)]));
+    test.take(1, &v5(5, 0, &[v5_record(1, 2, 3)]));
+    assert_eq!((test.0.counts().lost_records, test.0.counts().repeated), (4, 0));
+    test.take(1, &v5(0, 0, &[v5_record(1, 2, 3)]));
+    assert_eq!((test.0.counts().lost_records, test.0.counts().repeated), (4, 1));
+}
+
+#[test]
 fn others_are_refused() {
     let from: Vec<Network> = vec!["192.0.2.8/31".parse().expect("a network")];
     let mut test = Test(Decoder::new(Settings { from, sampling: None }));
@@ -317,6 +356,46 @@ fn floods_are_bounded() {
     );
 }
 
+/// Elements that are read, with the lengths that routers give them, and some that are not.
+const FIELDS_OF_ALL: [(u16, u16); 36] = [
+    (8, 4),
+    (12, 4),
+    (27, 16),
+    (28, 16),
+    (7, 2),
+    (11, 2),
+    (4, 1),
+    (5, 1),
+    (6, 1),
+    (6, 2),
+    (1, 4),
+    (1, 8),
+    (2, 4),
+    (2, 8),
+    (23, 4),
+    (24, 4),
+    (231, 8),
+    (232, 8),
+    (298, 8),
+    (299, 8),
+    (352, 8),
+    (32, 2),
+    (58, 2),
+    (56, 6),
+    (80, 6),
+    (21, 4),
+    (22, 4),
+    (150, 4),
+    (151, 4),
+    (152, 8),
+    (153, 8),
+    (156, 8),
+    (34, 4),
+    (48, 1),
+    (95, 3),
+    (160, 8),
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 300 } else { 3000 }))]
 
@@ -329,6 +408,35 @@ proptest! {
         }
         test.0.finish();
         prop_assert_eq!(test.0.waiting_bytes(), 0);
+    }
+
+    /// Records of any template, whole: each is a flow or two, or has a name.
+    #[test]
+    fn whole_records_of_any_template(
+        is_v9 in any::<bool>(),
+        fields in prop::collection::vec(prop::sample::select(FIELDS_OF_ALL.to_vec()), 1..14),
+        numbers in prop::collection::vec(prop::sample::select(vec![0u8, 0, 0, 1, 2, 16, 17, 64, 100, 255]), 1..600),
+        records in 1usize..6,
+    ) {
+        let mut test = Test::new();
+        let flat: Vec<u16> = fields.iter().flat_map(|(number, length)| [*number, *length]).collect();
+        let length: usize = fields.iter().map(|(_, length)| usize::from(*length)).sum();
+        // Padding is shorter than a record, and than four octets.
+        let padding = (length - 1).min(3);
+        let data: Vec<u8> = numbers.iter().copied().cycle().take(records * length + padding).collect();
+        let sets = [set(if is_v9 { 0 } else { 2 }, &template(256, &flat)), set(256, &data)];
+        let flows = test.take(1, &if is_v9 { v9(0, 0, &sets) } else { ipfix(0, 0, &sets) });
+        let counts = *test.0.counts();
+        prop_assert_eq!((counts.decoded, counts.records), (1, flows.len() as u64));
+        let none = counts.without_address + counts.without_packets;
+        let given = records as u64 - none;
+        let found = counts.records + counts.implausible;
+        prop_assert!(none <= records as u64 && (given..=2 * given).contains(&found), "{:?}", counts);
+        for Flow { record, counted, .. } in flows {
+            prop_assert!(record.stime <= record.ltime && record.key.is_some());
+            prop_assert!(record.total_count != 0 || record.total_byte != 0);
+            prop_assert!(counted <= record.total_count && record.total_count <= 1 << 48);
+        }
     }
 
     /// Sets in any order with any contents, templates among them.

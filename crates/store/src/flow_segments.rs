@@ -15,6 +15,11 @@ use std::time::{Duration, Instant};
 const SPAN: Duration = Duration::from_secs(10);
 /// Hours that are written at a time, each with the records of a row group in memory.
 const MOST_OPEN: usize = 2;
+/// Records of other hours that wait until there are so many, and files that are made of them: a file for each would be short.
+const MOST_WAITING: usize = 16_384;
+const MOST_FILES: usize = 64;
+/// What a segment has, at the least, before it gives its place to a later hour.
+const ENOUGH: u64 = 16_384;
 /// Records of a segment of a replay, which is faster than the clock.
 const MOST_RECORDS: u64 = 4 << 20;
 /// Bytes after which the size of the store is looked at.
@@ -25,6 +30,11 @@ pub(crate) struct FlowSegments {
     shared: Arc<Shared>,
     setting: NodeSetting,
     open: BTreeMap<u64, Segment>,
+    /// Records of other hours.
+    waiting: BTreeMap<u64, Vec<FlowRecord>>,
+    /// Their number, and since when there are some.
+    waiting_records: usize,
+    waiting_since: Instant,
 }
 
 struct Segment {
@@ -40,7 +50,14 @@ struct Segment {
 
 impl FlowSegments {
     pub(crate) fn new(shared: Arc<Shared>, setting: NodeSetting) -> Self {
-        Self { shared, setting, open: BTreeMap::new() }
+        Self {
+            shared,
+            setting,
+            open: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            waiting_records: 0,
+            waiting_since: Instant::now(),
+        }
     }
 
     pub(crate) fn write(&mut self, records: &[FlowRecord]) {
@@ -50,11 +67,10 @@ impl FlowSegments {
     }
 
     fn write_hour(&mut self, hour: u64, records: &[FlowRecord]) {
-        if !self.open.contains_key(&hour) && self.open.len() == MOST_OPEN {
-            let oldest = self.open.keys().next().copied();
-            oldest.into_iter().for_each(|hour| self.end_hour(hour));
+        if !self.open.contains_key(&hour) && self.open.len() == MOST_OPEN && !self.give_way(hour) {
+            return self.wait(hour, records);
         }
-        let Self { shared, setting, open } = self;
+        let Self { shared, setting, open, .. } = self;
         let segment = open.entry(hour).or_insert_with(|| Segment::begin(shared, setting, records[0].ltime));
         segment.take(shared, records);
         if segment.records >= MOST_RECORDS {
@@ -62,8 +78,44 @@ impl FlowSegments {
         }
     }
 
+    /// Ends the segment of the oldest hour, if a later one follows and it is worth a file.
+    fn give_way(&mut self, hour: u64) -> bool {
+        let is_later = self.open.last_key_value().is_some_and(|(last, _)| *last < hour);
+        let oldest = self.open.first_key_value().filter(|(_, oldest)| is_later && oldest.records >= ENOUGH);
+        let Some(oldest) = oldest.map(|(hour, _)| *hour) else { return false };
+        self.end_hour(oldest);
+        true
+    }
+
+    /// Keeps records whose hour is not written now.
+    fn wait(&mut self, hour: u64, records: &[FlowRecord]) {
+        if self.waiting.is_empty() {
+            self.waiting_since = Instant::now();
+        }
+        self.waiting.entry(hour).or_default().extend_from_slice(records);
+        self.waiting_records += records.len();
+        if self.waiting_records >= MOST_WAITING {
+            self.write_waiting();
+        }
+    }
+
+    /// Writes the records that wait: a file for each hour or, of too many, for several that follow each other.
+    fn write_waiting(&mut self) {
+        self.waiting_records = 0;
+        let waiting: Vec<_> = std::mem::take(&mut self.waiting).into_values().collect();
+        for hours in waiting.chunks(waiting.len().div_ceil(MOST_FILES).max(1)) {
+            let mut segment = Segment::begin(&self.shared, &self.setting, hours[0][0].ltime);
+            hours.iter().for_each(|records| segment.take(&self.shared, records));
+            segment.end(&self.shared, &self.setting);
+        }
+        retention::hold_size(&self.shared);
+    }
+
     /// Ends segments that have taken records for long enough.
     pub(crate) fn tick(&mut self) {
+        if !self.waiting.is_empty() && self.waiting_since.elapsed() >= SPAN {
+            self.write_waiting();
+        }
         let due: Vec<u64> = self
             .open
             .iter()
@@ -75,6 +127,7 @@ impl FlowSegments {
 
     /// Nothing more comes.
     pub(crate) fn end(&mut self) {
+        self.write_waiting();
         let all: Vec<u64> = self.open.keys().copied().collect();
         all.into_iter().for_each(|hour| self.end_hour(hour));
     }

@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     damaged: Mutex<BTreeSet<PathBuf>>,
     /// Held while a folder is made and gets its first file, and while an empty one is removed.
     folders: Mutex<()>,
+    /// Held while files are dropped because all are too large.
+    dropping: Mutex<()>,
     /// Bytes of files that are being written, of segments and of compactions.
     pub(crate) open_bytes: AtomicU64,
     pub(crate) reserved: AtomicU64,
@@ -73,6 +75,7 @@ impl Shared {
             fault: Mutex::default(),
             damaged: Mutex::default(),
             folders: Mutex::default(),
+            dropping: Mutex::default(),
             open_bytes: AtomicU64::new(0),
             reserved: AtomicU64::new(0),
             gives_up: AtomicBool::new(false),
@@ -84,6 +87,11 @@ impl Shared {
 
     pub(crate) fn manifest(&self) -> MutexGuard<'_, Manifest> {
         lock(&self.manifest)
+    }
+
+    /// No other thread looks at the size meanwhile.
+    pub(crate) fn dropping(&self) -> MutexGuard<'_, ()> {
+        lock(&self.dropping)
     }
 
     /// Has a line said.

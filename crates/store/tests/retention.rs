@@ -98,3 +98,39 @@ fn a_clock_that_is_set_back_an_hour_costs_nothing() {
         assert_eq!(covered(folder.path(), level), summed(&truth, level.window_ns().expect("a rollup")));
     }
 }
+
+/// Records of these hours, one after the other, and the flow files that they are in.
+fn stored_records(hours: &[u64], most_files: usize) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = open(folder.path(), "rows=1y,flows=99y,size=1G");
+    let (rows, flows) = store.node(setting("n", SECOND, false));
+    let mut flows = flows.expect("flows are stored");
+    let records: Vec<_> =
+        (0..).zip(hours).map(|(number, hour)| record(1, number, START + hour * HOUR)).collect();
+    records.chunks(100).for_each(|some| flows.write(some).expect("a queue"));
+    flows.finish().expect("an end");
+    rows.finish();
+    // Not compacted: it is how they were written.
+    let counts = store.close(true);
+    assert_eq!((counts.flows.stored, counts.flows.lost()), (hours.len() as u64, 0));
+    let files = files(folder.path(), Level::Flows);
+    assert!(files.len() <= most_files, "{} files", files.len());
+    let mut found: Vec<u64> = Vec::new();
+    for file in &files {
+        let times = read(std::slice::from_ref(file)).into_iter();
+        found.extend(times.flat_map(|(time, rows)| vec![time; rows.len()]));
+    }
+    found.sort_unstable();
+    let mut expected: Vec<u64> = records.iter().map(|record| record.ltime).collect();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn records_of_hours_that_alternate_are_in_few_files() {
+    let three: Vec<u64> = (0..20_000).map(|number| number % 3).collect();
+    stored_records(&three, 4);
+    // Each is later than all before it, as of an exporter whose clock runs away.
+    let all: Vec<u64> = (0..3_000).collect();
+    stored_records(&all, 2 + 64);
+}

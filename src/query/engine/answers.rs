@@ -212,7 +212,7 @@ impl<'a> Collected<'a> {
             }
             if let Some(next) = next.filter(|next| *next < start_ns) {
                 let mut empty = Answer { rows: Vec::new(), ..blank.clone() };
-                empty.window = Some(Span { start_ns: next, end_ns: end_ns - every_ns });
+                empty.window = Some(Span { start_ns: next, end_ns: end_ns.saturating_sub(every_ns) });
                 empty.empty = Some((start_ns - next) / every_ns);
                 answers.push(empty);
             }

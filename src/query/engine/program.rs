@@ -15,14 +15,16 @@ use std::thread;
 /// What is kept of a program's words.
 const MOST_WORDS: u64 = 64 << 10;
 
-/// Asks DuckDB.
-pub(super) fn duckdb(options: &EngineOptions, statement: &str) -> Result<Lines, Trouble> {
+/// Asks DuckDB, which may take so many bytes of memory.
+pub(super) fn duckdb(options: &EngineOptions, memory: u64, statement: &str) -> Result<Lines, Trouble> {
     let program = named(options, "duckdb");
     let mut command = Command::new(&program);
     // Nothing of the user's own settings.
     command.args(["-init", "/dev/null", "-batch", "-bail", "-list", "-noheader"]);
     let folder = Folder::new()?;
-    let file = folder.file("question.sql", &format!("{statement};\n"))?;
+    let kibibytes = memory.div_ceil(1024);
+    let statement = format!("SET memory_limit = '{kibibytes}KiB'; {statement};\n");
+    let file = folder.file("question.sql", &statement)?;
     let hint = "install it (pip install duckdb-cli), or name it with --engine-program";
     start(command.stdin(file), folder, hint)
 }

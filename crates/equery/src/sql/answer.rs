@@ -13,6 +13,8 @@ pub(super) struct Statement<'a> {
     pub(super) dialect: Dialect,
     /// The members of the flow key.
     pub(super) key: Vec<&'a str>,
+    /// Columns have names of their own, so that whatever the query calls them is none of the table's.
+    pub(super) has_own_names: bool,
 }
 
 fn groups(query: &Query) -> &[GroupField] {
@@ -159,9 +161,8 @@ impl<'a> Statement<'a> {
             .query
             .columns
             .iter()
-            .map(|column| {
-                format!("{} AS {}", self.value(&column.value), self.dialect.identifier(&column.name))
-            })
+            .enumerate()
+            .map(|(at, column)| format!("{} AS {}", self.value(&column.value), self.name(at)))
             .collect();
         let keys = self.keys();
         let joins: String = (1..=self.side_aggregates().len()).map(|at| join(&keys, at)).collect();
@@ -188,9 +189,33 @@ impl<'a> Statement<'a> {
         text
     }
 
+    /// The name of a column.
+    pub(super) fn name(&self, at: usize) -> String {
+        match self.has_own_names {
+            true => format!("v{}", at + 1),
+            false => self.dialect.identifier(&self.query.columns[at].name),
+        }
+    }
+
+    /// The family of the addresses of a group.
+    fn family(&self) -> String {
+        match self.query.group {
+            Grouping::Flows => "ip_version".to_owned(),
+            _ => "min(selected.ip_version)".to_owned(),
+        }
+    }
+
     fn order(&self) -> Vec<String> {
         let text = |value: &Expression, descending: bool| {
-            format!("{} {} NULLS LAST", self.value(value), if descending { "DESC" } else { "ASC" })
+            let direction = if descending { "DESC" } else { "ASC" };
+            let text = format!("{} {direction} NULLS LAST", self.value(value));
+            match value {
+                // As bytes some addresses of IPv6 come before those of IPv4.
+                Expression::Field(name) if expressions::is_address(name) => {
+                    format!("{} {direction}, {text}", self.family())
+                }
+                _ => text,
+            }
         };
         if self.query.group == Grouping::All {
             return Vec::new();
@@ -217,21 +242,56 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// What equal groups are ordered by: their keys, the members of the flow key as its bytes have them, then other values.
+    /// What equal groups are ordered by: the family of their addresses, the members of the flow key as its bytes have them, then other values as
+    /// they were asked for, of names their numbers.
     fn key_order(&self) -> Vec<String> {
         const ORDER: [&str; 9] =
             ["src_addr", "addr", "dst_addr", "src_port", "port", "dst_port", "protocol", "ip_tos", "vlan"];
-        let place = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
-        let mut keys: Vec<(usize, String)> = match &self.query.group {
-            Grouping::By(groups) => (1..)
-                .zip(groups)
-                .map(|(at, group)| (place(&group.field), format!("selected.k{at}")))
-                .collect(),
-            Grouping::Flows => self.key.iter().map(|name| (place(name), field(self.dialect, name))).collect(),
-            Grouping::All => Vec::new(),
-        };
+        let place = |name: &str| ORDER.iter().position(|known| *known == name);
+        let mut keys: Vec<(usize, String)> = Vec::new();
+        match &self.query.group {
+            Grouping::By(groups) => {
+                for (at, group) in (1..).zip(groups) {
+                    let name = group.field.as_str();
+                    let key = format!("selected.k{at}");
+                    // Of the flow key these are no part, unless whole flows are asked for.
+                    let is_member = !matches!(name, "ip_tos" | "vlan");
+                    match (place(name).filter(|_| is_member), name) {
+                        (Some(place), _) => keys.push((place, format!("{key} NULLS FIRST"))),
+                        (None, "conversation") => {
+                            for (field, members) in
+                                [("addr", ["src_addr", "dst_addr"]), ("port", ["src_port", "dst_port"])]
+                            {
+                                for (end, member) in expressions::ends(field).iter().zip(members) {
+                                    keys.push((place(member).unwrap_or(0), format!("min({end})")));
+                                }
+                            }
+                            keys.push((place("protocol").unwrap_or(0), "min(protocol)".to_owned()));
+                        }
+                        (None, name) => {
+                            let number = expressions::number_of_name(name);
+                            let value = number.map_or(key, |number| format!("min({number})"));
+                            keys.push((ORDER.len(), format!("{value} NULLS LAST")));
+                        }
+                    }
+                }
+            }
+            Grouping::Flows => keys.extend(self.key.iter().map(|name| {
+                (place(name).unwrap_or(ORDER.len()), format!("{} NULLS FIRST", field(self.dialect, name)))
+            })),
+            Grouping::All => {}
+        }
+        // The sort is stable.
         keys.sort_by_key(|(place, _)| *place);
-        keys.into_iter().map(|(_, key)| format!("{key} NULLS FIRST")).collect()
+        let has_addresses = match &self.query.group {
+            Grouping::By(groups) => groups
+                .iter()
+                .any(|group| expressions::is_address(&group.field) || group.field == "conversation"),
+            Grouping::Flows => self.key.iter().any(|name| expressions::is_address(name)),
+            Grouping::All => false,
+        };
+        let family = has_addresses.then(|| self.family());
+        family.into_iter().chain(keys.into_iter().map(|(_, key)| key)).collect()
     }
 
     fn condition(&self, of: &Condition) -> String {
@@ -296,8 +356,7 @@ impl<'a> Statement<'a> {
 
 /// A value as it is shown in a list: the bytes of addresses as hexadecimal digits.
 fn shown(of: &GroupField) -> String {
-    let is_address = matches!(of.field.as_str(), "src_addr" | "dst_addr" | "addr");
-    if is_address { "hex(value)".to_owned() } else { "value".to_owned() }
+    if expressions::is_address(&of.field) { "hex(value)".to_owned() } else { "value".to_owned() }
 }
 
 fn join(keys: &[String], at: usize) -> String {

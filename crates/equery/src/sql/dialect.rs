@@ -95,6 +95,16 @@ impl Dialect {
         }
     }
 
+    /// A whole number with a sign, and room for what is made of it.
+    pub(super) fn wide(self, value: &str) -> String {
+        match self {
+            Self::DuckDb => format!("{value}::HUGEINT"),
+            // It widens by itself.
+            Self::ClickHouse => value.to_owned(),
+            Self::Spark => format!("CAST({value} AS BIGINT)"),
+        }
+    }
+
     /// Whether numbers of the files have to be made ones to calculate with before anything else.
     pub(super) fn has_own_numbers(self) -> bool {
         self == Self::Spark

@@ -58,6 +58,13 @@ pub fn engine_sql(
             query.name
         ));
     }
+    let is_of_texts = |order: &task::query::Order| is_read(&order.by, "conversation");
+    if query.order.iter().any(is_of_texts) {
+        return Err(format!(
+            "{}: no other engine orders conversations as texts: order by addresses and ports, or leave out --engine",
+            query.name
+        ));
+    }
     let named = RowTable { name: "", key, base_window_ns: None, dialect };
     let rows = union(query, &named, parts)?;
     let table = RowTable { name: "stored", ..named };
@@ -69,7 +76,8 @@ pub fn engine_sql(
         }
         Over::Window => seconds(query.over, &table),
     };
-    let statement = Statement { query, seconds, dialect, key: rows::keys(&table).collect() };
+    let statement =
+        Statement { query, seconds, dialect, key: rows::keys(&table).collect(), has_own_names: true };
     let stored = SqlStep {
         step: "read the files".to_owned(),
         name: Some("stored".to_owned()),
@@ -125,8 +133,8 @@ fn last(statement: &Statement<'_>, columns: &[Column], outputs: &[EngineColumn])
         (EngineSql::GROUPS.to_owned(), EngineSql::GROUPS),
         ("count(*) OVER ()".to_owned(), EngineSql::ROWS),
     ];
-    for ((item, column), output) in query.columns.iter().zip(columns).zip(outputs) {
-        let name = dialect.identifier(&item.name);
+    for (at, ((item, column), output)) in query.columns.iter().zip(columns).zip(outputs).enumerate() {
+        let name = statement.name(at);
         let value = match column.kind {
             ColumnKind::Address | ColumnKind::Prefix => format!("hex({name})"),
             _ => name.clone(),

@@ -14,11 +14,13 @@ pub(super) fn column(dialect: Dialect, name: &str) -> String {
 
 /// A field of a row.
 pub(super) fn field(dialect: Dialect, name: &str) -> String {
-    let duration = "greatest(0, ltime_ns - stime_ns)";
+    // Without sign there is nothing below zero.
+    let duration =
+        "CASE WHEN ltime_ns >= stime_ns THEN ltime_ns - stime_ns WHEN ltime_ns < stime_ns THEN 0 END";
     match name {
-        "duration" => duration.to_owned(),
-        "pps" => format!("(total_count * 1e9 / nullif({duration}, 0))"),
-        "bps" => format!("(total_byte * 8e9 / nullif({duration}, 0))"),
+        "duration" => format!("({duration})"),
+        "pps" => format!("(total_count * 1e9 / nullif(({duration}), 0))"),
+        "bps" => format!("(total_byte * 8e9 / nullif(({duration}), 0))"),
         "bytes_per_packet" => "(total_byte / nullif(total_count, 0))".to_owned(),
         "protocol_name" => protocol_name(dialect),
         "service" => service(dialect),
@@ -37,9 +39,14 @@ fn protocol_name(dialect: Dialect) -> String {
 
 /// The service by the destination's port, else by the source's.
 fn service(dialect: Dialect) -> String {
+    by_port(|_, name| dialect.text(name))
+}
+
+/// A service as `shown` has its port and name.
+fn by_port(shown: impl Fn(u16, &str) -> String) -> String {
     let cases: String = flow::SERVICES
         .iter()
-        .map(|(port, name)| format!(" WHEN {port} THEN {}", dialect.text(name)))
+        .map(|(port, name)| format!(" WHEN {port} THEN {}", shown(*port, name)))
         .collect();
     let [destination, source] = ["dst_port", "src_port"].map(|port| format!("CASE {port}{cases} END"));
     format!("CASE WHEN protocol IN (6, 17, 132, 136) THEN coalesce({destination}, {source}) END")
@@ -47,6 +54,26 @@ fn service(dialect: Dialect) -> String {
 
 /// The source is the lesser endpoint.
 const FORWARD: &str = "(src_addr < dst_addr OR (src_addr = dst_addr AND src_port <= dst_port))";
+
+/// The lesser endpoint, and the other one.
+pub(super) fn ends(of: &str) -> [String; 2] {
+    let end = |one: &str, other: &str| format!("CASE WHEN {FORWARD} THEN {one}_{of} ELSE {other}_{of} END");
+    [end("src", "dst"), end("dst", "src")]
+}
+
+/// What a field with names is ordered by where nothing else is asked for: its numbers.
+pub(super) fn number_of_name(name: &str) -> Option<String> {
+    match name {
+        "protocol_name" => Some("protocol".to_owned()),
+        "service" => Some(by_port(|port, _| port.to_string())),
+        _ => None,
+    }
+}
+
+/// Whether a field is an address, of either family.
+pub(super) fn is_address(name: &str) -> bool {
+    matches!(name, "src_addr" | "dst_addr" | "addr")
+}
 
 /// The 5-tuple, the lesser endpoint first, as a text: address and port of both, and the protocol.
 fn conversation() -> String {
@@ -87,9 +114,31 @@ pub(super) fn value_with(
             format!("({} / nullif({}, 0))", side(left), side(right))
         }
         Expression::Arithmetic(left, operator, right) => {
-            format!("({} {} {})", side(left), operator.text(), side(right))
+            let [left, right] = [left, right].map(|of| match is_whole(of) {
+                true => dialect.wide(&side(of)),
+                false => side(of),
+            });
+            format!("({left} {} {right})", operator.text())
         }
         Expression::Aggregate(aggregate) => aggregate_of(aggregate),
+    }
+}
+
+/// Whether values have the type of a column of whole numbers, which may have neither a sign nor room for what is made of them.
+fn is_whole(value: &Expression) -> bool {
+    match value {
+        Expression::Field(name) => {
+            flow::Field::named(name).is_some_and(|field| {
+                matches!(
+                    field.value,
+                    flow::Value::Unsigned(..) | flow::Value::Optional(..) | flow::Value::Time(_)
+                )
+            }) || ["port", "duration"].contains(&name.as_str())
+        }
+        Expression::Aggregate(Aggregate::Min(of) | Aggregate::Max(of) | Aggregate::Quantile(of, _)) => {
+            is_whole(of)
+        }
+        _ => false,
     }
 }
 
@@ -145,14 +194,16 @@ fn compare(
     let symbol = comparison.text();
     let column = |name: &str| column(dialect, name);
     // The port of either end, of a row.
-    let is_end = *left == Expression::field("port") && value_of(left) == column("port");
-    if is_end {
-        let right = value_of(right);
-        return format!(
-            "({} {symbol} {right} OR {} {symbol} {right})",
-            column("src_port"),
-            column("dst_port")
-        );
+    let ends = |side: &Expression| {
+        let is_end = *side == Expression::field("port") && value_of(side) == column("port");
+        is_end.then(|| ["src_port", "dst_port"].map(column).to_vec())
+    };
+    let sides = [left, right].map(|side| (ends(side), side));
+    if let [(Some(_), _), _] | [_, (Some(_), _)] = &sides {
+        let [lefts, rights] = sides.map(|(ends, side)| ends.unwrap_or_else(|| vec![value_of(side)]));
+        let pairs =
+            lefts.iter().flat_map(|left| rights.iter().map(move |right| format!("{left} {symbol} {right}")));
+        return format!("({})", pairs.collect::<Vec<_>>().join(" OR "));
     }
     let sides = [(right, left), (left, right)].map(|(other, side)| operand(dialect, other, side, value_of));
     format!("{} {symbol} {}", sides[0], sides[1])

@@ -71,6 +71,72 @@ fn texts_and_names_stay_within_their_quotes() {
 }
 
 #[test]
+fn equal_groups_are_ordered_as_their_keys_are() {
+    let order = |text: &str| {
+        let text = of(text, Dialect::DuckDb);
+        let from = text.find("ORDER BY ").expect("an order") + "ORDER BY ".len();
+        text[from..from + text[from..].find(") AS answer_place").expect("a place")].to_owned()
+    };
+    assert_eq!(
+        order("select dst_port, src_addr, count(*) groupby dst_port, src_addr order by src_addr desc"),
+        "min(selected.ip_version) DESC, selected.k2 DESC NULLS LAST, min(selected.ip_version), selected.k2 NULLS FIRST, selected.k1 NULLS FIRST"
+    );
+    let names =
+        order("select service, protocol_name, dst_port, count(*) groupby service, protocol_name, dst_port");
+    let rest =
+        names.strip_prefix("count(*) DESC NULLS LAST, selected.k3 NULLS FIRST, min(CASE WHEN protocol IN");
+    assert!(rest.is_some_and(|rest| rest.ends_with(") NULLS LAST, min(protocol) NULLS LAST")), "{names}");
+    let of_both = order("select conversation, count(*) groupby conversation");
+    assert!(
+        of_both.starts_with("count(*) DESC NULLS LAST, min(selected.ip_version), min(CASE WHEN (src_addr")
+    );
+    assert!(of_both.ends_with("min(protocol)"), "{of_both}");
+    assert_eq!(
+        order("select dst_port, count(*) groupby dst_port"),
+        "count(*) DESC NULLS LAST, selected.k1 NULLS FIRST"
+    );
+}
+
+#[test]
+fn numbers_without_sign_are_made_wide_before_they_are_calculated_with() {
+    let duckdb = |text: &str| of(text, Dialect::DuckDb);
+    let written = duckdb("select src_port - dst_port as lower every 10s");
+    assert!(written.contains("(\"src_port\"::HUGEINT - \"dst_port\"::HUGEINT)"), "{written}");
+    let written = duckdb("select max(total_byte) - min(total_byte) as spread every 1min");
+    assert!(written.contains("(max(\"total_byte\")::HUGEINT - min(\"total_byte\")::HUGEINT)"), "{written}");
+    let written = duckdb("select src_addr where duration > 1s every 10s");
+    assert!(written.contains("CASE WHEN ltime_ns >= stime_ns THEN ltime_ns - stime_ns"), "{written}");
+}
+
+#[test]
+fn the_port_of_either_end_may_stand_on_either_side() {
+    let written = of("select count(*) where src_port = port every 10s", Dialect::DuckDb);
+    let expected = "(\"src_port\" = \"src_port\" OR \"src_port\" = \"dst_port\")";
+    assert!(written.contains(expected), "{written}");
+}
+
+#[test]
+fn names_of_columns_are_none_of_the_table_s() {
+    let plan =
+        query("select src_port as window_start, sum(total_byte) as nobody groupby src_port every 1h").plan;
+    let key = KEY.map(str::to_owned);
+    let columns = answer_columns(&plan, Some(&key)).expect("columns");
+    let parts = [RowPart { files: vec![PathBuf::from("/a/1.parquet")], times: [0, u64::MAX] }];
+    for dialect in Dialect::ALL {
+        let asked = engine_sql(&plan, &key, &parts, &columns, [0, 1], dialect).expect("asked").statement;
+        assert!(
+            asked.contains(" AS v1, ") && asked.contains(" AS v2,") && !asked.contains("nobody"),
+            "{asked}"
+        );
+    }
+    let plan =
+        query("select conversation, count(*) groupby conversation order by conversation every 1h").plan;
+    let columns = answer_columns(&plan, Some(&key)).expect("columns");
+    let refused = engine_sql(&plan, &key, &parts, &columns, [0, 1], Dialect::DuckDb).expect_err("refused");
+    assert!(refused.contains("orders conversations"), "{refused}");
+}
+
+#[test]
 fn files_are_named_as_they_are() {
     let plan = query("select sum(total_byte) every 1h").plan;
     let key = KEY.map(str::to_owned);

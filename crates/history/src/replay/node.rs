@@ -65,6 +65,8 @@ pub struct FinishedWindow {
     pub refused_rows: u64,
     /// Packets that are in no row.
     pub unplaced: Unplaced,
+    /// Rows that could not be read, or found no memory.
+    pub missing_rows: u64,
     /// Packets, bytes, bytes on the wire and flows of its rows.
     pub sums: [u64; 4],
     /// Why its rows are not all that there were, or not known to be.
@@ -92,6 +94,8 @@ pub struct Replayed {
     pub windows: u64,
     /// Packets that are in no row.
     pub without_place: u64,
+    /// Rows that could not be read, and rows that found no memory: no window has them.
+    pub missing: [u64; 2],
     /// Files that are damaged: the first error of each.
     pub errors: Vec<ReadError>,
     /// The sink ended it.

@@ -96,8 +96,11 @@ impl Plan {
         if let Some(first) = of_lists.next() {
             let mut facts = first.clone();
             of_lists.for_each(|more| facts.add(more, whole));
-            let has_gap = facts.watched == Some(whole);
-            return Known { facts, lack: has_gap.then_some("it was not recorded without a gap") };
+            let lack = match facts.watched == Some(whole) {
+                true => Some("it was not recorded without a gap"),
+                false => facts.incomplete.then_some("what it was imported from may lack rows"),
+            };
+            return Known { facts, lack };
         }
         if self.gaps.iter().any(|gap| (gap.start_ns..gap.end_ns).contains(&start_ns)) {
             return Known { lack: Some("it was not recorded"), ..Known::default() };

@@ -221,6 +221,9 @@ impl<'a> Work<'a> {
         why.extend(lack.map(str::to_owned));
         let is_damaged = |span: &Span| (span.start_ns..span.end_ns).contains(&start_ns);
         why.extend(damaged.iter().filter(|(span, _)| is_damaged(span)).map(|(_, reason)| reason.clone()));
+        let missing_rows = held.unread.saturating_add(held.without_memory);
+        let all = self.replayed.missing.iter_mut().zip([held.unread, held.without_memory]);
+        all.for_each(|(sum, rows)| *sum = sum.saturating_add(rows));
         let missing = [
             (held.unread, "could not be read"),
             (held.without_memory, "are not in it, as memory ran out: give it more with --memory"),
@@ -239,6 +242,7 @@ impl<'a> Work<'a> {
             lost: facts.lost,
             refused_rows: facts.refused_rows,
             unplaced,
+            missing_rows,
             sums: open.sums,
             lacks: why,
         };

@@ -29,6 +29,8 @@ pub struct Contents {
     pub unread: Vec<(String, String)>,
     /// The observation point, where the file tells that all rows are of one.
     pub node: Option<String>,
+    /// Of packets only a sample was counted, as far as the file tells it: counters are those of the sample.
+    pub sampled: bool,
     /// The number of rows, where it is known.
     pub rows: Option<u64>,
     /// The parts that can be read one by one.

@@ -47,10 +47,13 @@ impl IpfixReader {
         let size = size(&mut bytes).map_err(|error| refused(&error))?;
         let mut messages = Messages::new(&mut bytes);
         let mut session = Session::default();
-        let mut is_whole = false;
+        let (mut is_whole, mut has_samples) = (false, false);
         while messages.at < SCANNED {
             match messages.next().and_then(|is_message| match is_message {
-                true => session.read(&messages.octets, &mut |_| Ok(true)),
+                true => session.read(&messages.octets, &mut |record| {
+                    has_samples = has_samples || record.tells_of_samples();
+                    Ok(true)
+                }),
                 false => Ok(false),
             }) {
                 Ok(true) => {}
@@ -66,7 +69,8 @@ impl IpfixReader {
         if messages.number == 0 {
             return Err(refused(&"no IPFIX file: it is empty"));
         }
-        let (contents, has_reverse) = contents(&session, size, is_whole);
+        let (mut contents, has_reverse) = contents(&session, size, is_whole);
+        contents.sampled = has_samples || session.is_sampled();
         let is_one_way = is_whole && !has_reverse;
         Ok(Self { path: path.to_owned(), bytes, contents, scanned: session, is_one_way, without_template: 0 })
     }

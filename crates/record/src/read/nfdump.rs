@@ -3,6 +3,7 @@
 //! Its times have no zone: they are taken as UTC, as nfdump prints them where `TZ=UTC` is set.
 
 use super::text;
+use flow::NULL;
 use std::borrow::Cow;
 
 /// nfdump's names, those of version 1.6 and 1.7.1, then those of later ones, and the columns that they are here.
@@ -45,6 +46,9 @@ const NAMES: [(&str, &str); 33] = [
 const DURATIONS: [&str; 2] = ["td", "duration"];
 /// What begins the lines behind the flows.
 const SUMMARY: &[u8] = b"Summary";
+const NO_TIME: &str = "a flow has no time";
+/// Protocols of ICMP, as they are printed.
+const ICMP: [&[u8]; 6] = [b"ICMP", b"ICMP6", b"IPv6-ICMP", b"ICMPv6", b"1", b"58"];
 /// Flags in the order in which they are printed.
 const FLAGS: &[u8; 8] = b"CEUAPRSF";
 
@@ -55,6 +59,8 @@ pub(crate) struct Nfdump {
     columns: Vec<Option<&'static str>>,
     /// The column with the flow's duration, where its end is not told.
     duration: Option<usize>,
+    /// The column with the protocol.
+    protocol: Option<usize>,
 }
 
 /// A line of the file.
@@ -74,7 +80,8 @@ impl Nfdump {
         let columns: Vec<_> = header.iter().map(of).collect();
         let has_end = columns.contains(&Some("ltime"));
         let duration = header.iter().position(|column| DURATIONS.contains(&column.as_str()));
-        is_its.then(|| Self { columns, duration: duration.filter(|_| !has_end) })
+        let protocol = columns.iter().position(|column| *column == Some("protocol"));
+        is_its.then(|| Self { columns, duration: duration.filter(|_| !has_end), protocol })
     }
 
     /// The columns of its lines.
@@ -92,16 +99,20 @@ impl Nfdump {
         }
         let mut values = Vec::with_capacity(self.columns.len() + 1);
         let mut start = None;
+        let protocol = self.protocol.map(|at| fields[at].trim_ascii());
+        let is_icmp = protocol.is_some_and(|name| ICMP.iter().any(|own| own.eq_ignore_ascii_case(name)));
         for (name, field) in self.columns.iter().zip(fields) {
             let Some(name) = name else { continue };
             let field = field.trim_ascii();
             values.push(match *name {
                 "tcp_flags" => Cow::Owned(flags(field)?.to_string().into_bytes()),
-                "src_port" | "dst_port" => port(field),
+                "src_port" | "dst_port" if is_icmp => type_and_code(field),
+                // A flow without an end would be of no window; 1970 is how no time is printed.
+                "ltime" if matches!(text::time(field)?, 0 | NULL) => return Err(NO_TIME.to_owned()),
                 "vlan" if field == b"0" => Cow::Borrowed(&b""[..]),
                 name => {
                     if name == "stime" {
-                        start = Some(text::time(field)?);
+                        start = Some(text::time(field)?).filter(|start| !matches!(*start, 0 | NULL));
                     }
                     Cow::Borrowed(field)
                 }
@@ -109,7 +120,7 @@ impl Nfdump {
         }
         if let Some(at) = self.duration {
             let lasted = text::time(&seconds(fields[at].trim_ascii()))?;
-            let end = start.and_then(|start| start.checked_add(lasted)).ok_or("a flow has no time")?;
+            let end = start.and_then(|start| start.checked_add(lasted)).ok_or(NO_TIME)?;
             values.push(Cow::Owned(end.to_string().into_bytes()));
         }
         Ok(Line::Flow(values))
@@ -139,8 +150,8 @@ fn flags(field: &[u8]) -> Result<u64, String> {
     Ok(field.iter().map(bit).fold(0, |all, bit| all | bit))
 }
 
-/// A port; of ICMP it may be type and code, as `8.0`.
-fn port(field: &[u8]) -> Cow<'_, [u8]> {
+/// The port of ICMP: it may be type and code, as `8.0`.
+fn type_and_code(field: &[u8]) -> Cow<'_, [u8]> {
     let text = std::str::from_utf8(field).ok();
     let parts = text.and_then(|text| text.split_once('.'));
     let of = |part: &str| part.parse::<u8>().ok().map(u16::from);
@@ -179,6 +190,10 @@ mod tests {
             values.iter().find(|(own, _)| *own == name).map(|(_, value)| value.clone())
         };
         assert_eq!(of(&values, "ltime").as_deref(), Some("2024-01-01 00:00:26"));
+        for no_time in ["", "1970-01-01 00:00:00"] {
+            let line = line.replace("2024-01-01 00:00:26", no_time);
+            assert!(read(old, &line).is_err_and(|error| error.contains("no time")));
+        }
         assert_eq!(
             (of(&values, "tcp_flags").as_deref(), of(&values, "vlan").as_deref()),
             (Some("26"), Some(""))
@@ -188,6 +203,13 @@ mod tests {
         let values = read(new, line).expect("a flow");
         assert_eq!(of(&values, "ltime").as_deref(), Some("1704067225750000000"));
         assert_eq!(of(&values, "dst_port").as_deref(), Some("2048"));
+        // Of other protocols such a number is none.
+        let wrong = line.replace("ICMP", "TCP");
+        assert_eq!(of(&read(new, &wrong).expect("a line"), "dst_port").as_deref(), Some("8.0"));
+        for no_time in ["", "1970-01-01 00:00:00"] {
+            let line = line.replace("2024-01-01 00:00:00.250", no_time);
+            assert!(read(new, &line).is_err_and(|error| error.contains("no time")));
+        }
         assert!(read(old, "Summary").is_ok_and(|values| values.is_empty()));
         assert!(read(old, "1,2").is_err_and(|error| error.contains("2 fields")));
         assert!(Nfdump::of(&["src_addr".to_owned(), "bytes".to_owned()]).is_none());

@@ -133,8 +133,9 @@ impl Source {
             Reading::NtpNanoseconds => ntp(number()?, SECOND),
             Reading::Uptime => {
                 let start = record.number(SYSTEM_START).or(record.domain.start_ms);
+                let export_ms = u64::from(record.export_time) * 1000;
                 let uptime = number()?;
-                start.and_then(|start| start.checked_add(uptime)?.checked_mul(1_000_000))
+                start.and_then(|start| since(start, uptime, export_ms)?.checked_mul(1_000_000))
             }
             Reading::MicrosecondsBefore => {
                 let export = u64::from(record.export_time) * SECOND;
@@ -155,6 +156,15 @@ impl Source {
             _ => "a statistic",
         }
     }
+}
+
+/// When an uptime was, where it began at a time, all of them in milliseconds: a counter of 32 bits begins anew every seven weeks, so that
+/// it is the time that is nearest to the export. The export itself is told in seconds.
+fn since(start: u64, uptime: u64, export: u64) -> Option<u64> {
+    const TURN: u64 = 1 << 32;
+    let first = start.checked_add(uptime)?;
+    let turns = if uptime < TURN { export.saturating_sub(first).saturating_add(TURN / 2) / TURN } else { 0 };
+    first.checked_add(turns * TURN)
 }
 
 /// Nanoseconds since 1970 of an NTP timestamp whose fraction is rounded to a unit; `units` of them are a second. Seconds before 1968 are

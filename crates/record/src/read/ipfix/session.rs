@@ -38,6 +38,8 @@ pub(crate) struct Session {
     unknown: BTreeSet<(u32, u16)>,
     /// Their number.
     without_template: u64,
+    /// Options say that packets were left out.
+    is_sampled: bool,
 }
 
 /// An observation domain.
@@ -77,6 +79,13 @@ impl Record<'_> {
         let at = self.template.elements().position(|of| of == element)?;
         let octets = self.field(at);
         Some(String::from_utf8_lossy(&octets[..octets.len().min(LONGEST_NAME)]).into_owned())
+    }
+
+    /// Whether it says that packets were left out, of itself or, in options, of others: by samplingInterval and samplerRandomInterval,
+    /// samplingPacketSpace, or samplingSize and samplingPopulation.
+    pub(crate) fn tells_of_samples(&self) -> bool {
+        let number = |number| self.number(Element::registered(number)).unwrap_or(0);
+        number(34) > 1 || number(50) > 1 || number(306) != 0 || number(310) > number(309)
     }
 
     /// The element that a record of options describes, and its name (RFC 5610).
@@ -121,6 +130,11 @@ impl Session {
     /// How many sets had no template before them.
     pub(crate) fn without_template(&self) -> u64 {
         self.without_template
+    }
+
+    /// Whether options said that packets were left out.
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.is_sampled
     }
 
     /// The name that an element says it has.
@@ -197,13 +211,18 @@ impl Session {
                     }
                 }
                 Told::Withdrawal(id) => {
-                    let is_all = matches!(id, TEMPLATE_SET | OPTIONS_TEMPLATE_SET);
-                    let fields = &mut self.fields;
-                    templates.retain(|of, template| {
-                        let is_withdrawn = template.is_options == is_options && (is_all || *of == id);
-                        *fields -= if is_withdrawn { 1 + template.len() } else { 0 };
-                        !is_withdrawn
-                    });
+                    let is_of = |template: &Template| template.is_options == is_options;
+                    let ids: Vec<u16> = match id {
+                        TEMPLATE_SET | OPTIONS_TEMPLATE_SET => templates.keys().copied().collect(),
+                        id => vec![id],
+                    };
+                    for id in ids {
+                        if templates.get(&id).is_some_and(|known| is_of(known))
+                            && let Some(withdrawn) = templates.remove(&id)
+                        {
+                            self.fields -= 1 + withdrawn.len();
+                        }
+                    }
                 }
             }
         }
@@ -242,6 +261,8 @@ impl Session {
             let name = record.text(of(element::DOMAIN_NAME));
             let start_ms = record.number(SYSTEM_START);
             let described = record.described();
+            let is_sampled = record.tells_of_samples();
+            self.is_sampled |= is_sampled;
             self.describe(about.unwrap_or(number), name, start_ms);
             if let Some((element, name)) = described {
                 self.rename(element, name);
