@@ -65,5 +65,7 @@ const ADVICE: Record<string, string> = {
 /** A name of a reason, what there is to say, and what to do. */
 export function reasonOf(missing: string): { name: string; said: string; advice: string } {
   const [, name, said] = /^([a-z_]+)(?::\s*(.*))?$/s.exec(missing) ?? [, missing, ''];
-  return { name: name!, said: name === 'no_store' ? '' : (said ?? ''), advice: ADVICE[name!] ?? '' };
+  // Several queries of one text are refused for the same.
+  const all = new Set((said ?? '').split('; ').map((one) => (name === 'refused' ? one.replace(/^\w+: /, '') : one)));
+  return { name: name!, said: name === 'no_store' ? '' : [...all].join('; '), advice: ADVICE[name!] ?? '' };
 }

@@ -109,7 +109,7 @@ export function course(answers: Answer[], of: Question, groups: { node: string |
 }
 
 /** Neighbouring windows with the same reason are one. */
-function marks(all: Slot[]): Mark[] {
+export function marks(all: Slot[]): Mark[] {
   const reasons = new Map<number, string>();
   for (const { answer, at } of all) {
     if (answer.status === 'complete') continue;

@@ -76,7 +76,8 @@ export function sentence(of: Question, ranking: Ranking, course: Course | null, 
   const whole = `${figureWords(ranking.all, measure.unit)}${measure.suffix}`;
   if (!ranking.watched && !first) return ranking.isPartial ? `Nothing is known ${when}.` : `Nothing is remembered ${when}.`;
   if (!isMeasured && !ranking.isPartial) return `${capital(measure.name)} is not measured of these flows ${when}: TCP alone has it, on nodes that track losses.`;
-  if (!first || first.figure.value === null) return ranking.isPartial ? `Nothing is known ${when}.` : measure.known ? `Nothing was ${measure.name} ${when}.` : `Nothing fitted ${when}.`;
+  const nothing = `Nothing${ranking.isPartial ? ' of what was seen' : ''} ${measure.known ? `was ${measure.name}` : 'fitted'} ${when}.`;
+  if (!first || first.figure.value === null) return nothing;
   if (!of.fields.length && !of.isByNode) {
     const figure = `${capital(figureWords(first.figure, measure.unit))}${measure.isSum ? measure.suffix : ` is the ${measure.name}`} ${when}`;
     return `${figure}${most(course, of, now)}.`;
@@ -86,7 +87,7 @@ export function sentence(of: Question, ranking: Ranking, course: Course | null, 
     const figure = figureWords(first.figure, measure.unit);
     return measure.isSum ? capital(`${who} ${verb === 'had' || verb === 'saw' ? verb : `${verb} the most,`} ${figure}${measure.suffix}${to}, ${when}.`) : capital(`${who}${to} has ${measure.most} ${when}: ${figure}.`);
   }
-  if (Number(first.figure.value) === 0) return `None has any ${measure.name} ${when}.`;
+  if (Number(first.figure.value) === 0) return measure.known ? nothing : `None has any ${measure.name} ${when}.`;
   const part = shareWords(first.figure, ranking.all);
   return capital(`${who} ${verb} ${part ? `${part}${part.endsWith('seen') ? ', ' : ' of '}${whole}` : figureWords(first.figure, measure.unit)}${to} ${when}.`);
 }

@@ -1,7 +1,7 @@
 // What each node saw of a flow, in both directions.
 
 import type { Answer, Row, Value } from '../api/types';
-import { length, scaled, slots } from '../explore/course';
+import { length, type Mark, marks, scaled, slots } from '../explore/course';
 import type { Drawn } from '../explore/plot';
 import type { Period } from '../explore/period';
 import { NONE, range, type Range, ZERO } from '../explore/range';
@@ -77,13 +77,20 @@ export function paths(there: Side[], back: Side[]): { there: Path; back: Path } 
   return { there: one, back: other };
 }
 
+/** Windows that a node did not see in full, and why. */
+export function marksOf(way: Direction, answers: Answer[], period: Period): Mark[] {
+  const own = answers.filter((one) => one.query === `${way}_over_time`);
+  return marks(slots(own, timesOf(period), period.every, 0));
+}
+
+export const timesOf = ({ start, end, every }: Period): number[] => Array.from({ length: Math.round((end - start) / every) }, (_, at) => start + at * every);
+
 /** Lines that lie on each other are all seen. */
 const WIDEST = 4;
 
 /** A column over time, a line for each node. */
-export function linesOf(way: Direction, column: 'bytes' | 'lost' | 'rtt', nodes: string[], answers: Answer[], period: Period): Drawn[] {
-  const count = Math.round((period.end - period.start) / period.every);
-  const times = Array.from({ length: count }, (_, at) => period.start + at * period.every);
+export function linesOf(way: Direction, column: 'bytes' | 'lost' | 'again' | 'rtt', nodes: string[], answers: Answer[], period: Period): Drawn[] {
+  const times = timesOf(period);
   return nodes.flatMap((node, at) => {
     const figures = times.map((): Range | null => null);
     const own = answers.filter((one) => one.query === `${way}_over_time` && one.node === node);
@@ -92,7 +99,8 @@ export function linesOf(way: Direction, column: 'bytes' | 'lost' | 'rtt', nodes:
       const seconds = column === 'rtt' ? 1 : length(answer, period.every);
       // Without packets nothing was lost here, and nothing is known of round trips.
       const none = column === 'bytes' && answer.status === 'complete' ? ZERO : null;
-      const found = row && (column !== 'lost' || isMeasured(row)) ? range(row[column], answer.status !== 'complete' && column !== 'rtt') : none;
+      const isLoss = column === 'lost' || column === 'again';
+      const found = row && (!isLoss || isMeasured(row)) ? range(row[column], answer.status !== 'complete' && column !== 'rtt') : none;
       if (found && found.value !== null && seconds !== null) figures[when] = scaled(found, seconds);
     }
     return figures.some((figure) => figure !== null) ? [{ name: node, color: `--s${at % 10}`, figures, width: WIDEST / 2 ** at }] : [];

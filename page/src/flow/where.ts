@@ -44,11 +44,16 @@ export function verdict(flow: Flow, sides: Side[], isOrdered: boolean, when: str
   const least = sides.some(({ isPartial, isKnown }) => isPartial || !isKnown) ? 'at least ' : '';
   const found = places(sides, isOrdered).filter(({ bytes }) => bytes > 0).sort((a, b) => b.bytes - a.bytes);
   if (!seen.some(({ isMeasured }) => isMeasured)) return byPackets(name, seen, when);
-  const order = isOrdered || seen.length < 2 ? '' : ' Neither round trips nor losses tell the order of the nodes.';
+  const measured = seen.filter(({ isMeasured }) => isMeasured);
+  const others = seen.filter(({ isMeasured }) => !isMeasured).map(({ node }) => node);
+  const order = [
+    ...(isOrdered || measured.length < 2 ? [] : [' Neither round trips nor losses tell the order of the nodes.']),
+    ...(others.length ? [` Losses are not measured at ${others.join(', ')}.`] : []),
+  ].join('');
   if (!found.length) return { lead: `No loss is seen of ${name} ${when}.`, rest: `${seenBy(seen)}${order}`, isLost: false };
-  const [first, ...others] = found;
+  const [first, ...more] = found;
   const of = Math.max(...seen.map(({ bytes }) => Number(bytes.value)));
-  const also = others.filter((one) => one.bytes >= first.bytes * MENTIONED).map((one) => `${bytes(one.bytes)} ${one.name}`);
+  const also = more.filter((one) => one.bytes >= first.bytes * MENTIONED).map((one) => `${bytes(one.bytes)} ${one.name}`);
   return {
     lead: `The loss from ${name} is ${first.name}: ${least}${bytes(first.bytes)}, ${percent(first.bytes / (of + first.bytes))} of what was sent, ${when}.`,
     rest: `${also.length ? `Also ${also.join(', ')}.` : 'Nothing comparable is lost elsewhere.'}${order}`,
