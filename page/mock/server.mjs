@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { capture } from './capture.mjs';
+import { history } from './history.mjs';
 import { locate } from './locate.mjs';
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
@@ -24,6 +25,8 @@ const tell = (name, data) => streams.forEach((stream) => stream.write(`event: ${
 const played = words.includes('--run')
   ? capture()
   : locate({ tell, after: option('--after', 5), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') });
+
+const remembered = history({ nodes: played.status().nodes.map(({ name }) => name), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') });
 
 const json = (response, status, body) => {
   response.writeHead(status, { ...headers(), 'content-type': 'application/json', 'cache-control': 'no-store' });
@@ -53,6 +56,7 @@ const server = createServer(async (request, response) => {
   if (path.startsWith('/stories/')) return story(decodeURIComponent(path.slice(9)), response);
   if (path === '/queries' && request.method === 'POST') return install(request, response);
   if (path === '/queries') return json(response, 200, { queries: played.queries() });
+  if (path === '/history' && request.method === 'POST') return asked(request, response);
   if (path.startsWith('/queries/') && request.method === 'DELETE') {
     const [status, body] = played.remove(decodeURIComponent(path.slice(9)));
     if (status === 200) tell('queries', { queries: played.queries() });
@@ -116,6 +120,14 @@ async function acknowledge(request, path, events, response) {
   const { id, text, acknowledged } = found;
   tell('story', { id, text, events: found.events, events_unlisted: 0, acknowledged });
   json(response, 200, { story: id, acknowledged });
+}
+
+async function asked(request, response) {
+  if (words.includes('--run')) return json(response, 409, { error: 'a run answers no questions about history: edison query --store DIR asks its store' });
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  const [status, body, after] = remembered(text);
+  setTimeout(() => json(response, status, body), after);
 }
 
 async function install(request, response) {

@@ -28,12 +28,12 @@ export class Refused extends Error {
   }
 }
 
-async function call<T>(method: string, url: string, body?: string, token?: string): Promise<T> {
+async function call<T>(method: string, url: string, body?: string, token?: string, signal?: AbortSignal): Promise<T> {
   let response: Response;
   try {
     const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'text/plain; charset=utf-8' };
     if (token !== undefined) headers.authorization = `Bearer ${token}`;
-    response = await fetch(url, { method, body, headers, cache: 'no-store' });
+    response = await fetch(url, { method, body, headers, cache: 'no-store', signal });
   } catch {
     throw new Refused(0, 'Edison does not answer. Is it still running?');
   }
@@ -46,7 +46,7 @@ async function call<T>(method: string, url: string, body?: string, token?: strin
 }
 
 export const get = <T>(url: string) => call<T>('GET', url);
-export const post = <T>(url: string, body: string) => call<T>('POST', url, body);
+export const post = <T>(url: string, body: string, signal?: AbortSignal) => call<T>('POST', url, body, undefined, signal);
 export const put = <T>(url: string, body: string) => call<T>('PUT', url, body);
 /** Shows a token; a cookie takes its place from then on. */
 export const enter = <T>(url: string, token: string) => call<T>('POST', url, undefined, token);

@@ -16,6 +16,14 @@ class Route {
     }
   }
 
+  /** To another state of the same view: what has the focus keeps it, and back leads here. */
+  move(href: string): void {
+    const url = new URL(href, location.href);
+    if (url.pathname === location.pathname && url.search === location.search) return;
+    history.pushState(null, '', url);
+    this.read();
+  }
+
   read(): void {
     this.path = location.pathname;
     this.search = location.search;

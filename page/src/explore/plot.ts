@@ -1,0 +1,86 @@
+// Lines as the columns of a chart.
+
+import type { Range } from './range';
+
+export interface Drawn {
+  name: string;
+  /** The name of a colour of app.css. */
+  color: string;
+  figures: (Range | null)[];
+  width?: number;
+  /** Of an earlier period: dashed, and not stacked. */
+  isEarlier?: boolean;
+}
+
+export interface Series {
+  color: string;
+  width: number;
+  isDashed: boolean;
+  isHidden: boolean;
+  isFilled: boolean;
+}
+
+export interface Plot {
+  data: (number | null)[][];
+  series: Series[];
+  bands: { upper: number; lower: number; color: string; opacity: string }[];
+}
+
+const middle = ({ value }: Range) => (value === null ? null : Number(value));
+const column = (figures: (Range | null)[], of: (figure: Range) => number | null) => figures.map((figure) => (figure ? of(figure) : null));
+const bound = (of: Range['value']) => (of === null ? null : Number(of));
+const isEstimated = ({ value, lower, upper }: Range) => upper !== null && lower !== null && (Number(lower) !== Number(value) || Number(upper) !== Number(value));
+
+/** The bounds of all lines together. */
+function stacked(lines: Drawn[], at: number, value: number): Range {
+  const part = (of: 'lower' | 'upper') =>
+    lines.reduce((sum: number | null, { figures }) => (sum === null || figures[at]?.[of] === null ? null : sum + Number(figures[at]?.[of] ?? 0)), 0);
+  const [lower, upper] = [part('lower'), part('upper')];
+  // Fractions add up to the same but for their last digits.
+  const isSame = upper !== null && lower !== null && upper - lower < 1e-9 * upper;
+  return isSame ? { value, lower: value, upper: value } : { value, lower, upper };
+}
+
+/** Points lie in the middle of their windows. */
+export function plotted(times: number[], every: number, lines: Drawn[], isStacked: boolean): Plot {
+  const plot: Plot = { data: [times.map((time) => time + every / 2)], series: [], bands: [] };
+  const add = (data: (number | null)[], color: string, more: Partial<Series> = {}) => {
+    plot.data.push(data);
+    plot.series.push({ color, width: 1.5, isDashed: false, isHidden: false, isFilled: false, ...more });
+    return plot.series.length - 1;
+  };
+  const band = (line: Drawn, top: number) => {
+    if (!line.figures.some((figure) => figure && isEstimated(figure))) return;
+    const upper = add(column(line.figures, (figure) => (isEstimated(figure) ? bound(figure.upper) : null)), line.color, { isHidden: true });
+    const lower = add(column(line.figures, (figure) => (isEstimated(figure) ? bound(figure.lower) : null)), line.color, { isHidden: true });
+    if (top >= 0) plot.bands.push({ upper, lower, color: line.color, opacity: '33' });
+  };
+  const [now, before] = [lines.filter(({ isEarlier }) => !isEarlier), lines.filter(({ isEarlier }) => isEarlier)];
+  if (isStacked) {
+    // One on top of the other. A line without a figure adds nothing, unless the window has no answer at all.
+    const sums = times.map((_, at): number | null => (now.some(({ figures }) => figures[at]) ? 0 : null));
+    let below = -1;
+    for (const { color, figures } of now) {
+      figures.forEach((figure, at) => {
+        if (sums[at] !== null) sums[at] += (figure && middle(figure)) ?? 0;
+      });
+      const top = add([...sums], color, { isFilled: below < 0 });
+      if (below >= 0) plot.bands.push({ upper: top, lower: below, color, opacity: '55' });
+      below = top;
+    }
+    const whole = { name: '', color: '--ink', figures: sums.map((sum, at) => (sum === null ? null : stacked(now, at, sum))) };
+    if (below >= 0) band(whole, below);
+  } else {
+    for (const line of now) band(line, add(column(line.figures, middle), line.color, { width: Math.max(1.2, line.width ?? 1.5) }));
+  }
+  for (const { color, figures } of before) add(column(figures, middle), color, { isDashed: true, width: 1.2 });
+  return plot;
+}
+
+/** Points without a neighbour: a line does not show them. */
+export function isolated(data: ArrayLike<number | null | undefined>): number[] {
+  const isKnown = (at: number) => data[at] !== null && data[at] !== undefined;
+  const all: number[] = [];
+  for (let at = 0; at < data.length; at += 1) if (isKnown(at) && !isKnown(at - 1) && !isKnown(at + 1)) all.push(at);
+  return all;
+}

@@ -1,0 +1,104 @@
+// The answer in one sentence.
+
+import type { Column, Integer, Value } from '../api/types';
+import { percent } from '../words/number';
+import { time } from '../words/time';
+import { value } from '../words/value';
+import type { Course } from './course';
+import { amount, dimension } from './measures';
+import { periodWords, spaced, timeText } from './period';
+import { isExact, share, type Range } from './range';
+import type { Group, Ranking } from './ranking';
+import { addsUp, type Question } from './text';
+
+const columnOf = (ranking: Ranking, field: string): Column => ranking.columns.find(({ name }) => name === field) ?? { name: field, kind: 'text', unit: '' };
+
+/** A value of a field as text. */
+export const valueText = (of: Value, field: string, ranking: Ranking): string =>
+  of === null ? 'none' : value(of, columnOf(ranking, field));
+
+/** `at least 12.3 GB`, `about 12.3 GB`, `12.3 GB`. */
+export function figureWords(figure: Range, unit: string): string {
+  if (figure.value === null) return figure.lower === null ? 'an unknown amount' : `at least ${amount(figure.lower, unit)}`;
+  const words = amount(figure.value, unit);
+  if (isExact(figure)) return words;
+  return figure.upper === null ? `at least ${words}` : `about ${words}`;
+}
+
+export function shareWords(part: Range, whole: Range): string | null {
+  const found = share(part, whole);
+  if (!found) return null;
+  if (found.upper === null) return `${percent(found.value)} of what was seen`;
+  const [lower, upper] = [percent(found.lower), percent(found.upper)];
+  return lower === upper ? lower : `between ${lower} and ${upper}`;
+}
+
+/** In a column: `33.5–40.5 %` */
+export function shareCell(part: Range, whole: Range): string {
+  const found = share(part, whole);
+  if (!found) return 'unknown';
+  if (found.upper === null) return `about ${percent(found.value)}`;
+  const [lower, upper] = [percent(found.lower), percent(found.upper)];
+  return lower === upper ? lower : `${lower.replace(' %', '')}–${upper}`;
+}
+
+/** `10.0.0.7 port 80`, `sent`, ` to 10.0.0.9 by tcp`; `destination port 443`, `had` */
+function subject(group: Group, of: Question, ranking: Ranking): { who: string; verb: string; to: string } {
+  const text = (field: string) => valueText(group.key[of.fields.indexOf(field)], field, ranking);
+  const base = (field: string) => of.fields.find((one) => one.split('/')[0] === field);
+  const [source, destination] = [base('src_addr'), base('dst_addr')];
+  const has = (field: string) => of.fields.includes(field);
+  const isEnd = source ?? destination;
+  const [sourcePort, destinationPort] = [has('src_port') && isEnd, has('dst_port') && isEnd];
+  const isProtocol = has('protocol') && isEnd;
+  const told = [source, destination, sourcePort && 'src_port', destinationPort && 'dst_port', isProtocol && 'protocol'];
+  const named = of.fields.filter((field) => !told.includes(field)).map((field) => `${dimension(field).name} ${field === 'protocol' ? text(field).split(' ')[0] : text(field)}`);
+  if (of.isByNode && group.node !== null) {
+    if (!source && !destination) return { who: group.node, verb: 'saw', to: named.length ? ` (${named.join(', ')})` : '' };
+    named.push(`seen by ${group.node}`);
+  }
+  if (!source && !destination) return { who: named.join(', '), verb: 'had', to: '' };
+  const end = (field: string, port: string | false | undefined, name: string) => `${text(field)}${port ? ` port ${text(name)}` : ''}`;
+  const also = `${isProtocol ? ` by ${text('protocol').split(' ')[0]}` : ''}${named.length ? ` (${named.join(', ')})` : ''}`;
+  const port = (which: string | false | undefined, word: string, name: string) => (which ? ` ${word} port ${text(name)}` : '');
+  if (!source) return { who: end(destination!, destinationPort, 'dst_port'), verb: 'received', to: `${port(sourcePort, 'from', 'src_port')}${also}` };
+  const to = destination ? ` to ${end(destination, destinationPort, 'dst_port')}` : port(destinationPort, 'to', 'dst_port');
+  return { who: end(source, sourcePort, 'src_port'), verb: 'sent', to: `${to}${also}` };
+}
+
+/** Names stay as they are. */
+const capital = (text: string) => text.replace(/^(source|destination|either|protocol|service|conversation|at least|about|an unknown|lost|sent|missed)\b/, (word) => word.charAt(0).toUpperCase() + word.slice(1));
+
+export function sentence(of: Question, ranking: Ranking, course: Course | null, now: string, isMeasured: boolean): string {
+  const { measure, asked, period } = of;
+  const when = periodWords(asked.from, asked.to, period, now);
+  const first = ranking.groups[0];
+  const whole = `${figureWords(ranking.all, measure.unit)}${measure.suffix}`;
+  if (!ranking.watched && !first) return ranking.isPartial ? `Nothing is known ${when}.` : `Nothing is remembered ${when}.`;
+  if (!isMeasured && !ranking.isPartial) return `${capital(measure.name)} is not measured of these flows ${when}: TCP alone has it, on nodes that track losses.`;
+  const nothing = `Nothing${ranking.isPartial ? ' of what was seen' : ''} ${measure.known ? `was ${measure.name}` : 'fitted'} ${when}.`;
+  if (!first || first.figure.value === null) return nothing;
+  if (!of.fields.length && !of.isByNode) {
+    const figure = `${capital(figureWords(first.figure, measure.unit))}${measure.isSum ? measure.suffix : ` is the ${measure.name}`} ${when}`;
+    return `${figure}${most(course, of, now)}.`;
+  }
+  const { who, verb, to } = subject(first, of, ranking);
+  if (!addsUp(of)) {
+    const figure = figureWords(first.figure, measure.unit);
+    return measure.isSum ? capital(`${who} ${verb === 'had' || verb === 'saw' ? verb : `${verb} the most,`} ${figure}${measure.suffix}${to}, ${when}.`) : capital(`${who}${to} has ${measure.most} ${when}: ${figure}.`);
+  }
+  if (Number(first.figure.value) === 0) return measure.known ? nothing : `None has any ${measure.name} ${when}.`;
+  const part = shareWords(first.figure, ranking.all);
+  return capital(`${who} ${verb} ${part ? `${part}${part.endsWith('seen') ? ', ' : ' of '}${whole}` : figureWords(first.figure, measure.unit)}${to} ${when}.`);
+}
+
+/** When it was most. */
+function most(course: Course | null, { measure, period }: Question, now: string): string {
+  const figures = course?.lines[0]?.figures ?? [];
+  const largest = figures.reduce((best, one, at) => (one && Number(one.value) > Number(figures[best]?.value ?? 0) ? at : best), -1);
+  if (largest < 0 || !measure.isSum) return '';
+  const rate = amount(figures[largest]!.value as Integer, unitOverTime(measure.unit, measure.isRate));
+  return `; the most in ${spaced(period.every)} at ${time(timeText(course!.times[largest]), now)}, ${rate}`;
+}
+
+export const unitOverTime = (unit: string, isRate: boolean) => (isRate ? `${unit}/s` : unit);

@@ -1,0 +1,94 @@
+// The Equery text of what is asked. The ranking comes first: what it ranks is what is asked over time.
+
+import type { Value } from '../api/types';
+import { quoted, oneOf } from './literal';
+import { dimension, KNOWN, MEASURES, NODE, type Measure } from './measures';
+import { durationText, timeText, type Period } from './period';
+import type { Asked } from './state';
+
+export interface Question {
+  asked: Asked;
+  measure: Measure;
+  /** Fields of groups, without the node. */
+  fields: string[];
+  /** Answers are of each node. */
+  isByNode: boolean;
+  /** A flow may be in several groups. */
+  isOverlapping: boolean;
+  period: Period;
+  /** Seconds from the earlier period to this one. */
+  earlier: number | null;
+}
+
+export function question(asked: Asked, period: Period, earlier: number | null): Question {
+  const measure = MEASURES.find(({ id }) => id === asked.show)!;
+  const fields = asked.by.filter((field) => field !== NODE);
+  const isByNode = asked.by.includes(NODE) || !measure.isMerged;
+  const isOverlapping = fields.some((field) => dimension(field).isOverlapping);
+  return { asked, measure, fields, isByNode, isOverlapping, period, earlier };
+}
+
+/** Groups add up to the whole. */
+export const addsUp = ({ measure, isOverlapping }: Question) => measure.isSum && !isOverlapping;
+
+interface Shape {
+  pins?: string | null;
+  limit: number;
+  isOverTime?: boolean;
+  isRanking?: boolean;
+  /** Seconds earlier. */
+  by?: number;
+}
+
+function query(name: string, of: Question, { pins, limit, isOverTime, isRanking, by = 0 }: Shape): string {
+  const { asked, measure, fields, isByNode, period } = of;
+  const nodes = asked.nodes.map(quoted).filter((node) => node !== null);
+  const [start, end] = [period.start - by, period.end - by].map(timeText);
+  const conditions = [
+    ...(asked.where ? [asked.where] : []),
+    ...asked.only,
+    ...(nodes.length ? [`node_id in (${nodes.join(', ')})`] : []),
+    ...(pins ? [pins] : []),
+  ];
+  const merged = isByNode ? '' : ` across nodes by ${asked.across}`;
+  const groups = fields.length ? ` groupby ${fields.join(', ')}` : '';
+  // Of a loss only those that have any are ranked.
+  const having = pins && of.isOverlapping ? ` having ${pins}` : isRanking && fields.length && measure.known ? ` having ${measure.text} > 0` : '';
+  const most = fields.length ? ` limit ${limit}` : '';
+  const tail = `${groups}${having}${most}${isOverTime ? ` every ${durationText(period.every)}` : ''}${merged}`;
+  return [
+    `${name}: select ${[...fields, `${measure.text} as ${measure.id}`, ...(measure.known ? [`${measure.known} as ${KNOWN}`] : [])].join(', ')}`,
+    `    from '${start}' to '${end}'`,
+    // Each on a line of its own: a comment in one does not swallow the next.
+    ...(conditions.length ? [`    where ${conditions.join('\n        , ')}`] : []),
+    ...(tail ? [`   ${tail}`] : []),
+  ].join('\n') + ';\n';
+}
+
+export const NAMES = { top: 'top', known: 'known', course: 'over_time', all: 'all', topBefore: 'top_before', courseBefore: 'over_time_before', allBefore: 'all_before' };
+
+/** What has most, and whether it is measured at all. */
+export function rankingText(of: Question): string {
+  const ranked = query(NAMES.top, of, { limit: of.asked.top, isRanking: true });
+  return of.measure.known ? `${ranked}\n${query(NAMES.known, { ...of, fields: [] }, { limit: 1 })}` : ranked;
+}
+
+/** Those groups over time and what all have, now and earlier; null where there is no group. */
+export function courseText(of: Question, groups: Value[][]): string | null {
+  const pins = oneOf(of.fields, groups);
+  if (of.fields.length && pins === null) return null;
+  const limit = of.asked.top;
+  const hasAll = of.fields.length !== 0 && addsUp(of);
+  const texts = [query(NAMES.course, of, { pins, limit, isOverTime: true })];
+  if (hasAll) texts.push(query(NAMES.all, of, { limit: 1, isOverTime: true }));
+  if (of.earlier !== null) {
+    const by = of.earlier;
+    texts.push(query(NAMES.topBefore, of, { pins, limit, by }), query(NAMES.courseBefore, of, { pins, limit, isOverTime: true, by }));
+    if (hasAll) texts.push(query(NAMES.allBefore, of, { limit: 1, isOverTime: true, by }));
+  }
+  return texts.join('\n');
+}
+
+/** Where the filter stands in the text of the ranking. */
+export const FILTER_LINE = 3;
+export const FILTER_COLUMN = '    where '.length + 1;
