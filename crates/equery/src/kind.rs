@@ -139,6 +139,28 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
+    /// Its name, without the unit.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Number(Unit::Nanoseconds) => "duration",
+            Self::Number(_) => "number",
+            Self::Port => "port",
+            Self::Protocol => "protocol",
+            Self::Identifier => "identifier",
+            Self::Address => "address",
+            Self::Mac => "mac",
+            Self::Time => "time",
+            Self::Text => "text",
+            Self::Top => "list",
+            Self::Unknown => "value",
+        }
+    }
+
+    /// The unit of a number; empty where there is none.
+    pub fn unit(&self) -> &str {
+        if let Self::Number(unit) = self { unit.name() } else { "" }
+    }
+
     /// What a literal of this type looks like.
     pub(crate) const fn expected(&self) -> &'static str {
         match self {
