@@ -28,13 +28,14 @@ export class Refused extends Error {
   }
 }
 
-async function call<T>(method: string, url: string, body?: string, token?: string): Promise<T> {
+async function call<T>(method: string, url: string, body?: string, token?: string, signal?: AbortSignal): Promise<T> {
   let response: Response;
   try {
     const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'text/plain; charset=utf-8' };
     if (token !== undefined) headers.authorization = `Bearer ${token}`;
-    response = await fetch(url, { method, body, headers, cache: 'no-store' });
-  } catch {
+    response = await fetch(url, { method, body, headers, cache: 'no-store', signal });
+  } catch (error) {
+    if (signal?.aborted) throw error;
     throw new Refused(0, 'Edison does not answer. Is it still running?');
   }
   const json = await response.json().catch(() => null);
@@ -46,7 +47,8 @@ async function call<T>(method: string, url: string, body?: string, token?: strin
 }
 
 export const get = <T>(url: string) => call<T>('GET', url);
-export const post = <T>(url: string, body: string) => call<T>('POST', url, body);
+/** A call that is aborted fails with what the browser throws then. */
+export const post = <T>(url: string, body: string, signal?: AbortSignal) => call<T>('POST', url, body, undefined, signal);
 /** Shows a token; a cookie takes its place from then on. */
 export const enter = <T>(url: string, token: string) => call<T>('POST', url, undefined, token);
 export const remove = <T>(url: string) => call<T>('DELETE', url);
