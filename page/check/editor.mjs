@@ -2,7 +2,8 @@
 
 const BOX = '#equery';
 const WAIT = { timeout: 10_000 };
-const WRONG = 'page_check: select nothing_of_this, count(*);';
+// Letters of two, three and four bytes stand before the error.
+const WRONG = '# ü€😀\npage_check: select nothing_of_this, count(*);';
 const RIGHT = 'page_check: select dst_addr, count(src_addr) as sources groupby dst_addr limit 3 every 1s;';
 
 export async function lookAtEditor({ page, base, api, fail, here, judge, picture }) {
