@@ -56,6 +56,18 @@ export async function lookAtEditor({ page, base, api, fail, here, judge, picture
   await judge(`${here}, explained`);
   await picture('explained');
 
+  // Behind the name of a query its columns, and nodes where one is asked for.
+  const { nodes } = await api('/language');
+  for (const [more, expected] of [['\nx: select count(*) every 1s when page_check.', 'sources'], ['\nx: select count(*) where node_id = ', nodes[0]]]) {
+    await page.keyboard.type(more);
+    await page.waitForSelector('.cm-tooltip-autocomplete', WAIT);
+    const offered = await page.locator('.cm-tooltip-autocomplete [role="option"]').allTextContents();
+    if (!offered.some((option) => option.includes(expected))) fail(`${here}: ${more} is completed as ${offered}, without ${expected}`);
+    await page.keyboard.press('Escape');
+    await write(page, RIGHT);
+    await page.waitForSelector('[data-explained="page_check"]', WAIT);
+  }
+
   // The text is in the address: who opens that has it.
   await page.waitForFunction(() => new URLSearchParams(location.search).has('text'), null, WAIT);
   await page.goto(page.url(), { waitUntil: 'load' });
@@ -79,7 +91,7 @@ async function install({ page, api, fail, here }) {
   if ((await textOf(page)) !== '') fail(`${here}: the text stays`);
   await page.getByRole('button', { name: 'Remove page_check', exact: true }).click();
   await page.getByRole('button', { name: 'Yes, remove page_check' }).click();
-  await page.getByRole('button', { name: 'Remove page_check', exact: true }).waitFor({ ...WAIT, state: 'detached' });
+  await page.locator('section[aria-label="page_check"]').waitFor({ ...WAIT, state: 'detached' });
   if ((await names()).includes('page_check')) fail(`${here}: page_check is not removed`);
 }
 

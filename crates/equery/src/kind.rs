@@ -156,11 +156,6 @@ impl Kind {
         }
     }
 
-    /// The unit of a number; empty where there is none.
-    pub fn unit(&self) -> &str {
-        if let Self::Number(unit) = self { unit.name() } else { "" }
-    }
-
     /// What a literal of this type looks like.
     pub(crate) const fn expected(&self) -> &'static str {
         match self {

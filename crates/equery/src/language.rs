@@ -30,7 +30,7 @@ pub struct FieldWord {
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// The unit; empty where there is none.
-    pub unit: String,
+    pub unit: &'static str,
     /// Whether rows may lack it.
     pub nullable: bool,
     /// What it is, in one line.
@@ -39,15 +39,15 @@ pub struct FieldWord {
 
 /// The words.
 pub fn language() -> Language {
-    let table = FIELDS.iter().map(|field| (field.name, field.meaning));
-    let derived = DERIVED.iter().map(|field| (field.name, field.meaning));
-    let known = |(name, meaning): (&'static str, &'static str)| {
+    let table = FIELDS.iter().map(|field| (field.name, field.unit, field.meaning));
+    let derived = DERIVED.iter().map(|field| (field.name, field.unit, field.meaning));
+    let known = |(name, unit, meaning)| {
         let field = fields::find(name)?;
         // What only `where` compares with the names of nodes is in no row.
         (field.is_in_rows || name == "node_id").then(|| FieldWord {
             name,
             kind: field.kind.name(),
-            unit: field.kind.unit().to_owned(),
+            unit,
             nullable: field.is_nullable,
             meaning,
         })
