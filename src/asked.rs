@@ -36,6 +36,8 @@ pub(crate) struct Asked {
     pub(crate) every: Option<Every>,
     /// The length of the windows of queries that say nothing of time, where it is another one.
     pub(crate) usual_every: Option<Every>,
+    /// What a further text would be checked for.
+    pub(crate) checking: Options,
 }
 
 impl Asked {
@@ -83,6 +85,7 @@ impl Asked {
             asked.take(&checked, nodes, enrich)?;
             checking.standing.extend(checked.queries.iter().map(Standing::of));
         }
+        asked.checking = checking;
         Ok(asked)
     }
 

@@ -29,13 +29,7 @@ pub(crate) fn explain(asked: &Options) -> Result<ExitCode, Failure> {
     let checked: Vec<Checked> = texts.iter().map(|text| equery::check(&text.source(), &site)).collect();
     texts.iter().zip(&checked).for_each(|(text, checked)| query_text::show(text, checked));
     query_text::outcome(&texts, &checked)?;
-    let usual = ExplainOptions::default();
-    let place = ExplainOptions {
-        base_window_ns: site.base_window_ns.unwrap_or(usual.base_window_ns),
-        key: site.key.clone().unwrap_or_else(|| usual.key.clone()),
-        dialect: asked.sql.unwrap_or_default(),
-        ..usual
-    };
+    let place = ExplainOptions { dialect: asked.sql.unwrap_or_default(), ..ExplainOptions::of(&site) };
     let explained = texts.iter().zip(&checked).map(|(text, checked)| FileAnswer {
         file: &text.name,
         diagnostics: &checked.diagnostics,

@@ -1,5 +1,6 @@
 //! `--web`: the page and the API of a run, while it measures and after it.
 
+use crate::asked::Asked;
 use crate::captured;
 use crate::cli::RunOptions;
 use crate::exit::{Failure, say};
@@ -18,7 +19,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use web::view::{Mode, NodeState, Note, Status};
-use web::{Hub, Server};
+use web::{Checking, Hub, Server};
 
 /// What is kept of a run, in memory.
 const KEEP: Keep = Keep { answers: 100_000, events: 100_000, captures: 1_000, capture_bytes: 64 << 20 };
@@ -87,17 +88,18 @@ impl Page {
     pub(crate) fn start(
         options: &RunOptions,
         nodes: Vec<(String, Vec<String>)>,
-        queries: Vec<CheckedQuery>,
+        asked: &Asked,
     ) -> Result<Option<Self>, Failure> {
         let Some(listen) = options.web else { return Ok(None) };
         let hub = Hub::new(Archive::in_memory(KEEP).map_err(Failure::fault)?);
         hub.log_to(say);
+        hub.set_checking(Checking::new(asked.checking.clone()));
         let server =
             web::serve(hub.clone(), listen, None).map_err(|error| Failure::usage(error).of("--web"))?;
         say(&format!("the page and the API are at {}", server.url()));
         let (messages, received) = sync_channel(WAITING);
         let missed = Arc::default();
-        let mut presenter = Presenter::new(hub.clone(), nodes, queries, Arc::clone(&missed));
+        let mut presenter = Presenter::new(hub.clone(), nodes, asked.checked.clone(), Arc::clone(&missed));
         let work = move || presenter.present(&received);
         let thread = std::thread::Builder::new().name("page".to_owned()).spawn(work).map_err(no_thread)?;
         Ok(Some(Self { hub, server, messages, missed, thread }))

@@ -102,7 +102,7 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
         resolver: resolver.clone(),
     };
     let sources = vec![(node.to_owned(), measurement.names().to_vec())];
-    let page = Page::start(options, sources, asked.checked.clone())?;
+    let page = Page::start(options, sources, asked)?;
     let mut screen = Screen::start(setting).map_err(no_thread)?;
     let mut windows = screen.outlet();
     if let Some(page) = &page {

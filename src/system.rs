@@ -110,7 +110,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
         let measurement = &ready.measurement;
         (measurement.node.clone(), measurement.names().to_vec())
     });
-    let page = Page::start(options, sources.collect(), asked.checked.clone())?;
+    let page = Page::start(options, sources.collect(), asked)?;
     let feed = page.as_ref().map(|page| page.feed(is_replay));
     let delivery = Delivery::start(options, !asked.is_empty(), is_replay, &stop)?;
     let mut shown = Shown {

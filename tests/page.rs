@@ -1,4 +1,5 @@
-//! `--web`: the page and the API of a run have what the run prints and reports, while it measures and afterwards.
+//! `--web`: the page and the API of a run have what the run prints and reports, while it measures and afterwards. Texts are checked
+//! there, and by a controller, as the commands check them.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
@@ -23,6 +24,21 @@ fn address(running: &mut Running, words: &str) -> String {
 fn get(address: &str, path: &str) -> Value {
     let answer = ureq::get(format!("{address}api/v1{path}")).call().expect("an answer");
     serde_json::from_str(&answer.into_body().read_to_string().expect("a text")).expect("JSON")
+}
+
+fn post(address: &str, path: &str, text: &str) -> Value {
+    let mut request =
+        ureq::post(format!("{address}api/v1{path}")).config().http_status_as_error(false).build();
+    let answer = request.send(text).expect("an answer");
+    serde_json::from_str(&answer.into_body().read_to_string().expect("a text")).expect("JSON")
+}
+
+/// What a command prints of a text.
+fn printed(command: &str, text: &str) -> Value {
+    // The run's key, in its order.
+    let key = "src_addr,dst_addr,src_port,dst_port,protocol";
+    let ended = run(edison().args([command, "--json", "--key", key, "-q", text]));
+    serde_json::from_str(&ended.stdout).unwrap_or_default()
 }
 
 /// The answers over the run, by query and node.
@@ -56,6 +72,87 @@ fn the_page_of_a_capture_has_what_its_report_has() {
     let refused = run(edison().args(["add", "-q", "select count(*)", "--controller", &address]));
     refused.says(2, &["run"]);
     running.signal(libc::SIGINT);
+    running.wait().expect(0);
+}
+
+#[test]
+fn texts_are_checked_and_explained_as_the_commands_do_it() {
+    let scratch = Scratch::new();
+    let capture = capture::generate(&scratch, "packets=100,flows=10").path;
+    let taken = "flood: select dst_addr, count(src_addr) as sources groupby dst_addr every 1s;";
+    let mut running = Running::start(edison().args([
+        "run",
+        text(&capture),
+        "--web=127.0.0.1:0",
+        "-q",
+        taken,
+        "--set",
+        "Large=5",
+    ]));
+    let address = address(&mut running, "are at");
+    for text in [
+        "a: select src_addr, sum(total_byte) groupby src_addr every 10s; b: select dst_port;",
+        "a: select count(*) as n every 1s; b: select count(*) every 1s when a.n > 5 for 3s run 10s;",
+        "a: select iat_p99, count(*) groupby src_country;",
+    ] {
+        let checked = post(&address, "/check", text);
+        assert_eq!(checked["diagnostics"], printed("check", text)["files"][0]["diagnostics"], "{text}");
+        let explained = &printed("explain", text)["files"][0];
+        assert_eq!(checked["explanation"]["queries"], explained["queries"], "{text}");
+        assert_eq!(checked["explanation"]["graph"], explained["graph"], "{text}");
+    }
+    // What stands and is set is known here.
+    let here = "who: select count(*) every 1s when flood.sources > Large;";
+    assert_eq!(post(&address, "/check", here)["explanation"]["queries"][0]["query"], "who");
+    assert_eq!(printed("check", here)["files"][0]["diagnostics"][0]["code"], "unknown_query");
+    let words = get(&address, "/language");
+    assert_eq!((&words["queries"][0]["name"], &words["variables"][0]), (&"flood".into(), &"Large".into()));
+    assert_eq!(words["nodes"].as_array().map(Vec::len), Some(1));
+    let fields: Value = serde_json::from_str(&run(edison().args(["fields", "--json"])).stdout).expect("JSON");
+    for field in words["fields"].as_array().expect("fields") {
+        let mut known = fields.as_array().expect("fields").iter();
+        let known = known.find(|known| known["name"] == field["name"]).expect("a field");
+        assert_eq!((&field["meaning"], &field["unit"]), (&known["meaning"], &known["unit"]), "{known}");
+    }
+    running.signal(libc::SIGINT);
+    running.wait().expect(0);
+}
+
+#[test]
+fn a_controller_checks_texts_for_what_stands() {
+    let scratch = Scratch::new();
+    let state = scratch.path("state.db");
+    // A broker that is away is no error.
+    let settings = format!(
+        "broker = \"amqp://edison@127.0.0.1:1\"\nnodes = [\"Node1\", \"Node2\"]\nevery = \"1s\"\nlisten = \"127.0.0.1:0\"\n\
+         state = \"{}\"\n",
+        text(&state)
+    );
+    let settings = scratch.file("controller.toml", settings);
+    let mut running = Running::start(edison().args(["controller", "--config", text(&settings)]));
+    let address = address(&mut running, "the API are at").trim_end_matches(';').to_owned();
+    let one = "one: select sum(total_byte) as b where node_id = Node1 every 1s;";
+    let two = "two: select sum(total_byte) as b where node_id = Node2 every 1s when one.b > 5;";
+    let code = |text: &str| post(&address, "/check", text)["diagnostics"][0]["code"].clone();
+    assert_eq!(code(two), "unknown_query");
+    assert_eq!(code("a: select count(*) where node_id = Node3 every 1s;"), "unknown_node");
+    let checked = post(&address, "/check", one);
+    assert_eq!((&checked["refused"], checked["explanation"].is_null()), (&serde_json::json!([]), false));
+    // Checked, and not installed.
+    assert_eq!(get(&address, "/language")["queries"], serde_json::json!([]));
+    assert_eq!(post(&address, "/queries", one)["queries"][0], "one");
+    assert_eq!(get(&address, "/language")["queries"][0]["columns"], serde_json::json!(["b"]));
+    assert_eq!(get(&address, "/language")["nodes"], serde_json::json!(["Node1", "Node2"]));
+    assert_eq!(post(&address, "/check", two)["diagnostics"], serde_json::json!([]));
+    // Why a text is not installed is what it is told when it is.
+    for wrong in [one, "totals: select count(*) every 1s;", "-- nothing"] {
+        let refused = post(&address, "/check?file=a.eq", wrong)["refused"].clone();
+        assert_eq!(post(&address, "/queries?file=a.eq", wrong)["error"], refused[0], "{wrong}");
+        assert!(refused[0].is_string(), "{wrong}: {refused}");
+    }
+    run(edison().args(["cancel", "one", "--controller", &address])).expect(0);
+    assert_eq!(code(two), "unknown_query");
+    running.signal(libc::SIGTERM);
     running.wait().expect(0);
 }
 

@@ -3,7 +3,7 @@
 //   node check/enter.mjs URL FILE
 //
 // FILE has a token of the role view. A wrong token is refused in words; the right one shows the page, also after it is loaded anew, and leaves
-// nothing that a script can read; what the role may not do is said; after `Leave` a token is asked for again. Prints a line of JSON.
+// nothing that a script can read; what the role may not do is said, and not offered; after `Leave` a token is asked for again. Prints a line of JSON.
 
 import { readFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
@@ -37,10 +37,13 @@ try {
   expect(kept === ',0,0', `a script can read ${kept}`);
   await page.reload();
   await isIn();
-  await page.fill('#equery', 'q: select count(*) as n every 1s');
-  await page.click('text=Install');
-  await page.waitForSelector('#said .error');
-  expect((await page.textContent('#said')).includes('needs the role run'), 'what the role may not do is not said');
+  await page.fill('#equery', 'q: select count(*) as n');
+  await page.waitForSelector('[data-explained="q"]');
+  expect((await page.textContent('#may')).includes('takes the role run'), 'what the role may not do is not said');
+  expect(await page.isDisabled('button:text("Install")'), 'what the role may not do is offered');
+  await page.press('#equery', 'Control+Enter');
+  const { queries } = await page.evaluate(() => fetch('/api/v1/queries').then((response) => response.json()));
+  expect(queries.length === 0, 'the role view has installed a query');
   await page.click('text=Leave');
   await page.waitForSelector('#token');
   await page.goto(url);

@@ -9,6 +9,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
+import { lookAtEditor } from './editor.mjs';
 import { awaitEvent } from './event.mjs';
 import { explore, flowPath } from './explore.mjs';
 import { isShown } from './text.mjs';
@@ -118,6 +119,10 @@ async function look(width, scheme) {
     await judge(page, here);
     result.views += 1;
   }
+  const here = `editor at ${width} ${scheme}`;
+  const picture = async (name) => screenshots && page.screenshot({ path: `${screenshots}/editor-${name}-${width}-${scheme}.png` });
+  await lookAtEditor({ page, base, api, fail, here, judge: (at) => judge(page, at), picture });
+  result.views += 1;
   await page.context().close();
 }
 

@@ -2,12 +2,14 @@
 //
 //   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty]
 
-import { createReadStream, existsSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { capture } from './capture.mjs';
 import { history } from './history.mjs';
+import { checked, language } from './language.mjs';
 import { locate } from './locate.mjs';
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
@@ -54,6 +56,8 @@ const server = createServer(async (request, response) => {
   if (path === '/stories') return json(response, 200, { stories: newest(played.stories, 100).map(short).reverse() });
   if (path.endsWith('/acknowledgement')) return acknowledge(request, path, ask('events'), response);
   if (path.startsWith('/stories/')) return story(decodeURIComponent(path.slice(9)), response);
+  if (path === '/language') return json(response, 200, language(played));
+  if (path === '/check' && request.method === 'POST') return check(request, response, ask('file') || 'query');
   if (path === '/queries' && request.method === 'POST') return install(request, response);
   if (path === '/queries') return json(response, 200, { queries: played.queries() });
   if (path === '/history' && request.method === 'POST') return asked(request, response);
@@ -72,7 +76,14 @@ function page(path, response) {
   const isFile = file.startsWith(DIST) && existsSync(file) && statSync(file).isFile();
   if (!isFile && extname(path)) return json(response, 404, { error: 'no such file' });
   const found = isFile ? file : join(DIST, 'index.html');
-  response.writeHead(200, { ...headers(), 'content-type': TYPES[extname(found)] ?? 'application/octet-stream' });
+  const type = { 'content-type': TYPES[extname(found)] ?? 'application/octet-stream' };
+  if (found.endsWith('index.html')) {
+    const nonce = randomBytes(16).toString('hex');
+    const policy = CSP.replace("style-src 'self'", `style-src 'self' 'nonce-${nonce}'`);
+    response.writeHead(200, { ...headers(), ...type, 'content-security-policy': policy, 'cache-control': 'no-store' });
+    return response.end(readFileSync(found, 'utf8').replace('NONCE-OF-THIS-RESPONSE', nonce));
+  }
+  response.writeHead(200, { ...headers(), ...type });
   createReadStream(found).pipe(response);
 }
 
@@ -130,9 +141,18 @@ async function asked(request, response) {
   setTimeout(() => json(response, status, body), after);
 }
 
-async function install(request, response) {
+async function textOf(request) {
   let text = '';
   for await (const chunk of request) text += chunk;
+  return text;
+}
+
+async function check(request, response, file) {
+  json(response, 200, checked(await textOf(request), file, played));
+}
+
+async function install(request, response) {
+  const text = await textOf(request);
   const [status, body] = played.install(text);
   json(response, status, body);
   if (status === 201) tell('queries', { queries: played.queries() });

@@ -136,24 +136,11 @@ impl StandingQueries {
         let warnings = lines(&mut checked.diagnostics.iter().filter(|found| !is_error(found)));
         let queries: Vec<CheckedQuery> =
             checked.queries.into_iter().filter(|query| !text.removed.contains(&query.label)).collect();
-        let refused: Vec<String> = queries.iter().flat_map(|query| self.refused(query)).collect();
-        let refuse =
-            |reasons: Vec<String>| NotInstalled { reason: reasons.join("; "), diagnostics: Vec::new() };
-        if !refused.is_empty() {
-            return Err(refuse(refused));
-        }
-        if queries.is_empty() && text.removed.is_empty() {
-            return Err(refuse(vec![format!("{}: there is no query in it", text.file)]));
-        }
         let names = queries.iter().map(|query| query.label.clone()).collect();
-        let new = queries.into_iter().map(|query| StandingQuery {
-            file: text.file.clone(),
-            query,
-            is_configured: text.is_configured,
-            text: self.next_text,
-        });
-        let queries: Vec<StandingQuery> = self.queries.iter().cloned().chain(new).collect();
-        self.chain = self.planned(&queries).map_err(refuse)?;
+        let (queries, chain) = self
+            .with(queries, &text)
+            .map_err(|reasons| NotInstalled { reason: reasons.join("; "), diagnostics: Vec::new() })?;
+        self.chain = chain;
         self.queries = queries;
         self.texts.insert(self.next_text, text);
         self.next_text += 1;
@@ -192,7 +179,38 @@ impl StandingQueries {
         Ok(removed)
     }
 
-    fn options(&self) -> equery::Options {
+    /// Why queries without errors, those of a file of this name, are not installed beside these; none if they are.
+    pub fn refusals(&self, file: &str, queries: Vec<CheckedQuery>) -> Vec<String> {
+        let text = InstalledText { file: file.to_owned(), ..InstalledText::default() };
+        self.with(queries, &text).err().unwrap_or_default()
+    }
+
+    /// These queries and those of a text, or all reasons why they cannot stand together.
+    fn with(
+        &self,
+        new: Vec<CheckedQuery>,
+        text: &InstalledText,
+    ) -> Result<(Vec<StandingQuery>, Chain), Vec<String>> {
+        let refused: Vec<String> = new.iter().flat_map(|query| self.refused(query)).collect();
+        if !refused.is_empty() {
+            return Err(refused);
+        }
+        if new.is_empty() && text.removed.is_empty() {
+            return Err(vec![format!("{}: there is no query in it", text.file)]);
+        }
+        let new = new.into_iter().map(|query| StandingQuery {
+            file: text.file.clone(),
+            query,
+            is_configured: text.is_configured,
+            text: self.next_text,
+        });
+        let queries: Vec<StandingQuery> = self.queries.iter().cloned().chain(new).collect();
+        let chain = self.planned(&queries)?;
+        Ok((queries, chain))
+    }
+
+    /// What a text is checked for.
+    pub fn options(&self) -> equery::Options {
         equery::Options {
             set: self.site.set.clone(),
             known_nodes: Some(self.site.nodes.clone()),

@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use task::query::{Expression, GroupField};
 
+pub(crate) use aggregates::FUNCTIONS;
 pub(crate) use derived::{derived, sources};
 pub(crate) use earlier::fits;
 pub(crate) use queries::{Outline, outline};

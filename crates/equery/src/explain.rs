@@ -4,6 +4,7 @@ mod drawing;
 
 use crate::checked::{Checked, CheckedQuery, NotRun};
 use crate::literal::duration_text;
+use crate::options::Options;
 use crate::sketch::Sketch;
 use crate::sql::{Dialect, RowTable, SqlStep, joined, sql_steps};
 use serde::Serialize;
@@ -34,6 +35,18 @@ impl Default for ExplainOptions {
             table: "rows".to_owned(),
             grace_ns: 1_000_000_000,
             dialect: Dialect::default(),
+        }
+    }
+}
+
+impl ExplainOptions {
+    /// What texts are checked for, and the usual rest.
+    pub fn of(checking: &Options) -> Self {
+        let usual = Self::default();
+        Self {
+            base_window_ns: checking.base_window_ns.unwrap_or(usual.base_window_ns),
+            key: checking.key.clone().unwrap_or_else(|| usual.key.clone()),
+            ..usual
         }
     }
 }

@@ -139,6 +139,23 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
+    /// Its name, without the unit.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Number(Unit::Nanoseconds) => "duration",
+            Self::Number(_) => "number",
+            Self::Port => "port",
+            Self::Protocol => "protocol",
+            Self::Identifier => "identifier",
+            Self::Address => "address",
+            Self::Mac => "mac",
+            Self::Time => "time",
+            Self::Text => "text",
+            Self::Top => "list",
+            Self::Unknown => "value",
+        }
+    }
+
     /// What a literal of this type looks like.
     pub(crate) const fn expected(&self) -> &'static str {
         match self {

@@ -34,6 +34,7 @@ mod explain;
 mod fields;
 mod graph;
 mod kind;
+mod language;
 mod lexer;
 mod literal;
 mod memory;
@@ -48,6 +49,7 @@ mod source;
 mod sql;
 mod standing;
 mod variables;
+mod word;
 
 pub use chain::{Chain, ChainSite};
 pub use check::check;
@@ -60,6 +62,7 @@ pub use earlier::{Earlier, EarlierWindows};
 pub use executor::{columns as answer_columns, merging};
 pub use explain::{ExplainOptions, Explanation, QueryExplanation, explain};
 pub use kind::{Kind, Unit};
+pub use language::{FieldWord, Language, language};
 pub use node_filter::NodeFilter;
 pub use options::{Options, Standing};
 pub use render::{excerpt, one_line, render};
@@ -70,6 +73,7 @@ pub use sql::{
     sql_steps,
 };
 pub use task::query::Across;
+pub use word::Word;
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! What is known of the site that a text is checked for.
 
+use serde::Serialize;
 use task::query::Over;
 
 /// What the checker is told beside the text. Whatever is not known is not judged.
@@ -28,7 +29,7 @@ pub struct Options {
 }
 
 /// A query that is installed already.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Standing {
     /// Its name.
     pub name: String,
@@ -37,5 +38,6 @@ pub struct Standing {
     /// The fields that it groups by, with prefixes.
     pub keys: Vec<String>,
     /// Its windows, where they are known.
+    #[serde(skip)]
     pub over: Option<Over>,
 }

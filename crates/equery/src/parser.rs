@@ -277,7 +277,8 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
         match *self.peek() {
             Token::Word(word) => {
                 let others = ["in same window", "group by", "order by"];
-                let near = crate::names::nearest(word, CLAUSES.into_iter().chain(others));
+                let near =
+                    crate::names::nearest(word, CLAUSES.iter().map(|clause| clause.word).chain(others));
                 let message = format!("'{}' begins no clause", shortened(word));
                 let help = match near {
                     Some(near) => format!("'{near}' may be meant"),

@@ -9,7 +9,7 @@ use crate::parser::shortened;
 use crate::variables::{Meaning, Variables};
 use packet::{KeySpec, Seed};
 use serde::{Serialize, Serializer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use task::query::Query;
 use task::sketched::{Counting, NotSketched, Part, task_of};
@@ -50,6 +50,13 @@ pub(crate) fn is_asked(text: &QueryText) -> bool {
 /// The name of a structure as queries write it.
 pub(crate) fn written(structure: Structure) -> String {
     structure.name().replace('-', "_")
+}
+
+/// The names of all structures.
+pub(crate) fn structures() -> Vec<String> {
+    let all: BTreeSet<String> =
+        catalog::ENTRIES.iter().flat_map(|entry| entry.built).map(|structure| written(*structure)).collect();
+    all.into_iter().collect()
 }
 
 /// The structure of this name.

@@ -12,6 +12,7 @@ mod tokens;
 
 pub use role::Role;
 pub use token::Token;
+pub(crate) use token::random_hex;
 pub use token_file::{TokenEntry, TokenFile, TokenFileError};
 pub use tokens::Tokens;
 

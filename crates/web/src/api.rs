@@ -3,6 +3,7 @@
 mod acknowledgement;
 mod answers;
 mod captures;
+mod check;
 mod csv;
 mod events;
 mod history;
@@ -26,6 +27,7 @@ use axum::extract::rejection::PathRejection;
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, delete, get, post, put};
+pub(crate) use check::Turns;
 use require::{Required, require};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -44,6 +46,7 @@ pub(crate) struct App {
     pub(crate) access: Arc<Access>,
     /// How long the body of a request may take.
     pub(crate) body_time: Duration,
+    pub(crate) turns: Turns,
 }
 
 /// Who may come in.
@@ -67,6 +70,8 @@ fn routes() -> Vec<Route> {
         view("/queries", get(queries::list)),
         run("/queries", post(queries::install)),
         run("/queries/{name}", delete(queries::remove)),
+        view("/check", post(check::check)),
+        view("/language", get(check::language)),
         view("/answers", get(answers::list)),
         view("/history", post(history::ask)),
         view("/events", get(events::list)),

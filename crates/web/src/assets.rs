@@ -1,6 +1,7 @@
 //! The page, as it was compiled in.
 
 use crate::failure::Failure;
+use crate::nonce::{self, Nonce};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
@@ -36,6 +37,7 @@ pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
     let is_link = path.is_empty() || !path.rsplit('/').next().unwrap_or_default().contains('.');
     let name = if is_link { INDEX } else { path };
     match FILES.binary_search_by_key(&name, |(name, _)| name) {
+        Ok(at) if name == INDEX => index(FILES[at].1),
         Ok(at) => file(at, accepts_gzip(&headers)).await,
         Err(_) if name == INDEX => with_kind(INDEX, Bytes::from_static(NO_PAGE.as_bytes())),
         Err(_) => {
@@ -50,6 +52,19 @@ fn not_found(path: &str, error: String) -> Failure {
     let path = path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace(['\\'], "/");
     let name = if path.split('/').any(|part| part == "..") { "path_traversal" } else { "unknown_path" };
     Failure::refused(name, StatusCode::NOT_FOUND, error)
+}
+
+/// The page itself, with a nonce that no other response has: nobody keeps it, and it is not worth compressing.
+fn index(bytes: &[u8]) -> Response {
+    let Ok(nonce) = Nonce::new() else {
+        return Failure::internal("the system gives no random bytes: the page is not safe without")
+            .into_response();
+    };
+    let page = String::from_utf8_lossy(bytes).replace(nonce::PLACE, &nonce.0);
+    let mut response = with_kind(INDEX, page.into());
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.extensions_mut().insert(nonce);
+    response
 }
 
 async fn file(at: usize, accepts_gzip: bool) -> Response {

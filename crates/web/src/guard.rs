@@ -6,6 +6,7 @@
 use crate::Hub;
 use crate::failure::{Failure, Refused};
 use crate::names::Names;
+use crate::nonce::Nonce;
 use crate::peer::Peer;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -15,6 +16,8 @@ use std::sync::Arc;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; connect-src 'self'; \
                       img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// What the policy of one response has more.
+const OWN_STYLES: &str = "style-src 'self'";
 /// Letters of a path, or of an error, that are logged.
 const MOST_LOGGED: usize = 150;
 
@@ -35,9 +38,10 @@ pub(crate) async fn guard(State(guard): State<Guard>, request: Request, next: Ne
     if let Some(Refused { name, error }) = response.extensions_mut().remove() {
         guard.hub.refuse(name, || format!("{asked}: {}", begin_of(&error)));
     }
+    let policy = policy(response.extensions_mut().remove());
     let headers = response.headers_mut();
+    headers.insert("content-security-policy", policy);
     let mut set = |name: &'static str, value| headers.insert(name, HeaderValue::from_static(value));
-    set("content-security-policy", POLICY);
     set("x-content-type-options", "nosniff");
     set("referrer-policy", "no-referrer");
     set("cross-origin-resource-policy", "same-origin");
@@ -45,6 +49,14 @@ pub(crate) async fn guard(State(guard): State<Guard>, request: Request, next: Ne
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     response
+}
+
+/// What a browser may do: beside files of this server, styles with the nonce of the response may be there.
+fn policy(nonce: Option<Nonce>) -> HeaderValue {
+    let usual = HeaderValue::from_static(POLICY);
+    let Some(Nonce(nonce)) = nonce else { return usual };
+    let policy = POLICY.replacen(OWN_STYLES, &format!("{OWN_STYLES} 'nonce-{nonce}'"), 1);
+    HeaderValue::try_from(policy).unwrap_or(usual)
 }
 
 /// Who asked for what, for the log: without what only he should know.

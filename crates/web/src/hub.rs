@@ -1,5 +1,6 @@
 //! All that is shown.
 
+use crate::checking::Checking;
 use crate::feed::{Feed, Limits, Subscription};
 use crate::message::{StoryText, ToldEvent, message};
 use crate::refusals::Refusals;
@@ -20,6 +21,7 @@ struct Shown {
     archive: Mutex<Archive>,
     status: Mutex<Status>,
     queries: Mutex<Vec<QueryView>>,
+    checking: Mutex<Arc<Checking>>,
     feed: Arc<Feed>,
     refusals: Refusals,
     /// Takes a line for each file that is handed out, and now and then one for what is refused.
@@ -54,6 +56,7 @@ impl Hub {
             archive: Mutex::new(archive),
             status: Mutex::new(status),
             queries: Mutex::default(),
+            checking: Mutex::default(),
             feed: Feed::new(limits),
             refusals: Refusals::default(),
             log: OnceLock::new(),
@@ -186,6 +189,15 @@ impl Hub {
         {
             self.0.feed.tell(message);
         }
+    }
+
+    /// Replaces what texts of clients are checked for.
+    pub fn set_checking(&self, checking: Checking) {
+        *locked(&self.0.checking) = Arc::new(checking);
+    }
+
+    pub(crate) fn checking(&self) -> Arc<Checking> {
+        Arc::clone(&locked(&self.0.checking))
     }
 
     /// The status, now.

@@ -2,8 +2,8 @@
 //!
 //! A [`Hub`] has all that is shown. Its owner publishes what follows from each step of the controller, and replaces the state; the
 //! hub stores answers, events and stories in its archive and tells all streams. [`serve`] answers requests on a thread of its own, and
-//! hands those that change something, or ask nodes ([`Request`]), to the owner, which answers them in its own time. `openapi.json` describes the
-//! interface.
+//! hands those that change something, or ask nodes ([`Request`]), to the owner, which answers them in its own time. Texts of queries are checked
+//! on a thread of the server, for what the owner says ([`Checking`]). `openapi.json` describes the interface.
 //!
 //! On a loopback address nobody is asked who he is, unless there are [`Tokens`]: then each request needs one, whose [`Role`] says what it
 //! may do. Beyond loopback a server needs tokens and a [`Certificate`]. What a browser sends on behalf of another site is refused, and all
@@ -34,12 +34,14 @@ mod body;
 mod capture;
 mod certificate;
 mod changed;
+mod checking;
 mod failure;
 mod feed;
 mod guard;
 mod hub;
 mod message;
 mod names;
+mod nonce;
 mod parameters;
 mod peer;
 mod refusals;
@@ -49,6 +51,7 @@ pub mod view;
 
 pub use access::{Role, Token, TokenEntry, TokenFile, TokenFileError, Tokens};
 pub use certificate::Certificate;
+pub use checking::Checking;
 pub use hub::Hub;
 pub use request::{Answered, HistoryAsked, Installed, Refusal, Removed, Reply, Request};
 pub use server::{Limits, Server, Settings, serve, serve_with};

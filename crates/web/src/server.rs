@@ -5,7 +5,7 @@ mod paced;
 mod places;
 
 use crate::access::{Access, Tokens};
-use crate::api::{App, router};
+use crate::api::{App, Turns, router};
 use crate::certificate::Certificate;
 use crate::guard::Guard;
 use crate::names::Names;
@@ -164,7 +164,9 @@ pub fn serve_with(hub: Hub, settings: Settings, requests: Option<Sender<Request>
     let access = Arc::new(Access::new(tokens, address.port(), is_tls));
     let guard = Guard { hub: hub.clone(), names: Arc::new(Names::new(names, certificate)) };
     let body_time = limits.body;
-    let router = router(App { hub: hub.clone(), requests, stops: stops.clone(), access, body_time }, guard);
+    let (shown, turns) = (hub.clone(), Turns::default());
+    let app = App { hub: shown, requests, stops: stops.clone(), access, body_time, turns };
+    let router = router(app, guard);
     let connections = Connections { router, tls, hub, limits, stops };
     let thread = thread::Builder::new()
         .name("web".to_owned())

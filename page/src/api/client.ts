@@ -34,7 +34,8 @@ async function call<T>(method: string, url: string, body?: string, token?: strin
     const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'text/plain; charset=utf-8' };
     if (token !== undefined) headers.authorization = `Bearer ${token}`;
     response = await fetch(url, { method, body, headers, cache: 'no-store', signal });
-  } catch {
+  } catch (error) {
+    if (signal?.aborted) throw error;
     throw new Refused(0, 'Edison does not answer. Is it still running?');
   }
   const json = await response.json().catch(() => null);
@@ -46,6 +47,7 @@ async function call<T>(method: string, url: string, body?: string, token?: strin
 }
 
 export const get = <T>(url: string) => call<T>('GET', url);
+/** A call that is aborted fails with what the browser throws then. */
 export const post = <T>(url: string, body: string, signal?: AbortSignal) => call<T>('POST', url, body, undefined, signal);
 export const put = <T>(url: string, body: string) => call<T>('PUT', url, body);
 /** Shows a token; a cookie takes its place from then on. */

@@ -33,6 +33,8 @@ class Live {
   isComplete = $state(false);
 
   isRun = $derived(this.status?.mode === 'run');
+  /** Whether who asks may change queries. */
+  mayRun = $derived(this.session?.role === 'run' || this.session?.role === 'admin');
 
   start(): void {
     listen({

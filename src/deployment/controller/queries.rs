@@ -6,7 +6,7 @@ use crate::query_text;
 use controller::{InstalledText, NotInstalled, NotRemoved, StandingQueries};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use web::{Hub, Installed, Refusal, Removed};
+use web::{Checking, Hub, Installed, Refusal, Removed};
 
 /// The name of what is kept, in the archive.
 const STATE: &str = "queries";
@@ -60,6 +60,15 @@ impl Queries {
 
     pub(super) fn standing(&self) -> &StandingQueries {
         &self.standing
+    }
+
+    /// What texts of clients are checked for. `grace_ns`: how long a window waits for what is late.
+    pub(super) fn checking(&self, grace_ns: u64) -> Checking {
+        // A copy: texts are checked on other threads.
+        let standing = self.standing.clone();
+        let options = standing.options();
+        let refuse = move |file: &str, queries| standing.refusals(file, queries);
+        Checking::new(options).with_grace(grace_ns).with_refusals(refuse)
     }
 
     /// What outlives the controller: name and text of a state of the archive.

@@ -96,6 +96,7 @@ impl<'a> Service<'a> {
             controller.restore_past(past::read(&earlier));
         }
         let kafka = Hand::start(&config.kafka, &hub)?;
+        hub.set_checking(queries.checking(site.settings.grace_ns));
         Ok(Self {
             config,
             kafka,
@@ -303,6 +304,7 @@ impl<'a> Service<'a> {
     /// The queries have changed.
     fn replace(&mut self) -> Result<(), web::Refusal> {
         let actions = self.controller.replace(self.queries.standing().chain().clone());
+        self.hub.set_checking(self.queries.checking(self.config.site.settings.grace_ns));
         self.has_changed = true;
         self.take(actions);
         let failed = |error: &dyn std::fmt::Display| web::Refusal::Failed(error.to_string());

@@ -9,29 +9,44 @@ use crate::kind::{Kind, Unit};
 use crate::literal::Literal;
 use crate::parser::shortened;
 use crate::variables::Meaning;
+use crate::word::Word;
 use flow::Aggregation;
 use task::query::{Aggregate, Expression, GroupField, Weight};
 
-/// All functions, with their arguments.
-const FUNCTIONS: [(&str, &str); 13] = [
-    ("count", "count(*), count(FIELD) or count(distinct FIELD)"),
-    ("sum", "sum(VALUE)"),
-    ("avg", "avg(VALUE)"),
-    ("min", "min(VALUE)"),
-    ("max", "max(VALUE)"),
-    ("stddev", "stddev(VALUE)"),
-    ("rate", "rate(VALUE)"),
-    ("quantile", "quantile(VALUE, SHARE), such as quantile(duration, 0.99)"),
-    ("entropy", "entropy(FIELD) or entropy(FIELD, COUNTER)"),
-    ("top", "top(NUMBER, FIELD) or top(NUMBER, FIELD, ITEM)"),
-    ("prev", "prev(VALUE)"),
-    ("avg_over", "avg_over(VALUE, DURATION)"),
-    ("surely", "surely(CONDITION)"),
+/// All functions; the first ones aggregate rows.
+pub(crate) const FUNCTIONS: [Word; 13] = [
+    Word::new("count", "count(*), count(FIELD) or count(distinct FIELD)", "flows, or the values of a field"),
+    Word::new("sum", "sum(VALUE)", "the sum"),
+    Word::new("avg", "avg(VALUE)", "the mean"),
+    Word::new("min", "min(VALUE)", "the least"),
+    Word::new("max", "max(VALUE)", "the greatest"),
+    Word::new("stddev", "stddev(VALUE)", "the standard deviation"),
+    Word::new("rate", "rate(VALUE)", "a counter, per second of the window"),
+    Word::new(
+        "quantile",
+        "quantile(VALUE, SHARE), such as quantile(duration, 0.99)",
+        "the value below which this share lies",
+    ),
+    Word::new(
+        "entropy",
+        "entropy(FIELD) or entropy(FIELD, COUNTER)",
+        "Shannon's entropy in bits, weighted by packets or by another counter",
+    ),
+    Word::new(
+        "top",
+        "top(NUMBER, FIELD) or top(NUMBER, FIELD, ITEM)",
+        "the values of a field that weigh most, by bytes or by another item",
+    ),
+    Word::new("prev", "prev(VALUE)", "the value of the window before"),
+    Word::new("avg_over", "avg_over(VALUE, DURATION)", "the mean over the windows before this one"),
+    Word::new("surely", "surely(CONDITION)", "whether it holds whatever the packets that were lost"),
 ];
+/// How many of them aggregate rows.
+const AGGREGATES: usize = 10;
 
 /// Whether the function aggregates rows.
 pub(super) fn is_aggregate(function: &str) -> bool {
-    FUNCTIONS[..10].iter().any(|(name, _)| *name == function)
+    FUNCTIONS[..AGGREGATES].iter().any(|known| known.word == function)
 }
 
 impl Checker<'_, '_> {
@@ -43,9 +58,10 @@ impl Checker<'_, '_> {
         node: &Node,
         scope: Scope<'_>,
     ) -> Option<Typed> {
-        let Some((name, usage)) = FUNCTIONS.iter().find(|(name, _)| *name == function) else {
-            let near = crate::names::nearest(function, FUNCTIONS.iter().map(|(name, _)| *name));
-            let known: Vec<_> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
+        let Some(Word { word: name, usage, .. }) = FUNCTIONS.iter().find(|known| known.word == function)
+        else {
+            let near = crate::names::nearest(function, FUNCTIONS.iter().map(|known| known.word));
+            let known: Vec<_> = FUNCTIONS.iter().map(|known| known.word).collect();
             let help = near.map_or_else(
                 || format!("functions are {}", known.join(", ")),
                 |near| format!("'{near}' may be meant"),

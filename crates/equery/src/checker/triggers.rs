@@ -252,10 +252,7 @@ impl Checker<'_, '_> {
     /// Reports a structure that there is not. Names have `_` where those of `--task` have `-`.
     fn known_structure(&mut self, query: &QueryText) {
         let Some(using) = &query.using else { return };
-        let structures = task::catalog::ENTRIES.iter().flat_map(|entry| entry.built);
-        let mut names: Vec<String> = structures.map(|structure| crate::sketch::written(*structure)).collect();
-        names.sort_unstable();
-        names.dedup();
+        let names = crate::sketch::structures();
         let written = &using.value.structure;
         if self.diagnostics.is_full() || names.iter().any(|name| name.eq_ignore_ascii_case(&written.value)) {
             return;

@@ -51,7 +51,7 @@ impl fmt::Debug for Token {
 }
 
 /// Random bytes in hexadecimal.
-pub(super) fn random_hex<const N: usize>() -> Result<String, getrandom::Error> {
+pub(crate) fn random_hex<const N: usize>() -> Result<String, getrandom::Error> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)?;
     let digit = |nibble: u8| char::from_digit(nibble.into(), 16).unwrap_or_default();

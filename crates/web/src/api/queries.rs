@@ -32,16 +32,20 @@ pub(super) async fn install(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Failure> {
-    let parameters = Parameters::read(&uri, &["file"])?;
+    let file = file_name(&Parameters::read(&uri, &["file"])?)?;
+    let text = body::read_text(&headers, body, app.body_time).await?;
+    let installed = carry_out(&app, terms(), |reply| Request::Install { file, text, reply }).await?;
+    let body = json!({ "queries": installed.queries, "warnings": installed.warnings });
+    Ok(json_response(StatusCode::CREATED, body.to_string()))
+}
+
+/// The name of the file whose queries a request has.
+pub(super) fn file_name(parameters: &Parameters<'_>) -> Result<String, Failure> {
     let file = parameters.text("file").unwrap_or(UNNAMED);
     if file.len() > MOST_NAME || file.contains('/') || file.contains(char::is_control) {
         return Err(Failure::bad("file: a name has no /, no control characters and at most 255 bytes"));
     }
-    let text = body::read_text(&headers, body, app.body_time).await?;
-    let file = file.to_owned();
-    let installed = carry_out(&app, terms(), |reply| Request::Install { file, text, reply }).await?;
-    let body = json!({ "queries": installed.queries, "warnings": installed.warnings });
-    Ok(json_response(StatusCode::CREATED, body.to_string()))
+    Ok(file.to_owned())
 }
 
 pub(super) async fn remove(

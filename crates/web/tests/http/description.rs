@@ -86,9 +86,7 @@ fn responses_are_as_described() {
                 Request::Install { file, reply, .. } if file == "wrong" => {
                     reply.send(Err(Refusal::Invalid {
                         error: "wrong".to_owned(),
-                        diagnostics: vec![
-                            json!({ "severity": "error", "message": "x", "line": 1, "column": 1 }),
-                        ],
+                        diagnostics: vec![json!(diagnostic())],
                     }))
                 }
                 Request::Install { reply, .. } => {
@@ -112,11 +110,16 @@ fn responses_are_as_described() {
             }
         }
     });
-    let calls: [(&str, &str, &str, u16); 32] = [
+    let calls: [(&str, &str, &str, u16); 37] = [
         ("get", "/status", "", 200),
         ("get", "/status", "?x=1", 400),
         ("get", "/nodes", "", 200),
         ("get", "/queries", "", 200),
+        ("post", "/check", "?file=a.eq", 200),
+        ("post", "/check", "?file=a%2Fb", 400),
+        ("post", "/check", "?fiel=a", 400),
+        ("get", "/language", "", 200),
+        ("get", "/language", "?x=1", 400),
         ("get", "/answers", "", 200),
         ("get", "/answers", "?limit=x", 400),
         ("post", "/history", "", 200),
@@ -164,6 +167,29 @@ fn responses_are_as_described() {
     }
     drop(server);
     owner.join().expect("it ends");
+}
+
+/// An error of the checker.
+fn diagnostic() -> equery::Diagnostic {
+    let source = equery::Source { name: "q", text: "select" };
+    equery::check(&source, &equery::Options::default()).diagnostics.remove(0)
+}
+
+#[test]
+fn texts_of_all_kinds_are_checked_as_described() {
+    let server = serve(&full());
+    let texts = [
+        "",
+        "a: select count(*); b: select count(*) when a.\"count(*)\" > 1 run 1s;",
+        "select src_addr, count(distinct dst_addr) as n groupby src_addr having n > 2 using contact_sample(memory=64KiB);",
+        "select src_country, count(*) groupby src_country; select sum(total_byte) across nodes by sum;",
+        "select sum(total_byte) last 1h; select nothing; sel",
+        "select iat_p99 from x; select stddev(src_port) using exact error 1%",
+    ];
+    for text in texts {
+        let response = send(server.address(), "POST /api/v1/check", &[], text.as_bytes());
+        check("Checked", &response.json());
+    }
 }
 
 #[test]

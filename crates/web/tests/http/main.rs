@@ -3,12 +3,14 @@
 mod access;
 mod acknowledgements;
 mod captures;
+mod check;
 mod client;
 mod description;
 mod guard;
 mod life;
 mod limits;
 mod listings;
+mod nonce;
 mod page;
 mod requests;
 mod sample;

@@ -1,0 +1,113 @@
+//! Texts of queries: what is wrong in one, what one costs, and the words that it may have.
+
+use super::App;
+use super::queries::file_name;
+use crate::body;
+use crate::checking::Checking;
+use crate::failure::{Failure, json_response};
+use crate::parameters::Parameters;
+use crate::request::Refusal;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use equery::{Diagnostic, Explanation, Source, Standing};
+use serde::Serialize;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// Texts that wait to be checked: one is checked at a time, so that threads are left for answers.
+const MOST_WAITING: usize = 16;
+/// Queries of a text that are explained. Explaining writes much more than it reads.
+const MOST_EXPLAINED: usize = 100;
+
+/// The turns of texts that are to be checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Turns {
+    waiting: Arc<Semaphore>,
+    checking: Arc<Semaphore>,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self { waiting: Arc::new(Semaphore::new(MOST_WAITING)), checking: Arc::new(Semaphore::new(1)) }
+    }
+}
+
+/// As `POST /check` answers.
+#[derive(Serialize)]
+struct Checked<'a> {
+    file: &'a str,
+    diagnostics: &'a [Diagnostic],
+    /// Those without errors.
+    queries: Vec<Standing>,
+    refused: Vec<String>,
+    explanation: Option<Explanation>,
+    /// Queries that are not explained, because there are too many.
+    unexplained: usize,
+}
+
+/// As `GET /language` answers.
+#[derive(Serialize)]
+struct Words<'a> {
+    #[serde(flatten)]
+    language: equery::Language,
+    nodes: &'a [String],
+    queries: &'a [Standing],
+    variables: Vec<&'a str>,
+}
+
+pub(super) async fn check(
+    State(app): State<Arc<App>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Failure> {
+    let file = file_name(&Parameters::read(&uri, &["file"])?)?;
+    let text = body::read_text(&headers, body, app.body_time).await?;
+    let busy = |_| Refusal::Busy(format!("{MOST_WAITING} texts wait to be checked: ask again in a moment"));
+    let failed = || Failure::internal("this failed: its standard error says where");
+    let waiting = Arc::clone(&app.turns.waiting).try_acquire_owned().map_err(busy)?;
+    let turn = Arc::clone(&app.turns.checking).acquire_owned().await.map_err(|_| failed())?;
+    drop(waiting);
+    let checking = app.hub.checking();
+    let work = move || {
+        let written = written(&checking, &file, &text);
+        // Not before: a client that has left does not end the work.
+        drop(turn);
+        written
+    };
+    let written = tokio::task::spawn_blocking(work).await.map_err(|_| failed())??;
+    Ok(json_response(StatusCode::OK, written))
+}
+
+fn written(checking: &Checking, file: &str, text: &str) -> serde_json::Result<Vec<u8>> {
+    let mut checked = equery::check(&Source { name: file, text }, &checking.options);
+    let queries = checked.queries.iter().map(Standing::of).collect();
+    let has_errors = checked.has_errors();
+    let refused = if has_errors { Vec::new() } else { checking.refusals(file, checked.queries.clone()) };
+    let unexplained = if has_errors { 0 } else { checked.queries.len().saturating_sub(MOST_EXPLAINED) };
+    checked.queries.truncate(MOST_EXPLAINED);
+    let explanation = (!has_errors).then(|| equery::explain(&checked, &checking.explain));
+    serde_json::to_vec(&Checked {
+        file,
+        diagnostics: &checked.diagnostics,
+        queries,
+        refused,
+        explanation,
+        unexplained,
+    })
+}
+
+pub(super) async fn language(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+    Parameters::read(&uri, &[])?;
+    let checking = app.hub.checking();
+    let options = &checking.options;
+    let words = Words {
+        language: equery::language(),
+        nodes: options.known_nodes.as_deref().unwrap_or_default(),
+        queries: &options.standing,
+        variables: options.set.iter().map(|(name, _)| name.as_str()).collect(),
+    };
+    Ok(json_response(StatusCode::OK, serde_json::to_vec(&words)?))
+}
