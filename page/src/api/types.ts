@@ -137,6 +137,8 @@ export interface Status {
   ended: boolean;
   sources: string[];
   broker: { state: string; since: Time; reason: string | null } | null;
+  /** What became of messages to Kafka, where any are sent there. */
+  kafka?: { delivered: number; bytes: number; again: number; lost: Counters; problems: Counters } | null;
   nodes: Node[];
   refused: Counters;
   /** Requests of clients, by reason. */
