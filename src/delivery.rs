@@ -27,9 +27,10 @@ use std::time::Duration;
 /// Bytes of answers and events that wait, unless there is little memory.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What a run sends to Kafka.
+/// What a run sends to Kafka. A run that fails delivers what waits, too.
 pub(crate) struct Delivery {
-    sink: Sink,
+    /// `None` once it is finished.
+    sink: Option<Sink>,
     feed: Option<KafkaFeed>,
     wait: Duration,
 }
@@ -60,7 +61,7 @@ impl Delivery {
         let mut outboxes: Vec<Box<dyn Outbox>> = vec![Box::new(outbox)];
         outboxes.extend(rows(options)?);
         let sink = begin(servers, &own.kafka_topics, outboxes, &bell, Box::new(say))?;
-        Ok(Some(Self { sink, feed: Some(feed), wait: own.kafka_wait }))
+        Ok(Some(Self { sink: Some(sink), feed: Some(feed), wait: own.kafka_wait }))
     }
 
     /// Begins to deliver the window rows of a probe where its settings ask for it.
@@ -75,7 +76,7 @@ impl Delivery {
             ));
         }
         let sink = begin(servers, &own.kafka_topics, outboxes, &Bell::default(), Box::new(say))?;
-        Ok(Some(Self { sink, feed: None, wait: own.kafka_wait }))
+        Ok(Some(Self { sink: Some(sink), feed: None, wait: own.kafka_wait }))
     }
 
     /// Where to send what is new.
@@ -84,14 +85,24 @@ impl Delivery {
     }
 
     /// Delivers what waits, for some time, and says what Kafka lacks. The store is closed before.
-    pub(crate) fn finish(self, verdict: &mut Verdict) {
-        let Self { sink, feed, wait } = self;
-        drop(feed);
-        let lines = sink.finish(wait).lines();
+    pub(crate) fn finish(mut self, verdict: &mut Verdict) {
+        let lines = self.end();
         if !lines.is_empty() {
             verdict.code = verdict.code.max(EARLY);
             verdict.lines.extend(lines);
         }
+    }
+
+    /// What Kafka lacks, once what waits was delivered, or the time is over.
+    fn end(&mut self) -> Vec<String> {
+        self.feed = None;
+        self.sink.take().map(|sink| sink.finish(self.wait).lines()).unwrap_or_default()
+    }
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        self.end().iter().for_each(|line| say(line));
     }
 }
 
@@ -153,5 +164,35 @@ impl KafkaFeed {
             screen::lines_of(&window, self.is_asked).for_each(|answer| self.answer(answer));
             outlet(window)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::kafka::{Message, Producer, Refusal};
+    use std::sync::Mutex;
+
+    /// Notes what it takes.
+    struct Taking(Arc<Mutex<usize>>);
+
+    impl Producer for Taking {
+        fn produce(&mut self, messages: &[&Message], _: Duration) -> Vec<Result<(), Refusal>> {
+            *self.0.lock().expect("a lock") += messages.len();
+            vec![Ok(()); messages.len()]
+        }
+    }
+
+    #[test]
+    fn a_run_that_fails_delivers_what_waits() {
+        let outbox = MemoryOutbox::new(1 << 20, Bell::default());
+        let feed = outbox.feed(true, Arc::default());
+        feed.push(of_answer(&Answer::new("q", None, Vec::new(), Vec::new())).expect("messages"));
+        let taken = Arc::default();
+        let producer = Box::new(Taking(Arc::clone(&taken)));
+        let sink = Sink::start(vec![Box::new(outbox)], producer, &Bell::default(), Box::new(|_| ()));
+        let feed = Some(KafkaFeed { feed, is_asked: true });
+        drop(Delivery { sink: Some(sink.expect("a thread")), feed, wait: Duration::from_secs(60) });
+        assert_eq!(*taken.lock().expect("a lock"), 1);
     }
 }

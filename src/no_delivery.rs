@@ -73,7 +73,9 @@ pub(crate) use of_controller::{Hand, KafkaKeys};
 mod of_controller {
     use super::{Failure, Infallible};
     use crate::deployment::Settings;
+    use archive::Keep;
     use web::Hub;
+    use web::view::Delivered;
 
     /// The keys of a controller's file: they are refused.
     #[derive(Clone, Debug, Default)]
@@ -91,6 +93,10 @@ mod of_controller {
             }
             Ok(Self)
         }
+
+        pub(crate) fn lacks(&self, _: &Keep) -> Option<String> {
+            None
+        }
     }
 
     /// The delivery of a controller, which there is none of.
@@ -99,6 +105,10 @@ mod of_controller {
     impl Hand {
         pub(crate) fn start(_: &KafkaKeys, _: &Hub) -> Result<Option<Self>, Failure> {
             Ok(None)
+        }
+
+        pub(crate) fn delivered(&self) -> Delivered {
+            match self.0 {}
         }
 
         pub(crate) fn stored(&self) {

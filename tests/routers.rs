@@ -341,9 +341,7 @@ fn stored(store: &Path, every: &str) -> Vec<(u64, bool)> {
     let query = format!("select sum(total_count) as packets every {every}");
     let asked = call(&["query", "--store", text(store), &query, "--json"]).expect(0);
     let answers = asked.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    let of = |answer: Value| {
-        (number(&output::rows(&answer)[0]["packets"]), answer["status"] == Value::from("partial"))
-    };
+    let of = |answer: Value| (number(&output::rows(&answer)[0]["packets"]), answer["status"] == "partial");
     answers.map(of).collect()
 }
 

@@ -46,6 +46,15 @@ pub(super) fn nodes(status: &Status) -> String {
     if !requests.is_empty() {
         text.push_str(&format!("requests refused: {}\n", listed(requests.into_iter())));
     }
+    if let Some(kafka) = &status.kafka {
+        let counts = [("delivered", kafka.delivered), ("again", kafka.again)];
+        text.push_str(&format!("messages to Kafka: {}\n", listed(counts.into_iter())));
+        for (what, counters) in [("lacks", &kafka.lost), ("problems", &kafka.problems)] {
+            if counters.total() != 0 {
+                text.push_str(&format!("  {what}: {}\n", named(counters)));
+            }
+        }
+    }
     if let Some(broker) = status.broker.as_ref().filter(|broker| broker.state == BrokerState::Away) {
         let reason = broker.reason.as_deref().unwrap_or("no reason is known");
         text.push_str(&format!("the broker is away: {reason}\n"));
@@ -215,5 +224,27 @@ fn value(item: &Item) -> String {
         Ok(serde_json::Value::String(text)) => text,
         Ok(json) => json.to_string(),
         Err(_) => "unknown".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use web::view::Delivered;
+
+    #[test]
+    fn what_kafka_has_and_lacks_is_shown() {
+        let kafka = Delivered {
+            delivered: 7_000,
+            again: 1,
+            lost: [("dropped", 2)].into_iter().collect(),
+            ..Delivered::default()
+        };
+        let text = nodes(&Status { kafka: Some(kafka), ..Status::default() });
+        assert!(
+            text.ends_with("messages to Kafka: 7,000 delivered, 1 again\n  lacks: 2 dropped\n"),
+            "{text}"
+        );
+        assert!(!nodes(&Status::default()).contains("Kafka"));
     }
 }

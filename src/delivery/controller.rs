@@ -3,11 +3,13 @@
 use super::begin;
 use crate::deployment::Settings;
 use crate::exit::{Failure, say};
-use ::kafka::{Archived, Bell, Outbox, Servers, SharedArchive, Sink, Topics};
-use archive::{Archive, Numbered};
+use ::kafka::{Archived, Bell, Counts, Outbox, Servers, SharedArchive, Sink, Topics};
+use archive::{Archive, Keep, Numbered};
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use web::Hub;
+use web::view::Delivered;
 
 /// How long the end of a controller waits: what is not delivered then is delivered after its next start.
 const WAIT: Duration = Duration::from_secs(2);
@@ -25,6 +27,13 @@ impl KafkaKeys {
         let servers = settings.value("kafka", None, |text| text.parse().map(Some))?;
         let topics = settings.value("kafka-topics", Topics::default(), str::parse)?;
         Ok(Self { servers, topics })
+    }
+
+    /// Why these keys do not go with what the archive keeps.
+    pub(crate) fn lacks(&self, keep: &Keep) -> Option<String> {
+        let of = [("keep-answers", keep.answers), ("keep-events", keep.events)];
+        let nothing = of.into_iter().find(|(_, number)| self.servers.is_some() && *number == 0);
+        nothing.map(|(key, _)| format!("'{key}': what Kafka is to have waits in the archive: keep some"))
     }
 }
 
@@ -61,6 +70,13 @@ impl Hand {
     /// There may be something new in the archive.
     pub(crate) fn stored(&self) {
         self.bell.ring();
+    }
+
+    /// What became of messages so far.
+    pub(crate) fn delivered(&self) -> Delivered {
+        let Counts { delivered, bytes, again, lost, problems } = self.sink.counts();
+        let named = |counts: BTreeMap<&'static str, u64>| counts.into_iter().collect();
+        Delivered { delivered, bytes, again, lost: named(lost), problems: named(problems) }
     }
 
     /// What is to be said since the last call.

@@ -54,9 +54,21 @@ impl<A: SharedArchive> Archived<A> {
         })?;
         // Nothing that was dropped before anybody wanted it is missing.
         let first = numbers.map_or(0, |[first, _]| first.saturating_sub(1));
-        let after = stored.and_then(|text| text.parse().ok()).unwrap_or(first);
+        let known = stored.and_then(|text| text.parse().ok());
+        let after = known.unwrap_or(first);
+        if known.is_none() {
+            // From now on what is dropped unsent is missing, also after another start.
+            self.note(after)?;
+        }
         self.after = Some(after);
         Ok(after)
+    }
+
+    /// Has the archive keep the number of the last one that was acknowledged.
+    fn note(&self, number: u64) -> Result<(), ArchiveError> {
+        let states = vec![(self.name(), number.to_string())];
+        let changes = Changes { states, ..Changes::default() };
+        self.archive.with(|archive| archive.commit(&changes))
     }
 
     /// Rows as messages. Returns how many of them are damaged.
@@ -110,9 +122,7 @@ impl<A: SharedArchive> Outbox for Archived<A> {
     }
 
     fn acknowledge(&mut self) -> Result<(), String> {
-        let states = vec![(self.name(), self.given.to_string())];
-        let changes = Changes { states, ..Changes::default() };
-        self.archive.with(|archive| archive.commit(&changes)).map_err(|error| error.to_string())?;
+        self.note(self.given).map_err(|error| error.to_string())?;
         self.after = Some(self.given);
         Ok(())
     }

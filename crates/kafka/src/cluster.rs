@@ -18,6 +18,9 @@ const MOST_BYTES: usize = 768 << 10;
 const TRIES: Duration = Duration::from_millis(500);
 /// How long a broker may take to create a topic.
 const CREATION_MS: i32 = 5_000;
+/// How often its partitions are looked for then, and the time between.
+const LOOKS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(100);
 /// The broker's own number of partitions, and of replicas.
 const USUAL: i16 = -1;
 
@@ -155,8 +158,17 @@ async fn partitions(client: &Client, name: &str) -> Result<Vec<PartitionClient>,
             Err(Error::ServerError { protocol_error: ProtocolError::TopicAlreadyExists, .. }) | Ok(()) => {}
             Err(error) => return Err(error),
         }
-        // It is there as soon as it has a leader.
-        found = number().await?.max(1);
+        // Brokers hear of it one after the other.
+        for _ in 0..LOOKS {
+            found = number().await?;
+            if found != 0 {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        if found == 0 {
+            return Err(Error::Timeout);
+        }
     }
     let mut partitions = Vec::new();
     for number in 0..i32::try_from(found).unwrap_or(i32::MAX) {

@@ -1,7 +1,7 @@
-//! The way of the messages of one outbox to the producer. It has neither a thread nor a clock.
+//! The way of the messages of one outbox to the producer. It has no thread.
 
 use crate::{Batch, Counts, Message, Outbox, Problem, Producer, Refusal};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a step did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,9 @@ impl Delivery {
                 }
                 Err(reason) => return failed(counts, Refusal::new(Problem::Outbox, reason)),
             }
+        } else if let Ok(gone) = self.outbox.look() {
+            // An outbox that cannot be read is told of once it is asked for the next batch.
+            gone.into_iter().for_each(|(reason, number)| counts.lose(reason, number));
         }
         if let Some(refusal) = self.send(producer, counts, patience) {
             return failed(counts, refusal);
@@ -87,6 +90,8 @@ impl Delivery {
             counts.again += open.len() as u64;
         }
         self.is_again = true;
+        let deadline = Instant::now().checked_add(patience);
+        let left = || deadline.map_or(patience, |at| at.saturating_duration_since(Instant::now()));
         let messages: Vec<&Message> = open.iter().map(|at| &self.batch.messages[*at]).collect();
         let results = producer.produce(&messages, patience);
         let mut first = None;
@@ -98,10 +103,11 @@ impl Delivery {
             let result = results.next().unwrap_or_else(unsaid);
             let result = match result {
                 // The messages around it may be what was too much.
-                Err(refusal) if refusal.problem.is_of_message() => {
-                    let alone = producer.produce(&[message], patience);
-                    alone.into_iter().next().unwrap_or(Err(refusal))
-                }
+                Err(refusal) if refusal.problem.is_of_message() => match left() {
+                    // It is sent again in the next step.
+                    Duration::ZERO => Err(Refusal::new(Problem::Slow, refusal.reason)),
+                    left => producer.produce(&[message], left).into_iter().next().unwrap_or(Err(refusal)),
+                },
                 result => result,
             };
             match result {

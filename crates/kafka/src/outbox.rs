@@ -30,6 +30,14 @@ pub trait Outbox: Send {
     /// One line: it cannot be read. It is asked again later.
     fn next(&mut self) -> Result<Batch, String>;
 
+    /// Looks what has gone while a batch cannot be delivered: what there will be no message of, by reason, which is counted at once.
+    ///
+    /// # Errors
+    /// One line: it cannot be read.
+    fn look(&mut self) -> Result<Vec<(&'static str, u64)>, String> {
+        Ok(Vec::new())
+    }
+
     /// Everything of the last batch was delivered or given up.
     ///
     /// # Errors

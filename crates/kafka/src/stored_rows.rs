@@ -11,6 +11,8 @@ use crate::rows::{self, Share, parts_of};
 use crate::{Batch, Outbox};
 use record::read::FlowFile;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use store::{Catalog, Level, StoredFile};
 
@@ -43,6 +45,15 @@ struct Chosen {
     needed: u64,
 }
 
+/// A file that was listed.
+#[derive(Clone, Debug)]
+struct Listed {
+    /// The node, and what becomes one file with it.
+    of: (String, String),
+    rows: u64,
+    is_compacted: bool,
+}
+
 /// The window rows of a store.
 pub struct StoredRows {
     folder: PathBuf,
@@ -51,8 +62,8 @@ pub struct StoredRows {
     work: Option<Work>,
     /// Files that cannot be read.
     damaged: BTreeSet<u64>,
-    /// The rows of each node's hours, as they were listed last.
-    listed: BTreeMap<(String, String), u64>,
+    /// The files as they were listed last, by number.
+    listed: BTreeMap<u64, Listed>,
     lost: Vec<(&'static str, u64)>,
 }
 
@@ -88,8 +99,9 @@ impl StoredRows {
     /// The file that is next.
     fn next_file(&mut self) -> Result<Option<Chosen>, String> {
         let mut files = self.files()?;
+        let dropped = self.notice_dropped(&files)?;
+        self.lost.extend((dropped != 0).then_some(("dropped", dropped)));
         files.retain(|file| !self.damaged.contains(&file.number));
-        self.notice_dropped(&files)?;
         let progress = self.progress()?;
         let nodes: BTreeSet<&str> = files.iter().map(|file| file.node.as_str()).collect();
         let usual = Progress::default();
@@ -100,31 +112,55 @@ impl StoredRows {
         Ok(nodes.into_iter().find_map(of_node))
     }
 
-    /// Counts the rows of hours that are gone and were not delivered.
-    fn notice_dropped(&mut self, files: &[StoredFile]) -> Result<(), String> {
-        let mut listed: BTreeMap<(String, String), u64> = BTreeMap::new();
-        for file in files {
-            *listed.entry((file.node.clone(), group_of(file))).or_default() += file.rows;
-        }
+    /// The messages of rows that are gone and were not delivered. What was merged into another file is not gone, and the file that is under
+    /// way is open.
+    fn notice_dropped(&mut self, files: &[StoredFile]) -> Result<u64, String> {
+        let of = |file: &StoredFile| (file.node.clone(), group_of(file));
+        let listed = files.iter().map(|file| {
+            (file.number, Listed { of: of(file), rows: file.rows, is_compacted: file.is_compacted })
+        });
+        let listed: BTreeMap<u64, Listed> = listed.collect();
         self.progress()?;
         let before = std::mem::replace(&mut self.listed, listed);
+        let progress = self.progress.get_or_insert_default();
+        let is_new = |(number, file): &(&u64, &Listed)| file.is_compacted && !before.contains_key(number);
+        let merged: BTreeSet<_> =
+            self.listed.iter().filter(is_new).map(|(_, file)| file.of.clone()).collect();
+        let open = self.work.as_ref().map(|work| work.chosen.file.number);
         let mut dropped = 0;
-        for ((node, group), rows) in before {
-            if self.listed.contains_key(&(node.clone(), group.clone())) {
+        for (number, file) in &before {
+            let is_there = self.listed.contains_key(number) || merged.contains(&file.of);
+            if is_there || open == Some(*number) || self.damaged.contains(number) {
                 continue;
             }
-            let of = self.progress()?.get(&node);
-            let delivered = of.and_then(|of| of.delivered.get(&group)).copied().unwrap_or(0);
-            dropped += parts_of(rows.saturating_sub(delivered)) as u64;
+            let (node, group) = &file.of;
+            let Some(of) = progress.get_mut(node) else {
+                dropped += parts_of(file.rows) as u64;
+                continue;
+            };
+            let whole = of.segments.iter().filter_map(|number| before.get(number));
+            let whole: u64 = whole.filter(|other| other.of == file.of).map(|other| other.rows).sum();
+            let delivered = of.delivered.get_mut(group);
+            let of_group = delivered.as_ref().map_or(0, |rows| **rows);
+            let own = match (of.segments.contains(number), file.is_compacted) {
+                (true, _) => file.rows,
+                (false, true) => of_group.min(file.rows),
+                (false, false) if of.current.is_some_and(|(current, _)| current == *number) => {
+                    of_group.saturating_sub(whole).min(file.rows)
+                }
+                (false, false) => 0,
+            };
+            dropped += parts_of(file.rows - own) as u64;
+            // Of the hour's rows that are left, none of these was delivered.
+            delivered.into_iter().for_each(|rows| *rows = rows.saturating_sub(own));
         }
-        self.lost.extend((dropped != 0).then_some(("dropped", dropped)));
-        let (progress, listed) = (self.progress.get_or_insert_default(), &self.listed);
-        let numbers: BTreeSet<u64> = files.iter().map(|file| file.number).collect();
         for (node, of) in progress {
-            of.segments.retain(|number| numbers.contains(number));
-            of.delivered.retain(|group, _| listed.contains_key(&(node.clone(), group.clone())));
+            of.segments.retain(|number| self.listed.contains_key(number));
+            of.delivered.retain(|group, _| {
+                self.listed.values().any(|file| file.of.0 == *node && file.of.1 == *group)
+            });
         }
-        Ok(())
+        Ok(dropped)
     }
 
     /// Opens the next file that has windows to deliver. What cannot be read is counted.
@@ -141,21 +177,33 @@ impl StoredRows {
                     self.work = Some(Work { chosen, open, windows, delivered_parts: 0, given: (None, 0) });
                     return Ok(true);
                 }
-                // It was replaced, or dropped, since it was listed.
-                Err(_) if !file.path.exists() => {
+                Err(_) => {
+                    let file = chosen.file;
+                    // One that was replaced, or dropped, since it was listed, is not listed any more.
                     if self.files()?.iter().any(|listed| listed.number == file.number) {
-                        return Err(format!("{}: it is not there", file.path.display()));
+                        self.give_up(&file)?;
                     }
                 }
-                Err(_) => self.give_up(file),
             }
         }
         Ok(false)
     }
 
-    fn give_up(&mut self, file: &StoredFile) {
+    /// Gives up a file whose contents are damaged, or which somebody removed.
+    ///
+    /// # Errors
+    /// The disk or the system is why it cannot be read: that may pass.
+    fn give_up(&mut self, file: &StoredFile) -> Result<(), String> {
+        let read = File::open(&file.path).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
+        match read {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(format!("{}: {error}", file.path.display()));
+            }
+            _ => {}
+        }
         self.damaged.insert(file.number);
         self.lost.push(("damaged", parts_of(file.rows) as u64));
+        Ok(())
     }
 
     /// Notes that all of a file was delivered.
@@ -279,10 +327,16 @@ impl Outbox for StoredRows {
                 Err(_) => {
                     let file = work.chosen.file.clone();
                     self.work = None;
-                    self.give_up(&file);
+                    self.give_up(&file)?;
                 }
             }
         }
+    }
+
+    fn look(&mut self) -> Result<Vec<(&'static str, u64)>, String> {
+        let files = self.files()?;
+        let dropped = self.notice_dropped(&files)?;
+        Ok((dropped != 0).then_some(("dropped", dropped)).into_iter().collect())
     }
 
     fn acknowledge(&mut self) -> Result<(), String> {

@@ -127,6 +127,50 @@ fn what_was_dropped_before_it_was_sent_is_counted_by_number() {
 }
 
 #[test]
+fn what_is_dropped_before_the_first_delivery_is_counted_after_another_start() {
+    let archive =
+        Arc::new(Mutex::new(Archive::in_memory(Keep { answers: 5, ..Keep::default() }).expect("an archive")));
+    let outbox =
+        || -> Vec<Box<dyn Outbox>> { vec![Box::new(Archived::new(Arc::clone(&archive), Numbered::Answers))] };
+    // Kafka is away as long as this one lives.
+    let away = Fake::default().refuses_topic(Topic::Answers, Problem::NotAllowed);
+    assert_eq!(deliver(outbox(), &away, LONG).counts.delivered, 0);
+    let changes = Changes { answers: (0..7).map(answer).collect(), ..Changes::default() };
+    archive.lock().expect("a lock").commit(&changes).expect("it is stored");
+    let ended = deliver(outbox(), &Fake::default(), LONG);
+    assert_eq!((ended.counts.delivered, ended.counts.lost.get("dropped")), (5, Some(&2)));
+}
+
+/// A producer that takes its time, and refuses all for what they are.
+struct Slow(Arc<Mutex<Vec<Duration>>>);
+
+impl kafka::Producer for Slow {
+    fn produce(&mut self, messages: &[&Message], patience: Duration) -> Vec<Result<(), kafka::Refusal>> {
+        self.0.lock().expect("a lock").push(patience);
+        std::thread::sleep(patience.min(Duration::from_millis(20)));
+        messages.iter().map(|_| Err(kafka::Refusal::new(Problem::TooLarge, "too large"))).collect()
+    }
+}
+
+#[test]
+fn the_time_at_the_end_is_that_of_all_messages_together() {
+    let outbox = MemoryOutbox::new(1 << 20, Bell::default());
+    outbox.feed(true, Arc::default()).push((0..40).map(message));
+    let asked = Arc::default();
+    let sink = Sink::start(
+        vec![Box::new(outbox)],
+        Box::new(Slow(Arc::clone(&asked))),
+        &Bell::default(),
+        Box::new(|_| ()),
+    );
+    let ended = sink.expect("a thread").finish(LONG);
+    assert_eq!(ended.counts.lost.get("too_large"), Some(&40));
+    // Each is given what is left, not all of the time again.
+    let asked = asked.lock().expect("a lock");
+    assert!(asked.len() > 40 && asked.windows(2).any(|two| two[1] < two[0]), "{asked:?}");
+}
+
+#[test]
 fn numbers_that_begin_anew_are_noticed() {
     let archive = Arc::new(Mutex::new(Archive::in_memory(Keep::default()).expect("an archive")));
     let states = vec![("kafka/answers".to_owned(), "1000".to_owned())];

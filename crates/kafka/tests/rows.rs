@@ -73,6 +73,14 @@ impl Written {
         self.files.insert(file.number, (file, all));
     }
 
+    /// Retention drops a file.
+    fn drop_file(&mut self, number: u64) {
+        let (file, _) = self.files.remove(&number).expect("a file");
+        let removed = vec![number];
+        self.manifest.commit(&Change { removed, ..Change::default() }).expect("it is written");
+        std::fs::remove_file(file.path).expect("it is there");
+    }
+
     fn file(&mut self, windows: &BTreeMap<u64, Vec<u64>>, is_compacted: bool) -> StoredFile {
         let number = self.manifest.take_number();
         let (first_ns, last_ns) =
@@ -260,13 +268,77 @@ fn hours_that_are_dropped_unsent_are_counted() {
     // It is listed, and then gone before it is read.
     let third = written.files.keys().next_back().copied().expect("a file");
     assert!(third > second && outbox.waiting() == 3);
-    std::fs::remove_file(&written.files[&third].0.path).expect("it is there");
-    assert!(outbox.next().is_err());
-    let removed = vec![third];
-    written.manifest.commit(&Change { removed, ..Change::default() }).expect("it is written");
+    assert_eq!(outbox.look(), Ok(Vec::new()));
+    written.drop_file(third);
     let batch = outbox.next().expect("a batch");
     assert!(batch.messages.is_empty());
     assert_eq!(batch.lost, [("dropped", 3)]);
+}
+
+#[test]
+fn what_retention_drops_while_kafka_is_away_is_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut written = Written::new(folder.path());
+    written.segment(windows(&[(0, 5)], &mut 1));
+    let mut outbox = StoredRows::new(folder.path());
+    // It is on its way, again and again.
+    assert_eq!(outbox.next().expect("a batch").messages.len(), 1);
+    written.segment(windows(&[(1, 1_500)], &mut 6));
+    written.segment(windows(&[(2, 2_500)], &mut 2_000));
+    written.segment(windows(&[(3, 10)], &mut 9_000));
+    assert_eq!(outbox.look(), Ok(Vec::new()));
+    let numbers: Vec<u64> = written.files.keys().copied().collect();
+    // Of an hour, two segments go, and the file that is on its way too, which is open.
+    [0, 1].iter().for_each(|at| written.drop_file(numbers[*at]));
+    assert_eq!(outbox.look(), Ok(vec![("dropped", 2)]));
+    written.drop_file(numbers[2]);
+    assert_eq!(outbox.look(), Ok(vec![("dropped", 3)]));
+    assert_eq!(outbox.look(), Ok(Vec::new()));
+    // What is merged is not dropped.
+    written.segment(windows(&[(4, 20)], &mut 10_000));
+    assert_eq!(outbox.look(), Ok(Vec::new()));
+    written.compact(START / HOUR);
+    assert_eq!(outbox.look(), Ok(Vec::new()));
+    outbox.acknowledge().expect("it is noted");
+    drop(outbox);
+    let fake = Fake::default();
+    let ended = deliver(folder.path(), &fake);
+    assert_eq!((rows_of(&fake.values()).len(), ended.counts.all_lost()), (30, 0));
+}
+
+#[test]
+fn a_file_that_somebody_removes_is_counted_once_and_blocks_no_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut written = Written::new(folder.path());
+    written.segment(windows(&[(0, 1_500)], &mut 1));
+    written.segment(windows(&[(1, 5)], &mut 2_000));
+    let first = written.files.keys().next().copied().expect("a file");
+    std::fs::remove_file(&written.files[&first].0.path).expect("it is there");
+    let mut outbox = StoredRows::new(folder.path());
+    let batch = outbox.next().expect("a batch");
+    assert_eq!((batch.messages.len(), batch.lost), (1, vec![("damaged", 2)]));
+    outbox.acknowledge().expect("it is noted");
+    let removed = vec![first];
+    written.manifest.commit(&Change { removed, ..Change::default() }).expect("it is written");
+    assert!(outbox.next().expect("a batch").is_empty());
+}
+
+#[test]
+fn a_file_that_the_disk_does_not_give_is_no_damage() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut written = Written::new(folder.path());
+    written.segment(windows(&[(0, 5)], &mut 1));
+    let path = written.files.values().next().expect("a file").0.path.clone();
+    // A folder cannot be read, whoever reads.
+    let aside = folder.path().join("aside");
+    std::fs::rename(&path, &aside).expect("it is there");
+    std::fs::create_dir(&path).expect("a folder");
+    let mut outbox = StoredRows::new(folder.path());
+    assert!(outbox.next().expect_err("no file").contains(&path.display().to_string()));
+    std::fs::remove_dir(&path).expect("it is there");
+    std::fs::rename(&aside, &path).expect("it is there");
+    let batch = outbox.next().expect("a batch");
+    assert_eq!((batch.messages.len(), batch.lost.len()), (1, 0));
 }
 
 /// What happens to a store and the one who delivers.

@@ -628,6 +628,19 @@ export interface components {
                 since: components["schemas"]["Time"];
                 reason: string | null;
             } | null;
+            /** @description What became of messages to Kafka; `null` where none are sent there. */
+            kafka: {
+                /** @description Messages that are safe. */
+                delivered: components["schemas"]["Integer"];
+                /** @description Bytes of their JSON. */
+                bytes: components["schemas"]["Integer"];
+                /** @description Messages that were handed over again, because it was not known whether they had arrived. */
+                again: components["schemas"]["Integer"];
+                /** @description What was given up, by reason. */
+                lost: components["schemas"]["Counters"];
+                /** @description How often something went wrong that may pass, by its name. */
+                problems: components["schemas"]["Counters"];
+            } | null;
             nodes: components["schemas"]["Node"][];
             /** @description Messages that were refused, by reason. */
             refused: components["schemas"]["Counters"];

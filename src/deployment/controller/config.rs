@@ -75,6 +75,9 @@ impl Config {
         let queries = settings.list("queries")?;
         let set = settings.pairs("set")?;
         let kafka = KafkaKeys::take(&mut settings)?;
+        if let Some(reason) = kafka.lacks(&keep) {
+            return Err(settings.wrong(reason));
+        }
         settings.finish("docs/deployment.md lists all keys")?;
         let site = Site { nodes: nodes.clone(), key: key.parts(), window_ns, set, settings: events };
         let state = PathBuf::from(state);

@@ -390,6 +390,7 @@ impl<'a> Service<'a> {
                 since_ns: state.since_ns,
                 reason: state.reason,
             }),
+            kafka: self.kafka.as_ref().map(Hand::delivered),
             nodes: nodes.enumerate().map(node).collect(),
             refused,
             windows: WindowTotals {

@@ -36,6 +36,9 @@ pub struct Status {
     pub span: Option<Span>,
     /// The connection to the broker; `None` where there is none.
     pub broker: Option<Broker>,
+    /// What became of messages to Kafka; `None` where none are sent there.
+    #[serde(default)]
+    pub kafka: Option<Delivered>,
     /// The nodes.
     pub nodes: Vec<NodeView>,
     /// Messages that were refused, by reason.
@@ -47,6 +50,24 @@ pub struct Status {
     pub windows: WindowTotals,
     /// The last warnings, the oldest first.
     pub notes: Vec<Note>,
+}
+
+/// What became of messages to Kafka.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivered {
+    /// Messages that are safe.
+    #[serde(with = "integer")]
+    pub delivered: u64,
+    /// Bytes of their JSON.
+    #[serde(with = "integer")]
+    pub bytes: u64,
+    /// Messages that were handed over again, because it was not known whether they had arrived.
+    #[serde(with = "integer")]
+    pub again: u64,
+    /// What was given up, by reason.
+    pub lost: Counters,
+    /// How often something went wrong that may pass, by its name.
+    pub problems: Counters,
 }
 
 /// A connection to a broker.

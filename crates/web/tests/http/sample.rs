@@ -6,8 +6,8 @@ use report::{
     Story, Value,
 };
 use web::view::{
-    Broker, BrokerState, Clock, Edge, Gap, Load, Mode, NodeState, NodeView, Note, Phase, QueryState,
-    QueryView, Run, Spool, Status, Store, TaskState, Threshold, Trigger, WindowTotals,
+    Broker, BrokerState, Clock, Delivered, Edge, Gap, Load, Mode, NodeState, NodeView, Note, Phase,
+    QueryState, QueryView, Run, Spool, Status, Store, TaskState, Threshold, Trigger, WindowTotals,
 };
 use web::{Hub, Server};
 
@@ -188,6 +188,13 @@ pub(crate) fn status() -> Status {
             state: BrokerState::Away,
             since_ns: START,
             reason: Some("refused".to_owned()),
+        }),
+        kafka: Some(Delivered {
+            delivered: 1,
+            bytes: 2,
+            again: 3,
+            lost: [("dropped", 4)].into_iter().collect(),
+            problems: [("away", 5)].into_iter().collect(),
         }),
         nodes: vec![node, NodeView { name: "Node2".to_owned(), ..NodeView::default() }],
         refused: [("version", 2)].into_iter().collect(),
