@@ -24,7 +24,7 @@ export const ask = (text: string, signal?: AbortSignal, parameters: Record<strin
 /** What there is to say first. */
 export const LEADS: Record<Trouble['kind'], string> = {
   busy: 'Edison is busy with other questions: ask again in a moment.',
-  invalid: 'The filter has errors.',
+  invalid: 'The question has errors.',
   refused: 'This question cannot be answered.',
   lost: 'No answer came: ask again.',
 };

@@ -98,7 +98,8 @@ export function course(answers: Answer[], of: Question, groups: { node: string |
   for (const { answer, at } of total) {
     const seconds = measure.isRate ? length(answer, period.every) : 1;
     const isNothing = answer.rows.length === 0 && answer.status !== 'complete' && Number(answer.rest?.groups ?? 0) === 0;
-    if (seconds !== null && !isNothing) all!.figures[at] = plus(all!.figures[at] ?? ZERO, scaled(whole(answer, of), seconds));
+    const found = isNothing ? NONE : whole(answer, of);
+    if (seconds !== null && found !== NONE) all!.figures[at] = plus(all!.figures[at] ?? ZERO, scaled(found, seconds));
   }
   const others = all && { id: 'others', figures: all.figures.map((one, at) => (one && pinned[at] ? minus(one, pinned[at]!) : one && known.has(at) ? one : null)) };
   const answered = new Set([...own, ...total].filter(({ answer, at }) => answer.rows.length || answer.status === 'complete' || all?.figures[at]).map(({ at }) => at));

@@ -83,7 +83,7 @@ const PREFIXES: [number, string][] = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6
 export function amount(value: Integer, unit: string): string {
   const size = Number(value);
   if (unit === 'ns') return time(size);
-  const [base, behind] = /^bytes/.test(unit) ? ['B', unit.slice('bytes'.length)] : ['', unit];
+  const [base, behind] = /^bytes/.test(unit) ? ['B', unit.slice('bytes'.length)] : ['', size === 1 ? unit.replace(/^(\w+)s$/, '$1') : unit];
   const [by, prefix] = PREFIXES.find(([least]) => Math.abs(size) >= least) ?? [1, ''];
   const scaled = size / by;
   const digits = by === 1 && Number.isInteger(scaled) ? 0 : Math.abs(scaled) >= 99.95 ? 0 : Math.abs(scaled) >= 9.995 ? 1 : 2;

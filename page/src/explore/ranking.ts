@@ -80,8 +80,8 @@ export function ranking(said: Answer[], of: Question): Ranking {
   };
 }
 
-/** Of windows: all that a window has. */
+/** All that a window has; unknown where the answer does not say what it leaves out. */
 export function whole(answer: Answer, of: Question): Range {
   const { groups, others } = read(answer, of);
-  return sum([others, ...groups.map(({ figure }) => figure)]);
+  return others === NONE ? NONE : sum([others, ...groups.map(({ figure }) => figure)]);
 }

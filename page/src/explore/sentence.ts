@@ -52,7 +52,11 @@ function subject(group: Group, of: Question, ranking: Ranking): { who: string; v
   const [sourcePort, destinationPort] = [has('src_port') && isEnd, has('dst_port') && isEnd];
   const isProtocol = has('protocol') && isEnd;
   const told = [source, destination, sourcePort && 'src_port', destinationPort && 'dst_port', isProtocol && 'protocol'];
-  const named = of.fields.filter((field) => !told.includes(field)).map((field) => `${dimension(field).name} ${field === 'protocol' ? text(field).split(' ')[0] : text(field)}`);
+  const named = of.fields.filter((field) => !told.includes(field)).map((field) => {
+    const { name } = dimension(field);
+    if (group.key[of.fields.indexOf(field)] === null) return `flows without ${name}`;
+    return `${name} ${field === 'protocol' ? text(field).split(' ')[0] : text(field)}`;
+  });
   if (of.isByNode && group.node !== null) {
     if (!source && !destination) return { who: group.node, verb: 'saw', to: named.length ? ` (${named.join(', ')})` : '' };
     named.push(`seen by ${group.node}`);
@@ -67,7 +71,7 @@ function subject(group: Group, of: Question, ranking: Ranking): { who: string; v
 }
 
 /** Names stay as they are. */
-const capital = (text: string) => text.replace(/^(source|destination|either|protocol|service|conversation|at least|about|an unknown|lost|sent|missed)\b/, (word) => word.charAt(0).toUpperCase() + word.slice(1));
+const capital = (text: string) => text.replace(/^(source|destination|either|protocol|service|conversation|flows|at least|about|an unknown|lost|sent|missed)\b/, (word) => word.charAt(0).toUpperCase() + word.slice(1));
 
 export function sentence(of: Question, ranking: Ranking, course: Course | null, now: string, isMeasured: boolean): string {
   const { measure, asked, period } = of;

@@ -65,7 +65,7 @@ function query(name: string, of: Question, { pins, limit, isOverTime, isRanking,
   ].join('\n') + ';\n';
 }
 
-export const NAMES = { top: 'top', known: 'known', course: 'over_time', all: 'all', topBefore: 'top_before', courseBefore: 'over_time_before', allBefore: 'all_before' };
+export const NAMES = { top: 'top', known: 'known', course: 'over_time', all: 'all_over_time', topBefore: 'top_before', courseBefore: 'over_time_before', allBefore: 'all_before_over_time', wholeBefore: 'all_before' };
 
 /** What has most, and whether it is measured at all. */
 export function rankingText(of: Question): string {
@@ -84,7 +84,7 @@ export function courseText(of: Question, groups: Value[][]): string | null {
   if (of.earlier !== null) {
     const by = of.earlier;
     texts.push(query(NAMES.topBefore, of, { pins, limit, by }), query(NAMES.courseBefore, of, { pins, limit, isOverTime: true, by }));
-    if (hasAll) texts.push(query(NAMES.allBefore, of, { limit: 1, isOverTime: true, by }));
+    if (hasAll) texts.push(query(NAMES.allBefore, of, { limit: 1, isOverTime: true, by }), query(NAMES.wholeBefore, of, { limit: 1, by }));
   }
   return texts.join('\n');
 }

@@ -86,7 +86,7 @@ export function marksOf(way: Direction, answers: Answer[], period: Period): Mark
 export const timesOf = ({ start, end, every }: Period): number[] => Array.from({ length: Math.round((end - start) / every) }, (_, at) => start + at * every);
 
 /** Lines that lie on each other are all seen. */
-const WIDEST = 4;
+const WIDEST = 3;
 
 /** A column over time, a line for each node. */
 export function linesOf(way: Direction, column: 'bytes' | 'lost' | 'again' | 'rtt', nodes: string[], answers: Answer[], period: Period): Drawn[] {
@@ -103,6 +103,6 @@ export function linesOf(way: Direction, column: 'bytes' | 'lost' | 'again' | 'rt
       const found = row && (!isLoss || isMeasured(row)) ? range(row[column], answer.status !== 'complete' && column !== 'rtt') : none;
       if (found && found.value !== null && seconds !== null) figures[when] = scaled(found, seconds);
     }
-    return figures.some((figure) => figure !== null) ? [{ name: node, color: `--s${at % 10}`, figures, width: WIDEST / 2 ** at }] : [];
+    return figures.some((figure) => figure !== null) ? [{ name: node, color: `--s${at % 10}`, figures, width: nodes.length > 1 ? WIDEST / 2 ** at : 1.5 }] : [];
   });
 }

@@ -74,10 +74,9 @@ function earlier({ answers }: History, of: Question, { groups }: Ranking): Map<s
     const found = rows.get(identity(node, key)) ?? (isWhole && of.measure.isSum ? ZERO : null);
     if (found) figures.set(identity(node, key), least(found));
   }
-  // All there was: the windows of all groups.
-  const windows = answers.filter(({ query }) => query === NAMES.allBefore);
-  if (windows.length) {
-    const all = least(windows.map((answer) => whole(answer, of)).reduce(plus, ZERO));
+  const wholes = answers.filter((answer) => answer.query === NAMES.wholeBefore && isWatched(answer));
+  if (wholes.length) {
+    const all = least(wholes.map((answer) => whole(answer, of)).reduce(plus, ZERO));
     const named = [...figures.values()].reduce(plus, ZERO);
     figures.set('all', all);
     if (figures.size === groups.length + 1) figures.set('others', minus(all, named));
