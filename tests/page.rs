@@ -27,8 +27,7 @@ fn get(address: &str, path: &str) -> Value {
 }
 
 fn post(address: &str, path: &str, text: &str) -> Value {
-    let mut request =
-        ureq::post(format!("{address}api/v1{path}")).config().http_status_as_error(false).build();
+    let request = ureq::post(format!("{address}api/v1{path}")).config().http_status_as_error(false).build();
     let answer = request.send(text).expect("an answer");
     serde_json::from_str(&answer.into_body().read_to_string().expect("a text")).expect("JSON")
 }
