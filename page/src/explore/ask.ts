@@ -48,7 +48,7 @@ export function nodesOf(all: History[]): { name: string; missing: string | null 
 
 const ADVICE: Record<string, string> = {
   never_seen: 'Nothing was ever heard of it: is its probe started?',
-  away: 'It was not heard of for 6 s.',
+  away: 'Its probe is away: is it running, and its broker?',
   ended: 'Its probe has ended.',
   late: 'It did not answer in time: ask again, or a shorter time.',
   no_store: 'Its probe remembers nothing: start it with --store DIR (store = "DIR" in its file).',
