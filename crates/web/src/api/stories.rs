@@ -42,7 +42,15 @@ impl From<StoryEntry> for Entry {
     fn from(entry: StoryEntry) -> Self {
         let StoryEntry { story, at_ns, query, node, acknowledgement } = entry;
         let events_total = events_of(&story);
-        Self { id: story.id, text: story.text, at: at_ns, query, node, events_total, acknowledged: acknowledgement }
+        Self {
+            id: story.id,
+            text: story.text,
+            at: at_ns,
+            query,
+            node,
+            events_total,
+            acknowledged: acknowledgement,
+        }
     }
 }
 

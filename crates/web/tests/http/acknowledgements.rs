@@ -38,7 +38,10 @@ fn it_is_shown_and_told_until_it_is_withdrawn() {
     assert!(parse_time(seen["at"].as_str().expect("a time")).is_some());
     assert_eq!(&json(address, PATH)["acknowledged"], seen);
     let listed = json(address, "/api/v1/stories");
-    assert_eq!((&listed["stories"][0]["acknowledged"], &listed["stories"][0]["events_total"]), (seen, &json!(7)));
+    assert_eq!(
+        (&listed["stories"][0]["acknowledged"], &listed["stories"][0]["events_total"]),
+        (seen, &json!(7))
+    );
     let told = next(&mut stream, "story");
     assert_eq!((&told["id"], &told["acknowledged"]), (&json!("e1"), seen));
     // A story that goes on is told with it, and has more events than were seen.
