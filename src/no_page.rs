@@ -1,10 +1,11 @@
 //! `--web` in a build without the page: it is refused.
 
+use crate::asked::Asked;
 use crate::cli::RunOptions;
 use crate::exit::Failure;
 use controller::{Controller, Output};
 use engine::WindowOutlet;
-use equery::{Chain, CheckedQuery};
+use equery::Chain;
 use report::RunReport;
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
@@ -34,7 +35,7 @@ impl Page {
     pub(crate) fn start(
         options: &RunOptions,
         _: Vec<(String, Vec<String>)>,
-        _: Vec<CheckedQuery>,
+        _: &Asked,
     ) -> Result<Option<Self>, Failure> {
         match options.web {
             None => Ok(None),
