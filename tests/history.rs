@@ -37,10 +37,10 @@ fn answers(ended: &Ended) -> Vec<Value> {
     answers
 }
 
-/// Without what follows from the time that all rows cover, which is that of each store.
+/// Without what follows from the time that all rows cover, which is that of each store, and from when its rollups were made.
 fn without_times(mut answers: Vec<Value>) -> Vec<Value> {
     for answer in answers.iter_mut().filter_map(Value::as_object_mut) {
-        ["window", "watched"].iter().for_each(|member| drop(answer.remove(*member)));
+        ["window", "watched", "levels"].iter().for_each(|member| drop(answer.remove(*member)));
     }
     answers.sort_by_key(|answer| answer["node"].to_string());
     answers
