@@ -34,7 +34,7 @@ impl RowStore {
 }
 
 impl RowStore {
-    /// A window is closed. `incomplete`: rows of it may be missing, and nobody knows how many.
+    /// A window is closed. `incomplete`: an unknown number of its rows may be missing.
     pub(crate) fn close(&mut self, closed: &ClosedWindow, incomplete: bool) {
         let start_ns = closed.span.start_ns;
         let mut facts = self.tally.facts(closed);

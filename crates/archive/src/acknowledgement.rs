@@ -1,4 +1,4 @@
-//! Who has seen a story.
+//! Acknowledgements of stories.
 
 use crate::{Archive, ArchiveError};
 use report::{Story, integer, rfc3339};
@@ -6,28 +6,28 @@ use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Result};
 use serde::{Deserialize, Serialize};
 
-/// Who says that he has seen a story, and as much of it as he has seen.
+/// A user states that he has seen a story, up to a number of its events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledgement {
-    /// When he said so, nanoseconds since the epoch.
+    /// The time of the statement, nanoseconds since the epoch.
     #[serde(rename = "at", with = "rfc3339")]
     pub at_ns: u64,
-    /// The name of his token; `None` where nobody is asked who he is.
+    /// The name of the user's token; `None` if the server has no tokens.
     pub by: Option<String>,
-    /// What he wrote; may be empty.
+    /// The user's note; may be empty.
     pub note: String,
-    /// Events that the story had then. One that has more since has something new.
+    /// The number of events that the user had seen. A story with more events has news.
     #[serde(with = "integer")]
     pub events: u64,
 }
 
-/// How many events a story has.
+/// The number of events of a story.
 pub fn events_of(story: &Story) -> u64 {
     story.events_unlisted.saturating_add(story.events.len() as u64)
 }
 
 impl Archive {
-    /// Who has seen the story of this identifier; `None` where nobody says so, or there is no such story.
+    /// The acknowledgement of the story with this identifier; `None` if the story is not acknowledged or does not exist.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -41,7 +41,7 @@ impl Archive {
         read().map_err(|error| self.failed(error))
     }
 
-    /// Stores who has seen a story, in the place of who did before; with `None` nobody has. Returns whether there is such a story.
+    /// Replaces the acknowledgement of a story; `None` removes it. Returns whether the story exists.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -61,7 +61,7 @@ impl Archive {
         write().map(|changed| changed != 0).map_err(|error| self.failed(error))
     }
 
-    /// What a row says; what is damaged is counted, and nobody has seen it.
+    /// Reads a stored acknowledgement. A damaged one is counted and treated as missing.
     pub(crate) fn acknowledged(&self, value: ValueRef<'_>) -> Option<Acknowledgement> {
         match value {
             ValueRef::Null => None,

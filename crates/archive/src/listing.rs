@@ -34,7 +34,7 @@ pub struct StoryEntry {
     pub query: Option<String>,
     /// The node that it fired on; `None` also for answers across nodes.
     pub node: Option<String>,
-    /// Who has seen it.
+    /// Its acknowledgement.
     pub acknowledgement: Option<Acknowledgement>,
 }
 

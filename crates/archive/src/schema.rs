@@ -81,5 +81,5 @@ CREATE TABLE captures (
 ) STRICT;
 ";
 
-/// Who has seen a story, as JSON; NULL where nobody says so. It goes with the story.
+/// The acknowledgement of a story, as JSON; NULL if there is none. It is deleted with the story.
 const ACKNOWLEDGEMENTS: &str = "ALTER TABLE stories ADD COLUMN acknowledgement TEXT;";

@@ -1,4 +1,4 @@
-//! Who has seen a story: as long as the story is kept, and whatever becomes of it.
+//! Acknowledgements are kept as long as their stories, also when these change.
 
 use archive::{Acknowledgement, Archive, Changes, Keep};
 use report::Story;

@@ -179,7 +179,7 @@ impl StandingQueries {
         Ok(removed)
     }
 
-    /// Why queries without errors, those of a file of this name, are not installed beside these; none if they are.
+    /// The reasons why these queries of a file, which have no errors of their own, cannot be installed beside the standing ones; empty if they can.
     pub fn refusals(&self, file: &str, queries: Vec<CheckedQuery>) -> Vec<String> {
         let text = InstalledText { file: file.to_owned(), ..InstalledText::default() };
         self.with(queries, &text).err().unwrap_or_default()

@@ -17,7 +17,7 @@ pub(crate) const CLAUSES: [Word; 20] = [
     Word::new("group", "group by FIELD[/PREFIX], …", "groupby in two words"),
     Word::new("having", "having CONDITION", "only groups that pass"),
     Word::new("order", "order by VALUE [asc|desc], …", "which rows come first"),
-    Word::new("limit", "limit NUMBER", "so many rows at most; the others are counted in the rest"),
+    Word::new("limit", "limit NUMBER", "the number of rows at most; further groups are counted in the rest"),
     Word::new("every", "every DURATION", "how often there is an answer"),
     Word::new("over", "over DURATION", "the time that each answer is about; as every unless it is given"),
     Word::new(
@@ -30,7 +30,7 @@ pub(crate) const CLAUSES: [Word; 20] = [
     Word::new("when", "when [each] CONDITION", "starts the query when answers of others fulfil this"),
     Word::new("while", "while CONDITION", "answers in each window in which this holds"),
     Word::new("run", "run once; run DURATION", "how long the query runs once it is started"),
-    Word::new("within", "within DURATION", "ends the chain unless the query has fired by then"),
+    Word::new("within", "within DURATION", "a deadline: the chain ends if the query has not fired by then"),
     Word::new("capture", "capture NUMBER packets", "keeps the next packets of what fired"),
     Word::new("export", "export as metric", "answers are exported as a metric"),
 ];

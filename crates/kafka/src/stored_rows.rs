@@ -189,7 +189,7 @@ impl StoredRows {
         Ok(false)
     }
 
-    /// Gives up a file whose contents are damaged, or which somebody removed.
+    /// Gives up a file that is damaged or has been removed by another program.
     ///
     /// # Errors
     /// The disk or the system is why it cannot be read: that may pass.

@@ -329,7 +329,7 @@ fn a_file_that_the_disk_does_not_give_is_no_damage() {
     let mut written = Written::new(folder.path());
     written.segment(windows(&[(0, 5)], &mut 1));
     let path = written.files.values().next().expect("a file").0.path.clone();
-    // A folder cannot be read, whoever reads.
+    // A folder cannot be read as a file, not even by root.
     let aside = folder.path().join("aside");
     std::fs::rename(&path, &aside).expect("it is there");
     std::fs::create_dir(&path).expect("a folder");

@@ -29,7 +29,7 @@ pub struct WindowFacts {
     /// The run ended in it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ended: bool,
-    /// Rows of it may be missing, and nobody knows how many: what it was read of is damaged, or does not tell.
+    /// An unknown number of its rows may be missing, because its source is damaged or does not say.
     #[serde(default, skip_serializing_if = "is_false")]
     pub incomplete: bool,
 }

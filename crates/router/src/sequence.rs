@@ -70,7 +70,7 @@ impl Sequence {
         }
     }
 
-    /// A datagram with this number came, with so many units; `None`: it is not known how many. Returns whether it came before.
+    /// Takes the sequence number of a datagram and its number of units, `None` if that is unknown. Returns whether the datagram is a repetition.
     pub(crate) fn take(&mut self, number: u32, units: Option<Units>) -> bool {
         let has_units = units.is_some_and(|units| units.all != 0);
         if has_units && self.recent.contains(&Some(number)) {
@@ -81,7 +81,7 @@ impl Sequence {
             self.at = (self.at + 1) % REMEMBERED as u8;
         }
         match self.order(number) {
-            // What was counted as lost has come.
+            // It was counted as lost, and was only late.
             Order::Late => {
                 self.lost = self.lost.saturating_sub(units.map_or(0, |units| units.all.into()));
                 return false;

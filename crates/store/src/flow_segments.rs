@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const SPAN: Duration = Duration::from_secs(10);
 /// Hours that are written at a time, each with the records of a row group in memory.
 const MOST_OPEN: usize = 2;
-/// Records of other hours that wait until there are so many, and files that are made of them: a file for each would be short.
+/// The number of records of other hours at which these are written, and the most files that they are written to: a file for each hour would be short.
 const MOST_WAITING: usize = 16_384;
 const MOST_FILES: usize = 64;
 /// What a segment has, at the least, before it gives its place to a later hour.

@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Files that are dropped in one transaction.
 const STEP: usize = 256;
-/// What begins so long after all that is older was measured by a clock that may have jumped ahead, ...
+/// A gap of this length before a file may be a jump of the clock, nanoseconds.
 const JUMP: u64 = 24 * HOUR;
-/// ... and makes it older once there is so much of it.
+/// The time that files behind such a gap must cover before older files age by them, nanoseconds.
 const BELIEVED: u64 = HOUR;
 
 /// Drops the oldest files where all together, with those that are being written, are too large. Rows and records go first, then the rollups,

@@ -125,6 +125,13 @@ async fn ask<T, W: Send + 'static>(
         let answer = question(&app.hub.archive())?;
         write(answer)
     };
+    on_a_thread(work).await
+}
+
+/// Does what may take long on a thread of its own: streams do not wait for it.
+async fn on_a_thread<W: Send + 'static>(
+    work: impl FnOnce() -> Result<W, Failure> + Send + 'static,
+) -> Result<W, Failure> {
     let lost = |_| Failure::internal("this failed: its standard error says where");
     tokio::task::spawn_blocking(work).await.map_err(lost)?
 }

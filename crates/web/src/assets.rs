@@ -54,7 +54,7 @@ fn not_found(path: &str, error: String) -> Failure {
     Failure::refused(name, StatusCode::NOT_FOUND, error)
 }
 
-/// The page itself, with a nonce that no other response has: nobody keeps it, and it is not worth compressing.
+/// The page itself, with a nonce that no other response has: it is not cached, and too small to compress.
 fn index(bytes: &[u8]) -> Response {
     let Ok(nonce) = Nonce::new() else {
         return Failure::internal("the system gives no random bytes: the page is not safe without")

@@ -7,7 +7,7 @@ use crate::refusals::Refusals;
 use crate::view::{QueryView, Status};
 use archive::{Acknowledgement, Archive, ArchiveError, Changes, StoredEvent, events_of};
 use axum::body::Bytes;
-use report::{Answer, Story};
+use report::Answer;
 use serde::Serialize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -115,24 +115,24 @@ impl Hub {
         Ok(())
     }
 
-    /// Stores who has seen the story of this identifier, or of this event, and tells all streams; with `None` nobody has. Events that
-    /// the story does not have cannot have been seen. `None` if there is no such story.
+    /// Replaces the acknowledgement of the story that has this identifier or an event of this identifier, and tells all streams; `None`
+    /// removes it. It never covers more events than the story has. Returns the story's identifier and what is stored; `None` if there is
+    /// no such story.
     pub(crate) fn acknowledge(
         &self,
         id: &str,
         acknowledgement: Option<Acknowledgement>,
-    ) -> Result<Option<Story>, ArchiveError> {
+    ) -> Result<Option<(String, Option<Acknowledgement>)>, ArchiveError> {
         let mut archive = self.archive();
         let Some(story) = archive.story(id)? else { return Ok(None) };
-        let seen = |acknowledgement: Acknowledgement| Acknowledgement {
+        let acknowledged = acknowledgement.map(|acknowledgement| Acknowledgement {
             events: acknowledgement.events.min(events_of(&story)),
             ..acknowledgement
-        };
-        let acknowledgement = acknowledgement.map(seen);
-        archive.acknowledge(&story.id, acknowledgement.as_ref())?;
+        });
+        archive.acknowledge(&story.id, acknowledged.as_ref())?;
         // The archive stays locked: a later firing of this story is told after this.
-        self.tell("story", &StoryText::with_names(&story, acknowledgement));
-        Ok(Some(story))
+        self.tell("story", &StoryText::with_names(&story, acknowledged.clone()));
+        Ok(Some((story.id, acknowledged)))
     }
 
     /// Replaces the status. Streams are told where it changed in more than its time, `now_ns`, which is filled in when it is served. So

@@ -1,7 +1,7 @@
-//! Who has seen a story.
+//! Acknowledgements of stories.
 
 use super::stories::unknown;
-use super::{App, name};
+use super::{App, name, on_a_thread};
 use crate::access::Identity;
 use crate::body;
 use crate::failure::{Failure, json_response};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// The longest note, bytes.
 const MOST_NOTE: usize = 1_000;
 
-/// Says that he who asks has seen the story, and `events` of its events.
+/// Acknowledges a story up to `events` of its events, in the name of the client.
 pub(super) async fn set(
     State(app): State<Arc<App>>,
     Extension(identity): Extension<Identity>,
@@ -45,7 +45,7 @@ pub(super) async fn set(
     change(&app, id, Some(acknowledgement)).await
 }
 
-/// Says that nobody has.
+/// Removes an acknowledgement.
 pub(super) async fn withdraw(
     State(app): State<Arc<App>>,
     id: Result<Path<String>, PathRejection>,
@@ -55,14 +55,16 @@ pub(super) async fn withdraw(
     change(&app, name(id)?, None).await
 }
 
-/// Stores it on a thread of its own: the disk may take long, and streams do not wait.
-async fn change(app: &Arc<App>, id: String, by: Option<Acknowledgement>) -> Result<Response, Failure> {
+/// Replaces the acknowledgement of a story; `None` removes it.
+async fn change(
+    app: &Arc<App>,
+    id: String,
+    acknowledgement: Option<Acknowledgement>,
+) -> Result<Response, Failure> {
     let hub = app.hub.clone();
     let work = move || {
-        let story = hub.acknowledge(&id, by)?.ok_or_else(|| unknown(&id))?;
-        let acknowledged = hub.archive().acknowledgement(&story.id)?;
-        Ok::<_, Failure>(json!({ "story": story.id, "acknowledged": acknowledged }).to_string())
+        let (story, acknowledged) = hub.acknowledge(&id, acknowledgement)?.ok_or_else(|| unknown(&id))?;
+        Ok(json!({ "story": story, "acknowledged": acknowledged }).to_string())
     };
-    let lost = |_| Failure::internal("this failed: its standard error says where");
-    Ok(json_response(StatusCode::OK, tokio::task::spawn_blocking(work).await.map_err(lost)??))
+    Ok(json_response(StatusCode::OK, on_a_thread(work).await?))
 }

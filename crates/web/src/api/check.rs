@@ -1,7 +1,7 @@
 //! Texts of queries: what is wrong in one, what one costs, and the words that it may have.
 
-use super::App;
 use super::queries::file_name;
+use super::{App, on_a_thread};
 use crate::body;
 use crate::checking::Checking;
 use crate::failure::{Failure, json_response};
@@ -66,19 +66,20 @@ pub(super) async fn check(
     let file = file_name(&Parameters::read(&uri, &["file"])?)?;
     let text = body::read_text(&headers, body, app.body_time).await?;
     let busy = |_| Refusal::Busy(format!("{MOST_WAITING} texts wait to be checked: ask again in a moment"));
-    let failed = || Failure::internal("this failed: its standard error says where");
     let waiting = Arc::clone(&app.turns.waiting).try_acquire_owned().map_err(busy)?;
-    let turn = Arc::clone(&app.turns.checking).acquire_owned().await.map_err(|_| failed())?;
+    let turn = Arc::clone(&app.turns.checking)
+        .acquire_owned()
+        .await
+        .map_err(|_| Failure::internal("this failed: its standard error says where"))?;
     drop(waiting);
     let checking = app.hub.checking();
     let work = move || {
         let written = written(&checking, &file, &text);
         // Not before: a client that has left does not end the work.
         drop(turn);
-        written
+        Ok(written?)
     };
-    let written = tokio::task::spawn_blocking(work).await.map_err(|_| failed())??;
-    Ok(json_response(StatusCode::OK, written))
+    Ok(json_response(StatusCode::OK, on_a_thread(work).await?))
 }
 
 fn written(checking: &Checking, file: &str, text: &str) -> serde_json::Result<Vec<u8>> {

@@ -1,7 +1,7 @@
 //! Questions about what the stores of nodes remember.
 
-use super::App;
 use super::owner::{Terms, carry_out};
+use super::{App, on_a_thread};
 use crate::body;
 use crate::failure::{Failure, json_response};
 use crate::parameters::Parameters;
@@ -53,14 +53,12 @@ pub(super) async fn ask(
     };
     let answered = carry_out(&app, terms, |reply| Request::History { asked, reply }).await?;
     // Writing much takes long, and streams do not wait.
-    let written = tokio::task::spawn_blocking(move || {
+    let write = move || {
         let Answered { answers, nodes, warnings } = answered;
         let nodes = nodes.into_iter().map(|(name, missing)| Node { name, missing });
-        serde_json::to_vec(&Body { answers, nodes: nodes.collect(), warnings })
-    });
-    let written =
-        written.await.map_err(|_| Failure::internal("this failed: its standard error says where"))??;
-    Ok(json_response(StatusCode::OK, written))
+        Ok(serde_json::to_vec(&Body { answers, nodes: nodes.collect(), warnings })?)
+    };
+    Ok(json_response(StatusCode::OK, on_a_thread(write).await?))
 }
 
 /// What the parameters ask.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Captures that are listed with a story, the newest.
 const MOST_CAPTURES: u64 = 1_000;
 
-/// A story, those of its events that are kept, their captures, and who has seen it.
+/// A story, those of its events that are kept, their captures, and its acknowledgement.
 type Found = (Story, Vec<Event>, Vec<StoredCapture>, Option<Acknowledgement>);
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! Who has seen a story: what is stored, shown and told, and who may say so.
+//! Acknowledgements of stories: how they are stored, shown and streamed, and which role they need.
 
 use crate::access::Keys;
 use crate::client::{Stream, json, send};
