@@ -4,6 +4,7 @@ use crate::inlet::{Inlet, Received};
 use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -110,7 +111,10 @@ impl Intake {
         queue.locked().dropped = Some(0);
         let own = Arc::clone(&queue);
         let read = move || {
-            let read = own.read(inlet);
+            // After a panic, too, takers learn that nothing follows.
+            let read = catch_unwind(AssertUnwindSafe(|| own.read(inlet)));
+            let read =
+                read.unwrap_or_else(|_| Err(io::Error::other("the thread that reads the socket failed")));
             let mut waiting = own.locked();
             (waiting.ended, waiting.fault) = (true, read.err());
             drop(waiting);
