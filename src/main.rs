@@ -29,6 +29,8 @@ mod fields;
 #[cfg(feature = "amqp")]
 mod file_name;
 mod generate;
+#[cfg(feature = "web")]
+mod history_asked;
 mod import;
 mod live;
 mod machine;
@@ -41,6 +43,8 @@ mod open_files;
 mod origin;
 #[cfg_attr(not(feature = "web"), path = "no_page.rs")]
 mod page;
+#[cfg(feature = "web")]
+mod page_store;
 mod parallel;
 mod parts;
 mod patterns;
@@ -53,6 +57,8 @@ mod query;
 mod query_text;
 mod recorded;
 mod refusal;
+#[cfg(feature = "web")]
+mod rehearsing;
 mod report_file;
 mod reporting;
 mod resolver;

@@ -9,6 +9,7 @@ use equery::Chain;
 use report::RunReport;
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
+use task::rows::Site;
 
 /// The page of a run, which there is none of.
 pub(crate) struct Page(Infallible);
@@ -34,7 +35,7 @@ pub(crate) struct PageFeed(Infallible);
 impl Page {
     pub(crate) fn start(
         options: &RunOptions,
-        _: Vec<(String, Vec<String>)>,
+        _: Vec<(Site, Vec<String>)>,
         _: &Asked,
     ) -> Result<Option<Self>, Failure> {
         match options.web {

@@ -5,6 +5,7 @@ use crate::captured;
 use crate::cli::RunOptions;
 use crate::exit::{Failure, say};
 use crate::measurement::no_thread;
+use crate::page_store::PageStore;
 use crate::views;
 use archive::{Archive, Changes, Keep};
 use controller::{Controller, Health, Output};
@@ -18,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use task::rows::Site;
 use web::view::{Mode, NodeState, Note, Status};
 use web::{Checking, Hub, Server};
 
@@ -37,6 +39,7 @@ pub(crate) struct Page {
     messages: SyncSender<Message>,
     missed: Arc<AtomicU64>,
     thread: JoinHandle<()>,
+    store: Option<PageStore>,
 }
 
 /// The state of a controller.
@@ -84,25 +87,33 @@ pub(crate) struct PageFeed {
 }
 
 impl Page {
-    /// Serves the page where the options ask for it. `nodes`: each with its sources.
+    /// Serves the page where the options ask for it. `nodes`: what the rows of each are like, with its sources.
     pub(crate) fn start(
         options: &RunOptions,
-        nodes: Vec<(String, Vec<String>)>,
+        nodes: Vec<(Site, Vec<String>)>,
         asked: &Asked,
     ) -> Result<Option<Self>, Failure> {
         let Some(listen) = options.web else { return Ok(None) };
         let hub = Hub::new(Archive::in_memory(KEEP).map_err(Failure::fault)?);
         hub.log_to(say);
         hub.set_checking(Checking::new(asked.checking.clone()));
+        let (sites, sources): (Vec<Site>, Vec<Vec<String>>) = nodes.into_iter().unzip();
+        let store = options.store.as_deref();
+        let store =
+            store.map(|folder| PageStore::start(folder, options, asked, &sites)).transpose()?.flatten();
+        let requests = store.as_ref().map(PageStore::requests);
         let server =
-            web::serve(hub.clone(), listen, None).map_err(|error| Failure::usage(error).of("--web"))?;
+            web::serve(hub.clone(), listen, requests).map_err(|error| Failure::usage(error).of("--web"))?;
         say(&format!("the page and the API are at {}", server.url()));
         let (messages, received) = sync_channel(WAITING);
         let missed = Arc::default();
+        let nodes = sites.into_iter().map(|site| site.node).zip(sources).collect();
         let mut presenter = Presenter::new(hub.clone(), nodes, asked.checked.clone(), Arc::clone(&missed));
+        presenter.status.history = store.is_some();
+        presenter.show();
         let work = move || presenter.present(&received);
         let thread = std::thread::Builder::new().name("page".to_owned()).spawn(work).map_err(no_thread)?;
-        Ok(Some(Self { hub, server, messages, missed, thread }))
+        Ok(Some(Self { hub, server, messages, missed, thread, store }))
     }
 
     /// Where to send what is new.
@@ -112,7 +123,7 @@ impl Page {
 
     /// Shows the answers of the whole run, and serves until `stop` is set.
     pub(crate) fn end(self, report: &RunReport, stop: &AtomicBool) {
-        let Self { hub, server, messages, thread, .. } = self;
+        let Self { hub, server, messages, thread, store, .. } = self;
         // Where the thread has failed, it has said so.
         let _ = messages.send(Message::Ended(Box::new(report.clone())));
         drop(messages);
@@ -124,6 +135,9 @@ impl Page {
             std::thread::sleep(STOP_LOOK);
         }
         drop((server, hub));
+        if let Some(store) = store {
+            store.end();
+        }
     }
 }
 
@@ -186,7 +200,7 @@ impl Presenter {
             ..Status::default()
         };
         let nodes = nodes.into_iter().map(|(name, sources)| (name, sources, Health::default())).collect();
-        let mut presenter = Self {
+        Self {
             hub,
             queries,
             nodes,
@@ -195,9 +209,7 @@ impl Presenter {
             missed,
             state: None,
             shown: Instant::now(),
-        };
-        presenter.show();
-        presenter
+        }
     }
 
     fn present(&mut self, messages: &Receiver<Message>) {

@@ -101,7 +101,7 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
         given_back: Arc::clone(&given_back),
         resolver: resolver.clone(),
     };
-    let sources = vec![(node.to_owned(), measurement.names().to_vec())];
+    let sources = vec![(measurement.site(), measurement.names().to_vec())];
     let page = Page::start(options, sources, asked)?;
     let mut screen = Screen::start(setting).map_err(no_thread)?;
     let mut windows = screen.outlet();

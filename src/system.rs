@@ -108,7 +108,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     let progress = Progress::new(names.len());
     let sources = ready.iter().map(|ready| {
         let measurement = &ready.measurement;
-        (measurement.node.clone(), measurement.names().to_vec())
+        (measurement.site(), measurement.names().to_vec())
     });
     let page = Page::start(options, sources.collect(), asked)?;
     let feed = page.as_ref().map(|page| page.feed(is_replay));

@@ -2,6 +2,7 @@
 
 mod access;
 mod config;
+mod dry_runs;
 mod history;
 mod past;
 mod provision;

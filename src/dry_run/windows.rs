@@ -125,14 +125,6 @@ pub(super) fn reach_ns(options: &DryRunOptions, texts: &[NamedText]) -> u64 {
     let checking = Options { set: options.set.clone(), ..Options::default() };
     let usual_ns =
         options.every.map_or(USUAL_NS, |every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
-    let of_query = |query: CheckedQuery| {
-        let (every_ns, over_ns) = match query.plan.over {
-            Over::Windows { every_ns, over_ns } => (every_ns, over_ns),
-            Over::Window | Over::Run => (usual_ns, usual_ns),
-        };
-        let reaches = query.earlier.iter().map(|earlier| earlier.windows.reach_ns(every_ns, over_ns));
-        reaches.max().map_or(0, |reach| reach.saturating_add(over_ns))
-    };
     let queries = checked(texts, checking).into_iter().flatten();
-    queries.map(of_query).fold(0, u64::saturating_add)
+    queries.map(|query| query.reach_ns(usual_ns)).fold(0, u64::saturating_add)
 }

@@ -1,5 +1,6 @@
 //! A run with events, and what holds of each.
 
+use crate::rehearsed;
 use crate::support::capture::Frame;
 use crate::support::output::{self, list};
 use crate::support::program::call;
@@ -9,6 +10,7 @@ use report::{RunReport, Story};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
+use std::path::Path;
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 /// A multiple of all windows here, and the begin of generated paths: 2024-01-01.
@@ -53,7 +55,9 @@ pub(crate) fn run(scratch: &Scratch, code: i32, arguments: &[&str]) -> Chained {
     let path = scratch.path("report.json");
     let rows = Scratch::new();
     let written = rows.path("rows.parquet");
-    let common = ["run", "--json", "--report", text(&path), "--rows", text(&written)];
+    let store = rows.path("store");
+    let common =
+        ["run", "--json", "--report", text(&path), "--rows", text(&written), "--store", text(&store)];
     let ended = call(&[&common, arguments].concat()).expect(code);
     if code == 0 {
         runs_dry(&rows, arguments, &ended.stdout);
@@ -74,6 +78,9 @@ pub(crate) fn run(scratch: &Scratch, code: i32, arguments: &[&str]) -> Chained {
     assert_eq!(serde_json::to_string_pretty(&report).expect("JSON") + "\n", written);
     let events = events.into_iter().map(Event::new).collect();
     let chained = Chained { stdout: ended.stdout, stderr: ended.stderr, answers, events, report };
+    if code == 0 {
+        chained.plays_over_its_store(&store, arguments);
+    }
     chained.events_have_causes();
     chained.values_are_those_of_answers();
     chained.stories_have_the_events();
@@ -87,7 +94,7 @@ fn runs_dry(rows: &Scratch, arguments: &[&str], lines: &str) {
     let of_queries = arguments.windows(2).filter(|pair| is_of_queries(pair[0])).flatten().copied();
     let mut dry: Vec<&str> = ["dry-run", "--json"].into_iter().chain(of_queries).collect();
     let files = std::fs::read_dir(rows).expect("a directory").map(|file| file.expect("a file").path());
-    let mut files: Vec<_> = files.collect();
+    let mut files: Vec<_> = files.filter(|path| path.is_file()).collect();
     // The nodes are in the order of the command line.
     files.sort_by_key(|file| {
         let node = file.file_name().and_then(|name| name.to_str()).and_then(|name| name.split('.').nth(1));
@@ -170,6 +177,17 @@ impl Chained {
     pub(crate) fn story(&self, event: &Event) -> &Story {
         let mut of = self.report.stories.iter().filter(|story| story.events.contains(&event.id));
         of.next().unwrap_or_else(|| panic!("no story has {event:?}"))
+    }
+
+    /// Over the store of a run, the same happens as in the run.
+    fn plays_over_its_store(&self, store: &Path, arguments: &[&str]) {
+        let nodes: Vec<String> = self.report.node.split(", ").map(str::to_owned).collect();
+        let outcome = rehearsed::outcome(store, arguments, &nodes);
+        let json = |event| serde_json::to_value(event).expect("JSON");
+        let played: Vec<Value> = outcome.events.iter().map(json).collect();
+        let events: Vec<Value> = self.events.iter().map(|event| event.json.clone()).collect();
+        assert!(played == events, "PLAYED {arguments:?}\n{played:#?}\nRUN\n{events:#?}\n{:?}", outcome.nodes);
+        eprintln!("REHEARSED {} events", events.len());
     }
 
     /// An event names an earlier firing as its parent, and each happens once.

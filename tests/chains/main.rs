@@ -14,6 +14,7 @@ mod missing;
 mod nodes;
 mod papers;
 mod refusals;
+mod rehearsed;
 mod second_reading;
 mod several_parents;
 mod standing;

@@ -2,7 +2,7 @@
 
 use crate::controller::{Actions, Controller, Output};
 use crate::health::{Health, UNASKED, short};
-use crate::inquiry::{Asked, HistoryQuery, Inquiry, NotAsked, Said};
+use crate::inquiry::{Asked, History, HistoryQuery, Inquiry, NotAsked, Said};
 use protocol::{HistoryAnswer, HistoryLimits, HistoryQuestion, HistoryTask};
 use report::Answer;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -44,6 +44,45 @@ impl HistoryQuery {
     }
 }
 
+impl Asked {
+    /// What stores in this process answer. `names`: those of all nodes. `answer` is given what each node is asked, with its number.
+    pub fn of_stores(
+        self,
+        names: &[String],
+        answer: &mut dyn FnMut(usize, HistoryTask) -> HistoryAnswer,
+    ) -> History {
+        let mut inquiry = self.inquiry((0, 0), |_| None);
+        let nodes: Vec<usize> = inquiry.said.keys().copied().collect();
+        for node in nodes {
+            let HistoryAnswer { answers, missing, .. } = answer(node, inquiry.task(node));
+            let (said, _) = checked(&inquiry, node, &names[node], answers, missing.as_deref().map(line));
+            inquiry.said.insert(node, Some(said));
+        }
+        inquiry.history(names)
+    }
+
+    /// The nodes that are asked.
+    fn nodes(&self) -> BTreeSet<usize> {
+        self.queries.iter().flat_map(|query| &query.nodes).copied().collect()
+    }
+
+    /// `said`: what is known of a node before it is asked.
+    fn inquiry(self, key: (u64, u64), said: impl Fn(usize) -> Option<Said>) -> Inquiry {
+        let nodes = self.nodes();
+        let share = MOST_BYTES / nodes.len().max(1) as u64;
+        Inquiry {
+            key,
+            limits: HistoryLimits {
+                memory_bytes: self.memory_bytes,
+                time_ms: self.time_ms,
+                answer_bytes: share.clamp(LEAST_NODE_BYTES, MOST_NODE_BYTES),
+            },
+            queries: self.queries,
+            said: nodes.into_iter().map(|node| (node, said(node))).collect(),
+        }
+    }
+}
+
 impl Controller {
     /// Asks the stores of nodes. What they answer is an [`Output::History`] with this number, in these actions if no node can answer.
     ///
@@ -55,23 +94,12 @@ impl Controller {
                 format!("{MOST_INQUIRIES} questions about history are being answered: ask again later");
             return Err(NotAsked::Busy(line));
         }
-        let nodes: BTreeSet<usize> = asked.queries.iter().flat_map(|query| &query.nodes).copied().collect();
-        if nodes.is_empty() {
+        if asked.nodes().is_empty() {
             return Err(NotAsked::NoNode("the question runs on no node of this controller".to_owned()));
         }
         self.last_inquiry += 1;
-        let (id, share) = (self.last_inquiry, MOST_BYTES / nodes.len() as u64);
-        let said = nodes.into_iter().map(|node| (node, self.absence(node)));
-        let inquiry = Inquiry {
-            key: (self.list.epoch, id),
-            queries: asked.queries,
-            limits: HistoryLimits {
-                memory_bytes: asked.memory_bytes,
-                time_ms: asked.time_ms,
-                answer_bytes: share.clamp(LEAST_NODE_BYTES, MOST_NODE_BYTES),
-            },
-            said: said.collect(),
-        };
+        let id = self.last_inquiry;
+        let inquiry = asked.inquiry((self.list.epoch, id), |node| self.absence(node));
         self.forget_lists(&inquiry);
         self.inquiries.push(inquiry);
         let mut actions = Actions::default();

@@ -5,6 +5,7 @@
 //! that the same controller serves any transport. [`drive()`] connects it with one. It knows neither packets nor engines.
 //!
 //! Questions about history ([`Controller::ask_history`]) go to the stores of nodes, in their lists; what these answer is merged as that of windows is.
+//! A [`DryRun`] plays queries over such answers.
 //!
 //! A window is **settled** when all nodes have passed it. Settling goes window by window, over all nodes, so that answers, events and
 //! stories have the same order in every run; a run of windows without a packet is passed in a few steps, however long it is.
@@ -18,6 +19,7 @@ mod clock_offset;
 mod controller;
 mod deriving;
 mod drive;
+mod dry_run;
 mod empty_run;
 mod ended;
 mod health;
@@ -38,9 +40,10 @@ mod tasks;
 
 pub use controller::{Actions, Controller, Output, Setting};
 pub use drive::{Outlet, drive};
+pub use dry_run::{DryRun, DryRunSetting, NodeRemark, Outcome, Step};
 pub use health::{Gap, Health, Windows};
 pub use inquiry::{Asked, History, HistoryQuery, NotAsked};
 pub use saved::Saved;
 pub use standing::{
-    Installed, InstalledText, NotInstalled, NotRemoved, Site, StandingQueries, StandingQuery,
+    Installed, InstalledText, NotInstalled, NotRemoved, Rehearsal, Site, StandingQueries, StandingQuery,
 };

@@ -14,7 +14,9 @@ pub struct Site {
     pub nodes: Vec<String>,
     /// The fields of the flow key, as `--key` has them (`src_addr/24`).
     pub key: Vec<String>,
-    /// The length of windows of probes, and of queries that do not say it, nanoseconds.
+    /// The length of windows of probes, nanoseconds.
+    pub base_ns: u64,
+    /// The length of windows of queries that do not say it, a multiple of that.
     pub window_ns: u64,
     /// Variables: name and value. They replace those of `let`.
     pub set: Vec<(String, String)>,
@@ -75,6 +77,29 @@ impl fmt::Display for NotInstalled {
 
 impl std::error::Error for NotInstalled {}
 
+impl NotInstalled {
+    fn because(reasons: Vec<String>) -> Self {
+        Self { reason: reasons.join("; "), diagnostics: Vec::new() }
+    }
+}
+
+/// Queries that are to be played over recorded windows.
+#[derive(Clone, Debug)]
+pub struct Rehearsal {
+    /// The queries.
+    pub chain: Chain,
+    /// How far before their own windows they read values of earlier ones, nanoseconds.
+    pub reach_ns: u64,
+    /// What their author may not expect, a line each.
+    pub warnings: Vec<String>,
+}
+
+/// Queries of a text without errors.
+struct Checked {
+    queries: Vec<CheckedQuery>,
+    warnings: Vec<String>,
+}
+
 /// Why a query is not removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotRemoved {
@@ -103,6 +128,26 @@ impl StandingQueries {
         Self { site, texts: BTreeMap::new(), next_text: 0, queries: Vec::new(), chain }
     }
 
+    /// These queries, which are those of a run.
+    ///
+    /// # Errors
+    /// A line for each that cannot stand with the others.
+    pub fn of_run(site: Site, queries: Vec<CheckedQuery>) -> Result<Self, Vec<String>> {
+        let mut own = Self::new(site);
+        let standing = queries.into_iter();
+        let file = String::new();
+        own.queries = standing
+            .map(|query| StandingQuery { file: file.clone(), query, is_configured: true, text: 0 })
+            .collect();
+        own.chain = own.planned(checked_of(&own.queries))?;
+        Ok(own)
+    }
+
+    /// What they are checked for.
+    pub fn site(&self) -> &Site {
+        &self.site
+    }
+
     /// The queries, in the order in which they were installed.
     pub fn queries(&self) -> &[StandingQuery] {
         &self.queries
@@ -123,6 +168,18 @@ impl StandingQueries {
     /// # Errors
     /// If the text has errors, something in it is not run here, or a name is taken.
     pub fn install(&mut self, text: InstalledText) -> Result<Installed, NotInstalled> {
+        let Checked { queries, warnings } = self.checked(&text)?;
+        let names = queries.iter().map(|query| query.label.clone()).collect();
+        let (queries, chain) = self.with(queries, &text).map_err(NotInstalled::because)?;
+        self.chain = chain;
+        self.queries = queries;
+        self.texts.insert(self.next_text, text);
+        self.next_text += 1;
+        Ok(Installed { queries: names, warnings })
+    }
+
+    /// The queries of a text that were not removed, without errors.
+    fn checked(&self, text: &InstalledText) -> Result<Checked, NotInstalled> {
         let source = Source { name: &text.file, text: &text.text };
         let checked = equery::check(&source, &self.options());
         let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
@@ -134,17 +191,8 @@ impl StandingQueries {
             return Err(NotInstalled { reason: errors.join("; "), diagnostics: checked.diagnostics });
         }
         let warnings = lines(&mut checked.diagnostics.iter().filter(|found| !is_error(found)));
-        let queries: Vec<CheckedQuery> =
-            checked.queries.into_iter().filter(|query| !text.removed.contains(&query.label)).collect();
-        let names = queries.iter().map(|query| query.label.clone()).collect();
-        let (queries, chain) = self
-            .with(queries, &text)
-            .map_err(|reasons| NotInstalled { reason: reasons.join("; "), diagnostics: Vec::new() })?;
-        self.chain = chain;
-        self.queries = queries;
-        self.texts.insert(self.next_text, text);
-        self.next_text += 1;
-        Ok(Installed { queries: names, warnings })
+        let queries = checked.queries.into_iter().filter(|query| !text.removed.contains(&query.label));
+        Ok(Checked { queries: queries.collect(), warnings })
     }
 
     /// Removes a query and returns it.
@@ -157,8 +205,8 @@ impl StandingQueries {
             return Err(NotRemoved::Unknown(notation::nearest(name, names).map(str::to_owned)));
         };
         let is_started = |known: &&StandingQuery| {
-            let parents = known.query.trigger.iter().flat_map(|trigger| &trigger.parents);
-            parents.chain(&known.query.derived_from).any(|parent| parent == name)
+            let mut parents = parents(&known.query);
+            parents.any(|parent| parent == name)
         };
         let started: Vec<String> =
             self.queries.iter().filter(is_started).map(|known| known.query.label.clone()).collect();
@@ -173,7 +221,7 @@ impl StandingQueries {
         } else {
             self.texts.remove(&removed.text);
         }
-        if let Ok(chain) = self.planned(&self.queries) {
+        if let Ok(chain) = self.planned(checked_of(&self.queries)) {
             self.chain = chain;
         }
         Ok(removed)
@@ -205,8 +253,42 @@ impl StandingQueries {
             text: self.next_text,
         });
         let queries: Vec<StandingQuery> = self.queries.iter().cloned().chain(new).collect();
-        let chain = self.planned(&queries)?;
+        let chain = self.planned(checked_of(&queries))?;
         Ok((queries, chain))
+    }
+
+    /// The queries of a text as a chain, with the standing ones that start them or that they read. One of the text takes the place of a
+    /// standing one of its name. Nothing changes.
+    ///
+    /// # Errors
+    /// If the text has errors, or something in it is not run here.
+    pub fn rehearsal(&self, text: &InstalledText) -> Result<Rehearsal, NotInstalled> {
+        let Checked { queries, warnings } = self.checked(text)?;
+        let names: BTreeSet<&str> = queries.iter().map(|query| query.label.as_str()).collect();
+        let others: Vec<&CheckedQuery> = self
+            .queries
+            .iter()
+            .map(|known| &known.query)
+            .filter(|query| !names.contains(&*query.label))
+            .collect();
+        let mut needed: Vec<&CheckedQuery> = Vec::new();
+        let mut wanted: Vec<&str> = queries.iter().flat_map(parents).collect();
+        while let Some(name) = wanted.pop() {
+            let is_needed = needed.iter().any(|query| query.label == name);
+            if let Some(query) = others.iter().find(|query| !is_needed && query.label == name) {
+                needed.push(query);
+                wanted.extend(parents(query));
+            }
+        }
+        // In the order of the standing ones.
+        let needed = others.iter().filter(|query| needed.iter().any(|known| known.label == query.label));
+        let all: Vec<CheckedQuery> = needed.copied().chain(&queries).cloned().collect();
+        let refused: Vec<String> = queries.iter().flat_map(not_possible).collect();
+        let reach_ns =
+            all.iter().map(|query| query.reach_ns(self.site.window_ns)).fold(0, u64::saturating_add);
+        let chain = if refused.is_empty() { self.planned(all) } else { Err(refused) };
+        let chain = chain.map_err(NotInstalled::because)?;
+        Ok(Rehearsal { chain, reach_ns, warnings })
     }
 
     /// What a text is checked for.
@@ -215,7 +297,7 @@ impl StandingQueries {
             set: self.site.set.clone(),
             known_nodes: Some(self.site.nodes.clone()),
             standing: self.queries.iter().map(|known| equery::Standing::of(&known.query)).collect(),
-            base_window_ns: Some(self.site.window_ns),
+            base_window_ns: Some(self.site.base_ns),
             key: Some(self.site.key.clone()),
             ..equery::Options::default()
         }
@@ -224,22 +306,14 @@ impl StandingQueries {
     /// Why a query cannot stand.
     fn refused(&self, query: &CheckedQuery) -> Vec<String> {
         let label = &query.label;
-        let mut reasons: Vec<String> = query
-            .not_run
-            .iter()
-            .map(|not_run| format!("{label}: {} cannot be run: {}", not_run.clause, not_run.reason))
-            .collect();
+        let mut reasons = not_possible(query);
         if is_own_query(label) || self.queries.iter().any(|known| known.query.label == *label) {
             reasons.push(format!("the name {label} is taken; give the query another one"));
-        }
-        if query.sketch.is_some() {
-            reasons.push(format!("{label}: 'using' and 'error' are not possible under a controller"));
         }
         reasons
     }
 
-    fn planned(&self, queries: &[StandingQuery]) -> Result<Chain, Vec<String>> {
-        let queries: Vec<CheckedQuery> = queries.iter().map(|known| known.query.clone()).collect();
+    fn planned(&self, queries: Vec<CheckedQuery>) -> Result<Chain, Vec<String>> {
         let site = ChainSite {
             nodes: &self.site.nodes,
             key: &self.site.key,
@@ -250,6 +324,29 @@ impl StandingQueries {
     }
 }
 
+fn checked_of(queries: &[StandingQuery]) -> Vec<CheckedQuery> {
+    queries.iter().map(|known| known.query.clone()).collect()
+}
+
+/// The queries that start a query or that it reads.
+fn parents(query: &CheckedQuery) -> impl Iterator<Item = &str> {
+    let triggers = query.trigger.iter().flat_map(|trigger| &trigger.parents);
+    triggers.chain(&query.derived_from).map(String::as_str)
+}
+
+/// Why a query cannot be run under a controller.
+fn not_possible(query: &CheckedQuery) -> Vec<String> {
+    let label = &query.label;
+    let not_run = query.not_run.iter();
+    let mut reasons: Vec<String> = not_run
+        .map(|not_run| format!("{label}: {} cannot be run: {}", not_run.clause, not_run.reason))
+        .collect();
+    if query.sketch.is_some() {
+        reasons.push(format!("{label}: 'using' and 'error' are not possible under a controller"));
+    }
+    reasons
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,6 +355,7 @@ mod tests {
         Site {
             nodes: vec!["Node1".to_owned(), "Node2".to_owned()],
             key: ["src_addr", "dst_addr", "src_port", "dst_port", "protocol"].map(str::to_owned).into(),
+            base_ns: 1_000_000_000,
             window_ns: 1_000_000_000,
             set: Vec::new(),
             settings: Settings::default(),

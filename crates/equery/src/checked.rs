@@ -7,7 +7,7 @@ use crate::node_filter::NodeFilter;
 use crate::sketch::Sketch;
 use serde::Serialize;
 use std::ops::Range;
-use task::query::{Across, Condition, Query};
+use task::query::{Across, Condition, Over, Query};
 
 /// All of a text: its queries as far as they have no errors, and what was found in it.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -223,6 +223,19 @@ pub struct CheckedQuery {
     pub sketch: Option<Sketch>,
     /// What this version does not run.
     pub not_run: Vec<NotRun>,
+}
+
+impl CheckedQuery {
+    /// How far before its own window it reads values of earlier ones, nanoseconds; 0 where it reads none. `usual_ns`: the length of its
+    /// windows where it does not say it.
+    pub fn reach_ns(&self, usual_ns: u64) -> u64 {
+        let (every_ns, over_ns) = match self.plan.over {
+            Over::Windows { every_ns, over_ns } => (every_ns, over_ns),
+            Over::Window | Over::Run => (usual_ns, usual_ns),
+        };
+        let reaches = self.earlier.iter().map(|earlier| earlier.windows.reach_ns(every_ns, over_ns));
+        reaches.max().map_or(0, |reach| reach.saturating_add(over_ns))
+    }
 }
 
 /// Which query triggers or reads which.

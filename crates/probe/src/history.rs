@@ -1,6 +1,6 @@
 //! Questions to the store of a probe, answered on a thread of their own, one after the other: the machine measures meanwhile.
 
-use crate::history_reading::{Job, Reading};
+use crate::history_reading::{Job, StoreReading};
 use protocol::{FromProbe, HistoryAnswer, HistoryTask, ProbeLink, TaskList};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -45,7 +45,7 @@ impl History {
     ) -> std::io::Result<Self> {
         let start = |folder: PathBuf| {
             let (jobs, waiting) = sync_channel(MOST_WAITING);
-            let (reading, link) = (Reading::new(folder, site), Arc::clone(&link));
+            let (reading, link) = (StoreReading::new(folder, site), Arc::clone(&link));
             let work = move || answer_all(&reading, &waiting, link.as_ref());
             let thread = std::thread::Builder::new().name("history".to_owned()).spawn(work)?;
             Ok::<_, std::io::Error>(Reader { jobs, thread })
@@ -103,7 +103,7 @@ impl History {
 }
 
 /// Answers task by task until no more can come.
-fn answer_all(reading: &Reading, waiting: &Receiver<Job>, link: &dyn ProbeLink) {
+fn answer_all(reading: &StoreReading, waiting: &Receiver<Job>, link: &dyn ProbeLink) {
     for job in waiting {
         if let Some(answer) = whatever_happens(&job.task, || reading.answer(&job)) {
             // Where the controller has left, there is nothing to tell it.

@@ -21,12 +21,13 @@ const LEAST_MEMORY: usize = 256 << 10;
 
 /// A task that waits, or is being answered.
 #[derive(Debug)]
-pub(crate) struct Job {
-    pub(crate) task: HistoryTask,
+pub struct Job {
+    /// The questions.
+    pub task: HistoryTask,
     /// Nobody waits for the answer any more.
-    pub(crate) is_over: Arc<AtomicBool>,
+    pub is_over: Arc<AtomicBool>,
     /// Up to when it may be answered; `None` for ever.
-    pub(crate) until: Option<Instant>,
+    pub until: Option<Instant>,
 }
 
 impl Job {
@@ -35,9 +36,9 @@ impl Job {
     }
 }
 
-/// The store, and what is known of its node.
+/// What answers from a store: its folder, and what is known of its node.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub struct StoreReading {
     folder: PathBuf,
     node: String,
     /// The account of the probe's memory.
@@ -54,15 +55,16 @@ struct Given {
     is_too_large: bool,
 }
 
-impl Reading {
-    pub(crate) fn new(folder: PathBuf, site: &Site) -> Self {
+impl StoreReading {
+    /// Reads this folder. `site`: the node, and the account of its memory.
+    pub fn new(folder: PathBuf, site: &Site) -> Self {
         let limits = site.limits.clone();
         let setting = Setting { limits: limits.clone(), seed: site.seed, geo: site.geo.clone() };
         Self { folder, node: site.node.clone(), limits, setting }
     }
 
     /// The answer of a task; `None` where nobody waits for it any more.
-    pub(crate) fn answer(&self, job: &Job) -> Option<HistoryAnswer> {
+    pub fn answer(&self, job: &Job) -> Option<HistoryAnswer> {
         let task = &job.task;
         if job.is_over.load(Relaxed) {
             return None;

@@ -18,6 +18,7 @@ mod reporter;
 mod task_file;
 
 pub use gate::ReplayGate;
+pub use history_reading::{Job, StoreReading};
 pub use planner::Planner;
 pub use probe::Probe;
 pub use reporter::{Reporter, Vitals};

@@ -5,6 +5,7 @@ mod answers;
 mod captures;
 mod check;
 mod csv;
+mod dry_run;
 mod events;
 mod history;
 mod owner;
@@ -74,6 +75,7 @@ fn routes() -> Vec<Route> {
         view("/language", get(check::language)),
         view("/answers", get(answers::list)),
         view("/history", post(history::ask)),
+        view("/dry-run", post(dry_run::play)),
         view("/events", get(events::list)),
         view("/captures", get(captures::list)),
         run("/captures/{event}/{node}", get(captures::one)),

@@ -80,6 +80,7 @@ impl From<Refusal> for Failure {
                 let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, error);
                 Self { diagnostics: Some(diagnostics), ..failure }
             }
+            Refusal::NotHere => Self::new(StatusCode::CONFLICT, "this is not done here"),
             Refusal::Failed(error) => Self::internal(error),
         }
     }

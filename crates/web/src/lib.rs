@@ -53,5 +53,7 @@ pub use access::{Role, Token, TokenEntry, TokenFile, TokenFileError, Tokens};
 pub use certificate::Certificate;
 pub use checking::Checking;
 pub use hub::Hub;
-pub use request::{Answered, HistoryAsked, Installed, Refusal, Removed, Reply, Request};
+pub use request::{
+    Answered, DryRunAsked, HistoryAsked, Installed, Played, PlayedNode, Refusal, Removed, Reply, Request,
+};
 pub use server::{Limits, Server, Settings, serve, serve_with};

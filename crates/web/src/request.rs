@@ -1,6 +1,6 @@
 //! What a client asks of the owner of the hub, and what becomes of it.
 
-use report::Answer;
+use report::{Answer, Event, Span, Story};
 use serde_json::Value as Json;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -31,6 +31,13 @@ pub enum Request {
         asked: HistoryAsked,
         /// Where to say what they answer.
         reply: Reply<Answered>,
+    },
+    /// Play queries over what the stores of nodes remember.
+    DryRun {
+        /// What is asked.
+        asked: DryRunAsked,
+        /// Where to say what came of it.
+        reply: Reply<Played>,
     },
 }
 
@@ -64,6 +71,51 @@ pub struct Answered {
     pub nodes: Vec<(String, Option<String>)>,
     /// What to think about, a line each.
     pub warnings: Vec<String>,
+}
+
+/// Queries that are to be played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DryRunAsked {
+    /// The name of their file.
+    pub file: String,
+    /// Their text.
+    pub text: String,
+    /// The time whose events are told.
+    pub period: Span,
+    /// The memory that each node may take, bytes.
+    pub memory_bytes: Option<u64>,
+    /// How long all of it may take.
+    pub time: Duration,
+}
+
+/// What would have happened.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Played {
+    /// From the begin of the first window that was judged to the end of the last one; `None` if no node had packets.
+    pub judged: Option<Span>,
+    /// How many conditions became true.
+    pub fired: u64,
+    /// The events, in order.
+    pub events: Vec<Event>,
+    /// Later ones, which are not listed.
+    pub more_events: u64,
+    /// Their stories.
+    pub stories: Vec<Story>,
+    /// The nodes.
+    pub nodes: Vec<PlayedNode>,
+    /// What to think about, a line each.
+    pub warnings: Vec<String>,
+}
+
+/// What was played of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlayedNode {
+    /// Its name.
+    pub name: String,
+    /// Windows in which it had packets.
+    pub windows: u64,
+    /// What keeps its answers from being there or complete.
+    pub missing: Option<String>,
 }
 
 /// Where to say what became of a request. A client whose reply is dropped is told that nobody answered.
@@ -114,6 +166,8 @@ pub enum Refusal {
         /// Each with `severity`, `message`, `line`, `column`, as `edison check --json` has them.
         diagnostics: Vec<Json>,
     },
+    /// Who owns the hub does not carry out requests of this kind (409).
+    NotHere,
     /// Something failed (500).
     Failed(String),
 }

@@ -147,6 +147,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dry-run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plays queries over what nodes remember
+         * @description Which events the queries of a text would have caused, had they run in this time: windows come from the stores of the nodes (`--store`), the events and stories are those of a run. Standing queries that start those of the text, or that these read, are played too; a query of the text takes the place of a standing one of its name. Nothing is installed, measured or stored. Nothing has fired before the time begins. Windows are judged from the first to the last one in which a node has packets; a node whose answers are missing is named with the reason.
+         */
+        post: operations["dryRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/events": {
         parameters: {
             query?: never;
@@ -641,6 +661,8 @@ export interface components {
                 /** @description How often something went wrong that may pass, by its name. */
                 problems: components["schemas"]["Counters"];
             } | null;
+            /** @description There are stores that may be asked about history. */
+            history: boolean;
             nodes: components["schemas"]["Node"][];
             /** @description Messages that were refused, by reason. */
             refused: components["schemas"]["Counters"];
@@ -741,6 +763,26 @@ export interface components {
                 missing?: string;
             }[];
             /** @description What to think about, a line each. */
+            warnings: string[];
+        };
+        DryRun: {
+            period: components["schemas"]["Span"];
+            /** @description From the begin of the first window that was judged to the end of the last one; `null` if no node had packets. */
+            judged: components["schemas"]["Span"] | null;
+            /** @description How many conditions became true. */
+            fired: components["schemas"]["Integer"];
+            /** @description In order, 10,000 at most. */
+            events: components["schemas"]["Event"][];
+            /** @description Later ones, which are not listed. */
+            more_events: components["schemas"]["Integer"];
+            stories: components["schemas"]["StoryNames"][];
+            nodes: {
+                name: string;
+                /** @description Windows in which it had packets. */
+                windows: components["schemas"]["Integer"];
+                /** @description What keeps its answers from being there or complete: a name, and what there is to say. */
+                missing?: string;
+            }[];
             warnings: string[];
         };
         Events: {
@@ -945,7 +987,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Too many wrong tokens came lately, or as many questions about history as are possible are being answered, or many texts wait to be checked. */
+        /** @description Too many wrong tokens came lately, or as many questions about history as are possible are being answered, or dry runs are going on, or many texts wait to be checked. */
         TooManyRequests: {
             headers: {
                 /** @description Seconds. */
@@ -1385,6 +1427,109 @@ export interface operations {
                 };
             };
             /** @description The text has errors, or cannot be answered from stores. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invalid"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Nothing can be stored now. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The controller has ended. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The controller did not answer. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    dryRun: {
+        parameters: {
+            query?: {
+                /** @description The name of the file of the text, for messages. */
+                file?: string;
+                /** @description The begin of the time whose events are told: a time, or a duration before now (`-1h`). Without it an hour before its end. */
+                from?: string;
+                /** @description Its end; without it now. */
+                to?: string;
+                /** @description The memory of groups that each node may take, as `256MiB`; it gives less where it has less. */
+                memory?: string;
+                /** @description How long all of it may take, up to `10min`. */
+                time?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Equery, at most 1 MiB. */
+        requestBody: {
+            content: {
+                "text/plain": string;
+            };
+        };
+        responses: {
+            /** @description What would have happened. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DryRun"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The text came too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A run without a store remembers nothing. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The text is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The text has errors, or cannot be played over stores. */
             422: {
                 headers: {
                     [name: string]: unknown;

@@ -42,3 +42,4 @@ export type QueryItems = Schemas['QueryItems'];
 export type Language = Schemas['Language'];
 export type Word = Schemas['Word'];
 export type Installed = Schemas['Installed'];
+export type DryRun = Schemas['DryRun'];

@@ -1,6 +1,6 @@
 // Which time is asked about, and how long its windows are.
 
-import type { Node } from '../api/types';
+import type { Node, Status, Time } from '../api/types';
 import { milliseconds, time } from '../words/time';
 
 /** Windows that a chart draws by itself, and the most that it takes. */
@@ -78,6 +78,9 @@ export function baseOf(nodes: Node[]): number {
   const lengths = nodes.flatMap(({ window }) => (window ? [(milliseconds(window.end) - milliseconds(window.start)) / 1000] : []));
   return Math.max(1, ...lengths.filter(Number.isFinite));
 }
+
+/** The time that `-1h` counts from: of a run over captures their end, which may be years ago. */
+export const clock = (status: Status): Time => (status.mode === 'run' && status.span ? status.span.end : status.now);
 
 export const timeText = (at: number): string => new Date(at * 1000).toISOString().replace('.000Z', 'Z');
 

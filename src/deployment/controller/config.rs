@@ -79,7 +79,14 @@ impl Config {
             return Err(settings.wrong(reason));
         }
         settings.finish("docs/deployment.md lists all keys")?;
-        let site = Site { nodes: nodes.clone(), key: key.parts(), window_ns, set, settings: events };
+        let site = Site {
+            nodes: nodes.clone(),
+            key: key.parts(),
+            base_ns: window_ns,
+            window_ns,
+            set,
+            settings: events,
+        };
         let state = PathBuf::from(state);
         let config = Self { broker, state, keep, is_standby, nodes, queries, site, kafka };
         Ok((config, web))

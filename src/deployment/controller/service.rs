@@ -1,14 +1,17 @@
 //! The controller at work: messages, time and requests in; tasks, answers and events out.
 
 use super::Config;
+use super::dry_runs::{DryRuns, Question};
+use super::history::{Waiter, Waiting, refusal};
 use super::queries::Queries;
-use super::{history, past, unsettled};
+use super::{past, unsettled};
 use crate::captured;
 use crate::delivery::Hand;
 use crate::exit::{Failure, say, say_error};
+use crate::history_asked;
 use crate::views::{self, now_ns};
 use archive::{ArchiveError, Changes, Mark};
-use controller::{Actions, Controller, Health, Output, Setting, Windows};
+use controller::{Actions, Controller, Health, NotAsked, Output, Setting, Windows};
 use events::Stories;
 use protocol::{Boot, ControllerLink, FromProbe, LinkWatch, Received, ToProbe};
 use report::Counters;
@@ -61,8 +64,9 @@ pub(super) struct Service<'a> {
     /// Since when it can.
     stores_since_ns: u64,
     notes: VecDeque<Note>,
-    /// Clients that wait for what nodes remember.
-    waiting: history::Waiting,
+    /// Who waits for what nodes remember.
+    waiting: Waiting,
+    dry_runs: DryRuns,
     /// What is said once, however long it lasts.
     said: BTreeSet<String>,
     started_ns: u64,
@@ -114,7 +118,8 @@ impl<'a> Service<'a> {
             fault: None,
             stores_since_ns: 0,
             notes: VecDeque::new(),
-            waiting: history::Waiting::default(),
+            waiting: Waiting::default(),
+            dry_runs: DryRuns::default(),
             said: BTreeSet::new(),
             started_ns: now_ns(),
             shown: None,
@@ -140,6 +145,7 @@ impl<'a> Service<'a> {
             self.take(actions);
             self.store()?;
             requests.try_iter().try_for_each(|request| self.answer(request))?;
+            self.dry_runs.questions().into_iter().for_each(|question| self.ask_for_dry_run(question));
             for id in self.waiting.over() {
                 let actions = self.controller.end_history(id);
                 self.take(actions);
@@ -277,6 +283,7 @@ impl<'a> Service<'a> {
                 reply.send(result);
             }
             Request::History { asked, reply } => self.ask(&asked, reply),
+            Request::DryRun { asked, reply } => self.dry_runs.start(self.queries.standing(), asked, reply),
         }
         Ok(())
     }
@@ -288,16 +295,36 @@ impl<'a> Service<'a> {
                 "nodes are not asked while nothing can be stored: {fault}"
             ))));
         }
-        let begun = history::asked(&self.config.site, asked).and_then(|(question, warnings)| {
-            let begun = self.controller.ask_history(question).map_err(history::refusal);
+        let begun = history_asked::asked(&self.config.site, asked).and_then(|(question, warnings)| {
+            let begun = self.controller.ask_history(question).map_err(refusal);
             begun.map(|(id, actions)| (id, actions, warnings))
         });
         match begun {
             Ok((id, actions, warnings)) => {
-                self.waiting.add(id, asked.time, reply, warnings);
+                self.waiting.add(id, asked.time, Waiter::Client(reply, warnings));
                 self.take(actions);
             }
             Err(refused) => reply.send(Err(refused)),
+        }
+    }
+
+    /// Asks them for a dry run.
+    fn ask_for_dry_run(&mut self, question: Question) {
+        let Question { asked, answer } = question;
+        let time = Duration::from_millis(asked.time_ms);
+        // One that has ended does not mind.
+        let refuse = |refused| drop(answer.send(Err(refused)));
+        if let Some(fault) = &self.fault {
+            return refuse(NotAsked::NoNode(format!(
+                "nodes are not asked while nothing can be stored: {fault}"
+            )));
+        }
+        match self.controller.ask_history(asked) {
+            Ok((id, actions)) => {
+                self.waiting.add(id, time, Waiter::DryRun(answer));
+                self.take(actions);
+            }
+            Err(refused) => refuse(refused),
         }
     }
 
@@ -384,6 +411,7 @@ impl<'a> Service<'a> {
             started_ns: self.started_ns,
             ended: false,
             sources: Vec::new(),
+            history: true,
             span: None,
             broker: Some(Broker {
                 state: if state.connected { BrokerState::Connected } else { BrokerState::Away },

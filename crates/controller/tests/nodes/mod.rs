@@ -31,6 +31,7 @@ pub(crate) fn queries(text: &str, nodes: &[&str]) -> StandingQueries {
     let site = Site {
         nodes: nodes.iter().map(|name| (*name).to_owned()).collect(),
         key: packet::KeySpec::FIVE_TUPLE.parts(),
+        base_ns: SECOND,
         window_ns: SECOND,
         set: Vec::new(),
         settings: events::Settings::default(),

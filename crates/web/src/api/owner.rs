@@ -23,11 +23,11 @@ pub(super) async fn carry_out<T>(
     request: impl FnOnce(Reply<T>) -> Request,
 ) -> Result<T, Failure> {
     let gone = || Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the controller has ended: start it again");
-    let Some(requests) = &app.requests else {
-        return Err(Refusal::Conflict(terms.of_run.to_owned()).into());
-    };
+    let not_here = || Refusal::Conflict(terms.of_run.to_owned());
+    let Some(requests) = &app.requests else { return Err(not_here().into()) };
     let answer = request::send(requests, request).ok_or_else(gone)?;
     match tokio::time::timeout(terms.patience, answer).await {
+        Ok(Ok(Err(Refusal::NotHere))) => Err(not_here().into()),
         Ok(Ok(result)) => Ok(result?),
         Ok(Err(_)) => Err(gone()),
         Err(_) => {

@@ -39,6 +39,9 @@ pub struct Status {
     /// What became of messages to Kafka; `None` where none are sent there.
     #[serde(default)]
     pub kafka: Option<Delivered>,
+    /// There are stores that may be asked about history.
+    #[serde(default)]
+    pub history: bool,
     /// The nodes.
     pub nodes: Vec<NodeView>,
     /// Messages that were refused, by reason.

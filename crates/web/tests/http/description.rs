@@ -3,11 +3,11 @@
 use crate::client::{Stream, get, json, send};
 use crate::sample::{changes, full, queries, serve};
 use jsonschema::Validator;
-use report::Answer;
+use report::{Answer, Span};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use web::view::QueryView;
-use web::{Answered, Installed, Refusal, Removed, Request};
+use web::{Answered, Installed, Played, PlayedNode, Refusal, Removed, Request};
 
 pub(crate) fn description() -> Json {
     serde_json::from_str(include_str!("../../openapi.json")).expect("JSON")
@@ -73,6 +73,25 @@ fn answered() -> Answered {
     }
 }
 
+/// What would have happened, of which one node tells nothing.
+fn played() -> Played {
+    let changes = changes();
+    let node = |name: &str, missing: Option<&str>| PlayedNode {
+        name: name.to_owned(),
+        windows: u64::MAX,
+        missing: missing.map(str::to_owned),
+    };
+    Played {
+        judged: Some(Span { start_ns: 1, end_ns: 2 }),
+        fired: u64::MAX,
+        events: changes.events,
+        more_events: 1,
+        stories: changes.stories,
+        nodes: vec![node("Node1", None), node("Node2", Some("no_store"))],
+        warnings: vec!["w".to_owned()],
+    }
+}
+
 #[test]
 fn responses_are_as_described() {
     let hub = full();
@@ -107,10 +126,15 @@ fn responses_are_as_described() {
                     "none" => Err(Refusal::Unknown("none".to_owned())),
                     _ => Ok(answered()),
                 }),
+                Request::DryRun { asked, reply } => reply.send(match &*asked.file {
+                    "busy" => Err(Refusal::Busy("busy".to_owned())),
+                    "run" => Err(Refusal::NotHere),
+                    _ => Ok(played()),
+                }),
             }
         }
     });
-    let calls: [(&str, &str, &str, u16); 37] = [
+    let calls: [(&str, &str, &str, u16); 41] = [
         ("get", "/status", "", 200),
         ("get", "/status", "?x=1", 400),
         ("get", "/nodes", "", 200),
@@ -126,6 +150,10 @@ fn responses_are_as_described() {
         ("post", "/history", "?time=11min", 400),
         ("post", "/history", "?nodes=none", 404),
         ("post", "/history", "?nodes=busy", 429),
+        ("post", "/dry-run", "", 200),
+        ("post", "/dry-run", "?time=11min", 400),
+        ("post", "/dry-run", "?file=busy", 429),
+        ("post", "/dry-run", "?file=run", 409),
         ("get", "/events", "", 200),
         ("get", "/events", "?kind=x", 400),
         ("get", "/captures", "?event=e1", 200),

@@ -2,12 +2,13 @@
 
 use crate::client::{Response, send};
 use crate::sample::{HOSTILE, hub, serve};
+use report::Span;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
-use web::{Answered, HistoryAsked, Installed, Refusal, Removed, Request, Server};
+use web::{Answered, DryRunAsked, HistoryAsked, Installed, Played, Refusal, Removed, Request, Server};
 
 fn server() -> (Server, Receiver<Request>) {
     let (requests, received) = channel();
@@ -160,4 +161,61 @@ fn a_question_about_history_is_what_its_address_says() {
     let refused = send(run.address(), "POST /api/v1/history", &[], b"");
     assert_eq!(refused.status, 409);
     assert!(refused.error().contains("--store"), "{}", refused.error());
+}
+
+#[test]
+fn a_dry_run_is_what_its_address_says() {
+    let (server, received) = server();
+    let play = |parameters: &str| {
+        send(server.address(), &format!("POST /api/v1/dry-run{parameters}"), &[], "a: ü".as_bytes())
+    };
+    let all = "?file=a.eq&from=2026-11-01&to=2026-11-02T06:00Z&memory=1MiB&time=2s";
+    let asked = thread::scope(|scope| {
+        let client = scope.spawn(|| play(all));
+        let Ok(Request::DryRun { asked, reply }) = received.recv() else { panic!("another request") };
+        reply.send(Ok(Played { fired: 3, ..Played::default() }));
+        let response = client.join().expect("a response");
+        let played = json!({
+            "period": { "start": "2026-11-01T00:00:00.000000000Z", "end": "2026-11-02T06:00:00.000000000Z" },
+            "judged": null, "fired": 3, "events": [], "more_events": 0, "stories": [], "nodes": [], "warnings": [],
+        });
+        assert_eq!((response.status, response.json()), (200, played));
+        asked
+    });
+    let midnight = 1_793_491_200_000_000_000;
+    let expected = DryRunAsked {
+        file: "a.eq".to_owned(),
+        text: "a: ü".to_owned(),
+        period: Span { start_ns: midnight, end_ns: midnight + 30 * 3_600_000_000_000 },
+        memory_bytes: Some(1 << 20),
+        time: Duration::from_secs(2),
+    };
+    assert_eq!(asked, expected);
+    for wrong in [
+        "time=0s",
+        "time=601s",
+        "from=-x",
+        "to=x",
+        "from=2100-01-01",
+        "memory=much",
+        "file=a%2Fb",
+        "form=-1h",
+    ] {
+        let refused = play(&format!("?{wrong}"));
+        assert_eq!(refused.status, 400, "{wrong}");
+        assert!(refused.error().starts_with(&wrong[..2]), "{}", refused.error());
+    }
+    assert!(received.try_recv().is_err());
+    // An hour up to now.
+    thread::scope(|scope| {
+        let client = scope.spawn(|| play(""));
+        let Ok(Request::DryRun { asked, reply }) = received.recv() else { panic!("another request") };
+        assert_eq!(asked.period.length_ns(), 3_600_000_000_000);
+        assert!(asked.period.start_ns > midnight);
+        // Whoever carries out only some requests says so.
+        reply.send(Err(Refusal::NotHere));
+        let refused = client.join().expect("a response");
+        assert_eq!(refused.status, 409);
+        assert!(refused.error().contains("--store"), "{}", refused.error());
+    });
 }

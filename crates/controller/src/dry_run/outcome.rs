@@ -1,0 +1,97 @@
+//! What came of a dry run.
+
+use crate::controller::{Controller, Output};
+use report::{Event, EventKind, Span, Story};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Events that are told.
+const MOST_EVENTS: usize = 10_000;
+/// Lines for the user.
+const MOST_WARNINGS: usize = 100;
+
+/// What came of a dry run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// From the begin of the first window that was judged to the end of the last one; `None` if no node had packets.
+    pub judged: Option<Span>,
+    /// The events of the period, in order.
+    pub events: Vec<Event>,
+    /// How many conditions became true, those of events that are not told with the others.
+    pub fired: u64,
+    /// Later events, which are not told.
+    pub more_events: u64,
+    /// The stories of these events.
+    pub stories: Vec<Story>,
+    /// What is to be known of each node.
+    pub nodes: Vec<NodeRemark>,
+    /// Lines for the user.
+    pub warnings: Vec<String>,
+}
+
+/// What a dry run had of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeRemark {
+    /// Its name.
+    pub node: String,
+    /// Windows in which it had packets, and that were played.
+    pub windows: u64,
+    /// What keeps its answers from being there or complete: a name, and what there is to say.
+    pub missing: Option<String>,
+}
+
+/// What a controller has shown.
+#[derive(Debug)]
+pub(super) struct Collected {
+    /// What ends up to then is played for its values alone.
+    from_ns: u64,
+    outcome: Outcome,
+}
+
+impl Collected {
+    pub(super) fn new(from_ns: u64) -> Self {
+        Self { from_ns, outcome: Outcome::default() }
+    }
+
+    pub(super) fn show(&mut self, output: Output) {
+        let Outcome { events, fired, more_events, warnings, .. } = &mut self.outcome;
+        match output {
+            Output::Event(event) if event.at_ns > self.from_ns => {
+                *fired += u64::from(event.kind == EventKind::Fired);
+                if events.len() < MOST_EVENTS {
+                    events.push(*event);
+                } else {
+                    *more_events += 1;
+                }
+            }
+            Output::Warning(line) if warnings.len() < MOST_WARNINGS && !warnings.contains(&line) => {
+                warnings.push(line)
+            }
+            _ => {}
+        }
+    }
+
+    /// `windows`: those of each node. `missing`: what nodes lack.
+    pub(super) fn end(
+        self,
+        controller: &Controller,
+        windows: &[u64],
+        missing: &BTreeMap<usize, String>,
+    ) -> Outcome {
+        let mut outcome = self.outcome;
+        let told: BTreeSet<&str> = outcome.events.iter().map(|event| event.event.as_str()).collect();
+        let is_told = |story: &&Story| story.events.iter().any(|event| told.contains(event.as_str()));
+        outcome.stories = controller.stories().filter(is_told).cloned().collect();
+        let names = controller.chain.graph.nodes.iter().zip(windows).enumerate();
+        let node = |(number, (name, windows)): (usize, (&String, &u64))| NodeRemark {
+            node: name.clone(),
+            windows: *windows,
+            missing: missing.get(&number).cloned(),
+        };
+        outcome.nodes = names.map(node).collect();
+        let first_ns = controller.nodes.iter().filter_map(|node| node.begun_ns()).min();
+        outcome.judged = first_ns
+            .zip(controller.settled_ns)
+            .map(|(start_ns, end_ns)| Span { start_ns: start_ns.max(self.from_ns), end_ns });
+        outcome
+    }
+}

@@ -1,0 +1,155 @@
+//! A node that is played: it enters the windows in which its store has packets, as a replay does.
+
+use super::stock::{Next, Stock};
+use protocol::{FromProbe, LookBackTask, LookedBack, TaskList, ToProbe, WindowResult};
+use report::Span;
+use std::collections::BTreeSet;
+use task::query::Over;
+
+/// A node of a dry run.
+#[derive(Debug)]
+pub(super) struct Played {
+    window_ns: u64,
+    at: At,
+    /// It may enter windows that begin up to then.
+    until_ns: u64,
+    /// What it answers: the place of a query in the stock, and the time, as of its list.
+    tasks: Vec<(usize, Option<Span>)>,
+    /// What is asked of windows that are over: the places of its queries.
+    look_backs: Vec<(LookBackTask, Vec<usize>)>,
+    /// The numbers of those that are answered.
+    looked: BTreeSet<u64>,
+    windows: u64,
+}
+
+/// Where it is.
+#[derive(Clone, Copy, Debug)]
+enum At {
+    /// Before its first window, which begins then or later.
+    Before(u64),
+    /// It is about to enter the window that begins then.
+    Waits(u64),
+    /// It is in the window that begins then.
+    In(u64),
+    /// No window follows.
+    End,
+}
+
+impl Played {
+    /// A node before its first window, which begins at `start_ns` or later.
+    pub(super) fn new(start_ns: u64, window_ns: u64) -> Self {
+        let (tasks, look_backs, looked) = Default::default();
+        Self { window_ns, at: At::Before(start_ns), until_ns: 0, tasks, look_backs, looked, windows: 0 }
+    }
+
+    /// Windows in which it had packets.
+    pub(super) fn windows(&self) -> u64 {
+        self.windows
+    }
+
+    /// Takes what the controller says.
+    ///
+    /// # Errors
+    /// A line, if a query cannot be asked.
+    pub(super) fn take(&mut self, number: usize, message: ToProbe, stock: &mut Stock) -> Result<(), String> {
+        match message {
+            ToProbe::Enter { until_ns } => self.until_ns = self.until_ns.max(until_ns),
+            ToProbe::Tasks(list) => {
+                // A dry run has no packets, so `list.captures` are not taken.
+                let TaskList { tasks, look_backs, .. } = list;
+                self.tasks.clear();
+                for (query, time) in tasks.iter().flat_map(protocol::Task::queries) {
+                    // Nothing is judged by an answer over all of the time.
+                    if query.over != Over::Run {
+                        let place =
+                            stock.place(number, query, time.map_or(0, |time| time.start_ns), false)?;
+                        self.tasks.push((place, time));
+                    }
+                }
+                self.looked.retain(|id| look_backs.iter().any(|task| task.id == *id));
+                self.look_backs.clear();
+                for task in look_backs {
+                    let place = |query| stock.place(number, query, task.window.start_ns, true);
+                    let places = task.queries.iter().cloned().map(place).collect::<Result<_, _>>()?;
+                    self.look_backs.push((task, places));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What it says next, as far as that is known.
+    pub(super) fn go_on(&mut self, number: usize, stock: &mut Stock) -> Vec<FromProbe> {
+        let mut said = self.look_back(number, stock);
+        match self.at {
+            At::Before(start_ns) => said.extend(self.come(stock.next_window(number, start_ns))),
+            At::Waits(start_ns) if start_ns <= self.until_ns => self.at = At::In(start_ns),
+            At::Waits(_) | At::End => {}
+            At::In(_) => {}
+        }
+        if let At::In(start_ns) = self.at {
+            said.extend(self.close(number, start_ns, stock));
+        }
+        said
+    }
+
+    /// It is about to enter its next window, or has ended; nothing where that is not known.
+    fn come(&mut self, next: Next) -> Option<FromProbe> {
+        match next {
+            Next::Unknown => None,
+            Next::Window(at_ns) => {
+                self.at = At::Waits(at_ns);
+                Some(FromProbe::Reached { at_ns })
+            }
+            Next::End => {
+                self.at = At::End;
+                Some(FromProbe::Ended { answers: Vec::new() })
+            }
+        }
+    }
+
+    /// Answers its window, with the longer ones that end before its next one, and goes on to that.
+    fn close(&mut self, number: usize, start_ns: u64, stock: &mut Stock) -> Vec<FromProbe> {
+        let window = Span { start_ns, end_ns: start_ns.saturating_add(self.window_ns) };
+        let next = stock.next_window(number, window.end_ns);
+        let limit_ns = match next {
+            Next::Unknown => return Vec::new(),
+            Next::Window(next_ns) => next_ns,
+            Next::End => stock.end_ns(),
+        };
+        let is_asked =
+            |time: &Option<Span>| time.is_none_or(|time| time.start_ns < limit_ns && time.end_ns > start_ns);
+        let asked = self.tasks.iter().filter(|(_, time)| is_asked(time));
+        let mut places: Vec<usize> = asked.map(|(place, _)| *place).collect();
+        places.sort_unstable();
+        places.dedup();
+        // All of them, so that what is not known is asked at once.
+        let known = places.iter().filter(|place| stock.knows(number, **place, limit_ns)).count();
+        if known != places.len() {
+            return Vec::new();
+        }
+        let answers = places.iter().flat_map(|place| stock.answers(number, *place, (start_ns, limit_ns)));
+        let result = WindowResult::new(window, answers.collect());
+        self.windows += 1;
+        [Some(FromProbe::Window(Box::new(result))), self.come(next)].into_iter().flatten().collect()
+    }
+
+    /// Answers what is asked of windows that are over, as far as it is known.
+    fn look_back(&mut self, number: usize, stock: &mut Stock) -> Vec<FromProbe> {
+        let mut said = Vec::new();
+        for (LookBackTask { id, window, .. }, places) in &self.look_backs {
+            if self.looked.contains(id) {
+                continue;
+            }
+            let known = places.iter().filter(|place| stock.knows(number, **place, window.end_ns)).count();
+            if known != places.len() {
+                continue;
+            }
+            self.looked.insert(*id);
+            let answers = places.iter().filter_map(|place| stock.answer(number, *place, *window)).collect();
+            let looked = LookedBack { id: *id, window: *window, answers, missing: None };
+            said.push(FromProbe::LookedBack(Box::new(looked)));
+        }
+        said
+    }
+}

@@ -1,0 +1,350 @@
+//! What is known of the stores of nodes: the answers of each query that nodes are asked, up to a time, and what is to be asked next.
+
+use crate::inquiry::{History, HistoryQuery};
+use report::{Answer, Span};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use task::query::{Item, Over, Query};
+
+/// The place of the query that tells in which windows a node has packets.
+const WINDOWS: usize = 0;
+
+/// What is known, and what is to be asked.
+#[derive(Debug)]
+pub(super) struct Stock {
+    key: Vec<String>,
+    names: Vec<String>,
+    period: Span,
+    window_ns: u64,
+    wanted: Vec<Wanted>,
+    /// By query as JSON, and whether it is asked of windows that are over.
+    places: HashMap<(String, bool), usize>,
+    /// The time that is asked at once, nanoseconds.
+    at_once_ns: u64,
+    /// Nodes that are asked one query at a time, to learn which of them is refused.
+    singly: BTreeSet<usize>,
+    /// Nodes that are not asked any more.
+    gone: BTreeSet<usize>,
+    /// What keeps a node from going on: a query and a node.
+    lacking: BTreeSet<(usize, usize)>,
+    /// The questions that are being answered.
+    asked: Vec<Question>,
+    remarks: BTreeMap<usize, BTreeSet<String>>,
+}
+
+/// A query that nodes are asked.
+#[derive(Debug)]
+struct Wanted {
+    /// Its windows are its own.
+    query: Query,
+    every_ns: u64,
+    over_ns: u64,
+    known: BTreeMap<usize, Known>,
+}
+
+/// What is known of the answers of a node.
+#[derive(Debug)]
+struct Known {
+    /// All windows that end up to then are known.
+    until_ns: u64,
+    /// By the ends of their windows. A window without an answer had no packets.
+    answers: BTreeMap<u64, Answer>,
+    /// The node does not answer it.
+    is_refused: bool,
+}
+
+/// A question that is being answered.
+#[derive(Debug)]
+struct Question {
+    /// The name under which it is asked.
+    name: String,
+    place: usize,
+    nodes: Vec<usize>,
+    /// The ends of windows that it tells: later than the first, up to the second.
+    ends: (u64, u64),
+}
+
+/// The next window in which a node has packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// That is not known yet.
+    Unknown,
+    /// Its begin.
+    Window(u64),
+    /// None follows.
+    End,
+}
+
+impl Stock {
+    /// Of nodes of these names, of whole windows of this time.
+    pub(super) fn new(key: Vec<String>, names: Vec<String>, period: Span, window_ns: u64) -> Self {
+        let nodes = names.len();
+        let mut stock = Self {
+            key,
+            names,
+            period,
+            window_ns,
+            wanted: Vec::new(),
+            places: HashMap::new(),
+            at_once_ns: period.length_ns(),
+            singly: BTreeSet::new(),
+            gone: BTreeSet::new(),
+            lacking: BTreeSet::new(),
+            asked: Vec::new(),
+            remarks: BTreeMap::new(),
+        };
+        let windows = Query::new("windows", [], [Item::count("rows")]);
+        let known = (0..nodes).map(|node| (node, Known::since(period.start_ns))).collect();
+        stock.wanted.push(Wanted { query: windows, every_ns: window_ns, over_ns: window_ns, known });
+        stock.wanted[WINDOWS].query.over = Over::Windows { every_ns: window_ns, over_ns: window_ns };
+        stock.lacking.extend((0..nodes).map(|node| (WINDOWS, node)));
+        stock
+    }
+
+    /// The end of the last window.
+    pub(super) fn end_ns(&self) -> u64 {
+        self.period.end_ns
+    }
+
+    /// The place of a query that a node is to answer in windows that begin then or later. `is_look_back`: it is asked of windows that are
+    /// over; these go forward too, but by themselves.
+    ///
+    /// # Errors
+    /// A line, if it cannot be asked.
+    pub(super) fn place(
+        &mut self,
+        node: usize,
+        mut query: Query,
+        from_ns: u64,
+        is_look_back: bool,
+    ) -> Result<usize, String> {
+        let (every_ns, over_ns) = match query.over {
+            Over::Windows { every_ns, over_ns } => (every_ns, over_ns),
+            Over::Window | Over::Run => (self.window_ns, self.window_ns),
+        };
+        query.over = Over::Windows { every_ns, over_ns };
+        let text = serde_json::to_string(&query).map_err(|error| format!("{}: {error}", query.name))?;
+        let next = self.wanted.len();
+        let place = *self.places.entry((text, is_look_back)).or_insert(next);
+        if place == next {
+            self.wanted.push(Wanted { query, every_ns, over_ns, known: BTreeMap::new() });
+        }
+        let since_ns = from_ns.max(self.period.start_ns);
+        let is_gone = self.gone.contains(&node);
+        self.wanted[place].known.entry(node).or_insert_with(|| {
+            if !is_gone {
+                self.lacking.insert((place, node));
+            }
+            Known { is_refused: is_gone, ..Known::since(since_ns) }
+        });
+        Ok(place)
+    }
+
+    /// The first window with packets that begins then or later. Earlier ones are forgotten.
+    pub(super) fn next_window(&mut self, node: usize, since_ns: u64) -> Next {
+        let Some(known) = self.wanted[WINDOWS].known.get_mut(&node) else { return Next::End };
+        known.forget_until(since_ns);
+        match known.answers.keys().next() {
+            Some(end_ns) => Next::Window(end_ns - self.window_ns),
+            None if known.is_refused || known.until_ns >= self.period.end_ns => Next::End,
+            None => {
+                self.lacking.insert((WINDOWS, node));
+                Next::Unknown
+            }
+        }
+    }
+
+    /// Whether all windows of a query are known that end up to this time. What is not is asked next.
+    pub(super) fn knows(&mut self, node: usize, place: usize, until_ns: u64) -> bool {
+        let known = self.wanted[place].known.get(&node);
+        let is_known = known.is_none_or(|known| known.is_refused || known.until_ns >= until_ns);
+        if !is_known {
+            self.lacking.insert((place, node));
+        }
+        is_known
+    }
+
+    /// The answers of windows that end later than the first time, up to the second. Earlier ones are forgotten.
+    pub(super) fn answers(
+        &mut self,
+        node: usize,
+        place: usize,
+        (after_ns, until_ns): (u64, u64),
+    ) -> Vec<Answer> {
+        let Some(known) = self.wanted[place].known.get_mut(&node) else { return Vec::new() };
+        known.forget_until(after_ns);
+        known.answers.range(..=until_ns).map(|(_, answer)| answer.clone()).collect()
+    }
+
+    /// The answer of a window, if there is one. Those of earlier windows are forgotten.
+    pub(super) fn answer(&mut self, node: usize, place: usize, window: Span) -> Option<Answer> {
+        let known = self.wanted[place].known.get_mut(&node)?;
+        known.forget_until(window.end_ns.saturating_sub(1));
+        known.answers.get(&window.end_ns).cloned()
+    }
+
+    /// What is to be asked, so that all can go on.
+    ///
+    /// # Errors
+    /// A line, if a query cannot be asked.
+    pub(super) fn to_ask(&mut self) -> Result<Vec<HistoryQuery>, String> {
+        let mut questions: Vec<Question> = Vec::new();
+        let mut is_asked = BTreeSet::new();
+        for (place, node) in std::mem::take(&mut self.lacking) {
+            let known = self.wanted[place].known.get(&node);
+            let Some(since_ns) = known.filter(|known| !known.is_refused).map(|known| known.until_ns) else {
+                continue;
+            };
+            let is_new = is_asked.insert(node);
+            if since_ns >= self.period.end_ns || (!is_new && self.singly.contains(&node)) {
+                continue;
+            }
+            let ends = (since_ns, since_ns.saturating_add(self.at_once_ns).min(self.period.end_ns));
+            let is_same = |question: &&mut Question| question.place == place && question.ends == ends;
+            match questions.iter_mut().find(is_same) {
+                Some(question) => question.nodes.push(node),
+                None => {
+                    let label = &self.wanted[place].query.name;
+                    let is_taken = |name: &str| questions.iter().any(|question| question.name == name);
+                    let names = (1_u64..).map(|number| match number {
+                        1 => label.clone(),
+                        number => format!("{label} #{number}"),
+                    });
+                    let Some(name) = names.into_iter().find(|name| !is_taken(name)) else { continue };
+                    questions.push(Question { name, place, nodes: vec![node], ends });
+                }
+            }
+        }
+        let asked = questions.iter().map(|question| self.question(question)).collect::<Result<_, _>>();
+        self.asked = questions;
+        asked
+    }
+
+    fn question(&self, question: &Question) -> Result<HistoryQuery, String> {
+        let Wanted { query, every_ns, over_ns, .. } = &self.wanted[question.place];
+        let (after_ns, end_ns) = question.ends;
+        let first_end_ns = (after_ns / every_ns.max(&1)).saturating_add(1).saturating_mul(*every_ns);
+        let period =
+            Span { start_ns: first_end_ns.saturating_sub(*over_ns), end_ns: end_ns.max(first_end_ns) };
+        let asked = Query { name: question.name.clone(), ..query.clone() };
+        HistoryQuery::new(asked, None, Some(period), question.nodes.clone(), &self.key)
+            .map_err(|reasons| format!("{}: {}", query.name, reasons.join("; ")))
+    }
+
+    /// Takes what was answered to all that was asked.
+    pub(super) fn take(&mut self, history: History) {
+        let missing: HashMap<String, Option<String>> = history.nodes.into_iter().collect();
+        let mut came: HashMap<(String, String), Vec<Answer>> = HashMap::new();
+        for answer in history.answers {
+            let node = answer.node.clone().unwrap_or_default();
+            came.entry((answer.query.clone(), node)).or_default().push(answer);
+        }
+        let asked = std::mem::take(&mut self.asked);
+        let mut is_too_much = false;
+        for Question { name, place, nodes, ends } in &asked {
+            for &node in nodes {
+                let own = &self.names[node];
+                let reason =
+                    missing.get(own).cloned().unwrap_or(Some("no_answer: it was not asked".to_owned()));
+                match reason.as_deref().map(kind) {
+                    None | Some(Reason::Damaged) => {
+                        let answers = came.remove(&(name.clone(), own.clone())).unwrap_or_default();
+                        self.know(*place, node, *ends, answers);
+                        self.remarks.entry(node).or_default().extend(reason);
+                    }
+                    Some(Reason::TooMuch) if self.at_once_ns > self.window_ns => is_too_much = true,
+                    Some(Reason::TooMuch | Reason::Refused) => {
+                        let others = asked.iter().filter(|question| question.nodes.contains(&node)).count();
+                        if others == 1 {
+                            self.refuse(*place, node, reason);
+                        } else {
+                            self.singly.insert(node);
+                        }
+                    }
+                    Some(Reason::Gone) => self.leave(node, reason),
+                }
+            }
+        }
+        if is_too_much {
+            let longest_ns =
+                asked.iter().map(|question| question.ends.1 - question.ends.0).max().unwrap_or(0);
+            self.at_once_ns = (longest_ns / 2).max(self.window_ns);
+        }
+    }
+
+    fn know(&mut self, place: usize, node: usize, (after_ns, until_ns): (u64, u64), answers: Vec<Answer>) {
+        let Wanted { query, known, .. } = &mut self.wanted[place];
+        let Some(known) = known.get_mut(&node) else { return };
+        known.until_ns = until_ns;
+        for answer in answers.into_iter().filter(|answer| answer.empty.is_none()) {
+            let end_ns = answer.window.map_or(0, |window| window.end_ns);
+            if after_ns < end_ns && end_ns <= until_ns {
+                known.answers.insert(end_ns, Answer { query: query.name.clone(), ..answer });
+            }
+        }
+    }
+
+    /// A node does not answer a query.
+    fn refuse(&mut self, place: usize, node: usize, reason: Option<String>) {
+        if let Some(known) = self.wanted[place].known.get_mut(&node) {
+            known.is_refused = true;
+        }
+        self.remarks.entry(node).or_default().extend(reason);
+    }
+
+    /// A node is not asked any more: its windows end with what is known of all queries.
+    fn leave(&mut self, node: usize, reason: Option<String>) {
+        self.gone.insert(node);
+        self.remarks.entry(node).or_default().extend(reason);
+        for wanted in &mut self.wanted {
+            if let Some(known) = wanted.known.get_mut(&node) {
+                known.is_refused = true;
+            }
+        }
+    }
+
+    /// By node, what keeps its answers from being there or complete.
+    pub(super) fn remarks(&self) -> BTreeMap<usize, String> {
+        let line = |lines: &BTreeSet<String>| lines.iter().cloned().collect::<Vec<_>>().join("; ");
+        let said = self.remarks.iter().filter(|(_, lines)| !lines.is_empty());
+        said.map(|(node, lines)| (*node, line(lines))).collect()
+    }
+}
+
+impl Known {
+    fn since(until_ns: u64) -> Self {
+        Self { until_ns, answers: BTreeMap::new(), is_refused: false }
+    }
+
+    fn forget_until(&mut self, end_ns: u64) {
+        while self.answers.first_key_value().is_some_and(|(end, _)| *end <= end_ns) {
+            self.answers.pop_first();
+        }
+    }
+}
+
+/// What a node's reason means for the next question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// Its answers are there; what is damaged is not in them.
+    Damaged,
+    /// A shorter time may be answered.
+    TooMuch,
+    /// One of the queries cannot be answered there.
+    Refused,
+    /// It does not answer.
+    Gone,
+}
+
+/// The names are those of [`protocol::HistoryAnswer::missing`].
+fn kind(reason: &str) -> Reason {
+    let is = |name: &str| reason.starts_with(name);
+    if is("damaged:") {
+        Reason::Damaged
+    } else if is("too_large:") || is("too_late:") {
+        Reason::TooMuch
+    } else if is("refused:") {
+        Reason::Refused
+    } else {
+        Reason::Gone
+    }
+}

@@ -1,0 +1,109 @@
+//! Dry runs: queries over what the stores of nodes remember, as if they had run then.
+
+use super::owner::{Terms, carry_out};
+use super::queries::file_name;
+use super::{App, on_a_thread};
+use crate::body;
+use crate::failure::{Failure, json_response};
+use crate::hub::now_ns;
+use crate::message::StoryText;
+use crate::parameters::Parameters;
+use crate::request::{DryRunAsked, Played, Request};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use report::{Event, Span, integer};
+use serde::Serialize;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a dry run may take where a client does not say it, and the longest.
+const USUAL_TIME: Duration = Duration::from_secs(60);
+const MOST_TIME: Duration = Duration::from_secs(600);
+/// What the owner of the hub may take for it beside.
+const MORE: Duration = Duration::from_secs(30);
+/// The time that is played where a client does not say it, nanoseconds.
+const USUAL_PERIOD_NS: u64 = 3_600_000_000_000;
+
+/// As `POST /dry-run` answers.
+#[derive(Serialize)]
+struct Told<'a> {
+    period: Span,
+    judged: Option<Span>,
+    #[serde(with = "integer")]
+    fired: u64,
+    events: &'a [Event],
+    #[serde(with = "integer")]
+    more_events: u64,
+    stories: Vec<StoryText<'a, String>>,
+    nodes: Vec<Node<'a>>,
+    warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Node<'a> {
+    name: &'a str,
+    #[serde(with = "integer")]
+    windows: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<&'a str>,
+}
+
+pub(super) async fn play(
+    State(app): State<Arc<App>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Failure> {
+    let asked = asked(&uri)?;
+    let text = body::read_text(&headers, body, app.body_time).await?;
+    let asked = DryRunAsked { text, ..asked };
+    let period = asked.period;
+    let terms = Terms {
+        patience: asked.time.saturating_add(MORE),
+        of_run: "a run without a store remembers nothing to play: give it --store DIR",
+        late: ": ask again, for a shorter time",
+    };
+    let played = carry_out(&app, terms, |reply| Request::DryRun { asked, reply }).await?;
+    let write = move || Ok(written(period, &played)?);
+    Ok(json_response(StatusCode::OK, on_a_thread(write).await?))
+}
+
+fn written(period: Span, played: &Played) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Told {
+        period,
+        judged: played.judged,
+        fired: played.fired,
+        events: &played.events,
+        more_events: played.more_events,
+        stories: played.stories.iter().map(|story| StoryText::with_names(story, None)).collect(),
+        nodes: played
+            .nodes
+            .iter()
+            .map(|node| Node { name: &node.name, windows: node.windows, missing: node.missing.as_deref() })
+            .collect(),
+        warnings: &played.warnings,
+    })
+}
+
+/// What the parameters ask.
+fn asked(uri: &Uri) -> Result<DryRunAsked, Failure> {
+    let parameters = Parameters::read(uri, &["file", "from", "to", "memory", "time"])?;
+    let time = parameters.duration("time")?.unwrap_or(USUAL_TIME);
+    if time.is_zero() || time > MOST_TIME {
+        return Err(Failure::bad("time: a dry run has 10min at most, and more than nothing"));
+    }
+    let end_ns = parameters.time_or_ago("to")?.unwrap_or_else(now_ns);
+    let start_ns = parameters.time_or_ago("from")?.unwrap_or_else(|| end_ns.saturating_sub(USUAL_PERIOD_NS));
+    if start_ns >= end_ns {
+        return Err(Failure::bad("from: it is not before the end of the time that is played"));
+    }
+    Ok(DryRunAsked {
+        file: file_name(&parameters)?,
+        text: String::new(),
+        period: Span { start_ns, end_ns },
+        memory_bytes: parameters.read_as("memory", notation::bytes)?,
+        time,
+    })
+}

@@ -1,0 +1,76 @@
+//! Dry runs that clients ask for: from text to what would have happened.
+
+use crate::history_asked::USUAL_MEMORY;
+use controller::{
+    Asked, DryRun, DryRunSetting, History, InstalledText, NotInstalled, Outcome, Rehearsal, StandingQueries,
+    Step,
+};
+use std::time::Instant;
+use web::{DryRunAsked, Played, PlayedNode, Refusal};
+
+/// What is to be played.
+pub(crate) struct Rehearsed {
+    run: DryRun,
+    warnings: Vec<String>,
+    memory_bytes: u64,
+    until: Option<Instant>,
+}
+
+impl Rehearsed {
+    /// Checks what a client asks beside these standing queries.
+    pub(crate) fn new(standing: &StandingQueries, asked: DryRunAsked) -> Result<Self, Refusal> {
+        // A time beyond what the clock can name does not end.
+        let until = Instant::now().checked_add(asked.time);
+        let DryRunAsked { file, text, period, memory_bytes, .. } = asked;
+        let text = InstalledText { file, text, ..InstalledText::default() };
+        let rehearsal = standing.rehearsal(&text).map_err(refusal)?;
+        let Rehearsal { chain, reach_ns, warnings } = rehearsal;
+        let site = standing.site();
+        let setting = DryRunSetting { key: site.key.clone(), window_ns: site.base_ns, period, reach_ns };
+        let run = DryRun::new(chain, &setting).map_err(invalid)?;
+        Ok(Self { run, warnings, memory_bytes: memory_bytes.unwrap_or(USUAL_MEMORY), until })
+    }
+
+    /// Plays it. `ask` asks the stores of the nodes.
+    pub(crate) fn play(
+        mut self,
+        ask: &mut dyn FnMut(Asked) -> Result<History, Refusal>,
+    ) -> Result<Played, Refusal> {
+        loop {
+            let queries = match self.run.go_on().map_err(invalid)? {
+                Step::Ask(queries) => queries,
+                Step::End => break,
+            };
+            let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+            let time_ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
+            if time_ms == 0 {
+                return Err(Refusal::Conflict(
+                    "the dry run took all of its time: ask for a shorter period, fewer groups, or more time"
+                        .to_owned(),
+                ));
+            }
+            self.run.take(ask(Asked { queries, memory_bytes: self.memory_bytes, time_ms })?);
+        }
+        Ok(played(self.run.end(), self.warnings))
+    }
+}
+
+fn played(outcome: Outcome, mut warnings: Vec<String>) -> Played {
+    let Outcome { judged, events, fired, more_events, stories, nodes, warnings: of_run } = outcome;
+    warnings.extend(of_run);
+    let nodes = nodes.into_iter().map(|node| PlayedNode {
+        name: node.node,
+        windows: node.windows,
+        missing: node.missing,
+    });
+    Played { judged, fired, events, more_events, stories, nodes: nodes.collect(), warnings }
+}
+
+fn invalid(error: String) -> Refusal {
+    Refusal::Invalid { error, diagnostics: Vec::new() }
+}
+
+fn refusal(refused: NotInstalled) -> Refusal {
+    let json = |found| serde_json::to_value(found).unwrap_or_default();
+    Refusal::Invalid { error: refused.reason, diagnostics: refused.diagnostics.iter().map(json).collect() }
+}
