@@ -30,6 +30,7 @@ pub(crate) fn queries<'a>(
         QueryView {
             name: query.name.clone(),
             text: query.text.clone(),
+            definitions: known.map(|(checked, _)| checked.definitions.clone()).unwrap_or_default(),
             file: known.and_then(|(_, file)| file.map(str::to_owned)),
             class: known.map(|(checked, _)| class(checked.class)).unwrap_or_default(),
             nodes: chain.nodes_of(number).into_iter().map(|node| graph.nodes[node].clone()).collect(),

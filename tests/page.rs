@@ -200,6 +200,89 @@ fn events_and_stories_are_those_of_the_run() {
     running.wait().expect(0);
 }
 
+/// What a run keeps in its store is asked and played from its page.
+#[test]
+fn a_run_with_a_store_remembers() {
+    let scratch = Scratch::new();
+    let path = scratch.path("path.pcap");
+    call(&["generate", text(&path), "--path", "connections=40,segments=200,over=10s,hops=3,lossy=2,loss=2%"])
+        .expect(0);
+    let tap =
+        |number: usize| format!("Node{number}={}", text(&scratch.path(&format!("path.tap{number}.pcap"))));
+    let (file, store) = (scratch.path("report.json"), scratch.path("store"));
+    let chain = format!("{}/examples/locate.eq", env!("CARGO_MANIFEST_DIR"));
+    let mut command = edison();
+    command.args(["run", &tap(1), &tap(2), "-f", &chain, "--web=127.0.0.1:0", "--report", text(&file)]);
+    command.args(["--store", text(&store)]);
+    let mut running = Running::start(&mut command);
+    let address = address(&mut running, "stays at");
+    assert_eq!(get(&address, "/status")["history"], true);
+    let report = report(&file);
+    let chain = std::fs::read_to_string(chain).expect("a file");
+    let span = format!("from={}&to=2100-01-01", report["started"].as_str().expect("a time"));
+    let played = post(&address, &format!("/dry-run?{span}"), &chain);
+    assert!(played["events"].as_array().is_some_and(|events| events.len() >= 3), "{played}");
+    assert_eq!(played["events"], report["events"]);
+    let texts = |stories: &Value| -> Vec<Value> {
+        stories.as_array().expect("stories").iter().map(|story| story["text"].clone()).collect()
+    };
+    assert_eq!(texts(&played["stories"]), texts(&report["stories"]));
+    assert_eq!(
+        (&played["nodes"][1]["name"], &played["nodes"][1]["missing"]),
+        (&"Node2".into(), &Value::Null)
+    );
+    // A query of the text takes the place of the one that stands, which starts the others.
+    let quiet = "n1: select dst_addr, sum(ploss_byte) as lost_before, sum(retrans_byte) as lost_behind\n\
+        where node_id = Node1, src_addr = 192.0.2.77 groupby dst_addr every 1s;";
+    assert_eq!(post(&address, &format!("/dry-run?{span}"), quiet)["fired"], 0);
+    // One that stands is known to a text that it starts.
+    let more = "more: select count(*) every 1s where node_id = Node1 when n1.lost_behind > 0;";
+    let more = post(&address, &format!("/dry-run?{span}"), more);
+    assert!(more["fired"].as_u64().is_some_and(|fired| fired > 0), "{more}");
+
+    // What is asked is what the command answers.
+    let question = "select dst_addr, sum(total_byte) as b groupby dst_addr every 1s";
+    let printed = call(&["query", "--json", "--store", text(&store), "-q", question]).expect(0).stdout;
+    let mut printed: Vec<Value> =
+        printed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let mut answers = post(&address, "/history", question)["answers"].as_array().expect("answers").clone();
+    let key = |answer: &Value| (answer["window"].to_string(), answer["node"].to_string());
+    // The first and the last window are cut: here by the time of all nodes, there by that of each.
+    for answer in printed.iter_mut().chain(&mut answers) {
+        ["status", "watched"].iter().for_each(|name| {
+            answer.as_object_mut().map(|answer| answer.remove(*name));
+        });
+    }
+    printed.sort_by_key(key);
+    answers.sort_by_key(key);
+    assert_eq!(answers, printed);
+
+    // What is wrong is said in one line.
+    let error =
+        |path: &str, text: &str| post(&address, path, text)["error"].as_str().unwrap_or_default().to_owned();
+    for (path, text, part) in [
+        (format!("/dry-run?{span}"), "select sum(nothing)", "nothing"),
+        (format!("/dry-run?{span}"), "a: select count(*) every 1500ms;", "1500ms"),
+        (format!("/dry-run?{span}"), "a: select src_addr groupby src_addr using space_saving;", "using"),
+        (format!("/dry-run?{span}"), "-- nothing", "no query"),
+        ("/dry-run?from=2024-01-02&to=2024-01-01".to_owned(), "a: select count(*);", "from"),
+        ("/queries".to_owned(), "a: select count(*);", "run"),
+    ] {
+        let said = error(&path, text);
+        assert!(said.contains(part) && !said.contains('\n'), "{text}: {said}");
+    }
+    running.signal(libc::SIGTERM);
+    running.wait().expect(0);
+
+    let mut running = Running::start(edison().args(["run", &tap(1), "--web=127.0.0.1:0"]));
+    let address = self::address(&mut running, "stays at");
+    assert_eq!(get(&address, "/status")["history"], false);
+    let said = post(&address, "/dry-run", "a: select count(*) every 1s;");
+    assert!(said["error"].as_str().is_some_and(|said| said.contains("--store")), "{said}");
+    running.signal(libc::SIGTERM);
+    running.wait().expect(0);
+}
+
 #[test]
 fn a_live_run_shows_its_windows_as_they_end() {
     with_veth(|veth| {

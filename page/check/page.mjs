@@ -9,6 +9,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
+import { playDry } from './dry_run.mjs';
 import { lookAtEditor } from './editor.mjs';
 import { awaitEvent } from './event.mjs';
 import { explore, flowPath } from './explore.mjs';
@@ -121,7 +122,9 @@ async function look(width, scheme) {
   }
   const here = `editor at ${width} ${scheme}`;
   const picture = async (name) => screenshots && page.screenshot({ path: `${screenshots}/editor-${name}-${width}-${scheme}.png` });
-  await lookAtEditor({ page, base, api, fail, here, judge: (at) => judge(page, at), picture });
+  const about = { page, base, api, fail, here, judge: (at) => judge(page, at), picture };
+  await playDry(about);
+  await lookAtEditor(about);
   result.views += 1;
   await page.context().close();
 }

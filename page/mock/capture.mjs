@@ -31,12 +31,12 @@ export function capture() {
   ];
   const window = { start: '2026-11-24T15:41:10.000000000Z', end: '2026-11-24T15:41:20.000000000Z' };
   const query = {
-    name: 'flood', text: 'flood: select dst_addr, count(src_addr) as sources groupby dst_addr limit 3;', file: null, class: 'sketch', nodes: [],
+    name: 'flood', text: 'flood: select dst_addr, count(src_addr) as sources groupby dst_addr limit 3;', definitions: [], file: null, class: 'sketch', nodes: [],
     every_ns: null, over_ns: null, columns: flood, state: 'standing', runs: [], trigger: null, latest: answers.filter(({ query }) => query === 'flood'),
   };
   const packets = { received: 2000000, measured: 1999800, not_measured: { arp: 188, ipv4_header: 12 } };
   const status = () => ({
-    mode: 'run', version: '0.1.0', now: new Date().toISOString().replace('Z', '000000Z'), started: new Date().toISOString().replace('Z', '000000Z'), ended: true, sources: ['trace.pcapng'],
+    mode: 'run', history: false, version: '0.1.0', now: new Date().toISOString().replace('Z', '000000Z'), started: new Date().toISOString().replace('Z', '000000Z'), ended: true, sources: ['trace.pcapng'],
     broker: null, refused: {}, windows: { complete: 8, partial: 0, late: 0, lost: 0, doubled: 0 }, notes: [], span: { start: STARTED, end: ENDED },
     nodes: [{
       name: 'probe-1', state: 'ended', seen: ENDED, coverage: null, window, packets, loss: null, last: null, spool: { messages: 0, bytes: 0, dropped: 0 },

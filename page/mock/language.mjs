@@ -24,11 +24,12 @@ export function language(played) {
   return { keywords: KEYWORDS, functions: FUNCTIONS, fields: FIELDS, structures: ['exact', 'space_saving'], nodes, queries, variables: [] };
 }
 
-/** Words that mean nothing are errors; all else is right. */
+/** Words that mean nothing are errors, unless queries that stand have them; all else is right. */
 export function checked(text, file, played) {
   const known = new Set([...KEYWORDS, ...FUNCTIONS].map(({ word }) => word).concat(FIELDS.map(({ name }) => name)));
   const names = [...text.matchAll(/([a-z_]\w*)\s*:/gi)].map((match) => match[1]);
-  const own = new Set([...names, ...played.queries().map(({ name }) => name), ...[...text.matchAll(/\bas\s+(\w+)/gi)].map((match) => match[1])]);
+  const standing = played.queries().flatMap(({ definitions, text }) => [...definitions, text].join(' ').match(/[a-z_]\w*/gi) ?? []);
+  const own = new Set([...names, ...standing, ...played.queries().map(({ name }) => name), ...[...text.matchAll(/\bas\s+(\w+)/gi)].map((match) => match[1])]);
   const diagnostics = [...text.matchAll(/(?<![\w.])[a-z_]\w*/gi)].filter(([name]) => !known.has(name.toLowerCase()) && !own.has(name)).map((match) => {
     const before = text.slice(0, match.index);
     const start = Buffer.byteLength(before);

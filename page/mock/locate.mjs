@@ -10,6 +10,8 @@ const PAST = 150;
 
 const bytes = (name) => ({ name, kind: 'unsigned', unit: 'bytes' });
 const address = (name) => ({ name, kind: 'address', unit: '' });
+/** Of examples/locate.eq. */
+const DEFINITIONS = ['let Senders = 10.0.0.0/8;', 'let Tolerated = 0;'];
 const TOTALS = [bytes('lost_before'), bytes('lost_behind')];
 const FLOWS = [address('src_addr'), address('dst_addr'), bytes('lost'), bytes('total')];
 
@@ -128,7 +130,7 @@ export function locate({ tell, after, isHostile, isEmpty }) {
     }));
 
   const status = () => ({
-    mode: 'controller', version: '0.1.0', now: new Date().toISOString().replace('Z', '000000Z'), started: at(began - PAST), ended: false, sources: [],
+    mode: 'controller', version: '0.1.0', now: new Date().toISOString().replace('Z', '000000Z'), started: at(began - PAST), ended: false, sources: [], history: true,
     broker: { state: 'connected', since: at(began - PAST), reason: null },
     nodes: [first, second].map((name, node) => ({
       name, state: 'up', seen: at(now), coverage: node === 0 ? 1 : 0.9312, window: window(now),
@@ -177,7 +179,7 @@ export function locate({ tell, after, isHostile, isEmpty }) {
 }
 
 const blank = (name) => ({
-  name, text: '', file: 'page.eq', class: 'row', nodes: [], every_ns: SECOND, over_ns: SECOND, columns: TOTALS, trigger: null, parentNode: null,
+  name, text: '', definitions: [], file: 'page.eq', class: 'row', nodes: [], every_ns: SECOND, over_ns: SECOND, columns: TOTALS, trigger: null, parentNode: null,
 });
 
 function read(first, second, isHostile) {
@@ -191,7 +193,7 @@ function read(first, second, isHostile) {
     thresholds: columns.map((column) => ({ column, comparison: '>', value: 0 })), edges: [],
   });
   const query = (name, node, columns, started = null, parentNode = null) => ({
-    ...blank(name), text: text(name), file: 'examples/locate.eq', nodes: [node], columns, trigger: started, parentNode,
+    ...blank(name), text: text(name), definitions: DEFINITIONS.filter((line) => text(name).includes(line.split(' ')[1])), file: 'examples/locate.eq', nodes: [node], columns, trigger: started, parentNode,
     class: columns === FLOWS ? 'zoom' : 'row',
   });
   return [

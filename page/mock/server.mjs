@@ -61,6 +61,7 @@ const server = createServer(async (request, response) => {
   if (path === '/queries' && request.method === 'POST') return install(request, response);
   if (path === '/queries') return json(response, 200, { queries: played.queries() });
   if (path === '/history' && request.method === 'POST') return asked(request, response);
+  if (path === '/dry-run' && request.method === 'POST') return dryRun(request, response, ask('from'), ask('to'));
   if (path.startsWith('/queries/') && request.method === 'DELETE') {
     const [status, body] = played.remove(decodeURIComponent(path.slice(9)));
     if (status === 200) tell('queries', { queries: played.queries() });
@@ -150,6 +151,25 @@ async function textOf(request) {
 async function check(request, response, file) {
   json(response, 200, checked(await textOf(request), file, played));
 }
+
+/** Of queries that stand, what happened; others would have done nothing. */
+async function dryRun(request, response, from, to) {
+  const text = await textOf(request);
+  const { diagnostics } = checked(text, 'query', played);
+  if (diagnostics.some(({ severity }) => severity === 'error')) return json(response, 422, { error: diagnostics[0].message, diagnostics });
+  const names = [...text.matchAll(/^\s*(\w+)\s*:/gm)].map(([, name]) => name);
+  const period = { start: nanoseconds(from), end: nanoseconds(to) };
+  const events = played.events.filter(({ query, at }) => names.includes(query) && period.start < at && at <= period.end);
+  const own = new Set(events.map(({ event }) => event));
+  const nodes = played.status().nodes.map(({ name }, at) => ({ name, windows: 3600 - at, ...(at && words.includes('--hostile') ? { missing: `refused: ${name}` } : {}) }));
+  const stories = played.stories.filter((story) => story.events.some((event) => own.has(event)));
+  json(response, 200, {
+    period, judged: events.length || names.length ? period : null, fired: events.filter(({ kind }) => kind === 'fired').length, events, more_events: 0,
+    stories: stories.map(({ id, text, events }) => ({ id, text, events, events_unlisted: 0, acknowledged: null })), nodes, warnings: [],
+  });
+}
+
+const nanoseconds = (at) => new Date(at).toISOString().replace('Z', '000000Z');
 
 async function install(request, response) {
   const text = await textOf(request);

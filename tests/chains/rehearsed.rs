@@ -15,7 +15,8 @@ const USUAL: u64 = 10_000_000_000;
 
 /// What the queries of a run's command line would have done over its store.
 pub(crate) fn outcome(store: &Path, arguments: &[&str], nodes: &[String]) -> Outcome {
-    let options = |name: &'static str| arguments.windows(2).filter(move |pair| pair[0] == name).map(|pair| pair[1]);
+    let options =
+        |name: &'static str| arguments.windows(2).filter(move |pair| pair[0] == name).map(|pair| pair[1]);
     let key = options("--key").next().map_or(KeySpec::FIVE_TUPLE, |key| KeySpec::parse(key).expect("a key"));
     let stored = history::levels::Stored::open(store).expect("a store");
     let base_ns = stored.shelf().windows_ns().into_iter().find(|length| *length != 0).expect("windows");
@@ -59,4 +60,9 @@ pub(crate) fn outcome(store: &Path, arguments: &[&str], nodes: &[String]) -> Out
         }));
     }
     run.end()
+}
+
+/// The time that a store has of a node.
+pub(crate) fn span(store: &Path, node: &str) -> Option<Span> {
+    history::levels::Stored::open_node(store, node).expect("a store").shelf().span()
 }

@@ -73,6 +73,11 @@ impl Deployment {
         run(edison().args(arguments).args(["--controller", &address]))
     }
 
+    /// Where the API of the controller is.
+    pub(crate) fn api(&self) -> String {
+        format!("http://127.0.0.1:{}/api/v1", self.web)
+    }
+
     pub(crate) fn get(&self, path: &str) -> Option<Value> {
         api_get(self.web, path)
     }

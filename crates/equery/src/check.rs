@@ -2,7 +2,7 @@
 
 mod computed;
 
-use crate::ast::{QueryText, Spanned};
+use crate::ast::{Definition, QueryText, Spanned};
 use crate::checked::{
     Bound, Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, NotRun, Trigger,
 };
@@ -43,6 +43,7 @@ pub fn check(source: &Source<'_>, options: &Options) -> Checked {
     let labels = labels(&file.queries, &mut diagnostics);
     let mut session = Session {
         texts: &file.queries,
+        definitions: &file.definitions,
         labels,
         variables,
         options,
@@ -100,6 +101,7 @@ fn standing(options: &Options) -> Parents {
 /// The queries of a text while they are checked.
 struct Session<'a> {
     texts: &'a [QueryText],
+    definitions: &'a [Definition],
     labels: Vec<String>,
     variables: Variables,
     options: &'a Options,
@@ -307,6 +309,7 @@ impl Session<'_> {
         Some(CheckedQuery {
             label: label.to_owned(),
             text: text.to_string(),
+            definitions: self.definitions_in(&text.to_string()),
             text_span: text.span.0.clone(),
             columns,
             nodes: outline.nodes,
@@ -335,6 +338,14 @@ impl Session<'_> {
 
 impl Session<'_> {
     /// Parents whose answers this version does not judge.
+    /// The definitions whose names stand in a text. A name that means something else there brings one too many.
+    fn definitions_in(&self, text: &str) -> Vec<String> {
+        let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let words: HashSet<&str> = text.split(|letter| !is_of_name(letter)).collect();
+        let stands = |definition: &&Definition| words.contains(definition.name.value.as_str());
+        self.definitions.iter().filter(stands).map(Definition::to_string).collect()
+    }
+
     fn parents_not_run(&self, text: &QueryText, trigger: Option<&Trigger>) -> Vec<NotRun> {
         let (Some(clause), Some(trigger)) = (&text.trigger, trigger) else { return Vec::new() };
         let of = |name: &String| {

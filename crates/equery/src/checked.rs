@@ -179,6 +179,8 @@ pub struct CheckedQuery {
     pub label: String,
     /// The query as canonical text.
     pub text: String,
+    /// The definitions that it reads, as canonical text (`let NAME = VALUE;`).
+    pub definitions: Vec<String>,
     /// Where it stands, bytes of the text.
     pub text_span: Range<usize>,
     /// Its columns.

@@ -1,9 +1,10 @@
 //! The tree as canonical text: one line for each query, keywords in lower case, fields by their own names.
 
 #[cfg(test)]
-use crate::ast::{Definition, File};
+use crate::ast::File;
 use crate::ast::{
-    Expr, From, Node, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText, Using,
+    Definition, Expr, From, Node, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText,
+    Using,
 };
 use crate::literal::{Literal, duration_text};
 use crate::names::field_name;
@@ -263,7 +264,6 @@ impl Display for QueryText {
     }
 }
 
-#[cfg(test)]
 impl Display for Definition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "let {} = {};", self.name.value, self.value.value)

@@ -102,7 +102,8 @@ impl StoreReading {
     }
 
     fn read(&self, job: &Job, setting: &Setting, given: &mut Given) -> Result<Vec<Outcome>, String> {
-        let mut stored = Stored::open(&self.folder).map_err(|line| format!("fault: {line}"))?;
+        let mut stored =
+            Stored::open_node(&self.folder, &self.node).map_err(|line| format!("fault: {line}"))?;
         if !stored.shelf().nodes().contains(self.node.as_str()) {
             // Measured nothing yet.
             return Err(format!("no_rows: the store has nothing of {} yet", self.node));

@@ -227,6 +227,7 @@ impl QueryView {
         let Self {
             name,
             text,
+            definitions,
             file,
             class,
             nodes,
@@ -240,8 +241,8 @@ impl QueryView {
             capture,
             latest: _,
         } = self;
-        (name, text, file, class, nodes)
-            == (&other.name, &other.text, &other.file, &other.class, &other.nodes)
+        (name, text, definitions, file, class, nodes)
+            == (&other.name, &other.text, &other.definitions, &other.file, &other.class, &other.nodes)
             && (every_ns, over_ns, columns) == (&other.every_ns, &other.over_ns, &other.columns)
             && (state, runs, trigger) == (&other.state, &other.runs, &other.trigger)
             && (metric, capture) == (&other.metric, &other.capture)

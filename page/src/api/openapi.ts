@@ -714,6 +714,8 @@ export interface components {
         Query: {
             name: string;
             text: string;
+            /** @description The definitions that the text reads: `let NAME = VALUE;`. */
+            definitions: string[];
             file: string | null;
             class: components["schemas"]["Class"];
             nodes: string[];

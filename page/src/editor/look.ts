@@ -9,7 +9,7 @@ const PANEL = { backgroundColor: 'var(--panel)', color: 'var(--ink)', border: '1
 const theme = EditorView.theme({
   '&': { ...PANEL, border: '1px solid var(--unknown)', borderRadius: '6px', fontSize: '13px' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '1px' },
-  '.cm-scroller': { fontFamily: 'var(--mono)', minHeight: '8em', maxHeight: '60vh', overflow: 'auto' },
+  '.cm-scroller': { fontFamily: 'var(--mono)', minHeight: '8em' },
   '.cm-content': { caretColor: 'var(--ink)', padding: '6px 0' },
   '.cm-gutters': { backgroundColor: 'var(--bg)', color: 'var(--dim)', borderRight: '1px solid var(--line)' },
   '.cm-placeholder': { color: 'var(--dim)' },

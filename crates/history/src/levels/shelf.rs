@@ -70,6 +70,12 @@ impl Shelf {
         self.of_level(Level::Rows).map(|file| file.window_ns).collect()
     }
 
+    /// Without the files of other nodes than this one, if there is one.
+    pub(super) fn only(mut self, node: Option<&str>) -> Self {
+        self.files.retain(|file| node.is_none_or(|node| file.node == node));
+        self
+    }
+
     /// The nodes of its files.
     pub fn nodes(&self) -> BTreeSet<&str> {
         self.files.iter().map(|file| file.node.as_str()).collect()

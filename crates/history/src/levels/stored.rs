@@ -19,6 +19,8 @@ pub struct Stored {
     folder: PathBuf,
     catalog: Catalog,
     shelf: Shelf,
+    /// The only node whose files are read, where it is one.
+    node: Option<String>,
     /// How often the manifest was asked again.
     tries: u32,
     /// Damaged rollups that finer files were read in place of, with what is wrong.
@@ -31,9 +33,21 @@ impl Stored {
     /// # Errors
     /// One line: there is none, or it cannot be read.
     pub fn open(folder: &Path) -> Result<Self, String> {
+        Self::open_as(folder, None)
+    }
+
+    /// Opens it for what one node measured: the others' files are as if they were not there, and the time is that of this node.
+    ///
+    /// # Errors
+    /// As [`Stored::open`].
+    pub fn open_node(folder: &Path, node: &str) -> Result<Self, String> {
+        Self::open_as(folder, Some(node.to_owned()))
+    }
+
+    fn open_as(folder: &Path, node: Option<String>) -> Result<Self, String> {
         let catalog = Catalog::open(folder)?;
-        let shelf = Shelf::of(&catalog)?;
-        Ok(Self { folder: folder.to_owned(), catalog, shelf, tries: 0, replaced: BTreeMap::new() })
+        let shelf = Shelf::of(&catalog)?.only(node.as_deref());
+        Ok(Self { folder: folder.to_owned(), catalog, shelf, node, tries: 0, replaced: BTreeMap::new() })
     }
 
     /// Its folder.
@@ -144,7 +158,7 @@ impl Stored {
 
     /// Reads the manifest again.
     pub(super) fn renew(&mut self) -> Result<(), Refused> {
-        self.shelf = Shelf::of(&self.catalog).map_err(Refused::Store)?;
+        self.shelf = Shelf::of(&self.catalog).map_err(Refused::Store)?.only(self.node.as_deref());
         Ok(())
     }
 

@@ -24,6 +24,9 @@ pub struct QueryView {
     pub name: String,
     /// As it was written.
     pub text: String,
+    /// The definitions that it reads: `let NAME = VALUE;`.
+    #[serde(default)]
+    pub definitions: Vec<String>,
     /// The file that it came in.
     pub file: Option<String>,
     /// How it is executed.

@@ -208,6 +208,7 @@ pub(crate) fn queries() -> Vec<QueryView> {
     let parent = QueryView {
         name: "q1".to_owned(),
         text: HOSTILE.to_owned(),
+        definitions: vec!["let Large = 5;".to_owned()],
         file: Some("a.eq".to_owned()),
         nodes: vec!["Node1".to_owned()],
         every_ns: Some(10 * SECOND),
