@@ -113,6 +113,7 @@ lint: ## formatting, clippy, documentation: warnings are errors
 	@scripts/install build
 	scripts/cycles
 	scripts/links
+	scripts/api-reference --check
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets -- -D warnings
