@@ -1,4 +1,4 @@
-//! The commands of pages of documentation run as they stand, and print what the pages say (`scripts/doc-commands`).
+//! The commands of the documentation run as they stand, and print what its pages say (`scripts/doc-commands`).
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
@@ -10,12 +10,22 @@ use support::program::run;
 /// What the script ends with where it can run nothing.
 const CANNOT_RUN: i32 = 77;
 
-/// Runs the commands of a page.
+/// Pages whose commands other tests run: `cookbook`.
+const ELSEWHERE: [&str; 1] = ["docs/cookbook.md"];
+
+/// Pages that take longer than others, each with a test of its own.
+const OWN: [&str; 3] = ["README.md", "docs/tour.md", "docs/json.md"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs the commands of pages.
 #[track_caller]
-fn runs(page: &str) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut script = Command::new(root.join("scripts/doc-commands"));
-    let ended = run(script.arg(root.join(page)).env("EDISON", env!("CARGO_BIN_EXE_edison")));
+fn runs(pages: &[&str]) {
+    let mut script = Command::new(root().join("scripts/doc-commands"));
+    script.args(pages).current_dir(root()).env("EDISON", env!("CARGO_BIN_EXE_edison"));
+    let ended = run(&mut script);
     if ended.code == Some(CANNOT_RUN) {
         eprintln!("skipped: {}", ended.stderr.trim());
         return;
@@ -24,27 +34,43 @@ fn runs(page: &str) {
     println!("{}", ended.stdout);
 }
 
-#[test]
-fn the_readme() {
-    runs("README.md");
+/// The README and the pages of `docs` that have commands.
+fn pages() -> Vec<String> {
+    let files = std::fs::read_dir(root().join("docs")).expect("the documentation");
+    let names = files.map(|file| file.expect("a file").file_name().into_string().expect("UTF-8"));
+    let mut pages: Vec<String> =
+        names.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}")).collect();
+    pages.push("README.md".to_owned());
+    pages.retain(|page| {
+        let text = std::fs::read_to_string(root().join(page)).expect("a page");
+        text.contains("\n```sh\n") || text.contains("\n```console\n")
+    });
+    pages.sort();
+    pages
 }
 
 #[test]
-fn the_install_page() {
-    runs("docs/install.md");
+fn the_readme() {
+    runs(&OWN[..1]);
 }
 
 #[test]
 fn the_tour() {
-    runs("docs/tour.md");
+    runs(&OWN[1..2]);
 }
 
 #[test]
 fn the_lines_for_jq() {
-    runs("docs/json.md");
+    runs(&OWN[2..]);
 }
 
 #[test]
-fn the_service() {
-    runs("docs/service.md");
+fn the_other_pages() {
+    let pages = pages();
+    let has = |name: &&str| pages.iter().any(|page| page == name);
+    assert!(OWN.iter().chain(&ELSEWHERE).all(|name| has(name)), "{pages:?}");
+    let is_other = |page: &&str| !OWN.contains(page) && !ELSEWHERE.contains(page);
+    let others: Vec<&str> = pages.iter().map(String::as_str).filter(is_other).collect();
+    assert!(others.len() > 10, "{others:?}");
+    runs(&others);
 }
