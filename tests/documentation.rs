@@ -68,7 +68,7 @@ fn the_lines_for_jq() {
 fn the_other_pages() {
     let pages = pages();
     let has = |name: &&str| pages.iter().any(|page| page == name);
-    assert!(OWN.iter().chain(&ELSEWHERE).all(|name| has(name)), "{pages:?}");
+    assert!(OWN.iter().chain(&ELSEWHERE).all(has), "{pages:?}");
     let is_other = |page: &&str| !OWN.contains(page) && !ELSEWHERE.contains(page);
     let others: Vec<&str> = pages.iter().map(String::as_str).filter(is_other).collect();
     assert!(others.len() > 10, "{others:?}");
