@@ -5,7 +5,8 @@ mod support;
 
 use std::path::Path;
 use std::process::Command;
-use support::program::run;
+use support::program::{Ended, run};
+use support::scratch::{Scratch, text};
 
 /// What the script ends with where it can run nothing.
 const CANNOT_RUN: i32 = 77;
@@ -20,12 +21,17 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Runs the commands of pages.
-#[track_caller]
-fn runs(pages: &[&str]) {
+/// Runs the commands of pages; what the script said of them.
+fn commands(pages: &[&str]) -> Ended {
     let mut script = Command::new(root().join("scripts/doc-commands"));
     script.args(pages).current_dir(root()).env("EDISON", env!("CARGO_BIN_EXE_edison"));
-    let ended = run(&mut script);
+    run(&mut script)
+}
+
+/// The commands of these pages run and print what the pages say.
+#[track_caller]
+fn runs(pages: &[&str]) {
+    let ended = commands(pages);
     if ended.code == Some(CANNOT_RUN) {
         eprintln!("skipped: {}", ended.stderr.trim());
         return;
@@ -73,4 +79,28 @@ fn the_other_pages() {
     let others: Vec<&str> = pages.iter().map(String::as_str).filter(is_other).collect();
     assert!(others.len() > 10, "{others:?}");
     runs(&others);
+}
+
+#[test]
+fn what_is_wrong_is_found() {
+    let scratch = Scratch::new();
+    let version = env!("CARGO_PKG_VERSION");
+    for (block, wrong) in [
+        (format!("console\n$ edison --version\nedison {version}"), None),
+        ("console\n$ edison --version\nedison …\n…".to_owned(), None),
+        ("console\n$ edison --version\nedison 0".to_owned(), Some("prints something else")),
+        ("console\n$ edison --version".to_owned(), Some("prints something else")),
+        ("console\n$ edison nonsense 2>error\n$ echo".to_owned(), Some("this ended with code 2")),
+        ("sh\nedison nonsense\ntrue".to_owned(), Some("this ended with code 2")),
+        ("sh\nedison nonsense | cat\ntrue".to_owned(), Some("this ended with code 2")),
+    ] {
+        let page = scratch.file("page.md", format!("# Page\n\n```{block}\n```\n"));
+        let ended = commands(&[text(&page)]);
+        if ended.code == Some(CANNOT_RUN) {
+            eprintln!("skipped: {}", ended.stderr.trim());
+            return;
+        }
+        assert_eq!(ended.code, Some(i32::from(wrong.is_some())), "{block}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stdout.contains(wrong.unwrap_or("1 commands, 0 faults")), "{block}: {}", ended.stdout);
+    }
 }
