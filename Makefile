@@ -1,6 +1,6 @@
 # What there is to do here; CONTRIBUTING.md says more. `make` alone lists it.
 .DELETE_ON_ERROR:
-.PHONY: help run demo test bench fuzz interop loom sanitize lint build page package faults soak
+.PHONY: help run demo test bench fuzz interop loom sanitize lint build page book package faults soak
 
 # A capture of your own: make run SOURCE=my.pcap
 SOURCE =
@@ -53,6 +53,10 @@ demo: build ## two probes, a broker, a controller and the page, on a path that l
 
 page: ## the page anew: page/dist; needs Node 20.19 or later
 	cd page && npm ci --no-audit --no-fund && npm run build && npm run types
+
+book: ## the documentation as a site, its links checked: target/book/site
+	@scripts/install book
+	@scripts/book
 
 build: ## the program, optimised: target/release/edison
 	@scripts/install build
@@ -108,6 +112,8 @@ lint: export RUSTDOCFLAGS = -D warnings
 lint: ## formatting, clippy, documentation: warnings are errors
 	@scripts/install build
 	scripts/cycles
+	scripts/links
+	scripts/api-reference --check
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets -- -D warnings
