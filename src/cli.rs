@@ -256,6 +256,9 @@ pub(crate) struct AddOptions {
     /// Queries as text; may be given several times
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) query: Vec<String>,
+    /// Put each query in the place of the standing one of its name
+    #[arg(long)]
+    pub(crate) replace: bool,
     #[command(flatten)]
     pub(crate) client: ClientOptions,
 }

@@ -80,7 +80,8 @@ pub(crate) fn add(options: &AddOptions) -> Result<ExitCode, Failure> {
     }
     for text in texts {
         let file = Path::new(&text.name).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let json = api.post("/queries", &[("file", file)], &text.text)?;
+        let parameters = [("file", file), ("replace", options.replace.to_string())];
+        let json = api.post("/queries", &parameters, &text.text)?;
         if options.client.json {
             exit::print(&format!("{json}\n"))?;
             continue;

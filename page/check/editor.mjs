@@ -89,6 +89,16 @@ async function install({ page, api, fail, here }) {
   const names = async () => (await api('/queries')).queries.map(({ name }) => name);
   if (!(await names()).includes('page_check')) fail(`${here}: page_check does not stand`);
   if ((await textOf(page)) !== '') fail(`${here}: the text stays`);
+  // What stands is edited, and takes its own place.
+  const edited = RIGHT.replace('limit 3', 'limit 4');
+  await page.getByRole('button', { name: 'Edit page_check', exact: true }).click();
+  await write(page, edited);
+  await page.getByRole('button', { name: 'Replace', exact: true }).waitFor(WAIT);
+  await page.locator(BOX).focus();
+  await page.keyboard.press('Control+Enter');
+  await page.getByText('page_check stands.').waitFor(WAIT);
+  const own = (await api('/queries')).queries.filter(({ name }) => name === 'page_check');
+  if (own.length !== 1 || !own[0].text.includes('limit 4')) fail(`${here}: page_check is not replaced: ${JSON.stringify(own.map(({ text }) => text))}`);
   await page.getByRole('button', { name: 'Remove page_check', exact: true }).click();
   await page.getByRole('button', { name: 'Yes, remove page_check' }).click();
   await page.locator('section[aria-label="page_check"]').waitFor({ ...WAIT, state: 'detached' });

@@ -160,6 +160,7 @@ export function locate({ tell, after, isHostile, isEmpty }) {
       }];
     }
     const names = [...text.matchAll(/^(\w+)\s*:/gm)].map((match) => match[1]);
+    queries = queries.filter(({ name }) => !names.includes(name));
     names.forEach((name) => queries.push({ ...blank(name), text }));
     return [201, { queries: names, warnings: [] }];
   };

@@ -65,6 +65,8 @@ pub struct Installed {
 pub struct NotInstalled {
     /// All reasons in one line.
     pub reason: String,
+    /// The same, a line each.
+    pub reasons: Vec<String>,
     /// What is wrong with the text itself.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -79,7 +81,7 @@ impl std::error::Error for NotInstalled {}
 
 impl NotInstalled {
     fn because(reasons: Vec<String>) -> Self {
-        Self { reason: reasons.join("; "), diagnostics: Vec::new() }
+        Self { reason: reasons.join("; "), reasons, diagnostics: Vec::new() }
     }
 }
 
@@ -178,17 +180,89 @@ impl StandingQueries {
         Ok(Installed { queries: names, warnings })
     }
 
+    /// Installs all queries of a text, or none: each in the place of the standing one of its name, if there is one. All others must stand with
+    /// the new ones.
+    ///
+    /// # Errors
+    /// As [`StandingQueries::install`]; or another text has queries that could not stand any more.
+    pub fn replace(&mut self, text: InstalledText) -> Result<Installed, NotInstalled> {
+        let Checked { queries, .. } = self.checked(&text)?;
+        let names: BTreeSet<&str> = queries.iter().map(|query| query.label.as_str()).collect();
+        let mut texts = Vec::new();
+        for (number, own) in &self.texts {
+            let of_text = self.queries.iter().filter(|known| known.text == *number);
+            let labels = of_text.map(|known| known.query.label.as_str());
+            let (gone, left): (Vec<&str>, Vec<&str>) = labels.partition(|label| names.contains(label));
+            if !left.is_empty() {
+                let mut own = own.clone();
+                own.removed.extend(gone.into_iter().map(str::to_owned));
+                texts.push(own);
+            }
+        }
+        texts.push(text.clone());
+        let mut fresh = Self::new(self.site.clone());
+        let mut installed = Installed::default();
+        for (own, result) in fresh.install_all(texts) {
+            let done = result.map_err(|refused| match own == text {
+                true => refused,
+                false => NotInstalled::because(vec![format!(
+                    "{} would not stand any more: {}",
+                    own.file, refused.reason
+                )]),
+            })?;
+            if own == text {
+                installed = done;
+            }
+        }
+        *self = fresh;
+        Ok(installed)
+    }
+
+    /// Installs texts, each as soon as those that it refers to are there. Returns each with what became of it.
+    pub fn install_all(
+        &mut self,
+        texts: Vec<InstalledText>,
+    ) -> Vec<(InstalledText, Result<Installed, NotInstalled>)> {
+        let mut results = Vec::new();
+        let mut waiting = texts;
+        loop {
+            let before = waiting.len();
+            let mut refused = Vec::new();
+            for text in std::mem::take(&mut waiting) {
+                match self.install(text.clone()) {
+                    Ok(installed) => results.push((text, Ok(installed))),
+                    Err(reason) => refused.push((text, reason)),
+                }
+            }
+            if refused.len() == before {
+                results.extend(refused.into_iter().map(|(text, reason)| (text, Err(reason))));
+                return results;
+            }
+            waiting = refused.into_iter().map(|(text, _)| text).collect();
+        }
+    }
+
+    /// Why a text without errors cannot be installed, or not in the places of queries of its names; empty if it can.
+    pub fn refusals(&self, text: InstalledText, replaces: bool) -> Vec<String> {
+        let mut copy = self.clone();
+        let result = if replaces { copy.replace(text) } else { copy.install(text) };
+        result.err().map(|refused| refused.reasons).unwrap_or_default()
+    }
+
     /// The queries of a text that were not removed, without errors.
     fn checked(&self, text: &InstalledText) -> Result<Checked, NotInstalled> {
-        let source = Source { name: &text.file, text: &text.text };
-        let checked = equery::check(&source, &self.options());
+        let whole = equery::check(&Source { name: &text.file, text: &text.text }, &self.options());
+        let left = without(&text.text, &whole.queries, &text.removed);
+        let source = Source { name: &text.file, text: &left };
+        // What is left may refer to a query of another text that has taken the place of a removed one.
+        let checked = if left == text.text { whole } else { equery::check(&source, &self.options()) };
         let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
         let lines = |found: &mut dyn Iterator<Item = &Diagnostic>| -> Vec<String> {
             found.map(|found| equery::one_line(&source, found)).collect()
         };
         let errors = lines(&mut checked.diagnostics.iter().filter(is_error));
         if !errors.is_empty() {
-            return Err(NotInstalled { reason: errors.join("; "), diagnostics: checked.diagnostics });
+            return Err(NotInstalled { diagnostics: checked.diagnostics, ..NotInstalled::because(errors) });
         }
         let warnings = lines(&mut checked.diagnostics.iter().filter(|found| !is_error(found)));
         let queries = checked.queries.into_iter().filter(|query| !text.removed.contains(&query.label));
@@ -225,12 +299,6 @@ impl StandingQueries {
             self.chain = chain;
         }
         Ok(removed)
-    }
-
-    /// The reasons why these queries of a file, which have no errors of their own, cannot be installed beside the standing ones; empty if they can.
-    pub fn refusals(&self, file: &str, queries: Vec<CheckedQuery>) -> Vec<String> {
-        let text = InstalledText { file: file.to_owned(), ..InstalledText::default() };
-        self.with(queries, &text).err().unwrap_or_default()
     }
 
     /// These queries and those of a text, or all reasons why they cannot stand together.
@@ -328,6 +396,22 @@ fn checked_of(queries: &[StandingQuery]) -> Vec<CheckedQuery> {
     queries.iter().map(|known| known.query.clone()).collect()
 }
 
+/// A text with blanks in the places of those of its queries that were removed, as far as they have labels: the others keep theirs.
+fn without(text: &str, queries: &[CheckedQuery], removed: &BTreeSet<String>) -> String {
+    let mut left = text.to_owned();
+    for query in queries.iter().filter(|query| removed.contains(&query.label)) {
+        let span = query.text_span.clone();
+        let own = text.get(span.clone()).unwrap_or_default();
+        let is_labelled =
+            own.strip_prefix(&query.label).is_some_and(|rest| rest.trim_start().starts_with(':'));
+        if is_labelled {
+            let blank: String = own.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect();
+            left.replace_range(span, &blank);
+        }
+    }
+    left
+}
+
 /// The queries that start a query or that it reads.
 fn parents(query: &CheckedQuery) -> impl Iterator<Item = &str> {
     let triggers = query.trigger.iter().flat_map(|trigger| &trigger.parents);
@@ -404,6 +488,50 @@ mod tests {
             again.install(text.clone()).expect("installed");
         }
         assert_eq!(names(&again), ["one"]);
+    }
+
+    #[test]
+    fn a_query_takes_the_place_of_one_of_its_name() {
+        let mut queries = StandingQueries::new(site());
+        queries
+            .install(text("both.eq", &format!("let Most = 5;\n{ONE}\n{}", TWO.replace('5', "Most"))))
+            .expect("installed");
+        let of = |queries: &StandingQueries, name: &str| {
+            let known = queries.queries().iter().find(|known| known.query.label == name).expect("it stands");
+            (known.file.clone(), known.query.text.clone())
+        };
+        let two = of(&queries, "two");
+        // The one that starts another: that one stays as it is.
+        let other = ONE.replace("total_byte", "total_count");
+        assert_eq!(queries.replace(text("new.eq", &other)).expect("installed").queries, ["one"]);
+        assert!(of(&queries, "one").1.contains("total_count"));
+        assert_eq!((of(&queries, "two"), names(&queries)), (two, vec!["one", "two"]));
+        // What is left of the texts gives the same again, in any order.
+        let texts: Vec<_> = queries.texts().cloned().collect();
+        for texts in [texts.clone(), texts.into_iter().rev().collect()] {
+            let mut again = StandingQueries::new(site());
+            assert!(again.install_all(texts).iter().all(|(_, result)| result.is_ok()));
+            assert_eq!((of(&again, "one"), of(&again, "two")), (of(&queries, "one"), of(&queries, "two")));
+        }
+        // Another one reads a column that would be gone, and nothing changes.
+        let before = queries.texts().count();
+        let refused = queries.replace(text("wrong.eq", "one: select count(*) as n where node_id = Node1;"));
+        let refused = refused.expect_err("two reads b");
+        assert!(
+            refused.reason.contains("both.eq would not stand any more") && refused.reason.contains("'b'"),
+            "{refused}"
+        );
+        assert_eq!((names(&queries), queries.texts().count()), (vec!["one", "two"], before));
+        // Both at once, and one that is new.
+        let all = format!(
+            "{}\n{}\nmore: select count(*);",
+            ONE.replace(" b ", " c "),
+            TWO.replace("one.b", "one.c")
+        );
+        assert_eq!(queries.replace(text("all.eq", &all)).expect("installed").queries, ["one", "two", "more"]);
+        assert_eq!(queries.texts().count(), 1);
+        assert_eq!(queries.refusals(text("a.eq", ONE), false).len(), 1);
+        assert_eq!(queries.refusals(text("a.eq", &all), true), [""; 0]);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! What texts of clients are checked for.
 
-use equery::{CheckedQuery, ExplainOptions, Options};
+use equery::{ExplainOptions, Options};
 use std::fmt;
 use std::sync::Arc;
 
-/// Why queries without errors, those of a file of this name, cannot stand here.
-type Refuse = dyn Fn(&str, Vec<CheckedQuery>) -> Vec<String> + Send + Sync;
+/// Why the queries of a file, a name and a text without errors, cannot stand here, or not in the places of those of their names.
+type Refuse = dyn Fn(&str, &str, bool) -> Vec<String> + Send + Sync;
 
 /// What texts of clients are checked and explained for. The default knows nothing.
 #[derive(Clone, Default)]
@@ -27,16 +27,17 @@ impl Checking {
         self
     }
 
-    /// What says why queries without errors, those of a file of this name, are not installed. It runs on a thread of the server.
+    /// What says why the queries of a file, a name and a text without errors, are not installed; if so, in the places of those of their
+    /// names. It runs on a thread of the server.
     pub fn with_refusals(
         self,
-        refuse: impl Fn(&str, Vec<CheckedQuery>) -> Vec<String> + Send + Sync + 'static,
+        refuse: impl Fn(&str, &str, bool) -> Vec<String> + Send + Sync + 'static,
     ) -> Self {
         Self { refuse: Some(Arc::new(refuse)), ..self }
     }
 
-    pub(crate) fn refusals(&self, file: &str, queries: Vec<CheckedQuery>) -> Vec<String> {
-        self.refuse.as_ref().map(|refuse| refuse(file, queries)).unwrap_or_default()
+    pub(crate) fn refusals(&self, file: &str, text: &str, replaces: bool) -> Vec<String> {
+        self.refuse.as_ref().map(|refuse| refuse(file, text, replaces)).unwrap_or_default()
     }
 }
 

@@ -75,6 +75,15 @@ impl<'a> Parameters<'a> {
         self.text(name).map(|text| read(text).map_err(wrong)).transpose()
     }
 
+    /// Whether it is `true`; what is not there is not.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Failure> {
+        match self.text(name) {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(text) => Err(Failure::bad(format!("{name}: {text:?} is neither true nor false"))),
+        }
+    }
+
     /// How many; never more than the most.
     pub(crate) fn limit(&self) -> Result<u64, Failure> {
         let Some(text) = self.text("limit") else { return Ok(DEFAULT_LIMIT) };

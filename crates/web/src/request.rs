@@ -15,6 +15,8 @@ pub enum Request {
         file: String,
         /// Its text.
         text: String,
+        /// Its queries take the places of those of their names.
+        replaces: bool,
         /// Where to say what became of it.
         reply: Reply<Installed>,
     },

@@ -1096,6 +1096,8 @@ export interface operations {
             query?: {
                 /** @description The name of the file; `query` unless it is given. */
                 file?: string;
+                /** @description `true`: a query of the text takes the place of a standing one of its name. */
+                replace?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -1244,6 +1246,8 @@ export interface operations {
             query?: {
                 /** @description The name of the file; `query` unless it is given. */
                 file?: string;
+                /** @description `true`: `refused` is said for a text that takes the places of standing queries of its names. */
+                replace?: "true" | "false";
             };
             header?: never;
             path?: never;

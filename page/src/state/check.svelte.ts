@@ -46,7 +46,7 @@ export class Check {
   async #send(text: string): Promise<void> {
     const asked = (this.#asked = new AbortController());
     try {
-      const checked = await post<Checked>(address('/check', { file: 'page.eq' }), text, asked.signal);
+      const checked = await post<Checked>(address('/check', { file: 'page.eq', replace: 'true' }), text, asked.signal);
       if (!asked.signal.aborted) this.#take(checked, text);
     } catch (error) {
       if (asked.signal.aborted) return;

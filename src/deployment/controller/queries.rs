@@ -38,22 +38,27 @@ impl Queries {
             })?,
         };
         let mut standing = StandingQueries::new(config.site.clone());
+        let mut all = Vec::new();
         for path in &config.queries {
             let read = query_text::read(path).map_err(Failure::usage)?;
             let removed = cancelled.clone();
-            let text = InstalledText { file: read.name, text: read.text, is_configured: true, removed };
-            let installed = standing.install(text).map_err(Failure::usage)?;
-            installed.warnings.iter().for_each(|line| say(line));
+            all.push(InstalledText { file: read.name, text: read.text, is_configured: true, removed });
+        }
+        // One of a client may have taken the place of a query that others of the settings refer to.
+        all.extend(texts);
+        for (text, installed) in standing.install_all(all) {
+            match installed {
+                Ok(installed) if text.is_configured => installed.warnings.iter().for_each(|line| say(line)),
+                Ok(_) => {}
+                Err(refused) if text.is_configured => return Err(Failure::usage(refused)),
+                Err(refused) => {
+                    say(&format!("{}, which was added, is not installed any more: {refused}", text.file));
+                }
+            }
         }
         if !cancelled.is_empty() {
             let names: Vec<&str> = cancelled.iter().map(String::as_str).collect();
             say(&format!("not installed, because they were cancelled: {}", names.join(", ")));
-        }
-        for text in texts {
-            let file = text.file.clone();
-            if let Err(refused) = standing.install(text) {
-                say(&format!("{file}, which was added, is not installed any more: {refused}"));
-            }
         }
         Ok(Self { standing, cancelled })
     }
@@ -67,7 +72,10 @@ impl Queries {
         // A copy: texts are checked on other threads.
         let standing = self.standing.clone();
         let options = standing.options();
-        let refuse = move |file: &str, queries| standing.refusals(file, queries);
+        let refuse = move |file: &str, text: &str, replaces| {
+            let (file, text) = (file.to_owned(), text.to_owned());
+            standing.refusals(InstalledText { file, text, ..InstalledText::default() }, replaces)
+        };
         Checking::new(options).with_grace(grace_ns).with_refusals(refuse)
     }
 
@@ -78,16 +86,25 @@ impl Queries {
         Ok((STATE.to_owned(), serde_json::to_string(&kept)?))
     }
 
-    pub(super) fn install(&mut self, file: String, text: String) -> Result<Installed, Refusal> {
+    /// `replaces`: in the places of queries of the same names.
+    pub(super) fn install(
+        &mut self,
+        file: String,
+        text: String,
+        replaces: bool,
+    ) -> Result<Installed, Refusal> {
         let text = InstalledText { file, text, ..InstalledText::default() };
-        match self.standing.install(text) {
+        let configured = self.standing.queries().iter().filter(|known| known.is_configured);
+        let configured: Vec<String> = configured.map(|known| known.query.label.clone()).collect();
+        let result = if replaces { self.standing.replace(text) } else { self.standing.install(text) };
+        match result {
             Ok(installed) => {
-                installed.queries.iter().for_each(|name| {
-                    self.cancelled.remove(name);
-                });
+                // Those of the settings whose places are taken.
+                let taken = installed.queries.iter().filter(|name| configured.contains(*name));
+                self.cancelled.extend(taken.cloned());
                 Ok(Installed { queries: installed.queries, warnings: installed.warnings })
             }
-            Err(NotInstalled { reason, diagnostics }) => {
+            Err(NotInstalled { reason, diagnostics, .. }) => {
                 let json = |found| serde_json::to_value(found).unwrap_or_default();
                 Err(Refusal::Invalid { error: reason, diagnostics: diagnostics.iter().map(json).collect() })
             }

@@ -272,8 +272,8 @@ impl<'a> Service<'a> {
     /// Carries out what a client asks.
     fn answer(&mut self, request: Request) -> Result<(), Failure> {
         match request {
-            Request::Install { file, text, reply } => {
-                let installed = self.queries.install(file, text);
+            Request::Install { file, text, replaces, reply } => {
+                let installed = self.queries.install(file, text, replaces);
                 let result = if installed.is_ok() { self.replace().and(installed) } else { installed };
                 reply.send(result);
             }

@@ -63,7 +63,8 @@ pub(super) async fn check(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Failure> {
-    let file = file_name(&Parameters::read(&uri, &["file"])?)?;
+    let parameters = Parameters::read(&uri, &["file", "replace"])?;
+    let (file, replaces) = (file_name(&parameters)?, parameters.flag("replace")?);
     let text = body::read_text(&headers, body, app.body_time).await?;
     let busy = |_| Refusal::Busy(format!("{MOST_WAITING} texts wait to be checked: ask again in a moment"));
     let waiting = Arc::clone(&app.turns.waiting).try_acquire_owned().map_err(busy)?;
@@ -74,7 +75,7 @@ pub(super) async fn check(
     drop(waiting);
     let checking = app.hub.checking();
     let work = move || {
-        let written = written(&checking, &file, &text);
+        let written = written(&checking, &file, &text, replaces);
         // Not before: a client that has left does not end the work.
         drop(turn);
         Ok(written?)
@@ -82,11 +83,11 @@ pub(super) async fn check(
     Ok(json_response(StatusCode::OK, on_a_thread(work).await?))
 }
 
-fn written(checking: &Checking, file: &str, text: &str) -> serde_json::Result<Vec<u8>> {
+fn written(checking: &Checking, file: &str, text: &str, replaces: bool) -> serde_json::Result<Vec<u8>> {
     let mut checked = equery::check(&Source { name: file, text }, &checking.options);
     let queries = checked.queries.iter().map(Standing::of).collect();
     let has_errors = checked.has_errors();
-    let refused = if has_errors { Vec::new() } else { checking.refusals(file, checked.queries.clone()) };
+    let refused = if has_errors { Vec::new() } else { checking.refusals(file, text, replaces) };
     let unexplained = if has_errors { 0 } else { checked.queries.len().saturating_sub(MOST_EXPLAINED) };
     checked.queries.truncate(MOST_EXPLAINED);
     let explanation = (!has_errors).then(|| equery::explain(&checked, &checking.explain));

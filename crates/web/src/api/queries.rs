@@ -32,9 +32,11 @@ pub(super) async fn install(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Failure> {
-    let file = file_name(&Parameters::read(&uri, &["file"])?)?;
+    let parameters = Parameters::read(&uri, &["file", "replace"])?;
+    let (file, replaces) = (file_name(&parameters)?, parameters.flag("replace")?);
     let text = body::read_text(&headers, body, app.body_time).await?;
-    let installed = carry_out(&app, terms(), |reply| Request::Install { file, text, reply }).await?;
+    let request = |reply| Request::Install { file, text, replaces, reply };
+    let installed = carry_out(&app, terms(), request).await?;
     let body = json!({ "queries": installed.queries, "warnings": installed.warnings });
     Ok(json_response(StatusCode::CREATED, body.to_string()))
 }

@@ -27,8 +27,9 @@ fn options() -> Options {
 }
 
 fn checking() -> Checking {
-    let refuse = |file: &str, queries: Vec<equery::CheckedQuery>| {
-        queries.iter().filter(|query| query.label == "flood").map(|_| format!("{file}: taken")).collect()
+    let refuse = |file: &str, text: &str, replaces: bool| {
+        let is_taken = text.starts_with("flood:") && !replaces;
+        is_taken.then(|| format!("{file}: taken")).into_iter().collect()
     };
     Checking::new(options()).with_grace(3_000_000_000).with_refusals(refuse)
 }
@@ -83,6 +84,8 @@ fn a_text_is_checked_and_explained_for_what_is_here() {
     // Without errors, and yet it cannot stand.
     let refused = check(address, "?file=f", "flood: select count(*);").json();
     assert_eq!((&refused["refused"], &refused["diagnostics"]), (&json!(["f: taken"]), &json!([])));
+    let replacing = check(address, "?file=f&replace=true", "flood: select count(*);").json();
+    assert_eq!(replacing["refused"], json!([]));
     let many = check(address, "", &"select count(*);".repeat(130)).json();
     assert_eq!(many["explanation"]["queries"].as_array().map(Vec::len), Some(100));
     assert_eq!((&many["unexplained"], many["queries"].as_array().map(Vec::len)), (&json!(30), Some(130)));
@@ -124,7 +127,7 @@ fn one_text_is_checked_at_a_time_and_nobody_else_waits() {
     let (entered, enters) = mpsc::channel();
     let (leave, leaves) = mpsc::channel::<()>();
     let leaves = Mutex::new(leaves);
-    let refuse = move |_: &str, _| {
+    let refuse = move |_: &str, _: &str, _: bool| {
         entered.send(()).expect("the test waits");
         // Ends when the test lets it, or has failed.
         let _ = leaves.lock().expect("one at a time").recv();

@@ -28,7 +28,8 @@ fn requests_reach_their_owner_and_are_answered_as_he_says() {
             match request {
                 // Nobody answers.
                 Request::Install { file, .. } if file == "ignored.eq" => {}
-                Request::Install { file, text, reply } => reply.send(match &*file {
+                Request::Install { file, text, replaces, reply } => reply.send(match &*file {
+                    "again.eq" => Ok(Installed { queries: vec![replaces.to_string()], warnings: Vec::new() }),
                     "wrong.eq" => Err(Refusal::Invalid {
                         error: "one error".to_owned(),
                         diagnostics: vec![
@@ -44,7 +45,7 @@ fn requests_reach_their_owner_and_are_answered_as_he_says() {
                     "parent" => Err(Refusal::Conflict("q2 is started by it".to_owned())),
                     _ => Ok(Removed { removed: vec![name] }),
                 }),
-                Request::History { .. } => panic!("nobody asks"),
+                Request::History { .. } | Request::DryRun { .. } => panic!("nobody asks"),
             }
         }
     });
@@ -52,6 +53,12 @@ fn requests_reach_their_owner_and_are_answered_as_he_says() {
     let installed = install(address, "a%20b%22.eq", HOSTILE.as_bytes());
     assert_eq!(installed.status, 201);
     assert_eq!(installed.json(), json!({ "queries": ["a b\".eq"], "warnings": [HOSTILE] }));
+    for (parameters, replaces) in
+        [("again.eq", "false"), ("again.eq&replace=true", "true"), ("again.eq&replace=false", "false")]
+    {
+        assert_eq!(install(address, parameters, b"").json()["queries"], json!([replaces]));
+    }
+    assert!(install(address, "again.eq&replace=yes", b"").error().starts_with("replace"));
     let wrong = install(address, "wrong.eq", b"select");
     assert_eq!((wrong.status, &*wrong.error()), (422, "one error"));
     assert_eq!(wrong.json()["diagnostics"][0]["message"], HOSTILE);

@@ -184,6 +184,7 @@ pub(crate) fn status() -> Status {
         ended: false,
         sources: vec![HOSTILE.to_owned()],
         span: Some(window(0)),
+        history: true,
         broker: Some(Broker {
             state: BrokerState::Away,
             since_ns: START,
