@@ -1,6 +1,6 @@
 // Serves page/dist and answers as a controller would, from fixtures that play. For development and for the page's own checks.
 //
-//   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty]
+//   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty | --day]
 
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
@@ -8,6 +8,7 @@ import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { capture } from './capture.mjs';
+import { day } from './day.mjs';
 import { history } from './history.mjs';
 import { checked, language } from './language.mjs';
 import { locate } from './locate.mjs';
@@ -24,11 +25,12 @@ const port = option('--port', 8090);
 
 const streams = new Set();
 const tell = (name, data) => streams.forEach((stream) => stream.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`));
-const played = words.includes('--run')
+const ofDay = words.includes('--day') ? day({ tell }) : null;
+const played = ofDay?.played ?? (words.includes('--run')
   ? capture()
-  : locate({ tell, after: option('--after', 5), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') });
+  : locate({ tell, after: option('--after', 5), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') }));
 
-const remembered = history({ nodes: played.status().nodes.map(({ name }) => name), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') });
+const remembered = ofDay?.remembered ?? history({ nodes: played.status().nodes.map(({ name }) => name), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') });
 
 const json = (response, status, body) => {
   response.writeHead(status, { ...headers(), 'content-type': 'application/json', 'cache-control': 'no-store' });
