@@ -1,5 +1,7 @@
 // Serves page/dist and answers as a controller would, from fixtures that play. For development and for the page's own checks.
 //
+// `/mock/play` and `/mock/away` are the fixture's own: see `control`.
+//
 //   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty | --day]
 
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
@@ -44,11 +46,13 @@ const headers = () => ({
 
 const server = createServer(async (request, response) => {
   const url = new URL(request.url, 'http://localhost');
+  if (url.pathname.startsWith('/mock/')) return control(url, response);
   if (!url.pathname.startsWith('/api/')) return page(url.pathname, response);
   const path = url.pathname.replace('/api/v1', '');
   const ask = (name) => url.searchParams.get(name);
   const newest = (list, other) => list.slice(-Number(ask('limit') ?? other));
-  const fits = (one) => ['query', 'node', 'kind'].every((name) => !ask(name) || one[name] === ask(name));
+  const isOf = ({ window, at }) => (window && !at ? (!ask('since') || window.end > ask('since')) && (!ask('until') || window.start < ask('until')) : true);
+  const fits = (one) => ['query', 'node', 'kind'].every((name) => !ask(name) || one[name] === ask(name)) && isOf(one);
   if (path === '/stream') return stream(request, response);
   if (path === '/session') return json(response, 200, { name: null, role: 'admin' });
   if (path === '/status') return json(response, 200, played.status());
@@ -70,6 +74,32 @@ const server = createServer(async (request, response) => {
   }
   json(response, 404, { error: `there is no ${path}` });
 }).listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/`));
+
+/** What only a fixture can do: `/mock/play?seconds=` plays so many seconds at once, `/mock/away?ms=&seconds=` is gone meanwhile. */
+async function control(url, response) {
+  const [seconds, ms] = ['seconds', 'ms'].map((name) => Number(url.searchParams.get(name) ?? 0));
+  if (url.pathname === '/mock/play') {
+    await play(seconds);
+    return json(response, 200, { events: played.events.length });
+  }
+  if (url.pathname !== '/mock/away') return json(response, 404, { error: 'play or away' });
+  json(response, 200, {});
+  const { port } = server.address();
+  server.close();
+  setTimeout(() => server.closeAllConnections(), 20);
+  streams.clear();
+  await play(seconds);
+  setTimeout(() => server.listen(port, '127.0.0.1'), ms);
+}
+
+/** As fast as the streams take it. */
+async function play(seconds) {
+  for (let second = 0; second < seconds; second += 1) {
+    played.advance();
+    await Promise.all([...streams].map((stream) => stream.writableNeedDrain && new Promise((done) => stream.once('drain', done).once('close', done))));
+    if (second % 20 === 19) await new Promise((done) => setTimeout(done));
+  }
+}
 
 const short = ({ id, text, at, query, node, events, acknowledged = null }) => ({ id, text, at, query, node, events_total: events.length, acknowledged });
 

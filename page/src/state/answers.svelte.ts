@@ -11,6 +11,8 @@ const MOST_ANSWERS = 600;
 /** Queries, and nodes and instances of each, whose newest answers are kept. */
 const MOST_QUERIES = 1000;
 const MOST_NODES = 256;
+/** Answers that the server gives at once. */
+const MOST_AT_ONCE = 10_000;
 /** Answers that a history begins with. */
 export const FIRST_ANSWERS = 300;
 
@@ -61,8 +63,16 @@ class Answers {
 
   /** Fetches what a query answered before, and keeps it up to date from then on. Who calls it in an effect does not depend on it. */
   async watch(query: string): Promise<void> {
-    untrack(() => this.#history.has(query) || this.#history.set(query, []));
+    const known = untrack(() => this.#history.get(query));
+    if (!known) this.#history.set(query, []);
     const { answers } = await get<{ answers: Answer[] }>(address('/answers', { query, limit: FIRST_ANSWERS }));
+    // Between what is known and the newest there may be more, as after a lost connection.
+    const first = answers.find(({ window }) => window !== null)?.window?.end ?? '';
+    const last = known?.findLast((answer) => end(answer) < first)?.window?.end;
+    if (last && answers.length >= FIRST_ANSWERS) {
+      const more = await get<{ answers: Answer[] }>(address('/answers', { query, since: last, until: first, limit: MOST_AT_ONCE }));
+      answers.unshift(...more.answers);
+    }
     answers.filter((answer) => answer.window === null).forEach((answer) => this.take(answer));
     const windows = answers.filter((answer) => answer.window !== null);
     this.#history.set(query, merged(this.#history.get(query) ?? [], windows));
