@@ -2,7 +2,7 @@
 //
 // `/mock/play` and `/mock/away` are the fixture's own: see `control`.
 //
-//   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty | --day]
+//   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty | --day | --states]
 
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
@@ -14,6 +14,7 @@ import { day } from './day.mjs';
 import { history } from './history.mjs';
 import { checked, language } from './language.mjs';
 import { locate } from './locate.mjs';
+import { states } from './states.mjs';
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
 const CSP =
@@ -30,6 +31,8 @@ const tell = (name, data) => streams.forEach((stream) => stream.write(`event: ${
 const ofDay = words.includes('--day') ? day({ tell }) : null;
 const played = ofDay?.played ?? (words.includes('--run')
   ? capture()
+  : words.includes('--states')
+  ? states({ tell })
   : locate({ tell, after: option('--after', 5), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') }));
 
 const remembered = ofDay?.remembered ?? history({ nodes: played.status().nodes.map(({ name }) => name), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') });
@@ -57,7 +60,7 @@ const server = createServer(async (request, response) => {
   if (path === '/session') return json(response, 200, { name: null, role: 'admin' });
   if (path === '/status') return json(response, 200, played.status());
   if (path === '/nodes') return json(response, 200, { nodes: played.status().nodes });
-  if (path === '/answers') return answers(newest(played.answers.filter(fits), 100), ask('format'), response);
+  if (path === '/answers') return answers(newest(played.answers.filter(fits), 100).map((one) => listed(one, Number(ask('rows') ?? Infinity))), ask('format'), response);
   if (path === '/events') return json(response, 200, { events: newest(played.events.filter(fits), 100) });
   if (path === '/stories') return json(response, 200, { stories: newest(played.stories, 100).map(short).reverse() });
   if (path.endsWith('/acknowledgement')) return acknowledge(request, path, ask('events'), response);
@@ -101,6 +104,8 @@ async function play(seconds) {
   }
 }
 
+/** The first rows; the sums of the others are not those of their rows here. */
+const listed = (answer, most) => (answer.rows.length > most ? { ...answer, rows: answer.rows.slice(0, most), rest: { ...answer.rest, groups: answer.rest.groups + answer.rows.length - most } } : answer);
 const short = ({ id, text, at, query, node, events, acknowledged = null }) => ({ id, text, at, query, node, events_total: events.length, acknowledged });
 
 function page(path, response) {

@@ -13,6 +13,9 @@ const MOST_QUERIES = 1000;
 const MOST_NODES = 256;
 /** Answers that the server gives at once. */
 const MOST_AT_ONCE = 10_000;
+/** Rows of an answer of a history, and of a whole run: the others are in its rest. Streams are told at most as many as of a run. */
+const MOST_ROWS = 100;
+const MOST_ROWS_OF_RUN = 1000;
 /** Answers that a history begins with. */
 export const FIRST_ANSWERS = 300;
 
@@ -65,12 +68,12 @@ class Answers {
   async watch(query: string): Promise<void> {
     const known = untrack(() => this.#history.get(query));
     if (!known) this.#history.set(query, []);
-    const { answers } = await get<{ answers: Answer[] }>(address('/answers', { query, limit: FIRST_ANSWERS }));
+    const { answers } = await get<{ answers: Answer[] }>(address('/answers', { query, limit: FIRST_ANSWERS, rows: MOST_ROWS }));
     // Between what is known and the newest there may be more, as after a lost connection.
     const first = answers.find(({ window }) => window !== null)?.window?.end ?? '';
-    const last = known?.findLast((answer) => end(answer) < first)?.window?.end;
+    const last = known?.filter((answer) => end(answer) < first).at(-1)?.window?.end;
     if (last && answers.length >= FIRST_ANSWERS) {
-      const more = await get<{ answers: Answer[] }>(address('/answers', { query, since: last, until: first, limit: MOST_AT_ONCE }));
+      const more = await get<{ answers: Answer[] }>(address('/answers', { query, since: last, until: first, limit: MOST_AT_ONCE, rows: MOST_ROWS }));
       answers.unshift(...more.answers);
     }
     answers.filter((answer) => answer.window === null).forEach((answer) => this.take(answer));
@@ -80,7 +83,7 @@ class Answers {
 
   /** Fetches the answers of the whole run. */
   async fetchRun(): Promise<void> {
-    const { answers } = await get<{ answers: Answer[] }>(address('/answers', { limit: 500 }));
+    const { answers } = await get<{ answers: Answer[] }>(address('/answers', { limit: 500, rows: MOST_ROWS_OF_RUN }));
     answers.filter((answer) => answer.window === null).forEach((answer) => this.take(answer));
   }
 }

@@ -1,5 +1,7 @@
 // How charts are drawn, and how long that takes.
 
+import type uPlot from 'uplot';
+
 /** A line of this many points a pixel is dense. */
 const DENSE = 0.5;
 
@@ -28,4 +30,33 @@ const parts = (color: string) => {
 export function mixed(color: string, over: string, share: number): string {
   const [above, below] = [parts(color), parts(over)];
   return `rgb(${above.map((part, at) => Math.round(part * share + below[at] * (1 - share))).join(' ')})`;
+}
+
+/** Pixels from one stroke to the next. */
+const HATCH = 6;
+
+/** Times of which a part was seen look so, also without colour. */
+export function hatch(u: uPlot, times: [number, number][], color: string): void {
+  const { top, height: high } = u.bbox;
+  const pixel = devicePixelRatio;
+  u.ctx.save();
+  u.ctx.strokeStyle = color;
+  u.ctx.globalAlpha = 0.45;
+  u.ctx.lineWidth = pixel;
+  for (const [from, to] of times) {
+    const [left, right] = [from, to].map((x) => u.valToPos(x, 'x', true));
+    const wide = Math.max(2 * pixel, right - left);
+    u.ctx.save();
+    u.ctx.beginPath();
+    u.ctx.rect(left, top, wide, high);
+    u.ctx.clip();
+    u.ctx.beginPath();
+    for (let x = left - high; x < left + wide; x += HATCH * pixel) {
+      u.ctx.moveTo(x, top + high);
+      u.ctx.lineTo(x + high, top);
+    }
+    u.ctx.stroke();
+    u.ctx.restore();
+  }
+  u.ctx.restore();
 }

@@ -22,6 +22,9 @@ export interface Lines {
   /** Answers whose figure is not known, and those of a part of their window. */
   unknown: number;
   partial: number;
+  late: number;
+  /** Windows of which a part is known, seconds. */
+  parts: [number, number][];
 }
 
 interface Point {
@@ -53,8 +56,10 @@ export function series(answers: Answer[], column: string, query: Query | undefin
   const span = windows.length ? { start: windows[0].start, end: windows.at(-1)!.end } : null;
   const gaps = points.flat().filter(({ isGap }) => isGap).length;
   const unknown = points.flat().filter(({ value, isGap }) => value === null && !isGap).length;
-  const partial = answers.filter(({ window, status }) => window && status !== 'complete').length;
-  return { times, lines, span, gaps, unknown, partial };
+  const incomplete = answers.flatMap(({ window, status }) => (window && status !== 'complete' ? [window] : []));
+  const late = answers.filter((answer) => answer.window && answer.late).length;
+  const parts = incomplete.map(({ start, end }): [number, number] => [milliseconds(start) / 1000, milliseconds(end) / 1000]);
+  return { times, lines, span, gaps, unknown, partial: incomplete.length, late, parts };
 }
 
 function pointsOf(answers: Answer[], column: string, query: Query | undefined): Point[] {
