@@ -12,7 +12,7 @@ import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
 import { lookAtEditor } from './editor.mjs';
 import { awaitEvent } from './event.mjs';
-import { explore, flowPath } from './explore.mjs';
+import { explore, flowPath, remembers } from './explore.mjs';
 import { isShown } from './text.mjs';
 
 const ARGUMENTS = [
@@ -46,6 +46,8 @@ try {
     result.event = await awaitEvent({ page, base, api, seconds, fail, ready });
     await page.context().close();
   }
+  // Stores have rows ten seconds after they were measured.
+  for (let tries = 0; rest.includes('--remembers') && tries < 120 && !(await remembers(api)); tries += 1) await new Promise((done) => setTimeout(done, 500));
   for (const width of [1280, 400]) {
     for (const scheme of ['light', 'dark']) await look(width, scheme);
   }

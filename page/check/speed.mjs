@@ -4,7 +4,7 @@
 //
 // The first view: from the call of the address to what answers. --chart: Explore over a day in windows of ten seconds and ten groups
 // (mock/day.mjs), from the making of a chart to the end of its draw hook, and until its pixels are there. --hour: the heap
-// before and after an hour of messages (mock/locate.mjs plays it). Prints a line of JSON.
+// after each of four hours of messages (mock/locate.mjs plays them). Prints a line of JSON.
 
 import { chromium } from 'playwright-core';
 
@@ -21,7 +21,7 @@ const rounded = (ms) => Math.round(ms * 10) / 10;
 const median = (all) => rounded([...all].sort((a, b) => a - b)[Math.floor(all.length / 2)]);
 const spread = (all) => ({ median: median(all), least: rounded(Math.min(...all)), most: rounded(Math.max(...all)) });
 
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--headless', '--no-sandbox', '--disable-gpu', '--js-flags=--expose-gc'] });
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--headless', '--no-sandbox', '--disable-gpu'] });
 try {
   result.first_view_ms = await firstViews();
   if (rest.includes('--chart')) result.charts = await charts();
@@ -114,6 +114,41 @@ async function charts() {
       }
       found[`${view} at ${scale}`] = { script_ms: spread(times.script), pixels_ms: spread(times.pixels), click_to_frame_ms: spread(times.frame) };
     }
+    await context.close();
+  }
+  return found;
+}
+
+/** The heap of a page that is told an hour: of each view that lives on the stream. */
+async function hour() {
+  const SECONDS = 3600;
+  const found = {};
+  for (const [name, path] of Object.entries({ now: '/', chain: '/chain', events: '/events' })) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+    const page = await context.newPage();
+    page.on('pageerror', (error) => failures.push(`error on the page: ${error.message}`));
+    const session = await context.newCDPSession(page);
+    const heap = async () => {
+      await session.send('HeapProfiler.collectGarbage');
+      await session.send('HeapProfiler.collectGarbage');
+      const { usedSize } = await session.send('Runtime.getHeapUsage');
+      const { nodes } = await session.send('Memory.getDOMCounters');
+      return { kib: Math.round(usedSize / 1024), nodes };
+    };
+    await page.goto(base + path);
+    await page.waitForSelector('h1', WAIT);
+    // Lists are full after the first hour: what grows in the next ones would not end.
+    const heaps = [];
+    for (let round = 0; round < 4; round += 1) {
+      const { events } = await (await fetch(`${base}/mock/play?seconds=${SECONDS}`)).json();
+      const { events: newest } = await (await fetch(`${base}/api/v1/events?limit=1`)).json();
+      if (!events) failures.push('no event was played');
+      // The last word of the hour is on the page.
+      if (name !== 'chain') await page.locator(`[data-event="${newest[0].event}"]`).first().waitFor(WAIT).catch(() => failures.push(`${name}: the newest event does not come`));
+      await page.waitForTimeout(3000);
+      heaps.push(await heap());
+    }
+    found[name] = heaps;
     await context.close();
   }
   return found;

@@ -95,11 +95,18 @@ async function control(url, response) {
   setTimeout(() => server.listen(port, '127.0.0.1'), ms);
 }
 
+function drained(stream) {
+  return new Promise((done) => {
+    const end = () => done(stream.off('drain', end).off('close', end));
+    stream.on('drain', end).on('close', end);
+  });
+}
+
 /** As fast as the streams take it. */
 async function play(seconds) {
   for (let second = 0; second < seconds; second += 1) {
     played.advance();
-    await Promise.all([...streams].map((stream) => stream.writableNeedDrain && new Promise((done) => stream.once('drain', done).once('close', done))));
+    await Promise.all([...streams].map((stream) => stream.writableNeedDrain && drained(stream)));
     if (second % 20 === 19) await new Promise((done) => setTimeout(done));
   }
 }
