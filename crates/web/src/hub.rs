@@ -172,7 +172,9 @@ impl Hub {
         {
             // What cannot be read is not shown; the next answer is.
             query.latest = self.archive().newest(&query.name).unwrap_or_default();
-            query.latest.iter_mut().for_each(|answer| drop(answer.list(MOST_ROWS)));
+            for answer in &mut query.latest {
+                answer.list(MOST_ROWS);
+            }
         }
         let mut own = locked(&self.0.queries);
         for query in &mut queries {

@@ -6,8 +6,10 @@ import { address, get } from '../api/client';
 import type { Answer } from '../api/types';
 import { place } from '../words/value';
 
-/** Answers of a query and node that are kept. */
+/** Answers of a query and node or instance that are kept, and of a query in all; of so many queries. */
 const MOST_ANSWERS = 600;
+const MOST_IN_ALL = 6000;
+const MOST_HISTORIES = 100;
 /** Queries, and nodes and instances of each, whose newest answers are kept. */
 const MOST_QUERIES = 1000;
 const MOST_NODES = 256;
@@ -54,6 +56,13 @@ class Answers {
     return [...this.#ofRun.values()].flat();
   }
 
+  /** Forgets queries that are there no more. */
+  keep(names: Set<string>): void {
+    for (const known of [this.#latest, this.#ofRun, this.#history]) {
+      for (const name of [...untrack(() => known.keys())]) if (!names.has(name)) known.delete(name);
+    }
+  }
+
   forget(): void {
     this.#latest.clear();
     this.#ofRun.clear();
@@ -68,6 +77,8 @@ class Answers {
   async watch(query: string): Promise<void> {
     const known = untrack(() => this.#history.get(query));
     if (!known) this.#history.set(query, []);
+    // The one that was begun first has been looked at longest ago.
+    for (const name of [...untrack(() => this.#history.keys())].slice(0, -MOST_HISTORIES)) this.#history.delete(name);
     const { answers } = await get<{ answers: Answer[] }>(address('/answers', { query, limit: FIRST_ANSWERS, rows: MOST_ROWS }));
     // Between what is known and the newest there may be more, as after a lost connection.
     const first = answers.find(({ window }) => window !== null)?.window?.end ?? '';
@@ -116,7 +127,7 @@ function merged(kept: Answer[], more: Answer[]): Answer[] {
     left.set(place(answer), number);
     return number <= MOST_ANSWERS;
   };
-  return all.length > MOST_ANSWERS ? all.reverse().filter(counted).reverse() : all;
+  return all.length > MOST_ANSWERS ? all.reverse().filter(counted).slice(0, MOST_IN_ALL).reverse() : all;
 }
 
 export const answers = new Answers();

@@ -137,6 +137,8 @@ class Live {
 
   takeQueries(queries: Query[]): void {
     this.queries = queries;
+    // A run has answers of its own beside those of queries.
+    if (this.status?.mode === 'controller') answers.keep(new Set(queries.map(({ name }) => name)));
     queries.forEach((query) => query.latest?.forEach((answer) => answers.take(answer)));
   }
 

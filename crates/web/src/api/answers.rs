@@ -35,7 +35,9 @@ pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Respon
     }
     let write = move |listing: Listing<Answer>| {
         let Listing { items: mut answers, is_cut: cut } = listing;
-        answers.iter_mut().for_each(|answer| drop(answer.list(rows)));
+        for answer in &mut answers {
+            answer.list(rows);
+        }
         match is_csv {
             true => csv::write(&answers).map_err(Failure::internal),
             false => Ok(serde_json::to_vec(&Answers { answers, cut })?),
