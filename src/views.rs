@@ -2,7 +2,9 @@
 
 use controller::{Gap, Health};
 use equery::{Chain, CheckedQuery};
-use events::{Edge, Graph, Phase, Query, State, Trigger};
+use events::{Edge, Graph, Phase, Progress, Query, State, Trigger};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 use web::view::{self, NodeState, NodeView, QueryState, QueryView, TaskState};
 
@@ -81,7 +83,8 @@ fn trigger(
         let column = (*items.get(item)?).to_owned();
         Some(view::Threshold { column, comparison: comparison.text().to_owned(), value })
     });
-    let edges = state.edges.iter().filter(|edge| edge.query == query);
+    let edges: Vec<&Edge> = state.edges.iter().filter(|edge| edge.query == query).collect();
+    let columns: Vec<_> = graph.key_columns(trigger).collect();
     view::Trigger {
         parent: names.join(", "),
         condition: trigger.text.clone(),
@@ -90,28 +93,35 @@ fn trigger(
         cooldown_ns: trigger.cooldown_ns,
         until: known.and_then(|(checked, _)| checked.trigger.as_ref()?.until.clone()),
         thresholds: thresholds.collect(),
-        edges: edges.flat_map(|edge| phases(edge, graph.node_name(edge.place.node))).collect(),
+        keys: keys(graph, &edges, &columns),
+        edges: edges.iter().flat_map(|edge| phases(edge, graph.node_name(edge.place.node))).collect(),
     }
 }
 
 /// Windows in a row that are missing before nothing is known of a node (`docs/equery.md`, rule 4).
 const MISSING: u64 = 3;
 
+/// The phase of a key that is not idle, since and until when, and the event that brought it there.
+fn phase<'a>(
+    edge: &Edge,
+    progress: &'a Progress,
+) -> Option<(view::Phase, Option<u64>, Option<u64>, Option<&'a str>)> {
+    let event = progress.fired.as_deref();
+    Some(match progress.phase {
+        Phase::Idle => return None,
+        Phase::Pending { held_ns, .. } => {
+            (view::Phase::Pending, edge.last_end_ns.map(|last| last.saturating_sub(held_ns)), None, None)
+        }
+        Phase::Active { fired_ns } => (view::Phase::Active, Some(fired_ns), None, event),
+        Phase::Recovering { until_ns } => (view::Phase::Recovering, None, Some(until_ns), event),
+    })
+}
+
 /// How many keys of an edge are in which phase: all that are not idle, or that it is idle or without data.
 fn phases(edge: &Edge, node: Option<&str>) -> Vec<view::Edge> {
     let mut found: Vec<view::Edge> = Vec::new();
     for progress in edge.keys.values() {
-        let (phase, since_ns, until_ns, event) = match progress.phase {
-            Phase::Idle => continue,
-            Phase::Pending { held_ns, .. } => {
-                let since_ns = edge.last_end_ns.map(|last| last.saturating_sub(held_ns));
-                (view::Phase::Pending, since_ns, None, None)
-            }
-            Phase::Active { fired_ns } => (view::Phase::Active, Some(fired_ns), None, progress.fired.clone()),
-            Phase::Recovering { until_ns } => {
-                (view::Phase::Recovering, None, Some(until_ns), progress.fired.clone())
-            }
-        };
+        let Some((phase, since_ns, until_ns, event)) = phase(edge, progress) else { continue };
         match found.iter_mut().find(|known| known.phase == phase) {
             Some(known) => {
                 known.keys += 1;
@@ -124,7 +134,7 @@ fn phases(edge: &Edge, node: Option<&str>) -> Vec<view::Edge> {
                 keys: 1,
                 since_ns,
                 until_ns,
-                event,
+                event: event.map(str::to_owned),
             }),
         }
     }
@@ -139,6 +149,39 @@ fn phases(edge: &Edge, node: Option<&str>) -> Vec<view::Edge> {
         found.push(view::Edge { node, phase, keys, since_ns: None, until_ns: None, event: None });
     }
     found
+}
+
+/// The keys of a trigger that are told one by one.
+fn keys(graph: &Graph, edges: &[&Edge], columns: &[&report::Column]) -> Vec<view::KeyState> {
+    // What fired, then what may, then what is quiet; the newest first, and else by node and key.
+    let rank = |phase| match phase {
+        view::Phase::Active => 0,
+        view::Phase::Pending => 1,
+        _ => 2,
+    };
+    let mut first = BTreeMap::new();
+    for edge in edges {
+        let node = graph.node_name(edge.place.node);
+        for (key, progress) in &edge.keys {
+            let Some(told) = phase(edge, progress) else { continue };
+            let (phase, since_ns, until_ns, _) = told;
+            let place = (rank(phase), Reverse(since_ns.or(until_ns)), node, key, &edge.runs);
+            // There may be a million: those that are not told are not kept.
+            if first.len() == view::MOST_KEYS {
+                if first.last_key_value().is_some_and(|(last, _)| *last <= place) {
+                    continue;
+                }
+                first.pop_last();
+            }
+            first.insert(place, told);
+        }
+    }
+    let told = first.into_iter().map(|((_, _, node, key, _), (phase, since_ns, until_ns, event))| {
+        let key = events::items(key, columns.iter().copied());
+        let (node, event) = (node.map(str::to_owned), event.map(str::to_owned));
+        view::KeyState { node, key, phase, since_ns, until_ns, event }
+    });
+    told.collect()
 }
 
 /// A node of a controller.
@@ -208,4 +251,64 @@ fn clock(said: Option<protocol::Clock>, ahead_ns: Option<i64>) -> Option<view::C
 
 fn load(load: protocol::Load) -> view::Load {
     view::Load { busy: load.busy, flows: load.flows, most_flows: load.most_flows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use events::{Column, Condition, Figure, Member, Place, Role};
+    use report::{ColumnKind, Value};
+
+    /// Of more keys than are listed all are counted, and those that fired last are listed.
+    #[test]
+    fn keys_are_counted_and_the_newest_that_fired_are_listed() {
+        const SECOND: u64 = 1_000_000_000;
+        let column = report::Column::new("src_port", ColumnKind::Unsigned, "");
+        let parent = Query {
+            name: "parent".to_owned(),
+            text: String::new(),
+            columns: vec![Column { column: column.clone(), role: Role::Key }],
+            key: vec![0],
+            every_ns: SECOND,
+            over_ns: SECOND,
+            nodes: vec![0],
+            pinned: Default::default(),
+            bound_key: None,
+            largest_first: None,
+            left_out: None,
+            trigger: None,
+        };
+        let trigger = Trigger::new(0, &parent, Condition::IsMissing(0));
+        let graph = Graph { nodes: vec!["Node1".to_owned()], queries: vec![parent], ..Graph::default() };
+        // Keys with even numbers fired, the larger the later; the others are about to.
+        let progress = |number: u64| {
+            let phase = match number % 2 {
+                0 => Phase::Active { fired_ns: number * SECOND },
+                _ => Phase::Pending { held_ns: SECOND, is_true: true },
+            };
+            (vec![Member::Unsigned(number)], Progress { phase, seen_ns: 0, fired: None })
+        };
+        let edge = Edge {
+            query: 1,
+            place: Place { node: 0, of: vec![0] },
+            runs: Vec::new(),
+            last_end_ns: Some(SECOND),
+            missing: vec![0],
+            watched_ns: 0,
+            is_settled: false,
+            forgotten: 0,
+            keys: (0..1000).map(progress).collect(),
+        };
+        let counted = phases(&edge, Some("Node1"));
+        assert_eq!(counted.iter().map(|edge| edge.keys).sum::<u64>(), 1000);
+        let columns: Vec<_> = graph.key_columns(&trigger).collect();
+        let listed = keys(&graph, &[&edge], &columns);
+        let numbers: Vec<_> = listed.iter().map(|state| state.key[0].value.clone()).collect();
+        let newest: Vec<_> =
+            (0..500).rev().take(view::MOST_KEYS).map(|half| Value::Unsigned(2 * half)).collect();
+        assert_eq!(numbers, newest);
+        assert!(
+            listed.iter().all(|state| state.key[0].column == column && state.phase == view::Phase::Active)
+        );
+    }
 }

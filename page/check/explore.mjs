@@ -10,13 +10,18 @@ async function ask(base, text) {
   return response.ok ? response.json() : null;
 }
 
+/** Whether nodes remember a flow. */
+export const remembers = async (api) => (await flowPath(api)) !== EXAMPLE;
+
+const EXAMPLE = '/flow?src=10.0.0.1&dst=10.0.0.2&sport=1000&dport=80&proto=tcp';
+
 /** The largest flow that nodes remember; an example where there is none. */
 export async function flowPath(api) {
   const { mode } = await api('/status');
   const base = api.base;
   const said = mode === 'run' ? null : await ask(base, `top: select ${BY_FLOW.replaceAll(',', ', ')}, sum(total_byte) as bytes\n    from '${ago(3600)}' to '${ago(0)}'\n    groupby ${BY_FLOW.replaceAll(',', ', ')} limit 1 across nodes by sum;`);
   const row = said?.answers[0]?.rows[0];
-  if (!row) return '/flow?src=10.0.0.1&dst=10.0.0.2&sport=1000&dport=80&proto=tcp';
+  if (!row) return EXAMPLE;
   return `/flow?${new URLSearchParams({ src: row.src_addr, dst: row.dst_addr, sport: row.src_port, dport: row.dst_port, proto: row.protocol })}`;
 }
 const ago = (seconds) => new Date(Date.now() - seconds * 1000).toISOString().replace(/\.\d+Z/, 'Z');

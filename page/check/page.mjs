@@ -1,10 +1,11 @@
 // Looks at the page as a browser shows it, and fails if it is not right.
 //
-//   node check/page.mjs URL [--await-event SECONDS [--ready FILE]] [--screenshots FOLDER]
+//   node check/page.mjs URL [--await-event SECONDS [--ready FILE]] [--remembers] [--screenshots FOLDER]
 //
 // Every view, at 1280 and 400 pixels, light and dark: no error, no violation of the content security policy, no request that
 // fails, nothing that scrolls sideways, nothing that axe calls serious. With --await-event: a new event is on the page at most 2 s
-// after the API has it; FILE is made when the page is open and waits. Stories are the API's text, letter by letter. Prints a line of JSON.
+// after the API has it; FILE is made when the page is open and waits. --remembers: nodes have stores, so that
+// Explore and Flow must have figures. Stories are the API's text, letter by letter. Prints a line of JSON.
 
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +13,7 @@ import { chromium } from 'playwright-core';
 import { playDry } from './dry_run.mjs';
 import { lookAtEditor } from './editor.mjs';
 import { awaitEvent } from './event.mjs';
-import { explore, flowPath } from './explore.mjs';
+import { explore, flowPath, remembers } from './explore.mjs';
 import { isShown } from './text.mjs';
 
 const ARGUMENTS = [
@@ -21,7 +22,7 @@ const ARGUMENTS = [
 ];
 const [url, ...rest] = process.argv.slice(2);
 if (!url || url.startsWith('-')) {
-  console.error('usage: node check/page.mjs URL [--await-event SECONDS [--ready FILE]] [--screenshots FOLDER]');
+  console.error('usage: node check/page.mjs URL [--await-event SECONDS [--ready FILE]] [--remembers] [--screenshots FOLDER]');
   process.exit(2);
 }
 const option = (name) => (rest.includes(name) ? rest[rest.indexOf(name) + 1] : null);
@@ -46,11 +47,14 @@ try {
     result.event = await awaitEvent({ page, base, api, seconds, fail, ready });
     await page.context().close();
   }
+  // Stores have rows ten seconds after they were measured.
+  for (let tries = 0; rest.includes('--remembers') && tries < 120 && !(await remembers(api)); tries += 1) await new Promise((done) => setTimeout(done, 500));
   for (const width of [1280, 400]) {
     for (const scheme of ['light', 'dark']) await look(width, scheme);
   }
   await sayStories();
   result.explored = await explore({ open, base, api, fail });
+  if (rest.includes('--remembers') && !result.explored) fail('Explore has no figures, and nodes have stores');
 } catch (error) {
   fail(`the check stopped: ${error.stack ?? error}`);
 } finally {

@@ -130,7 +130,7 @@ export function locate({ tell, after, isHostile, isEmpty }) {
     }));
 
   const status = () => ({
-    mode: 'controller', version: '0.1.0', now: new Date().toISOString().replace('Z', '000000Z'), started: at(began - PAST), ended: false, sources: [], history: true,
+    mode: 'controller', version: '0.1.0', now: at(now), started: at(began - PAST), ended: false, sources: [], history: true,
     broker: { state: 'connected', since: at(began - PAST), reason: null },
     nodes: [first, second].map((name, node) => ({
       name, state: 'up', seen: at(now), coverage: node === 0 ? 1 : 0.9312, window: window(now),
@@ -165,18 +165,20 @@ export function locate({ tell, after, isHostile, isEmpty }) {
     return [201, { queries: names, warnings: [] }];
   };
 
+  let advance = () => {};
   if (!isEmpty) {
     const silent = tell;
     tell = () => {};
     for (let end = began - PAST; end <= began; end += 1) play(end === began - 100 ? -30 : end === began - 60 ? -20 : -1, end);
     tell = silent;
     let end = began;
-    setInterval(() => {
+    advance = () => {
       end += 1;
       play(((end - began - after + ROUND * 1000) % ROUND) - (end - began < after ? ROUND : 0), end);
-    }, 1000);
+    };
+    setInterval(advance, 1000);
   }
-  return { answers, events, stories, status, queries: view, install, remove };
+  return { answers, events, stories, status, queries: view, install, remove, advance: () => advance() };
 }
 
 const blank = (name) => ({

@@ -1,6 +1,8 @@
 // Serves page/dist and answers as a controller would, from fixtures that play. For development and for the page's own checks.
 //
-//   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty]
+// `/mock/play` and `/mock/away` are the fixture's own: see `control`.
+//
+//   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty | --day | --states]
 
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
@@ -8,9 +10,11 @@ import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { capture } from './capture.mjs';
+import { day } from './day.mjs';
 import { history } from './history.mjs';
 import { checked, language } from './language.mjs';
 import { locate } from './locate.mjs';
+import { states } from './states.mjs';
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
 const CSP =
@@ -24,11 +28,14 @@ const port = option('--port', 8090);
 
 const streams = new Set();
 const tell = (name, data) => streams.forEach((stream) => stream.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`));
-const played = words.includes('--run')
+const ofDay = words.includes('--day') ? day({ tell }) : null;
+const played = ofDay?.played ?? (words.includes('--run')
   ? capture()
-  : locate({ tell, after: option('--after', 5), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') });
+  : words.includes('--states')
+  ? states({ tell })
+  : locate({ tell, after: option('--after', 5), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') }));
 
-const remembered = history({ nodes: played.status().nodes.map(({ name }) => name), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') });
+const remembered = ofDay?.remembered ?? history({ nodes: played.status().nodes.map(({ name }) => name), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') });
 
 const json = (response, status, body) => {
   response.writeHead(status, { ...headers(), 'content-type': 'application/json', 'cache-control': 'no-store' });
@@ -42,16 +49,18 @@ const headers = () => ({
 
 const server = createServer(async (request, response) => {
   const url = new URL(request.url, 'http://localhost');
+  if (url.pathname.startsWith('/mock/')) return control(url, response);
   if (!url.pathname.startsWith('/api/')) return page(url.pathname, response);
   const path = url.pathname.replace('/api/v1', '');
   const ask = (name) => url.searchParams.get(name);
   const newest = (list, other) => list.slice(-Number(ask('limit') ?? other));
-  const fits = (one) => ['query', 'node', 'kind'].every((name) => !ask(name) || one[name] === ask(name));
+  const isOf = ({ window, at }) => (window && !at ? (!ask('since') || window.end > ask('since')) && (!ask('until') || window.start < ask('until')) : true);
+  const fits = (one) => ['query', 'node', 'kind'].every((name) => !ask(name) || one[name] === ask(name)) && isOf(one);
   if (path === '/stream') return stream(request, response);
   if (path === '/session') return json(response, 200, { name: null, role: 'admin' });
   if (path === '/status') return json(response, 200, played.status());
   if (path === '/nodes') return json(response, 200, { nodes: played.status().nodes });
-  if (path === '/answers') return answers(newest(played.answers.filter(fits), 100), ask('format'), response);
+  if (path === '/answers') return answers(newest(played.answers.filter(fits), 100).map((one) => listed(one, Number(ask('rows') ?? Infinity))), ask('format'), response);
   if (path === '/events') return json(response, 200, { events: newest(played.events.filter(fits), 100) });
   if (path === '/stories') return json(response, 200, { stories: newest(played.stories, 100).map(short).reverse() });
   if (path.endsWith('/acknowledgement')) return acknowledge(request, path, ask('events'), response);
@@ -70,6 +79,41 @@ const server = createServer(async (request, response) => {
   json(response, 404, { error: `there is no ${path}` });
 }).listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/`));
 
+/** What only a fixture can do: `/mock/play?seconds=` plays so many seconds at once, `/mock/away?ms=&seconds=` is gone meanwhile. */
+async function control(url, response) {
+  const [seconds, ms] = ['seconds', 'ms'].map((name) => Number(url.searchParams.get(name) ?? 0));
+  if (url.pathname === '/mock/play') {
+    await play(seconds);
+    return json(response, 200, { events: played.events.length });
+  }
+  if (url.pathname !== '/mock/away') return json(response, 404, { error: 'play or away' });
+  json(response, 200, {});
+  const { port } = server.address();
+  server.close();
+  setTimeout(() => server.closeAllConnections(), 20);
+  streams.clear();
+  await play(seconds);
+  setTimeout(() => server.listen(port, '127.0.0.1'), ms);
+}
+
+function drained(stream) {
+  return new Promise((done) => {
+    const end = () => done(stream.off('drain', end).off('close', end));
+    stream.on('drain', end).on('close', end);
+  });
+}
+
+/** As fast as the streams take it. */
+async function play(seconds) {
+  for (let second = 0; second < seconds; second += 1) {
+    played.advance();
+    await Promise.all([...streams].map((stream) => stream.writableNeedDrain && drained(stream)));
+    if (second % 20 === 19) await new Promise((done) => setTimeout(done));
+  }
+}
+
+/** The first rows; the sums of the others are not those of their rows here. */
+const listed = (answer, most) => (answer.rows.length > most ? { ...answer, rows: answer.rows.slice(0, most), rest: { ...answer.rest, groups: answer.rest.groups + answer.rows.length - most } } : answer);
 const short = ({ id, text, at, query, node, events, acknowledged = null }) => ({ id, text, at, query, node, events_total: events.length, acknowledged });
 
 function page(path, response) {

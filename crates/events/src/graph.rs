@@ -184,6 +184,14 @@ impl Graph {
         before
     }
 
+    /// The columns of the keys of a trigger, as the first of its sources that has keys names them; none where all is one group.
+    pub fn key_columns<'a>(&'a self, trigger: &'a Trigger) -> impl Iterator<Item = &'a report::Column> {
+        let keyed = trigger.sources.iter().find_map(|source| Some((source.query, source.key.as_ref()?)));
+        keyed.into_iter().flat_map(move |(query, columns)| {
+            columns.iter().map(move |column| &self.queries[query].columns[*column].column)
+        })
+    }
+
     /// The name of a node; `None` for all together.
     pub fn node_name(&self, node: usize) -> Option<&str> {
         self.nodes.get(node).map(String::as_str)

@@ -61,6 +61,6 @@ impl From<&Member> for Value {
 pub type Key = Vec<Member>;
 
 /// The key as named values.
-pub(crate) fn items<'a>(key: &'a Key, columns: impl Iterator<Item = &'a Column>) -> Vec<Item> {
+pub fn items<'a>(key: &'a Key, columns: impl Iterator<Item = &'a Column>) -> Vec<Item> {
     columns.zip(key).map(|(column, member)| Item { column: column.clone(), value: member.into() }).collect()
 }

@@ -40,7 +40,7 @@ pub use graph::{
     ALL_NODES, Binding, Column, Graph, Place, Query, Settings, Trigger, TriggerKind, TriggerSource,
 };
 pub use interval::Interval;
-pub use key::{Key, Member};
+pub use key::{Key, Member, items};
 pub use machine::{Machine, Report, Started, Step};
 pub use past::{Past, PastPart, SavedWindows};
 pub use run::Run;

@@ -173,6 +173,15 @@ impl Answer {
 
     /// Keeps the first rows; the others are counted in the rest, and the answer is partial for this reason. Returns how many were left out.
     pub fn shorten(&mut self, most: usize, reason: &str) -> usize {
+        let cut = self.list(most);
+        if cut > 0 {
+            self.lacks(&format!("{cut} rows are left out: {reason}"));
+        }
+        cut
+    }
+
+    /// Lists the first rows, as a lower limit of its query would: the others are counted in the rest. Returns how many those are.
+    pub fn list(&mut self, most: usize) -> usize {
         if self.rows.len() <= most {
             return 0;
         }
@@ -184,7 +193,6 @@ impl Answer {
                 cut.iter().map(|row| column.and_then(|column| row.get(column)).unwrap_or(&Value::Null));
             *total = values.fold(std::mem::take(total), |sum, value| sum.plus(value));
         }
-        self.lacks(&format!("{} rows are left out: {reason}", cut.len()));
         cut.len()
     }
 

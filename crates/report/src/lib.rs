@@ -31,6 +31,7 @@ mod column;
 mod counters;
 mod event;
 pub mod integer;
+pub mod key;
 mod prefix;
 pub mod rfc3339;
 mod row;

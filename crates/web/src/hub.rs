@@ -9,8 +9,22 @@ use archive::{Acknowledgement, Archive, ArchiveError, Changes, StoredEvent, even
 use axum::body::Bytes;
 use report::Answer;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Rows of an answer that streams are told, and that a query has as its latest. The archive has all.
+pub(crate) const MOST_ROWS: usize = 1000;
+
+/// An answer with its first rows; the others are in its rest.
+pub(crate) fn listed(answer: &Answer, most: usize) -> Cow<'_, Answer> {
+    if answer.rows.len() <= most {
+        return Cow::Borrowed(answer);
+    }
+    let mut listed = answer.clone();
+    listed.list(most);
+    Cow::Owned(listed)
+}
 
 /// All that is shown: an archive, and the state of the moment. Clones are the same hub.
 #[derive(Clone, Debug)]
@@ -94,12 +108,13 @@ impl Hub {
     pub fn publish(&self, changes: &Changes) -> Result<(), ArchiveError> {
         let mut archive = self.archive();
         archive.commit(changes)?;
-        self.remember_latest(&changes.answers);
+        let listed: Vec<_> = changes.answers.iter().map(|answer| listed(answer, MOST_ROWS)).collect();
+        self.remember_latest(&listed);
         if !self.0.feed.has_streams() {
             return Ok(());
         }
         // The archive stays locked, so that streams are told in the order in which it was stored.
-        for answer in &changes.answers {
+        for answer in &listed {
             self.tell("answer", answer);
         }
         for event in &changes.events {
@@ -157,6 +172,9 @@ impl Hub {
         {
             // What cannot be read is not shown; the next answer is.
             query.latest = self.archive().newest(&query.name).unwrap_or_default();
+            for answer in &mut query.latest {
+                answer.list(MOST_ROWS);
+            }
         }
         let mut own = locked(&self.0.queries);
         for query in &mut queries {
@@ -174,7 +192,7 @@ impl Hub {
         }
     }
 
-    fn remember_latest(&self, answers: &[Answer]) {
+    fn remember_latest(&self, answers: &[Cow<'_, Answer>]) {
         let mut queries = locked(&self.0.queries);
         for answer in answers {
             if let Some(query) = queries.iter_mut().find(|query| query.name == answer.query) {

@@ -5,5 +5,5 @@ mod query;
 mod status;
 
 pub use node::{Account, Clock, Gap, Load, NodeState, NodeView, Spool, Store, TaskState};
-pub use query::{Edge, Phase, QueryState, QueryView, Run, Threshold, Trigger};
+pub use query::{Edge, KeyState, MOST_KEYS, Phase, QueryState, QueryView, Run, Threshold, Trigger};
 pub use status::{Broker, BrokerState, Delivered, Mode, Note, Status, WindowTotals};

@@ -695,6 +695,18 @@ export interface components {
             until: components["schemas"]["Time"] | null;
             event: string | null;
         };
+        /** @description A key whose condition is not idle. */
+        KeyState: {
+            node: string | null;
+            key: components["schemas"]["Values"];
+            columns: components["schemas"]["Column"][];
+            /** @enum {string} */
+            phase: "pending" | "active" | "recovering";
+            since: components["schemas"]["Time"] | null;
+            /** @description When it may fire again. */
+            until: components["schemas"]["Time"] | null;
+            event: string | null;
+        };
         Trigger: {
             parent: string;
             condition: string;
@@ -710,6 +722,8 @@ export interface components {
                 value: number;
             }[];
             edges: components["schemas"]["Edge"][];
+            /** @description Keys that are not idle, 50 of all nodes at the most: those that fired first, of each phase the newest first. `edges` counts all. */
+            keys: components["schemas"]["KeyState"][];
         };
         Query: {
             name: string;
@@ -1330,6 +1344,8 @@ export interface operations {
                 until?: components["parameters"]["until"];
                 /** @description At most so many of the newest; more than 10,000 are as 10,000. */
                 limit?: components["parameters"]["limit"];
+                /** @description At most so many rows of each answer; the others are in its `rest`. */
+                rows?: number;
                 /** @description `csv`: the rows of one query, which must be named. */
                 format?: "json" | "csv";
             };

@@ -32,6 +32,7 @@ export type Status = Schemas['Status'];
 export type Session = Schemas['Session'];
 
 export type Edge = Schemas['Edge'];
+export type KeyState = Schemas['KeyState'];
 export type Trigger = Schemas['Trigger'];
 export type Query = Schemas['Query'];
 

@@ -5,7 +5,7 @@ import { milliseconds, time } from '../words/time';
 
 /** Windows that a chart draws by itself, and the most that it takes. */
 export const USUAL_WINDOWS = 240;
-export const MOST_WINDOWS = 1000;
+export const MOST_WINDOWS = 10_000;
 
 const UNITS: Record<string, number> = { s: 1, min: 60, h: 3600, d: 86_400, w: 604_800 };
 export const LADDER = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 604_800];

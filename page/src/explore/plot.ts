@@ -57,19 +57,19 @@ export function plotted(times: number[], every: number, lines: Drawn[], isStacke
   };
   const [now, before] = [lines.filter(({ isEarlier }) => !isEarlier), lines.filter(({ isEarlier }) => isEarlier)];
   if (isStacked) {
-    // One on top of the other. A line without a figure adds nothing, unless the window has no answer at all.
+    // One on top of the other: each covers those above it, so that no clip is needed, which would take most of the time. A line without
+    // a figure adds nothing, unless the window has no answer at all.
     const sums = times.map((_, at): number | null => (now.some(({ figures }) => figures[at]) ? 0 : null));
-    let below = -1;
-    for (const { color, figures } of now) {
+    const tops = now.map(({ color, figures }) => {
       figures.forEach((figure, at) => {
         if (sums[at] !== null) sums[at] += (figure && middle(figure)) ?? 0;
       });
-      const top = add([...sums], color, { isFilled: below < 0 });
-      if (below >= 0) plot.bands.push({ upper: top, lower: below, color, opacity: '55' });
-      below = top;
-    }
+      return { color, sums: [...sums] };
+    });
+    const highest = plot.series.length;
+    for (const { color, sums } of tops.reverse()) add(sums, color, { isFilled: true });
     const whole = { name: '', color: '--ink', figures: sums.map((sum, at) => (sum === null ? null : stacked(now, at, sum))) };
-    if (below >= 0) band(whole, below);
+    if (now.length) band(whole, highest);
   } else {
     for (const line of now) band(line, add(column(line.figures, middle), line.color, { width: Math.max(1.2, line.width ?? 1.5) }));
   }

@@ -6,11 +6,18 @@ import { address, get } from '../api/client';
 import type { Answer } from '../api/types';
 import { place } from '../words/value';
 
-/** Answers of a query and node that are kept. */
+/** Answers of a query and node or instance that are kept, and of a query in all; of so many queries. */
 const MOST_ANSWERS = 600;
+const MOST_IN_ALL = 6000;
+const MOST_HISTORIES = 100;
 /** Queries, and nodes and instances of each, whose newest answers are kept. */
 const MOST_QUERIES = 1000;
 const MOST_NODES = 256;
+/** Answers that the server gives at once. */
+const MOST_AT_ONCE = 10_000;
+/** Rows of an answer of a history, and of a whole run: the others are in its rest. Streams are told at most as many as of a run. */
+const MOST_ROWS = 100;
+const MOST_ROWS_OF_RUN = 1000;
 /** Answers that a history begins with. */
 export const FIRST_ANSWERS = 300;
 
@@ -49,6 +56,13 @@ class Answers {
     return [...this.#ofRun.values()].flat();
   }
 
+  /** Forgets queries that are there no more. */
+  keep(names: Set<string>): void {
+    for (const known of [this.#latest, this.#ofRun, this.#history]) {
+      for (const name of [...untrack(() => known.keys())]) if (!names.has(name)) known.delete(name);
+    }
+  }
+
   forget(): void {
     this.#latest.clear();
     this.#ofRun.clear();
@@ -61,8 +75,18 @@ class Answers {
 
   /** Fetches what a query answered before, and keeps it up to date from then on. Who calls it in an effect does not depend on it. */
   async watch(query: string): Promise<void> {
-    untrack(() => this.#history.has(query) || this.#history.set(query, []));
-    const { answers } = await get<{ answers: Answer[] }>(address('/answers', { query, limit: FIRST_ANSWERS }));
+    const known = untrack(() => this.#history.get(query));
+    if (!known) this.#history.set(query, []);
+    // The one that was begun first has been looked at longest ago.
+    for (const name of [...untrack(() => this.#history.keys())].slice(0, -MOST_HISTORIES)) this.#history.delete(name);
+    const { answers } = await get<{ answers: Answer[] }>(address('/answers', { query, limit: FIRST_ANSWERS, rows: MOST_ROWS }));
+    // Between what is known and the newest there may be more, as after a lost connection.
+    const first = answers.find(({ window }) => window !== null)?.window?.end ?? '';
+    const last = known?.filter((answer) => end(answer) < first).at(-1)?.window?.end;
+    if (last && answers.length >= FIRST_ANSWERS) {
+      const more = await get<{ answers: Answer[] }>(address('/answers', { query, since: last, until: first, limit: MOST_AT_ONCE, rows: MOST_ROWS }));
+      answers.unshift(...more.answers);
+    }
     answers.filter((answer) => answer.window === null).forEach((answer) => this.take(answer));
     const windows = answers.filter((answer) => answer.window !== null);
     this.#history.set(query, merged(this.#history.get(query) ?? [], windows));
@@ -70,7 +94,7 @@ class Answers {
 
   /** Fetches the answers of the whole run. */
   async fetchRun(): Promise<void> {
-    const { answers } = await get<{ answers: Answer[] }>(address('/answers', { limit: 500 }));
+    const { answers } = await get<{ answers: Answer[] }>(address('/answers', { limit: 500, rows: MOST_ROWS_OF_RUN }));
     answers.filter((answer) => answer.window === null).forEach((answer) => this.take(answer));
   }
 }
@@ -103,7 +127,7 @@ function merged(kept: Answer[], more: Answer[]): Answer[] {
     left.set(place(answer), number);
     return number <= MOST_ANSWERS;
   };
-  return all.length > MOST_ANSWERS ? all.reverse().filter(counted).reverse() : all;
+  return all.length > MOST_ANSWERS ? all.reverse().filter(counted).slice(0, MOST_IN_ALL).reverse() : all;
 }
 
 export const answers = new Answers();

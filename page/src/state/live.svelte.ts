@@ -3,6 +3,7 @@
 import { address, enter, get, Refused, remove } from '../api/client';
 import { listen } from '../api/stream';
 import type { Answer, Event, Integer, Query, Session, Status, Story } from '../api/types';
+import { Absence } from './absence.svelte';
 import { answers } from './answers.svelte';
 
 const MOST_EVENTS = 500;
@@ -17,6 +18,7 @@ const withTotal = (told: Told): Story => ({ ...told, events_total: told.events.l
 
 class Live {
   connection = $state<'connecting' | 'open' | 'lost'>('connecting');
+  readonly absence = new Absence();
   status = $state.raw<Status | null>(null);
   queries = $state.raw<Query[] | null>(null);
   /** The newest first. */
@@ -43,16 +45,22 @@ class Live {
         void this.refresh();
       },
       lost: () => {
-        this.connection = 'lost';
+        this.lose();
         if (!this.status) void this.refresh();
       },
       refused: async () => {
-        this.connection = 'lost';
+        this.lose();
         await this.refresh();
         return !this.isLocked;
       },
       said: (name, data) => this.said(name, data),
+      silent: () => this.status?.ended !== true,
     });
+  }
+
+  lose(): void {
+    this.connection = 'lost';
+    if (this.isComplete) this.absence.begin(this.events, this.status);
   }
 
   /** Shows a token; what is wrong with it, if anything is. */
@@ -103,6 +111,7 @@ class Live {
       this.takeQueries(queries.queries);
       this.takeEvents(events.events);
       this.takeStories(stories.stories);
+      this.absence.end(events.events, status, MOST_EVENTS);
       if (status.mode === 'run') await answers.fetchRun();
       this.problem = null;
       this.isComplete = true;
@@ -122,12 +131,14 @@ class Live {
 
   /** Another Edison answers: what this one did not say is not shown. */
   forget(): void {
-    [this.events, this.stories, this.queries] = [[], [], []];
+    [this.events, this.stories, this.queries, this.isComplete] = [[], [], [], false];
     answers.forget();
   }
 
   takeQueries(queries: Query[]): void {
     this.queries = queries;
+    // A run has answers of its own beside those of queries.
+    if (this.status?.mode === 'controller') answers.keep(new Set(queries.map(({ name }) => name)));
     queries.forEach((query) => query.latest?.forEach((answer) => answers.take(answer)));
   }
 

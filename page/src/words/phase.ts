@@ -1,6 +1,6 @@
 // The state of an edge in words.
 
-import type { Edge, Event, Time, Trigger } from '../api/types';
+import type { Edge, Event, KeyState, Time, Trigger } from '../api/types';
 import { counted } from './number';
 import { duration, later, time } from './time';
 
@@ -40,4 +40,12 @@ export function phase(edge: Edge, trigger: Trigger, fired: Event | undefined, no
     default:
       return { text: edge.phase, tone: 'unknown', event: null };
   }
+}
+
+/** The state of one key. */
+export function keyPhase({ phase, since, until, event }: KeyState, now: Time | null): Phase {
+  const from = since ? ` since ${time(since, now)}` : '';
+  if (phase === 'active') return { text: since ? `fired ${time(since, now)}` : 'fired', tone: 'fired', event };
+  if (phase === 'pending') return { text: `pending${from}`, tone: 'waiting', event: null };
+  return { text: until ? `quiet until ${time(until, now)}` : 'quiet', tone: 'waiting', event };
 }

@@ -17,12 +17,21 @@ export interface Lines {
   times: number[];
   lines: Line[];
   span: Span | null;
+  /** Times without an answer between others. */
+  gaps: number;
+  /** Answers whose figure is not known, and those of a part of their window. */
+  unknown: number;
+  partial: number;
+  late: number;
+  /** Windows of which a part is known, seconds. */
+  parts: [number, number][];
 }
 
 interface Point {
   at: number;
   value: number | null;
   bounds: [number, number] | null;
+  isGap?: boolean;
 }
 
 /** A line for each node and what is pinned. Where a window has no answer, or none that is known, the line has a gap. */
@@ -45,7 +54,12 @@ export function series(answers: Answer[], column: string, query: Query | undefin
   });
   const windows = answers.flatMap((answer) => (answer.window ? [answer.window] : []));
   const span = windows.length ? { start: windows[0].start, end: windows.at(-1)!.end } : null;
-  return { times, lines, span };
+  const gaps = points.flat().filter(({ isGap }) => isGap).length;
+  const unknown = points.flat().filter(({ value, isGap }) => value === null && !isGap).length;
+  const incomplete = answers.flatMap(({ window, status }) => (window && status !== 'complete' ? [window] : []));
+  const late = answers.filter((answer) => answer.window && answer.late).length;
+  const parts = incomplete.map(({ start, end }): [number, number] => [milliseconds(start) / 1000, milliseconds(end) / 1000]);
+  return { times, lines, span, gaps, unknown, partial: incomplete.length, late, parts };
 }
 
 function pointsOf(answers: Answer[], column: string, query: Query | undefined): Point[] {
@@ -54,7 +68,7 @@ function pointsOf(answers: Answer[], column: string, query: Query | undefined): 
   for (const answer of answers) {
     if (!answer.window) continue;
     const [from, to] = [milliseconds(answer.window.start) / 1000, milliseconds(answer.window.end) / 1000];
-    if (end !== null && from > end + 0.001) points.push({ at: (from + end) / 2, value: null, bounds: null });
+    if (end !== null && from > end + 0.001) points.push({ at: (from + end) / 2, value: null, bounds: null, isGap: true });
     const value = largest(answer, column, query);
     // A run of empty windows is a line along zero, not one point at its end.
     if (answer.empty !== undefined) points.push({ at: from + 0.001, value, bounds: null });

@@ -53,7 +53,7 @@ impl Watch {
             widens: any(&|condition| matches!(condition, Condition::Surely(_))),
             items: trigger.condition.items(),
             pinned: BTreeSet::new(),
-            key: Vec::new(),
+            key: graph.key_columns(trigger).cloned().collect(),
             every_ns: sources.iter().map(|source| source.every_ns).max().unwrap_or(1),
             without_packets: None,
         };
@@ -66,10 +66,7 @@ impl Watch {
             let columns = source.key.as_ref()?;
             Some((*query, columns))
         });
-        for (at, (query, columns)) in keyed.enumerate() {
-            if at == 0 {
-                watch.key = columns.iter().map(|column| query.columns[*column].column.clone()).collect();
-            }
+        for (query, columns) in keyed {
             let pinned = query.pinned.iter().map(|key| {
                 let member = |column: &usize| query.key.iter().position(|own| own == column);
                 columns

@@ -21,8 +21,10 @@ struct Answers {
 }
 
 pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
-    let parameters = Parameters::read(&uri, &["query", "node", "since", "until", "limit", "format"])?;
+    let parameters = Parameters::read(&uri, &["query", "node", "since", "until", "limit", "rows", "format"])?;
     let filter = parameters.answer_filter()?;
+    let rows = parameters.read_as("rows", notation::count)?;
+    let rows = rows.map_or(usize::MAX, |rows| usize::try_from(rows).unwrap_or(usize::MAX));
     let is_csv = match parameters.text("format") {
         None | Some("json") => false,
         Some("csv") => true,
@@ -32,7 +34,10 @@ pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Respon
         return Err(Failure::bad("query: a table has the columns of one query, name it"));
     }
     let write = move |listing: Listing<Answer>| {
-        let Listing { items: answers, is_cut: cut } = listing;
+        let Listing { items: mut answers, is_cut: cut } = listing;
+        for answer in &mut answers {
+            answer.list(rows);
+        }
         match is_csv {
             true => csv::write(&answers).map_err(Failure::internal),
             false => Ok(serde_json::to_vec(&Answers { answers, cut })?),

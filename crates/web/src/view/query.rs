@@ -1,6 +1,6 @@
 //! The state of a query.
 
-use report::{Answer, Class, Column, integer, rfc3339};
+use report::{Answer, Class, Column, Item, integer, rfc3339};
 use serde::{Deserialize, Serialize};
 use std::ops::Not;
 
@@ -92,6 +92,32 @@ pub struct Trigger {
     pub thresholds: Vec<Threshold>,
     /// How many keys are in which phase.
     pub edges: Vec<Edge>,
+    /// Keys that are not idle, [`MOST_KEYS`] of all nodes at the most: those that fired first, of each phase the newest first.
+    #[serde(default)]
+    pub keys: Vec<KeyState>,
+}
+
+/// Keys of a trigger that are listed. A query may have 65,536 of each node: `edges` counts them.
+pub const MOST_KEYS: usize = 50;
+
+/// A key that is not idle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeyState {
+    /// The node; `None` for answers across nodes.
+    pub node: Option<String>,
+    /// Its members.
+    #[serde(flatten, with = "report::key")]
+    pub key: Vec<Item>,
+    /// The phase.
+    pub phase: Phase,
+    /// Since when, stream time in nanoseconds since the epoch.
+    #[serde(rename = "since", with = "rfc3339::option")]
+    pub since_ns: Option<u64>,
+    /// When it may fire again.
+    #[serde(rename = "until", with = "rfc3339::option")]
+    pub until_ns: Option<u64>,
+    /// The event that brought it there.
+    pub event: Option<String>,
 }
 
 /// A comparison of a column with a number.

@@ -6,7 +6,7 @@ use report::{
     Story, Value,
 };
 use web::view::{
-    Broker, BrokerState, Clock, Delivered, Edge, Gap, Load, Mode, NodeState, NodeView, Note, Phase,
+    Broker, BrokerState, Clock, Delivered, Edge, Gap, KeyState, Load, Mode, NodeState, NodeView, Note, Phase,
     QueryState, QueryView, Run, Spool, Status, Store, TaskState, Threshold, Trigger, WindowTotals,
 };
 use web::{Hub, Server};
@@ -234,6 +234,14 @@ pub(crate) fn queries() -> Vec<QueryView> {
             value: 1000.0,
         }],
         edges: vec![edge],
+        keys: vec![KeyState {
+            node: Some("Node1".to_owned()),
+            key: event("", EventKind::Fired, 0).key,
+            phase: Phase::Recovering,
+            since_ns: None,
+            until_ns: Some(START + SECOND),
+            event: Some("e1".to_owned()),
+        }],
         ..Trigger::default()
     };
     let child = QueryView {

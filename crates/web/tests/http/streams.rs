@@ -145,3 +145,43 @@ fn there_are_at_most_so_many_streams() {
     }
     panic!("a stream that has left still takes its place");
 }
+
+/// A query may answer a million groups. Streams and the list of queries have the first thousand of them, and what the others have.
+#[test]
+fn a_million_groups_are_told_as_the_first_and_a_rest() {
+    const GROUPS: u64 = 1_000_000;
+    let columns = vec![
+        Column::new("src_port", ColumnKind::Unsigned, ""),
+        Column::new("total_byte", ColumnKind::Unsigned, "bytes"),
+    ];
+    let hub = hub();
+    hub.set_queries(vec![web::view::QueryView {
+        name: "many".to_owned(),
+        columns: columns.clone(),
+        ..web::view::QueryView::default()
+    }]);
+    let server = serve(&hub);
+    let mut stream = Stream::connect(server.address());
+    assert_eq!([(); 2].map(|()| stream.next().expect("a message").0), ["status", "queries"]);
+    let rows =
+        (0..GROUPS).map(|group| vec![Value::Unsigned(group), Value::Unsigned(GROUPS - group)]).collect();
+    let mut answer = Answer::new("many", Some(sample::window(0)), columns, rows);
+    answer.rest.totals = vec![("total_byte".to_owned(), Value::Unsigned(0))];
+    hub.publish(&Changes { answers: vec![answer], ..Changes::default() }).expect("it is stored");
+
+    let (name, told) = stream.next().expect("a message");
+    assert_eq!(name, "answer");
+    let latest = crate::client::json(server.address(), "/api/v1/queries")["queries"][0]["latest"][0].take();
+    assert_eq!(latest, told);
+    let asked =
+        crate::client::json(server.address(), "/api/v1/answers?query=many&rows=7")["answers"][0].take();
+    for (answer, listed) in [(told, 1000), (asked, 7)] {
+        let rows = answer["rows"].as_array().expect("rows");
+        assert_eq!(rows.len(), listed);
+        assert!(rows.iter().enumerate().all(|(at, row)| row["src_port"] == json!(at)));
+        let rest = GROUPS - listed as u64;
+        assert_eq!(answer["rest"], json!({ "groups": rest, "total_byte": rest * (rest + 1) / 2 }));
+        // Nothing is missing: it is not listed.
+        assert_eq!(answer["status"], "complete");
+    }
+}
