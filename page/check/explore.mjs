@@ -17,18 +17,20 @@ const EXAMPLE = '/flow?src=10.0.0.1&dst=10.0.0.2&sport=1000&dport=80&proto=tcp';
 
 /** The largest flow that nodes remember; an example where there is none. */
 export async function flowPath(api) {
-  const { mode } = await api('/status');
+  const { history, mode, span } = await api('/status');
   const base = api.base;
-  const said = mode === 'run' ? null : await ask(base, `top: select ${BY_FLOW.replaceAll(',', ', ')}, sum(total_byte) as bytes\n    from '${ago(3600)}' to '${ago(0)}'\n    groupby ${BY_FLOW.replaceAll(',', ', ')} limit 1 across nodes by sum;`);
+  // Of a run over a capture: the time before its end.
+  const end = mode === 'run' && span ? Date.parse(span.end) + 1000 : Date.now();
+  const ago = (seconds) => new Date(end - seconds * 1000).toISOString().replace(/\.\d+Z/, 'Z');
+  const said = history && (await ask(base, `top: select ${BY_FLOW.replaceAll(',', ', ')}, sum(total_byte) as bytes\n    from '${ago(3600)}' to '${ago(0)}'\n    groupby ${BY_FLOW.replaceAll(',', ', ')} limit 1 across nodes by sum;`));
   const row = said?.answers[0]?.rows[0];
   if (!row) return EXAMPLE;
   return `/flow?${new URLSearchParams({ src: row.src_addr, dst: row.dst_addr, sport: row.src_port, dport: row.dst_port, proto: row.protocol })}`;
 }
-const ago = (seconds) => new Date(Date.now() - seconds * 1000).toISOString().replace(/\.\d+Z/, 'Z');
 
 /** Answers what was looked at; null where nothing is remembered. */
 export async function explore({ open, base, api, fail }) {
-  if ((await api('/status')).mode === 'run') return ofRun({ open, base, fail });
+  if (!(await api('/status')).history) return withoutStore({ open, base, fail });
   const page = await open(1280, 'light', [422, 429]);
   const go = async (path) => {
     await page.goto(base + path);
@@ -51,7 +53,7 @@ export async function explore({ open, base, api, fail }) {
   return { all };
 }
 
-async function ofRun({ open, base, fail }) {
+async function withoutStore({ open, base, fail }) {
   const page = await open(1280, 'light');
   for (const path of ['/explore', '/flow']) {
     await page.goto(base + path);

@@ -35,12 +35,12 @@ export function day({ tell }) {
     load: { busy: 0.2, flows: 20_000 + at, most_flows: 1_000_000 }, tasks: { wanted: 1, applied: 1, refused: null, lapsed: 0 }, version: '0.1.0', sources: ['eth0'], gaps: [], refused: {},
   }));
   const status = () => ({
-    mode: 'controller', version: '0.1.0', now: time(Date.now() / 1000), started, ended: false, sources: [], span: null,
+    mode: 'controller', version: '0.1.0', now: time(Date.now() / 1000), started, ended: false, sources: [], span: null, history: true,
     broker: { state: 'connected', since: started, reason: null }, nodes: nodes(), refused: {}, refused_requests: {},
     windows: { complete: answers.length, partial: 0, late: 0, lost: 0, doubled: 0 }, notes: [],
   });
   const queries = () => [{
-    name: 'load', text: 'load: select sum(total_byte) as bytes every 10s;', file: 'load.eq', class: 'row', nodes: NODES, every_ns: EVERY * 1e9, over_ns: EVERY * 1e9,
+    name: 'load', text: 'load: select sum(total_byte) as bytes every 10s;', definitions: [], file: 'load.eq', class: 'row', nodes: NODES, every_ns: EVERY * 1e9, over_ns: EVERY * 1e9,
     columns: [bytes('bytes')], state: 'standing', runs: [], trigger: null, latest: answers.slice(-NODES.length),
   }];
   setInterval(() => {

@@ -59,11 +59,11 @@ export function states({ tell }) {
     node('never', 'never', { seen: null, coverage: null, window: null, loss: null, packets: { received: 0, measured: 0, not_measured: {} }, last: null, load: null, clock: null, tasks: { wanted: 4, applied: null, refused: null, lapsed: 0 }, version: null }),
   ];
   const status = () => ({
-    mode: 'controller', version: '0.1.0', now: time(now), started: time(began - PAST), ended: false, sources: [], span: null, broker: { state: 'connected', since: time(began - PAST), reason: null },
+    mode: 'controller', version: '0.1.0', now: time(now), started: time(began - PAST), ended: false, sources: [], span: null, history: true, broker: { state: 'connected', since: time(began - PAST), reason: null },
     nodes: nodes(), refused: {}, refused_requests: {}, windows: { complete: 640, partial: 90, late: 91, lost: 11, doubled: 0 }, notes: [],
   });
   const query = (name, more = {}) => ({
-    name, text: `${name}: select sum(total_byte) as bytes, count(src_addr) as sources every 1s;`, file: 'states.eq', class: 'row', nodes: ['up'], every_ns: SECOND, over_ns: SECOND,
+    name, text: `${name}: select sum(total_byte) as bytes, count(src_addr) as sources every 1s;`, definitions: [], file: 'states.eq', class: 'row', nodes: ['up'], every_ns: SECOND, over_ns: SECOND,
     columns: COLUMNS, state: 'standing', runs: [], trigger: null, latest: answers.filter((one) => one.query === name).slice(-1), ...more,
   });
   const edge = (phase, keys, more = {}) => ({ node: 'up', phase, keys, since: null, until: null, event: null, ...more });
