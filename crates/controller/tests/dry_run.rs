@@ -97,7 +97,7 @@ fn expected() -> Vec<u64> {
 fn what_is_too_large_is_asked_in_parts() {
     let (whole, at_once) = play(&["Node1"], &|_, task| answer(task, usize::MAX));
     assert_eq!(fired(&whole, "Node1"), expected());
-    for most in [1, 3, 40, 150] {
+    for most in [1, 3, 40] {
         let (parts, asked) = play(&["Node1"], &|_, task| answer(task, most));
         assert_eq!((&parts.events, &parts.stories), (&whole.events, &whole.stories), "{most}");
         assert!(asked > at_once, "{most}: {asked}");

@@ -246,7 +246,7 @@ impl Stock {
                 let reason =
                     missing.get(own).cloned().unwrap_or(Some("no_answer: it was not asked".to_owned()));
                 match reason.as_deref().map(kind) {
-                    None | Some(Reason::Damaged) => {
+                    None | Some(Reason::Whole) => {
                         let answers = came.remove(&(name.clone(), own.clone())).unwrap_or_default();
                         self.know(*place, node, *ends, answers);
                         self.remarks.entry(node).or_default().extend(reason);
@@ -325,8 +325,8 @@ impl Known {
 /// What a node's reason means for the next question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
-    /// Its answers are there; what is damaged is not in them.
-    Damaged,
+    /// Its answers are there: what is damaged, or was not asked, is not in them.
+    Whole,
     /// A shorter time may be answered.
     TooMuch,
     /// One of the queries cannot be answered there.
@@ -338,8 +338,8 @@ enum Reason {
 /// The names are those of [`protocol::HistoryAnswer::missing`].
 fn kind(reason: &str) -> Reason {
     let is = |name: &str| reason.starts_with(name);
-    if is("damaged:") {
-        Reason::Damaged
+    if is("damaged:") || is("unasked:") {
+        Reason::Whole
     } else if is("too_large:") || is("too_late:") {
         Reason::TooMuch
     } else if is("refused:") {
