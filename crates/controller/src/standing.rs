@@ -312,7 +312,7 @@ impl StandingQueries {
             return Err(refused);
         }
         if new.is_empty() && text.removed.is_empty() {
-            return Err(vec![format!("{}: there is no query in it", text.file)]);
+            return Err(vec![no_query(&text.file)]);
         }
         let new = new.into_iter().map(|query| StandingQuery {
             file: text.file.clone(),
@@ -351,7 +351,10 @@ impl StandingQueries {
         // In the order of the standing ones.
         let needed = others.iter().filter(|query| needed.iter().any(|known| known.label == query.label));
         let all: Vec<CheckedQuery> = needed.copied().chain(&queries).cloned().collect();
-        let refused: Vec<String> = queries.iter().flat_map(not_possible).collect();
+        let mut refused: Vec<String> = queries.iter().flat_map(not_possible).collect();
+        if queries.is_empty() {
+            refused.push(no_query(&text.file));
+        }
         let reach_ns =
             all.iter().map(|query| query.reach_ns(self.site.window_ns)).fold(0, u64::saturating_add);
         let chain = if refused.is_empty() { self.planned(all) } else { Err(refused) };
@@ -416,6 +419,10 @@ fn without(text: &str, queries: &[CheckedQuery], removed: &BTreeSet<String>) -> 
 fn parents(query: &CheckedQuery) -> impl Iterator<Item = &str> {
     let triggers = query.trigger.iter().flat_map(|trigger| &trigger.parents);
     triggers.chain(&query.derived_from).map(String::as_str)
+}
+
+fn no_query(file: &str) -> String {
+    format!("{file}: there is no query in it")
 }
 
 /// Why a query cannot be run under a controller.
