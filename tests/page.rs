@@ -156,6 +156,57 @@ fn a_controller_checks_texts_for_what_stands() {
 }
 
 #[test]
+fn a_query_that_took_a_place_keeps_it_after_a_restart() {
+    let scratch = Scratch::new();
+    let one = "one: select sum(total_byte) as b where node_id = Node1 every 1s;";
+    let two = "two: select sum(total_byte) as b every 1s when one.b > Most;";
+    let queries = scratch.file("chain.eq", format!("let Most = 5;\n{one}\n{two}\n"));
+    // A broker that is away is no error.
+    let settings = format!(
+        "broker = \"amqp://edison@127.0.0.1:1\"\nnodes = [\"Node1\", \"Node2\"]\nevery = \"1s\"\nlisten = \"127.0.0.1:0\"\n\
+         state = \"{}\"\nqueries = [\"{}\"]\n",
+        text(&scratch.path("state.db")),
+        text(&queries)
+    );
+    let settings = scratch.file("controller.toml", settings);
+    let start = || Running::start(edison().args(["controller", "--config", text(&settings)]));
+    let stands = |address: &str| -> Vec<(String, String)> {
+        let queries = get(address, "/queries")["queries"].as_array().expect("queries").clone();
+        let name = |query: &Value, of: &str| query[of].as_str().unwrap_or_default().to_owned();
+        queries.iter().map(|query| (name(query, "file"), name(query, "text"))).collect()
+    };
+    let mut running = start();
+    let at = address(&mut running, "the API are at").trim_end_matches(';').to_owned();
+    assert_eq!(stands(&at).len(), 2);
+    assert_eq!(get(&at, "/queries")["queries"][1]["definitions"], serde_json::json!(["let Most = 5;"]));
+    let other = one.replace("total_byte", "total_count");
+    let add = |more: &[&str]| run(edison().args(["add", "-q", &other, "--controller", &at]).args(more));
+    add(&[]).says(2, &["the name one is taken"]);
+    assert_eq!(add(&["--replace"]).expect(0).stdout, "added: one\n");
+    let before = stands(&at);
+    assert!(before.iter().any(|(file, text)| file == "query" && text.contains("total_count")), "{before:?}");
+    // Of the settings, one that others refer to.
+    let wrong =
+        post(&at, "/queries?replace=true", "one: select count(*) as n where node_id = Node1 every 1s;");
+    assert!(
+        wrong["error"].as_str().is_some_and(|error| error.contains("chain.eq would not stand any more")),
+        "{wrong}"
+    );
+    assert_eq!(stands(&at), before);
+    running.signal(libc::SIGKILL);
+    drop(running);
+    let mut running = start();
+    let at = address(&mut running, "the API are at").trim_end_matches(';').to_owned();
+    let sorted = |mut stands: Vec<(String, String)>| {
+        stands.sort();
+        stands
+    };
+    assert_eq!(sorted(stands(&at)), sorted(before));
+    running.signal(libc::SIGTERM);
+    running.wait().expect(0);
+}
+
+#[test]
 fn events_and_stories_are_those_of_the_run() {
     let scratch = Scratch::new();
     let path = scratch.path("path.pcap");
