@@ -36,11 +36,7 @@ impl Rehearsed {
         mut self,
         ask: &mut dyn FnMut(Asked) -> Result<History, Refusal>,
     ) -> Result<Played, Refusal> {
-        loop {
-            let queries = match self.run.go_on().map_err(invalid)? {
-                Step::Ask(queries) => queries,
-                Step::End => break,
-            };
+        while let Step::Ask(queries) = self.run.go_on().map_err(invalid)? {
             let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
             let time_ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
             if time_ms == 0 {

@@ -22,7 +22,7 @@ export async function flowPath(api) {
   // Of a run over a capture: the time before its end.
   const end = mode === 'run' && span ? Date.parse(span.end) + 1000 : Date.now();
   const ago = (seconds) => new Date(end - seconds * 1000).toISOString().replace(/\.\d+Z/, 'Z');
-  const said = history && (await ask(base, `top: select ${BY_FLOW.replaceAll(',', ', ')}, sum(total_byte) as bytes\n    from '${ago(3600)}' to '${ago(0)}'\n    groupby ${BY_FLOW.replaceAll(',', ', ')} limit 1 across nodes by sum;`));
+  const said = !history ? null : (await ask(base, `top: select ${BY_FLOW.replaceAll(',', ', ')}, sum(total_byte) as bytes\n    from '${ago(3600)}' to '${ago(0)}'\n    groupby ${BY_FLOW.replaceAll(',', ', ')} limit 1 across nodes by sum;`));
   const row = said?.answers[0]?.rows[0];
   if (!row) return EXAMPLE;
   return `/flow?${new URLSearchParams({ src: row.src_addr, dst: row.dst_addr, sport: row.src_port, dport: row.dst_port, proto: row.protocol })}`;

@@ -101,7 +101,7 @@ impl DryRun {
                 self.carry_out()?;
             }
         }
-        let asked = self.stock.to_ask()?;
+        let asked = self.stock.next_questions()?;
         if !asked.is_empty() {
             return Ok(Step::Ask(asked));
         }

@@ -46,7 +46,7 @@ export interface Period {
 }
 
 /** The period, or what is wrong with it. */
-export function period(from: string, to: string, every: string, now: string, base: number): Period | string {
+function period(from: string, to: string, every: string, now: string, base: number): Period | string {
   const today = milliseconds(now) / 1000;
   const [start, end] = [moment(from, today), moment(to, today)];
   const form = 'a time is -1h, -30min, 2026-11-26 or 2026-11-26 14:20 (UTC)';
@@ -74,13 +74,17 @@ function fitting(span: number, base: number, most: number): number {
 }
 
 /** The length of the windows of nodes, seconds. */
-export function baseOf(nodes: Node[]): number {
+function baseOf(nodes: Node[]): number {
   const lengths = nodes.flatMap(({ window }) => (window ? [(milliseconds(window.end) - milliseconds(window.start)) / 1000] : []));
   return Math.max(1, ...lengths.filter(Number.isFinite));
 }
 
-/** The time that `-1h` counts from: of a run over captures their end, which may be years ago. */
-export const clock = (status: Status): Time => (status.mode === 'run' && status.span ? status.span.end : status.now);
+/** Of a run that has ended, its end: that may be years ago. */
+const endOf = ({ mode, span }: Status): Time | null => (mode === 'run' ? (span?.end ?? null) : null);
+
+/** The same of what a status tells of: the time that `-1h` counts from is that of a run over captures, which ends with its last packet. */
+export const periodOf = (status: Status, from: string, to: string, every: string): Period | string =>
+  period(from, to.trim() === '' ? (endOf(status) ?? '') : to, every, endOf(status) ?? status.now, baseOf(status.nodes));
 
 export const timeText = (at: number): string => new Date(at * 1000).toISOString().replace('.000Z', 'Z');
 

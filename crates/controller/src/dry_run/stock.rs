@@ -186,7 +186,7 @@ impl Stock {
     ///
     /// # Errors
     /// A line, if a query cannot be asked.
-    pub(super) fn to_ask(&mut self) -> Result<Vec<HistoryQuery>, String> {
+    pub(super) fn next_questions(&mut self) -> Result<Vec<HistoryQuery>, String> {
         let mut questions: Vec<Question> = Vec::new();
         let mut is_asked = BTreeSet::new();
         for (place, node) in std::mem::take(&mut self.lacking) {
