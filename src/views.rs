@@ -101,11 +101,11 @@ fn trigger(
 /// Windows in a row that are missing before nothing is known of a node (`docs/equery.md`, rule 4).
 const MISSING: u64 = 3;
 
-/// The phase of a key that is not idle, since and until when, and the event that brought it there.
-fn phase<'a>(
-    edge: &Edge,
-    progress: &'a Progress,
-) -> Option<(view::Phase, Option<u64>, Option<u64>, Option<&'a str>)> {
+/// A phase, since and until when, and the event that brought it there.
+type Told<'a> = (view::Phase, Option<u64>, Option<u64>, Option<&'a str>);
+
+/// The phase of a key that is not idle.
+fn phase<'a>(edge: &Edge, progress: &'a Progress) -> Option<Told<'a>> {
     let event = progress.fired.as_deref();
     Some(match progress.phase {
         Phase::Idle => return None,
@@ -256,7 +256,7 @@ fn load(load: protocol::Load) -> view::Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use events::{Column, Condition, Figure, Member, Place, Role};
+    use events::{Column, Condition, Member, Place, Role, Settings};
     use report::{ColumnKind, Value};
 
     /// Of more keys than are listed all are counted, and those that fired last are listed.
@@ -279,7 +279,8 @@ mod tests {
             trigger: None,
         };
         let trigger = Trigger::new(0, &parent, Condition::IsMissing(0));
-        let graph = Graph { nodes: vec!["Node1".to_owned()], queries: vec![parent], ..Graph::default() };
+        let nodes = vec!["Node1".to_owned()];
+        let graph = Graph { nodes, queries: vec![parent], settings: Settings::default() };
         // Keys with even numbers fired, the larger the later; the others are about to.
         let progress = |number: u64| {
             let phase = match number % 2 {

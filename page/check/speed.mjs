@@ -145,11 +145,22 @@ async function hour() {
       if (!events) failures.push('no event was played');
       // The last word of the hour is on the page.
       if (name !== 'chain') await page.locator(`[data-event="${newest[0].event}"]`).first().waitFor(WAIT).catch(() => failures.push(`${name}: the newest event does not come`));
-      await page.waitForTimeout(3000);
-      heaps.push(await heap());
+      heaps.push(await settled(page, heap));
     }
     found[name] = heaps;
     await context.close();
   }
   return found;
+}
+
+/** An hour came in seconds: the page has still to draw it. */
+async function settled(page, heap) {
+  let before = await heap();
+  for (let tries = 0; tries < 30; tries += 1) {
+    await page.waitForTimeout(2000);
+    const now = await heap();
+    if (Math.abs(now.kib - before.kib) < before.kib / 20) return now;
+    before = now;
+  }
+  return before;
 }
