@@ -255,7 +255,7 @@ fn load(load: protocol::Load) -> view::Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use events::{Column, Condition, Figure, Member, Place, Role};
+    use events::{Column, Condition, Member, Place, Role, Settings};
     use report::{ColumnKind, Value};
 
     /// Of more keys than are listed all are counted, and those that fired last are listed.
@@ -278,7 +278,8 @@ mod tests {
             trigger: None,
         };
         let trigger = Trigger::new(0, &parent, Condition::IsMissing(0));
-        let graph = Graph { nodes: vec!["Node1".to_owned()], queries: vec![parent], ..Graph::default() };
+        let settings = Settings::default();
+        let graph = Graph { queries: vec![parent], nodes: vec!["Node1".to_owned()], settings };
         // Keys with even numbers fired, the larger the later; the others are about to.
         let progress = |number: u64| {
             let phase = match number % 2 {
