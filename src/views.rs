@@ -2,7 +2,7 @@
 
 use controller::{Gap, Health};
 use equery::{Chain, CheckedQuery};
-use events::{Edge, Graph, Phase, Progress, Query, State, Trigger};
+use events::{Edge, Graph, Phase, Progress, Query, Role, State, Trigger};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -39,6 +39,11 @@ pub(crate) fn queries<'a>(
             every_ns: Some(query.every_ns),
             over_ns: Some(query.over_ns),
             columns: query.columns[..shown].iter().map(|column| column.column.clone()).collect(),
+            key: query.columns[..shown]
+                .iter()
+                .filter(|column| column.role == Role::Key)
+                .map(|column| column.column.name.clone())
+                .collect(),
             state: match (&query.trigger, runs.is_empty()) {
                 (None, _) => QueryState::Standing,
                 (Some(_), true) => QueryState::Waiting,
@@ -256,7 +261,7 @@ fn load(load: protocol::Load) -> view::Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use events::{Column, Condition, Member, Place, Role, Settings};
+    use events::{Column, Condition, Member, Place, Settings};
     use report::{ColumnKind, Value};
 
     /// Of more keys than are listed all are counted, and those that fired last are listed.

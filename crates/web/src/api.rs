@@ -8,6 +8,7 @@ mod csv;
 mod dry_run;
 mod events;
 mod history;
+mod metrics;
 mod owner;
 mod queries;
 mod require;
@@ -93,7 +94,11 @@ fn routes() -> Vec<Route> {
 pub(crate) fn router(app: App, guarded: Guard) -> Router {
     let app = Arc::new(app);
     let mut router = Router::new();
-    for Route(path, door, methods) in routes() {
+    let of_api =
+        routes().into_iter().map(|Route(path, door, methods)| (format!("{PREFIX}{path}"), door, methods));
+    // Where Prometheus looks for it.
+    let at_root = ("/metrics".to_owned(), Door::Needs(Role::View), get(metrics::write));
+    for (path, door, methods) in of_api.chain([at_root]) {
         let methods = match door {
             Door::Open => methods,
             Door::Needs(role) => {
@@ -101,7 +106,7 @@ pub(crate) fn router(app: App, guarded: Guard) -> Router {
                 methods.route_layer(from_fn_with_state(required, require))
             }
         };
-        router = router.route(&format!("{PREFIX}{path}"), methods);
+        router = router.route(&path, methods);
     }
     router
         .method_not_allowed_fallback(not_allowed)

@@ -3,11 +3,12 @@
 use crate::checking::Checking;
 use crate::feed::{Feed, Limits, Subscription};
 use crate::message::{StoryText, ToldEvent, message};
+use crate::metrics::{EventCounts, expect_events};
 use crate::refusals::Refusals;
 use crate::view::{QueryView, Status};
 use archive::{Acknowledgement, Archive, ArchiveError, Changes, StoredEvent, events_of};
 use axum::body::Bytes;
-use report::Answer;
+use report::{Answer, Event};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -36,6 +37,8 @@ struct Shown {
     status: Mutex<Status>,
     queries: Mutex<Vec<QueryView>>,
     checking: Mutex<Arc<Checking>>,
+    /// Of queries that are there.
+    event_counts: Mutex<EventCounts>,
     feed: Arc<Feed>,
     refusals: Refusals,
     /// Takes a line for each file that is handed out, and now and then one for what is refused.
@@ -71,6 +74,7 @@ impl Hub {
             status: Mutex::new(status),
             queries: Mutex::default(),
             checking: Mutex::default(),
+            event_counts: Mutex::default(),
             feed: Feed::new(limits),
             refusals: Refusals::default(),
             log: OnceLock::new(),
@@ -110,6 +114,7 @@ impl Hub {
         archive.commit(changes)?;
         let listed: Vec<_> = changes.answers.iter().map(|answer| listed(answer, MOST_ROWS)).collect();
         self.remember_latest(&listed);
+        self.count_events(&changes.events);
         if !self.0.feed.has_streams() {
             return Ok(());
         }
@@ -176,6 +181,12 @@ impl Hub {
                 answer.list(MOST_ROWS);
             }
         }
+        let mut counts = locked(&self.0.event_counts);
+        counts.retain(|(name, _), _| queries.iter().any(|query| query.name == *name));
+        for query in queries.iter().filter(|query| query.trigger.is_some()) {
+            expect_events(&mut counts, &query.name);
+        }
+        drop(counts);
         let mut own = locked(&self.0.queries);
         for query in &mut queries {
             if query.latest.is_empty()
@@ -190,6 +201,24 @@ impl Hub {
         if !is_same {
             self.tell("queries", &Queries { queries: &own });
         }
+    }
+
+    fn count_events(&self, events: &[Event]) {
+        let mut counts = locked(&self.0.event_counts);
+        for event in events {
+            let count = counts.entry((event.query.clone(), event.kind.name())).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// Events since the start, of queries that are there.
+    pub(crate) fn event_counts(&self) -> EventCounts {
+        locked(&self.0.event_counts).clone()
+    }
+
+    /// Reads the queries. Nobody else does meanwhile.
+    pub(crate) fn with_queries<T>(&self, read: impl FnOnce(&[QueryView]) -> T) -> T {
+        read(&locked(&self.0.queries))
     }
 
     fn remember_latest(&self, answers: &[Cow<'_, Answer>]) {
@@ -252,6 +281,7 @@ impl QueryView {
             every_ns,
             over_ns,
             columns,
+            key,
             state,
             runs,
             trigger,
@@ -261,7 +291,8 @@ impl QueryView {
         } = self;
         (name, text, definitions, file, class, nodes)
             == (&other.name, &other.text, &other.definitions, &other.file, &other.class, &other.nodes)
-            && (every_ns, over_ns, columns) == (&other.every_ns, &other.over_ns, &other.columns)
+            && (every_ns, over_ns, columns, key)
+                == (&other.every_ns, &other.over_ns, &other.columns, &other.key)
             && (state, runs, trigger) == (&other.state, &other.runs, &other.trigger)
             && (metric, capture) == (&other.metric, &other.capture)
     }

@@ -40,6 +40,7 @@ mod feed;
 mod guard;
 mod hub;
 mod message;
+mod metrics;
 mod names;
 mod nonce;
 mod parameters;

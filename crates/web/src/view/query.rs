@@ -41,6 +41,9 @@ pub struct QueryView {
     pub over_ns: Option<u64>,
     /// What its rows hold.
     pub columns: Vec<Column>,
+    /// The names of those that are members of its groups' key: labels of its metrics. JSON has them not.
+    #[serde(skip)]
+    pub key: Vec<String>,
     /// Whether it is answered.
     pub state: QueryState,
     /// The times in which it runs.

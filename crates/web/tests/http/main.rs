@@ -10,6 +10,7 @@ mod guard;
 mod life;
 mod limits;
 mod listings;
+mod metrics;
 mod nonce;
 mod page;
 mod requests;

@@ -1,0 +1,38 @@
+//! `/metrics`: the state of the moment and the answers of `export as metric`, as Prometheus reads them. `docs/metrics.md` has all names.
+
+mod exported;
+mod state;
+mod text;
+
+use crate::Hub;
+use report::EventKind;
+use std::collections::BTreeMap;
+pub(crate) use text::CONTENT_TYPE;
+use text::{Kind, Text};
+
+/// Events since the start, by query and kind.
+pub(crate) type EventCounts = BTreeMap<(String, &'static str), u64>;
+
+/// All metrics of a hub.
+pub(crate) fn of(hub: &Hub) -> String {
+    let mut text = Text::default();
+    state::write(&mut text, &hub.status());
+    write_events(&mut text, &hub.event_counts());
+    hub.with_queries(|queries| exported::write(&mut text, queries));
+    text.end()
+}
+
+fn write_events(text: &mut Text, counts: &EventCounts) {
+    let help = "Events since the start, by the query whose state changed and by kind.";
+    let mut family = text.family("edison_events_total", Kind::Counter, help);
+    for ((query, kind), count) in counts {
+        family.count(&[("query", query), ("kind", kind)], *count);
+    }
+}
+
+/// Counts from zero what a triggered query may do, so that the first firing is an increase.
+pub(crate) fn expect_events(counts: &mut EventCounts, query: &str) {
+    for kind in [EventKind::Fired, EventKind::Resolved] {
+        counts.entry((query.to_owned(), kind.name())).or_default();
+    }
+}

@@ -1,0 +1,232 @@
+//! The state of the whole and of its nodes. What is not known has no series.
+
+use super::text::{Kind, Text};
+use crate::view::{BrokerState, Clock, Delivered, Load, Mode, NodeState, NodeView, Spool, Status, Store};
+use Kind::{Counter, Gauge};
+use report::Counters;
+
+type Family = (&'static str, Kind, &'static str);
+
+pub(super) fn write(text: &mut Text, status: &Status) {
+    let mode = match status.mode {
+        Mode::Controller => "controller",
+        Mode::Run => "run",
+    };
+    let build: Family = ("edison_build_info", Gauge, "1; the program's version, and what it is.");
+    family(text, build).count(&[("version", &status.version), ("mode", mode)], 1);
+    let started: Family = ("edison_start_timestamp_seconds", Gauge, "When it started, since the epoch.");
+    family(text, started).number(&[], seconds(status.started_ns));
+    if status.mode == Mode::Run {
+        let ended: Family = ("edison_run_ended", Gauge, "1 once nothing more is measured.");
+        family(text, ended).flag(&[], status.ended);
+    }
+    if let Some(broker) = &status.broker {
+        let up: Family = ("edison_broker_up", Gauge, "1 while the connection to the broker is there.");
+        family(text, up).flag(&[], broker.state == BrokerState::Connected);
+    }
+    write_windows(text, status);
+    let refused: Family =
+        ("edison_refused_messages_total", Counter, "Messages of probes that were refused, by reason.");
+    counters(text, refused, "reason", &status.refused);
+    let refused: Family = (
+        "edison_refused_requests_total",
+        Counter,
+        "Requests and connections of clients that were refused, by reason.",
+    );
+    counters(text, refused, "reason", &status.refused_requests);
+    if let Some(kafka) = &status.kafka {
+        write_kafka(text, kafka);
+    }
+    write_nodes(text, status);
+}
+
+fn family<'a>(text: &'a mut Text, (name, kind, help): Family) -> super::text::Family<'a> {
+    text.family(name, kind, help)
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn counters(text: &mut Text, of: Family, label: &str, counters: &Counters) {
+    let mut family = family(text, of);
+    for (name, count) in &counters.0 {
+        family.count(&[(label, name)], *count);
+    }
+}
+
+fn write_windows(text: &mut Text, status: &Status) {
+    let of: Family = ("edison_windows_total", Counter, "Windows over all nodes, by how they were answered.");
+    let mut family = family(text, of);
+    let windows = status.windows;
+    family.count(&[("kind", "complete")], windows.complete);
+    family.count(&[("kind", "partial")], windows.partial);
+    // Between a run and its nodes there is no way on which a window could be late.
+    if status.mode == Mode::Controller {
+        family.count(&[("kind", "late")], windows.late);
+        family.count(&[("kind", "lost")], windows.lost);
+        family.count(&[("kind", "doubled")], windows.doubled);
+    }
+}
+
+fn write_kafka(text: &mut Text, kafka: &Delivered) {
+    let Delivered { delivered, bytes, again, lost, problems } = kafka;
+    let of: [(Family, u64); 3] = [
+        (("edison_kafka_delivered_messages_total", Counter, "Messages that are safe in Kafka."), *delivered),
+        (("edison_kafka_delivered_bytes_total", Counter, "Bytes of their JSON."), *bytes),
+        (("edison_kafka_repeated_messages_total", Counter, "Messages that were handed over again."), *again),
+    ];
+    for (of, count) in of {
+        family(text, of).count(&[], count);
+    }
+    let of: Family = ("edison_kafka_lost_messages_total", Counter, "What was given up, by reason.");
+    counters(text, of, "reason", lost);
+    let of: Family = ("edison_kafka_problems_total", Counter, "What went wrong and may pass, by its name.");
+    counters(text, of, "problem", problems);
+}
+
+fn write_nodes(text: &mut Text, status: &Status) {
+    let is_controller = status.mode == Mode::Controller;
+    // Of a node that was never heard of, nothing is known but that.
+    let heard = |node: &NodeView| !is_controller || node.state != NodeState::Never;
+    // In a run nothing is spooled, and a node has its tasks.
+    let reports = |node: &NodeView| is_controller && node.version.is_some();
+    let mut nodes = Nodes { text, nodes: &status.nodes };
+
+    let of: Family = ("edison_node_up", Gauge, "1 while the node answers, in time or late.");
+    nodes.flag(of, |node| Some(matches!(node.state, NodeState::Up | NodeState::Late)));
+    let of: Family = ("edison_node_late", Gauge, "1 while the node answers after its time.");
+    nodes.flag(of, |node| Some(node.state == NodeState::Late));
+    let of: Family =
+        ("edison_node_seen_timestamp_seconds", Gauge, "When the node was last heard of, since the epoch.");
+    nodes.number(of, |node| node.seen_ns.map(seconds));
+    let of: Family = (
+        "edison_node_window_end_timestamp_seconds",
+        Gauge,
+        "The end of the last window that the node answered, since the epoch.",
+    );
+    nodes.number(of, |node| node.window.map(|window| seconds(window.end_ns)));
+
+    let of: Family = ("edison_node_received_frames_total", Counter, "Frames taken from the source.");
+    nodes.count(of, |node| heard(node).then_some(node.packets.received));
+    let of: Family = ("edison_node_measured_frames_total", Counter, "Frames that are in a flow record.");
+    nodes.count(of, |node| heard(node).then_some(node.packets.measured));
+    let of: Family =
+        ("edison_node_not_measured_frames_total", Counter, "Frames that are in no flow record, by reason.");
+    nodes.counters(of, "reason", |node| heard(node).then_some(&node.packets.not_measured));
+    let of: Family =
+        ("edison_node_remarked_frames_total", Counter, "Frames with a remark, measured or not, by remark.");
+    nodes.counters(of, "remark", |node| heard(node).then_some(&node.packets.remarks));
+    let of: Family = (
+        "edison_node_lost_frames_total",
+        Counter,
+        "Frames lost before the measurement, where the source can count them.",
+    );
+    nodes.count(of, |node| node.loss.as_ref().map(Counters::total));
+    let of: Family =
+        ("edison_node_loss_frames_total", Counter, "The same by reason; a reason without a frame is absent.");
+    nodes.counters(of, "reason", |node| node.loss.as_ref());
+    let of: Family = (
+        "edison_node_coverage_ratio",
+        Gauge,
+        "The share of frames of the last window that were received, where the source can count its loss.",
+    );
+    nodes.number(of, |node| node.coverage);
+
+    let load = |get: fn(&Load) -> u64| move |node: &NodeView| node.load.as_ref().map(get);
+    nodes.count(("edison_node_flows", Gauge, "Flows in the tables."), load(|load| load.flows));
+    let of: Family = ("edison_node_flows_limit", Gauge, "The most flows that the tables may hold.");
+    nodes.count(of, load(|load| load.most_flows));
+    let of: Family =
+        ("edison_node_busy_ratio", Gauge, "The share of time in which receivers had frames at hand.");
+    nodes.number(of, |node| node.load?.busy);
+
+    let spool = |get: fn(&Spool) -> u64| move |node: &NodeView| reports(node).then(|| get(&node.spool));
+    let of: Family = ("edison_node_spool_messages", Gauge, "Messages that wait for the broker.");
+    nodes.count(of, spool(|spool| spool.messages));
+    let of: Family = ("edison_node_spool_bytes", Gauge, "Their size.");
+    nodes.count(of, spool(|spool| spool.bytes));
+    let of: Family =
+        ("edison_node_spool_shortened_total", Counter, "Results of which the spool left out rows.");
+    nodes.count(of, spool(|spool| spool.shortened));
+    let of: Family = ("edison_node_spool_dropped_total", Counter, "Results that found no room in the spool.");
+    nodes.count(of, spool(|spool| spool.dropped));
+    let of: Family =
+        ("edison_node_spool_unwritten_total", Counter, "Messages that the spool's file did not take.");
+    nodes.count(of, spool(|spool| spool.unwritten));
+    let of: Family = ("edison_node_spool_fault", Gauge, "1 while the spool's file takes nothing.");
+    nodes.flag(of, |node| reports(node).then_some(node.spool.fault.is_some()));
+
+    let store = |get: fn(&Store) -> u64| move |node: &NodeView| node.store.as_ref().map(get);
+    nodes.count(("edison_node_store_files", Gauge, "Files of the store."), store(|store| store.files));
+    nodes.count(("edison_node_store_bytes", Gauge, "Their size."), store(|store| store.bytes));
+    let of: Family = (
+        "edison_node_store_lost_rows_total",
+        Counter,
+        "Window rows and flow records that the store lacks since the node started.",
+    );
+    nodes.count(of, store(|store| store.lost));
+    let of: Family = ("edison_node_store_fault", Gauge, "1 while the store cannot be written.");
+    nodes.flag(of, |node| node.store.as_ref().map(|store| store.fault.is_some()));
+
+    let of: Family =
+        ("edison_node_clock_synchronised", Gauge, "1 where the kernel takes the clock for synchronised.");
+    nodes.flag(of, |node| node.clock?.synchronised);
+    let of: Family = ("edison_node_clock_error_seconds", Gauge, "The largest error of the clock.");
+    nodes.number(of, |node| node.clock.and_then(|clock: Clock| clock.max_error_ns).map(seconds));
+    let of: Family = (
+        "edison_node_clock_ahead_seconds",
+        Gauge,
+        "By how much the clock is ahead of the controller's at least.",
+    );
+    nodes.number(of, |node| node.clock?.ahead_s);
+
+    let of: Family =
+        ("edison_node_tasks_current", Gauge, "1 while the node has the task list it is to have.");
+    nodes.flag(of, |node| reports(node).then_some(node.tasks.applied == Some(node.tasks.wanted)));
+    let of: Family = (
+        "edison_node_refused_messages_total",
+        Counter,
+        "Messages that came as the node's and were refused, by reason.",
+    );
+    nodes.counters(of, "reason", |node| is_controller.then_some(&node.refused));
+}
+
+/// Writes families with a series for each node of which it is known.
+struct Nodes<'a> {
+    text: &'a mut Text,
+    nodes: &'a [NodeView],
+}
+
+impl Nodes<'_> {
+    fn count(&mut self, of: Family, value: impl Fn(&NodeView) -> Option<u64>) {
+        let mut family = family(self.text, of);
+        for node in self.nodes {
+            if let Some(count) = value(node) {
+                family.count(&[("node", &node.name)], count);
+            }
+        }
+    }
+
+    fn number(&mut self, of: Family, value: impl Fn(&NodeView) -> Option<f64>) {
+        let mut family = family(self.text, of);
+        for node in self.nodes {
+            if let Some(number) = value(node) {
+                family.number(&[("node", &node.name)], number);
+            }
+        }
+    }
+
+    fn flag(&mut self, of: Family, value: impl Fn(&NodeView) -> Option<bool>) {
+        self.count(of, |node| value(node).map(u64::from));
+    }
+
+    fn counters(&mut self, of: Family, label: &str, value: impl Fn(&NodeView) -> Option<&Counters>) {
+        let mut family = family(self.text, of);
+        for node in self.nodes {
+            for (name, count) in value(node).into_iter().flat_map(|counters| &counters.0) {
+                family.count(&[("node", &node.name), (label, name)], *count);
+            }
+        }
+    }
+}
