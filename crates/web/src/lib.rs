@@ -47,11 +47,11 @@ mod peer;
 mod refusals;
 mod request;
 mod server;
-pub mod view;
 
 pub use access::{Role, Token, TokenEntry, TokenFile, TokenFileError, Tokens};
 pub use certificate::Certificate;
 pub use checking::Checking;
 pub use hub::Hub;
+pub use report::view;
 pub use request::{Answered, HistoryAsked, Installed, Refusal, Removed, Reply, Request};
 pub use server::{Limits, Server, Settings, serve, serve_with};

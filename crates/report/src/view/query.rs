@@ -1,6 +1,6 @@
 //! The state of a query.
 
-use report::{Answer, Class, Column, integer, rfc3339};
+use crate::{Answer, Class, Column, integer, rfc3339};
 use serde::{Deserialize, Serialize};
 use std::ops::Not;
 
@@ -52,6 +52,50 @@ pub struct QueryView {
     pub capture: Option<u64>,
     /// The newest answer of each node, of instances those of the newest window. Where the list is empty, the hub fills in what was published.
     pub latest: Vec<Answer>,
+}
+
+impl QueryView {
+    /// Whether all but the latest answers is the same.
+    pub fn is_as(&self, other: &Self) -> bool {
+        let Self {
+            name,
+            text,
+            file,
+            class,
+            nodes,
+            every_ns,
+            over_ns,
+            columns,
+            state,
+            runs,
+            trigger,
+            metric,
+            capture,
+            latest: _,
+        } = self;
+        (name, text, file, class, nodes)
+            == (&other.name, &other.text, &other.file, &other.class, &other.nodes)
+            && (every_ns, over_ns, columns) == (&other.every_ns, &other.over_ns, &other.columns)
+            && (state, runs, trigger) == (&other.state, &other.runs, &other.trigger)
+            && (metric, capture) == (&other.metric, &other.capture)
+    }
+
+    /// Takes an answer that is not older than those of its node. Of instances, those of the newest window stand side by side.
+    pub fn remember(&mut self, answer: &Answer) {
+        // The end of a whole run is after all windows.
+        let end = |answer: &Answer| answer.window.map_or(u64::MAX, |window| window.end_ns);
+        // They are in the order of nodes, as the archive gives them: with a thousand nodes, looking at all of them for each answer was a third of a controller's time.
+        let from = self.latest.partition_point(|latest| latest.node < answer.node);
+        let to = from + self.latest[from..].partition_point(|latest| latest.node == answer.node);
+        let of_node = &self.latest[from..to];
+        if of_node.iter().any(|latest| end(latest) > end(answer)) {
+            return;
+        }
+        let is_of_window = |latest: &&Answer| end(latest) == end(answer) && latest.bound != answer.bound;
+        let mut stay: Vec<Answer> = of_node.iter().filter(is_of_window).cloned().collect();
+        stay.push(answer.clone());
+        self.latest.splice(from..to, stay);
+    }
 }
 
 /// A time in which a triggered query runs.
