@@ -57,7 +57,7 @@ impl LiveView {
         model.status.version = env!("CARGO_PKG_VERSION").to_owned();
         model.status.started_ns = views::now_ns();
         model.status.sources = sources;
-        model.queries = queries;
+        model.set_queries(queries);
         let mut view = Self {
             screen: Screen::enter(EVERY)?,
             began: Instant::now(),

@@ -144,7 +144,7 @@ fn show(
 fn take(model: &mut Model, news: News) {
     match news {
         News::Status(status) => model.status = *status,
-        News::Queries(queries) => model.queries = queries,
+        News::Queries(queries) => model.set_queries(queries),
         News::Answer(answer) => model.answer(&answer),
         News::Event(told) => model.event(*told),
         News::Story(story) => model.story(story),
@@ -174,8 +174,29 @@ fn follow(api: &Api, news: &SyncSender<News>) {
 /// Passes on all that is there, then what comes, until the stream ends.
 fn session(api: &Api, news: &SyncSender<News>) -> Result<(), End> {
     let send = |one: News| news.send(one).map_err(|_| End::Left);
-    // Before the lists: what comes in between is told twice, not missed.
     let mut messages = Messages::new(api.stream(Some(STREAM))?);
+    let mut has_lists = false;
+    loop {
+        match messages.next() {
+            Ok(None) => return Ok(()),
+            Ok(Some(Message::Comment)) => send(News::Heard)?,
+            Ok(Some(Message::Data { name, data })) => {
+                let Some(one) = one(&name, &data)? else { continue };
+                let is_all = matches!(one, News::Queries(_));
+                send(one)?;
+                // The stream begins with the status and the queries. What comes while the lists are read is told twice, not missed.
+                if is_all && !std::mem::replace(&mut has_lists, true) {
+                    lists(api, &send)?;
+                }
+            }
+            Err(error) if is_over(&error) => return Err(End::Again),
+            Err(error) => return Err(Failure::fault(format!("the stream: {error}")).into()),
+        }
+    }
+}
+
+/// Passes on what there is already.
+fn lists(api: &Api, send: &impl Fn(News) -> Result<(), End>) -> Result<(), End> {
     let limit = [("limit", AT_FIRST.to_string())];
     for answer in list::<Answer>(api, "answers", &limit)? {
         send(News::Answer(Box::new(answer)))?;
@@ -183,24 +204,11 @@ fn session(api: &Api, news: &SyncSender<News>) -> Result<(), End> {
     for event in list::<Json>(api, "events", &limit)? {
         send(News::Event(Box::new(told(&event).map_err(Failure::fault)?)))?;
     }
-    let stories = list::<Story>(api, "stories", &limit)?;
-    // The one that changed last comes first.
-    for story in stories.into_iter().rev() {
+    // The newest comes first.
+    for story in list::<Story>(api, "stories", &limit)?.into_iter().rev() {
         send(News::Story(story.into()))?;
     }
-    loop {
-        match messages.next() {
-            Ok(None) => return Ok(()),
-            Ok(Some(Message::Comment)) => send(News::Heard)?,
-            Ok(Some(Message::Data { name, data })) => {
-                if let Some(one) = one(&name, &data)? {
-                    send(one)?;
-                }
-            }
-            Err(error) if is_over(&error) => return Err(End::Again),
-            Err(error) => return Err(Failure::fault(format!("the stream: {error}")).into()),
-        }
-    }
+    Ok(())
 }
 
 /// Whether the time of a stream is over.

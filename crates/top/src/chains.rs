@@ -35,12 +35,14 @@ pub(crate) fn rows(model: &Model) -> Vec<Row> {
     rows.push(Row::of(Tone::Strong, "Events, the newest first"));
     let first = rows.len();
     rows.extend(model.events().take(MOST_LISTED).map(|told| {
-        let time = terminal::moment(told.event.at_ns);
-        let text = &told.text;
-        // The sentence may begin with the time.
-        let line = if text.is_empty() { told.event.query.clone() } else { text.clone() };
-        Row::plain(format!("  {time}  {}: {line}", told.event.kind.name()))
-            .to(Target::Event(told.event.event.clone()))
+        let line = match told.text.lines().next() {
+            Some(sentence) => sentence.to_owned(),
+            None => {
+                let time = terminal::moment(told.event.at_ns);
+                format!("{} {} at {time}", told.event.query, told.event.kind.name())
+            }
+        };
+        Row::plain(format!("  {line}")).to(Target::Event(told.event.event.clone()))
     }));
     if rows.len() == first {
         rows.push(Row::plain("  none"));

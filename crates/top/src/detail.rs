@@ -6,7 +6,7 @@ use crate::nodes;
 use crate::now;
 use crate::row::{Row, Target, Tone};
 use report::terminal::{how_long, moment};
-use report::view::QueryView;
+use report::view::{Mode, NodeView, QueryView};
 use report::{Event, Item, format_time, terminal};
 
 /// Rows of an answer that are shown; JSON has all.
@@ -21,7 +21,10 @@ pub(crate) fn rows(model: &Model, target: &Target, columns: usize) -> Vec<Row> {
         Target::Event(id) => {
             model.events().find(|told| told.event.event == *id).map(|told| event(&told.event, &told.text))
         }
-        Target::Node(name) => model.status.nodes.iter().find(|node| node.name == *name).map(node),
+        Target::Node(name) => {
+            let found = model.status.nodes.iter().find(|node| node.name == *name);
+            found.map(|found| node(found, model.status.mode))
+        }
     };
     let rows = found.unwrap_or_else(|| vec![Row::plain("It is not there any more.")]);
     rows.into_iter().flat_map(|row| wrapped(row, columns)).collect()
@@ -145,9 +148,9 @@ fn named(item: &Item) -> String {
     format!("{} {}", item.column.name, terminal::item_text(item))
 }
 
-fn node(node: &report::view::NodeView) -> Vec<Row> {
+fn node(node: &NodeView, mode: Mode) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (name, text) in nodes::named(node) {
+    for (name, text) in nodes::named(node, mode) {
         let tone = if rows.is_empty() { Tone::Strong } else { Tone::Plain };
         rows.push(Row::of(tone, format!("{name:<14}{text}")));
     }

@@ -63,7 +63,7 @@ fn body(ui: &mut Ui, model: &Model, columns: usize, room: usize) -> (Vec<Row>, O
     }
     let chosen = ui.chosen_at(model);
     if ui.view == View::Now {
-        let mut rows = now::head(model);
+        let mut rows = now::head(model, columns);
         let left = room.saturating_sub(rows.len());
         rows.extend(now::tables(model, ui.answers(model).skip(chosen.unwrap_or(0)), columns, left));
         return (rows, None);

@@ -28,6 +28,8 @@ mod now;
 mod printable;
 mod row;
 mod screen;
+#[cfg(test)]
+mod tests;
 mod tty;
 mod ui;
 

@@ -101,7 +101,7 @@ pub struct Model {
     /// The nodes and the whole.
     pub status: Status,
     /// The queries with their latest answers.
-    pub queries: Vec<QueryView>,
+    pub(crate) queries: Vec<QueryView>,
     /// What a run of its own counts at this moment.
     pub moment: Option<Moment>,
     /// Whether all this is new.
@@ -127,6 +127,13 @@ impl Model {
             events: VecDeque::new(),
             stories: VecDeque::new(),
         }
+    }
+
+    /// Takes the queries with their latest answers in the place of those that there were.
+    pub fn set_queries(&mut self, queries: Vec<QueryView>) {
+        // Answers may have come before it was known that a query is the user's.
+        self.own.retain(|own| !queries.iter().any(|query| query.name == own.name));
+        self.queries = queries;
     }
 
     /// Takes an answer that is not older than those of its query and node.

@@ -4,10 +4,10 @@ use crate::model::{Model, node_rate};
 use crate::row::{Row, Target, Tone};
 use notation::scaled;
 use report::terminal;
-use report::view::{NodeState, NodeView};
+use report::view::{Mode, NodeState, NodeView};
 
 /// Columns, those that matter most first. As many stand side by side as there is room for; Enter shows all of a node.
-const COLUMNS: [&str; 15] = [
+const OF_CONTROLLER: [&str; 15] = [
     "node",
     "state",
     "rate",
@@ -24,6 +24,16 @@ const COLUMNS: [&str; 15] = [
     "measured",
     "version",
 ];
+/// A run says nothing else of its nodes.
+const OF_RUN: [&str; 8] =
+    ["node", "state", "rate", "received", "lost before", "coverage", "not measured", "measured"];
+
+fn columns_of(mode: Mode) -> &'static [&'static str] {
+    match mode {
+        Mode::Controller => &OF_CONTROLLER,
+        Mode::Run => &OF_RUN,
+    }
+}
 
 /// Cells are cut to so many characters, so that a column leaves room for others.
 const WIDEST: usize = 28;
@@ -31,20 +41,21 @@ const WIDEST: usize = 28;
 /// All lines, with as many columns of the table as fit.
 pub(crate) fn rows(model: &Model, columns: usize) -> Vec<Row> {
     let nodes = &model.status.nodes;
-    let cells: Vec<Vec<String>> = nodes.iter().map(cells).collect();
+    let names = columns_of(model.status.mode);
+    let cells: Vec<Vec<String>> = nodes.iter().map(|node| cells(node, names)).collect();
     let width = |at: usize| {
         let own = cells.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-        own.max(COLUMNS[at].chars().count()) + 2
+        own.max(names[at].chars().count()) + 2
     };
     let mut room = columns;
-    let shown = (0..COLUMNS.len()).take_while(|&at| {
+    let shown = (0..names.len()).take_while(|&at| {
         let fits = width(at) <= room || at == 0;
         room = room.saturating_sub(width(at));
         fits
     });
     let shown = shown.count();
     let table = cells.into_iter().map(|row| row.into_iter().take(shown).collect()).collect();
-    let text = terminal::text_table(&COLUMNS[..shown], table);
+    let text = terminal::text_table(&names[..shown], table);
     let mut lines = text.lines();
     let mut rows: Vec<Row> = lines.next().map(|line| Row::of(Tone::Strong, line)).into_iter().collect();
     rows.extend(
@@ -76,20 +87,25 @@ fn tone(state: NodeState) -> Tone {
     }
 }
 
-/// The cells of a node, by their names.
-pub(crate) fn named(node: &NodeView) -> Vec<(&'static str, String)> {
+/// The cells of a node, by their names: what is known of one of a controller or a run.
+pub(crate) fn named(node: &NodeView, mode: Mode) -> impl Iterator<Item = (&'static str, String)> {
+    let cells = cells_by_name(node);
+    cells.into_iter().filter(move |(name, _)| columns_of(mode).contains(name))
+}
+
+fn cells_by_name(node: &NodeView) -> Vec<(&'static str, String)> {
     let rate = node_rate(node).map_or_else(|| "unknown".to_owned(), |rate| scaled(rate, "pps"));
     let mut cells: Vec<_> = terminal::named_node_cells(node).collect();
     cells.insert(2, ("rate", rate));
     cells
 }
 
-/// The cells of a node in the order of [`COLUMNS`].
-fn cells(node: &NodeView) -> Vec<String> {
-    let named = named(node);
+/// The cells of a node in the order of these names, cut.
+fn cells(node: &NodeView, names: &[&str]) -> Vec<String> {
+    let named = cells_by_name(node);
     let cell = |name: &&str| {
         let text = named.iter().find(|(own, _)| own == name).map(|(_, text)| text.as_str());
         terminal::cut(text.unwrap_or_default(), WIDEST)
     };
-    COLUMNS.iter().map(cell).collect()
+    names.iter().map(cell).collect()
 }

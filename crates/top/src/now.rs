@@ -8,39 +8,44 @@ use report::view::{BrokerState, Mode, NodeState, NodeView};
 use report::{Answer, Counters, Item, Status};
 
 const SECOND: u64 = 1_000_000_000;
+/// Characters that the names of sources have at the least.
+const LEAST_SOURCE: usize = 20;
 
 /// The lines above the tables.
-pub(crate) fn head(model: &Model) -> Vec<Row> {
-    let mut rows = vec![source(model), now(model)];
+pub(crate) fn head(model: &Model, columns: usize) -> Vec<Row> {
+    let mut rows = vec![source(model, columns), now(model)];
     rows.extend(away(model));
     match &model.status.nodes[..] {
         [] => rows.extend(none(model)),
-        [node] if node.window.is_some() => rows.extend(window(model, node)),
+        [node] if node.window.is_some() || model.status.ended => rows.extend(window(model, node)),
         [_] => rows.extend(none(model)),
         nodes => rows.extend(all(model, nodes)),
     }
     rows
 }
 
-/// What is measured, where, and for how long.
-fn source(model: &Model) -> Row {
+/// What is measured, where, and for how long. Names of sources are cut, so that the rest has room.
+fn source(model: &Model, columns: usize) -> Row {
     let status = &model.status;
-    let sources = terminal::sources(&status.sources);
     let long = |ns: u64| terminal::how_long(ns / SECOND * SECOND);
     let age = long(status.now_ns.saturating_sub(status.started_ns));
-    Row::plain(match (&model.origin, status.mode) {
+    let rest = match (&model.origin, status.mode) {
         (Origin::Own { .. }, _) => {
             let elapsed = model.moment.unwrap_or_default().elapsed.as_secs();
-            format!("{sources}, for {} (Ctrl-C ends)", long(elapsed * SECOND))
+            format!(", for {} (Ctrl-C ends)", long(elapsed * SECOND))
         }
         (Origin::Api { address }, Mode::Run) => {
             let ended = if status.ended { ", ended" } else { "" };
-            format!("{sources}, a run at {address} for {age}{ended}")
+            format!(", a run at {address} for {age}{ended}")
         }
         (Origin::Api { address }, Mode::Controller) => {
-            format!("source    the controller at {address} for {age}, {}", nodes(model))
+            return Row::plain(format!("source    the controller at {address} for {age}, {}", nodes(model)));
         }
-    })
+    };
+    let sources = terminal::sources(&status.sources);
+    Row::plain(
+        terminal::cut(&sources, columns.saturating_sub(rest.chars().count()).max(LEAST_SOURCE)) + &rest,
+    )
 }
 
 /// How many nodes are in which state.
@@ -59,17 +64,14 @@ pub(crate) fn nodes(model: &Model) -> String {
 
 /// Rate, packets and flows.
 fn now(model: &Model) -> Row {
-    let rate = match (model.rate(), model.moment) {
-        (None, _) => "rate unknown".to_owned(),
-        (Some(rate), Some(_)) => scaled(rate, "pps"),
-        (Some(rate), None) => format!("{} in the last window", scaled(rate, "pps")),
-    };
+    let rate = model.rate().map_or_else(|| "rate unknown".to_owned(), |rate| scaled(rate, "pps"));
     let (received, flows) = match model.moment {
         Some(Moment { received, flows, .. }) => (received, Some(flows)),
         None => (model.packets().received, flows(model)),
     };
-    let flows = flows.map_or_else(|| "unknown".to_owned(), grouped);
-    Row::plain(format!("now       {rate}, {} packets received, {flows} flows open", grouped(received)))
+    let flows =
+        flows.map_or_else(|| "flows unknown".to_owned(), |flows| format!("{} flows open", grouped(flows)));
+    Row::plain(format!("now       {rate}, {} packets received, {flows}", grouped(received)))
 }
 
 /// Flows in the tables of all nodes, where each says it.

@@ -92,11 +92,11 @@ impl Screen {
     /// Takes what was typed, and draws where it is time to.
     ///
     /// # Errors
-    /// If the terminal cannot be read or written to.
+    /// If the terminal cannot be written to.
     pub fn refresh(&mut self, model: &Model) -> io::Result<Wish> {
         let mut is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= self.every);
         let mut repairs = self.repaired.elapsed() >= REPAIR;
-        match self.tty.read()? {
+        match self.tty.read() {
             Input::Nothing => {}
             Input::Closed => return Ok(Wish::Closed),
             Input::Bytes(bytes) => {

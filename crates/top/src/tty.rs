@@ -67,34 +67,35 @@ impl Tty {
     }
 
     /// What was typed. In the background nothing is: who reads there is stopped.
-    pub(crate) fn read(&self) -> io::Result<Input> {
+    pub(crate) fn read(&self) -> Input {
         let stdin = io::stdin();
-        let is_in_front =
-            isatty(&stdin) && tcgetpgrp(&stdin).is_ok_and(|group| group == rustix::process::getpgrp());
-        if !is_in_front {
-            return Ok(if has_hung_up() { Input::Closed } else { Input::Nothing });
-        }
         let mut state = self.state();
         if !state.is_open {
-            return Ok(Input::Nothing);
+            return Input::Nothing;
+        }
+        if !isatty(&stdin) {
+            // One that was a terminal was closed.
+            return if state.before.is_some() { Input::Closed } else { Input::Nothing };
+        }
+        if tcgetpgrp(&stdin).is_ok_and(|group| group != rustix::process::getpgrp()) {
+            return Input::Nothing;
         }
         if state.before.is_none() {
-            let before = tcgetattr(&stdin)?;
-            tcsetattr(&stdin, OptionalActions::Now, &by_key(before.clone()))?;
+            let Ok(before) = tcgetattr(&stdin) else { return Input::Nothing };
+            if tcsetattr(&stdin, OptionalActions::Now, &by_key(before.clone())).is_err() {
+                return Input::Nothing;
+            }
             state.before = Some(before);
         }
         let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
-        match poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
-            Ok(0) | Err(Errno::INTR) => return Ok(Input::Nothing),
-            Ok(_) => {}
-            Err(error) => return Err(error.into()),
+        if !poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0) {
+            return Input::Nothing;
         }
         let mut bytes = [0; 256];
         match rustix::io::read(&stdin, &mut bytes) {
-            Ok(0) | Err(Errno::IO) => Ok(Input::Closed),
-            Ok(length) => Ok(Input::Bytes(bytes[..length].to_vec())),
-            Err(Errno::INTR | Errno::AGAIN) => Ok(Input::Nothing),
-            Err(error) => Err(error.into()),
+            Ok(length @ 1..) => Input::Bytes(bytes[..length].to_vec()),
+            Err(Errno::INTR | Errno::AGAIN) => Input::Nothing,
+            Ok(0) | Err(_) => Input::Closed,
         }
     }
 
@@ -145,14 +146,6 @@ fn by_key(mut termios: Termios) -> Termios {
     termios.special_codes[SpecialCodeIndex::VMIN] = 1;
     termios.special_codes[SpecialCodeIndex::VTIME] = 0;
     termios
-}
-
-/// Whether the terminal at standard input was closed.
-fn has_hung_up() -> bool {
-    let stdin = io::stdin();
-    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
-    let polled = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
-    polled.is_ok_and(|ready| ready > 0) && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
 }
 
 fn write(bytes: &[u8]) -> io::Result<()> {
