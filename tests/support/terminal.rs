@@ -143,6 +143,8 @@ impl Terminal {
         let (columns, rows) = (self.grid().cells[0].len(), self.grid().cells.len());
         let (row, mut column) = self.grid().at;
         let runs_over = match character {
+            // A mark over the letter before it.
+            '\u{300}'..='\u{36f}' => return,
             '\r' => {
                 self.grid().at = (row, 0);
                 return;
