@@ -208,8 +208,8 @@ Examples:
 #[cfg(feature = "web")]
 const TOP_EXAMPLES: &str = "\
 Examples:
-  edison top                          the controller, or the run with --web, at http://127.0.0.1:8080
-  edison top http://127.0.0.1:9000    the run of `edison run trace.pcap --web 127.0.0.1:9000`
+  edison top                          the API at http://127.0.0.1:8080
+  edison top http://127.0.0.1:9000    a run with --web 127.0.0.1:9000
   edison top https://monitor.example.org:8443 --token-file ~/.edison-token
 
 Keys: 1, 2, 3 or Tab for the views, j and k or arrows to choose, Enter for details, / to filter, ? for help, q to quit.
