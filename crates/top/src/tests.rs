@@ -249,7 +249,9 @@ fn chains_have_phases_and_stories_open() {
         }
     }
     // The third thing to choose is the story.
-    [Key::Down, Key::Down, Key::Enter].map(|key| ui.press(key, &model));
+    for key in [Key::Down, Key::Down, Key::Enter] {
+        ui.press(key, &model);
+    }
     let text = shown(&mut ui, &model, (80, 24)).join("\n");
     assert!(text.contains("Story e1, 1 event(s)") && text.contains("they are behind it"), "{text}");
     ui.press(Key::Escape, &model);
@@ -271,7 +273,9 @@ fn an_answer_opens_and_a_filter_leaves_the_others_out() {
     let model = run();
     let mut ui = Ui::default();
     let packets = "Flows with the most packets";
-    "/top_packets".chars().for_each(|letter| drop(ui.press(Key::Letter(letter), &model)));
+    for letter in "/top_packets".chars() {
+        ui.press(Key::Letter(letter), &model);
+    }
     ui.press(Key::Enter, &model);
     let text = shown(&mut ui, &model, (80, 24)).join("\n");
     assert!(text.contains(packets) && !text.contains("most bytes"), "{text}");
