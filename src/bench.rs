@@ -1,6 +1,5 @@
 //! `edison bench`.
 
-use crate::alternate_screen::AlternateScreen;
 use crate::cli::BenchOptions;
 use crate::exit::{self, Failure, say};
 use crate::wording;
@@ -68,7 +67,7 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
     };
     let (mut wrong, mut all) = (0, Vec::new());
     let is_terminal = std::io::stdout().is_terminal();
-    let text = TextTable::new(if is_terminal { AlternateScreen::size().0 } else { PAGE });
+    let text = TextTable::new(if is_terminal { usize::from(top::terminal_size().0) } else { PAGE });
     if !options.json && tables.is_none() {
         exit::print(&(text.heading() + "\n"))?;
     }

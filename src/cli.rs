@@ -96,6 +96,10 @@ pub(crate) enum Command {
     #[cfg(feature = "web")]
     #[command(after_help = WATCH_EXAMPLES)]
     Watch(WatchOptions),
+    /// Show a run with --web or a controller on this terminal as it goes: now, chains, nodes
+    #[cfg(feature = "web")]
+    #[command(after_help = TOP_EXAMPLES)]
+    Top(TopOptions),
     /// List the fields of a flow record
     Fields {
         /// As a JSON array
@@ -201,10 +205,21 @@ Examples:
   edison watch --answers              the answers too, as tables
   edison watch --json | jq .query     events as JSON, one on a line";
 
-/// Where the controller is.
+#[cfg(feature = "web")]
+const TOP_EXAMPLES: &str = "\
+Examples:
+  edison top                          the API at http://127.0.0.1:8080
+  edison top http://127.0.0.1:9000    a run with --web 127.0.0.1:9000
+  edison top https://monitor.example.org:8443 --token-file ~/.edison-token
+
+Keys: 1, 2, 3 or Tab for the views, j and k or arrows to choose, Enter for details, / to filter, ? for help, q to quit.
+What does not answer any more is said, and asked again every second. NO_COLOR leaves colours out.
+Exit codes: 0 well; 1 the controller cannot be reached at first; 2 wrong usage, or there is no terminal.";
+
+/// Where the controller is, and what is shown to it.
 #[cfg(feature = "web")]
 #[derive(Clone, Debug, Args)]
-pub(crate) struct ClientOptions {
+pub(crate) struct ApiOptions {
     /// The address of the controller, or of a run with --web
     #[arg(long, value_name = "URL", env = "EDISON_CONTROLLER", default_value = "http://127.0.0.1:8080")]
     pub(crate) controller: String,
@@ -214,6 +229,14 @@ pub(crate) struct ClientOptions {
     /// Certificates of the authorities that signed the controller's, for https:// [default: those of this system]
     #[arg(long, value_name = "FILE", env = "EDISON_CA")]
     pub(crate) ca: Option<PathBuf>,
+}
+
+/// Options of commands that ask a controller and print what it says.
+#[cfg(feature = "web")]
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ClientOptions {
+    #[command(flatten)]
+    pub(crate) api: ApiOptions,
     /// Print JSON, as the API has it
     #[arg(long)]
     pub(crate) json: bool,
@@ -283,6 +306,20 @@ pub(crate) struct WatchOptions {
     pub(crate) answers: bool,
     #[command(flatten)]
     pub(crate) client: ClientOptions,
+}
+
+/// Options of `edison top`.
+#[cfg(feature = "web")]
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TopOptions {
+    /// The address, in the place of --controller
+    #[arg(value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// How often it is drawn where no key is pressed, from 100ms on
+    #[arg(long, value_name = "TIME", value_parser = quantity::pace, default_value = "1s")]
+    pub(crate) interval: Duration,
+    #[command(flatten)]
+    pub(crate) api: ApiOptions,
 }
 
 /// Options of `edison probe`.

@@ -3,25 +3,29 @@
 pub(crate) mod credentials;
 pub(crate) mod http;
 mod show;
+mod stream;
+mod top;
 mod watch;
 
-use crate::cli::{AddOptions, CancelOptions, ClientOptions, EventsOptions, StoryOptions, WatchOptions};
+use crate::cli::{
+    AddOptions, CancelOptions, ClientOptions, EventsOptions, StoryOptions, TopOptions, WatchOptions,
+};
 use crate::exit::{self, Failure, say};
 use crate::query_text;
 use http::Api;
 #[cfg(feature = "amqp")]
 pub(crate) use http::encoded;
-use report::Event;
+use report::view::{QueryView, Status};
+use report::{Event, terminal};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::path::Path;
 use std::process::ExitCode;
-use web::view::{QueryView, Status};
 
 /// `edison nodes`.
 pub(crate) fn nodes(options: &ClientOptions) -> Result<ExitCode, Failure> {
-    let json = Api::new(options)?.get("/status")?;
-    print(options, &json, |status: &Status| show::nodes(status))
+    let json = Api::new(&options.api)?.get("/status")?;
+    print(options, &json, |status: &Status| terminal::nodes(status))
 }
 
 #[derive(Deserialize)]
@@ -31,7 +35,7 @@ struct Queries {
 
 /// `edison queries`.
 pub(crate) fn queries(options: &ClientOptions) -> Result<ExitCode, Failure> {
-    let json = Api::new(options)?.get("/queries")?;
+    let json = Api::new(&options.api)?.get("/queries")?;
     print(options, &json, |read: &Queries| show::queries(&read.queries))
 }
 
@@ -45,7 +49,7 @@ pub(crate) fn events(options: &EventsOptions) -> Result<ExitCode, Failure> {
     let mut parameters = vec![("limit", options.top.to_string())];
     parameters.extend(options.query.clone().map(|query| ("query", query)));
     parameters.extend(options.node.clone().map(|node| ("node", node)));
-    let json = Api::new(&options.client)?.get_with("/events", &parameters)?;
+    let json = Api::new(&options.client.api)?.get_with("/events", &parameters)?;
     print(&options.client, &json, |read: &Events| match read.events.is_empty() {
         true => "There are no events.\n".to_owned(),
         false => read.events.iter().map(|event| show::event(event) + "\n").collect(),
@@ -61,7 +65,7 @@ struct Story {
 
 /// `edison story`.
 pub(crate) fn story(options: &StoryOptions) -> Result<ExitCode, Failure> {
-    let api = Api::new(&options.client)?;
+    let api = Api::new(&options.client.api)?;
     let json = api.get(&format!("/stories/{}", http::encoded(&options.id)))?;
     print(&options.client, &json, |story: &Story| {
         let captures = story.captures.iter().map(|capture| show::capture(capture, api.address()));
@@ -71,7 +75,7 @@ pub(crate) fn story(options: &StoryOptions) -> Result<ExitCode, Failure> {
 
 /// `edison add`.
 pub(crate) fn add(options: &AddOptions) -> Result<ExitCode, Failure> {
-    let api = Api::new(&options.client)?;
+    let api = Api::new(&options.client.api)?;
     let files = options.files.iter().map(|name| query_text::read(name).map_err(Failure::usage));
     let mut texts = files.collect::<Result<Vec<_>, _>>()?;
     if !options.query.is_empty() {
@@ -98,13 +102,18 @@ pub(crate) fn add(options: &AddOptions) -> Result<ExitCode, Failure> {
 
 /// `edison cancel`.
 pub(crate) fn cancel(options: &CancelOptions) -> Result<ExitCode, Failure> {
-    let api = Api::new(&options.client)?;
+    let api = Api::new(&options.client.api)?;
     for name in &options.names {
         let json = api.delete(&format!("/queries/{}", http::encoded(name)))?;
         let line = if options.client.json { json.to_string() } else { format!("removed: {name}") };
         exit::print(&format!("{line}\n"))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// `edison top`.
+pub(crate) fn top(options: &TopOptions) -> Result<ExitCode, Failure> {
+    top::top(options)
 }
 
 /// `edison watch`.
@@ -123,7 +132,7 @@ fn print<T: for<'de> Deserialize<'de>>(
     }
     let read = T::deserialize(json);
     let read = read.map_err(|error| {
-        Failure::fault(format!("{}: its answer is not understood: {error}", options.controller))
+        Failure::fault(format!("{}: its answer is not understood: {error}", options.api.controller))
     })?;
     // Some of it comes from strangers.
     let clean = |letter: char| if letter.is_control() && letter != '\n' { '\u{fffd}' } else { letter };

@@ -1,33 +1,45 @@
-//! The live view: what a running source has delivered so far, drawn once a second from the start.
+//! The live view: what a running source has delivered so far. It is what `edison top` shows, filled by the run itself.
 
-use crate::alternate_screen::AlternateScreen;
 use crate::exit::say;
+use crate::views;
+use controller::Health;
 use engine::{Every, Snapshot};
-use report::terminal::{self, FirstWindow, Now};
-use report::{Answer, Window};
-use std::collections::BTreeMap;
+use protocol::WindowResult;
+use report::Window;
+use report::view::{NodeState, NodeView, Note, QueryView};
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use top::{FirstWindow, GiveBack, Model, Origin, Screen, Wish};
 
-/// How often it is drawn, without anything new.
+/// How often it is drawn where nothing is typed.
 const EVERY: Duration = Duration::from_secs(1);
-/// How soon what is new is drawn: windows may be short.
-const SOONEST: Duration = Duration::from_millis(200);
 /// Notes that are kept; the latest one is shown, and all are said at the end.
 const MOST_NOTES: usize = 100;
 
+/// What is measured.
+pub(crate) struct Measured {
+    /// The node.
+    pub(crate) node: String,
+    /// Names of its sources.
+    pub(crate) sources: Vec<String>,
+    /// How long windows are.
+    pub(crate) every: Every,
+    /// The user's queries.
+    pub(crate) queries: Vec<QueryView>,
+}
+
 /// The view.
 pub(crate) struct LiveView {
-    screen: AlternateScreen,
+    screen: Screen,
     began: Instant,
-    drawn: Option<Instant>,
-    now: Now,
+    model: Model,
+    node: String,
+    /// How the node fares.
+    health: Health,
     /// What the rate is counted from.
     before: Option<Stamped>,
-    window: Option<Box<Window>>,
-    /// The last answers of windows of other lengths, by query.
-    longer: BTreeMap<String, Answer>,
-    has_news: bool,
+    /// Lines for the user, which are said at the end too.
+    notes: Vec<String>,
 }
 
 /// What was counted, and when.
@@ -38,62 +50,82 @@ pub(crate) struct Stamped {
 }
 
 impl LiveView {
-    /// Shows nothing yet. Windows are as long as `every` says.
-    pub(crate) fn new(screen: AlternateScreen, sources: Vec<String>, every: Every) -> Self {
-        let now = Now { sources, first_window: first_window(every), ..Now::default() };
-        Self {
-            screen,
+    /// Takes the terminal. Shows nothing yet.
+    pub(crate) fn new(measured: Measured) -> io::Result<Self> {
+        let Measured { node, sources, every, queries } = measured;
+        let mut model = Model::new(Origin::Own { first_window: first_window(every) });
+        model.status.version = env!("CARGO_PKG_VERSION").to_owned();
+        model.status.started_ns = views::now_ns();
+        model.status.sources = sources;
+        model.set_queries(queries);
+        let mut view = Self {
+            screen: Screen::enter(EVERY)?,
             began: Instant::now(),
-            drawn: None,
-            now,
+            model,
+            node,
+            health: Health::default(),
             before: None,
-            window: None,
-            longer: BTreeMap::new(),
-            has_news: true,
-        }
+            notes: Vec::new(),
+        };
+        view.tell_node();
+        Ok(view)
+    }
+
+    /// What gives the terminal back, from any thread.
+    pub(crate) fn give_back(&self) -> GiveBack {
+        self.screen.give_back()
     }
 
     /// A window has ended.
-    pub(crate) fn window(&mut self, mut window: Window) {
-        let longer = std::mem::take(&mut window.longer).into_iter();
-        self.longer.extend(longer.map(|answer| (answer.query.clone(), answer)));
-        window.longer = self.longer.values().cloned().collect();
-        self.window = Some(Box::new(window));
-        self.has_news = true;
+    pub(crate) fn window(&mut self, window: Window) {
+        self.model.moment.get_or_insert_default().table_full = window.table_full;
+        let answers = window.answers.into_iter().chain(window.longer).collect();
+        let result = WindowResult { empty: window.empty, ..WindowResult::new(window.span, answers) };
+        self.health.count(&result);
+        result.answers.iter().for_each(|answer| self.model.answer(answer));
+        self.tell_node();
+    }
+
+    /// Shows how the node fares.
+    fn tell_node(&mut self) {
+        let sources = self.model.status.sources.clone();
+        let node = views::node(&self.node, &self.health, 0, 0, 0);
+        self.model.status.nodes = vec![NodeView { state: NodeState::Up, sources, ..node }];
+        let windows = &mut self.model.status.windows;
+        (windows.complete, windows.partial) = (self.health.windows.complete, self.health.windows.partial);
     }
 
     /// A line for the user.
     pub(crate) fn note(&mut self, line: String) {
-        if self.now.notes.len() < MOST_NOTES {
-            self.now.notes.push(line);
+        self.model.status.notes = vec![Note { at_ns: views::now_ns(), text: line.clone() }];
+        if self.notes.len() < MOST_NOTES {
+            self.notes.push(line);
         }
-        self.has_news = true;
     }
 
-    /// Draws the view where it is time to. `latest` is what was counted last.
-    pub(crate) fn refresh(&mut self, latest: Option<Stamped>) -> io::Result<()> {
-        let wait = if self.has_news { SOONEST } else { EVERY };
-        if self.drawn.is_some_and(|drawn| drawn.elapsed() < wait) {
-            return Ok(());
-        }
+    /// Draws the view where it is time to. `latest` is what was counted last. Returns whether the user wants the run to end.
+    pub(crate) fn refresh(&mut self, latest: Option<Stamped>) -> io::Result<bool> {
         if let Some(latest) = latest {
             self.count(latest);
         }
-        self.now.elapsed = self.began.elapsed();
-        let (columns, rows) = AlternateScreen::size();
-        self.drawn = Some(Instant::now());
-        self.has_news = false;
-        self.screen.draw(&terminal::live_view(&self.now, self.window.as_deref(), columns, rows))
+        self.model.moment.get_or_insert_default().elapsed = self.began.elapsed();
+        self.model.status.now_ns = views::now_ns();
+        Ok(match self.screen.refresh(&self.model)? {
+            // A terminal that is closed says so by SIGHUP.
+            Wish::Stay | Wish::Closed => false,
+            Wish::Leave => true,
+        })
     }
 
     /// Takes what was counted, and the rate since a second ago or longer.
     fn count(&mut self, latest: Stamped) {
+        let moment = self.model.moment.get_or_insert_default();
         let Snapshot { received, flows, .. } = latest.snapshot;
-        (self.now.received, self.now.flows) = (received, flows);
+        (moment.received, moment.flows) = (received, flows);
         let before = self.before.get_or_insert(Stamped { snapshot: Snapshot::default(), at: self.began });
         let seconds = latest.at.saturating_duration_since(before.at).as_secs_f64();
         if seconds >= EVERY.as_secs_f64() / 2.0 {
-            self.now.rate = received.saturating_sub(before.snapshot.received) as f64 / seconds;
+            moment.rate = received.saturating_sub(before.snapshot.received) as f64 / seconds;
             *before = latest;
         }
     }
@@ -101,7 +133,7 @@ impl LiveView {
     /// Gives the terminal back and says the notes there.
     pub(crate) fn leave(&mut self) {
         self.screen.leave();
-        self.now.notes.drain(..).for_each(|line| say(&line));
+        self.notes.drain(..).for_each(|line| say(&line));
     }
 }
 

@@ -1,6 +1,5 @@
 //! The `edison` program: reads the command line, selects the parts and connects them.
 
-mod alternate_screen;
 mod arguments;
 mod asked;
 #[cfg(feature = "amqp")]
@@ -77,7 +76,6 @@ mod tasks;
 mod toml_file;
 mod usage;
 mod variable;
-#[cfg(feature = "web")]
 mod views;
 mod watched;
 mod window_tally;
@@ -140,6 +138,8 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Cancel(options) => client::cancel(&options),
         #[cfg(feature = "web")]
         Command::Watch(options) => client::watch(&options),
+        #[cfg(feature = "web")]
+        Command::Top(options) => client::top(&options),
         Command::Fields { json } => fields::print(json),
         Command::Ports => ports::print(),
         Command::Tasks => tasks::print(),

@@ -19,6 +19,17 @@ pub(crate) fn every(text: &str) -> Result<Every, String> {
     nanoseconds(text, duration).map(Every::Time)
 }
 
+/// How often something is drawn, as `1s`.
+#[cfg(feature = "web")]
+pub(crate) fn pace(text: &str) -> Result<Duration, String> {
+    const LEAST: Duration = Duration::from_millis(100);
+    match duration(text) {
+        Ok(pace) if pace < LEAST => Err(format!("'{text}' is too often: 100ms is the least")),
+        Ok(pace) => Ok(pace),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`; of a file of settings also `true`.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     let address = match text.strip_prefix("localhost:") {

@@ -4,6 +4,7 @@ use crate::asked::Asked;
 use crate::cli::RunOptions;
 use crate::delivery::Delivery;
 use crate::exit::{Failure, say};
+use crate::live::Measured;
 use crate::measurement::{Measurement, no_thread};
 use crate::nodes;
 use crate::origin::Origins;
@@ -95,8 +96,12 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
         is_asked: !asked.is_empty(),
         per: options.per,
         time_base,
-        sources: measurement.names().to_vec(),
-        every: measurement.config.every,
+        measured: Measured {
+            node: node.to_owned(),
+            sources: measurement.names().to_vec(),
+            every: measurement.config.every,
+            queries: system::query_views(options, asked, node),
+        },
         reader: reader.clone(),
         given_back: Arc::clone(&given_back),
         resolver: resolver.clone(),

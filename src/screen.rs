@@ -1,12 +1,11 @@
 //! What a run shows while it runs: windows on standard output, progress on a terminal. It is a separate
 //! thread, so that a slow terminal or pipe never stops measuring.
 
-use crate::alternate_screen::AlternateScreen;
 use crate::exit::say;
-use crate::live::{LiveView, Stamped};
+use crate::live::{LiveView, Measured, Stamped};
 use crate::resolver::Resolver;
 use crate::standard_output::Reader;
-use engine::{Every, Observer, Snapshot, WindowOutlet};
+use engine::{Observer, Snapshot, WindowOutlet};
 use notation::{grouped, scaled};
 use port::TimeBase;
 use report::terminal::{self, Series};
@@ -18,10 +17,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use top::GiveBack;
 
 /// Window reports that may wait for a slow reader.
 const WAITING: usize = 64;
 const REFRESH: Duration = Duration::from_millis(200);
+/// The same where keys are read.
+const KEYS: Duration = Duration::from_millis(50);
 
 /// What is shown of windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,10 +71,8 @@ pub(crate) struct Setting {
     /// The answers of each interval are rows of one table.
     pub(crate) per: Option<Duration>,
     pub(crate) time_base: TimeBase,
-    /// Names of the sources.
-    pub(crate) sources: Vec<String>,
-    /// How long windows are.
-    pub(crate) every: Every,
+    /// What the live view is of.
+    pub(crate) measured: Measured,
     /// Who reads standard output.
     pub(crate) reader: Reader,
     /// Set once the terminal is as it was before.
@@ -95,7 +95,7 @@ pub(crate) struct Screen {
     show: Show,
     /// `None` at the end.
     thread: Option<JoinHandle<Shown>>,
-    alternate: Option<AlternateScreen>,
+    give_back: Option<GiveBack>,
     /// Warnings that came when the queue was full: they are said at the end.
     unsaid: Vec<String>,
 }
@@ -103,17 +103,17 @@ pub(crate) struct Screen {
 impl Screen {
     /// Starts the thread, which tells the reader when the answers have no reader any more.
     pub(crate) fn start(setting: Setting) -> io::Result<Self> {
-        let Setting { show, is_asked, per, time_base, sources, every, reader, given_back, resolver } =
-            setting;
+        let Setting { show, is_asked, per, time_base, measured, reader, given_back, resolver } = setting;
         let (events, received) = sync_channel(WAITING);
         let latest = Arc::new(Mutex::new(None));
         let is_live = is_live(show, time_base, per);
-        let alternate = is_live.then(AlternateScreen::enter).transpose()?;
+        let view = is_live.then(|| LiveView::new(measured)).transpose()?;
+        let give_back = view.as_ref().map(LiveView::give_back);
         let painter = Painter {
             show,
             latest: Arc::clone(&latest),
             progress: io::stderr().is_terminal() && !is_live,
-            view: alternate.clone().map(|alternate| LiveView::new(alternate, sources, every)),
+            view,
             given_back,
             reader,
             is_asked,
@@ -124,14 +124,14 @@ impl Screen {
         };
         let thread =
             std::thread::Builder::new().name("screen".to_owned()).spawn(move || painter.run(&received));
-        let thread = thread.inspect_err(|_| alternate.iter().for_each(AlternateScreen::leave))?;
+        let thread = thread.inspect_err(|_| give_back.iter().for_each(GiveBack::leave))?;
         Ok(Self {
             events: Some(events),
             latest,
             time_base,
             show,
             thread: Some(thread),
-            alternate,
+            give_back,
             unsaid: Vec::new(),
         })
     }
@@ -163,7 +163,7 @@ impl Screen {
         self.events = None;
         let failed = || Shown { fault: Some("the screen's thread failed".to_owned()), ..Shown::default() };
         let shown = self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_else(failed);
-        self.alternate.iter().for_each(AlternateScreen::leave);
+        self.give_back.iter().for_each(GiveBack::leave);
         std::mem::take(&mut self.unsaid).iter().for_each(|line| say(line));
         shown
     }
@@ -171,7 +171,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        self.alternate.iter().for_each(AlternateScreen::leave);
+        self.give_back.iter().for_each(GiveBack::leave);
     }
 }
 
@@ -215,7 +215,7 @@ impl Painter {
     fn run(mut self, events: &Receiver<Event>) -> Shown {
         loop {
             self.refresh();
-            match events.recv_timeout(REFRESH) {
+            match events.recv_timeout(if self.view.is_some() { KEYS } else { REFRESH }) {
                 Ok(Event::Window(mut window)) => {
                     self.enrich(&mut window.answers);
                     self.enrich(&mut window.longer);
@@ -257,9 +257,17 @@ impl Painter {
             return self.leave_view();
         }
         let latest = *self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(Err(error)) = self.view.as_mut().map(|view| view.refresh(latest)) else { return };
-        self.failed(&error);
-        self.leave_view();
+        match self.view.as_mut().map(|view| view.refresh(latest)) {
+            None | Some(Ok(false)) => {}
+            Some(Ok(true)) => {
+                self.reader.stop();
+                self.leave_view();
+            }
+            Some(Err(error)) => {
+                self.failed(&error);
+                self.leave_view();
+            }
+        }
     }
 
     fn leave_view(&mut self) {

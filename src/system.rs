@@ -17,6 +17,7 @@ use crate::reporting::{self, Reported, Verdict};
 use crate::signals;
 use crate::standard_output::{self, Reader, StandardOutput};
 use crate::stored;
+use crate::views;
 use crate::watched::Lost;
 use controller::{Controller, Outlet, Output, Setting};
 use engine::{Control, Every, Gate};
@@ -26,6 +27,7 @@ use printer::{Printer, Style};
 use probe::{Planner, Probe, ReplayGate};
 use progress::Progress;
 use protocol::{ProbeLink, memory};
+use report::view::QueryView;
 use report::{Capture, Event, RunReport};
 use signal_hook::consts::SIGHUP;
 use std::collections::VecDeque;
@@ -285,6 +287,13 @@ pub(crate) fn chain(options: &RunOptions, asked: &Asked, nodes: &[String]) -> Re
         settings: events::Settings::default(),
     };
     Chain::new(&queries, &site).map_err(Failure::usages)
+}
+
+/// The queries of a run of one node, as they are shown while it runs. What the executor refuses is said elsewhere.
+pub(crate) fn query_views(options: &RunOptions, asked: &Asked, node: &str) -> Vec<QueryView> {
+    let Ok(chain) = chain(options, asked, &[node.to_owned()]) else { return Vec::new() };
+    let texts = asked.checked.iter().map(|query| (query, None));
+    views::queries(&chain, &events::State::default(), texts)
 }
 
 /// What a node answers whatever the controller asks: queries over the run, and without the user's those of the program.

@@ -1,12 +1,12 @@
-//! The state of a controller as the HTTP interface shows it.
+//! The state of a controller or a run as the HTTP interface and the live view show it.
 
 use controller::{Gap, Health};
 use equery::{Chain, CheckedQuery};
 use events::{Edge, Graph, Phase, Progress, Query, Role, State, Trigger};
+use report::view::{self, NodeState, NodeView, QueryState, QueryView, TaskState};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
-use web::view::{self, NodeState, NodeView, QueryState, QueryView, TaskState};
 
 /// A window that came so long after its end, beside the grace, is late: time for its way.
 const LATE_NS: u64 = 2_000_000_000;

@@ -6,19 +6,15 @@ mod support;
 use std::io::Write;
 use std::process::Command;
 use support::capture::{self, ETHERNET};
-use support::program::Running;
+use support::program::edison;
+use support::pty::Pty;
 use support::scratch::Scratch;
-use support::terminal::{self, Terminal};
+use support::terminal::Terminal;
 use testbed::veth::{Veth, with_veth};
 
 const COLUMNS: usize = 80;
 const ROWS: usize = 24;
 const START: u64 = 1_700_000_000_000_000_000;
-
-/// What the terminal shows so far. Lines are read up to the last line feed.
-fn shown(running: &Running) -> Terminal {
-    Terminal::showing(&running.lines().join("\n"), COLUMNS, ROWS)
-}
 
 /// The number before these words in a line.
 fn number_before(lines: &[String], words: &str) -> Option<u64> {
@@ -26,45 +22,45 @@ fn number_before(lines: &[String], words: &str) -> Option<u64> {
     before.rsplit(' ').next()?.replace(',', "").parse().ok()
 }
 
-fn kill(scratch: &Scratch, signal: &str) {
-    let sent = Command::new("kill").args(["-s", signal, &terminal::pid(scratch)]).status();
-    assert!(sent.expect("kill is there").success());
+/// The program with these words.
+fn start(arguments: &str) -> Pty {
+    let mut command = edison();
+    command.args(arguments.split(' '));
+    Pty::start(command, COLUMNS, ROWS)
 }
 
 #[track_caller]
-fn has_given_back(terminal: &Terminal) {
+fn has_given_back(pty: &Pty) -> Terminal {
+    let terminal = pty.shown();
     assert!(!terminal.is_alternate && terminal.has_cursor, "{terminal:?}");
     assert!(!terminal.ran_over, "something was drawn beyond {COLUMNS} by {ROWS}");
+    assert!(pty.is_as_before(), "the keyboard is not as it was");
+    terminal
 }
 
 /// Endless traffic, in windows of this length.
-fn live(scratch: &Scratch, every: &str) -> Option<Running> {
-    let arguments =
-        format!("--synthetic packets=1M,flows=300 --wire rate=5kpps,seconds=3000 --every {every} --cores 1");
-    terminal::start(&terminal::program(scratch, &arguments), COLUMNS, ROWS)
+fn live(every: &str) -> Pty {
+    start(&format!(
+        "run --synthetic packets=1M,flows=300 --wire rate=5kpps,seconds=3000 --every {every} --cores 1"
+    ))
 }
 
 #[test]
 fn the_view_counts_on_before_the_first_window_ends() {
-    let scratch = Scratch::new();
-    let Some(mut running) = live(&scratch, "1000h") else { return };
-    let counts = |running: &Running| {
-        let frames = shown(running).frames;
-        frames.iter().filter_map(|frame| number_before(frame, " packets received")).collect::<Vec<_>>()
-    };
-    let grows = |running: &Running| {
-        let counts = counts(running);
+    let mut pty = live("1000h");
+    let grows = |pty: &Pty| {
+        let counts = counts_of(&pty.shown());
         counts.first() < counts.last() && counts.len() > 2
     };
-    assert!(running.wait_for("a second figure", grows), "{:?}", running.lines());
-    let seen = shown(&running);
+    pty.wait_for("a second figure", grows);
+    let seen = pty.shown();
     assert!(seen.is_alternate && !seen.has_cursor && !seen.ran_over, "{seen:?}");
     let last = seen.frames.last().expect("two at least").join("\n");
     assert!(last.contains("the first one ends at ") && last.contains("Ctrl-C ends"), "{last}");
-    kill(&scratch, "INT");
-    let ended = running.wait().expect(0);
-    let terminal = Terminal::showing(&ended.stdout, COLUMNS, ROWS);
-    has_given_back(&terminal);
+    // Ctrl-C, as a terminal sends it.
+    pty.send("\x03");
+    pty.wait().expect(0);
+    let terminal = has_given_back(&pty);
     // The report on the main screen states what was received.
     let received = number_before(&terminal.lines(), " received = ").expect("a report");
     assert!(counts_of(&terminal).last().is_some_and(|&last| last <= received), "{received}");
@@ -76,33 +72,55 @@ fn counts_of(terminal: &Terminal) -> Vec<u64> {
 
 #[test]
 fn the_view_fits_and_every_end_gives_the_terminal_back() {
-    for signal in ["INT", "TERM", "HUP"] {
-        let scratch = Scratch::new();
-        let Some(mut running) = live(&scratch, "500ms") else { return };
-        let has_tables = |running: &Running| {
-            let frames = shown(running).frames;
-            frames
-                .last()
-                .is_some_and(|frame| frame.iter().any(|line| line.contains("Flows with the most bytes")))
-        };
-        assert!(running.wait_for("a table", has_tables), "{:?}", running.lines());
-        kill(&scratch, signal);
-        let ended = running.wait().expect(0);
-        has_given_back(&Terminal::showing(&ended.stdout, COLUMNS, ROWS));
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let mut pty = live("500ms");
+        pty.wait_for("a table", |pty| pty.frame().contains("Flows with the most bytes"));
+        pty.signal(signal);
+        pty.wait().expect(0);
+        has_given_back(&pty);
     }
 }
 
 #[test]
+fn the_view_has_the_keys_of_top_and_q_ends_the_run() {
+    let mut pty = live("500ms");
+    pty.wait_for("a table", |pty| pty.frame().contains("Flows with the most bytes"));
+    pty.send("3");
+    pty.wait_for("the nodes", |pty| pty.frame().contains("[3 Nodes]") && pty.frame().contains("lost before"));
+    pty.send("2");
+    pty.wait_for("the chains", |pty| pty.frame().contains("Queries that start others"));
+    pty.resize(20, 5);
+    pty.wait_for("what fits", |pty| {
+        let frame = pty.frame();
+        frame.split('\n').count() == 5 && number_before(&lines_of(&frame), " packets").is_some()
+    });
+    pty.send("q");
+    let ended = pty.wait().expect(0);
+    assert!(ended.stdout.contains(" received = "), "a report follows");
+    assert!(pty.is_as_before());
+    assert!(!pty.shown().ran_over, "{}", pty.text());
+}
+
+fn lines_of(frame: &str) -> Vec<String> {
+    frame.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_run_whose_terminal_is_closed_ends() {
+    let mut pty = live("500ms");
+    pty.wait_for("a table", |pty| pty.frame().contains("Flows with the most bytes"));
+    pty.close();
+    let ended = pty.wait();
+    // Whether the report found its terminal is no matter of the view.
+    assert!(matches!(ended.code, Some(0 | 1)), "{ended:?}");
+}
+
+#[test]
 fn the_end_of_the_source_gives_the_terminal_back() {
-    let scratch = Scratch::new();
-    let arguments = "--synthetic packets=2k,flows=300 --wire rate=5kpps,packets=4000 --every 100ms --cores 1";
-    let Some(running) = terminal::start(&terminal::program(&scratch, arguments), COLUMNS, ROWS) else {
-        return;
-    };
-    let ended = running.wait().expect(0);
-    let terminal = Terminal::showing(&ended.stdout, COLUMNS, ROWS);
-    has_given_back(&terminal);
-    let lines = terminal.lines();
+    let mut pty =
+        start("run --synthetic packets=2k,flows=300 --wire rate=5kpps,packets=4000 --every 100ms --cores 1");
+    pty.wait().expect(0);
+    let lines = has_given_back(&pty).lines();
     let figure = |words| number_before(&lines, words).unwrap_or_else(|| panic!("no{words}in {lines:?}"));
     // What the wire offered was received or missed.
     assert_eq!((figure(" packets arrived,"), figure(" received = ") + figure(" missed (")), (4000, 4000));
@@ -111,21 +129,13 @@ fn the_end_of_the_source_gives_the_terminal_back() {
 #[test]
 fn an_interface_is_counted_at_once_and_its_loss_gives_the_terminal_back() {
     with_veth(|veth| {
-        let scratch = Scratch::new();
-        let arguments = format!("-i {} --every 1000h", Veth::NEAR);
-        let Some(mut running) = terminal::start(&terminal::program(&scratch, &arguments), COLUMNS, ROWS)
-        else {
-            return;
-        };
-        assert!(running.wait_for("the view", |it| shown(it).frames.len() > 1), "{:?}", running.lines());
+        let mut pty = start(&format!("run -i {} --every 1000h", Veth::NEAR));
+        pty.wait_for("the view", |pty| pty.shown().frames.len() > 1);
         (0..20).for_each(|port| veth.send(&capture::udp(port)));
-        let all = |it: &Running| counts_of(&shown(it)).contains(&20);
-        assert!(running.wait_for("the frames that were sent", all), "{:?}", running.lines());
+        pty.wait_for("the frames that were sent", |pty| counts_of(&pty.shown()).contains(&20));
         veth.vanish();
-        let ended = running.wait().expect(1);
-        let terminal = Terminal::showing(&ended.stdout, COLUMNS, ROWS);
-        has_given_back(&terminal);
-        let lines = terminal.lines();
+        pty.wait().expect(1);
+        let lines = has_given_back(&pty).lines();
         assert_eq!(number_before(&lines, " received = "), Some(20), "{lines:?}");
         assert!(
             lines.iter().any(|line| line.starts_with("edison: error: ") && line.contains("'near'")),
@@ -145,26 +155,27 @@ fn progress_is_erased_before_a_window_is_shown() {
     // Windows of a hundred frames: 24 bytes, then 16 + 60 for each frame.
     let bytes = capture::pcap(ETHERNET, &capture::udp_frames(20_000, START));
     let (header, windows) = bytes.split_at(24);
-    let arguments = format!("run {} --every 100ms --cores 1", pipe.display());
-    let Some(running) = terminal::start(&terminal::program(&scratch, &arguments), 200, ROWS) else { return };
+    let mut command = edison();
+    command.arg("run").arg(&pipe).args(["--every", "100ms", "--cores", "1"]);
+    let mut pty = Pty::start(command, 200, ROWS);
     let mut writer = std::fs::File::options().write(true).open(&pipe).expect("the program reads it");
     writer.write_all(header).expect("the program reads it");
     let is_progress =
         |line: &str| line.contains(" packets, ") && line.contains(" flows, ") && line.contains("pps");
     let mut written = 0;
-    // The progress line is drawn while the source is idle; the terminal's output contains it after the next line feed.
+    // The progress line is drawn while the source is idle.
     for window in windows.chunks(100 * 76) {
         writer.write_all(window).expect("the program reads it");
         written += 1;
         std::thread::sleep(std::time::Duration::from_millis(250));
-        if running.lines().iter().any(|line| is_progress(line)) {
+        if pty.text().lines().any(is_progress) {
             break;
         }
     }
     drop(writer);
-    let ended = running.wait().expect(0);
+    let ended = pty.wait().expect(0);
     assert!(ended.stdout.lines().any(is_progress), "no progress was shown in {written} windows");
-    let lines = Terminal::showing(&ended.stdout, 200, ROWS).lines();
+    let lines = pty.shown().lines();
     assert_eq!(lines.iter().filter(|line| line.contains("window ")).count(), written, "{lines:?}");
     for line in lines {
         assert!(!is_progress(&line) && (!line.contains("window ") || line.starts_with("window ")), "{line}");

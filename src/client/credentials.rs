@@ -1,6 +1,6 @@
 //! What a client shows to a controller, and what it believes a controller by.
 
-use crate::cli::ClientOptions;
+use crate::cli::ApiOptions;
 use crate::exit::Failure;
 use rustls::crypto::ring;
 use std::net::IpAddr;
@@ -31,7 +31,7 @@ pub(super) fn is_tls(address: &str) -> Result<bool, Failure> {
 }
 
 /// The header that shows the token, if there is one. It is not sent in clear to another machine.
-pub(super) fn authorization(options: &ClientOptions) -> Result<Option<String>, Failure> {
+pub(super) fn authorization(options: &ApiOptions) -> Result<Option<String>, Failure> {
     let (token, place) = match (&options.token_file, std::env::var(TOKEN)) {
         (Some(file), _) => {
             let place = format!("--token-file {}", file.display());

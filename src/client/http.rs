@@ -1,7 +1,7 @@
 //! Requests to the API of a controller.
 
 use super::credentials;
-use crate::cli::ClientOptions;
+use crate::cli::ApiOptions;
 use crate::exit::Failure;
 use serde_json::Value as Json;
 use std::fmt::Write;
@@ -24,12 +24,12 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    pub(super) fn new(options: &ClientOptions) -> Result<Self, Failure> {
+    pub(super) fn new(options: &ApiOptions) -> Result<Self, Failure> {
         Self::patient(options, PATIENCE)
     }
 
     /// One whose controller may take so long to answer.
-    pub(crate) fn patient(options: &ClientOptions, patience: Duration) -> Result<Self, Failure> {
+    pub(crate) fn patient(options: &ApiOptions, patience: Duration) -> Result<Self, Failure> {
         let address = options.controller.trim_end_matches('/');
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
@@ -94,9 +94,10 @@ impl Api {
         self.read(self.known(self.agent.delete(self.url(path))).call())
     }
 
-    /// A stream of server-sent events.
-    pub(super) fn stream(&self) -> Result<impl Read + use<>, Failure> {
-        let called = self.known(self.agent.get(self.url("/stream"))).call();
+    /// A stream of server-sent events; `most`: it ends with an error after so long.
+    pub(super) fn stream(&self, most: Option<Duration>) -> Result<impl Read + use<>, Failure> {
+        let request = self.known(self.agent.get(self.url("/stream")));
+        let called = request.config().timeout_recv_body(most).build().call();
         let response = called.map_err(|error| self.away(&error))?;
         if !response.status().is_success() {
             return Err(self.refused(response));

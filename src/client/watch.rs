@@ -2,41 +2,26 @@
 
 use super::http::Api;
 use super::show;
+use super::stream::{Message, Messages};
 use crate::cli::WatchOptions;
 use crate::exit::{self, Failure, say};
 use report::{Answer, Event, terminal};
-use std::io::{BufRead, BufReader, Read};
 use std::process::ExitCode;
-
-/// The longest message that is read, bytes.
-const MOST_READ: u64 = 256 << 20;
 
 /// Prints what the stream brings until it ends.
 pub(super) fn watch(options: &WatchOptions) -> Result<ExitCode, Failure> {
-    let api = Api::new(&options.client)?;
-    let mut stream = BufReader::new(api.stream()?);
-    say(&format!("watching {}; Ctrl-C ends it", options.client.controller));
-    let mut name = String::new();
-    loop {
-        let mut line = String::new();
-        let read = (&mut stream).take(MOST_READ).read_line(&mut line);
-        match read {
-            Ok(0) | Err(_) => {
-                return Err(Failure::fault(format!("{}: the stream has ended", options.client.controller)));
-            }
-            Ok(_) => {}
-        }
-        let line = line.trim_end_matches(['\r', '\n']);
-        if let Some(event) = line.strip_prefix("event:") {
-            name = event.trim().to_owned();
-        }
-        if let Some(data) = line.strip_prefix("data:") {
-            let text = words(&name, data.trim_start(), options)?;
-            if !text.is_empty() {
-                exit::print(&text)?;
-            }
+    let controller = &options.client.api.controller;
+    let api = Api::new(&options.client.api)?;
+    let mut messages = Messages::new(api.stream(None)?);
+    say(&format!("watching {controller}; Ctrl-C ends it"));
+    while let Ok(Some(message)) = messages.next() {
+        let Message::Data { name, data } = message else { continue };
+        let text = words(&name, &data, options)?;
+        if !text.is_empty() {
+            exit::print(&text)?;
         }
     }
+    Err(Failure::fault(format!("{controller}: the stream has ended")))
 }
 
 /// What a message says, in words or as JSON.

@@ -1,7 +1,7 @@
 //! Answers from the stores of all nodes of a controller.
 
 use super::printer::Printer;
-use crate::cli::{ClientOptions, QueryOptions};
+use crate::cli::{ApiOptions, QueryOptions};
 use crate::client::http::Api;
 use crate::exit::{EARLY, FAULT, Failure, say, say_error};
 use crate::periods;
@@ -33,11 +33,10 @@ struct Node {
 /// Asks the controller at this address.
 pub(super) fn ask(options: &QueryOptions, address: &str, texts: &[NamedText]) -> Result<ExitCode, Failure> {
     check(options)?;
-    let client = ClientOptions {
+    let client = ApiOptions {
         controller: address.to_owned(),
         token_file: options.remote.token_file.clone(),
         ca: options.remote.ca.clone(),
-        json: options.json,
     };
     let time = options.remote.time.unwrap_or(USUAL_TIME);
     let api = Api::patient(&client, time.saturating_add(MORE))?;

@@ -7,6 +7,7 @@ pub(crate) mod ipfix;
 pub(crate) mod made_store;
 pub(crate) mod output;
 pub(crate) mod program;
+pub(crate) mod pty;
 pub(crate) mod schema;
 pub(crate) mod scratch;
 pub(crate) mod terminal;

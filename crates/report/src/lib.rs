@@ -40,6 +40,7 @@ mod span;
 mod story;
 pub mod terminal;
 mod value;
+pub mod view;
 mod window;
 
 pub use answer::{Account, Answer, Class, Rest, Status, TaskNote};

@@ -2,9 +2,10 @@
 
 mod answer;
 mod cell;
+mod fitting;
 mod head;
 mod layout;
-mod live;
+mod node;
 mod number;
 mod protocol;
 mod report;
@@ -16,12 +17,15 @@ mod time;
 mod totals;
 
 pub use answer::answer;
+pub use cell::item_text;
+pub use fitting::fitting;
 pub use flow::protocol_name;
-pub use layout::is_own_query;
-pub use live::{FirstWindow, Now, live_view};
+pub use head::{account, sources, table_full, tcp_loss, traffic};
+pub use layout::{is_head, is_own_query};
+pub use node::{named_node_cells, node_state, nodes, status_lines};
 pub use notation::grouped;
 pub use report::{BY_FLOW, answers, nodes_report, run_report, stories, window_answers, window_report};
 pub use series::Series;
-pub use table::text_table;
-pub use time::how_long;
+pub use table::{cut, text_table};
+pub use time::{how_long, moment, when};
 pub use totals::Totals;

@@ -48,12 +48,12 @@ mod peer;
 mod refusals;
 mod request;
 mod server;
-pub mod view;
 
 pub use access::{Role, Token, TokenEntry, TokenFile, TokenFileError, Tokens};
 pub use certificate::Certificate;
 pub use checking::Checking;
 pub use hub::Hub;
+pub use report::view;
 pub use request::{
     Answered, DryRunAsked, HistoryAsked, Installed, Played, PlayedNode, Refusal, Removed, Reply, Request,
 };

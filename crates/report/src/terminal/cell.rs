@@ -3,7 +3,7 @@
 use super::number::{decimal, signed, time};
 use super::protocol::{has_ports, with_type};
 use super::table::Align;
-use crate::{Answer, Column, ColumnKind, Value, format_time};
+use crate::{Answer, Column, ColumnKind, Item, Value, format_time};
 use notation::grouped;
 
 /// How the values of a column are written.
@@ -104,6 +104,11 @@ impl Form {
             exact => [self.text(exact), self.text(exact)],
         }
     }
+}
+
+/// The value of an item that stands alone.
+pub fn item_text(item: &Item) -> String {
+    Form::of_name(&item.column).text(&item.value)
 }
 
 /// Text from packets and files must not move the cursor.

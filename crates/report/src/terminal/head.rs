@@ -7,7 +7,7 @@ use crate::{Answer, Counters, DesignReport, ExporterReport, PacketCounts, Span, 
 use notation::{grouped, scaled};
 
 /// The names of the sources; of many files, their number with the first and the last.
-pub(super) fn sources(names: &[String]) -> String {
+pub fn sources(names: &[String]) -> String {
     match names {
         [first, .., last] if names.len() > MOST_NAMES => {
             format!("source    {} files: {first} to {last}", grouped(names.len() as u64))
@@ -53,7 +53,7 @@ pub(super) fn exporters(exporters: &[ExporterReport]) -> Vec<String> {
 const MOST_EXPORTERS: usize = 10;
 
 /// The traffic of a span of stream time.
-pub(super) fn traffic(totals: &Totals, packets: u64, span: Span) -> String {
+pub fn traffic(totals: &Totals, packets: u64, span: Span) -> String {
     let seconds = span.seconds();
     let rates = if seconds > 0.0 {
         let bits = totals.wire_bytes as f64 * 8.0 / seconds;
@@ -70,7 +70,7 @@ pub(super) fn traffic(totals: &Totals, packets: u64, span: Span) -> String {
 }
 
 /// The account of all frames.
-pub(super) fn account(packets: &PacketCounts, loss: Option<&Counters>) -> Vec<String> {
+pub fn account(packets: &PacketCounts, loss: Option<&Counters>) -> Vec<String> {
     let mut lines = vec![format!(
         "packets   {} received = {} measured + {} not measured",
         grouped(packets.received),
@@ -92,7 +92,7 @@ fn counters(label: &str, counters: &Counters) -> Option<String> {
 }
 
 /// Packets in the record `other`, if any.
-pub(super) fn table_full(packets: u64) -> Option<String> {
+pub fn table_full(packets: u64) -> Option<String> {
     (packets != 0).then(|| format!("          {} packets came when the table was full", grouped(packets)))
 }
 
@@ -145,7 +145,7 @@ pub(super) fn wire(wire: &WireReport) -> Vec<String> {
 }
 
 /// The answer `tcp_loss`: what was lost before this point, and what after it.
-pub(super) fn tcp_loss(answer: &Answer) -> Vec<String> {
+pub fn tcp_loss(answer: &Answer) -> Vec<String> {
     let sum = |column| answer.value(0, column).and_then(Value::as_unsigned).unwrap_or(0);
     let mut more = vec![
         format!("{} segments reordered", grouped(sum("reorder_count"))),

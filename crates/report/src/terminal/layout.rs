@@ -1,6 +1,6 @@
 //! What a table shows of an answer: which columns, under which headings, and with which shares.
 
-use super::cell::Form;
+use super::cell::item_text;
 use super::totals::Totals;
 use crate::{Answer, Item};
 
@@ -107,7 +107,12 @@ pub(super) fn is_standing(query: &str) -> bool {
 
 /// Whether the program asks a query of this name by itself, so that no query of the user may have it.
 pub fn is_own_query(query: &str) -> bool {
-    is_standing(query) || HEAD.contains(&query)
+    is_standing(query) || is_head(query)
+}
+
+/// Whether lines at the head show the answers of a query, instead of a table.
+pub fn is_head(query: &str) -> bool {
+    HEAD.contains(&query)
 }
 
 /// The members of flow keys, by field name, and what of either direction groups are made of.
@@ -138,8 +143,7 @@ pub(super) fn heading(answer: &Answer) -> String {
 
 /// The name of the query, and what a firing pinned.
 pub(super) fn name(answer: &Answer) -> String {
-    let pinned =
-        |item: &Item| format!("{} {}", item.column.name, Form::of_name(&item.column).text(&item.value));
+    let pinned = |item: &Item| format!("{} {}", item.column.name, item_text(item));
     match answer.bound.is_empty() {
         true => answer.query.clone(),
         false => {

@@ -78,7 +78,7 @@ impl Table {
 }
 
 /// The first `width` characters of a line, the last one an ellipsis where there are more.
-pub(super) fn cut(line: &str, width: usize) -> String {
+pub fn cut(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();
     }

@@ -509,44 +509,6 @@ fn many_files_are_a_number() {
 }
 
 #[test]
-fn the_live_view_fits_any_terminal() {
-    let mut long = flows("top_bytes");
-    long.rows = long.rows.iter().cycle().take(40).cloned().collect();
-    let mut other = long.clone();
-    other.query = "top_packets".to_owned();
-    let [loss, _] = loss_answers();
-    let window = window(vec![totals(), long, other, loss]);
-    let now = Now {
-        sources: vec!["eth0".to_owned()],
-        elapsed: std::time::Duration::from_secs(72),
-        received: 1_234_567,
-        rate: 20_000.0,
-        flows: 321,
-        first_window: FirstWindow::At(START),
-        notes: vec![
-            "a note that is rather long, so long that it cannot stand in a narrow terminal".to_owned(),
-        ],
-    };
-    for (columns, rows) in
-        (0..130).flat_map(|columns| [0, 1, 2, 5, 10, 24, 50, 100].map(|rows| (columns, rows)))
-    {
-        for window in [None, Some(&window)] {
-            let view = live_view(&now, window, columns, rows);
-            assert!(view.len() <= rows.max(1), "{columns} by {rows}: {} lines", view.len());
-            assert!(view.iter().all(|line| line.chars().count() <= columns), "{columns} by {rows}");
-        }
-    }
-    let expected = "
-source    eth0, for 1 min 12 s (Ctrl-C ends)
-now       20.00 kpps, 1,234,567 packets received, 321 flows open
-window    the first one ends at 2026-11-24 15:40:00 UTC
-note      eth0: the link is down
-";
-    let short = Now { notes: vec!["eth0: the link is down".to_owned()], ..now };
-    assert_eq!(live_view(&short, None, 80, 24).join("\n") + "\n", lines(expected));
-}
-
-#[test]
 fn a_port_is_a_name_and_has_no_groups_of_digits() {
     let ports = table("ports", &["protocol", "port", "total_byte"], vec![numbers([6, 62_808, 62_808])]);
     let shown = answer(&ports, None, 1);

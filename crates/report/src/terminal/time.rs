@@ -5,7 +5,7 @@ use notation::{grouped, time_text};
 
 /// When it was: `2026-11-24 15:40:00 to 15:40:10 UTC`. The date of the end only where it is another day, fractions only where
 /// there are any.
-pub(super) fn when(span: Span) -> String {
+pub fn when(span: Span) -> String {
     let ([start_day, start], [end_day, end]) = (date_and_clock(span.start_ns), date_and_clock(span.end_ns));
     if start_day == end_day {
         format!("{start_day} {start} to {end} UTC")
@@ -15,7 +15,7 @@ pub(super) fn when(span: Span) -> String {
 }
 
 /// A moment: `2026-11-24 15:40:10 UTC`.
-pub(super) fn moment(ns: u64) -> String {
+pub fn moment(ns: u64) -> String {
     let [day, clock] = date_and_clock(ns);
     format!("{day} {clock} UTC")
 }

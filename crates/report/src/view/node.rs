@@ -1,6 +1,6 @@
 //! The state of a node.
 
-use report::{Counters, PacketCounts, Span, integer, rfc3339};
+use crate::{Counters, PacketCounts, Span, integer, rfc3339};
 use serde::{Deserialize, Serialize};
 
 /// Whether a node answers.

@@ -1,6 +1,6 @@
 //! The state of a query.
 
-use report::{Answer, Class, Column, Item, integer, rfc3339};
+use crate::{Answer, Class, Column, Item, integer, rfc3339};
 use serde::{Deserialize, Serialize};
 use std::ops::Not;
 
@@ -60,6 +60,53 @@ pub struct QueryView {
     pub latest: Vec<Answer>,
 }
 
+impl QueryView {
+    /// Whether all but the latest answers is the same.
+    pub fn is_as(&self, other: &Self) -> bool {
+        let Self {
+            name,
+            text,
+            definitions,
+            file,
+            class,
+            nodes,
+            every_ns,
+            over_ns,
+            columns,
+            key,
+            state,
+            runs,
+            trigger,
+            metric,
+            capture,
+            latest: _,
+        } = self;
+        (name, text, definitions, file, class, nodes)
+            == (&other.name, &other.text, &other.definitions, &other.file, &other.class, &other.nodes)
+            && (every_ns, over_ns, columns, key)
+                == (&other.every_ns, &other.over_ns, &other.columns, &other.key)
+            && (state, runs, trigger) == (&other.state, &other.runs, &other.trigger)
+            && (metric, capture) == (&other.metric, &other.capture)
+    }
+
+    /// Takes an answer that is not older than those of its node. Of instances, those of the newest window stand side by side.
+    pub fn remember(&mut self, answer: &Answer) {
+        // The end of a whole run is after all windows.
+        let end = |answer: &Answer| answer.window.map_or(u64::MAX, |window| window.end_ns);
+        // They are in the order of nodes, as the archive gives them: with a thousand nodes, looking at all of them for each answer was a third of a controller's time.
+        let from = self.latest.partition_point(|latest| latest.node < answer.node);
+        let to = from + self.latest[from..].partition_point(|latest| latest.node == answer.node);
+        let of_node = &self.latest[from..to];
+        if of_node.iter().any(|latest| end(latest) > end(answer)) {
+            return;
+        }
+        let is_of_window = |latest: &&Answer| end(latest) == end(answer) && latest.bound != answer.bound;
+        let mut stay: Vec<Answer> = of_node.iter().filter(is_of_window).cloned().collect();
+        stay.push(answer.clone());
+        self.latest.splice(from..to, stay);
+    }
+}
+
 /// A time in which a triggered query runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
@@ -109,7 +156,7 @@ pub struct KeyState {
     /// The node; `None` for answers across nodes.
     pub node: Option<String>,
     /// Its members.
-    #[serde(flatten, with = "report::key")]
+    #[serde(flatten, with = "crate::key")]
     pub key: Vec<Item>,
     /// The phase.
     pub phase: Phase,

@@ -1,4 +1,4 @@
-//! What is shown, as JSON has it.
+//! The state of a controller or a run, as the HTTP interface and `edison top` show it.
 
 mod node;
 mod query;

@@ -1,7 +1,7 @@
 //! The state of the whole.
 
 use super::NodeView;
-use report::{Counters, Span, integer, rfc3339};
+use crate::{Counters, Span, integer, rfc3339};
 use serde::{Deserialize, Serialize};
 
 /// What serves.

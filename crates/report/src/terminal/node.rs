@@ -1,0 +1,185 @@
+//! Nodes, and what a controller says of itself.
+
+use super::table::text_table;
+use super::time::how_long;
+use crate::Counters;
+use crate::view::{BrokerState, Clock, NodeState, NodeView, Status, Store, TaskState};
+use notation::{grouped, scaled};
+
+/// The names of [`node_cells`].
+const COLUMNS: [&str; 14] = [
+    "node",
+    "state",
+    "received",
+    "measured",
+    "not measured",
+    "lost before",
+    "coverage",
+    "busy",
+    "flows",
+    "clock",
+    "spool",
+    "store",
+    "tasks",
+    "version",
+];
+
+/// The nodes as a table, and what the controller says of itself.
+pub fn nodes(status: &Status) -> String {
+    let rows = status.nodes.iter().map(|node| node_cells(node).to_vec()).collect();
+    let lines = status_lines(status).into_iter().map(|line| line + "\n");
+    text_table(&COLUMNS, rows) + &lines.collect::<String>()
+}
+
+/// What a controller or a run says of itself: its windows, and what was refused, lacks or is away.
+pub fn status_lines(status: &Status) -> Vec<String> {
+    let windows = &status.windows;
+    let counts = [
+        ("complete", windows.complete),
+        ("partial", windows.partial),
+        ("late", windows.late),
+        ("lost", windows.lost),
+        ("doubled", windows.doubled),
+    ];
+    let mut lines = vec![format!("windows: {}", listed(counts.into_iter()))];
+    if status.refused.total() != 0 {
+        lines.push(format!("messages refused: {}", named(&status.refused)));
+    }
+    for node in status.nodes.iter().filter(|node| node.refused.total() != 0) {
+        lines.push(format!("  of {}: {}", node.name, named(&node.refused)));
+    }
+    if status.refused_requests.total() != 0 {
+        lines.push(format!("requests refused: {}", named(&status.refused_requests)));
+    }
+    if let Some(kafka) = &status.kafka {
+        let counts = [("delivered", kafka.delivered), ("again", kafka.again)];
+        lines.push(format!("messages to Kafka: {}", listed(counts.into_iter())));
+        for (what, counters) in [("lacks", &kafka.lost), ("problems", &kafka.problems)] {
+            if counters.total() != 0 {
+                lines.push(format!("  {what}: {}", named(counters)));
+            }
+        }
+    }
+    if let Some(broker) = status.broker.as_ref().filter(|broker| broker.state == BrokerState::Away) {
+        let reason = broker.reason.as_deref().unwrap_or("no reason is known");
+        lines.push(format!("the broker is away: {reason}"));
+    }
+    lines
+}
+
+/// A word for the state of a node.
+pub fn node_state(state: NodeState) -> &'static str {
+    match state {
+        NodeState::Up => "up",
+        NodeState::Late => "late",
+        NodeState::Down => "down",
+        NodeState::Ended => "ended",
+        NodeState::Never => "never seen",
+    }
+}
+
+/// The cells of a node, each with the name of its column.
+pub fn named_node_cells(node: &NodeView) -> impl Iterator<Item = (&'static str, String)> {
+    COLUMNS.into_iter().zip(node_cells(node))
+}
+
+fn node_cells(node: &NodeView) -> [String; COLUMNS.len()] {
+    let clock = match node.clock {
+        None => "unknown".to_owned(),
+        // What the kernel thinks of a clock that is off does not matter.
+        Some(Clock { ahead_s: Some(ahead), .. }) if ahead.abs() > 1.0 => {
+            format!("{:.1} s {}", ahead.abs(), if ahead > 0.0 { "ahead" } else { "behind" })
+        }
+        Some(clock) => {
+            let error = clock.max_error_ns.map(|error| format!(" ±{}", how_long(error))).unwrap_or_default();
+            match clock.synchronised {
+                Some(true) => format!("kept{error}"),
+                Some(false) => "not kept".to_owned(),
+                None => "unknown".to_owned(),
+            }
+        }
+    };
+    let busy = node.load.and_then(|load| load.busy);
+    let flows = node.load.map_or_else(
+        || "unknown".to_owned(),
+        |load| format!("{} of {}", grouped(load.flows), grouped(load.most_flows)),
+    );
+    let counts = [
+        ("shortened", node.spool.shortened),
+        ("dropped", node.spool.dropped),
+        ("unwritten", node.spool.unwritten),
+    ];
+    let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+    let mut spool = vec![grouped(node.spool.messages)];
+    spool.extend(counts.map(|(name, count)| format!("{} {name}", grouped(count))));
+    spool.extend(node.spool.fault.as_ref().map(|fault| format!("in memory only: {fault}")));
+    [
+        node.name.clone(),
+        node_state(node.state).to_owned(),
+        grouped(node.packets.received),
+        grouped(node.packets.measured),
+        named(&node.packets.not_measured),
+        node.loss.as_ref().map_or_else(|| "unknown".to_owned(), named),
+        node.coverage.map_or_else(|| "unknown".to_owned(), |coverage| format!("{:.2} %", coverage * 100.0)),
+        busy.map_or_else(|| "unknown".to_owned(), |busy| format!("{:.0} %", busy * 100.0)),
+        flows,
+        clock,
+        spool.join(", "),
+        node.store.as_ref().map_or_else(|| "none".to_owned(), store),
+        tasks(&node.tasks),
+        node.version.clone().unwrap_or_else(|| "unknown".to_owned()),
+    ]
+}
+
+fn store(store: &Store) -> String {
+    let mut parts = vec![scaled(store.bytes as f64, "B")];
+    parts.extend((store.lost > 0).then(|| format!("{} lost", grouped(store.lost))));
+    parts.extend(store.fault.clone());
+    parts.join(", ")
+}
+
+fn tasks(tasks: &TaskState) -> String {
+    match (&tasks.refused, tasks.applied) {
+        (Some(reason), _) => format!("refused: {reason}"),
+        (None, Some(applied)) if applied == tasks.wanted => match tasks.lapsed {
+            0 => "applied".to_owned(),
+            lapsed => format!("applied, {} lapsed", grouped(lapsed)),
+        },
+        _ => "not applied yet".to_owned(),
+    }
+}
+
+/// Counters by name; 0 if all are zero.
+fn named(counters: &Counters) -> String {
+    match counters.total() {
+        0 => "0".to_owned(),
+        _ => listed(counters.nonzero()),
+    }
+}
+
+fn listed<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> String {
+    let counts: Vec<String> = counts.map(|(name, count)| format!("{} {name}", grouped(count))).collect();
+    counts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::Delivered;
+
+    #[test]
+    fn what_kafka_has_and_lacks_is_shown() {
+        let kafka = Delivered {
+            delivered: 7_000,
+            again: 1,
+            lost: [("dropped", 2)].into_iter().collect(),
+            ..Delivered::default()
+        };
+        let text = nodes(&Status { kafka: Some(kafka), ..Status::default() });
+        assert!(
+            text.ends_with("messages to Kafka: 7,000 delivered, 1 again\n  lacks: 2 dropped\n"),
+            "{text}"
+        );
+        assert!(!nodes(&Status::default()).contains("Kafka"));
+    }
+}

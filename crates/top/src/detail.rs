@@ -1,0 +1,173 @@
+//! One thing alone: an answer, a query, a story, an event or a node.
+
+use crate::chains;
+use crate::model::Model;
+use crate::nodes;
+use crate::now;
+use crate::row::{Row, Target, Tone};
+use report::terminal::{how_long, moment};
+use report::view::{Mode, NodeView, QueryView};
+use report::{Event, Item, format_time, terminal};
+
+/// Rows of an answer that are shown; JSON has all.
+const MOST_ROWS: usize = 1_000;
+
+/// All lines; one that says so where it is not there any more. Long texts go on in further lines.
+pub(crate) fn rows(model: &Model, target: &Target, columns: usize) -> Vec<Row> {
+    let found = match target {
+        Target::Answer(..) => answer(model, target),
+        Target::Query(name) => model.queries.iter().find(|query| query.name == *name).map(query),
+        Target::Story(id) => story(model, id),
+        Target::Event(id) => {
+            model.events().find(|told| told.event.event == *id).map(|told| event(&told.event, &told.text))
+        }
+        Target::Node(name) => {
+            let found = model.status.nodes.iter().find(|node| node.name == *name);
+            found.map(|found| node(found, model.status.mode))
+        }
+    };
+    let rows = found.unwrap_or_else(|| vec![Row::plain("It is not there any more.")]);
+    rows.into_iter().flat_map(|row| wrapped(row, columns)).collect()
+}
+
+/// A line as lines of at most so many characters; tables stay as they are.
+fn wrapped(row: Row, columns: usize) -> Vec<Row> {
+    let is_table = row.text.starts_with("  ");
+    if columns < 4 || is_table || row.text.chars().count() <= columns {
+        return vec![row];
+    }
+    let mut rows = Vec::new();
+    let mut line = String::new();
+    let mut width = 0;
+    for word in row.text.split_inclusive(' ') {
+        let letters = word.chars().count();
+        if width > 0 && width + letters > columns {
+            rows.push(Row::of(row.tone, std::mem::take(&mut line)));
+            width = 0;
+        }
+        for letter in word.chars() {
+            if width == columns {
+                rows.push(Row::of(row.tone, std::mem::take(&mut line)));
+                width = 0;
+            }
+            line.push(letter);
+            width += 1;
+        }
+    }
+    rows.push(Row::of(row.tone, line));
+    rows
+}
+
+fn lines(text: &str) -> impl Iterator<Item = Row> + '_ {
+    text.lines().map(Row::plain)
+}
+
+fn answer(model: &Model, target: &Target) -> Option<Vec<Row>> {
+    let answer = model.answers().find(|answer| now::target(answer) == *target)?;
+    let text = terminal::answer(answer, model.totals_of(answer).as_ref(), MOST_ROWS);
+    let mut rows: Vec<Row> = lines(&text).collect();
+    if let Some(heading) = rows.first_mut() {
+        heading.tone = Tone::Strong;
+        heading.text.push_str(&now::suffix(model, answer));
+    }
+    Some(rows)
+}
+
+fn query(query: &QueryView) -> Vec<Row> {
+    let mut rows = vec![Row::of(Tone::Strong, format!("{}, {}", query.name, chains::state(query.state)))];
+    rows.extend(lines(&query.text));
+    let mut say = |name: &str, text: String| rows.push(Row::plain(format!("{name:<10}{text}")));
+    say("nodes", query.nodes.join(", "));
+    if let Some(every) = query.every_ns {
+        say("window", format!("every {}", how_long(every)));
+    }
+    if let Some(trigger) = &query.trigger {
+        say("parent", trigger.parent.clone());
+        say("when", trigger.condition.clone());
+        if trigger.for_ns != 0 {
+            say("for", how_long(trigger.for_ns));
+        }
+        say("runs", if trigger.run_ns == 0 { "one window".to_owned() } else { how_long(trigger.run_ns) });
+        if trigger.cooldown_ns != 0 {
+            say("quiet", format!("{} after it fired", how_long(trigger.cooldown_ns)));
+        }
+        if let Some(until) = &trigger.until {
+            say("until", until.clone());
+        }
+        for edge in &trigger.edges {
+            let place = edge.node.as_deref().unwrap_or("all nodes together");
+            let since = edge.since_ns.map(|since| format!(", since {}", moment(since))).unwrap_or_default();
+            let until = edge.until_ns.map(|until| format!(", until {}", moment(until))).unwrap_or_default();
+            let phase = chains::phase(edge.phase);
+            say("phase", format!("{phase} for {} key(s) on {place}{since}{until}", edge.keys));
+        }
+    }
+    for run in &query.runs {
+        say("run", format!("{} to {}, by the event {}", moment(run.start_ns), moment(run.end_ns), run.cause));
+    }
+    for answer in &query.latest {
+        rows.push(Row::default());
+        rows.extend(lines(&terminal::answers([answer])));
+    }
+    rows
+}
+
+fn story(model: &Model, id: &str) -> Option<Vec<Row>> {
+    let story = model.stories().find(|story| story.id == id)?;
+    let seen = if story.is_acknowledged { ", seen" } else { "" };
+    let title = format!("Story {}, {} event(s){seen}", story.id, story.events);
+    let mut rows = vec![Row::of(Tone::Strong, title)];
+    rows.extend(lines(&story.text));
+    Some(rows)
+}
+
+fn event(event: &Event, text: &str) -> Vec<Row> {
+    let mut rows = vec![Row::of(Tone::Strong, format!("Event {}, {}", event.event, event.kind.name()))];
+    rows.extend(lines(text));
+    let mut say = |name: &str, text: String| rows.push(Row::plain(format!("{name:<10}{text}")));
+    say("query", event.query.clone());
+    say("node", event.node.clone().unwrap_or_else(|| "all nodes together".to_owned()));
+    say("at", moment(event.at_ns));
+    if let Some(window) = event.window {
+        say("window", terminal::when(window));
+    }
+    event.key.iter().for_each(|item| say("key", named(item)));
+    event.values.iter().for_each(|item| say("value", named(item)));
+    event.threshold.iter().for_each(|threshold| say("threshold", threshold.to_string()));
+    let coverage = event.coverage.map(|coverage| format!("{:.2} %", coverage * 100.0));
+    say("coverage", coverage.unwrap_or_else(|| "unknown".to_owned()));
+    if event.late {
+        say("late", "its window came after its time".to_owned());
+    }
+    event.parent.iter().for_each(|parent| say("parent", format!("the event {parent}")));
+    rows
+}
+
+/// An item as `name value`.
+fn named(item: &Item) -> String {
+    format!("{} {}", item.column.name, terminal::item_text(item))
+}
+
+fn node(node: &NodeView, mode: Mode) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (name, text) in nodes::named(node, mode) {
+        let tone = if rows.is_empty() { Tone::Strong } else { Tone::Plain };
+        rows.push(Row::of(tone, format!("{name:<14}{text}")));
+    }
+    let mut say = |name: &str, text: String| rows.push(Row::plain(format!("{name:<14}{text}")));
+    say("sources", node.sources.join(", "));
+    if let Some(seen) = node.seen_ns {
+        say("heard of", format_time(seen));
+    }
+    if let Some(window) = node.window {
+        say("last window", terminal::when(window));
+    }
+    if node.packets.remarks.total() != 0 {
+        let remarks = node.packets.remarks.nonzero().map(|(name, count)| format!("{count} {name}"));
+        say("remarks", remarks.collect::<Vec<_>>().join(", "));
+    }
+    for gap in &node.gaps {
+        say("gap", format!("{} to {}: {}", moment(gap.start_ns), moment(gap.end_ns), gap.reason));
+    }
+    rows
+}

@@ -1,0 +1,135 @@
+//! Draws the model as it is looked at.
+
+use crate::compact;
+use crate::model::Model;
+use crate::now;
+use crate::printable::printable;
+use crate::row::{Row, Tone};
+use crate::ui::{Ui, View};
+use ratatui::buffer::Buffer;
+use ratatui::style::{Modifier, Style};
+use report::terminal::cut;
+
+const HELP: [&str; 15] = [
+    "Keys",
+    "",
+    "  1, 2, 3        the views Now, Chains and Nodes",
+    "  Tab            the next view, Shift-Tab the one before",
+    "  j, k, arrows   choose a table or a line; in what is shown alone, go down and up",
+    "  Enter          show what is chosen alone: a whole answer, a query, a story, a node",
+    "  Esc            go back; without that, take the filter away",
+    "  PgUp, PgDn     ten lines; Home or g, End or G: the first and the last",
+    "  /              type a filter: only lines with this text are shown; Enter ends it",
+    "  Ctrl-L         draw the screen again",
+    "  q, Ctrl-C      quit; a live run ends, and its report follows",
+    "",
+    "Words: 'unknown' is not counted there, never 0. 'lost before' was lost before it was measured.",
+    "",
+    "Any key closes this.",
+];
+
+/// Draws into a buffer of any size. What is beyond it is left out.
+pub fn draw(ui: &mut Ui, model: &Model, buffer: &mut Buffer) {
+    let (columns, lines) = (usize::from(buffer.area.width), usize::from(buffer.area.height));
+    buffer.reset();
+    let mut sheet = Sheet { buffer, is_coloured: ui.is_coloured };
+    let (least_columns, least_lines) = compact::LEAST;
+    if columns < least_columns || lines < least_lines {
+        let rows = compact::rows(model);
+        rows.iter().take(lines).enumerate().for_each(|(at, row)| sheet.row(at, row, columns, false));
+        return;
+    }
+    sheet.row(0, &Row::of(Tone::Strong, tabs(ui, model, columns)), columns, false);
+    sheet.row(lines - 1, &footer(ui, model), columns, false);
+    let room = lines - 2;
+    let (rows, chosen) = body(ui, model, columns, room);
+    for (at, row) in rows.iter().take(room).enumerate() {
+        sheet.row(at + 1, row, columns, Some(at) == chosen);
+    }
+}
+
+/// The lines between the first and the last one, and which is chosen.
+fn body(ui: &mut Ui, model: &Model, columns: usize, room: usize) -> (Vec<Row>, Option<usize>) {
+    if ui.has_help {
+        return (HELP.map(Row::plain).to_vec(), None);
+    }
+    if let Some(rows) = ui.detail_rows(model, columns) {
+        let most = rows.len().saturating_sub(room);
+        let above = ui.detail.as_mut().map_or(0, |(_, above)| {
+            *above = (*above).min(most);
+            *above
+        });
+        return (rows.into_iter().skip(above).collect(), None);
+    }
+    let chosen = ui.chosen_at(model);
+    if ui.view == View::Now {
+        let mut rows = now::head(model, columns);
+        let left = room.saturating_sub(rows.len());
+        rows.extend(now::tables(model, ui.answers(model).skip(chosen.unwrap_or(0)), columns, left));
+        return (rows, None);
+    }
+    let mut rows = now::away(model);
+    rows.extend(ui.rows(model, columns));
+    let places: Vec<usize> = (0..rows.len()).filter(|&at| rows[at].target.is_some()).collect();
+    let at = chosen.and_then(|chosen| places.get(chosen).copied());
+    // What is chosen stays on the screen, with the headings above the first one.
+    let above = match at {
+        Some(at) if chosen != Some(0) => (at + 1).saturating_sub(room),
+        _ => 0,
+    };
+    (rows.into_iter().skip(above).collect(), at.map(|at| at - above))
+}
+
+/// The views, the shown one in brackets, and the time.
+fn tabs(ui: &Ui, model: &Model, columns: usize) -> String {
+    let name = |(number, view): (usize, &View)| match *view == ui.view {
+        true => format!("[{} {}]", number + 1, view.name()),
+        false => format!(" {} {} ", number + 1, view.name()),
+    };
+    let tabs: String = View::ALL.iter().enumerate().map(name).collect();
+    let time = match model.status.now_ns {
+        0 => String::new(),
+        ns => report::terminal::moment(ns / 1_000_000_000 * 1_000_000_000),
+    };
+    let space = columns.saturating_sub(tabs.chars().count() + time.chars().count()).max(1);
+    format!("{tabs}{}{time}", " ".repeat(space))
+}
+
+/// The filter, the latest note, or what keys do.
+fn footer(ui: &Ui, model: &Model) -> Row {
+    if ui.is_typing {
+        return Row::of(Tone::Strong, format!("/{}_", ui.filter));
+    }
+    if let Some(note) = model.status.notes.last() {
+        return Row::of(Tone::Warning, format!("note      {}", note.text));
+    }
+    let filter =
+        if ui.filter.is_empty() { String::new() } else { format!("only lines with '{}'; ", ui.filter) };
+    let back = if ui.detail.is_some() { "Esc back  " } else { "Enter details  / filter  " };
+    Row::plain(format!("{filter}1-3 Tab views  j k choose  {back}? help  q quit"))
+}
+
+/// What is drawn on.
+struct Sheet<'a> {
+    buffer: &'a mut Buffer,
+    is_coloured: bool,
+}
+
+impl Sheet<'_> {
+    /// Writes a line, and nothing beside it.
+    fn row(&mut self, at: usize, row: &Row, columns: usize, is_chosen: bool) {
+        let Ok(line) = u16::try_from(at) else { return };
+        let area = self.buffer.area;
+        if line >= area.height {
+            return;
+        }
+        let style = match is_chosen {
+            true => Style::new().add_modifier(Modifier::REVERSED),
+            false => row.tone.style(self.is_coloured),
+        };
+        let mark = if is_chosen { ">" } else { "" };
+        // The mark takes the place of the indent.
+        let text = format!("{mark}{}", &row.text[usize::from(is_chosen && row.text.starts_with(' '))..]);
+        self.buffer.set_stringn(area.x, area.y + line, cut(&printable(&text), columns), columns, style);
+    }
+}

@@ -1,0 +1,246 @@
+//! The view Now: what was counted, and tables of the latest answers.
+
+use crate::model::{FirstWindow, Link, Model, Moment, Origin};
+use crate::row::{Row, Target, Tone};
+use notation::{grouped, scaled};
+use report::terminal::{self, Totals};
+use report::view::{BrokerState, Mode, NodeState, NodeView};
+use report::{Answer, Counters, Item, Status};
+
+const SECOND: u64 = 1_000_000_000;
+/// Characters that the names of sources have at the least.
+const LEAST_SOURCE: usize = 20;
+
+/// The lines above the tables.
+pub(crate) fn head(model: &Model, columns: usize) -> Vec<Row> {
+    let mut rows = vec![source(model, columns), now(model)];
+    rows.extend(away(model));
+    match &model.status.nodes[..] {
+        [] => rows.extend(none(model)),
+        [node] if node.window.is_some() || model.status.ended => rows.extend(window(model, node)),
+        [_] => rows.extend(none(model)),
+        nodes => rows.extend(all(model, nodes)),
+    }
+    rows
+}
+
+/// What is measured, where, and for how long. Names of sources are cut, so that the rest has room.
+fn source(model: &Model, columns: usize) -> Row {
+    let status = &model.status;
+    let long = |ns: u64| terminal::how_long(ns / SECOND * SECOND);
+    let age = long(status.now_ns.saturating_sub(status.started_ns));
+    let rest = match (&model.origin, status.mode) {
+        (Origin::Own { .. }, _) => {
+            let elapsed = model.moment.unwrap_or_default().elapsed.as_secs();
+            format!(", for {} (Ctrl-C ends)", long(elapsed * SECOND))
+        }
+        (Origin::Api { address }, Mode::Run) => {
+            let ended = if status.ended { ", ended" } else { "" };
+            format!(", a run at {address} for {age}{ended}")
+        }
+        (Origin::Api { address }, Mode::Controller) => {
+            return Row::plain(format!("source    the controller at {address} for {age}, {}", nodes(model)));
+        }
+    };
+    let sources = terminal::sources(&status.sources);
+    Row::plain(
+        terminal::cut(&sources, columns.saturating_sub(rest.chars().count()).max(LEAST_SOURCE)) + &rest,
+    )
+}
+
+/// How many nodes are in which state.
+pub(crate) fn nodes(model: &Model) -> String {
+    let nodes = &model.status.nodes;
+    let states = [NodeState::Up, NodeState::Late, NodeState::Down, NodeState::Ended, NodeState::Never];
+    let counts = states.map(|state| (state, nodes.iter().filter(|node| node.state == state).count()));
+    let parts = counts.iter().filter(|(_, count)| *count != 0);
+    let parts: Vec<_> =
+        parts.map(|(state, count)| format!("{count} {}", terminal::node_state(*state))).collect();
+    match parts.is_empty() {
+        true => "no nodes".to_owned(),
+        false => format!("{} node(s): {}", nodes.len(), parts.join(", ")),
+    }
+}
+
+/// Rate, packets and flows.
+fn now(model: &Model) -> Row {
+    let rate = model.rate().map_or_else(|| "rate unknown".to_owned(), |rate| scaled(rate, "pps"));
+    let (received, flows) = match model.moment {
+        Some(Moment { received, flows, .. }) => (received, Some(flows)),
+        None => (model.packets().received, flows(model)),
+    };
+    let flows =
+        flows.map_or_else(|| "flows unknown".to_owned(), |flows| format!("{} flows open", grouped(flows)));
+    Row::plain(format!("now       {rate}, {} packets received, {flows}", grouped(received)))
+}
+
+/// Flows in the tables of all nodes, where each says it.
+fn flows(model: &Model) -> Option<u64> {
+    let loads = model.status.nodes.iter().map(|node| node.load.map(|load| load.flows));
+    let is_known = !model.status.nodes.is_empty();
+    loads.sum::<Option<u64>>().filter(|_| is_known)
+}
+
+/// What does not answer.
+pub(crate) fn away(model: &Model) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if let Link::Away { since, reason } = &model.link {
+        let seconds = since.elapsed().as_secs();
+        let since = terminal::how_long(seconds * SECOND);
+        rows.push(Row::of(Tone::Bad, format!("away      for {since}; what follows is older: {reason}")));
+    }
+    if let Some(broker) = model.status.broker.as_ref().filter(|broker| broker.state == BrokerState::Away) {
+        let reason = broker.reason.as_deref().unwrap_or("no reason is known");
+        rows.push(Row::of(
+            Tone::Bad,
+            format!("broker    away since {}: {reason}", terminal::moment(broker.since_ns)),
+        ));
+    }
+    rows
+}
+
+/// What is known where no window has ended.
+fn none(model: &Model) -> Option<Row> {
+    let first_window = match &model.origin {
+        Origin::Own { first_window } => *first_window,
+        Origin::Api { .. } => FirstWindow::Unknown,
+    };
+    (!model.status.ended).then(|| {
+        Row::plain(match first_window {
+            FirstWindow::Unknown => "window    the first one has not ended".to_owned(),
+            FirstWindow::At(ns) => format!("window    the first one ends at {}", terminal::moment(ns)),
+            FirstWindow::Packets(packets) => {
+                format!("window    the first one ends after {} packets", grouped(packets))
+            }
+        })
+    })
+}
+
+/// The last window of the one node; of a run that has ended, the run.
+fn window(model: &Model, node: &NodeView) -> Vec<Row> {
+    let name = Some(node.name.as_str());
+    let totals = model.latest("totals", name).or_else(|| model.latest("totals", None));
+    let of_run = totals.is_some_and(|totals| totals.window.is_none());
+    let span = if of_run { model.status.span } else { node.window };
+    let mut rows = Vec::new();
+    if let Some(span) = span {
+        let status = match totals.map(|totals| totals.status) {
+            None | Some(Status::Complete) => "",
+            Some(Status::Partial) => ", partial",
+            Some(Status::Cut) => ", cut",
+        };
+        let empty = match totals.and_then(|totals| totals.empty) {
+            Some(windows) => format!(", {} empty", grouped(windows)),
+            None => String::new(),
+        };
+        let tone = if status.is_empty() { Tone::Plain } else { Tone::Warning };
+        let label = if of_run { "time  " } else { "window" };
+        rows.push(Row::of(tone, format!("{label}    {}{empty}{status}", terminal::when(span))));
+        let watched = totals.and_then(|totals| totals.watched);
+        rows.extend(
+            watched.map(|watched| Row::plain(format!("          watched {}", terminal::when(watched)))),
+        );
+        if let Some(totals) = totals {
+            let packets = match (&node.last, of_run) {
+                (Some(last), false) => last.packets.received,
+                _ => node.packets.received,
+            };
+            let sums = Totals::from_answer(totals);
+            rows.push(Row::plain(terminal::traffic(&sums, packets, watched.unwrap_or(span))));
+        }
+    }
+    rows.extend(match (&node.last, of_run) {
+        (Some(last), false) => account(&last.packets, last.loss.as_ref()),
+        _ => account(&node.packets, node.loss.as_ref()),
+    });
+    let full = model.moment.and_then(|moment| terminal::table_full(moment.table_full));
+    rows.extend(full.map(|line| Row::of(Tone::Warning, line)));
+    let loss = model.latest("tcp_loss", name).into_iter().flat_map(terminal::tcp_loss);
+    rows.extend(loss.map(Row::plain));
+    rows
+}
+
+/// All nodes since they started.
+fn all(model: &Model, nodes: &[NodeView]) -> Vec<Row> {
+    let status = terminal::status_lines(&model.status);
+    let mut rows: Vec<Row> = status
+        .first()
+        .map(|line| Row::plain(line.replacen("windows: ", "windows   ", 1)))
+        .into_iter()
+        .collect();
+    let mut loss = Some(Counters::default());
+    let mut silent = Vec::new();
+    for node in nodes {
+        match (&mut loss, &node.loss) {
+            (Some(sum), Some(more)) => sum.add(more),
+            _ => silent.push(node.name.as_str()),
+        }
+    }
+    let known = silent.is_empty();
+    let mut lines = account(&model.packets(), loss.as_ref());
+    if !known {
+        let counted = loss.as_ref().map_or(0, Counters::total);
+        lines.pop();
+        lines.push(Row::plain(format!(
+            "loss      {} counted; unknown at {} of {} node(s)",
+            grouped(counted),
+            silent.len(),
+            nodes.len()
+        )));
+    }
+    rows.extend(lines);
+    rows
+}
+
+/// The account of all frames. What is lost stands out.
+fn account(packets: &report::PacketCounts, loss: Option<&Counters>) -> Vec<Row> {
+    let lines = terminal::account(packets, loss);
+    let is_lossy = loss.is_some_and(|loss| loss.total() != 0);
+    let tone = |line: &str| if is_lossy && line.starts_with("loss") { Tone::Warning } else { Tone::Plain };
+    lines.into_iter().map(|line| Row::of(tone(&line), line)).collect()
+}
+
+/// Tables of these answers, as many as there is room for.
+pub(crate) fn tables<'a>(
+    model: &Model,
+    answers: impl Iterator<Item = &'a Answer>,
+    columns: usize,
+    room: usize,
+) -> Vec<Row> {
+    let titled = answers.map(|answer| (answer, suffix(model, answer)));
+    let lines = terminal::fitting(titled, |answer| model.totals_of(answer), columns, room);
+    let mut is_heading = false;
+    let rows = lines.into_iter().map(|line| {
+        let tone =
+            if std::mem::replace(&mut is_heading, line.is_empty()) { Tone::Strong } else { Tone::Plain };
+        Row::of(tone, line)
+    });
+    rows.collect()
+}
+
+/// What the heading of a table says beside its name: the node where there are several, the time where it is not the last window's.
+pub(crate) fn suffix(model: &Model, answer: &Answer) -> String {
+    let of_node = match &answer.node {
+        Some(node) if model.status.nodes.len() > 1 => format!(" on {node}"),
+        _ => String::new(),
+    };
+    let node = answer.node.as_deref().or_else(|| Some(model.status.nodes.first()?.name.as_str()));
+    let newest = model.status.nodes.iter().find(|known| Some(known.name.as_str()) == node);
+    let time = match (answer.window, newest.and_then(|node| node.window)) {
+        (Some(own), Some(newest)) if own == newest => String::new(),
+        (Some(own), _) => format!(", {}", terminal::when(own)),
+        (None, _) => String::new(),
+    };
+    of_node + &time
+}
+
+/// What Enter shows of an answer.
+pub(crate) fn target(answer: &Answer) -> Target {
+    Target::Answer(answer.query.clone(), answer.node.clone(), bound(answer))
+}
+
+/// What a firing pinned, as a text that tells instances apart.
+fn bound(answer: &Answer) -> String {
+    let pinned = |item: &Item| format!("{} {:?}", item.column.name, item.value);
+    answer.bound.iter().map(pinned).collect::<Vec<_>>().join(", ")
+}

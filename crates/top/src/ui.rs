@@ -1,0 +1,191 @@
+//! How the model is looked at, and what keys do.
+
+use crate::chains;
+use crate::detail;
+use crate::keys::Key;
+use crate::model::Model;
+use crate::nodes;
+use crate::now;
+use crate::row::{Row, Target};
+
+/// What is shown of the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// What is counted, and the latest answers.
+    #[default]
+    Now,
+    /// Which query starts which, stories and events.
+    Chains,
+    /// How nodes fare.
+    Nodes,
+}
+
+impl View {
+    /// All of them, in their order.
+    pub const ALL: [Self; 3] = [Self::Now, Self::Chains, Self::Nodes];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Now => "Now",
+            Self::Chains => "Chains",
+            Self::Nodes => "Nodes",
+        }
+    }
+
+    fn next(self, step: usize) -> Self {
+        Self::ALL[(self as usize + step) % Self::ALL.len()]
+    }
+}
+
+/// What follows from a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    /// Nothing.
+    Nothing,
+    /// What is shown is another.
+    Redraw,
+    /// All of the screen is written again.
+    Repair,
+    /// The user wants to leave.
+    Leave,
+}
+
+/// Lines that a page key moves by.
+const PAGE: usize = 10;
+/// Letters of a filter.
+const LONGEST_FILTER: usize = 60;
+
+/// How the model is looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Ui {
+    /// The view.
+    pub view: View,
+    /// Whether colours help to tell states apart.
+    pub(crate) is_coloured: bool,
+    /// What is chosen in each view, and at which place it was.
+    chosen: [(Option<Target>, usize); View::ALL.len()],
+    /// What is shown alone, and how many of its lines are above the screen.
+    pub(crate) detail: Option<(Target, usize)>,
+    pub(crate) has_help: bool,
+    /// Only lines with this text are shown.
+    pub(crate) filter: String,
+    pub(crate) is_typing: bool,
+}
+
+impl Ui {
+    /// The first view. `is_coloured`: colours help to tell states apart.
+    pub fn new(is_coloured: bool) -> Self {
+        Self { is_coloured, ..Self::default() }
+    }
+
+    /// What a key does.
+    pub fn press(&mut self, key: Key, model: &Model) -> Reaction {
+        if key == Key::Again {
+            return Reaction::Repair;
+        }
+        if self.is_typing {
+            self.type_in(key);
+            return Reaction::Redraw;
+        }
+        match key {
+            Key::Letter('q' | 'Q') => return Reaction::Leave,
+            _ if self.has_help => self.has_help = false,
+            Key::Letter('?' | 'h') => self.has_help = true,
+            Key::Letter('1') => self.show(View::Now),
+            Key::Letter('2') => self.show(View::Chains),
+            Key::Letter('3') => self.show(View::Nodes),
+            Key::Tab => self.show(self.view.next(1)),
+            Key::BackTab => self.show(self.view.next(View::ALL.len() - 1)),
+            Key::Up | Key::Letter('k') => self.step(model, |at| at.saturating_sub(1)),
+            Key::Down | Key::Letter('j') => self.step(model, |at| at.saturating_add(1)),
+            Key::PageUp => self.step(model, |at| at.saturating_sub(PAGE)),
+            Key::PageDown | Key::Letter(' ') => self.step(model, |at| at.saturating_add(PAGE)),
+            Key::Home | Key::Letter('g') => self.step(model, |_| 0),
+            Key::End | Key::Letter('G') => self.step(model, |_| usize::MAX),
+            Key::Enter if self.detail.is_none() => {
+                let at = self.chosen_at(model);
+                self.detail =
+                    at.and_then(|at| self.targets(model).into_iter().nth(at)).map(|target| (target, 0));
+            }
+            Key::Enter | Key::Escape | Key::Backspace if self.detail.is_some() => self.detail = None,
+            Key::Escape if !self.filter.is_empty() => self.filter.clear(),
+            Key::Letter('/') if self.detail.is_none() => self.is_typing = true,
+            _ => return Reaction::Nothing,
+        }
+        Reaction::Redraw
+    }
+
+    fn type_in(&mut self, key: Key) {
+        match key {
+            Key::Letter(letter) if self.filter.chars().count() < LONGEST_FILTER => self.filter.push(letter),
+            Key::Backspace => drop(self.filter.pop()),
+            Key::Enter => self.is_typing = false,
+            Key::Escape => {
+                self.is_typing = false;
+                self.filter.clear();
+            }
+            _ => {}
+        }
+    }
+
+    fn show(&mut self, view: View) {
+        self.view = view;
+        self.detail = None;
+    }
+
+    /// Moves what is chosen, or the lines of what is shown alone; drawing keeps these on the screen.
+    fn step(&mut self, model: &Model, to: impl Fn(usize) -> usize) {
+        if let Some((_, above)) = &mut self.detail {
+            *above = to(*above);
+            return;
+        }
+        let targets = self.targets(model);
+        let at = to(self.chosen_at(model).unwrap_or(0)).min(targets.len().saturating_sub(1));
+        self.chosen[self.view as usize] = (targets.into_iter().nth(at), at);
+    }
+
+    /// What can be chosen in the view.
+    fn targets(&self, model: &Model) -> Vec<Target> {
+        match self.view {
+            View::Now => self.answers(model).map(now::target).collect(),
+            _ => self.rows(model, usize::MAX).into_iter().filter_map(|row| row.target).collect(),
+        }
+    }
+
+    /// The answers that the filter leaves.
+    pub(crate) fn answers<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = &'a report::Answer> {
+        model.answers().filter(|answer| {
+            let node = answer.node.as_deref().unwrap_or_default();
+            self.passes(&answer.query) || self.passes(node)
+        })
+    }
+
+    /// The lines of the view, if it consists of lines, that the filter leaves.
+    pub(crate) fn rows(&self, model: &Model, columns: usize) -> Vec<Row> {
+        let rows = match self.view {
+            View::Now => Vec::new(),
+            View::Chains => chains::rows(model),
+            View::Nodes => nodes::rows(model, columns),
+        };
+        rows.into_iter().filter(|row| row.target.is_none() || self.passes(&row.text)).collect()
+    }
+
+    fn passes(&self, text: &str) -> bool {
+        self.filter.is_empty() || text.to_lowercase().contains(&self.filter.to_lowercase())
+    }
+
+    /// The place of what is chosen; `None` where nothing can be.
+    pub(crate) fn chosen_at(&self, model: &Model) -> Option<usize> {
+        let targets = self.targets(model);
+        let (target, at) = &self.chosen[self.view as usize];
+        let found = target.as_ref().and_then(|target| targets.iter().position(|own| own == target));
+        let last = targets.len().checked_sub(1)?;
+        Some(found.unwrap_or((*at).min(last)))
+    }
+
+    /// The lines of what is shown alone, if anything is.
+    pub(crate) fn detail_rows(&self, model: &Model, columns: usize) -> Option<Vec<Row>> {
+        self.detail.as_ref().map(|(target, _)| detail::rows(model, target, columns))
+    }
+}

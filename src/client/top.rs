@@ -1,0 +1,286 @@
+//! `edison top`: what a controller or a run does at this moment, on the terminal.
+
+use super::http::Api;
+use super::stream::{Message, Messages};
+use crate::cli::{ApiOptions, TopOptions};
+use crate::exit::Failure;
+use crate::measurement::no_thread;
+use crate::signals;
+use report::view::{QueryView, Status};
+use report::{Answer, Event};
+use serde::Deserialize;
+use serde_json::Value as Json;
+use signal_hook::consts::SIGHUP;
+use std::io::{self, ErrorKind, IsTerminal};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+use top::{Link, Model, Origin, Screen, StoryLine, Told, Wish};
+
+/// How often keys are read.
+const KEYS: Duration = Duration::from_millis(50);
+/// How long one that does not answer is left alone before it is asked again.
+const RETRY: Duration = Duration::from_secs(1);
+/// A stream is read for so long before it is asked for anew: a connection that is dead without a word does not last.
+const STREAM: Duration = Duration::from_secs(120);
+/// A server says something every 15 s.
+const SILENT: Duration = Duration::from_secs(20);
+/// What waits to be shown.
+const WAITING: usize = 256;
+/// Answers, events and stories that are asked for at first, the newest.
+const AT_FIRST: u64 = 300;
+
+/// What is new.
+enum News {
+    Status(Box<Status>),
+    Queries(Vec<QueryView>),
+    Answer(Box<Answer>),
+    Event(Box<Told>),
+    Story(StoryLine),
+    /// Who is asked is there.
+    Heard,
+    /// Who is asked does not answer: why.
+    Away(String),
+}
+
+/// Why what is new is not passed on any more.
+enum End {
+    /// Nobody looks any more.
+    Left,
+    /// The stream is to be asked for anew.
+    Again,
+    Failed(Failure),
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// Shows it until the user leaves.
+pub(super) fn top(options: &TopOptions) -> Result<ExitCode, Failure> {
+    let address = options.url.as_ref().unwrap_or(&options.api.controller);
+    let api = ApiOptions { controller: address.clone(), ..options.api.clone() };
+    let lines = "`edison nodes`, `edison events` and `edison watch` print lines";
+    if !io::stdout().is_terminal() {
+        return Err(Failure::usage(format!("standard output is no terminal, on which top draws: {lines}")));
+    }
+    if !io::stdin().is_terminal() {
+        return Err(Failure::usage(format!("standard input is no terminal, whose keys steer top: {lines}")));
+    }
+    let api = Api::new(&api)?;
+    let mut model = Model::new(Origin::Api { address: api.address().to_owned() });
+    let status = read::<Status>(api.get("/status")?, &api)?;
+    model.status = status;
+    let stop = Arc::new(AtomicBool::new(false));
+    let given_back = Arc::new(AtomicBool::new(false));
+    signals::stop_on(&signals::ENDS, &stop, &given_back)?;
+    signals::stop_on(&[SIGHUP], &stop, &given_back)?;
+    let (sender, news) = sync_channel(WAITING);
+    let follow = move || follow(&api, &sender);
+    std::thread::Builder::new().name("stream".to_owned()).spawn(follow).map_err(no_thread)?;
+    let mut screen = Screen::enter(options.interval).map_err(no_output)?;
+    let shown = show(&mut screen, &mut model, &news, &stop);
+    screen.leave();
+    given_back.store(true, Relaxed);
+    shown.map(|()| ExitCode::SUCCESS)
+}
+
+fn no_output(error: io::Error) -> Failure {
+    Failure::fault(format!("the terminal: {error}"))
+}
+
+/// Shows what comes until the user leaves or the terminal is closed.
+fn show(
+    screen: &mut Screen,
+    model: &mut Model,
+    news: &Receiver<News>,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let mut heard = Instant::now();
+    let mut told = (Instant::now(), model.status.now_ns);
+    while !stop.load(Relaxed) {
+        let since = u64::try_from(told.0.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        model.status.now_ns = told.1.saturating_add(since);
+        if heard.elapsed() > SILENT && model.link == Link::Connected {
+            let reason = "the connection is silent".to_owned();
+            model.link = Link::Away { since: heard, reason };
+        }
+        match screen.refresh(model).map_err(no_output)? {
+            Wish::Stay => {}
+            Wish::Leave | Wish::Closed => break,
+        }
+        let mut next = news.recv_timeout(KEYS);
+        // All that waits, so that what comes fast is not drawn one by one.
+        for _ in 0..WAITING {
+            match next {
+                Ok(News::Away(reason)) => {
+                    if model.link == Link::Connected {
+                        model.link = Link::Away { since: Instant::now(), reason };
+                    }
+                }
+                Ok(one) => {
+                    heard = Instant::now();
+                    model.link = Link::Connected;
+                    if let News::Status(status) = &one {
+                        told = (heard, status.now_ns);
+                    }
+                    take(model, one);
+                }
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Failure::fault("the thread that reads the stream failed"));
+                }
+            }
+            next = news.recv_timeout(Duration::ZERO);
+        }
+    }
+    Ok(())
+}
+
+fn take(model: &mut Model, news: News) {
+    match news {
+        News::Status(status) => model.status = *status,
+        News::Queries(queries) => model.set_queries(queries),
+        News::Answer(answer) => model.answer(&answer),
+        News::Event(told) => model.event(*told),
+        News::Story(story) => model.story(story),
+        News::Heard | News::Away(_) => {}
+    }
+}
+
+/// Passes on what is new until nobody looks any more. Who does not answer is asked again.
+fn follow(api: &Api, news: &SyncSender<News>) {
+    loop {
+        let end = match session(api, news) {
+            Ok(()) => News::Away("the stream has ended".to_owned()),
+            Err(End::Left) => return,
+            Err(End::Again) => News::Heard,
+            Err(End::Failed(failure)) => News::Away(failure.line()),
+        };
+        let is_again = matches!(end, News::Heard);
+        if news.send(end).is_err() {
+            return;
+        }
+        if !is_again {
+            std::thread::sleep(RETRY);
+        }
+    }
+}
+
+/// Passes on all that is there, then what comes, until the stream ends.
+fn session(api: &Api, news: &SyncSender<News>) -> Result<(), End> {
+    let send = |one: News| news.send(one).map_err(|_| End::Left);
+    let mut messages = Messages::new(api.stream(Some(STREAM))?);
+    let mut has_lists = false;
+    loop {
+        match messages.next() {
+            Ok(None) => return Ok(()),
+            Ok(Some(Message::Comment)) => send(News::Heard)?,
+            Ok(Some(Message::Data { name, data })) => {
+                let Some(one) = one(&name, &data)? else { continue };
+                let is_all = matches!(one, News::Queries(_));
+                send(one)?;
+                // The stream begins with the status and the queries. What comes while the lists are read is told twice, not missed.
+                if is_all && !std::mem::replace(&mut has_lists, true) {
+                    lists(api, &send)?;
+                }
+            }
+            Err(error) if is_over(&error) => return Err(End::Again),
+            Err(error) => return Err(Failure::fault(format!("the stream: {error}")).into()),
+        }
+    }
+}
+
+/// Passes on what there is already.
+fn lists(api: &Api, send: &impl Fn(News) -> Result<(), End>) -> Result<(), End> {
+    let limit = [("limit", AT_FIRST.to_string())];
+    for answer in list::<Answer>(api, "answers", &limit)? {
+        send(News::Answer(Box::new(answer)))?;
+    }
+    for event in list::<Json>(api, "events", &limit)? {
+        send(News::Event(Box::new(told(&event).map_err(Failure::fault)?)))?;
+    }
+    // The newest comes first.
+    for story in list::<Story>(api, "stories", &limit)?.into_iter().rev() {
+        send(News::Story(story.into()))?;
+    }
+    Ok(())
+}
+
+/// Whether the time of a stream is over.
+fn is_over(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::TimedOut || error.to_string().contains("timeout")
+}
+
+/// What a message says; `None` for one that is not shown.
+fn one(name: &str, data: &str) -> Result<Option<News>, End> {
+    let unread = |error: serde_json::Error| Failure::fault(format!("a message is not understood: {error}"));
+    Ok(Some(match name {
+        "status" => News::Status(serde_json::from_str(data).map_err(unread)?),
+        "queries" => News::Queries(serde_json::from_str::<Queries>(data).map_err(unread)?.queries),
+        "answer" => News::Answer(serde_json::from_str(data).map_err(unread)?),
+        "event" => {
+            let json = serde_json::from_str(data).map_err(unread)?;
+            News::Event(Box::new(told(&json).map_err(Failure::fault)?))
+        }
+        "story" => News::Story(serde_json::from_str::<Story>(data).map_err(unread)?.into()),
+        // What was missed is in the lists.
+        "lagged" => return Err(End::Again),
+        _ => return Ok(None),
+    }))
+}
+
+#[derive(Deserialize)]
+struct Queries {
+    queries: Vec<QueryView>,
+}
+
+/// A story as the list and the stream have it.
+#[derive(Deserialize)]
+struct Story {
+    id: String,
+    text: String,
+    /// In the stream.
+    #[serde(default)]
+    events: Vec<String>,
+    #[serde(default, with = "report::integer")]
+    events_unlisted: u64,
+    /// In the list.
+    #[serde(default, with = "report::integer")]
+    events_total: u64,
+    acknowledged: Option<Json>,
+}
+
+impl From<Story> for StoryLine {
+    fn from(story: Story) -> Self {
+        let listed = (story.events.len() as u64).saturating_add(story.events_unlisted);
+        let events = listed.max(story.events_total);
+        Self { id: story.id, text: story.text, events, is_acknowledged: story.acknowledged.is_some() }
+    }
+}
+
+/// An event with its story and its sentence.
+fn told(json: &Json) -> Result<Told, String> {
+    let text = |name: &str| json.get(name).and_then(Json::as_str).map(str::to_owned);
+    let event = Event::deserialize(json).map_err(|error| format!("an event is not understood: {error}"))?;
+    Ok(Told { event, story: text("story"), text: text("text").unwrap_or_default() })
+}
+
+/// A list of the API under its own name.
+fn list<T: for<'de> Deserialize<'de>>(
+    api: &Api,
+    name: &str,
+    parameters: &[(&str, String)],
+) -> Result<Vec<T>, Failure> {
+    let mut json = api.get_with(&format!("/{name}"), parameters)?;
+    read(json.get_mut(name).map(Json::take).unwrap_or_default(), api)
+}
+
+fn read<T: for<'de> Deserialize<'de>>(json: Json, api: &Api) -> Result<T, Failure> {
+    T::deserialize(json)
+        .map_err(|error| Failure::fault(format!("{}: its answer is not understood: {error}", api.address())))
+}
