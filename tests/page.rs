@@ -209,15 +209,11 @@ fn a_query_that_took_a_place_keeps_it_after_a_restart() {
 #[test]
 fn events_and_stories_are_those_of_the_run() {
     let scratch = Scratch::new();
-    let path = scratch.path("path.pcap");
-    call(&["generate", text(&path), "--path", "connections=40,segments=200,over=10s,hops=3,lossy=2,loss=2%"])
-        .expect(0);
-    let tap =
-        |number: usize| format!("Node{number}={}", text(&scratch.path(&format!("path.tap{number}.pcap"))));
+    let [first, second] = capture::lossy_taps(&scratch);
     let file = scratch.path("report.json");
     let chain = format!("{}/examples/locate.eq", env!("CARGO_MANIFEST_DIR"));
     let mut command = edison();
-    command.args(["run", &tap(1), &tap(2), "-f", &chain, "--web=127.0.0.1:0", "--report", text(&file)]);
+    command.args(["run", &first, &second, "-f", &chain, "--web=127.0.0.1:0", "--report", text(&file)]);
     let mut running = Running::start(&mut command);
     let address = address(&mut running, "stays at");
     let report = report(&file);
@@ -255,15 +251,11 @@ fn events_and_stories_are_those_of_the_run() {
 #[test]
 fn a_run_with_a_store_remembers() {
     let scratch = Scratch::new();
-    let path = scratch.path("path.pcap");
-    call(&["generate", text(&path), "--path", "connections=40,segments=200,over=10s,hops=3,lossy=2,loss=2%"])
-        .expect(0);
-    let tap =
-        |number: usize| format!("Node{number}={}", text(&scratch.path(&format!("path.tap{number}.pcap"))));
+    let [first, second] = capture::lossy_taps(&scratch);
     let (file, store) = (scratch.path("report.json"), scratch.path("store"));
     let chain = format!("{}/examples/locate.eq", env!("CARGO_MANIFEST_DIR"));
     let mut command = edison();
-    command.args(["run", &tap(1), &tap(2), "-f", &chain, "--web=127.0.0.1:0", "--report", text(&file)]);
+    command.args(["run", &first, &second, "-f", &chain, "--web=127.0.0.1:0", "--report", text(&file)]);
     command.args(["--store", text(&store)]);
     let mut running = Running::start(&mut command);
     let address = address(&mut running, "stays at");
@@ -325,7 +317,7 @@ fn a_run_with_a_store_remembers() {
     running.signal(libc::SIGTERM);
     running.wait().expect(0);
 
-    let mut running = Running::start(edison().args(["run", &tap(1), "--web=127.0.0.1:0"]));
+    let mut running = Running::start(edison().args(["run", &first, "--web=127.0.0.1:0"]));
     let address = self::address(&mut running, "stays at");
     assert_eq!(get(&address, "/status")["history"], false);
     let said = post(&address, "/dry-run", "a: select count(*) every 1s;");

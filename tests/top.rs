@@ -107,14 +107,10 @@ fn a_run_is_shown_as_its_report_has_it_at_any_size() {
 #[test]
 fn chains_and_stories_are_those_of_the_run() {
     let scratch = Scratch::new();
-    let path = scratch.path("path.pcap");
-    call(&["generate", text(&path), "--path", "connections=40,segments=200,over=10s,hops=3,lossy=2,loss=2%"])
-        .expect(0);
-    let tap =
-        |number: usize| format!("Node{number}={}", text(&scratch.path(&format!("path.tap{number}.pcap"))));
+    let [first, second] = capture::lossy_taps(&scratch);
     let file = scratch.path("report.json");
     let chain = format!("{}/examples/locate.eq", env!("CARGO_MANIFEST_DIR"));
-    let arguments = [&*tap(1), &*tap(2), "-f", &chain, "--report", text(&file)];
+    let arguments = [&*first, &*second, "-f", &chain, "--report", text(&file)];
     let (mut running, address) = serve(&arguments, "127.0.0.1:0");
     let report = report(&file);
     let stories = report["stories"].as_array().expect("stories");

@@ -46,6 +46,15 @@ pub(crate) fn generate(scratch: &Scratch, spec: &str) -> Generated {
     Generated { path, frames, truth: serde_json::from_str(&truth).expect("JSON") }
 }
 
+/// The two taps within a path whose second hop loses packets, as the sources of Node1 and Node2.
+pub(crate) fn lossy_taps(scratch: &Scratch) -> [String; 2] {
+    let path = scratch.path("path.pcap");
+    let spec = "connections=40,segments=200,over=10s,hops=3,lossy=2,loss=2%";
+    run(edison().arg("generate").arg(&path).args(["--path", spec])).expect(0);
+    let tap = |number: usize| scratch.path(&format!("path.tap{number}.pcap"));
+    [1, 2].map(|number| format!("Node{number}={}", tap(number).display()))
+}
+
 /// The frames of a pcap file of this machine's byte order with nanoseconds.
 pub(crate) fn read(path: &Path) -> Vec<Frame> {
     let whole = |(frame, wire_len): (Frame, usize)| {

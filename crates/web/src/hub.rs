@@ -1,9 +1,9 @@
 //! All that is shown.
 
 use crate::checking::Checking;
+use crate::event_counts::{EventCounts, expect_events};
 use crate::feed::{Feed, Limits, Subscription};
 use crate::message::{StoryText, ToldEvent, message};
-use crate::metrics::{EventCounts, expect_events};
 use crate::refusals::Refusals;
 use crate::view::{QueryView, Status};
 use archive::{Acknowledgement, Archive, ArchiveError, Changes, StoredEvent, events_of};

@@ -35,6 +35,7 @@ mod capture;
 mod certificate;
 mod changed;
 mod checking;
+mod event_counts;
 mod failure;
 mod feed;
 mod guard;

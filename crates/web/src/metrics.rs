@@ -5,13 +5,9 @@ mod state;
 mod text;
 
 use crate::Hub;
-use report::EventKind;
-use std::collections::BTreeMap;
+use crate::event_counts::EventCounts;
 pub(crate) use text::CONTENT_TYPE;
 use text::{Kind, Text};
-
-/// Events since the start, by query and kind.
-pub(crate) type EventCounts = BTreeMap<(String, &'static str), u64>;
 
 /// All metrics of a hub.
 pub(crate) fn of(hub: &Hub) -> String {
@@ -27,12 +23,5 @@ fn write_events(text: &mut Text, counts: &EventCounts) {
     let mut family = text.family("edison_events_total", Kind::Counter, help);
     for ((query, kind), count) in counts {
         family.count(&[("query", query), ("kind", kind)], *count);
-    }
-}
-
-/// Counts from zero what a triggered query may do, so that the first firing is an increase.
-pub(crate) fn expect_events(counts: &mut EventCounts, query: &str) {
-    for kind in [EventKind::Fired, EventKind::Resolved] {
-        counts.entry((query.to_owned(), kind.name())).or_default();
     }
 }
