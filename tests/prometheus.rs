@@ -22,6 +22,8 @@ use web::view::{
 
 /// A name that would end a label, a line or an expression.
 const HOSTILE: &str = "a\"b\\c\nd} 1\n# TYPE x counter\nü{{node}}";
+/// The same of a query: without a newline, which `.*` does not match.
+const QUERY: &str = "a\"b\\c} 1 # ü{{node}}";
 const SECOND: u64 = 1_000_000_000;
 
 /// Labels without those of the target, and a number.
@@ -62,6 +64,8 @@ impl Prometheus {
         };
         assert!(running.wait_for("Prometheus", |running| port(running).is_some()), "{:?}", running.said());
         let port = port(&running).expect("it was there");
+        let ready = format!("http://127.0.0.1:{port}/-/ready");
+        until("Prometheus to be ready", || ureq::get(&ready).call().ok().map(drop));
         Some(Self { running, port })
     }
 
@@ -390,7 +394,7 @@ impl Shown {
         ];
         let key = vec!["dst_addr".to_owned()];
         let heavy = QueryView {
-            name: HOSTILE.to_owned(),
+            name: QUERY.to_owned(),
             columns: columns.clone(),
             metric: true,
             key,
@@ -404,7 +408,7 @@ impl Shown {
             vec![Cell::Address([192, 0, 2, number].into()), Cell::Unsigned(1 << 40), estimate]
         };
         let span = Span { start_ns: SECOND, end_ns: 2 * SECOND };
-        let mut answer = Answer::new(HOSTILE, Some(span), columns, (0..33).map(row).collect());
+        let mut answer = Answer::new(QUERY, Some(span), columns, (0..33).map(row).collect());
         answer.node = Some(HOSTILE.to_owned());
         answer.rest.groups = 4;
         hub.publish(&Changes { answers: vec![answer], ..Changes::default() }).expect("it is stored");
