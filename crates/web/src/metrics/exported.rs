@@ -103,14 +103,14 @@ impl<'a> Exported<'a> {
             let key = self.key(answer, row);
             for (column, value) in answer.columns.iter().zip(row).filter(|(column, _)| !self.is_key(column)) {
                 let Some(number) = number(value, bound) else { continue };
-                let (scale, unit) = base_unit(&column.unit);
+                let (divisor, unit) = base_unit(&column.unit);
                 let mut labels = Vec::from(self.labels());
                 labels.extend([("column", column.name.as_str()), ("unit", unit)]);
                 labels.extend(key.iter().map(|(name, value)| (name.as_str(), value.as_str())));
                 match number {
-                    Number::Whole(count) if scale == 1.0 => family.count(&labels, count),
-                    Number::Whole(count) => family.number(&labels, count as f64 * scale),
-                    Number::Real(number) => family.number(&labels, number * scale),
+                    Number::Whole(count) if divisor == 1.0 => family.count(&labels, count),
+                    Number::Whole(count) => family.number(&labels, count as f64 / divisor),
+                    Number::Real(number) => family.number(&labels, number / divisor),
                 }
             }
         }
@@ -159,10 +159,10 @@ fn number(value: &Value, bound: Bound) -> Option<Number> {
     }
 }
 
-/// By what to multiply a number of this unit, and the unit that it then has: Prometheus has times in seconds.
+/// By what to divide a number of this unit, and the unit that it then has: Prometheus has times in seconds.
 fn base_unit(unit: &str) -> (f64, &str) {
     match unit {
-        "ns" => (1e-9, "seconds"),
+        "ns" => (1e9, "seconds"),
         other => (1.0, other),
     }
 }

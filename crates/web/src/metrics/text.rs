@@ -3,8 +3,11 @@
 //! It is written by hand: it is three kinds of lines, and the crates that write it keep registries of counters, which the hub's state is
 //! not.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt::Write;
+use std::hash::BuildHasher;
+use std::ops::Range;
 
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Series of one family. The others are counted.
@@ -31,7 +34,7 @@ pub(crate) struct Text {
 impl Text {
     /// Begins a family. Without a sample, nothing of it is written.
     pub(crate) fn family<'a>(&'a mut self, name: &'static str, kind: Kind, help: &'static str) -> Family<'a> {
-        Family { text: self, name, kind, help, series: HashSet::new() }
+        Family { text: self, name, kind, help, series: HashMap::new() }
     }
 
     /// All of it, and how many series are not there.
@@ -50,8 +53,8 @@ pub(crate) struct Family<'a> {
     name: &'static str,
     kind: Kind,
     help: &'static str,
-    /// The labels of its series.
-    series: HashSet<String>,
+    /// Where the labels of its series are, by a hash of them or, where another one has that, one of the next numbers.
+    series: HashMap<u64, Range<usize>>,
 }
 
 impl Family<'_> {
@@ -77,8 +80,7 @@ impl Family<'_> {
 
     /// Begins a line, unless the family is full or has these labels.
     fn begin(&mut self, labels: &[(&str, &str)]) -> bool {
-        let written = self::labels(labels);
-        if self.series.len() >= MOST_SERIES || self.series.contains(&written) {
+        if self.series.len() >= MOST_SERIES {
             self.text.left_out += 1;
             return false;
         }
@@ -90,31 +92,51 @@ impl Family<'_> {
             };
             let _ = writeln!(out, "# HELP {name} {}\n# TYPE {name} {kind}", self.help);
         }
+        let line = out.len();
         out.push_str(name);
-        out.push_str(&written);
-        self.series.insert(written);
-        true
+        let begin = out.len();
+        write_labels(out, labels);
+        let own = begin..out.len();
+        let mut hash = self.series.hasher().hash_one(&out[own.clone()]);
+        loop {
+            match self.series.entry(hash) {
+                Entry::Vacant(place) => {
+                    place.insert(own);
+                    return true;
+                }
+                Entry::Occupied(other) if out[other.get().clone()] == out[own.clone()] => {
+                    out.truncate(line);
+                    self.text.left_out += 1;
+                    return false;
+                }
+                Entry::Occupied(_) => hash = hash.wrapping_add(1),
+            }
+        }
     }
 }
 
-/// `{name="value",…}`, or nothing. An empty value is the same as none.
-fn labels(labels: &[(&str, &str)]) -> String {
-    let mut written = String::new();
+/// Writes `{name="value",…}`, or nothing. An empty value is the same as none.
+fn write_labels(out: &mut String, labels: &[(&str, &str)]) {
+    let mut before = '{';
     for (name, value) in labels.iter().filter(|(_, value)| !value.is_empty()) {
-        written.push(if written.is_empty() { '{' } else { ',' });
-        written.push_str(name);
-        written.push_str("=\"");
-        escape(&mut written, value);
-        written.push('"');
+        out.push(before);
+        out.push_str(name);
+        out.push_str("=\"");
+        escape(out, value);
+        out.push('"');
+        before = ',';
     }
-    if !written.is_empty() {
-        written.push('}');
+    if before == ',' {
+        out.push('}');
     }
-    written
 }
 
 /// Writes a label's value. Control characters other than a newline have no escape: U+FFFD takes their place.
 fn escape(out: &mut String, value: &str) {
+    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'\\' && byte != b'"';
+    if value.len() <= MOST_CHARS && value.bytes().all(is_plain) {
+        return out.push_str(value);
+    }
     for (number, letter) in value.chars().enumerate() {
         match letter {
             _ if number == MOST_CHARS => return out.push('…'),
