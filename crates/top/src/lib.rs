@@ -2,7 +2,7 @@
 //!
 //! A [`Model`] is what is shown: the state as the API has it, the latest answers, events and stories. Who has it fills it, a run from its
 //! own windows, `edison top` from an API. A [`Ui`] is how it is looked at: which view, what is chosen, what is filtered; keys change it,
-//! and [`draw`] draws both into a buffer of any size. A [`Screen`] is the terminal that they are shown on, which is left as it was found.
+//! and [`draw()`] draws both into a buffer of any size. A [`Screen`] is the terminal that they are shown on, which is left as it was found.
 //!
 //! ```
 //! use ratatui::{buffer::Buffer, layout::Rect};
