@@ -90,6 +90,9 @@ impl Reader {
     fn answer_all(&self, requests: &Receiver<Request>) {
         for request in requests {
             match request {
+                // A client that has left while others were answered.
+                Request::History { reply, .. } if reply.has_left() => {}
+                Request::DryRun { reply, .. } if reply.has_left() => {}
                 Request::History { asked, reply } => reply.send(self.answer(&asked)),
                 Request::DryRun { asked, reply } => {
                     let played = Rehearsed::new(&self.standing, asked).and_then(|rehearsed| {
@@ -115,8 +118,9 @@ impl Reader {
     }
 
     fn ask(&self, asked: AskedOfStores) -> History {
+        // All nodes together have the time.
+        let until = Instant::now().checked_add(Duration::from_millis(asked.time_ms));
         let mut answer = |node: usize, task: HistoryTask| {
-            let until = Instant::now().checked_add(Duration::from_millis(task.limits.time_ms));
             let job = Job { task, is_over: Arc::clone(&self.is_over), until };
             let ended = || job.task.no_answer("ended: the run ends");
             self.stores[node].answer(&job).unwrap_or_else(ended)

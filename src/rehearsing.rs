@@ -8,6 +8,10 @@ use controller::{
 use std::time::Instant;
 use web::{DryRunAsked, Played, PlayedNode, Refusal};
 
+/// A question to the nodes has this part of the time that is left, and this much of it at the least, milliseconds.
+const PARTS: u64 = 4;
+const LEAST_MS: u64 = 1_000;
+
 /// What is to be played.
 pub(crate) struct Rehearsed {
     run: DryRun,
@@ -39,6 +43,8 @@ impl Rehearsed {
         while let Step::Ask(queries) = self.run.go_on().map_err(invalid)? {
             let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
             let time_ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
+            // A node that is slow or silent takes no more than its part: the others are played on.
+            let time_ms = (time_ms / PARTS).max(LEAST_MS).min(time_ms);
             if time_ms == 0 {
                 return Err(Refusal::Conflict(
                     "the dry run took all of its time: ask for a shorter period, fewer groups, or more time"

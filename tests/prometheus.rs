@@ -441,15 +441,6 @@ impl Shown {
         let down = NodeView { name: "down".to_owned(), state: NodeState::Down, ..NodeView::default() };
         let broker = Broker { state: BrokerState::Connected, since_ns: SECOND, reason: None };
         let kafka = Delivered { delivered: 1_000 * step, lost: counters("dropped"), ..Delivered::default() };
-        self.0.set_status(Status {
-            mode: Mode::Controller,
-            broker: Some(broker),
-            kafka: Some(kafka),
-            nodes: vec![node, never, down],
-            refused: counters(HOSTILE),
-            windows: WindowTotals { complete: 10 * step, partial: step, late: 2 * step, lost: 1, doubled: 1 },
-            ..Status::default()
-        });
         let event = Event {
             event: step.to_string(),
             kind: EventKind::Fired,
@@ -466,6 +457,16 @@ impl Shown {
             parent: None,
         };
         self.0.publish(&Changes { events: vec![event], ..Changes::default() }).expect("it is stored");
+        // Last: who reads the status of a step finds its event, too.
+        self.0.set_status(Status {
+            mode: Mode::Controller,
+            broker: Some(broker),
+            kafka: Some(kafka),
+            nodes: vec![node, never, down],
+            refused: counters(HOSTILE),
+            windows: WindowTotals { complete: 10 * step, partial: step, late: 2 * step, lost: 1, doubled: 1 },
+            ..Status::default()
+        });
     }
 }
 

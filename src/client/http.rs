@@ -39,7 +39,8 @@ impl Api {
             // The controller is on this machine, or at the end of TLS.
             .proxy(None)
             .timeout_connect(Some(PATIENCE))
-            .timeout_recv_response(Some(patience));
+            .timeout_recv_response(Some(patience))
+            .timeout_recv_body(Some(patience));
         if credentials::is_tls(address)? {
             config = config.tls_config(credentials::tls(options.ca.as_deref())?);
         }

@@ -31,6 +31,8 @@ const SILENT: Duration = Duration::from_secs(20);
 const WAITING: usize = 256;
 /// Answers, events and stories that are asked for at first, the newest.
 const AT_FIRST: u64 = 300;
+/// Rows of an answer that are read; the others are in its rest.
+const MOST_ROWS: u64 = 1_000;
 
 /// What is new.
 enum News {
@@ -118,9 +120,11 @@ fn show(
         for _ in 0..WAITING {
             match next {
                 Ok(News::Away(reason)) => {
-                    if model.link == Link::Connected {
-                        model.link = Link::Away { since: Instant::now(), reason };
-                    }
+                    let since = match &model.link {
+                        Link::Away { since, .. } => *since,
+                        Link::Connected => Instant::now(),
+                    };
+                    model.link = Link::Away { since, reason };
                 }
                 Ok(one) => {
                     heard = Instant::now();
@@ -143,7 +147,7 @@ fn show(
 
 fn take(model: &mut Model, news: News) {
     match news {
-        News::Status(status) => model.status = *status,
+        News::Status(status) => model.set_status(*status),
         News::Queries(queries) => model.set_queries(queries),
         News::Answer(answer) => model.answer(&answer),
         News::Event(told) => model.event(*told),
@@ -198,7 +202,8 @@ fn session(api: &Api, news: &SyncSender<News>) -> Result<(), End> {
 /// Passes on what there is already.
 fn lists(api: &Api, send: &impl Fn(News) -> Result<(), End>) -> Result<(), End> {
     let limit = [("limit", AT_FIRST.to_string())];
-    for answer in list::<Answer>(api, "answers", &limit)? {
+    let of_answers = [("limit", AT_FIRST.to_string()), ("rows", MOST_ROWS.to_string())];
+    for answer in list::<Answer>(api, "answers", &of_answers)? {
         send(News::Answer(Box::new(answer)))?;
     }
     for event in list::<Json>(api, "events", &limit)? {

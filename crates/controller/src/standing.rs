@@ -6,6 +6,7 @@ use report::terminal::is_own_query;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Range;
 
 /// What queries are checked for.
 #[derive(Clone, Debug)]
@@ -252,7 +253,7 @@ impl StandingQueries {
     /// The queries of a text that were not removed, without errors.
     fn checked(&self, text: &InstalledText) -> Result<Checked, NotInstalled> {
         let whole = equery::check(&Source { name: &text.file, text: &text.text }, &self.options());
-        let left = without(&text.text, &whole.queries, &text.removed);
+        let left = without(&text.text, &whole.places, &text.removed);
         let source = Source { name: &text.file, text: &left };
         // What is left may refer to a query of another text that has taken the place of a removed one.
         let checked = if left == text.text { whole } else { equery::check(&source, &self.options()) };
@@ -400,16 +401,15 @@ fn checked_of(queries: &[StandingQuery]) -> Vec<CheckedQuery> {
 }
 
 /// A text with blanks in the places of those of its queries that were removed, as far as they have labels: the others keep theirs.
-fn without(text: &str, queries: &[CheckedQuery], removed: &BTreeSet<String>) -> String {
+fn without(text: &str, places: &[(String, Range<usize>)], removed: &BTreeSet<String>) -> String {
     let mut left = text.to_owned();
-    for query in queries.iter().filter(|query| removed.contains(&query.label)) {
-        let span = query.text_span.clone();
+    for (label, span) in places.iter().filter(|(label, _)| removed.contains(label)) {
         let own = text.get(span.clone()).unwrap_or_default();
         let is_labelled =
-            own.strip_prefix(&query.label).is_some_and(|rest| rest.trim_start().starts_with(':'));
+            own.strip_prefix(label.as_str()).is_some_and(|rest| rest.trim_start().starts_with(':'));
         if is_labelled {
             let blank: String = own.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect();
-            left.replace_range(span, &blank);
+            left.replace_range(span.clone(), &blank);
         }
     }
     left
@@ -520,6 +520,15 @@ mod tests {
             assert!(again.install_all(texts).iter().all(|(_, result)| result.is_ok()));
             assert_eq!((of(&again, "one"), of(&again, "two")), (of(&queries, "one"), of(&queries, "two")));
         }
+        // What is left of a text does not hang on what was removed of it, though that has an error now.
+        let mut left = StandingQueries::new(site());
+        left.install(text("x.eq", "x: select count(*) as n;")).expect("installed");
+        left.install(text("y.eq", "b: select count(*) when x.n > 5;\nc: select count(*);"))
+            .expect("installed");
+        left.remove("b").expect("removed");
+        left.remove("x").expect("removed");
+        left.replace(text("z.eq", "z: select count(*);")).expect("installed");
+        assert_eq!(names(&left), ["c", "z"]);
         // Another one reads a column that would be gone, and nothing changes.
         let before = queries.texts().count();
         let refused = queries.replace(text("wrong.eq", "one: select count(*) as n where node_id = Node1;"));

@@ -19,7 +19,7 @@ use crate::source::Source;
 use crate::variables::{Variables, constants};
 use crate::{executor, lexer, parser};
 use packet::Pins;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use task::query::Query;
 
@@ -44,6 +44,7 @@ pub fn check(source: &Source<'_>, options: &Options) -> Checked {
     let mut session = Session {
         texts: &file.queries,
         definitions: &file.definitions,
+        defined: file.definitions.iter().enumerate().map(|(at, own)| (own.name.value.as_str(), at)).collect(),
         labels,
         variables,
         options,
@@ -54,8 +55,10 @@ pub fn check(source: &Source<'_>, options: &Options) -> Checked {
     session.outline(&mut diagnostics);
     let links = session.link(&mut diagnostics);
     let graph = session.graph(&links, &mut diagnostics);
+    let spans = file.queries.iter().map(|query| query.span.0.clone());
+    let places = session.labels.iter().cloned().zip(spans).collect();
     let queries = session.planned(links, &mut diagnostics);
-    Checked { queries, diagnostics: diagnostics.finish(), graph }
+    Checked { queries, diagnostics: diagnostics.finish(), graph, places }
 }
 
 /// Names of queries: their labels, and `q1`, `q2`, … as far as these are free.
@@ -102,6 +105,8 @@ fn standing(options: &Options) -> Parents {
 struct Session<'a> {
     texts: &'a [QueryText],
     definitions: &'a [Definition],
+    /// Their places, by name.
+    defined: HashMap<&'a str, usize>,
     labels: Vec<String>,
     variables: Variables,
     options: &'a Options,
@@ -341,9 +346,9 @@ impl Session<'_> {
     /// The definitions whose names stand in a text. A name that means something else there brings one too many.
     fn definitions_in(&self, text: &str) -> Vec<String> {
         let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
-        let words: HashSet<&str> = text.split(|letter| !is_of_name(letter)).collect();
-        let stands = |definition: &&Definition| words.contains(definition.name.value.as_str());
-        self.definitions.iter().filter(stands).map(Definition::to_string).collect()
+        let words = text.split(|letter| !is_of_name(letter));
+        let named: BTreeSet<usize> = words.filter_map(|word| self.defined.get(word)).copied().collect();
+        named.into_iter().map(|at| self.definitions[at].to_string()).collect()
     }
 
     fn parents_not_run(&self, text: &QueryText, trigger: Option<&Trigger>) -> Vec<NotRun> {

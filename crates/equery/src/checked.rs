@@ -18,6 +18,9 @@ pub struct Checked {
     pub diagnostics: Vec<Diagnostic>,
     /// Which query triggers which.
     pub graph: EventGraph,
+    /// All queries that could be read, also those with errors: their names, and where they stand, bytes of the text.
+    #[serde(skip)]
+    pub places: Vec<(String, Range<usize>)>,
 }
 
 impl Checked {

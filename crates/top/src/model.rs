@@ -1,7 +1,7 @@
 //! What is shown.
 
 use report::terminal::Totals;
-use report::view::{NodeState, QueryView, Status};
+use report::view::{Mode, NodeState, QueryView, Status};
 use report::{Answer, Event, PacketCounts};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -129,6 +129,17 @@ impl Model {
         }
     }
 
+    /// Takes the state. That of another start has nothing of the one before.
+    pub fn set_status(&mut self, status: Status) {
+        if self.status.started_ns != status.started_ns {
+            self.own.clear();
+            self.queries.clear();
+            self.events.clear();
+            self.stories.clear();
+        }
+        self.status = status;
+    }
+
     /// Takes the queries with their latest answers in the place of those that there were.
     pub fn set_queries(&mut self, queries: Vec<QueryView>) {
         // Answers may have come before it was known that a query is the user's.
@@ -144,6 +155,8 @@ impl Model {
             Some(query) => query,
             None => match self.own.iter().position(|own| own.name == answer.query) {
                 Some(at) => &mut self.own[at],
+                // A controller asks nothing by itself: its query was removed.
+                None if self.status.mode == Mode::Controller => return,
                 None if self.own.len() < MOST_OWN => {
                     self.own.push(QueryView { name: answer.query.clone(), ..QueryView::default() });
                     let last = self.own.len() - 1;

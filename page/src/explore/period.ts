@@ -45,14 +45,21 @@ export interface Period {
   isCoarser: boolean;
 }
 
-/** The period, or what is wrong with it. */
-function period(from: string, to: string, every: string, now: string, base: number): Period | string {
+/** From when to when, seconds since the epoch, or what is wrong with it. */
+function between(from: string, to: string, now: string): { start: number; end: number } | string {
   const today = milliseconds(now) / 1000;
   const [start, end] = [moment(from, today), moment(to, today)];
   const form = 'a time is -1h, -30min, 2026-11-26 or 2026-11-26 14:20 (UTC)';
   if (start === null) return `From "${from}": ${form}.`;
   if (end === null) return `To "${to}": ${form}.`;
-  if (end <= start) return 'The period is empty: it ends before it begins.';
+  return end <= start ? 'The period is empty: it ends before it begins.' : { start, end };
+}
+
+/** The period, or what is wrong with it. */
+function period(from: string, to: string, every: string, now: string, base: number): Period | string {
+  const times = between(from, to, now);
+  if (typeof times === 'string') return times;
+  const { start, end } = times;
   if (every && seconds(every) === null) return `Every "${every}": a length is 10s, 5min or 1h.`;
   const wanted = every ? whole(seconds(every)!, base) : fitting(end - start, base, USUAL_WINDOWS);
   const isCoarser = (end - start) / wanted > MOST_WINDOWS;
@@ -85,6 +92,10 @@ const endOf = ({ mode, span }: Status): Time | null => (mode === 'run' ? (span?.
 /** The same of what a status tells of: the time that `-1h` counts from is that of a run over captures, which ends with its last packet. */
 export const periodOf = (status: Status, from: string, to: string, every: string): Period | string =>
   period(from, to.trim() === '' ? (endOf(status) ?? '') : to, every, endOf(status) ?? status.now, baseOf(status.nodes));
+
+/** From when to when, whatever the windows. */
+export const timesOf = (status: Status, from: string, to: string) =>
+  between(from, to.trim() === '' ? (endOf(status) ?? '') : to, endOf(status) ?? status.now);
 
 export const timeText = (at: number): string => new Date(at * 1000).toISOString().replace('.000Z', 'Z');
 

@@ -2,6 +2,7 @@
 
 import { address, get, post } from '../api/client';
 import type { DryRun, Event } from '../api/types';
+import { milliseconds } from '../words/time';
 import { Asking } from './asking.svelte';
 
 /** Events of the time that are compared. */
@@ -9,9 +10,11 @@ const MOST_LIVE = 10_000;
 
 export interface Played {
   text: string;
+  from: string;
+  to: string;
   run: DryRun;
-  /** The identifiers of events that happened. */
-  live: Set<string>;
+  /** The identifiers of events that happened; null where that is not known. */
+  live: Set<string> | null;
 }
 
 export const call = (from: string, to: string) => address('/dry-run', { file: 'page.eq', from, to });
@@ -26,9 +29,14 @@ export class Playing extends Asking {
         if (!signal.aborted) this.found = null;
         throw error;
       });
+      if (signal.aborted) return;
+      this.found = { text, from, to, run, live: null };
       const { start, end } = run.period;
-      const { events } = await get<{ events: Event[] }>(address('/events', { since: start, until: end, limit: MOST_LIVE }));
-      if (!signal.aborted) this.found = { text, run, live: new Set(events.map(({ event }) => event)) };
+      // Both tell of windows that end after the begin, up to the end; the API leaves out what is at `until`.
+      const until = new Date(milliseconds(end) + 1000).toISOString();
+      const said = await get<{ events: Event[] }>(address('/events', { since: start, until, limit: MOST_LIVE })).catch(() => null);
+      const happened = said?.events.filter(({ at }) => start < at && at <= end).map(({ event }) => event);
+      if (!signal.aborted && happened) this.found = { ...this.found, live: new Set(happened) };
     });
   }
 }

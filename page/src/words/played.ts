@@ -28,10 +28,12 @@ export interface Track {
 const place = ({ query, node, key }: Event) => JSON.stringify([query, node, key]);
 
 /** A track for each query, in the order in which they first did something. */
-export function tracks({ events, period }: DryRun): Track[] {
+export function tracks({ events, period, more_events }: DryRun): Track[] {
   const found = new Map<string, Track>();
   const open = new Map<string, Bar>();
-  const last = milliseconds(period.end);
+  // What came after the last event that is listed is not known.
+  const cut = Number(more_events) ? events.at(-1)?.at : undefined;
+  const last = milliseconds(cut ?? period.end);
   for (const event of events) {
     const track = found.get(event.query) ?? { query: event.query, bars: [], marks: [], fired: 0 };
     found.set(event.query, track);
@@ -39,7 +41,7 @@ export function tracks({ events, period }: DryRun): Track[] {
     const bar = open.get(place(event));
     if (event.kind === 'fired') {
       track.fired += 1;
-      if (bar) bar.end = at;
+      if (bar) [bar.end, bar.isOpen] = [at, false];
       const begun = { start: at, end: last, isOpen: true };
       track.bars.push(begun);
       open.set(place(event), begun);
@@ -65,6 +67,7 @@ export function sentence({ run }: Played, now: string): string {
 
 /** How many of the events happened, where any did. */
 export function compared({ run, live }: Played): string {
+  if (live === null) return 'What happened in this time is not known.';
   const same = run.events.filter(({ event }) => live.has(event)).length;
   if (!live.size) return 'No query that stands had an event in this time.';
   return same === run.events.length && same === live.size

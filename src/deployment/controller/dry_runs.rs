@@ -2,19 +2,23 @@
 
 use crate::rehearsing::Rehearsed;
 use controller::{Asked, History, NotAsked, StandingQueries};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 use web::{DryRunAsked, Played, Refusal, Reply};
 
 /// Dry runs at once: nodes measure meanwhile.
 const MOST: usize = 2;
-/// How long one waits before it asks again where nodes have enough to answer.
+/// How long one waits before it asks again where nodes have enough to answer, and how often it looks whether its client has left.
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// What a dry run asks the nodes.
 pub(super) struct Question {
     pub(super) asked: Asked,
+    /// Nobody waits for the answer any more.
+    pub(super) is_over: Arc<AtomicBool>,
     /// Where to say what they answer.
     pub(super) answer: Sender<Result<History, NotAsked>>,
 }
@@ -45,13 +49,11 @@ impl DryRuns {
         if self.threads.len() >= MOST {
             return reply.send(Err(Refusal::Busy(format!("{MOST} dry runs are going on: ask again later"))));
         }
-        let rehearsed = match Rehearsed::new(standing, asked) {
-            Ok(rehearsed) => rehearsed,
-            Err(refused) => return reply.send(Err(refused)),
-        };
-        let questions = self.ask.clone();
+        let (standing, questions) = (standing.clone(), self.ask.clone());
+        // A text may be large: it is checked there too.
         let work = move || {
-            let played = rehearsed.play(&mut |asked| ask(&questions, &asked, &reply));
+            let rehearsed = Rehearsed::new(&standing, asked);
+            let played = rehearsed.and_then(|run| run.play(&mut |asked| ask(&questions, &asked, &reply)));
             reply.send(played);
         };
         match Builder::new().name("dry run".to_owned()).spawn(work) {
@@ -70,9 +72,18 @@ fn ask(questions: &Sender<Question>, asked: &Asked, reply: &Reply<Played>) -> Re
             return Err(Refusal::Failed("the client has left".to_owned()));
         }
         let (answer, answered) = channel();
-        questions.send(Question { asked: asked.clone(), answer }).map_err(|_| ends())?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let question = Question { asked: asked.clone(), is_over: Arc::clone(&is_over), answer };
+        questions.send(question).map_err(|_| ends())?;
         // The controller answers, if only that the time is over.
-        match answered.recv().map_err(|_| ends())? {
+        let answered = loop {
+            match answered.recv_timeout(AGAIN) {
+                Err(RecvTimeoutError::Timeout) => is_over.store(reply.has_left(), Relaxed),
+                Err(RecvTimeoutError::Disconnected) => return Err(ends()),
+                Ok(answered) => break answered,
+            }
+        };
+        match answered {
             Ok(history) => return Ok(history),
             Err(NotAsked::Busy(_)) => std::thread::sleep(AGAIN),
             Err(NotAsked::NoNode(line)) => return Err(Refusal::Conflict(line)),

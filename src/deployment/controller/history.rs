@@ -1,6 +1,8 @@
 //! Who waits for what nodes remember.
 
 use controller::{History, NotAsked};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 use web::{Answered, Refusal, Reply};
@@ -16,8 +18,8 @@ pub(super) struct Waiting(Vec<Waits>);
 pub(super) enum Waiter {
     /// A client, and what it should think about.
     Client(Reply<Answered>, Vec<String>),
-    /// A dry run.
-    DryRun(Sender<Result<History, NotAsked>>),
+    /// A dry run, and whether it has ended.
+    DryRun(Sender<Result<History, NotAsked>>, Arc<AtomicBool>),
 }
 
 struct Waits {
@@ -39,8 +41,11 @@ impl Waiting {
     /// Questions whose time is over, or whose client has left.
     pub(super) fn over(&self) -> Vec<u64> {
         let now = Instant::now();
-        let has_left = |waits: &Waits| matches!(&waits.waiter, Waiter::Client(reply, _) if reply.has_left());
-        let over = self.0.iter().filter(|waits| waits.until <= now || has_left(waits));
+        let has_left = |waiter: &Waiter| match waiter {
+            Waiter::Client(reply, _) => reply.has_left(),
+            Waiter::DryRun(_, is_over) => is_over.load(Relaxed),
+        };
+        let over = self.0.iter().filter(|waits| waits.until <= now || has_left(&waits.waiter));
         over.map(|waits| waits.id).collect()
     }
 
@@ -53,7 +58,7 @@ impl Waiting {
                 reply.send(Ok(Answered { answers, nodes, warnings }));
             }
             // One that has ended does not mind.
-            Waiter::DryRun(answer) => drop(answer.send(Ok(history))),
+            Waiter::DryRun(answer, _) => drop(answer.send(Ok(history))),
         }
     }
 }

@@ -310,7 +310,7 @@ impl<'a> Service<'a> {
 
     /// Asks them for a dry run.
     fn ask_for_dry_run(&mut self, question: Question) {
-        let Question { asked, answer } = question;
+        let Question { asked, is_over, answer } = question;
         let time = Duration::from_millis(asked.time_ms);
         // One that has ended does not mind.
         let refuse = |refused| drop(answer.send(Err(refused)));
@@ -321,7 +321,7 @@ impl<'a> Service<'a> {
         }
         match self.controller.ask_history(asked) {
             Ok((id, actions)) => {
-                self.waiting.add(id, time, Waiter::DryRun(answer));
+                self.waiting.add(id, time, Waiter::DryRun(answer, is_over));
                 self.take(actions);
             }
             Err(refused) => refuse(refused),

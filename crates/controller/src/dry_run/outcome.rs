@@ -44,12 +44,14 @@ pub struct NodeRemark {
 pub(super) struct Collected {
     /// What ends up to then is played for its values alone.
     from_ns: u64,
+    /// Conditions that held then: query, node and key.
+    held: BTreeSet<(String, Option<String>, String)>,
     outcome: Outcome,
 }
 
 impl Collected {
     pub(super) fn new(from_ns: u64) -> Self {
-        Self { from_ns, outcome: Outcome::default() }
+        Self { from_ns, held: BTreeSet::new(), outcome: Outcome::default() }
     }
 
     pub(super) fn show(&mut self, output: Output) {
@@ -61,6 +63,15 @@ impl Collected {
                     events.push(*event);
                 } else {
                     *more_events += 1;
+                }
+            }
+            Output::Event(event) => {
+                let key = event.key.iter().map(|item| format!("{:?}", item.value)).collect();
+                let place = (event.query, event.node, key);
+                match event.kind {
+                    EventKind::Fired => drop(self.held.insert(place)),
+                    EventKind::Resolved | EventKind::Expired => drop(self.held.remove(&place)),
+                    _ => {}
                 }
             }
             Output::Warning(line) if warnings.len() < MOST_WARNINGS && !warnings.contains(&line) => {
@@ -78,6 +89,11 @@ impl Collected {
         missing: &BTreeMap<usize, String>,
     ) -> Outcome {
         let mut outcome = self.outcome;
+        let mut held: BTreeMap<&str, u64> = BTreeMap::new();
+        self.held.iter().for_each(|(query, ..)| *held.entry(query).or_default() += 1);
+        outcome.warnings.extend(held.into_iter().map(|(query, keys)| {
+            format!("{query} had fired before the time, which earlier values are read of, and held when it began: {keys} times")
+        }));
         let told: BTreeSet<&str> = outcome.events.iter().map(|event| event.event.as_str()).collect();
         let is_told = |story: &&Story| story.events.iter().any(|event| told.contains(event.as_str()));
         outcome.stories = controller.stories().filter(is_told).cloned().collect();
@@ -91,7 +107,8 @@ impl Collected {
         let first_ns = controller.nodes.iter().filter_map(|node| node.begun_ns()).min();
         outcome.judged = first_ns
             .zip(controller.settled_ns)
-            .map(|(start_ns, end_ns)| Span { start_ns: start_ns.max(self.from_ns), end_ns });
+            .map(|(start_ns, end_ns)| Span { start_ns: start_ns.max(self.from_ns), end_ns })
+            .filter(|span| span.start_ns < span.end_ns);
         outcome
     }
 }

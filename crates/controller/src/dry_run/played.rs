@@ -61,18 +61,21 @@ impl Played {
                 for (query, time) in tasks.iter().flat_map(protocol::Task::queries) {
                     // Nothing is judged by an answer over all of the time.
                     if query.over != Over::Run {
-                        let place =
-                            stock.place(number, query, time.map_or(0, |time| time.start_ns), false)?;
+                        let place = stock.place(number, query, time, false)?;
                         self.tasks.push((place, time));
                     }
                 }
                 self.looked.retain(|id| look_backs.iter().any(|task| task.id == *id));
                 self.look_backs.clear();
                 for task in look_backs {
-                    let place = |query| stock.place(number, query, task.window.start_ns, true);
+                    let place = |query| stock.place(number, query, Some(task.window), true);
                     let places = task.queries.iter().cloned().map(place).collect::<Result<_, _>>()?;
                     self.look_backs.push((task, places));
                 }
+                let of_look_backs = self.look_backs.iter().flat_map(|(_, places)| places);
+                let places =
+                    self.tasks.iter().map(|(place, _)| place).chain(of_look_backs).copied().collect();
+                stock.keep_only(number, &places);
             }
         }
         Ok(())

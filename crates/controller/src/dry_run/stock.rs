@@ -46,6 +46,10 @@ struct Wanted {
 struct Known {
     /// All windows that end up to then are known.
     until_ns: u64,
+    /// No window that ends later is needed so far.
+    needed_ns: u64,
+    /// How much of the time after what is known is asked next at the least: what is needed may become longer window by window.
+    ahead_ns: u64,
     /// By the ends of their windows. A window without an answer had no packets.
     answers: BTreeMap<u64, Answer>,
     /// The node does not answer it.
@@ -93,7 +97,8 @@ impl Stock {
             remarks: BTreeMap::new(),
         };
         let windows = Query::new("windows", [], [Item::count("rows")]);
-        let known = (0..nodes).map(|node| (node, Known::since(period.start_ns))).collect();
+        let all = || Known::new(period.start_ns, period.end_ns);
+        let known = (0..nodes).map(|node| (node, all())).collect();
         stock.wanted.push(Wanted { query: windows, every_ns: window_ns, over_ns: window_ns, known });
         stock.wanted[WINDOWS].query.over = Over::Windows { every_ns: window_ns, over_ns: window_ns };
         stock.lacking.extend((0..nodes).map(|node| (WINDOWS, node)));
@@ -105,8 +110,8 @@ impl Stock {
         self.period.end_ns
     }
 
-    /// The place of a query that a node is to answer in windows that begin then or later. `is_look_back`: it is asked of windows that are
-    /// over; these go forward too, but by themselves.
+    /// The place of a query that a node is to answer in windows of this time; of all without one. `is_look_back`: it is asked of windows
+    /// that are over; these go forward too, but by themselves.
     ///
     /// # Errors
     /// A line, if it cannot be asked.
@@ -114,7 +119,7 @@ impl Stock {
         &mut self,
         node: usize,
         mut query: Query,
-        from_ns: u64,
+        time: Option<Span>,
         is_look_back: bool,
     ) -> Result<usize, String> {
         let (every_ns, over_ns) = match query.over {
@@ -128,15 +133,27 @@ impl Stock {
         if place == next {
             self.wanted.push(Wanted { query, every_ns, over_ns, known: BTreeMap::new() });
         }
-        let since_ns = from_ns.max(self.period.start_ns);
+        let Span { start_ns, end_ns } = time.unwrap_or(self.period);
+        let (since_ns, needed_ns) = (start_ns.max(self.period.start_ns), end_ns.min(self.period.end_ns));
         let is_gone = self.gone.contains(&node);
-        self.wanted[place].known.entry(node).or_insert_with(|| {
+        let known = self.wanted[place].known.entry(node).or_insert_with(|| {
             if !is_gone {
                 self.lacking.insert((place, node));
             }
-            Known { is_refused: is_gone, ..Known::since(since_ns) }
+            Known { is_refused: is_gone, ..Known::new(since_ns, needed_ns) }
         });
+        if known.until_ns >= known.needed_ns {
+            // Nothing of the time between is needed.
+            known.until_ns = known.until_ns.max(since_ns);
+        }
+        known.needed_ns = known.needed_ns.max(needed_ns);
         Ok(place)
+    }
+
+    /// Forgets what is known of a node's answers to all other queries than these.
+    pub(super) fn keep_only(&mut self, node: usize, places: &BTreeSet<usize>) {
+        let others = self.wanted.iter_mut().enumerate().skip(1).filter(|(place, _)| !places.contains(place));
+        others.for_each(|(_, wanted)| drop(wanted.known.remove(&node)));
     }
 
     /// The first window with packets that begins then or later. Earlier ones are forgotten.
@@ -155,8 +172,11 @@ impl Stock {
 
     /// Whether all windows of a query are known that end up to this time. What is not is asked next.
     pub(super) fn knows(&mut self, node: usize, place: usize, until_ns: u64) -> bool {
-        let known = self.wanted[place].known.get(&node);
-        let is_known = known.is_none_or(|known| known.is_refused || known.until_ns >= until_ns);
+        let Wanted { every_ns, known, .. } = &self.wanted[place];
+        let is_known = known.get(&node).is_none_or(|known| {
+            let until_ns = until_ns.min(known.needed_ns);
+            known.is_refused || first_end(known.until_ns, *every_ns) > until_ns
+        });
         if !is_known {
             self.lacking.insert((place, node));
         }
@@ -190,15 +210,19 @@ impl Stock {
         let mut questions: Vec<Question> = Vec::new();
         let mut is_asked = BTreeSet::new();
         for (place, node) in std::mem::take(&mut self.lacking) {
-            let known = self.wanted[place].known.get(&node);
-            let Some(since_ns) = known.filter(|known| !known.is_refused).map(|known| known.until_ns) else {
-                continue;
-            };
-            let is_new = is_asked.insert(node);
-            if since_ns >= self.period.end_ns || (!is_new && self.singly.contains(&node)) {
+            let Wanted { every_ns, known, .. } = &mut self.wanted[place];
+            let Some(known) = known.get_mut(&node).filter(|known| !known.is_refused) else { continue };
+            let since_ns = known.until_ns;
+            let first_end_ns = first_end(since_ns, *every_ns);
+            let has_turn = !self.singly.contains(&node) || !is_asked.contains(&node);
+            if first_end_ns > known.needed_ns || !has_turn {
                 continue;
             }
-            let ends = (since_ns, since_ns.saturating_add(self.at_once_ns).min(self.period.end_ns));
+            is_asked.insert(node);
+            let length_ns = known.needed_ns.saturating_sub(since_ns).max(known.ahead_ns).min(self.at_once_ns);
+            known.ahead_ns = length_ns.saturating_mul(2);
+            let end_ns = since_ns.saturating_add(length_ns).max(first_end_ns).min(self.period.end_ns);
+            let ends = (since_ns, end_ns);
             let is_same = |question: &&mut Question| question.place == place && question.ends == ends;
             match questions.iter_mut().find(is_same) {
                 Some(question) => question.nodes.push(node),
@@ -222,9 +246,7 @@ impl Stock {
     fn question(&self, question: &Question) -> Result<HistoryQuery, String> {
         let Wanted { query, every_ns, over_ns, .. } = &self.wanted[question.place];
         let (after_ns, end_ns) = question.ends;
-        let first_end_ns = (after_ns / every_ns.max(&1)).saturating_add(1).saturating_mul(*every_ns);
-        let period =
-            Span { start_ns: first_end_ns.saturating_sub(*over_ns), end_ns: end_ns.max(first_end_ns) };
+        let period = Span { start_ns: first_end(after_ns, *every_ns).saturating_sub(*over_ns), end_ns };
         let asked = Query { name: question.name.clone(), ..query.clone() };
         HistoryQuery::new(asked, None, Some(period), question.nodes.clone(), &self.key)
             .map_err(|reasons| format!("{}: {}", query.name, reasons.join("; ")))
@@ -311,8 +333,9 @@ impl Stock {
 }
 
 impl Known {
-    fn since(until_ns: u64) -> Self {
-        Self { until_ns, answers: BTreeMap::new(), is_refused: false }
+    /// Nothing is known yet, and windows are needed that end in this time.
+    fn new(since_ns: u64, needed_ns: u64) -> Self {
+        Self { until_ns: since_ns, needed_ns, ahead_ns: 0, answers: BTreeMap::new(), is_refused: false }
     }
 
     fn forget_until(&mut self, end_ns: u64) {
@@ -320,6 +343,12 @@ impl Known {
             self.answers.pop_first();
         }
     }
+}
+
+/// The end of the first window that ends later.
+fn first_end(after_ns: u64, every_ns: u64) -> u64 {
+    let every_ns = every_ns.max(1);
+    (after_ns / every_ns).saturating_add(1).saturating_mul(every_ns)
 }
 
 /// What a node's reason means for the next question.

@@ -24,7 +24,9 @@ impl Table {
     fn widths(&self) -> Vec<usize> {
         let width = |at: usize| {
             let cells = self.rows.iter().map(|row| row[at].chars().count());
-            cells.chain([self.columns[at].0.chars().count()]).max().unwrap_or(0)
+            let most = cells.chain([self.columns[at].0.chars().count()]).max().unwrap_or(0);
+            // The most that can be formatted.
+            most.min(usize::from(u16::MAX))
         };
         (0..self.columns.len()).map(width).collect()
     }
@@ -41,6 +43,9 @@ impl Table {
             self.rows.iter_mut().for_each(|row| drop(row.remove(at)));
         }
         let mut widths = self.widths();
+        // One letter a turn from here on: a name that is far too long is cut first.
+        let names = widths.iter_mut().zip(&self.columns).filter(|(_, (_, align))| *align == Align::Left);
+        names.for_each(|(own, _)| *own = (*own).min(width.max(LEAST_CELL)));
         while excess(&widths) > 0 {
             let is_name = |at: &usize| self.columns[*at].1 == Align::Left && widths[*at] > LEAST_CELL;
             let Some(widest) = (0..widths.len()).filter(is_name).max_by_key(|&at| widths[at]) else { break };
