@@ -5,6 +5,9 @@ use report::{Answer, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use task::query::{Item, Over, Query};
 
+/// Questions in a row that tell nothing new, each of which is about twice the time of the one before.
+const MOST_IN_VAIN: u32 = 64;
+
 /// The place of the query that tells in which windows a node has packets.
 const WINDOWS: usize = 0;
 
@@ -50,6 +53,12 @@ struct Known {
     needed_ns: u64,
     /// How much of the time after what is known is asked next at the least: what is needed may become longer window by window.
     ahead_ns: u64,
+    /// The end of the last window that was answered.
+    last_ns: Option<u64>,
+    /// Questions in a row that told nothing new.
+    in_vain: u32,
+    /// The last question told nothing: a longer time may be asked at once.
+    is_quiet: bool,
     /// By the ends of their windows. A window without an answer had no packets.
     answers: BTreeMap<u64, Answer>,
     /// The node does not answer it.
@@ -219,7 +228,8 @@ impl Stock {
                 continue;
             }
             is_asked.insert(node);
-            let length_ns = known.needed_ns.saturating_sub(since_ns).max(known.ahead_ns).min(self.at_once_ns);
+            let needed_ns = known.needed_ns.saturating_sub(since_ns).max(known.ahead_ns);
+            let length_ns = if known.is_quiet { known.ahead_ns } else { needed_ns.min(self.at_once_ns) };
             known.ahead_ns = length_ns.saturating_mul(2);
             let end_ns = since_ns.saturating_add(length_ns).max(first_end_ns).min(self.period.end_ns);
             let ends = (since_ns, end_ns);
@@ -273,7 +283,14 @@ impl Stock {
                         self.know(*place, node, *ends, answers);
                         self.remarks.entry(node).or_default().extend(reason);
                     }
-                    Some(Reason::TooMuch) if self.at_once_ns > self.window_ns => is_too_much = true,
+                    // Behind a quiet time more was asked at once.
+                    Some(Reason::TooMuch) if ends.1 - ends.0 > self.at_once_ns => {
+                        self.ask_less(*place, node);
+                    }
+                    Some(Reason::TooMuch) if self.at_once_ns > self.window_ns => {
+                        self.ask_less(*place, node);
+                        is_too_much = true;
+                    }
                     Some(Reason::TooMuch | Reason::Refused) => {
                         let others = asked.iter().filter(|question| question.nodes.contains(&node)).count();
                         if others == 1 {
@@ -294,14 +311,37 @@ impl Stock {
     }
 
     fn know(&mut self, place: usize, node: usize, (after_ns, until_ns): (u64, u64), answers: Vec<Answer>) {
-        let Wanted { query, known, .. } = &mut self.wanted[place];
+        let is_whole = self.at_once_ns >= self.period.length_ns();
+        let Wanted { query, known, every_ns, over_ns } = &mut self.wanted[place];
         let Some(known) = known.get_mut(&node) else { return };
         known.until_ns = until_ns;
+        let before_ns = known.last_ns;
         for answer in answers.into_iter().filter(|answer| answer.empty.is_none()) {
             let end_ns = answer.window.map_or(0, |window| window.end_ns);
             if after_ns < end_ns && end_ns <= until_ns {
                 known.answers.insert(end_ns, Answer { query: query.name.clone(), ..answer });
+                known.last_ns = known.last_ns.max(Some(end_ns));
             }
+        }
+        known.is_quiet = known.last_ns == before_ns;
+        // Windows that overlap may have rows of the time before and none of their own end. A store answers them if it reads any row behind
+        // them: so more is asked, up to where one is. Where stores can give only parts at once, it is asked once: what does not come then is missing.
+        let Some(last_ns) = known.last_ns else { return };
+        let trailing_ns = last_ns.saturating_add(*over_ns).saturating_sub(*every_ns);
+        let is_open = last_ns < until_ns && after_ns < trailing_ns && until_ns < self.period.end_ns;
+        known.in_vain = if known.is_quiet { known.in_vain + 1 } else { 0 };
+        let goes_on = if is_whole { known.in_vain < MOST_IN_VAIN } else { !known.is_quiet };
+        if is_open && goes_on {
+            known.until_ns = last_ns.max(after_ns);
+        } else {
+            known.in_vain = 0;
+        }
+    }
+
+    /// A node is asked no longer time at once than others.
+    fn ask_less(&mut self, place: usize, node: usize) {
+        if let Some(known) = self.wanted[place].known.get_mut(&node) {
+            (known.is_quiet, known.ahead_ns, known.in_vain) = (false, 0, 0);
         }
     }
 
@@ -335,7 +375,18 @@ impl Stock {
 impl Known {
     /// Nothing is known yet, and windows are needed that end in this time.
     fn new(since_ns: u64, needed_ns: u64) -> Self {
-        Self { until_ns: since_ns, needed_ns, ahead_ns: 0, answers: BTreeMap::new(), is_refused: false }
+        let (ahead_ns, last_ns, in_vain, is_quiet) = Default::default();
+        let answers = BTreeMap::new();
+        Self {
+            until_ns: since_ns,
+            needed_ns,
+            ahead_ns,
+            last_ns,
+            in_vain,
+            is_quiet,
+            answers,
+            is_refused: false,
+        }
     }
 
     fn forget_until(&mut self, end_ns: u64) {
