@@ -30,7 +30,11 @@ pub(crate) const CLAUSES: [Word; 20] = [
     Word::new("when", "when [each] CONDITION", "starts the query when answers of others fulfil this"),
     Word::new("while", "while CONDITION", "answers in each window in which this holds"),
     Word::new("run", "run once; run DURATION", "how long the query runs once it is started"),
-    Word::new("within", "within DURATION", "a deadline: the chain ends if the query has not fired by then"),
+    Word::new(
+        "within",
+        "within DURATION",
+        "sets a deadline: the chain ends if the query does not fire within this time",
+    ),
     Word::new("capture", "capture NUMBER packets", "keeps the next packets of what fired"),
     Word::new("export", "export as metric", "answers are exported as a metric"),
 ];

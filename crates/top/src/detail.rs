@@ -30,7 +30,7 @@ pub(crate) fn rows(model: &Model, target: &Target, columns: usize) -> Vec<Row> {
     rows.into_iter().flat_map(|row| wrapped(row, columns)).collect()
 }
 
-/// A line as lines of at most so many characters; tables stay as they are.
+/// Breaks a line into lines of at most `columns` characters. Lines of tables are not broken.
 fn wrapped(row: Row, columns: usize) -> Vec<Row> {
     let is_table = row.text.starts_with("  ");
     if columns < 4 || is_table || row.text.chars().count() <= columns {

@@ -35,7 +35,7 @@ fn columns_of(mode: Mode) -> &'static [&'static str] {
     }
 }
 
-/// Cells are cut to so many characters, so that a column leaves room for others.
+/// The most characters of a cell, so that one column leaves room for the others.
 const WIDEST: usize = 28;
 
 /// All lines, with as many columns of the table as fit.

@@ -218,7 +218,7 @@ pub(crate) fn tables<'a>(
     rows.collect()
 }
 
-/// What the heading of a table says beside its name: the node where there are several, the time where it is not the last window's.
+/// What follows the name in the heading of a table: the node where there are several, and the window where it is not the last one.
 pub(crate) fn suffix(model: &Model, answer: &Answer) -> String {
     let of_node = match &answer.node {
         Some(node) if model.status.nodes.len() > 1 => format!(" on {node}"),

@@ -1,4 +1,4 @@
-//! A line of a view, and what is behind it.
+//! A line of a view, and what Enter shows of it.
 
 use ratatui::style::{Color, Modifier, Style};
 

@@ -204,7 +204,10 @@ fn before_the_first_window_it_is_said_when_that_ends() {
     let text = shown(&mut Ui::default(), &model, (80, 24)).join("\n");
     assert!(text.contains("the first one ends at 2026-11-24 15:40:00 UTC"), "{text}");
     let small = shown(&mut Ui::default(), &model, (20, 5)).join("\n");
-    assert!(small.contains("loss unknown"), "a loss that nobody counted is no zero: {small}");
+    assert!(
+        small.contains("loss unknown"),
+        "a loss that is not counted is shown as unknown, not as 0: {small}"
+    );
 }
 
 #[test]

@@ -216,7 +216,7 @@ impl Hub {
         locked(&self.0.event_counts).clone()
     }
 
-    /// Reads the queries. Nobody else does meanwhile.
+    /// Calls `read` with the queries, which are locked for as long as it runs.
     pub(crate) fn with_queries<T>(&self, read: impl FnOnce(&[QueryView]) -> T) -> T {
         read(&locked(&self.0.queries))
     }

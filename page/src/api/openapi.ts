@@ -266,7 +266,7 @@ export interface paths {
          */
         put: operations["acknowledge"];
         post?: never;
-        /** Says that nobody has seen a story */
+        /** Withdraws the acknowledgement of a story */
         delete: operations["withdraw"];
         options?: never;
         head?: never;
@@ -1024,7 +1024,7 @@ export interface components {
         since: string;
         /** @description Of windows that begin, or events before this time. */
         until: string;
-        /** @description At most so many of the newest; more than 10,000 are as 10,000. */
+        /** @description The largest number of items to return, the newest ones. Numbers above 10,000 mean 10,000. */
         limit: number;
     };
     requestBodies: never;
@@ -1342,9 +1342,9 @@ export interface operations {
                 since?: components["parameters"]["since"];
                 /** @description Of windows that begin, or events before this time. */
                 until?: components["parameters"]["until"];
-                /** @description At most so many of the newest; more than 10,000 are as 10,000. */
+                /** @description The largest number of items to return, the newest ones. Numbers above 10,000 mean 10,000. */
                 limit?: components["parameters"]["limit"];
-                /** @description At most so many rows of each answer; the others are in its `rest`. */
+                /** @description The largest number of rows of each answer. Further rows are added to its `rest`. */
                 rows?: number;
                 /** @description `csv`: the rows of one query, which must be named. */
                 format?: "json" | "csv";
@@ -1603,7 +1603,7 @@ export interface operations {
                 since?: components["parameters"]["since"];
                 /** @description Of windows that begin, or events before this time. */
                 until?: components["parameters"]["until"];
-                /** @description At most so many of the newest; more than 10,000 are as 10,000. */
+                /** @description The largest number of items to return, the newest ones. Numbers above 10,000 mean 10,000. */
                 limit?: components["parameters"]["limit"];
             };
             header?: never;
@@ -1634,7 +1634,7 @@ export interface operations {
                 event?: string;
                 /** @description Of the events of this story that are kept. */
                 story?: string;
-                /** @description At most so many of the newest; more than 10,000 are as 10,000. */
+                /** @description The largest number of items to return, the newest ones. Numbers above 10,000 mean 10,000. */
                 limit?: components["parameters"]["limit"];
             };
             header?: never;
@@ -1701,7 +1701,7 @@ export interface operations {
     stories: {
         parameters: {
             query?: {
-                /** @description At most so many of the newest; more than 10,000 are as 10,000. */
+                /** @description The largest number of items to return, the newest ones. Numbers above 10,000 mean 10,000. */
                 limit?: components["parameters"]["limit"];
             };
             header?: never;

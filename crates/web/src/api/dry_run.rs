@@ -21,7 +21,7 @@ use std::time::Duration;
 /// How long a dry run may take where a client does not say it, and the longest.
 const USUAL_TIME: Duration = Duration::from_secs(60);
 const MOST_TIME: Duration = Duration::from_secs(600);
-/// What the owner of the hub may take for it beside.
+/// How much longer than the dry run the owner of the hub may take.
 const MORE: Duration = Duration::from_secs(30);
 /// The time that is played where a client does not say it, nanoseconds.
 const USUAL_PERIOD_NS: u64 = 3_600_000_000_000;

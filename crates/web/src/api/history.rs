@@ -17,7 +17,7 @@ use std::time::Duration;
 /// How long nodes may take where a client does not say it, and the longest.
 const USUAL_TIME: Duration = Duration::from_secs(30);
 const MOST_TIME: Duration = Duration::from_secs(600);
-/// What the controller may take for it beside.
+/// How much longer than the nodes the controller may take.
 const MORE: Duration = Duration::from_secs(30);
 /// Rows of the rankings of a question without a text.
 const USUAL_TOP: usize = 10;

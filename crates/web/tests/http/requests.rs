@@ -45,7 +45,7 @@ fn requests_reach_their_owner_and_are_answered_as_he_says() {
                     "parent" => Err(Refusal::Conflict("q2 is started by it".to_owned())),
                     _ => Ok(Removed { removed: vec![name] }),
                 }),
-                Request::History { .. } | Request::DryRun { .. } => panic!("nobody asks"),
+                Request::History { .. } | Request::DryRun { .. } => panic!("no such request is sent"),
             }
         }
     });
@@ -219,7 +219,7 @@ fn a_dry_run_is_what_its_address_says() {
         let Ok(Request::DryRun { asked, reply }) = received.recv() else { panic!("another request") };
         assert_eq!(asked.period.length_ns(), 3_600_000_000_000);
         assert!(asked.period.start_ns > midnight);
-        // Whoever carries out only some requests says so.
+        // An owner that does not carry out dry runs refuses them.
         reply.send(Err(Refusal::NotHere));
         let refused = client.join().expect("a response");
         assert_eq!(refused.status, 409);
