@@ -14,8 +14,8 @@ use web::{HistoryAsked, Refusal};
 /// The memory that a node may take where the client does not say it.
 pub(crate) const USUAL_MEMORY: u64 = 256 << 20;
 
-/// What nodes are asked, and what the client should think about.
-pub(crate) fn asked(site: &Site, asked: &HistoryAsked) -> Result<(Asked, Vec<String>), Refusal> {
+/// What nodes are asked, and what the client should think about. `place`: what has the nodes, in an error.
+pub(crate) fn asked(site: &Site, place: &str, asked: &HistoryAsked) -> Result<(Asked, Vec<String>), Refusal> {
     let invalid = |error: String| Refusal::Invalid { error, diagnostics: Vec::new() };
     let nodes = nodes(site, &asked.nodes)?;
     let period = match (asked.from_ns, asked.to_ns) {
@@ -26,7 +26,7 @@ pub(crate) fn asked(site: &Site, asked: &HistoryAsked) -> Result<(Asked, Vec<Str
         return Err(invalid("the period is empty: its end is not later than its begin".to_owned()));
     }
     let asking = Asking { top: asked.top, every_ns: asked.every_ns, period, enrich: None, is_across: true };
-    let facts = facts(site).map_err(Refusal::Failed)?;
+    let facts = facts(site, place).map_err(Refusal::Failed)?;
     let (recorded, warnings) = match asked.text.trim().is_empty() && asked.every_ns.is_none() {
         true => {
             let first = questions::first_look(&asking, &facts);
@@ -71,7 +71,7 @@ fn nodes(site: &Site, names: &[String]) -> Result<Vec<usize>, Refusal> {
 }
 
 /// What is known of the rows of all nodes.
-fn facts(site: &Site) -> Result<Facts, String> {
+fn facts(site: &Site, place: &str) -> Result<Facts, String> {
     Ok(Facts {
         key: KeySpec::parse(&site.key.join(",")).map_err(|error| error.to_string())?,
         window_ns: Some(site.base_ns),
@@ -80,7 +80,7 @@ fn facts(site: &Site) -> Result<Facts, String> {
         // Nodes tell.
         tracks_loss: true,
         has_records: false,
-        lengths: [("the nodes".to_owned(), site.base_ns)].into(),
+        lengths: [(place.to_owned(), site.base_ns)].into(),
     })
 }
 

@@ -112,7 +112,7 @@ impl Reader {
     }
 
     fn answer(&self, asked: &HistoryAsked) -> Result<Answered, Refusal> {
-        let (asked, warnings) = history_asked::asked(self.standing.site(), asked)?;
+        let (asked, warnings) = history_asked::asked(self.standing.site(), "this run", asked)?;
         let History { answers, nodes, .. } = self.ask(asked);
         Ok(Answered { answers, nodes, warnings })
     }

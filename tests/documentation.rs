@@ -78,7 +78,8 @@ fn the_other_pages() {
     let is_other = |page: &&str| !OWN.contains(page) && !ELSEWHERE.contains(page);
     let others: Vec<&str> = pages.iter().map(String::as_str).filter(is_other).collect();
     assert!(others.len() > 10, "{others:?}");
-    runs(&others);
+    // Each has the whole time of a call.
+    others.iter().for_each(|page| runs(&[page]));
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn the_stores_of_all_probes_are_one() {
         // What is wrong is said in the words of a text.
         ask(&["select sum(nothing)"]).says(2, &["query:1", "nothing"]);
         ask(&["select sum(total_byte) every 1500ms"]).says(2, &["query:1", "1500ms"]);
-        ask(&["select sum(total_byte)", "--per", "1500ms"]).says(2, &["no multiple", "the nodes"]);
+        ask(&["select sum(total_byte)", "--per", "1500ms"]).says(2, &["no multiple", "this deployment"]);
         ask(&["select count(*)", "--nodes", "fra"]).says(2, &["no node fra", "did you mean far"]);
         ask(&["select count(*)", "--from", "2026-01-02", "--to", "2026-01-01"])
             .says(2, &["the period is empty"]);

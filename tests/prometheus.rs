@@ -227,6 +227,10 @@ impl Said {
             "edison_node_up" => self.of_nodes(|node| Some(f64::from(u8::from(known(node, &["up", "late"]))))),
             "edison_node_received_frames_total" => self.of_nodes(at("/packets/received")),
             "edison_node_measured_frames_total" => self.of_nodes(at("/packets/measured")),
+            "edison_node_lost_frames_total" => self.of_nodes(|node| {
+                let counters = node["loss"].as_object()?;
+                Some(counters.values().map(|count| number(count).expect("a count")).sum())
+            }),
             "edison_node_loss_frames_total" => self.counters_of_nodes("/loss", "reason"),
             "edison_node_not_measured_frames_total" => {
                 self.counters_of_nodes("/packets/not_measured", "reason")

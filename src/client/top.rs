@@ -162,16 +162,17 @@ fn follow(api: &Api, news: &SyncSender<News>) {
         let end = match session(api, news) {
             Ok(()) => News::Away("the stream has ended".to_owned()),
             Err(End::Left) => return,
-            Err(End::Again) => News::Heard,
+            // It says nothing of the server: only a message does.
+            Err(End::Again) => {
+                std::thread::sleep(RETRY);
+                continue;
+            }
             Err(End::Failed(failure)) => News::Away(failure.line()),
         };
-        let is_again = matches!(end, News::Heard);
         if news.send(end).is_err() {
             return;
         }
-        if !is_again {
-            std::thread::sleep(RETRY);
-        }
+        std::thread::sleep(RETRY);
     }
 }
 

@@ -16,6 +16,9 @@ pub(crate) const SECOND: u64 = 1_000_000_000;
 /// A multiple of all windows here, and the begin of generated paths: 2024-01-01.
 pub(crate) const START: u64 = 1_704_067_200 * SECOND;
 
+/// How long a store keeps window rows by default, nanoseconds (`docs/store.md`).
+const KEPT: u64 = 86_400 * SECOND;
+
 /// Begin and end of a window, seconds from [`START`].
 pub(crate) type Span = Range<i64>;
 
@@ -188,7 +191,9 @@ impl Chained {
             begun_ns(rehearsed::span(store, node)) == begun_ns(own.span())
         };
         if !nodes.iter().all(has_all) {
-            // What is older than a store keeps is gone.
+            // Window rows that are older than a store keeps them are gone.
+            let length_ns = self.report.span().map_or(0, |span| span.length_ns());
+            assert!(length_ns > KEPT, "the store lacks windows of {length_ns} ns");
             return;
         }
         let outcome = rehearsed::outcome(store, arguments, &nodes);

@@ -189,6 +189,10 @@ impl StandingQueries {
     pub fn replace(&mut self, text: InstalledText) -> Result<Installed, NotInstalled> {
         let Checked { queries, .. } = self.checked(&text)?;
         let names: BTreeSet<&str> = queries.iter().map(|query| query.label.as_str()).collect();
+        if !self.queries.iter().any(|known| names.contains(known.query.label.as_str())) {
+            // The others need not be planned anew.
+            return self.install(text);
+        }
         let mut texts = Vec::new();
         for (number, own) in &self.texts {
             let of_text = self.queries.iter().filter(|known| known.text == *number);

@@ -1,10 +1,9 @@
 //! Questions to the store of a probe, answered on a thread of their own, one after the other: the machine measures meanwhile.
 
 use crate::history_reading::{Job, StoreReading};
-use protocol::{FromProbe, HistoryAnswer, HistoryTask, ProbeLink, TaskList};
+use protocol::{FromProbe, HistoryTask, ProbeLink, TaskList};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -105,40 +104,9 @@ impl History {
 /// Answers task by task until no more can come.
 fn answer_all(reading: &StoreReading, waiting: &Receiver<Job>, link: &dyn ProbeLink) {
     for job in waiting {
-        if let Some(answer) = whatever_happens(&job.task, || reading.answer(&job)) {
+        if let Some(answer) = reading.answer(&job) {
             // Where the controller has left, there is nothing to tell it.
             let _ = link.send(FromProbe::History(Box::new(answer)));
         }
-    }
-}
-
-/// An answer also where making it fails: the thread goes on with the questions that follow.
-fn whatever_happens(
-    task: &HistoryTask,
-    answer: impl FnOnce() -> Option<HistoryAnswer>,
-) -> Option<HistoryAnswer> {
-    // What was half made is dropped with the answer.
-    catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| {
-        Some(task.no_answer("fault: reading the store failed: this is an error in Edison"))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use protocol::HistoryLimits;
-
-    #[test]
-    fn a_question_that_cannot_be_answered_is_refused() {
-        let task = HistoryTask {
-            epoch: 1,
-            id: 2,
-            questions: Vec::new(),
-            limits: HistoryLimits { memory_bytes: 1, time_ms: 1, answer_bytes: 1 },
-        };
-        let answer = whatever_happens(&task, || panic!("a test")).expect("an answer");
-        assert_eq!((answer.epoch, answer.id), (1, 2));
-        assert!(answer.missing.is_some_and(|reason| reason.starts_with("fault: ")));
-        assert!(whatever_happens(&task, || None).is_none());
     }
 }

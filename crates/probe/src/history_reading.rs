@@ -5,6 +5,7 @@ use history::{Outcome, Period, Question, Refused, Setting};
 use notation::{grouped, scaled, time_text};
 use protocol::{HistoryAnswer, HistoryLimits, HistoryQuestion, HistoryTask};
 use report::{Answer, Span};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -63,8 +64,12 @@ impl StoreReading {
         Self { folder, node: site.node.clone(), limits, setting }
     }
 
-    /// The answer of a task; `None` where nobody waits for it any more.
+    /// The answer of a task; `None` where nobody waits for it any more. If reading fails whatever the reason, the answer says so.
     pub fn answer(&self, job: &Job) -> Option<HistoryAnswer> {
+        whatever_happens(&job.task, || self.read_answer(job))
+    }
+
+    fn read_answer(&self, job: &Job) -> Option<HistoryAnswer> {
         let task = &job.task;
         if job.is_over.load(Relaxed) {
             return None;
@@ -184,5 +189,36 @@ fn lacking(task: &HistoryTask, outcomes: &[Outcome]) -> Option<String> {
     match (late, damaged) {
         (Some(late), Some(damaged)) => Some(format!("{late}; {damaged}")),
         (late, damaged) => late.or(damaged),
+    }
+}
+
+/// An answer also where making it fails: the thread goes on with the questions that follow.
+fn whatever_happens(
+    task: &HistoryTask,
+    answer: impl FnOnce() -> Option<HistoryAnswer>,
+) -> Option<HistoryAnswer> {
+    // What was half made is dropped with the answer.
+    catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| {
+        Some(task.no_answer("fault: reading the store failed: this is an error in Edison"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::HistoryLimits;
+
+    #[test]
+    fn a_question_that_cannot_be_answered_is_refused() {
+        let task = HistoryTask {
+            epoch: 1,
+            id: 2,
+            questions: Vec::new(),
+            limits: HistoryLimits { memory_bytes: 1, time_ms: 1, answer_bytes: 1 },
+        };
+        let answer = whatever_happens(&task, || panic!("a test")).expect("an answer");
+        assert_eq!((answer.epoch, answer.id), (1, 2));
+        assert!(answer.missing.is_some_and(|reason| reason.starts_with("fault: ")));
+        assert!(whatever_happens(&task, || None).is_none());
     }
 }

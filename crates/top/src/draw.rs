@@ -72,10 +72,13 @@ fn body(ui: &mut Ui, model: &Model, columns: usize, room: usize) -> (Vec<Row>, O
     rows.extend(ui.rows(model, columns));
     let places: Vec<usize> = (0..rows.len()).filter(|&at| rows[at].target.is_some()).collect();
     let at = chosen.and_then(|chosen| places.get(chosen).copied());
-    // What is chosen stays on the screen, with the headings above the first one.
+    // What is chosen stays on the screen, with the headings above the first one and what stands behind the last one.
     let above = match at {
-        Some(at) if chosen != Some(0) => (at + 1).saturating_sub(room),
-        _ => 0,
+        Some(at) if places.len() > 1 && at == places[places.len() - 1] => {
+            at.min(rows.len().saturating_sub(room))
+        }
+        Some(at) => (at + 1).saturating_sub(room),
+        None => 0,
     };
     (rows.into_iter().skip(above).collect(), at.map(|at| at - above))
 }
@@ -95,12 +98,12 @@ fn tabs(ui: &Ui, model: &Model, columns: usize) -> String {
     format!("{tabs}{}{time}", " ".repeat(space))
 }
 
-/// The filter, the latest note, or what keys do.
+/// What is typed; else the filter with what keys do, the latest note, or what keys do.
 fn footer(ui: &Ui, model: &Model) -> Row {
     if ui.is_typing {
         return Row::of(Tone::Strong, format!("/{}_", ui.filter));
     }
-    if let Some(note) = model.status.notes.last() {
+    if let Some(note) = model.status.notes.last().filter(|_| ui.filter.is_empty()) {
         return Row::of(Tone::Warning, format!("note      {}", note.text));
     }
     let filter =
@@ -116,7 +119,7 @@ struct Sheet<'a> {
 }
 
 impl Sheet<'_> {
-    /// Writes a line, and nothing beside it.
+    /// Writes a line and clears the rest of it.
     fn row(&mut self, at: usize, row: &Row, columns: usize, is_chosen: bool) {
         let Ok(line) = u16::try_from(at) else { return };
         let area = self.buffer.area;

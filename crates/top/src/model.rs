@@ -89,7 +89,7 @@ pub struct StoryLine {
     pub text: String,
     /// Its events.
     pub events: u64,
-    /// Somebody has seen it.
+    /// It is acknowledged.
     pub is_acknowledged: bool,
 }
 

@@ -295,10 +295,12 @@ impl<'a> Service<'a> {
                 "nodes are not asked while nothing can be stored: {fault}"
             ))));
         }
-        let begun = history_asked::asked(&self.config.site, asked).and_then(|(question, warnings)| {
-            let begun = self.controller.ask_history(question).map_err(refusal);
-            begun.map(|(id, actions)| (id, actions, warnings))
-        });
+        let begun = history_asked::asked(&self.config.site, "this deployment", asked).and_then(
+            |(question, warnings)| {
+                let begun = self.controller.ask_history(question).map_err(refusal);
+                begun.map(|(id, actions)| (id, actions, warnings))
+            },
+        );
         match begun {
             Ok((id, actions, warnings)) => {
                 self.waiting.add(id, asked.time, Waiter::Client(reply, warnings));

@@ -46,12 +46,14 @@ pub(super) struct Collected {
     from_ns: u64,
     /// Conditions that held then: query, node and key.
     held: BTreeSet<(String, Option<String>, String)>,
+    /// Warnings that are not told.
+    more_warnings: u64,
     outcome: Outcome,
 }
 
 impl Collected {
     pub(super) fn new(from_ns: u64) -> Self {
-        Self { from_ns, held: BTreeSet::new(), outcome: Outcome::default() }
+        Self { from_ns, held: BTreeSet::new(), more_warnings: 0, outcome: Outcome::default() }
     }
 
     pub(super) fn show(&mut self, output: Output) {
@@ -74,9 +76,9 @@ impl Collected {
                     _ => {}
                 }
             }
-            Output::Warning(line) if warnings.len() < MOST_WARNINGS && !warnings.contains(&line) => {
-                warnings.push(line)
-            }
+            Output::Warning(line) if warnings.contains(&line) => {}
+            Output::Warning(line) if warnings.len() < MOST_WARNINGS => warnings.push(line),
+            Output::Warning(_) => self.more_warnings += 1,
             _ => {}
         }
     }
@@ -92,8 +94,13 @@ impl Collected {
         let mut held: BTreeMap<&str, u64> = BTreeMap::new();
         self.held.iter().for_each(|(query, ..)| *held.entry(query).or_default() += 1);
         outcome.warnings.extend(held.into_iter().map(|(query, keys)| {
-            format!("{query} had fired before the time, which earlier values are read of, and held when it began: {keys} times")
+            format!("{query}: the condition of {keys} key(s) held when the time began: it fired before, and does not count")
         }));
+        for (count, what) in
+            [(self.more_warnings, "warnings"), (controller.stories_dropped(), "earlier stories")]
+        {
+            outcome.warnings.extend((count != 0).then(|| format!("{count} further {what} are not listed")));
+        }
         let told: BTreeSet<&str> = outcome.events.iter().map(|event| event.event.as_str()).collect();
         let is_told = |story: &&Story| story.events.iter().any(|event| told.contains(event.as_str()));
         outcome.stories = controller.stories().filter(is_told).cloned().collect();
