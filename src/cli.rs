@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::alerts::AlertOptions;
 use crate::choices::{self, completed};
 use crate::delivery::KafkaOptions;
 use crate::engine_options::{self, EngineOptions};
@@ -804,6 +805,8 @@ pub(crate) struct RunOptions {
     pub(crate) export: Option<Collector>,
     #[command(flatten)]
     pub(crate) kafka: KafkaOptions,
+    #[command(flatten)]
+    pub(crate) alerts: AlertOptions,
     /// Replace addresses, prefixes kept, in records and reports (Crypto-PAn): a file of 32 bytes or 64 hexadecimal digits
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "KEYFILE", env = "EDISON_ANONYMIZE", hide_env = true)]
     pub(crate) anonymize: Option<PathBuf>,

@@ -14,7 +14,6 @@ use crate::exit::{self, Failure, say};
 use crate::query_text;
 use http::Api;
 #[cfg(feature = "amqp")]
-pub(crate) use http::encoded;
 use report::view::{QueryView, Status};
 use report::{Event, terminal};
 use serde::Deserialize;
@@ -66,7 +65,7 @@ struct Story {
 /// `edison story`.
 pub(crate) fn story(options: &StoryOptions) -> Result<ExitCode, Failure> {
     let api = Api::new(&options.client.api)?;
-    let json = api.get(&format!("/stories/{}", http::encoded(&options.id)))?;
+    let json = api.get(&format!("/stories/{}", notation::encoded(&options.id)))?;
     print(&options.client, &json, |story: &Story| {
         let captures = story.captures.iter().map(|capture| show::capture(capture, api.address()));
         captures.fold(story.text.clone(), |text, line| text + &line + "\n")
@@ -104,7 +103,7 @@ pub(crate) fn add(options: &AddOptions) -> Result<ExitCode, Failure> {
 pub(crate) fn cancel(options: &CancelOptions) -> Result<ExitCode, Failure> {
     let api = Api::new(&options.client.api)?;
     for name in &options.names {
-        let json = api.delete(&format!("/queries/{}", http::encoded(name)))?;
+        let json = api.delete(&format!("/queries/{}", notation::encoded(name)))?;
         let line = if options.client.json { json.to_string() } else { format!("removed: {name}") };
         exit::print(&format!("{line}\n"))?;
     }

@@ -7,6 +7,7 @@ use controller::{Controller, Output};
 use engine::WindowOutlet;
 use equery::Chain;
 use report::RunReport;
+use report::view::AlertmanagerView;
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 use task::rows::Site;
@@ -19,7 +20,7 @@ pub(crate) struct Page(Infallible);
 pub(crate) struct News;
 
 impl News {
-    pub(crate) fn of(_: &mut Controller) -> Self {
+    pub(crate) fn of(_: &mut Controller, _: Vec<AlertmanagerView>) -> Self {
         Self
     }
 

@@ -20,7 +20,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use task::rows::Site;
-use web::view::{Mode, NodeState, Note, Status};
+use web::view::{AlertmanagerView, Mode, NodeState, Note, Status};
 use web::{Checking, Hub, Server};
 
 /// What is kept of a run, in memory.
@@ -50,15 +50,18 @@ pub(crate) struct News {
     queries: Option<(Chain, State)>,
     /// The nodes, in their order; none where windows are counted here.
     health: Vec<Health>,
+    /// What became of alerts.
+    alerts: Vec<AlertmanagerView>,
 }
 
 impl News {
     /// What is new since the last call.
-    pub(crate) fn of(controller: &mut Controller) -> Self {
+    pub(crate) fn of(controller: &mut Controller, alerts: Vec<AlertmanagerView>) -> Self {
         Self {
             stories: controller.changed_stories(),
             queries: Some((controller.chain().clone(), controller.events().clone())),
             health: controller.health().cloned().collect(),
+            alerts,
         }
     }
 
@@ -245,6 +248,7 @@ impl Presenter {
             Message::Changed(news) => {
                 self.changes.stories.extend(news.stories);
                 self.state = news.queries.or(self.state.take());
+                self.status.alertmanagers = news.alerts;
                 for ((_, _, own), health) in self.nodes.iter_mut().zip(news.health) {
                     *own = health;
                 }

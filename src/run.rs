@@ -36,6 +36,11 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     if options.captures.is_some() && !captures {
         say("--captures: no query asks for packets; 'capture 100 packets' in one that others start does");
     }
+    if options.alerts.is_asked() && !asked.checked.iter().any(|query| query.trigger.is_some()) {
+        return Err(Failure::usage(
+            "--alertmanager is told what fires, and no query of this run starts another: give -q or -f one with 'when'",
+        ));
+    }
     // What queries need is as if it had been requested.
     let every = asked.every.unwrap_or(options.every);
     let usual_every = asked.usual_every;

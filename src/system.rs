@@ -3,11 +3,12 @@
 pub(crate) mod printer;
 mod progress;
 
+use crate::alerts::Alerts;
 use crate::asked::Asked;
 use crate::captured;
 use crate::cli::RunOptions;
 use crate::delivery::{Delivery, KafkaFeed};
-use crate::exit::{Failure, say};
+use crate::exit::{EARLY, Failure, say};
 use crate::measurement::{Measurement, no_thread};
 use crate::nodes::Node;
 use crate::page::{News, Page, PageFeed};
@@ -115,6 +116,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     let page = Page::start(options, sources.collect(), asked)?;
     let feed = page.as_ref().map(|page| page.feed(is_replay));
     let delivery = Delivery::start(options, !asked.is_empty(), is_replay, &stop)?;
+    let alerts = Alerts::start(&options.alerts, None)?;
     let mut shown = Shown {
         events: VecDeque::new(),
         events_unlisted: 0,
@@ -124,6 +126,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
         printer,
         feed,
         kafka: delivery.as_ref().and_then(Delivery::feed),
+        alerts,
         refreshed: None,
     };
     let measured = thread::scope(|scope| {
@@ -143,9 +146,10 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
         });
         joined.collect::<Result<Vec<_>, Failure>>()
     });
-    let Shown { events, events_unlisted, captures, captures_unlisted, progress, printer, .. } = shown;
-    progress.clear();
     let mut verdict = Verdict::default();
+    shown.progress.clear();
+    shown.end_alerts(&mut controller, &mut verdict);
+    let Shown { events, events_unlisted, captures, captures_unlisted, printer, .. } = shown;
     let mut report = RunReport { version: env!("CARGO_PKG_VERSION").to_owned(), ..RunReport::default() };
     for Reported { report: own, warnings, verdict: of_node, .. } in measured? {
         warnings.iter().for_each(|line| say(&format!("{}: {line}", own.node)));
@@ -184,6 +188,7 @@ struct Shown {
     printer: Printer,
     feed: Option<PageFeed>,
     kafka: Option<KafkaFeed>,
+    alerts: Option<Alerts>,
     /// When the page had the state of the controller.
     refreshed: Option<Instant>,
 }
@@ -192,6 +197,7 @@ impl Outlet for Shown {
     fn show(&mut self, output: Output) {
         match &output {
             Output::Event(event) => {
+                self.alerts.iter().for_each(|alerts| alerts.event(event));
                 keep(&mut self.events, (**event).clone(), MOST_EVENTS, &mut self.events_unlisted);
             }
             Output::Captured(captured) => {
@@ -207,11 +213,33 @@ impl Outlet for Shown {
     }
 
     fn is_shown(&mut self, controller: &mut Controller) {
+        if let Some(alerts) = &mut self.alerts {
+            alerts.settle(controller.events());
+            let lines = alerts.lines();
+            if !lines.is_empty() {
+                self.progress.clear();
+                lines.iter().for_each(|line| say(line));
+            }
+        }
         let Some(feed) = &self.feed else { return };
         if self.refreshed.is_none_or(|refreshed| refreshed.elapsed() >= REFRESH) || controller.has_ended() {
             self.refreshed = Some(Instant::now());
-            feed.changed(News::of(controller));
+            let alerts = self.alerts.as_ref().map(Alerts::views).unwrap_or_default();
+            feed.changed(News::of(controller, alerts));
         }
+    }
+}
+
+impl Shown {
+    /// Waits until Alertmanagers were told everything, for some time, and says what they were not told.
+    fn end_alerts(&mut self, controller: &mut Controller, verdict: &mut Verdict) {
+        let Some(alerts) = self.alerts.take() else { return };
+        let told = alerts.finish();
+        if !told.untold.is_empty() {
+            verdict.code = verdict.code.max(EARLY);
+            verdict.lines.extend(told.untold);
+        }
+        self.feed.iter().for_each(|feed| feed.changed(News::of(controller, told.views.clone())));
     }
 }
 

@@ -66,11 +66,11 @@ pub(crate) fn is_loopback(address: &str) -> bool {
     })
 }
 
-/// What a controller's certificate is checked by: the authorities of a file, or of this system.
-pub(crate) fn tls(authorities: Option<&Path>) -> Result<TlsConfig, Failure> {
+/// What a server's certificate is checked by: the authorities of a file, or of this system. `option`: what names the file.
+pub(crate) fn tls(authorities: Option<&Path>, option: &str) -> Result<TlsConfig, Failure> {
     let roots = match authorities {
-        Some(file) => of_file(file)?,
-        None => of_system()?,
+        Some(file) => of_file(file, option)?,
+        None => of_system(option)?,
     };
     Ok(TlsConfig::builder()
         .provider(TlsProvider::Rustls)
@@ -79,8 +79,9 @@ pub(crate) fn tls(authorities: Option<&Path>) -> Result<TlsConfig, Failure> {
         .build())
 }
 
-fn of_file(file: &Path) -> Result<Vec<Certificate<'static>>, Failure> {
-    let wrong = |reason: &dyn std::fmt::Display| Failure::usage(format!("--ca {}: {reason}", file.display()));
+fn of_file(file: &Path, option: &str) -> Result<Vec<Certificate<'static>>, Failure> {
+    let wrong =
+        |reason: &dyn std::fmt::Display| Failure::usage(format!("{option} {}: {reason}", file.display()));
     let text = std::fs::read(file).map_err(|error| wrong(&error))?;
     let items = parse_pem(&text).collect::<Result<Vec<_>, _>>().map_err(|error| wrong(&error))?;
     let certificates = items.into_iter().filter_map(|item| match item {
@@ -94,11 +95,11 @@ fn of_file(file: &Path) -> Result<Vec<Certificate<'static>>, Failure> {
     }
 }
 
-fn of_system() -> Result<Vec<Certificate<'static>>, Failure> {
+fn of_system(option: &str) -> Result<Vec<Certificate<'static>>, Failure> {
     let found = rustls_native_certs::load_native_certs();
     if found.certs.is_empty() {
         let reason = found.errors.first().map_or_else(String::new, |error| format!(" ({error})"));
-        let line = format!("this system has no certificates of authorities{reason}: --ca FILE names one");
+        let line = format!("this system has no certificates of authorities{reason}: {option} FILE names one");
         return Err(Failure::usage(line));
     }
     Ok(found.certs.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect())

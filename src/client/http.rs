@@ -4,7 +4,6 @@ use super::credentials;
 use crate::cli::ApiOptions;
 use crate::exit::Failure;
 use serde_json::Value as Json;
-use std::fmt::Write;
 use std::io::Read;
 use std::time::Duration;
 use ureq::http::{Response, StatusCode};
@@ -42,7 +41,7 @@ impl Api {
             .timeout_recv_response(Some(patience))
             .timeout_recv_body(Some(patience));
         if credentials::is_tls(address)? {
-            config = config.tls_config(credentials::tls(options.ca.as_deref())?);
+            config = config.tls_config(credentials::tls(options.ca.as_deref(), "--ca")?);
         }
         let authorization = credentials::authorization(options)?;
         Ok(Self { address: address.to_owned(), agent: config.build().into(), authorization })
@@ -144,29 +143,5 @@ impl Api {
             None => format!("{}: this is not the API of a controller: it says {status}", self.address),
         };
         if status.is_client_error() { Failure::usage(line) } else { Failure::fault(line) }
-    }
-}
-
-/// A text as a part of a path.
-pub(crate) fn encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(byte.into()),
-            // Writing to a text cannot fail.
-            _ => drop(write!(encoded, "%{byte:02X}")),
-        }
-    }
-    encoded
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_part_of_a_path_has_no_separators() {
-        assert_eq!(encoded("q1_x-~.Z"), "q1_x-~.Z");
-        assert_eq!(encoded("a/b?c ü"), "a%2Fb%3Fc%20%C3%BC");
     }
 }

@@ -55,9 +55,14 @@ impl Deployment {
     }
 
     pub(crate) fn controller_of(&self, nodes: &str, queries: &str) -> Running {
+        self.controller_with(nodes, queries, "")
+    }
+
+    /// The same with further lines of settings.
+    pub(crate) fn controller_with(&self, nodes: &str, queries: &str, more: &str) -> Running {
         let queries = self.scratch.file("chain.eq", queries);
         let settings = format!(
-            "broker = \"{}\"\nnodes = [{nodes}]\nevery = \"1s\"\nqueries = [\"{}\"]\nstate = \"{}\"\nlisten = \"127.0.0.1:{}\"\nstandby = true\n",
+            "broker = \"{}\"\nnodes = [{nodes}]\nevery = \"1s\"\nqueries = [\"{}\"]\nstate = \"{}\"\nlisten = \"127.0.0.1:{}\"\nstandby = true\n{more}",
             self.url(),
             text(&queries),
             text(&self.scratch.path("state.db")),

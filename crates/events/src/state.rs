@@ -4,7 +4,7 @@ use crate::graph::Place;
 use crate::key::Key;
 use crate::run::Run;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// All that a machine remembers, as data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,13 @@ pub struct State {
 }
 
 impl State {
+    /// The firings that hold: each key that fired and has not been re-armed, by its event.
+    pub fn holding(&self) -> HashSet<&str> {
+        let keys = self.edges.iter().flat_map(|edge| edge.keys.values());
+        let active = keys.filter(|progress| matches!(progress.phase, Phase::Active { .. }));
+        active.filter_map(|progress| progress.fired.as_deref()).collect()
+    }
+
     /// Forgets what was known of the answers of runs that have ended.
     pub(crate) fn forget_ended_runs(&mut self) {
         let Self { runs, edges, chains, .. } = self;

@@ -18,6 +18,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod encoded;
 mod like;
 mod moment;
 mod name;
@@ -27,6 +28,7 @@ mod rate;
 mod spec;
 mod text;
 
+pub use encoded::{encoded, label_name};
 pub use like::is_like;
 pub use moment::{MOMENTS, moment_ns};
 pub use name::nearest;

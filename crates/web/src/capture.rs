@@ -1,7 +1,8 @@
 //! What is said of a capture.
 
-use crate::address::{PREFIX, encoded};
+use crate::address::PREFIX;
 use archive::{Content, StoredCapture};
+use notation::encoded;
 use report::{Capture, Counters, integer, rfc3339};
 use serde::Serialize;
 

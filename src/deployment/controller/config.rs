@@ -1,6 +1,7 @@
 //! The settings of a controller.
 
 use super::access;
+use crate::alerts::{self, AlertOptions};
 use crate::delivery::KafkaKeys;
 use crate::deployment::broker;
 use crate::deployment::settings::Settings;
@@ -29,6 +30,7 @@ pub(super) struct Config {
     pub(super) queries: Vec<String>,
     pub(super) site: Site,
     pub(super) kafka: KafkaKeys,
+    pub(super) alerts: AlertOptions,
 }
 
 impl Config {
@@ -78,6 +80,7 @@ impl Config {
         if let Some(reason) = kafka.lacks(&keep) {
             return Err(settings.wrong(reason));
         }
+        let alerts = alert_keys(&mut settings)?;
         settings.finish("docs/deployment.md lists all keys")?;
         let site = Site {
             nodes: nodes.clone(),
@@ -88,9 +91,25 @@ impl Config {
             settings: events,
         };
         let state = PathBuf::from(state);
-        let config = Self { broker, state, keep, is_standby, nodes, queries, site, kafka };
+        let config = Self { broker, state, keep, is_standby, nodes, queries, site, kafka, alerts };
         Ok((config, web))
     }
+}
+
+/// The keys of Alertmanagers, which are named as the options of `run`.
+fn alert_keys(settings: &mut Settings) -> Result<AlertOptions, Failure> {
+    let addresses = settings.list("alertmanager")?;
+    let labels = settings.list("alertmanager-label")?;
+    let wrong = |key: &str, error: String| settings.wrong(format!("'{key}': {error}"));
+    let address = |text: &String| text.parse().map_err(|error| wrong("alertmanager", error));
+    let label = |text: &String| alerts::label(text).map_err(|error| wrong("alertmanager-label", error));
+    Ok(AlertOptions {
+        alertmanager: addresses.iter().map(address).collect::<Result<_, _>>()?,
+        alertmanager_label: labels.iter().map(label).collect::<Result<_, _>>()?,
+        alertmanager_page: settings.value("alertmanager-page", None, |text| alerts::page(text).map(Some))?,
+        alertmanager_credentials: settings.text("alertmanager-credentials")?.map(PathBuf::from),
+        alertmanager_ca: settings.text("alertmanager-ca")?.map(PathBuf::from),
+    })
 }
 
 fn yes_or_no(text: &str) -> Result<bool, String> {

@@ -5,6 +5,7 @@ use super::dry_runs::{DryRuns, Question};
 use super::history::{Waiter, Waiting, refusal};
 use super::queries::Queries;
 use super::{past, unsettled};
+use crate::alerts::Alerts;
 use crate::captured;
 use crate::delivery::Hand;
 use crate::exit::{Failure, say, say_error};
@@ -36,6 +37,8 @@ const MOST_NOTES: usize = 20;
 const STORIES: u64 = 1_000;
 /// The name of the controller's state in the archive.
 const STATE: &str = "controller";
+/// The same of the alerts.
+const ALERTS: &str = "alerts";
 
 /// The controller at work.
 pub(super) struct Service<'a> {
@@ -47,6 +50,8 @@ pub(super) struct Service<'a> {
     hub: Hub,
     /// What takes answers and events to Kafka.
     kafka: Option<Hand>,
+    /// What tells Alertmanagers of events.
+    alerts: Option<Alerts>,
     /// What is to be stored.
     changes: Changes,
     /// The last message of each start of a node of which that is a part.
@@ -100,10 +105,13 @@ impl<'a> Service<'a> {
             controller.restore_past(past::read(&earlier));
         }
         let kafka = Hand::start(&config.kafka, &hub)?;
+        let alerts = hub.archive().state(ALERTS).map_err(Failure::fault)?;
+        let alerts = Alerts::start(&config.alerts, alerts.as_deref())?;
         hub.set_checking(queries.checking(site.settings.grace_ns));
         Ok(Self {
             config,
             kafka,
+            alerts,
             queries,
             controller,
             link,
@@ -136,6 +144,8 @@ impl<'a> Service<'a> {
             self.look_at_link();
             let lines = self.kafka.as_ref().map(Hand::lines).unwrap_or_default();
             lines.into_iter().for_each(|line| self.note(line));
+            let lines = self.alerts.as_ref().map(Alerts::lines).unwrap_or_default();
+            lines.into_iter().for_each(|line| self.note(line));
             self.take_messages()?;
             let state = self.link.state();
             // While nothing can be stored no message is taken, and nodes cannot be blamed for it.
@@ -143,6 +153,9 @@ impl<'a> Service<'a> {
             let listens_since_ns = listens.then(|| state.since_ns.max(self.stores_since_ns));
             let actions = self.controller.tick(now_ns(), listens_since_ns);
             self.take(actions);
+            if let Some(alerts) = &mut self.alerts {
+                alerts.settle(self.controller.events());
+            }
             self.store()?;
             requests.try_iter().try_for_each(|request| self.answer(request))?;
             self.dry_runs.questions().into_iter().for_each(|question| self.ask_for_dry_run(question));
@@ -155,6 +168,13 @@ impl<'a> Service<'a> {
         self.store()?;
         if let Some(kafka) = self.kafka.take() {
             kafka.end();
+        }
+        if let Some(alerts) = self.alerts.take() {
+            let told = alerts.finish();
+            told.untold.iter().for_each(|line| say(&format!("{line}; it is told after the next start")));
+            let states = told.saved.map(|saved| (ALERTS.to_owned(), saved));
+            // What it was told already it is told again then.
+            let _ = self.hub.publish(&Changes { states: states.into_iter().collect(), ..Changes::default() });
         }
         say("ended; a controller that is started again continues");
         Ok(ExitCode::SUCCESS)
@@ -200,7 +220,10 @@ impl<'a> Service<'a> {
         for output in actions.show {
             match output {
                 Output::Answer(answer) => self.changes.answers.push(*answer),
-                Output::Event(event) => self.changes.events.push(*event),
+                Output::Event(event) => {
+                    self.alerts.iter().for_each(|alerts| alerts.event(&event));
+                    self.changes.events.push(*event);
+                }
                 Output::Sentence(sentence) => say(&sentence),
                 Output::Warning(line) => self.note(line),
                 Output::Captured(captured) => self.changes.captures.push(captured::ended(*captured)),
@@ -227,6 +250,8 @@ impl<'a> Service<'a> {
                 unsettled::new(&self.controller, &self.unsettled).map_err(Failure::fault)?;
             self.changes.states.extend(past::new(&self.controller, &self.past).map_err(Failure::fault)?);
             self.changes.states.push((STATE.to_owned(), state));
+            let alerts = self.alerts.as_ref().and_then(Alerts::save);
+            self.changes.states.extend(alerts.map(|alerts| (ALERTS.to_owned(), alerts)));
             let dropped = self.unsettled.difference(&now).chain(self.past.difference(&earlier));
             self.changes.dropped_states = dropped.cloned().collect();
             let mark = |((node, boot), sequence): (&(String, Boot), &u64)| Mark {
@@ -256,6 +281,7 @@ impl<'a> Service<'a> {
                 say("what happens is stored again");
             }
             self.kafka.iter().for_each(Hand::stored);
+            self.alerts.iter().for_each(Alerts::stored);
             self.changes = Changes::default();
             self.marks.clear();
             (self.unsettled, self.past) = (now, earlier);
@@ -421,6 +447,7 @@ impl<'a> Service<'a> {
                 reason: state.reason,
             }),
             kafka: self.kafka.as_ref().map(Hand::delivered),
+            alertmanagers: self.alerts.as_ref().map(Alerts::views).unwrap_or_default(),
             nodes: nodes.enumerate().map(node).collect(),
             refused,
             windows: WindowTotals {

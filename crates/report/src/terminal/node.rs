@@ -51,6 +51,22 @@ pub fn status_lines(status: &Status) -> Vec<String> {
     if status.refused_requests.total() != 0 {
         lines.push(format!("requests refused: {}", named(&status.refused_requests)));
     }
+    for told in &status.alertmanagers {
+        let counts = [
+            ("fired", told.fired),
+            ("resolved", told.resolved),
+            ("repeated", told.repeated),
+            ("unseen", told.unseen),
+            ("merged", told.merged),
+        ];
+        lines.push(format!("alerts to {}: {}", told.address, listed(counts.into_iter())));
+        for (what, counters) in [("lacks", &told.lost), ("problems", &told.problems)] {
+            if counters.total() != 0 {
+                lines.push(format!("  {what}: {}", named(counters)));
+            }
+        }
+        lines.extend(told.fault.as_ref().map(|fault| format!("  it {fault}")));
+    }
     if let Some(kafka) = &status.kafka {
         let counts = [("delivered", kafka.delivered), ("again", kafka.again)];
         lines.push(format!("messages to Kafka: {}", listed(counts.into_iter())));
@@ -165,7 +181,7 @@ fn listed<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::Delivered;
+    use crate::view::{AlertmanagerView, Delivered};
 
     #[test]
     fn what_kafka_has_and_lacks_is_shown() {
@@ -181,5 +197,21 @@ mod tests {
             "{text}"
         );
         assert!(!nodes(&Status::default()).contains("Kafka"));
+    }
+
+    #[test]
+    fn what_alertmanagers_were_told_is_shown() {
+        let told = AlertmanagerView {
+            address: "http://127.0.0.1:9093".to_owned(),
+            fired: 1_000,
+            resolved: 2,
+            problems: [("away", 3)].into_iter().collect(),
+            fault: Some("cannot be reached".to_owned()),
+            ..AlertmanagerView::default()
+        };
+        let text = nodes(&Status { alertmanagers: vec![told], ..Status::default() });
+        let expected = "alerts to http://127.0.0.1:9093: 1,000 fired, 2 resolved, 0 repeated, 0 unseen, 0 merged\n  \
+                        problems: 3 away\n  it cannot be reached\n";
+        assert!(text.ends_with(expected), "{text}");
     }
 }

@@ -39,6 +39,9 @@ pub struct Status {
     /// What became of messages to Kafka; `None` where none are sent there.
     #[serde(default)]
     pub kafka: Option<Delivered>,
+    /// What became of alerts, for each Alertmanager that is told.
+    #[serde(default)]
+    pub alertmanagers: Vec<AlertmanagerView>,
     /// There are stores that may be asked about history.
     #[serde(default)]
     pub history: bool,
@@ -71,6 +74,34 @@ pub struct Delivered {
     pub lost: Counters,
     /// How often something went wrong that may pass, by its name.
     pub problems: Counters,
+}
+
+/// What became of the alerts for one Alertmanager.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AlertmanagerView {
+    /// Where it is.
+    pub address: String,
+    /// Firings that it took.
+    #[serde(with = "integer")]
+    pub fired: u64,
+    /// Resolutions that it took.
+    #[serde(with = "integer")]
+    pub resolved: u64,
+    /// Firings that it took again, as they still fire.
+    #[serde(with = "integer")]
+    pub repeated: u64,
+    /// Resolutions that it took without having taken the firing before.
+    #[serde(with = "integer")]
+    pub unseen: u64,
+    /// Resolutions after which the same fired again before it took them.
+    #[serde(with = "integer")]
+    pub merged: u64,
+    /// What was given up, by reason.
+    pub lost: Counters,
+    /// How often something went wrong that may pass, by its name.
+    pub problems: Counters,
+    /// What is wrong at present.
+    pub fault: Option<String>,
 }
 
 /// A connection to a broker.

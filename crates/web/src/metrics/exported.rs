@@ -1,7 +1,8 @@
 //! The latest answers of `export as metric` queries.
 
-use super::text::{Family, Kind, Text, label_name};
+use super::text::{Family, Kind, Text};
 use crate::view::QueryView;
+use notation::label_name;
 use report::{Answer, Column, Status, Value};
 use std::collections::BTreeMap;
 

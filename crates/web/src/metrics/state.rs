@@ -1,7 +1,9 @@
 //! The state of the whole and of its nodes. What is not known has no series.
 
 use super::text::{Kind, Text};
-use crate::view::{BrokerState, Clock, Delivered, Load, Mode, NodeState, NodeView, Spool, Status, Store};
+use crate::view::{
+    AlertmanagerView, BrokerState, Clock, Delivered, Load, Mode, NodeState, NodeView, Spool, Status, Store,
+};
 use Kind::{Counter, Gauge};
 use report::Counters;
 
@@ -37,7 +39,46 @@ pub(super) fn write(text: &mut Text, status: &Status) {
     if let Some(kafka) = &status.kafka {
         write_kafka(text, kafka);
     }
+    write_alertmanagers(text, status);
     write_nodes(text, status);
+}
+
+fn write_alertmanagers(text: &mut Text, status: &Status) {
+    let told = &status.alertmanagers;
+    if told.is_empty() {
+        return;
+    }
+    let alerts: Family =
+        ("edison_alerts_total", Counter, "Alerts that an Alertmanager took, by what they say.");
+    let mut alerts = family(text, alerts);
+    for one in told {
+        for (kind, number) in [("fired", one.fired), ("resolved", one.resolved), ("repeated", one.repeated)] {
+            alerts.count(&[("alertmanager", &one.address), ("kind", kind)], number);
+        }
+    }
+    type Counted = fn(&AlertmanagerView) -> &Counters;
+    let by_reason: [(Family, &str, Counted); 2] = [
+        (("edison_alerts_lost_total", Counter, "Alerts that were given up, by reason."), "reason", |one| {
+            &one.lost
+        }),
+        (
+            ("edison_alerts_problems_total", Counter, "What went wrong and may pass, by its name."),
+            "problem",
+            |one| &one.problems,
+        ),
+    ];
+    for (of, label, counters) in by_reason {
+        let mut family = family(text, of);
+        for one in told {
+            for (name, count) in &counters(one).0 {
+                family.count(&[("alertmanager", &one.address), (label, name)], *count);
+            }
+        }
+    }
+    let up: Family =
+        ("edison_alertmanager_up", Gauge, "1 while nothing keeps the Alertmanager from taking alerts.");
+    let mut up = family(text, up);
+    told.iter().for_each(|one| up.flag(&[("alertmanager", &one.address)], one.fault.is_none()));
 }
 
 fn family<'a>(text: &'a mut Text, (name, kind, help): Family) -> super::text::Family<'a> {

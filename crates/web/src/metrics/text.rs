@@ -149,11 +149,6 @@ fn escape(out: &mut String, value: &str) {
     }
 }
 
-/// The name of a label: letters, digits and `_`.
-pub(crate) fn label_name(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -73,6 +73,10 @@ fn the_state_is_there_and_what_is_unknown_is_not() {
         ("edison_refused_messages_total{reason=\"version\"}", "2"),
         ("edison_refused_requests_total{reason=\"unknown_path\"}", "1"),
         ("edison_kafka_delivered_messages_total", "1"),
+        ("edison_alerts_total{alertmanager=\"http://127.0.0.1:9093\",kind=\"fired\"}", "1"),
+        ("edison_alerts_lost_total{alertmanager=\"http://127.0.0.1:9093\",reason=\"refused\"}", "6"),
+        ("edison_alerts_problems_total{alertmanager=\"http://127.0.0.1:9093\",problem=\"away\"}", "7"),
+        ("edison_alertmanager_up{alertmanager=\"http://127.0.0.1:9093\"}", "0"),
         ("edison_kafka_lost_messages_total{reason=\"dropped\"}", "4"),
         ("edison_events_total{query=\"q2\",kind=\"fired\"}", "1"),
         ("edison_events_total{query=\"q2\",kind=\"missed\"}", "1"),
@@ -107,6 +111,7 @@ fn the_state_is_there_and_what_is_unknown_is_not() {
     for absent in [
         "edison_broker",
         "edison_kafka",
+        "edison_alert",
         "edison_node_spool",
         "edison_node_lost",
         "edison_node_coverage",

@@ -2,8 +2,8 @@
 
 use super::management::{Management, tags};
 use super::plan::{GUEST, Login, Plan, User};
-use crate::client::encoded;
 use crate::exit::{self, FAULT, Failure, say};
+use notation::encoded;
 use protocol::amqp::{Argument, Exchange, Queue};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;

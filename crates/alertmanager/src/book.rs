@@ -1,0 +1,456 @@
+//! What fires, and what each Alertmanager was told of it.
+
+use crate::{Alert, Counts, Extra};
+use report::{Event, EventKind};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// How long an Alertmanager takes an alert for firing without hearing of it.
+pub const KEEP: Duration = Duration::from_secs(300);
+/// How often it hears of one that fires.
+pub const REPEAT: Duration = Duration::from_secs(60);
+/// Alerts that are known, those that have ended and wait included.
+const MOST: usize = 10_000;
+/// Alerts of a request.
+pub(crate) const MOST_SENT: usize = 100;
+
+/// The labels of an alert, which say which one it is.
+type Labels = BTreeMap<String, String>;
+
+/// Whether an alert fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Phase {
+    Firing,
+    /// Its condition is judged no more: its query has ended, or each of its firings stands for itself. It lapses.
+    Unjudged,
+    Resolved {
+        at_ns: u64,
+    },
+}
+
+/// What an Alertmanager was told of an alert.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Told {
+    /// The version that it took; 0: none.
+    version: u64,
+    /// It took a firing, and no resolution since.
+    fires: bool,
+    /// When. After a restart it is told again.
+    #[serde(skip)]
+    at: Option<Instant>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Known {
+    alert: Alert,
+    /// The events that fired and are not resolved. Several have equal labels where runs of a query differ in nothing but their cause.
+    events: BTreeSet<String>,
+    phase: Phase,
+    /// Counts the changes of what is to be told.
+    version: u64,
+    /// By address.
+    told: BTreeMap<String, Told>,
+}
+
+impl Known {
+    fn change(&mut self, phase: Phase) {
+        if self.phase != phase {
+            self.phase = phase;
+            self.version += 1;
+        }
+    }
+
+    fn told(&self, address: &str) -> Told {
+        self.told.get(address).copied().unwrap_or_default()
+    }
+
+    /// Whether all have taken the last word on it.
+    fn is_done(&self, addresses: &[String]) -> bool {
+        self.phase != Phase::Firing
+            && addresses.iter().all(|address| self.told(address).version == self.version)
+    }
+}
+
+/// What an Alertmanager is told at once.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// The alerts, each with its version.
+    alerts: Vec<(Labels, u64, Phase)>,
+    json: Vec<Json>,
+}
+
+impl Batch {
+    pub(crate) fn len(&self) -> usize {
+        self.alerts.len()
+    }
+
+    /// The body of a request with these of them.
+    pub(crate) fn body(&self, range: std::ops::Range<usize>) -> String {
+        Json::Array(self.json.get(range).unwrap_or_default().to_vec()).to_string()
+    }
+
+    /// What one of them is called in a message.
+    pub(crate) fn name(&self, at: usize) -> &str {
+        self.alerts.get(at).and_then(|(labels, ..)| labels.get("alertname")).map_or("", String::as_str)
+    }
+}
+
+/// The alerts of all Alertmanagers, and what became of them. It is data: a controller keeps it beside its events.
+#[derive(Debug, Default)]
+pub struct Book {
+    extra: Extra,
+    addresses: Vec<String>,
+    known: BTreeMap<Labels, Known>,
+    /// Where an event's alert is.
+    of_event: BTreeMap<String, Labels>,
+    counts: BTreeMap<String, Counts>,
+    /// How often it has changed, and had when it was written and stored last.
+    changes: u64,
+    written: u64,
+    stored: u64,
+}
+
+impl Book {
+    /// A book for these Alertmanagers.
+    pub fn new(addresses: Vec<String>, extra: Extra) -> Self {
+        let counts = addresses.iter().map(|address| (address.clone(), Counts::default())).collect();
+        Self { addresses, extra, counts, ..Self::default() }
+    }
+
+    /// Goes on where another book was saved.
+    ///
+    /// # Errors
+    /// The text is damaged.
+    pub fn restore(&mut self, saved: &str) -> Result<(), String> {
+        let known: Vec<Known> = serde_json::from_str(saved).map_err(|error| error.to_string())?;
+        for known in known {
+            let labels = known.alert.labels.clone();
+            let places = known.events.iter().map(|event| (event.clone(), labels.clone()));
+            self.of_event.extend(places);
+            self.known.insert(labels, known);
+        }
+        Ok(())
+    }
+
+    /// The alerts as data, if they have changed since they were [stored](Self::stored).
+    pub fn save(&mut self) -> Option<String> {
+        if self.changes == self.stored {
+            return None;
+        }
+        self.written = self.changes;
+        let known: Vec<&Known> = self.known.values().collect();
+        // Maps of texts and numbers alone.
+        serde_json::to_string(&known).ok()
+    }
+
+    /// What was saved last is safe.
+    pub fn stored(&mut self) {
+        self.stored = self.written;
+    }
+
+    /// Takes an event. `summary`: the event in a sentence, asked for where it fires.
+    pub fn take(&mut self, event: &Event, summary: impl FnOnce() -> String) {
+        match (event.kind, &event.parent) {
+            (EventKind::Fired, _) => self.fire(event, &summary()),
+            // Their parent is the event that fired.
+            (EventKind::Resolved, Some(fired)) => self.end(fired, Phase::Resolved { at_ns: event.at_ns }),
+            (EventKind::Expired, Some(fired)) => self.end(fired, Phase::Resolved { at_ns: event.at_ns }),
+            _ => {}
+        }
+    }
+
+    fn fire(&mut self, event: &Event, summary: &str) {
+        let alert = Alert::of(event, summary, &self.extra);
+        let labels = alert.labels.clone();
+        self.changes += 1;
+        if let Some(known) = self.known.get_mut(&labels) {
+            if let Phase::Resolved { .. } = known.phase {
+                for (address, counts) in &mut self.counts {
+                    counts.merged += u64::from(known.told.get(address).is_some_and(|told| told.fires));
+                }
+            }
+            known.change(Phase::Firing);
+            if known.events.is_empty() {
+                known.alert = alert;
+            }
+            known.events.insert(event.event.clone());
+        } else if self.has_room() {
+            let events = [event.event.clone()].into();
+            let known = Known { alert, events, phase: Phase::Firing, version: 1, told: BTreeMap::new() };
+            self.known.insert(labels.clone(), known);
+        } else {
+            return self.counts.values_mut().for_each(|counts| counts.lose("no_room", 1));
+        }
+        self.of_event.insert(event.event.clone(), labels);
+    }
+
+    /// Whether there is room for another alert; what has ended and waits longest for an Alertmanager makes some.
+    fn has_room(&mut self) -> bool {
+        if self.known.len() < MOST {
+            return true;
+        }
+        let ended = self.known.iter().filter_map(|(labels, known)| match known.phase {
+            Phase::Resolved { at_ns } => Some((at_ns, labels)),
+            Phase::Unjudged => Some((known.alert.starts_ns, labels)),
+            Phase::Firing => None,
+        });
+        let Some(labels) = ended.min().map(|(_, labels)| labels.clone()) else { return false };
+        let Some(known) = self.known.remove(&labels) else { return false };
+        for (address, counts) in &mut self.counts {
+            counts.lose("no_room", u64::from(known.told(address).version != known.version));
+        }
+        true
+    }
+
+    fn end(&mut self, fired: &str, phase: Phase) {
+        let Some(labels) = self.of_event.remove(fired) else { return };
+        let Some(known) = self.known.get_mut(&labels) else { return };
+        self.changes += 1;
+        known.events.remove(fired);
+        if known.events.is_empty() {
+            known.change(phase);
+        }
+    }
+
+    /// Lets alerts lapse whose events are no longer held by the event machine. `holds`: whether it holds one.
+    pub fn settle(&mut self, holds: impl Fn(&str) -> bool) {
+        let ended: Vec<String> = self.of_event.keys().filter(|event| !holds(event)).cloned().collect();
+        for event in ended {
+            self.end(&event, Phase::Unjudged);
+        }
+    }
+
+    /// Whether any alert fires.
+    pub fn fires(&self) -> bool {
+        !self.of_event.is_empty()
+    }
+
+    /// What became of the alerts for each Alertmanager.
+    pub fn counts(&self) -> impl Iterator<Item = (&str, &Counts)> {
+        self.addresses.iter().filter_map(|address| Some((address.as_str(), self.counts.get(address)?)))
+    }
+
+    pub(crate) fn counts_of(&mut self, address: &str) -> &mut Counts {
+        self.counts.entry(address.to_owned()).or_default()
+    }
+
+    /// What this Alertmanager has not been told as yet: changes alone.
+    pub(crate) fn untold(&self, address: &str) -> usize {
+        self.known.values().filter(|known| known.told(address).version != known.version).count()
+    }
+
+    /// What this Alertmanager is to be told now. `now_ns`: by the system's clock.
+    pub(crate) fn due(&self, address: &str, now: Instant, now_ns: u64) -> Batch {
+        let mut batch = Batch::default();
+        let until_ns = now_ns.saturating_add(u64::try_from(KEEP.as_nanos()).unwrap_or(u64::MAX));
+        for (labels, known) in &self.known {
+            let told = known.told(address);
+            let is_old = told.at.is_none_or(|at| now.saturating_duration_since(at) >= REPEAT);
+            let is_due = told.version != known.version || (known.phase == Phase::Firing && is_old);
+            if !is_due {
+                continue;
+            }
+            let ends_ns = match known.phase {
+                Phase::Firing | Phase::Unjudged => until_ns,
+                // A node's clock may be ahead.
+                Phase::Resolved { at_ns } => at_ns.min(now_ns),
+            };
+            batch.alerts.push((labels.clone(), known.version, known.phase));
+            batch.json.push(known.alert.json(ends_ns));
+            if batch.len() == MOST_SENT {
+                break;
+            }
+        }
+        batch
+    }
+
+    /// This Alertmanager took one of a batch, or will never take it (`is_lost`).
+    pub(crate) fn taken(&mut self, address: &str, batch: &Batch, at: usize, is_lost: bool, now: Instant) {
+        let Some((labels, version, phase)) = batch.alerts.get(at) else { return };
+        let counts = self.counts.entry(address.to_owned()).or_default();
+        let Some(known) = self.known.get_mut(labels) else { return };
+        let told = known.told.entry(address.to_owned()).or_default();
+        let is_new = told.version != *version;
+        match phase {
+            _ if is_lost => counts.lose("refused", u64::from(is_new)),
+            Phase::Firing | Phase::Unjudged if !is_new => counts.repeated += 1,
+            // That it lapses is told as a firing: the last one.
+            Phase::Unjudged if told.fires => counts.repeated += 1,
+            Phase::Firing | Phase::Unjudged => counts.fired += 1,
+            Phase::Resolved { .. } => {
+                counts.resolved += 1;
+                counts.unseen += u64::from(!told.fires);
+            }
+        }
+        let fires = !is_lost && !matches!(phase, Phase::Resolved { .. });
+        *told = Told { version: *version, fires, at: Some(now) };
+        self.changes += u64::from(is_new);
+        if known.is_done(&self.addresses) {
+            self.known.remove(labels);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::{Column, ColumnKind, Item, Value};
+
+    const AT: &str = "http://127.0.0.1:9093";
+    const OTHER: &str = "http://127.0.0.1:9094";
+    const NOW: u64 = 1_000_000_000_000;
+
+    fn event(kind: EventKind, name: &str, key: u64, parent: Option<&str>) -> Event {
+        Event {
+            event: name.to_owned(),
+            kind,
+            query: "who".to_owned(),
+            fired_by: None,
+            key: vec![Item {
+                column: Column::new("dst_port", ColumnKind::Unsigned, ""),
+                value: Value::Unsigned(key),
+            }],
+            node: Some("Node1".to_owned()),
+            at_ns: 7_000_000_000,
+            window: None,
+            values: Vec::new(),
+            threshold: None,
+            late: false,
+            coverage: None,
+            parent: parent.map(str::to_owned),
+        }
+    }
+
+    fn book(addresses: &[&str]) -> Book {
+        Book::new(addresses.iter().map(|address| (*address).to_owned()).collect(), Extra::default())
+    }
+
+    fn fire(book: &mut Book, name: &str, key: u64) {
+        book.take(&event(EventKind::Fired, name, key, None), || "It fired.".to_owned());
+    }
+
+    fn resolve(book: &mut Book, fired: &str) {
+        book.take(&event(EventKind::Resolved, "r", 0, Some(fired)), || unreachable!("no summary"));
+    }
+
+    /// Has an Alertmanager take what is due. Returns the end of each alert, in seconds.
+    fn deliver(book: &mut Book, address: &str, now: Instant) -> Vec<String> {
+        let batch = book.due(address, now, NOW);
+        (0..batch.len()).for_each(|at| book.taken(address, &batch, at, false, now));
+        let body: Json = serde_json::from_str(&batch.body(0..batch.len())).expect("JSON");
+        let ends = |alert: &Json| alert["endsAt"].as_str().expect("a time")[11..19].to_owned();
+        body.as_array().expect("a list").iter().map(ends).collect()
+    }
+
+    #[test]
+    fn a_firing_is_told_again_until_it_is_resolved() {
+        let (mut book, start) = (book(&[AT]), Instant::now());
+        fire(&mut book, "a", 1);
+        assert_eq!(deliver(&mut book, AT, start), ["00:21:40"]);
+        assert_eq!(book.untold(AT), 0);
+        assert!(deliver(&mut book, AT, start + REPEAT / 2).is_empty());
+        assert_eq!(deliver(&mut book, AT, start + REPEAT), ["00:21:40"]);
+        resolve(&mut book, "a");
+        assert!(!book.fires());
+        assert_eq!(deliver(&mut book, AT, start + REPEAT), ["00:00:07"]);
+        assert!(deliver(&mut book, AT, start + REPEAT * 9).is_empty());
+        assert!(book.known.is_empty() && book.of_event.is_empty());
+        let (_, counts) = book.counts().next().expect("one");
+        assert_eq!(*counts, Counts { fired: 1, repeated: 1, resolved: 1, ..Counts::default() });
+    }
+
+    #[test]
+    fn each_alertmanager_is_told_everything() {
+        let (mut book, now) = (book(&[AT, OTHER]), Instant::now());
+        fire(&mut book, "a", 1);
+        assert_eq!(deliver(&mut book, AT, now).len(), 1);
+        resolve(&mut book, "a");
+        assert_eq!(deliver(&mut book, AT, now), ["00:00:07"]);
+        // The other one was away, and hears that it is over.
+        assert_eq!(deliver(&mut book, OTHER, now), ["00:00:07"]);
+        assert!(book.known.is_empty());
+        let counts: Vec<Counts> = book.counts().map(|(_, counts)| counts.clone()).collect();
+        assert_eq!(counts[0], Counts { fired: 1, resolved: 1, ..Counts::default() });
+        assert_eq!(counts[1], Counts { resolved: 1, unseen: 1, ..Counts::default() });
+    }
+
+    #[test]
+    fn equal_labels_fire_until_the_last_is_resolved() {
+        let (mut book, now) = (book(&[AT]), Instant::now());
+        fire(&mut book, "a", 1);
+        fire(&mut book, "b", 1);
+        fire(&mut book, "c", 2);
+        assert_eq!(deliver(&mut book, AT, now).len(), 2);
+        resolve(&mut book, "a");
+        assert!(deliver(&mut book, AT, now).is_empty());
+        resolve(&mut book, "b");
+        assert_eq!(deliver(&mut book, AT, now), ["00:00:07"]);
+        // Fires again before it is taken.
+        resolve(&mut book, "c");
+        fire(&mut book, "d", 2);
+        assert_eq!(deliver(&mut book, AT, now), ["00:21:40"]);
+        let (_, counts) = book.counts().next().expect("one");
+        assert_eq!((counts.merged, counts.fired, counts.resolved), (1, 3, 1));
+    }
+
+    #[test]
+    fn what_is_judged_no_more_lapses() {
+        let (mut book, now) = (book(&[AT]), Instant::now());
+        fire(&mut book, "a", 1);
+        fire(&mut book, "b", 2);
+        assert_eq!(deliver(&mut book, AT, now).len(), 2);
+        book.settle(|event| event == "b");
+        // The last word: until then it is taken for firing.
+        assert_eq!(deliver(&mut book, AT, now), ["00:21:40"]);
+        assert_eq!(deliver(&mut book, AT, now + REPEAT).len(), 1);
+        assert_eq!(book.known.len(), 1);
+        // It fires anew.
+        fire(&mut book, "c", 1);
+        assert_eq!(deliver(&mut book, AT, now + REPEAT).len(), 1);
+    }
+
+    #[test]
+    fn a_book_goes_on_after_a_restart() {
+        let (mut first, now) = (book(&[AT]), Instant::now());
+        fire(&mut first, "a", 1);
+        fire(&mut first, "b", 2);
+        deliver(&mut first, AT, now);
+        resolve(&mut first, "a");
+        let saved = first.save().expect("it changed");
+        assert_eq!(first.save().as_ref(), Some(&saved), "it is not stored");
+        first.stored();
+        assert_eq!(first.save(), None);
+        let mut second = book(&[AT]);
+        second.restore(&saved).expect("a book");
+        // The resolution, and the firing again: whether it was heard of long ago is not known.
+        assert_eq!(deliver(&mut second, AT, now).len(), 2);
+        resolve(&mut second, "b");
+        assert_eq!(deliver(&mut second, AT, now), ["00:00:07"]);
+        assert!(second.known.is_empty());
+        assert!(second.restore("[{").is_err());
+    }
+
+    #[test]
+    fn alerts_are_bounded_and_those_that_find_no_room_are_counted() {
+        let (mut book, now) = (book(&[AT]), Instant::now());
+        for number in 0..MOST as u64 {
+            fire(&mut book, &number.to_string(), number);
+        }
+        fire(&mut book, "more", u64::MAX);
+        assert_eq!(book.counts_of(AT).lost, [("no_room", 1)].into());
+        resolve(&mut book, "3");
+        fire(&mut book, "again", u64::MAX);
+        // The one that had ended was never told.
+        assert_eq!(book.counts_of(AT).lost, [("no_room", 2)].into());
+        assert_eq!(book.known.len(), MOST);
+        let mut told = 0;
+        while told < MOST {
+            let number = deliver(&mut book, AT, now).len();
+            assert!((1..=MOST_SENT).contains(&number));
+            told += number;
+        }
+        assert_eq!(book.untold(AT), 0);
+    }
+}

@@ -1,0 +1,305 @@
+//! The threads that tell Alertmanagers what is in the book.
+
+use crate::sender::Sender;
+use crate::{Book, Counts, Problem};
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Why alerts were not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// This may pass, says the text about the Alertmanager.
+    Wait(Problem, String),
+    /// The alerts themselves, or some of them, are refused.
+    Alerts(String),
+}
+
+/// Whom alerts are told.
+pub trait Notify: Send {
+    /// Where it is.
+    fn place(&self) -> String;
+
+    /// Hands over a JSON list of alerts.
+    ///
+    /// # Errors
+    /// Why they, or some of them, were not taken.
+    fn post(&mut self, body: &str) -> Result<(), Refusal>;
+}
+
+/// What threads share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) book: Book,
+    /// There is something new in it since a thread looked, by its number.
+    pub(crate) is_new: Vec<bool>,
+    /// When the threads end at the latest.
+    pub(crate) ends: Option<Instant>,
+    /// What is to be said.
+    pub(crate) lines: Vec<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Desk {
+    shared: Mutex<Shared>,
+    bell: Condvar,
+}
+
+impl Desk {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until something is new for this thread, for so long at most.
+    pub(crate) fn wait(&self, number: usize, most: Duration) {
+        let guard = self.lock();
+        let waited = self.bell.wait_timeout_while(guard, most, |shared| !shared.is_new[number]);
+        waited.unwrap_or_else(PoisonError::into_inner).0.is_new[number] = false;
+    }
+
+    fn ring(&self, mut shared: MutexGuard<'_, Shared>) {
+        shared.is_new.fill(true);
+        drop(shared);
+        self.bell.notify_all();
+    }
+}
+
+/// How the notification ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// What is to be said, as [`Notifier::lines`].
+    pub lines: Vec<String>,
+    /// What each Alertmanager was not told, a line each.
+    pub untold: Vec<String>,
+    /// What became of the alerts, by address.
+    pub counts: Vec<(String, Counts)>,
+    /// The book as data, for the next start.
+    pub saved: Option<String>,
+}
+
+/// Tells Alertmanagers what happens, each on a thread of its own, so that none waits for another.
+pub struct Notifier {
+    desk: Arc<Desk>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Notifier {
+    /// Starts the threads. The book's addresses are the places of `clients`.
+    ///
+    /// # Errors
+    /// There can be no thread.
+    pub fn start(book: Book, clients: Vec<Box<dyn Notify>>) -> io::Result<Self> {
+        let shared = Shared { book, is_new: vec![true; clients.len()], ends: None, lines: Vec::new() };
+        let desk = Arc::new(Desk { shared: Mutex::new(shared), bell: Condvar::new() });
+        let mut threads = Vec::new();
+        for (number, client) in clients.into_iter().enumerate() {
+            let sender = Sender::new(Arc::clone(&desk), number, client);
+            let thread = std::thread::Builder::new().name(format!("alerts{number}"));
+            threads.push(thread.spawn(move || sender.run())?);
+        }
+        Ok(Self { desk, threads })
+    }
+
+    /// Changes the book.
+    pub fn with<T>(&self, change: impl FnOnce(&mut Book) -> T) -> T {
+        let mut shared = self.desk.lock();
+        let result = change(&mut shared.book);
+        self.desk.ring(shared);
+        result
+    }
+
+    /// What became of the alerts for each Alertmanager, by address.
+    pub fn counts(&self) -> Vec<(String, Counts)> {
+        let shared = self.desk.lock();
+        shared.book.counts().map(|(address, counts)| (address.to_owned(), counts.clone())).collect()
+    }
+
+    /// The book as data, if it has changed since it was [stored](Self::stored).
+    pub fn save(&self) -> Option<String> {
+        self.desk.lock().book.save()
+    }
+
+    /// What was saved last is safe.
+    pub fn stored(&self) {
+        self.desk.lock().book.stored();
+    }
+
+    /// What is to be said since the last call.
+    pub fn lines(&self) -> Vec<String> {
+        std::mem::take(&mut self.desk.lock().lines)
+    }
+
+    /// Ends once everything is told, or after this time.
+    pub fn finish(mut self, wait: Duration) -> Ended {
+        let now = Instant::now();
+        let mut shared = self.desk.lock();
+        shared.ends = Some(now.checked_add(wait).unwrap_or(now));
+        self.desk.ring(shared);
+        let mut untold = Vec::new();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                untold.push(
+                    "a thread that tells Alertmanagers failed: what they were not told is not known"
+                        .to_owned(),
+                );
+            }
+        }
+        let mut shared = self.desk.lock();
+        let lines = std::mem::take(&mut shared.lines);
+        let book = &mut shared.book;
+        for (address, counts) in book.counts() {
+            let number = book.untold(address);
+            if number != 0 {
+                let reason = counts.fault.as_deref().unwrap_or("had too little time");
+                untold.push(format!(
+                    "Alertmanager at {address} was not told of {number} alerts at the end: it {reason}"
+                ));
+            }
+        }
+        let counts = book.counts().map(|(address, counts)| (address.to_owned(), counts.clone()));
+        let counts = counts.collect();
+        Ended { lines, untold, counts, saved: book.save() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Extra;
+    use report::{Event, EventKind};
+
+    const AT: &str = "http://127.0.0.1:9093";
+
+    /// Takes or refuses, and keeps what it took.
+    struct Fake {
+        place: &'static str,
+        refuses: Arc<Mutex<Option<Refusal>>>,
+        taken: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl Notify for Fake {
+        fn place(&self) -> String {
+            self.place.to_owned()
+        }
+
+        fn post(&mut self, body: &str) -> Result<(), Refusal> {
+            let alerts: Vec<serde_json::Value> = serde_json::from_str(body).expect("a list");
+            let names: Vec<String> = alerts
+                .iter()
+                .map(|alert| alert["labels"]["alertname"].as_str().expect("a name").to_owned())
+                .collect();
+            // It refuses alerts one by one.
+            if names.iter().any(|name| name.starts_with("bad")) {
+                return Err(Refusal::Alerts("refuses alerts".to_owned()));
+            }
+            if let Some(refusal) = self.refuses.lock().expect("a lock").clone() {
+                return Err(refusal);
+            }
+            self.taken.lock().expect("a lock").extend(names);
+            Ok(())
+        }
+    }
+
+    fn event(kind: EventKind, query: &str, parent: Option<&str>) -> Event {
+        Event {
+            event: format!("{query}{}", kind.name()),
+            kind,
+            query: query.to_owned(),
+            fired_by: None,
+            key: Vec::new(),
+            node: None,
+            at_ns: 1,
+            window: None,
+            values: Vec::new(),
+            threshold: None,
+            late: false,
+            coverage: None,
+            parent: parent.map(str::to_owned),
+        }
+    }
+
+    fn started(
+        places: &[&'static str],
+    ) -> (Notifier, Vec<Arc<Mutex<Option<Refusal>>>>, Vec<Arc<Mutex<Vec<String>>>>) {
+        let (mut clients, mut refuses, mut taken): (Vec<Box<dyn Notify>>, Vec<_>, Vec<_>) =
+            Default::default();
+        for place in places {
+            let fake = Fake { place, refuses: Arc::default(), taken: Arc::default() };
+            refuses.push(Arc::clone(&fake.refuses));
+            taken.push(Arc::clone(&fake.taken));
+            clients.push(Box::new(fake));
+        }
+        let book = Book::new(places.iter().map(|place| (*place).to_owned()).collect(), Extra::default());
+        (Notifier::start(book, clients).expect("threads"), refuses, taken)
+    }
+
+    fn until(what: &str, mut look: impl FnMut() -> bool) {
+        let began = Instant::now();
+        while !look() {
+            assert!(began.elapsed() < Duration::from_secs(120), "waited in vain for {what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[test]
+    fn one_that_is_away_is_told_once_it_is_back_and_keeps_no_other_waiting() {
+        let (notifier, refuses, taken) = started(&[AT, "http://127.0.0.1:9094"]);
+        *refuses[0].lock().expect("a lock") = Some(Refusal::Wait(Problem::Away, "is away".to_owned()));
+        notifier.with(|book| book.take(&event(EventKind::Fired, "a", None), String::new));
+        until("the other one", || *taken[1].lock().expect("a lock") == ["a"]);
+        until("the fault", || notifier.counts()[0].1.fault.is_some());
+        assert_eq!(notifier.lines(), [format!("Alertmanager at {AT} is away; alerts wait (away)")]);
+        *refuses[0].lock().expect("a lock") = None;
+        until("the first one", || *taken[0].lock().expect("a lock") == ["a"]);
+        until("that it is well", || notifier.counts()[0].1.fault.is_none());
+        let counts = &notifier.counts()[0].1;
+        assert!(counts.problems["away"] >= 1 && counts.fired == 1, "{counts:?}");
+        let ended = notifier.finish(Duration::from_secs(60));
+        assert_eq!(ended.lines, [format!("Alertmanager at {AT} takes alerts again")]);
+        assert!(ended.saved.is_some_and(|saved| saved.contains("\"alertname\":\"a\"")));
+    }
+
+    #[test]
+    fn an_alert_that_is_refused_is_counted_and_keeps_no_other_from_being_told() {
+        let (notifier, _, taken) = started(&[AT]);
+        let names = ["a", "b", "bad1", "c", "bad2", "d"];
+        notifier.with(|book| {
+            names.iter().for_each(|name| book.take(&event(EventKind::Fired, name, None), String::new));
+        });
+        until("all others", || {
+            let mut names = taken[0].lock().expect("a lock").clone();
+            names.sort();
+            names.dedup();
+            names == ["a", "b", "c", "d"]
+        });
+        until("those that are refused", || notifier.counts()[0].1.lost.get("refused") == Some(&2));
+        assert_eq!(notifier.counts()[0].1.fired, 4);
+        assert_eq!(notifier.finish(Duration::from_secs(60)).lines.len(), 2);
+    }
+
+    #[test]
+    fn the_end_says_what_was_not_told() {
+        let (notifier, refuses, taken) = started(&[AT]);
+        *refuses[0].lock().expect("a lock") = Some(Refusal::Wait(Problem::Slow, "is slow".to_owned()));
+        notifier.with(|book| book.take(&event(EventKind::Fired, "a", None), String::new));
+        until("the fault", || notifier.counts()[0].1.fault.is_some());
+        let ended = notifier.finish(Duration::from_millis(50));
+        assert_eq!(
+            ended.untold,
+            [format!("Alertmanager at {AT} was not told of 1 alerts at the end: it is slow")]
+        );
+        assert!(taken[0].lock().expect("a lock").is_empty());
+    }
+
+    #[test]
+    fn what_is_told_at_the_end_is_waited_for() {
+        let (notifier, _, taken) = started(&[AT]);
+        notifier.with(|book| {
+            book.take(&event(EventKind::Fired, "a", None), String::new);
+            book.take(&event(EventKind::Resolved, "a", Some("afired")), String::new);
+        });
+        assert!(notifier.finish(Duration::from_secs(60)).untold.is_empty());
+        assert_eq!(taken[0].lock().expect("a lock").last().map(String::as_str), Some("a"));
+    }
+}
