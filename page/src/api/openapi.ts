@@ -661,6 +661,27 @@ export interface components {
                 /** @description How often something went wrong that may pass, by its name. */
                 problems: components["schemas"]["Counters"];
             } | null;
+            /** @description What became of alerts, for each Alertmanager that is told. */
+            alertmanagers: {
+                /** @description Where it is. */
+                address: string;
+                /** @description Firings that it took. */
+                fired: components["schemas"]["Integer"];
+                /** @description Resolutions that it took. */
+                resolved: components["schemas"]["Integer"];
+                /** @description Firings that it took again, as they still fire. */
+                repeated: components["schemas"]["Integer"];
+                /** @description Resolutions that it took without having taken the firing before. */
+                unseen: components["schemas"]["Integer"];
+                /** @description Resolutions after which the same fired again before it took them. */
+                merged: components["schemas"]["Integer"];
+                /** @description What was given up, by reason. */
+                lost: components["schemas"]["Counters"];
+                /** @description How often something went wrong that may pass, by its name. */
+                problems: components["schemas"]["Counters"];
+                /** @description What is wrong at present; `null` where nothing is. */
+                fault: string | null;
+            }[];
             /** @description There are stores that may be asked about history. */
             history: boolean;
             nodes: components["schemas"]["Node"][];
