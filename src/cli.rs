@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::alerts::AlertOptions;
+use crate::alert_options::AlertOptions;
 use crate::choices::{self, completed};
 use crate::delivery::KafkaOptions;
 use crate::engine_options::{self, EngineOptions};

@@ -1,5 +1,7 @@
 //! The `edison` program: reads the command line, selects the parts and connects them.
 
+#[cfg_attr(not(feature = "web"), path = "no_alert_options.rs")]
+mod alert_options;
 #[cfg_attr(not(feature = "web"), path = "no_alerts.rs")]
 mod alerts;
 mod arguments;

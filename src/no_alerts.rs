@@ -1,21 +1,11 @@
 //! A build without the client of the API: no Alertmanager is told.
 
+use crate::alert_options::AlertOptions;
 use crate::exit::Failure;
-use clap::Args;
 use events::State;
 use report::Event;
 use report::view::AlertmanagerView;
 use std::convert::Infallible;
-
-/// No options.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct AlertOptions {}
-
-impl AlertOptions {
-    pub(crate) fn is_asked(&self) -> bool {
-        false
-    }
-}
 
 /// What Alertmanagers were told, which is nothing.
 pub(crate) struct Told {

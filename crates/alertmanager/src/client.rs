@@ -1,8 +1,7 @@
 //! Requests to an Alertmanager.
 
 use crate::bounded::line;
-use crate::notifier::{Notify, Refusal};
-use crate::{Address, Problem};
+use crate::{Address, Notify, Problem, Refusal};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::io::ErrorKind;

@@ -16,7 +16,9 @@ mod book;
 mod bounded;
 mod client;
 mod counts;
+mod desk;
 mod notifier;
+mod notify;
 mod sender;
 
 pub use address::Address;
@@ -24,4 +26,5 @@ pub use alert::{Alert, Extra};
 pub use book::{Book, KEEP, REPEAT};
 pub use client::Client;
 pub use counts::{Counts, Problem};
-pub use notifier::{Ended, Notifier, Notify, Refusal};
+pub use notifier::{Ended, Notifier};
+pub use notify::{Notify, Refusal};

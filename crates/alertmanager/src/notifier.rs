@@ -1,69 +1,12 @@
 //! The threads that tell Alertmanagers what is in the book.
 
+use crate::desk::{Desk, Shared};
 use crate::sender::Sender;
-use crate::{Book, Counts, Problem};
+use crate::{Book, Counts, Notify};
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-/// Why alerts were not taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// This may pass, says the text about the Alertmanager.
-    Wait(Problem, String),
-    /// The alerts themselves, or some of them, are refused.
-    Alerts(String),
-}
-
-/// Whom alerts are told.
-pub trait Notify: Send {
-    /// Where it is.
-    fn place(&self) -> String;
-
-    /// Hands over a JSON list of alerts.
-    ///
-    /// # Errors
-    /// Why they, or some of them, were not taken.
-    fn post(&mut self, body: &str) -> Result<(), Refusal>;
-}
-
-/// What threads share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) book: Book,
-    /// There is something new in it since a thread looked, by its number.
-    pub(crate) is_new: Vec<bool>,
-    /// When the threads end at the latest.
-    pub(crate) ends: Option<Instant>,
-    /// What is to be said.
-    pub(crate) lines: Vec<String>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Desk {
-    shared: Mutex<Shared>,
-    bell: Condvar,
-}
-
-impl Desk {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits until something is new for this thread, for so long at most.
-    pub(crate) fn wait(&self, number: usize, most: Duration) {
-        let guard = self.lock();
-        let waited = self.bell.wait_timeout_while(guard, most, |shared| !shared.is_new[number]);
-        waited.unwrap_or_else(PoisonError::into_inner).0.is_new[number] = false;
-    }
-
-    fn ring(&self, mut shared: MutexGuard<'_, Shared>) {
-        shared.is_new.fill(true);
-        drop(shared);
-        self.bell.notify_all();
-    }
-}
 
 /// How the notification ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,7 +34,7 @@ impl Notifier {
     /// There can be no thread.
     pub fn start(book: Book, clients: Vec<Box<dyn Notify>>) -> io::Result<Self> {
         let shared = Shared { book, is_new: vec![true; clients.len()], ends: None, lines: Vec::new() };
-        let desk = Arc::new(Desk { shared: Mutex::new(shared), bell: Condvar::new() });
+        let desk = Arc::new(Desk::new(shared));
         let mut threads = Vec::new();
         for (number, client) in clients.into_iter().enumerate() {
             let sender = Sender::new(Arc::clone(&desk), number, client);
@@ -166,8 +109,9 @@ impl Notifier {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Extra;
+    use crate::{Extra, Problem, Refusal};
     use report::{Event, EventKind};
+    use std::sync::Mutex;
 
     const AT: &str = "http://127.0.0.1:9093";
 

@@ -1,7 +1,8 @@
 //! A thread that tells one Alertmanager.
 
 use crate::book::Batch;
-use crate::notifier::{Desk, Notify, Refusal};
+use crate::desk::Desk;
+use crate::{Notify, Refusal};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

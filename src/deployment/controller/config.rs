@@ -1,7 +1,7 @@
 //! The settings of a controller.
 
 use super::access;
-use crate::alerts::{self, AlertOptions};
+use crate::alert_options::{self, AlertOptions};
 use crate::delivery::KafkaKeys;
 use crate::deployment::broker;
 use crate::deployment::settings::Settings;
@@ -102,11 +102,13 @@ fn alert_keys(settings: &mut Settings) -> Result<AlertOptions, Failure> {
     let labels = settings.list("alertmanager-label")?;
     let wrong = |key: &str, error: String| settings.wrong(format!("'{key}': {error}"));
     let address = |text: &String| text.parse().map_err(|error| wrong("alertmanager", error));
-    let label = |text: &String| alerts::label(text).map_err(|error| wrong("alertmanager-label", error));
+    let label =
+        |text: &String| alert_options::label(text).map_err(|error| wrong("alertmanager-label", error));
     Ok(AlertOptions {
         alertmanager: addresses.iter().map(address).collect::<Result<_, _>>()?,
         alertmanager_label: labels.iter().map(label).collect::<Result<_, _>>()?,
-        alertmanager_page: settings.value("alertmanager-page", None, |text| alerts::page(text).map(Some))?,
+        alertmanager_page: settings
+            .value("alertmanager-page", None, |text| alert_options::page(text).map(Some))?,
         alertmanager_credentials: settings.text("alertmanager-credentials")?.map(PathBuf::from),
         alertmanager_ca: settings.text("alertmanager-ca")?.map(PathBuf::from),
     })

@@ -6,8 +6,9 @@ use report::{
     Story, Value,
 };
 use web::view::{
-    Broker, BrokerState, Clock, Delivered, Edge, Gap, KeyState, Load, Mode, NodeState, NodeView, Note, Phase,
-    QueryState, QueryView, Run, Spool, Status, Store, TaskState, Threshold, Trigger, WindowTotals,
+    AlertmanagerView, Broker, BrokerState, Clock, Delivered, Edge, Gap, KeyState, Load, Mode, NodeState,
+    NodeView, Note, Phase, QueryState, QueryView, Run, Spool, Status, Store, TaskState, Threshold, Trigger,
+    WindowTotals,
 };
 use web::{Hub, Server};
 
