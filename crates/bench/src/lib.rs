@@ -19,6 +19,7 @@ mod cuckoo;
 #[cfg(feature = "amqp")]
 mod distributed;
 mod events;
+mod fair_queue;
 mod flow_record;
 mod huge;
 mod line;
@@ -39,7 +40,10 @@ mod tuple;
 mod zoom;
 
 pub use capture::measure_file;
+pub use fair_queue::{FairQueue, FairQueueRun, FlowShare, Queueing};
+pub use flow_record::{RecordPart, measure_record};
 pub use line::Line;
+pub use parallel::{Counting, Effort, Sketch, WirePoint, measure_wire, wu_designs};
 pub use preset::{PRESETS, Preset};
 pub use text::TextTable;
 

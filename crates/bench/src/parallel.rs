@@ -4,6 +4,8 @@
 
 mod designs;
 mod fit;
+mod packets_only;
+mod point;
 mod rate;
 mod rig;
 mod row;
@@ -14,6 +16,10 @@ mod xyz;
 pub(crate) use designs::run as designs;
 pub(crate) use rate::run as rate;
 pub(crate) use scale::run as scale;
+
+pub use point::{Counting, Effort, WirePoint, measure_wire};
+pub use sketches::Sketch;
+pub use xyz::wu_designs;
 
 use crate::Points;
 use crate::preset::{Load, OWN, Preset};

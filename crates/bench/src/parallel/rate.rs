@@ -2,7 +2,7 @@
 //! 26.1, with a bound instead of none).
 
 use super::fit::fit;
-use super::rig::{Measured, Setting, Traffic, expect, measure};
+use super::rig::{Kept, Measured, Setting, Traffic, expect, measure};
 use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
 use crate::preset::{Load, Preset};
 use crate::{Line, Points};
@@ -110,7 +110,7 @@ impl Search<'_> {
         let setting = Setting {
             wire: wire(self.preset, Some(rate), 1, Length::Nanoseconds(warm_up_ns + TRIAL_NS)),
             plan: self.plan.clone(),
-            sketches: None,
+            kept: Kept::plain(),
             every: ONE_WINDOW,
             between_cores: self.preset.between_cores,
             burst: self.load.burst,

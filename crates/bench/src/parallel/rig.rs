@@ -1,7 +1,8 @@
 //! One run of the engine over a software wire, with its answer checked.
 
+use super::packets_only::PacketsOnly;
 use super::rounded;
-use super::sketches::{Estimator, Kind, Run, Sketches};
+use super::sketches::{Estimator, Run, Size, Sketches};
 use crate::compare::ns;
 use engine::{
     Config, Every, HardwareCounts, Observer, Outcome, Plan, RecordSink, Role, Snapshot, State, Steps,
@@ -17,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use summary::{Limits, Timeouts};
+use summary::{Limits, Parts, Timeouts};
 
 /// Frames of one poll while a trace is loaded.
 const BURST: usize = 64;
@@ -33,7 +34,7 @@ pub(super) struct Traffic {
     /// Counted by the bytes of the frames, without parser and table.
     truth: HashMap<[u8; 13], u64>,
     /// What sketches of one core answer for one pass.
-    references: HashMap<Kind, Estimator>,
+    references: HashMap<Size, Estimator>,
 }
 
 impl Traffic {
@@ -82,14 +83,14 @@ impl Traffic {
     fn estimates_agree(
         &mut self,
         asked: &Estimator,
-        kind: Kind,
+        size: Size,
         least: u64,
         most: u64,
     ) -> Result<bool, String> {
         let Self { truth, references, .. } = self;
-        let expected = match references.entry(kind) {
+        let expected = match references.entry(size) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(reference(truth, kind)?),
+            Entry::Vacant(place) => place.insert(reference(truth, size)?),
         };
         Ok(truth.iter().all(|(identity, count)| {
             let key = key_of(identity);
@@ -143,9 +144,9 @@ fn bytes_of(key: &FlowKey) -> Option<[u8; 13]> {
 }
 
 /// A sketch of one core that counted all flows, in sequence.
-fn reference(truth: &HashMap<[u8; 13], u64>, kind: Kind) -> Result<Estimator, String> {
+fn reference(truth: &HashMap<[u8; 13], u64>, size: Size) -> Result<Estimator, String> {
     let seed = Seed::new(SEED);
-    let Run { mut tallies, ask } = Sketches { kind, state: State::Separate }.run(1, BURST, seed)?;
+    let Run { mut tallies, ask } = Sketches { size, state: State::Separate }.run(1, BURST, seed)?;
     let mut bursts = Bursts::with_capacity(BURST);
     let mut tally = tallies.pop().ok_or("a run has a worker")?;
     let packets = truth.iter().flat_map(|(identity, &count)| (0..count).map(move |_| key_of(identity)));
@@ -167,13 +168,29 @@ fn key_of(identity: &[u8; 13]) -> KeyV4 {
     KeyV4::new(addresses, std::array::from_fn(|i| identity[8 + i]), identity[12])
 }
 
+/// What workers count in.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kept {
+    /// Exact flow tables, and what their records carry beyond the plain ones.
+    Flows(Parts),
+    Sketches(Sketches),
+    /// Nothing but the number of packets.
+    Packets,
+}
+
+impl Kept {
+    /// Exact flow tables with the plain record.
+    pub(super) fn plain() -> Self {
+        Self::Flows(Parts::default())
+    }
+}
+
 /// How a run is set up.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     pub(super) wire: WireSpec,
     pub(super) plan: Plan,
-    /// What counts in the place of flow tables, if not these.
-    pub(super) sketches: Option<Sketches>,
+    pub(super) kept: Kept,
     pub(super) every: Every,
     /// Packets that may wait between a receiver and each worker.
     pub(super) between_cores: usize,
@@ -208,6 +225,13 @@ pub(super) struct StepNs {
     pub(super) process: f64,
     /// Handing over to workers; nothing where receivers count themselves.
     pub(super) hand_over: f64,
+}
+
+impl StepNs {
+    /// All of them: the delay of a packet.
+    pub(super) fn sum(&self) -> f64 {
+        self.receive + self.free + self.parse + self.process + self.hand_over
+    }
 }
 
 impl Measured {
@@ -262,14 +286,15 @@ impl Measured {
 
     /// What the papers report of a run in addition to its loss, as members of a line.
     pub(super) fn members(&self) -> Vec<(&'static str, Value)> {
-        let StepNs { receive, free, parse, process, hand_over } = self.step_ns();
+        let step_ns = self.step_ns();
+        let StepNs { receive, free, parse, process, hand_over } = step_ns;
         let mut members = vec![
             ("receive_ns", json!(rounded(receive))),
             ("free_ns", json!(rounded(free))),
             ("parse_ns", json!(rounded(parse))),
             ("processing_ns", json!(rounded(process))),
             ("hand_over_ns", json!(rounded(hand_over))),
-            ("delay_ns", json!(rounded(receive + free + parse + process + hand_over))),
+            ("delay_ns", json!(rounded(step_ns.sum()))),
             ("busy", json!(self.busy())),
             ("fullest", json!(crate::line::to_digits(self.fullest(), 3))),
         ];
@@ -332,6 +357,10 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
         timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
         limits: Limits::new(usize::MAX >> 1, flows),
         seed: Seed::new(SEED),
+        parts: match setting.kept {
+            Kept::Flows(parts) => parts,
+            Kept::Sketches(_) | Kept::Packets => Parts::default(),
+        },
         burst: setting.burst,
         hand_over_parcels: setting.between_cores.div_ceil(setting.burst).max(2),
         timed: setting.timed,
@@ -339,22 +368,35 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
     };
     let stop = AtomicBool::new(false);
     let mut watch = Watch { wire, warm_up: setting.warm_up, warm: WireCounters::default() };
-    let (plan, kept) = (&setting.plan, RecordList::default());
-    let (outcome, asked) = match setting.sketches {
-        None => (run(&mut sources, None, &config, plan, &stop, kept, &mut watch), None),
-        Some(sketches) => {
+    let (plan, records) = (&setting.plan, RecordList::default());
+    let (outcome, told) = match setting.kept {
+        Kept::Flows(_) => (run(&mut sources, None, &config, plan, &stop, records, &mut watch), Told::Records),
+        Kept::Sketches(sketches) => {
             let Run { tallies, ask } = sketches.run(plan.counting(), setting.burst, config.seed)?;
-            let outcome = run_tallies(&mut sources, &config, plan, kept, &mut watch, tallies);
-            (outcome, Some((sketches.kind, ask()?)))
+            let outcome = run_tallies(&mut sources, &config, plan, records, &mut watch, tallies);
+            (outcome, Told::Estimates(sketches.size, ask()?))
+        }
+        Kept::Packets => {
+            let counted = PacketsOnly::default();
+            let tallies = counted.tallies(plan.counting());
+            let outcome = run_tallies(&mut sources, &config, plan, records, &mut watch, tallies);
+            (outcome, Told::Packets(counted.total()))
         }
     };
-    judge(traffic, &outcome.map_err(|error| error.to_string())?, asked, &watch, setting.wire.rate.is_none())
+    judge(traffic, &outcome.map_err(|error| error.to_string())?, told, &watch, setting.wire.rate.is_none())
+}
+
+/// The answer of a run.
+enum Told {
+    Records,
+    Estimates(Size, Estimator),
+    Packets(u64),
 }
 
 fn judge(
     traffic: &mut Traffic,
     outcome: &Outcome<RecordList>,
-    asked: Option<(Kind, Estimator)>,
+    told: Told,
     watch: &Watch,
     is_replay: bool,
 ) -> Result<Measured, String> {
@@ -368,7 +410,7 @@ fn judge(
     let ring_full = loss("ring_full");
     let recorded: u64 = records.iter().map(|record| record.total_count).sum();
     let is_whole = packets.received == packets.measured
-        && (asked.is_some() || recorded == packets.measured)
+        && (!matches!(told, Told::Records) || recorded == packets.measured)
         && packets.received + ring_full + loss("imissed") == wire.offered
         && outcome.errors.is_empty()
         && outcome.faults.is_empty();
@@ -376,9 +418,10 @@ fn judge(
     let (all, pass) = (wire.offered, traffic.packets().max(1));
     let least = if has_lost { 0 } else { all / pass };
     let most = all.div_ceil(pass);
-    let agrees = match asked {
-        None => traffic.agrees(records, least, most),
-        Some((kind, asked)) => traffic.estimates_agree(&asked, kind, least, most)?,
+    let agrees = match told {
+        Told::Records => traffic.agrees(records, least, most),
+        Told::Estimates(size, asked) => traffic.estimates_agree(&asked, size, least, most)?,
+        Told::Packets(counted) => counted == packets.received,
     };
     let is_right = is_whole && !(is_replay && has_lost) && agrees;
     Ok(Measured {
@@ -394,6 +437,10 @@ fn judge(
 /// The most that DPDK's pools will take in this process, for DPDK is started once, when the first of them is made.
 #[cfg(feature = "dpdk")]
 static MBUF_BYTES: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+/// Mbufs of a pool for which there is room in any case; memory that no pool takes is never touched.
+#[cfg(feature = "dpdk")]
+const MOST_MBUFS: u32 = 64 << 10;
 
 /// Makes room for the mbufs of wires that will be opened.
 #[cfg(feature = "dpdk")]
@@ -415,7 +462,8 @@ fn open(spec: &WireSpec, trace: &Arc<Trace>, burst: usize) -> Result<Vec<WireQue
     if spec.mbufs.is_none() {
         return Wire::open("bench", spec, trace, burst).map_err(|error| error.to_string());
     }
-    expect([*spec]);
+    // A study has wires with larger pools in the same process.
+    expect([*spec, WireSpec { queues: spec.queues.max(2), mbufs: Some(MOST_MBUFS), ..*spec }]);
     let eal = EAL.get_or_init(|| {
         let memory_bytes = MBUF_BYTES.load(std::sync::atomic::Ordering::Relaxed);
         Eal::init(&EalConfig { devices: Vec::new(), memory_bytes, arguments: Vec::new() })

@@ -1,25 +1,24 @@
-//! One of the candidates that are compared at one load: a design, and what it counts in.
+//! The flow tables of a bench's designs at one load.
 
-use super::fit::Fitted;
-use super::sketches::Sketches;
-use engine::{Plan, Split, State};
+use super::fit::fit;
+use super::point::{Counting, WirePoint};
+use crate::preset::{Load, Preset};
+use engine::{Split, State};
 
-/// A candidate: one row of the comparison.
-pub(super) struct Row {
-    pub(super) variant: String,
-    pub(super) case: Fitted,
-    /// What counts in the place of flow tables, if not these.
-    pub(super) sketches: Option<Sketches>,
-    /// Share of packets dropped and nanoseconds of an update, in the paper's table.
-    pub(super) paper: Option<[f64; 2]>,
+/// A point for each design of these settings.
+pub(super) fn tables(preset: &Preset, load: Load) -> Result<Vec<WirePoint>, String> {
+    let point = |&case: &_| {
+        let plan = fit(case)?.plan;
+        let variant = format!("{}_{}{}", plan.design, plan.threads(), way(plan.split, plan.state));
+        Ok(WirePoint { variant, ..WirePoint::at(preset, case, load) })
+    };
+    preset.cases.iter().map(point).collect()
 }
 
-impl Row {
-    /// A design with flow tables.
-    pub(super) fn of_tables(case: Fitted) -> Self {
-        let Plan { design, split, state, .. } = &case.plan;
-        let variant = format!("{design}_{}{}", case.plan.threads(), way(*split, *state));
-        Self { variant, case, sketches: None, paper: None }
+impl WirePoint {
+    /// Whether all cores update the same flow table.
+    pub(super) fn is_shared_table(&self) -> bool {
+        matches!(self.counting, Counting::Flows | Counting::Gaps(_)) && self.design.ends_with("shared")
     }
 }
 

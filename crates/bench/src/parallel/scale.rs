@@ -2,7 +2,7 @@
 //! full speed and without loss.
 
 use super::fit::{Fitted, fit};
-use super::rig::{Measured, Setting, Traffic, expect, measure};
+use super::rig::{Kept, Measured, Setting, Traffic, expect, measure};
 use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
 use crate::compare::{in_turn, median, median_ratio};
 use crate::preset::{Case, Load, Preset};
@@ -145,7 +145,7 @@ fn one(traffic: &mut Traffic, preset: &Preset, burst: usize, variant: &Variant) 
     let setting = Setting {
         wire: wire(preset, rate, variant.case.queues, Length::Packets(packets)),
         plan: variant.case.plan.clone(),
-        sketches: None,
+        kept: Kept::plain(),
         every: variant.every,
         between_cores: preset.between_cores,
         burst,

@@ -10,25 +10,39 @@ use summary::sketch::{
     SharedReversibleSets, SimpleHashTable, Tracked, TrackedConfig, Update, UpdateBurst,
 };
 
-/// Entries of the Simple Hash Table, the second of the paper's three sizes (section 4.4.2).
-const TABLE_WIDTH: usize = 256 << 10;
-/// Rows and width of Count-Min; not stated in the paper.
-const COUNT_MIN: (usize, usize) = (4, 64 << 10);
-/// The same of the Reversible sketch, whose counters with their sets take half a kilobyte each.
-const REVERSIBLE: (usize, usize) = (4, 16 << 10);
+/// Rows of Count-Min and of the Reversible sketch; not stated in the paper.
+const ROWS: usize = 4;
 
-/// One of the three.
+/// A sketch of Wu et al. (2016, section 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub enum Sketch {
+    /// Count-Min with the heaviest flow (CMS).
     CountMin,
+    /// The Reversible sketch with sets (RS).
     Reversible,
+    /// The Simple Hash Table (SHT).
     SimpleHashTable,
 }
+
+impl Sketch {
+    /// Entries of a row. Of the Simple Hash Table the second of the paper's three sizes (section 4.4.2); the others are
+    /// not stated in the paper, and a counter of the Reversible sketch takes half a kilobyte with its sets.
+    pub const fn usual_width(self) -> usize {
+        match self {
+            Self::CountMin => 64 << 10,
+            Self::Reversible => 16 << 10,
+            Self::SimpleHashTable => 256 << 10,
+        }
+    }
+}
+
+/// A sketch and the entries of a row.
+pub(super) type Size = (Sketch, usize);
 
 /// What a run's workers count in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sketches {
-    pub(super) kind: Kind,
+    pub(super) size: Size,
     pub(super) state: State,
 }
 
@@ -45,17 +59,18 @@ pub(super) struct Run {
 impl Sketches {
     /// Empty ones for this many workers and bursts of up to `burst` packets. Traffic is IPv4.
     pub(super) fn run(self, workers: usize, burst: usize, seed: Seed) -> Result<Run, String> {
-        let tracked = |seed| TrackedConfig::new(ArrayConfig::new(COUNT_MIN.0, COUNT_MIN.1, seed)?, 1);
-        match self.kind {
-            Kind::CountMin => {
+        let (sketch, width) = self.size;
+        let tracked = |seed| TrackedConfig::new(ArrayConfig::new(ROWS, width, seed)?, 1);
+        match sketch {
+            Sketch::CountMin => {
                 run::<Tracked<KeyV4, CountMin>>(&tracked(seed).map_err(text)?, self.state, workers, burst)
             }
-            Kind::Reversible => {
-                let config = GridConfig::new(REVERSIBLE.0, REVERSIBLE.1, seed);
+            Sketch::Reversible => {
+                let config = GridConfig::new(ROWS, width, seed);
                 run::<ReversibleSets<KeyV4>>(&config, self.state, workers, burst)
             }
-            Kind::SimpleHashTable => {
-                let config = GridConfig::with_width(TABLE_WIDTH, seed);
+            Sketch::SimpleHashTable => {
+                let config = GridConfig::with_width(width, seed);
                 run::<SimpleHashTable<KeyV4>>(&config, self.state, workers, burst)
             }
         }
@@ -199,7 +214,7 @@ impl<S: Shareable> Tally for Common<S> {
 mod tests {
     use super::*;
     use crate::parallel::ONE_WINDOW;
-    use crate::parallel::rig::{Setting, Traffic, measure};
+    use crate::parallel::rig::{Kept, Setting, Traffic, measure};
     use engine::{Plan, Split};
     use port::wire::WireSpec;
 
@@ -214,19 +229,19 @@ mod tests {
             let design_value = Some(design.parse().expect("a design"));
             let plan = Plan::new(design_value, None, queues, &[0, 1]).expect("a plan");
             for split in [Split::Hash, Split::Position] {
-                for kind in [Kind::CountMin, Kind::Reversible, Kind::SimpleHashTable] {
+                for sketch in [Sketch::CountMin, Sketch::Reversible, Sketch::SimpleHashTable] {
                     for state in [State::Separate, State::Shared] {
                         let setting = Setting {
                             wire: WireSpec { queues, ..WireSpec::default() },
                             plan: Plan { split, ..plan.clone() },
-                            sketches: Some(Sketches { kind, state }),
+                            kept: Kept::Sketches(Sketches { size: (sketch, sketch.usual_width()), state }),
                             every: ONE_WINDOW,
                             between_cores: engine::HAND_OVER_PACKETS,
                             burst: 64,
                             warm_up: 0,
                             timed: true,
                         };
-                        let what = format!("{design}, {queues} queues, {split}, {kind:?}, {state:?}");
+                        let what = format!("{design}, {queues} queues, {split}, {sketch:?}, {state:?}");
                         assert!(measure(&mut traffic, &setting).expect(&what).is_right, "{what}");
                     }
                 }

@@ -1,0 +1,211 @@
+//! A device under test whose schedule is known: Linux as a router that shares a narrow link among flows, in a network namespace of
+//! its own, measured by Edison before and after (as FloWatcher measures a router, Zhang et al. 2019, Figure 9b).
+//!
+//! ```text
+//!  sender ──▶ tx0 ═══ in0 ── forwarding ── out0 ═══ rx0
+//!                      │                    │        │
+//!                   Edison          HTB, a class  Edison, `--gap`
+//!                                   for each flow
+//! ```
+//!
+//! The namespace belongs to one thread and vanishes with it, and so do its links, however the process ends.
+
+mod link;
+mod monitor;
+mod sender;
+mod shares;
+
+use link::{Router, leave_network};
+use monitor::{Monitor, Seen};
+use sender::Schedule;
+
+/// How the narrow link is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queueing {
+    /// A queue for each flow; all get the same rate, and what some leave over goes to the others (HTB with a class for each).
+    Fair,
+    /// One queue for all, of first in, first out: the control.
+    Fifo,
+}
+
+/// What is sent, and what the link carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FairQueue {
+    /// How the link is shared.
+    pub queueing: Queueing,
+    /// Flows; the k-th is k times slower than the first. At most [`FairQueue::MOST_FLOWS`].
+    pub flows: u16,
+    /// Packets per second of all flows together.
+    pub packets_per_second: f64,
+    /// How many of the fastest flows exceed their fair share: the link's rate follows.
+    pub aggressive: u16,
+    /// How long is sent.
+    pub seconds: f64,
+}
+
+/// What came of a flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowShare {
+    /// Its number: the k-th is k times slower than the first.
+    pub number: u16,
+    /// Packets that were sent.
+    pub sent: u64,
+    /// Packets that Edison counted before the device.
+    pub before: u64,
+    /// Packets that Edison counted after it.
+    pub after: u64,
+    /// Packets that a max-min fair link of this rate carries of it.
+    pub fair: f64,
+    /// Edison's mean interleaving gap after the device; `None` of fewer than two packets.
+    pub gap_mean: Option<f64>,
+}
+
+/// The result of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FairQueueRun {
+    /// Each flow, the fastest first.
+    pub flows: Vec<FlowShare>,
+    /// How long the sender took.
+    pub seconds: f64,
+    /// Packets that the queues dropped, by the kernel's count.
+    pub dropped: u64,
+    /// Frames that Edison's captures lost, by libpcap's count: before and after the device.
+    pub monitor_lost: [u64; 2],
+    /// True if Edison counted before the device what was sent of each flow, and after it all that the queues did not drop.
+    pub checked: bool,
+}
+
+impl FairQueue {
+    /// The flows' ports, and the numbers of their classes, have 16 bits.
+    pub const MOST_FLOWS: u16 = 4000;
+
+    /// What is missing on this machine: rights, `ip` and `tc`, or a part of the kernel.
+    pub fn missing() -> Option<String> {
+        let tried = std::thread::spawn(|| {
+            leave_network()?;
+            Router::new(Queueing::Fair, 2, 1e6).map(|_| ())
+        });
+        match tried.join() {
+            Ok(Ok(())) => None,
+            Ok(Err(reason)) => Some(reason),
+            Err(_) => Some("the attempt to make links failed".to_owned()),
+        }
+    }
+
+    /// Sends, and measures before and after the device.
+    ///
+    /// # Errors
+    /// One line: what is missing ([`FairQueue::missing`]), or what failed.
+    pub fn run(&self) -> Result<FairQueueRun, String> {
+        let spec = *self;
+        if spec.flows == 0 || spec.flows > Self::MOST_FLOWS || !(1..=spec.flows).contains(&spec.aggressive) {
+            return Err(format!(
+                "flows are 1 to {}, and at most all of them are aggressive",
+                Self::MOST_FLOWS
+            ));
+        }
+        let run = std::thread::spawn(move || {
+            leave_network()?;
+            spec.run_here()
+        });
+        run.join().unwrap_or_else(|_| Err("the thread that measures the device failed".to_owned()))
+    }
+
+    /// In the namespace of this thread.
+    fn run_here(&self) -> Result<FairQueueRun, String> {
+        let schedule = Schedule::new(self.flows, self.packets_per_second, self.seconds);
+        let level = schedule.sent(self.aggressive) as f64;
+        let carried: f64 = (1..=self.flows).map(|flow| level.min(schedule.sent(flow) as f64)).sum();
+        let router = Router::new(self.queueing, self.flows, carried / self.seconds)?;
+        let monitors = [Monitor::start(link::IN)?, Monitor::start(link::RX)?];
+        let seconds = schedule.send(link::TX, &router.hardware_address()?)?;
+        let [before, after] = monitors.map(Monitor::finish);
+        let (before, after) = (before?, after?);
+        let dropped = router.dropped()?;
+        let sent: Vec<u64> = (1..=self.flows).map(|flow| schedule.sent(flow)).collect();
+        let fair = shares::max_min(&sent, carried);
+        let flows: Vec<FlowShare> = (1..=self.flows)
+            .zip(sent.iter().zip(fair))
+            .map(|(number, (&sent, fair))| FlowShare {
+                number,
+                sent,
+                before: before.packets(number),
+                after: after.packets(number),
+                fair,
+                gap_mean: after.gap_mean(number),
+            })
+            .collect();
+        Ok(FairQueueRun {
+            checked: agrees(&flows, &before, &after, dropped),
+            flows,
+            seconds,
+            dropped,
+            monitor_lost: [before.lost, after.lost],
+        })
+    }
+}
+
+/// Before the device everything, of each flow; after it everything that was not dropped, and of no flow more than was sent. Where a
+/// capture lost frames, by its own count, only the sums can be checked.
+fn agrees(flows: &[FlowShare], before: &Seen, after: &Seen, dropped: u64) -> bool {
+    let sent: u64 = flows.iter().map(|flow| flow.sent).sum();
+    before.received + before.lost == sent
+        && after.received + after.lost + dropped == sent
+        && before.is_whole
+        && after.is_whole
+        && flows.iter().all(|flow| {
+            (flow.before == flow.sent || before.lost > 0 && flow.before < flow.sent)
+                && flow.after <= flow.sent
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Not about time: whatever the machine's load, every packet is counted or dropped by name.
+    #[test]
+    fn every_packet_is_counted_before_and_after_or_dropped_by_name() {
+        if let Some(reason) = FairQueue::missing() {
+            eprintln!("skipped: {reason}");
+            return;
+        }
+        for queueing in [Queueing::Fair, Queueing::Fifo] {
+            let spec =
+                FairQueue { queueing, flows: 20, packets_per_second: 2000.0, aggressive: 4, seconds: 1.0 };
+            let run = spec.run().expect("a run");
+            assert!(run.checked, "{run:?}");
+            assert_eq!(run.flows.len(), 20);
+            assert!(run.dropped > 0, "the link is narrower than what is sent: {run:?}");
+            let sum = |of: fn(&FlowShare) -> u64| run.flows.iter().map(of).sum::<u64>();
+            assert_eq!(sum(|flow| flow.sent), sum(|flow| flow.after) + run.dropped + run.monitor_lost[1]);
+        }
+    }
+
+    #[test]
+    fn what_is_impossible_is_refused() {
+        for (flows, aggressive) in [(0, 0), (10, 11), (10, 0), (FairQueue::MOST_FLOWS + 1, 1)] {
+            let spec = FairQueue {
+                queueing: Queueing::Fair,
+                flows,
+                packets_per_second: 1000.0,
+                aggressive,
+                seconds: 0.1,
+            };
+            assert!(spec.run().is_err(), "{flows} {aggressive}");
+        }
+    }
+
+    #[test]
+    fn a_missing_packet_is_noticed() {
+        let share =
+            |sent, before, after| FlowShare { number: 1, sent, before, after, fair: 0.0, gap_mean: None };
+        let seen = |received, lost| Seen { received, lost, is_whole: true, ..Seen::default() };
+        assert!(agrees(&[share(10, 10, 6)], &seen(10, 0), &seen(6, 0), 4));
+        assert!(!agrees(&[share(10, 10, 6)], &seen(10, 0), &seen(6, 0), 3));
+        assert!(!agrees(&[share(10, 9, 6)], &seen(9, 0), &seen(6, 0), 4));
+        assert!(agrees(&[share(10, 9, 6)], &seen(9, 1), &seen(6, 0), 4));
+        assert!(!agrees(&[share(5, 6, 5), share(5, 4, 5)], &seen(10, 0), &seen(10, 0), 0));
+        assert!(!agrees(&[share(10, 10, 6)], &Seen { is_whole: false, ..seen(10, 0) }, &seen(6, 0), 4));
+    }
+}

@@ -1,0 +1,124 @@
+//! Flows at even paces, of which the k-th is k times slower than the first.
+
+use super::link;
+use port::{InterfaceSink, PacketSink};
+use std::time::{Duration, Instant};
+
+/// Bytes of a frame without its check sequence.
+pub(super) const FRAME: usize = 500;
+/// The source port of flow 0, which is none.
+pub(super) const FIRST_PORT: u16 = 10_000;
+/// Frames that are handed to the kernel at once.
+const BATCH: usize = 64;
+/// Time for which the kernel may take nothing.
+const PATIENCE: Duration = Duration::from_secs(2);
+const UDP: u8 = 17;
+
+/// All packets by the times at which they are due.
+pub(super) struct Schedule {
+    /// Nanoseconds since the start, and the flow.
+    due: Vec<(u64, u16)>,
+    /// Packets of each flow.
+    sent: Vec<u64>,
+}
+
+impl Schedule {
+    pub(super) fn new(flows: u16, packets_per_second: f64, seconds: f64) -> Self {
+        let parts: f64 = (1..=flows).map(|flow| 1.0 / f64::from(flow)).sum();
+        let mut due = Vec::new();
+        let mut sent = Vec::new();
+        for flow in 1..=flows {
+            let spacing_ns = 1e9 * parts * f64::from(flow) / packets_per_second;
+            // Flows begin at places that have nothing to do with each other (multiples of the golden ratio).
+            let phase = (f64::from(flow) * 0.618_033_988_749_895).fract();
+            let times = (0..).map(|number| ((f64::from(number) + phase) * spacing_ns) as u64);
+            let before = due.len();
+            due.extend(times.take_while(|&ns| (ns as f64) < seconds * 1e9).map(|ns| (ns, flow)));
+            sent.push((due.len() - before) as u64);
+        }
+        due.sort_unstable();
+        Self { due, sent }
+    }
+
+    /// Packets of a flow.
+    pub(super) fn sent(&self, flow: u16) -> u64 {
+        self.sent[usize::from(flow) - 1]
+    }
+
+    /// Sends all of them; the seconds that it took. `to`: the device's hardware address.
+    pub(super) fn send(&self, interface: &str, to: &[u8; 6]) -> Result<f64, String> {
+        let mut sink = InterfaceSink::open(interface).map_err(|error| error.to_string())?;
+        let frames: Vec<[u8; FRAME]> = (1..=self.sent.len() as u16).map(|flow| frame(flow, to)).collect();
+        let began = Instant::now();
+        let mut next = 0;
+        let mut progress = Instant::now();
+        while next < self.due.len() {
+            let now = began.elapsed().as_nanos() as u64;
+            let ready = self.due[next..].iter().take(BATCH).take_while(|(ns, _)| *ns <= now);
+            let batch: Vec<&[u8]> = ready.map(|&(_, flow)| &frames[usize::from(flow) - 1][..]).collect();
+            if batch.is_empty() {
+                // Some frames at a time, so that a core is left to the device and the monitors.
+                std::thread::sleep(Duration::from_micros(200));
+                progress = Instant::now();
+                continue;
+            }
+            match sink.tx_burst(&batch).map_err(|error| error.to_string())? {
+                0 if progress.elapsed() > PATIENCE => return Err(format!("{interface} takes no frames")),
+                0 => std::thread::yield_now(),
+                taken => (next, progress) = (next + taken, Instant::now()),
+            }
+        }
+        Ok(began.elapsed().as_secs_f64())
+    }
+}
+
+/// A datagram of a flow, from the sender's address to the receiver's, by the device.
+fn frame(flow: u16, to: &[u8; 6]) -> [u8; FRAME] {
+    let mut frame = [0; FRAME];
+    frame[..6].copy_from_slice(to);
+    frame[6..12].copy_from_slice(&link::SENDER_ADDRESS);
+    frame[12] = 8;
+    let ip = &mut frame[14..34];
+    ip[0] = 0x45;
+    ip[2..4].copy_from_slice(&(FRAME as u16 - 14).to_be_bytes());
+    (ip[8], ip[9]) = (64, UDP);
+    ip[12..16].copy_from_slice(&link::SENDER.octets());
+    ip[16..20].copy_from_slice(&link::RECEIVER.octets());
+    let sum: u32 = ip.as_chunks::<2>().0.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let check = !((folded & 0xffff) + (folded >> 16)) as u16;
+    ip[10..12].copy_from_slice(&check.to_be_bytes());
+    frame[34..36].copy_from_slice(&(FIRST_PORT + flow).to_be_bytes());
+    // Discard (RFC 863); a UDP checksum of 0 is none.
+    frame[36..38].copy_from_slice(&9_u16.to_be_bytes());
+    frame[38..40].copy_from_slice(&(FRAME as u16 - 34).to_be_bytes());
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kth_flow_is_k_times_slower() {
+        let schedule = Schedule::new(100, 10_000.0, 2.0);
+        let all: u64 = (1..=100).map(|flow| schedule.sent(flow)).sum();
+        assert_eq!(all, schedule.due.len() as u64);
+        assert!(all.abs_diff(20_000) <= 100, "{all}");
+        for flow in 1..=100 {
+            let expected = schedule.sent(1) as f64 / f64::from(flow);
+            assert!((schedule.sent(flow) as f64 - expected).abs() <= 1.5, "{flow}");
+        }
+        assert!(schedule.due.is_sorted());
+    }
+
+    #[test]
+    fn headers_are_sound() {
+        let frame = frame(7, &[1, 2, 3, 4, 5, 6]);
+        let words = frame[14..34].as_chunks::<2>().0.iter();
+        let sum: u32 = words.map(|word| u32::from(u16::from_be_bytes(*word))).sum();
+        // RFC 791: with its checksum a header adds up to all ones.
+        assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff);
+        assert_eq!(u16::from_be_bytes([frame[34], frame[35]]), FIRST_PORT + 7);
+    }
+}
