@@ -115,11 +115,14 @@ mod tests {
 
     const AT: &str = "http://127.0.0.1:9093";
 
+    type Refuses = Arc<Mutex<Option<Refusal>>>;
+    type Taken = Arc<Mutex<Vec<String>>>;
+
     /// Takes or refuses, and keeps what it took.
     struct Fake {
         place: &'static str,
-        refuses: Arc<Mutex<Option<Refusal>>>,
-        taken: Arc<Mutex<Vec<String>>>,
+        refuses: Refuses,
+        taken: Taken,
     }
 
     impl Notify for Fake {
@@ -163,9 +166,7 @@ mod tests {
         }
     }
 
-    fn started(
-        places: &[&'static str],
-    ) -> (Notifier, Vec<Arc<Mutex<Option<Refusal>>>>, Vec<Arc<Mutex<Vec<String>>>>) {
+    fn started(places: &[&'static str]) -> (Notifier, Vec<Refuses>, Vec<Taken>) {
         let (mut clients, mut refuses, mut taken): (Vec<Box<dyn Notify>>, Vec<_>, Vec<_>) =
             Default::default();
         for place in places {

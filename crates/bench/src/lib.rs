@@ -185,6 +185,15 @@ pub const BENCHES: &[Bench] = &[
         run: model::run,
     },
     Bench {
+        name: "cores",
+        about: "what 1 to 64 cores count, predicted from the costs of one and two; what 100, 200 and 400 Gbit/s need",
+        takes_preset: false,
+        takes_capture: false,
+        seconds: SECONDS,
+        tables: None,
+        run: model::cores,
+    },
+    Bench {
         name: "query",
         about: "queries over the rows of a window, against DuckDB; what they cost the measuring core",
         takes_preset: false,

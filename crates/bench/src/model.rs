@@ -5,6 +5,7 @@
 mod caches;
 mod chase;
 mod clock;
+mod cores;
 mod counted;
 mod draw;
 mod equation;
@@ -17,6 +18,8 @@ mod percentile;
 mod points;
 mod popularity;
 mod tables;
+
+pub(crate) use cores::run as cores;
 
 use crate::{Line, Points};
 use machine::Machine;

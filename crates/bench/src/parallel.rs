@@ -4,6 +4,7 @@
 
 mod designs;
 mod fit;
+mod full_speed;
 mod packets_only;
 mod point;
 mod rate;
@@ -14,6 +15,7 @@ mod sketches;
 mod xyz;
 
 pub(crate) use designs::run as designs;
+pub(crate) use full_speed::{FullSpeed, Shape, full_speed};
 pub(crate) use rate::run as rate;
 pub(crate) use scale::run as scale;
 

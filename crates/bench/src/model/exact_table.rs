@@ -19,7 +19,7 @@ use std::time::Instant;
 /// 3/8 and 3/4.
 pub(super) const FLOW: f64 = 64.0 + 16.0;
 /// A line of the index, a line of the flow.
-const ACCESSES: f64 = 2.0;
+pub(super) const ACCESSES: f64 = 2.0;
 /// Flows of the table that lies in L2, uniform; flows and skew of the one that the model is fitted to, far
 /// beyond L3; and the others.
 const NEAR: u64 = 4_000;

@@ -32,6 +32,13 @@ pub(super) struct Machine {
 }
 
 impl Machine {
+    /// One with these caches and latencies, whose memory is everywhere as far.
+    #[cfg(test)]
+    pub(super) fn made_up(caches: Caches, latencies: Latencies) -> Self {
+        let far_memory = latencies.memory;
+        Self { caches, latencies, near: 1e6, far: 1e9, far_memory, lines: Cycle::new(4_096) }
+    }
+
     /// Measures it, with a line for each place.
     pub(super) fn measured(out: &mut dyn FnMut(Line)) -> Result<Self, String> {
         let caches = Caches::read(Path::new(SYSFS))?;

@@ -20,6 +20,7 @@ pub(super) struct Bin {
 pub(super) struct Popularity {
     pub(super) bins: Vec<Bin>,
     entries: f64,
+    skew: f64,
 }
 
 impl Popularity {
@@ -40,7 +41,12 @@ impl Popularity {
         }
         let all: f64 = bins.iter().map(|bin| bin.entries * bin.rate).sum();
         bins.iter_mut().for_each(|bin| bin.rate /= all);
-        Self { bins, entries: entries as f64 }
+        Self { bins, entries: entries as f64, skew }
+    }
+
+    /// That of so many entries with the same skew.
+    pub(super) fn of(&self, entries: u64) -> Self {
+        Self::zipf(entries, self.skew)
     }
 
     /// How many entries there are.

@@ -1,0 +1,202 @@
+//! What a design counts on so many cores.
+
+use super::super::equation::Hits;
+use super::super::exact_table::{self, FLOW};
+use super::super::machine::Machine;
+use super::super::popularity::Popularity;
+use super::costs::Costs;
+use super::spread::fullest;
+
+pub(crate) use crate::parallel::Shape;
+
+/// Those that are predicted.
+pub(super) const DESIGNS: [Shape; 2] = [Shape::Rss, Shape::Clusters];
+/// Bytes of a line.
+const LINE: f64 = 64.0;
+
+impl Shape {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Rss => "rss",
+            Self::Clusters => "clusters",
+        }
+    }
+
+    /// The member of a line with the cores that a link needs.
+    pub(super) fn needed(self) -> &'static str {
+        match self {
+            Self::Rss => "rss_cores",
+            Self::Clusters => "clusters_cores",
+        }
+    }
+
+    pub(super) fn least_cores(self) -> u64 {
+        match self {
+            Self::Rss => 1,
+            Self::Clusters => 2,
+        }
+    }
+}
+
+/// A prediction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Prediction {
+    /// What the core that decides takes for a packet of its own, nanoseconds.
+    pub(super) busiest_ns: f64,
+    /// Its share of the packets.
+    pub(super) fullest: f64,
+    /// Lines of memory that a packet asks for.
+    lines: f64,
+    /// What decides: `update`, `receive`, or `skew` where one core has half again as much as the mean.
+    pub(super) limited_by: &'static str,
+    /// Of the cores, those that receive, where others count.
+    pub(super) receivers: Option<u64>,
+}
+
+impl Prediction {
+    /// Millions of packets a second without loss: as many as the fullest core takes.
+    pub(super) fn mpps(&self) -> f64 {
+        1e3 / (self.busiest_ns * self.fullest)
+    }
+
+    /// What the memory delivers then, random lines.
+    pub(super) fn memory_gb_per_s(&self) -> f64 {
+        self.mpps() * self.lines * LINE / 1e3
+    }
+}
+
+/// What a design counts on so many cores of one socket, each with its share of `felt_l3`.
+pub(super) fn predicted(
+    machine: &Machine,
+    costs: &Costs,
+    felt_l3: f64,
+    popularity: &Popularity,
+    design: Shape,
+    cores: u64,
+) -> Prediction {
+    match design {
+        Shape::Rss => one_by_one(machine, costs, felt_l3, popularity, cores),
+        Shape::Clusters => (1..cores)
+            .map(|receivers| clusters(machine, costs, felt_l3, popularity, receivers, cores - receivers))
+            .max_by(|a, b| a.mpps().total_cmp(&b.mpps()))
+            .unwrap_or_else(|| one_by_one(machine, costs, felt_l3, popularity, cores)),
+    }
+}
+
+/// Every core receives and counts.
+fn one_by_one(
+    machine: &Machine,
+    costs: &Costs,
+    felt_l3: f64,
+    popularity: &Popularity,
+    cores: u64,
+) -> Prediction {
+    let update = Update::of(machine, costs, felt_l3, popularity, cores);
+    let fullest = fullest(popularity, cores);
+    let limited_by = if fullest * cores as f64 > 1.5 { "skew" } else { "update" };
+    Prediction {
+        busiest_ns: costs.arrive + update.ns,
+        fullest,
+        lines: update.lines,
+        limited_by,
+        receivers: None,
+    }
+}
+
+/// Some receive, the others count.
+fn clusters(
+    machine: &Machine,
+    costs: &Costs,
+    felt_l3: f64,
+    popularity: &Popularity,
+    receivers: u64,
+    workers: u64,
+) -> Prediction {
+    let update = Update::of(machine, costs, felt_l3, popularity, workers);
+    let receive = (costs.arrive + costs.hand_over.unwrap_or(0.0), fullest(popularity, receivers));
+    let count = (costs.take + update.ns, fullest(popularity, workers));
+    let ((busiest_ns, fullest), number, what) = match receive.0 * receive.1 >= count.0 * count.1 {
+        true => (receive, receivers, "receive"),
+        false => (count, workers, "update"),
+    };
+    let limited_by = if fullest * number as f64 > 1.5 { "skew" } else { what };
+    Prediction { busiest_ns, fullest, lines: update.lines, limited_by, receivers: Some(receivers) }
+}
+
+/// An update of one of several equal tables.
+struct Update {
+    ns: f64,
+    lines: f64,
+}
+
+impl Update {
+    fn of(machine: &Machine, costs: &Costs, felt_l3: f64, popularity: &Popularity, tables: u64) -> Self {
+        let flows = (popularity.entries() / tables as f64).max(1.0) as u64;
+        // Of flows of one law, those on a core follow it nearly.
+        let own = popularity.of(flows);
+        let caches = &machine.caches;
+        let l3 = felt_l3.min(caches.l3 as f64 / tables as f64).max(caches.l2 as f64);
+        let Hits { l3: hits, .. } = machine.hits(&own, FLOW, l3);
+        let waits = exact_table::waits(machine, flows, &own, l3);
+        Self { ns: costs.update.predicted(waits), lines: exact_table::ACCESSES * (1.0 - hits) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::caches::Caches;
+    use super::super::super::equation::{Latencies, Structure};
+    use super::*;
+
+    fn machine() -> Machine {
+        let caches = Caches { l1d: 32 << 10, l2: 1 << 20, l3: 32 << 20 };
+        Machine::made_up(caches, Latencies { l1: 1.0, l2: 1.0, l3: 11.0, memory: 101.0 })
+    }
+
+    const COSTS: Costs = Costs {
+        arrive: 10.0,
+        update: Structure { process: 10.0, overlap: 10.0 },
+        hand_over: Some(5.0),
+        take: 2.0,
+        felt_l3: (16 << 20) as f64,
+    };
+
+    fn at(flows: u64, zipf: f64, design: Shape, cores: u64) -> Prediction {
+        predicted(&machine(), &COSTS, COSTS.felt_l3, &Popularity::zipf(flows, zipf), design, cores)
+    }
+
+    #[test]
+    fn a_table_in_the_nearest_caches_waits_for_nothing() {
+        let one = at(1_000, 0.0, Shape::Rss, 1);
+        assert!((one.mpps() - 1e3 / 20.0).abs() < 0.1, "{one:?}");
+        assert!(one.memory_gb_per_s() < 0.01);
+        // Two lines from memory, ten at a time: 20 ns more.
+        let far = at(100_000_000, 0.0, Shape::Rss, 1);
+        assert!((far.mpps() - 1e3 / 40.0).abs() < 0.5, "{far:?}");
+        assert!((far.memory_gb_per_s() - far.mpps() * 128.0 / 1e3).abs() < 0.1, "{far:?}");
+    }
+
+    #[test]
+    fn cores_add_up_until_one_flow_is_more_than_a_core_takes() {
+        let even = at(1_000_000, 0.0, Shape::Rss, 8).mpps() / at(1_000_000, 0.0, Shape::Rss, 1).mpps();
+        assert!((7.0..=10.0).contains(&even), "{even}");
+        let skewed = at(1_000_000, 1.0, Shape::Rss, 64);
+        assert_eq!(skewed.limited_by, "skew");
+        // The heaviest of a million flows at Zipf(1) has 7 % of the packets.
+        assert!(skewed.fullest >= 0.069);
+        let times = skewed.mpps() / at(1_000_000, 1.0, Shape::Rss, 1).mpps();
+        assert!(times < 16.0, "{times}");
+    }
+
+    #[test]
+    fn cores_are_split_where_both_sides_keep_up() {
+        // A receiver takes 15 ns, a worker 12.
+        let two = at(1_000, 0.0, Shape::Clusters, 2);
+        assert_eq!((two.receivers, two.limited_by), (Some(1), "receive"));
+        assert!((two.mpps() - 1e3 / 15.0).abs() < 0.1, "{two:?}");
+        let many = at(1_000_000, 0.0, Shape::Clusters, 16);
+        let receivers = many.receivers.expect("they are split");
+        assert!((6..=10).contains(&receivers), "{many:?}");
+        assert!(many.mpps() < at(1_000_000, 0.0, Shape::Rss, 16).mpps());
+    }
+}
