@@ -98,8 +98,9 @@ impl Receiver<'_> {
         down: &mut impl Downstream,
     ) -> bool {
         match (filter, self.parser.is_plain()) {
-            _ if self.tap.is_active() => self
-                .parse_taken::<false, true>(part, down, |frame| filter.is_none_or(|filter| filter.matches(frame))),
+            _ if self.tap.is_active() => self.parse_taken::<false, true>(part, down, |frame| {
+                filter.is_none_or(|filter| filter.matches(frame))
+            }),
             (None, true) => self.parse_taken::<true, false>(part, down, |_| true),
             (None, false) => self.parse_taken::<false, false>(part, down, |_| true),
             (Some(filter), _) => self.parse_taken::<false, false>(part, down, |frame| filter.matches(frame)),
