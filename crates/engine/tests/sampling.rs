@@ -76,7 +76,7 @@ fn frames_that_are_not_sampled_are_named_in_every_window() {
                     (all.span, all.watched, all.ended_by)
                 );
                 assert_eq!(window.packets.received, all.packets.received);
-                assert_eq!(window.share, Some(share(percent)));
+                assert_eq!(window.sampled.expect("a sample").shares(), [share(percent); 2]);
                 let not_sampled = window.packets.not_measured.get(NOT_SAMPLED);
                 is_likely(window.packets.received - not_sampled, window.packets.received, share(percent));
             }
@@ -160,7 +160,7 @@ fn the_share_changes_between_windows() {
     let run = run(&mut generated("packets=60k,flows=100,rate=10000", 64), &config, "1x1");
     assert!(run.windows.len() >= 6);
     for window in &run.windows {
-        assert_eq!(window.share, Some(of(window.window)), "{}", window.window);
+        assert_eq!(window.sampled.expect("a sample").shares(), [of(window.window); 2], "{}", window.window);
         is_likely(window.packets.measured, window.packets.received, of(window.window));
     }
 }
