@@ -6,6 +6,7 @@ use crate::delivery::Delivery;
 use crate::exit::{Failure, say};
 use crate::live::Measured;
 use crate::measurement::{Measurement, no_thread};
+use crate::needs;
 use crate::nodes;
 use crate::origin::Origins;
 use crate::page::{News, Page};
@@ -35,6 +36,14 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     let captures = asked.checked.iter().any(|query| query.capture_packets.is_some());
     if options.captures.is_some() && !captures {
         say("--captures: no query asks for packets; 'capture 100 packets' in one that others start does");
+    }
+    if nodes.iter().any(|node| node.options.tee.is_some()) {
+        needs::check_sampled_queries(&asked.checked)?;
+        if nodes.len() > 1 {
+            return Err(Failure::usage(
+                "--tee samples at one node: totals of several nodes add up counts, not estimates",
+            ));
+        }
     }
     // What queries need is as if it had been requested.
     let every = asked.every.unwrap_or(options.every);

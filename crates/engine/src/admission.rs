@@ -192,9 +192,18 @@ pub fn tasks(
     };
     // One by one, so that each says what it lacks.
     let refusal = |spec: &TaskSpec| {
-        let reason = Tasks::plan_with_rows(std::slice::from_ref(spec), &setting).err()?;
+        let sampled = config.sampling.as_ref().and_then(|_| spec.why_not_sampled());
+        let planned = || Tasks::plan_with_rows(std::slice::from_ref(spec), &setting).err();
+        let reason = sampled.or_else(planned)?;
         Some(if spec.is_of_query() { Refusal::Query { reason } } else { Refusal::Task { reason } })
     };
+    let refused: Vec<Refusal> = match config.sampling {
+        Some(_) => specs.iter().filter_map(refusal).collect(),
+        None => Vec::new(),
+    };
+    if !refused.is_empty() {
+        return Err(refused);
+    }
     Tasks::plan_with_rows(specs, &setting).map(Some).map_err(|_| specs.iter().filter_map(refusal).collect())
 }
 

@@ -4,6 +4,7 @@ use crate::ids::WindowId;
 use crate::refused::{RING_FULL, WORKER_FAILED};
 use flow::{LossCounts, Sampled};
 use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
+use task::Reported;
 use task::rows::{Overflow, Unplaced};
 
 /// Sums over measured packets.
@@ -101,6 +102,11 @@ impl ClosedWindow {
     /// cannot know.
     pub(crate) fn lost(&self) -> Option<u64> {
         self.loss.as_ref().map(|loss| loss.total() + self.refused())
+    }
+
+    /// What answers of tasks are to know of it.
+    pub(crate) fn reported(&self) -> Reported {
+        Reported { lost: self.lost(), is_cut: self.is_cut(), sampled: self.sampled }
     }
 
     /// What was received and came to no table.

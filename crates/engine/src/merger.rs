@@ -51,6 +51,7 @@ pub(crate) struct Merger {
     failed: u64,
     /// Packets in shares, of receivers that failed before they could count them as received.
     surplus: u64,
+    sampled: Option<Sampled>,
 }
 
 impl Merger {
@@ -71,6 +72,7 @@ impl Merger {
             lost: Some(0),
             failed: 0,
             surplus: 0,
+            sampled: None,
         }
     }
 
@@ -204,6 +206,7 @@ impl Merger {
             let lost = ring_full + not_measured.get(RING_FULL) + not_measured.get(WORKER_FAILED);
             Sampled::new(share, totals.packets, lost, header.longest_byte)
         });
+        Sampled::merge_into(&mut self.sampled, sampled.as_ref());
         let last = self.last.replace(window).filter(|_| self.is_by_time);
         let Counts { packets: unplaced, bytes, wire } = sums.other;
         let closed = ClosedWindow {
@@ -258,6 +261,7 @@ impl Merger {
             span: run.span,
             memory_bytes: run.memory_bytes,
             tcp_loss: self.tracks_loss.then_some(self.tcp_loss),
+            sampled: self.sampled,
         }
     }
 }
@@ -323,6 +327,8 @@ pub struct RunTotals {
     pub memory_bytes: u64,
     /// TCP losses over all flows; `None` if they were not tracked.
     pub tcp_loss: Option<LossCounts>,
+    /// How the packets were sampled; `None`: all were measured.
+    pub sampled: Option<Sampled>,
 }
 
 /// The observed part of a window: of the run's first one from the first frame on, of its last one up to the

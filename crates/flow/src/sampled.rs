@@ -1,9 +1,13 @@
 //! From what a sample of the packets holds to all packets: estimates, and bounds that hold whatever the traffic is.
 
 use crate::{Estimate, Share};
+use std::fmt;
 
 /// How sure bounds are.
 const CONFIDENCE: f64 = 0.95;
+
+/// Bytes of a tag that a driver may have removed from a frame, which count as its own.
+const STRIPPED_TAG: u32 = 4;
 
 /// Halvings of the range that an end lies in.
 const HALVINGS: usize = 40;
@@ -59,6 +63,16 @@ impl Sampled {
         [self.least, self.greatest]
     }
 
+    /// Packets that were sampled and not counted.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// How sure bounds are, as answers say it.
+    pub fn confidence_text() -> String {
+        format!("each with a probability of {CONFIDENCE:.3}")
+    }
+
     /// True if every packet was taken and counted.
     pub fn is_whole(&self) -> bool {
         self.least == Share::ALL && self.lost == 0
@@ -86,15 +100,29 @@ impl Sampled {
         self.scaled_between(value, fewest, most)
     }
 
-    /// How many bytes there were, of which `seen` are of packets that were sampled and counted. `more`: bytes that a packet may have in
-    /// addition to those of its frame. Bounds: those of Chernoff for a sum of independent terms, none of which exceeds the longest frame.
-    pub fn bytes(&self, seen: f64, more: u32) -> Estimate {
-        self.bytes_between(seen, seen, seen, more)
+    /// How many layer-3 bytes there were, of which `seen` are of packets that were sampled and counted. Bounds: those of Chernoff for a sum
+    /// of independent terms, none of which exceeds the longest frame.
+    pub fn bytes(&self, seen: f64) -> Estimate {
+        self.bytes_between(seen, seen, seen)
     }
 
     /// The same where no more than bounds are known of how many were sampled.
-    pub fn bytes_between(&self, value: f64, lower: f64, upper: f64, more: u32) -> Estimate {
-        let longest = f64::from(self.longest_byte.saturating_add(more).max(1));
+    pub fn bytes_between(&self, value: f64, lower: f64, upper: f64) -> Estimate {
+        self.weight_between([value, lower, upper], self.longest_byte)
+    }
+
+    /// How many bytes there were on the wire.
+    pub fn wire_bytes(&self, seen: f64) -> Estimate {
+        self.wire_bytes_between(seen, seen, seen)
+    }
+
+    /// The same where no more than bounds are known of how many were sampled.
+    pub fn wire_bytes_between(&self, value: f64, lower: f64, upper: f64) -> Estimate {
+        self.weight_between([value, lower, upper], self.longest_byte.saturating_add(STRIPPED_TAG))
+    }
+
+    fn weight_between(&self, [value, lower, upper]: [f64; 3], longest: u32) -> Estimate {
+        let longest = f64::from(longest.max(1));
         let end = |seen: f64, share: Share, side| match share {
             Share::ALL => seen,
             share => (poisson_end(seen / longest, side) * longest / share.probability()).max(seen),
@@ -108,6 +136,18 @@ impl Sampled {
         // Rounding moves neither end past what was seen.
         let value = (value / self.probability()).round();
         Estimate::bounded(value, lower.min(value), upper.max(value), CONFIDENCE)
+    }
+}
+
+/// `estimated from a sample of 15% of the packets`.
+impl fmt::Display for Sampled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { least, greatest, .. } = self;
+        f.write_str("estimated from a sample of ")?;
+        if least != greatest {
+            write!(f, "{least} to ")?;
+        }
+        write!(f, "{greatest} of the packets")
     }
 }
 
@@ -230,7 +270,7 @@ mod tests {
         let sampled = Sampled::new(Share::ALL, 70, 0, 1500);
         assert!(sampled.is_whole());
         assert_eq!(sampled.packets(7.0), Estimate::bounded(7.0, 7.0, 7.0, CONFIDENCE));
-        assert_eq!(sampled.bytes(900.0, 4), Estimate::bounded(900.0, 900.0, 900.0, CONFIDENCE));
+        assert_eq!(sampled.wire_bytes(900.0), Estimate::bounded(900.0, 900.0, 900.0, CONFIDENCE));
         let lost = Sampled::new(Share::ALL, 70, 2, 1500);
         assert!(!lost.is_whole());
         assert_eq!(lost.packets(7.0).bounds.expect("bounds").upper.to_bits(), 9_f64.to_bits());
@@ -268,7 +308,7 @@ mod tests {
             let holds =
                 |estimate: Estimate, truth| estimate.bounds.is_some_and(|bounds| bounds.contain(truth));
             missed_packets += u32::from(!holds(sum.packets(seen), f64::from(2 * packets)));
-            missed_bytes += u32::from(!holds(sum.bytes(seen_bytes, 0), bytes));
+            missed_bytes += u32::from(!holds(sum.bytes(seen_bytes), bytes));
         }
         let most = (1.0 - CONFIDENCE) * f64::from(trials);
         assert!(
