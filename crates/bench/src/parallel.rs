@@ -7,13 +7,16 @@ mod fit;
 mod rate;
 mod rig;
 mod row;
+mod sampled;
 mod scale;
 mod sketches;
+mod tee;
 mod xyz;
 
 pub(crate) use designs::run as designs;
 pub(crate) use rate::run as rate;
 pub(crate) use scale::run as scale;
+pub(crate) use tee::run as tee;
 
 use crate::Points;
 use crate::preset::{Load, OWN, Preset};

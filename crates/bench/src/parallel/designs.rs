@@ -53,6 +53,7 @@ fn measure_load(
                 wire: wire(preset, Some(rate), row.case.queues, length),
                 plan: row.case.plan.clone(),
                 sketches: row.sketches,
+                sampling: None,
                 every: ONE_WINDOW,
                 between_cores: preset.between_cores,
                 burst: load.burst,

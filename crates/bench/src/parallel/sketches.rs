@@ -220,6 +220,7 @@ mod tests {
                             wire: WireSpec { queues, ..WireSpec::default() },
                             plan: Plan { split, ..plan.clone() },
                             sketches: Some(Sketches { kind, state }),
+                            sampling: None,
                             every: ONE_WINDOW,
                             between_cores: engine::HAND_OVER_PACKETS,
                             burst: 64,
