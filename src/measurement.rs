@@ -18,8 +18,9 @@ use crate::wording;
 use engine::admission::{Admission, Directions, no_gaps, no_zoom};
 use engine::{
     CaptureSettings, Config, Control, Destinations, Every, HAND_OVER_PACKETS, Observer, Outcome, Outputs,
-    Plan, RowOutput, WindowOutlet,
+    Plan, RowOutput, Sampling, WindowOutlet,
 };
+use flow::Share;
 use geo::Databases;
 use packet::{Seed, Tunnel};
 use port::TimeBase;
@@ -84,6 +85,7 @@ impl Measurement {
         (reader, lost): (&Reader, &Lost),
     ) -> Result<Self, Failure> {
         needs::check_routers(options, zooms, !specs.is_empty())?;
+        needs::check_sampled(options)?;
         let config = config(options);
         let plan = parallel::plan(options, &config)?;
         if zooms && !options.loss && no_zoom(&config, &plan, Directions::Together).is_some() {
@@ -106,6 +108,7 @@ impl Measurement {
                 .map_err(|error| Failure::usage(wording::of_selection(&error)))?,
             None => Selection::new(&record_parts),
         };
+        let selection = selection.of_sample(options.tee.unwrap_or(Share::ALL));
         let anonymizer = options.anonymize.as_deref().map(anonymizer).transpose()?;
         // Before a source is opened: a mistake in it must not start a port.
         refusal::admit(&config, &plan, specs, &parallel::site(options))?;
@@ -259,6 +262,7 @@ fn config(options: &RunOptions) -> Config {
         parts: parts::of(options),
         seed: Seed::new(options.seed.unwrap_or_else(machine::random)),
         control: None,
+        sampling: options.tee.map(Sampling::new),
         burst: usize::from(options.burst),
         hand_over_parcels: options
             .ring

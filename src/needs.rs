@@ -3,6 +3,7 @@
 use crate::cli::RunOptions;
 use crate::exit::Failure;
 use engine::Every;
+use equery::CheckedQuery;
 
 /// Refuses options without what would show them.
 pub(crate) fn check(options: &RunOptions) -> Result<(), Failure> {
@@ -38,6 +39,40 @@ pub(crate) fn check(options: &RunOptions) -> Result<(), Failure> {
     if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
 }
 
+/// Refuses what keeps or joins counts without the share by which their packets were sampled.
+pub(crate) fn check_sampled(options: &RunOptions) -> Result<(), Failure> {
+    if options.tee.is_none() {
+        return Ok(());
+    }
+    let refused = [("--store", options.store.is_some()), ("--rows", options.rows.is_some())];
+    let lines = refused.iter().filter(|(_, is_asked)| *is_asked).map(|(option, _)| {
+        format!(
+            "{option} keeps the counts of rows, not the share by which --tee samples their packets: what is read later would \
+             take the sample for all packets; leave out one of them"
+        )
+    });
+    let lines: Vec<_> = lines.collect();
+    if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
+}
+
+/// Refuses queries that a sample does not answer.
+pub(crate) fn check_sampled_queries(checked: &[CheckedQuery]) -> Result<(), Failure> {
+    let refused = checked.iter().filter_map(|query| {
+        let what = match query {
+            CheckedQuery { across: Some(_), .. } => {
+                "'across nodes' adds up counts of nodes, which --tee samples"
+            }
+            CheckedQuery { capture_packets: Some(_), .. } => {
+                "'capture' writes every packet, and --tee looks at a sample"
+            }
+            _ => return None,
+        };
+        Some(format!("{}: {what}: leave out one of them", query.plan.name))
+    });
+    let lines: Vec<_> = refused.collect();
+    if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
+}
+
 /// Refuses what flow records do not tell.
 pub(crate) fn check_routers(options: &RunOptions, zooms: bool, has_tasks: bool) -> Result<(), Failure> {
     if options.routers.is_none() {
@@ -56,6 +91,7 @@ pub(crate) fn check_routers(options: &RunOptions, zooms: bool, has_tasks: bool) 
         ("--port", !options.port.is_empty()),
         ("--synthetic", options.synthetic.is_some()),
         ("--wire", options.wire.is_some()),
+        ("--tee", options.tee.is_some()),
         ("--cores and --design", options.cores.is_some() || options.design.is_some()),
         ("windows of packets", matches!(options.every, Every::Packets(_))),
     ];

@@ -11,7 +11,7 @@ use crate::watched::Lost;
 use crate::wording;
 use engine::{Outcome, Outputs, OutputsResult};
 use port::wire::WireCounters;
-use report::{Answer, FlowCounts, Rates, RunReport, WindowCounts, WireReport, terminal};
+use report::{Answer, FlowCounts, Rates, RunReport, Sampling, WindowCounts, WireReport, terminal};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -124,7 +124,7 @@ impl Reported {
             warnings,
             faults,
         } = finished;
-        let mut totals = engine::totals(None, &ended.totals, ended.flows.table_full);
+        let mut totals = engine::totals(None, &ended.totals, ended.flows.table_full, ended.sampled.as_ref());
         totals.node = Some(node.clone());
         let exporters = routers.map_or_else(Vec::new, |(exporters, qualities)| {
             qualities.mark(std::slice::from_mut(&mut totals));
@@ -142,6 +142,7 @@ impl Reported {
             rates: Rates::new(ended.packets.received, ended.totals.wire_bytes, ended.span, elapsed_seconds),
             packets: ended.packets,
             loss: outcome.loss,
+            sampling: ended.sampled.as_ref().map(Sampling::from),
             flows: FlowCounts { exported, dropped, outputs, ..ended.flows },
             memory_bytes: ended.memory_bytes,
             answers: [totals].into_iter().chain(answers).collect(),

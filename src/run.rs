@@ -6,6 +6,7 @@ use crate::delivery::Delivery;
 use crate::exit::{Failure, say};
 use crate::live::Measured;
 use crate::measurement::{Measurement, no_thread};
+use crate::needs;
 use crate::nodes;
 use crate::origin::Origins;
 use crate::page::{News, Page};
@@ -40,6 +41,14 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
         return Err(Failure::usage(
             "--alertmanager is told what fires, and no query of this run starts another: give -q or -f one with 'when'",
         ));
+    }
+    if nodes.iter().any(|node| node.options.tee.is_some()) {
+        needs::check_sampled_queries(&asked.checked)?;
+        if nodes.len() > 1 {
+            return Err(Failure::usage(
+                "--tee samples at one node: totals of several nodes add up counts, not estimates",
+            ));
+        }
     }
     // What queries need is as if it had been requested.
     let every = asked.every.unwrap_or(options.every);

@@ -111,6 +111,11 @@ fn measure(mut settings: Settings, routers: Option<RouterOptions>) -> Result<Exi
     let Every::Time(_) = run.every else {
         return wrong("'every': the windows of a probe are a time, as \"1s\", the same as the controller's");
     };
+    if run.tee.is_some() {
+        return wrong(
+            "'tee' is not possible: a controller adds up what probes counted, and does not know their shares",
+        );
+    }
     let stop = Arc::new(AtomicBool::new(false));
     let (reader, lost) = (Reader::new(&stop), Lost::default());
     let store = stored::open(&run)?;

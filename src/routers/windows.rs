@@ -242,6 +242,7 @@ impl Windows {
             span: Some(Span { start_ns: self.began_ns, end_ns: now_ns.max(self.began_ns) }),
             memory_bytes: self.peak_bytes,
             tcp_loss: None,
+            sampled: None,
         };
         (ended, self.outputs)
     }

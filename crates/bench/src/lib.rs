@@ -167,6 +167,15 @@ pub const BENCHES: &[Bench] = &[
         run: parallel::scale,
     },
     Bench {
+        name: "tee",
+        about: "what the packet path spends where another core measures 10, 15 or 20% of the packets, and how near the answers are",
+        takes_preset: false,
+        takes_capture: false,
+        seconds: SECONDS,
+        tables: None,
+        run: parallel::tee,
+    },
+    Bench {
         name: "sketch",
         about: "sketches: speed against plain scalar versions; accuracy at the same memory on a Zipf stream",
         takes_preset: false,

@@ -10,14 +10,17 @@ mod point;
 mod rate;
 mod rig;
 mod row;
+mod sampled;
 mod scale;
 mod sketches;
+mod tee;
 mod xyz;
 
 pub(crate) use designs::run as designs;
 pub(crate) use full_speed::{FullSpeed, Shape, full_speed};
 pub(crate) use rate::run as rate;
 pub(crate) use scale::run as scale;
+pub(crate) use tee::run as tee;
 
 pub use point::{Counting, Effort, WirePoint, measure_wire};
 pub use sketches::Sketch;

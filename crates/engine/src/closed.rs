@@ -2,8 +2,9 @@
 
 use crate::ids::WindowId;
 use crate::refused::{RING_FULL, WORKER_FAILED};
-use flow::LossCounts;
+use flow::{LossCounts, Sampled};
 use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
+use task::Reported;
 use task::rows::{Overflow, Unplaced};
 
 /// Sums over measured packets.
@@ -50,6 +51,8 @@ pub struct ClosedWindow {
     pub packets: PacketCounts,
     /// What the source lost in it; `None` if the source cannot know.
     pub loss: Option<Counters>,
+    /// How its packets were sampled; `None`: all are measured.
+    pub sampled: Option<Sampled>,
     /// Sums of the tables, including packets without a place.
     pub totals: Totals,
     /// Packets without a place in the table: they are in no row.
@@ -79,6 +82,7 @@ impl ClosedWindow {
             next_ns: None,
             packets: PacketCounts::default(),
             loss: None,
+            sampled: None,
             totals: Totals::default(),
             unplaced: Unplaced::default(),
             overflow: None,
@@ -98,6 +102,11 @@ impl ClosedWindow {
     /// cannot know.
     pub(crate) fn lost(&self) -> Option<u64> {
         self.loss.as_ref().map(|loss| loss.total() + self.refused())
+    }
+
+    /// What answers of tasks are to know of it.
+    pub(crate) fn reported(&self) -> Reported {
+        Reported { lost: self.lost(), is_cut: self.is_cut(), sampled: self.sampled }
     }
 
     /// What was received and came to no table.

@@ -5,9 +5,9 @@ use crate::collector::{WindowSums, merge_other};
 use crate::config::Every;
 use crate::ids::{ReceiverId, WindowId, WorkerId};
 use crate::receiver::ReceiverEnd;
-use crate::refused::WORKER_FAILED;
+use crate::refused::{RING_FULL, WORKER_FAILED};
 use crate::window::WindowHeader;
-use flow::{FlowRecord, LossCounts};
+use flow::{FlowRecord, LossCounts, Sampled};
 use record::Account;
 use report::{Counters, FlowCounts, PacketCounts, Span, WindowCounts, WindowEnd};
 use std::collections::BTreeMap;
@@ -51,6 +51,7 @@ pub(crate) struct Merger {
     failed: u64,
     /// Packets in shares, of receivers that failed before they could count them as received.
     surplus: u64,
+    sampled: Option<Sampled>,
 }
 
 impl Merger {
@@ -71,6 +72,7 @@ impl Merger {
             lost: Some(0),
             failed: 0,
             surplus: 0,
+            sampled: None,
         }
     }
 
@@ -198,6 +200,13 @@ impl Merger {
             measured: self.totals.packets,
             lost: self.lost,
         };
+        let sampled = header.share.map(|share| {
+            let ring_full = header.loss.as_ref().map_or(0, |loss| loss.get(RING_FULL));
+            let not_measured = &packets.not_measured;
+            let lost = ring_full + not_measured.get(RING_FULL) + not_measured.get(WORKER_FAILED);
+            Sampled::new(share, totals.packets, lost, header.longest_byte)
+        });
+        Sampled::merge_into(&mut self.sampled, sampled.as_ref());
         let last = self.last.replace(window).filter(|_| self.is_by_time);
         let Counts { packets: unplaced, bytes, wire } = sums.other;
         let closed = ClosedWindow {
@@ -211,6 +220,7 @@ impl Merger {
             next_ns: header.next_ns.filter(|_| self.receivers.len() == 1),
             packets,
             loss: header.loss,
+            sampled,
             totals,
             unplaced: Unplaced { packets: unplaced, bytes, wire_bytes: wire },
             overflow,
@@ -251,6 +261,7 @@ impl Merger {
             span: run.span,
             memory_bytes: run.memory_bytes,
             tcp_loss: self.tracks_loss.then_some(self.tcp_loss),
+            sampled: self.sampled,
         }
     }
 }
@@ -316,6 +327,8 @@ pub struct RunTotals {
     pub memory_bytes: u64,
     /// TCP losses over all flows; `None` if they were not tracked.
     pub tcp_loss: Option<LossCounts>,
+    /// How the packets were sampled; `None`: all were measured.
+    pub sampled: Option<Sampled>,
 }
 
 /// The observed part of a window: of the run's first one from the first frame on, of its last one up to the
@@ -336,6 +349,7 @@ fn merge_headers(sum: &mut WindowHeader, more: WindowHeader) {
         (WindowEnd::Jump, _) | (_, WindowEnd::Jump) => WindowEnd::Jump,
         (WindowEnd::RunEnd, WindowEnd::RunEnd) => WindowEnd::RunEnd,
     };
+    sum.longest_byte = sum.longest_byte.max(more.longest_byte);
     sum.packets.add(&more.packets);
     sum.loss = add_losses(sum.loss.take(), more.loss);
 }
@@ -389,6 +403,8 @@ mod tests {
             packets: PacketCounts { received, ..PacketCounts::default() },
             watched: Span { start_ns: number * MS, end_ns: (number + 1) * MS },
             loss: Some(Counters(vec![("imissed".to_owned(), 1)])),
+            share: None,
+            longest_byte: 0,
             handed_over: handed_over.to_vec(),
         }
     }

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::hardware::Counting;
 use crate::idle_vote::IdleVoter;
-use crate::ids::WindowId;
+use crate::ids::{ReceiverId, WindowId};
 use crate::keeping::Sealed;
 use crate::receiver::{Downstream, Receiver, ReceiverEnd};
 use crate::steps::{Role, Steps, Stopwatch};
@@ -126,6 +126,12 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         }
     }
 
+    /// Measures a sample of the packets, if the configuration says so. `number`: the receiver's, each of which draws its own.
+    pub(crate) fn sampling(mut self, number: ReceiverId) -> Self {
+        self.receiver.sample(self.config, number);
+        self
+    }
+
     /// Receives from `sources`, all of the same time base: replays in sequence, live ones in turn. Returns
     /// what it counted, and what is to be ended after it.
     pub(crate) fn run(mut self, sources: &mut [Box<dyn PacketSource>]) -> (PollerEnd, D, E) {
@@ -135,6 +141,9 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         // The source's loss must be known from the first window on, because it decides how refusals of a full
         // ring are counted.
         self.receiver.set_loss(lost(sources));
+        if self.config.sampling.is_some() {
+            sources.iter_mut().for_each(|source| source.leave_prefetching());
+        }
         let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
         if is_live {
             errors.extend(self.poll(sources).err());

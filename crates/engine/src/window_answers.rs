@@ -1,7 +1,7 @@
 //! The answers of queries over the rows of a closed window, whether they were asked before it or are asked later.
 
 use crate::closed::ClosedWindow;
-use report::{Answer, Counters, Span, Status};
+use report::{Answer, Counters, Sampling, Span, Status};
 use task::rows::{Outside, RowPartials, RowQueries, WindowAccount, lacks_losses};
 
 /// The answers of queries that have read all rows of the window. `answered`: the set by which it was answered when it was closed.
@@ -11,7 +11,8 @@ pub(crate) fn of_rows(
     answered: &RowQueries,
     closed: &ClosedWindow,
 ) -> Vec<Answer> {
-    let outside = Outside { totals: &closed.unplaced, overflow: closed.overflow.as_ref() };
+    let outside =
+        Outside { totals: &closed.unplaced, overflow: closed.overflow.as_ref(), sampled: closed.sampled };
     let mut answers = partials.window_answers_after(queries, answered, closed.span, closed.watched, outside);
     let rows_missing = missing(closed.refused_rows);
     for answer in &mut answers {
@@ -32,6 +33,7 @@ pub(crate) fn sign(answers: &mut [Answer], closed: &ClosedWindow, node: &str) {
     for answer in answers {
         answer.node = Some(node.to_owned());
         answer.coverage = coverage;
+        answer.sampling = closed.sampled.filter(|sampled| !sampled.is_whole()).as_ref().map(Sampling::from);
         if closed.is_cut() {
             answer.watched = Some(closed.watched);
             if answer.status == Status::Complete {
@@ -62,6 +64,7 @@ pub(crate) fn account(closed: &ClosedWindow) -> WindowAccount {
         refused_rows: closed.refused_rows,
         unfollowed: closed.unfollowed,
         outside: closed.unplaced,
+        sampled: closed.sampled,
     }
 }
 

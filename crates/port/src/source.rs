@@ -49,6 +49,9 @@ pub trait PacketSource: Send {
     /// measures the cost does it separately.
     fn release(&mut self) {}
 
+    /// Few of its frames are read from here on, and the reader prefetches these itself: the source touches none.
+    fn leave_prefetching(&mut self) {}
+
     /// Waits some milliseconds at most for frames, after a poll was `Idle`. A source that is polled by a
     /// dedicated core does not wait.
     fn wait(&mut self) {}

@@ -44,6 +44,7 @@ pub(crate) mod element {
     pub(crate) const SELECTOR_ALGORITHM: Element = Element::registered("selectorAlgorithm", 304);
     pub(crate) const PACKET_INTERVAL: Element = Element::registered("samplingPacketInterval", 305);
     pub(crate) const PACKET_SPACE: Element = Element::registered("samplingPacketSpace", 306);
+    pub(crate) const PROBABILITY: Element = Element::registered("samplingProbability", 311);
     pub(crate) const ELEMENT_TYPE: Element = Element::registered("informationElementDataType", 339);
     pub(crate) const ELEMENT_DESCRIPTION: Element = Element::registered("informationElementDescription", 340);
     pub(crate) const ELEMENT_NAME: Element = Element::registered("informationElementName", 341);

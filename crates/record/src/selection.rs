@@ -1,6 +1,8 @@
 //! Which columns a file gets, and in which order (`--fields`).
 
-use flow::{Aggregation, FIELDS, Field, FlowRecord, InformationElement, Metric, Part, Statistic, Value};
+use flow::{
+    Aggregation, FIELDS, Field, FlowRecord, InformationElement, Metric, Part, Share, Statistic, Value,
+};
 use packet::KeySpec;
 use std::borrow::Cow;
 use std::fmt;
@@ -173,9 +175,12 @@ impl Column {
     }
 }
 
-/// A non-empty list of different columns.
+/// A non-empty list of different columns, and of which packets their values are.
 #[derive(Clone, Debug)]
-pub struct Selection(Vec<Column>);
+pub struct Selection {
+    columns: Vec<Column>,
+    share: Share,
+}
 
 impl Selection {
     /// The columns of a run without parts beyond the plain record, in the field table's order.
@@ -186,7 +191,17 @@ impl Selection {
     /// Every column that the records of a run can fill: the plain ones, those of `--loss`, the statistics, then the
     /// same of the other direction.
     pub fn new(parts: &Parts) -> Self {
-        Self(parts.columns())
+        Self { columns: parts.columns(), share: Share::ALL }
+    }
+
+    /// The same of records whose packets were sampled with this share.
+    pub fn of_sample(self, share: Share) -> Self {
+        Self { share, ..self }
+    }
+
+    /// By which share the packets were sampled.
+    pub fn share(&self) -> Share {
+        self.share
     }
 
     /// Reads `a,b,c`; blanks around the names and their case are ignored.
@@ -207,12 +222,12 @@ impl Selection {
             }
             columns.push(column.clone());
         }
-        Ok(Self(columns))
+        Ok(Self { columns, share: Share::ALL })
     }
 
     /// The columns in their order.
     pub fn columns(&self) -> &[Column] {
-        &self.0
+        &self.columns
     }
 
     /// The members of the flow key among them, as [`KeySpec::parse`] reads them.
@@ -222,7 +237,7 @@ impl Selection {
             None => column.name().to_owned(),
             Some([v4, v6]) => format!("{}/{v4}/{v6}", column.name()),
         };
-        let members = self.0.iter().filter(|column| column.is_key());
+        let members = self.columns.iter().filter(|column| column.is_key());
         members.map(part).collect::<Vec<_>>().join(",")
     }
 }

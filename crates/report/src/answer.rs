@@ -5,7 +5,7 @@ mod rest;
 
 pub use rest::Rest;
 
-use crate::{Column, ColumnKind, Counters, Item, PacketCounts, Span, Value, integer};
+use crate::{Column, ColumnKind, Counters, Item, PacketCounts, Sampling, Span, Value, integer};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -33,6 +33,8 @@ pub enum Class {
     Zoom,
     /// From sketches.
     Sketch,
+    /// From window rows of a sample of the packets.
+    Sample,
 }
 
 /// How a task counted.
@@ -96,6 +98,8 @@ pub struct Answer {
     pub class: Class,
     /// The levels of a store that it was read from, the coarsest first; empty where it was read from none.
     pub levels: Vec<String>,
+    /// How the packets were sampled; `None`: all were taken.
+    pub sampling: Option<Sampling>,
     /// What the rows hold.
     pub columns: Vec<Column>,
     /// The rows, in the order of the query; each has a value for each column.
@@ -133,6 +137,7 @@ impl Answer {
             coverage: None,
             class: Class::Row,
             levels: Vec::new(),
+            sampling: None,
             columns,
             rows,
             rest: Rest::default(),

@@ -13,7 +13,9 @@ pub use flows::{FlowCounts, OutputCounts};
 pub use rates::Rates;
 pub use wire::WireReport;
 
-use crate::{Answer, Capture, Counters, Event, PacketCounts, Span, Story, WindowCounts, integer, rfc3339};
+use crate::{
+    Answer, Capture, Counters, Event, PacketCounts, Sampling, Span, Story, WindowCounts, integer, rfc3339,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -38,6 +40,9 @@ pub struct RunReport {
     pub packets: PacketCounts,
     /// What the source lost; `None` if it cannot count its loss.
     pub loss: Option<Counters>,
+    /// How the packets were sampled; `None`: all were taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
     /// The flow records.
     pub flows: FlowCounts,
     /// Averages over the run.

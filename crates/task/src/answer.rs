@@ -5,9 +5,11 @@ mod entropy;
 mod flows;
 mod hierarchy;
 mod quantiles;
+mod sampled;
 mod sizes;
 mod wire;
 
+pub(crate) use sampled::of_all;
 pub(crate) use wire::widen;
 
 use crate::past::Past;

@@ -5,25 +5,27 @@ use crate::answer;
 use crate::answering::Answering;
 use crate::spec::Kind;
 use crate::task_answer::{NOT_COMPARED, TaskAnswer, TaskRows};
-use flow::WindowId;
+use flow::{Sampled, WindowId};
 use std::collections::BTreeMap;
 
 /// Windows that are remembered: as many as a change can be measured against, and more.
 const REMEMBERED: usize = 64;
 
 /// What is known of a window once it is reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reported {
     /// Packets lost in its time before tasks could count them; `None` where a source cannot know.
     pub lost: Option<u64>,
     /// It was watched only in part.
     pub is_cut: bool,
+    /// How its packets were sampled; `None`: all were taken.
+    pub sampled: Option<Sampled>,
 }
 
 /// Of a window that was watched as a whole.
 impl From<Option<u64>> for Reported {
     fn from(lost: Option<u64>) -> Self {
-        Self { lost, is_cut: false }
+        Self { lost, is_cut: false, sampled: None }
     }
 }
 
@@ -45,7 +47,15 @@ impl ReportedWindows {
             let earlier = self.0.range(before).map(|(_, reported)| *reported);
             let lost = earlier.clone().map(|reported| reported.lost);
             let lost = lost.reduce(|sum, lost| Some(sum?.saturating_add(lost?))).unwrap_or(Some(0));
-            answer::widen(answer, &task.spec, reported.lost, lost);
+            match reported.sampled.filter(|sampled| !sampled.is_whole()) {
+                Some(sampled) => {
+                    answer::of_all(answer, &task.spec, &sampled);
+                    // What a ring had no room for was sampled, and is in those bounds.
+                    let by_source = reported.lost.map(|lost| lost.saturating_sub(sampled.lost()));
+                    answer::widen(answer, &task.spec, by_source, Some(0));
+                }
+                None => answer::widen(answer, &task.spec, reported.lost, lost),
+            }
             let cut = match (reported.is_cut, earlier.filter(|reported| reported.is_cut).count()) {
                 (true, _) => Some("this window was watched only in part"),
                 (false, 1..) => Some("a window before this one was not watched or counted as a whole"),

@@ -34,6 +34,7 @@ mod predicate;
 mod program;
 mod recorded;
 mod refusal;
+mod sampled;
 mod samples;
 mod scalar;
 mod scratch;

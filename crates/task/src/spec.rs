@@ -113,6 +113,22 @@ fn key(text: &str) -> Result<KeySpec, SpecError> {
 const COMMON: [&str; 4] = ["structure", "memory", "error", "packets"];
 
 impl TaskSpec {
+    /// Why a sample of the packets does not tell the answer; `None` if it does, between bounds.
+    pub fn why_not_sampled(&self) -> Option<String> {
+        let what = match (self.kind, self.limit) {
+            (Kind::HeavyHitters, Limit::SharePpm(_) | Limit::Any) => return None,
+            (Kind::HeavyHitters, Limit::Count(_)) => "flows above a number, of which a sample holds fewer",
+            (Kind::SuperSpreaders, _) => "how many peers a host has",
+            (Kind::FlowSizes, _) => "how many flows of each size there are",
+            (Kind::Change, _) => "by how much flows changed",
+            (Kind::Entropy, _) => "the entropy",
+            (Kind::Quantiles, _) => "quantiles",
+        };
+        Some(format!(
+            "{self}: a sample of the packets gives no bounds for {what}; heavy hitters by share are counted of a sample"
+        ))
+    }
+
     /// The usual task of a kind.
     fn usual(kind: Kind, text: &str) -> Self {
         let field = |name| KeySpec::parse(name).unwrap_or_default();

@@ -416,6 +416,13 @@ export interface components {
             class: components["schemas"]["Class"];
             /** @description Of an answer from a store: the levels that it was read from, the coarsest first. */
             levels?: ("1h" | "1min" | "rows")[];
+            /** @description By which share packets were sampled, if not all were measured: that of all windows, the least and the greatest one of a window, and packets of the sample that were not counted. */
+            sampling?: {
+                share: number;
+                least: number;
+                greatest: number;
+                lost: components["schemas"]["Integer"];
+            };
             rows: components["schemas"]["Values"][];
             rest: {
                 /** @description Groups that are not listed. */
@@ -436,7 +443,7 @@ export interface components {
          * @description How a query is executed.
          * @enum {string}
          */
-        Class: "row" | "zoom" | "sketch";
+        Class: "row" | "zoom" | "sketch" | "sample";
         /**
          * @description What happened.
          * @enum {string}

@@ -144,6 +144,7 @@ fn setting(case: &Fitted, rate: Option<&str>, all: u64, burst: usize) -> Result<
         wire: wire(&OWN, rate, case.queues, Length::Packets(packets)),
         plan: case.plan.clone(),
         kept: Kept::plain(),
+        sampling: None,
         every: ONE_WINDOW,
         between_cores: OWN.between_cores,
         burst,

@@ -123,6 +123,7 @@ impl WirePoint {
             wire: WireSpec { length: Length::Nanoseconds(ns), ..self.wire(case.queues)? },
             plan,
             kept,
+            sampling: None,
             every: ONE_WINDOW,
             between_cores: self.between_cores,
             burst: self.burst,

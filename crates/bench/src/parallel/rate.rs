@@ -111,6 +111,7 @@ impl Search<'_> {
             wire: wire(self.preset, Some(rate), 1, Length::Nanoseconds(warm_up_ns + TRIAL_NS)),
             plan: self.plan.clone(),
             kept: Kept::plain(),
+            sampling: None,
             every: ONE_WINDOW,
             between_cores: self.preset.between_cores,
             burst: self.load.burst,

@@ -2,13 +2,14 @@
 
 use super::packets_only::PacketsOnly;
 use super::rounded;
+use super::sampled::Accuracy;
 use super::sketches::{Estimator, Run, Size, Sketches};
 use crate::compare::ns;
 use engine::{
-    Config, Every, HardwareCounts, Observer, Outcome, Plan, RecordSink, Role, Snapshot, State, Steps,
-    hardware_counters, run, run_tallies,
+    Config, Every, HardwareCounts, Observer, Outcome, Plan, RecordSink, Role, Sampling, Snapshot, State,
+    Steps, hardware_counters, run, run_tallies,
 };
-use flow::FlowRecord;
+use flow::{FlowRecord, Sampled, Share};
 use packet::{Bursts, FlowKey, KeyV4, PacketFields, Seed};
 use port::wire::{Trace, Wire, WireCounters, WireQueue, WireSpec};
 use port::{PacketSource, Poll, SyntheticSource};
@@ -97,6 +98,14 @@ impl Traffic {
             let (expected, found) = (expected(&key), asked(&key));
             found >= least * count && (least * expected..=most * expected).contains(&found)
         }))
+    }
+
+    /// How near the estimates of a sample are, of one pass.
+    fn accuracy(&self, sampled: &Sampled, records: &[FlowRecord]) -> Accuracy {
+        let seen = |record: &FlowRecord| Some((bytes_of(&record.key?)?, record.total_count));
+        let seen: HashMap<_, _> = records.iter().filter_map(seen).collect();
+        let flows = self.truth.iter().map(|(flow, all)| (*all, seen.get(flow).copied().unwrap_or(0)));
+        Accuracy::of(sampled, flows)
     }
 
     /// Whether there is one record for each flow at most, and every record's count is between those of this
@@ -191,6 +200,8 @@ pub(super) struct Setting {
     pub(super) wire: WireSpec,
     pub(super) plan: Plan,
     pub(super) kept: Kept,
+    /// The share of packets that are measured, if not all are.
+    pub(super) sampling: Option<Share>,
     pub(super) every: Every,
     /// Packets that may wait between a receiver and each worker.
     pub(super) between_cores: usize,
@@ -210,6 +221,8 @@ pub(super) struct Measured {
     pub(super) ring_full: u64,
     pub(super) memory_bytes: u64,
     pub(super) is_right: bool,
+    /// Of a sample.
+    pub(super) accuracy: Option<Accuracy>,
 }
 
 /// Nanoseconds per packet by step.
@@ -235,6 +248,11 @@ impl StepNs {
 }
 
 impl Measured {
+    /// Packets are measured on other cores than those that receive them.
+    pub(super) fn has_workers(&self) -> bool {
+        self.steps.iter().any(|steps| steps.role == Role::Worker)
+    }
+
     /// Share of the packets that were lost: all of them, and without what the wire missed while a receiver was off its core.
     pub(super) fn loss(&self) -> [f64; 2] {
         let share = |lost: u64, of: u64| lost as f64 / of.max(1) as f64;
@@ -265,9 +283,8 @@ impl Measured {
             let times = self.steps.iter().filter(|steps| steps.role == role).map(time);
             times.sum::<Duration>().as_secs_f64() * 1e9 / self.packets()
         };
-        let has_workers = self.steps.iter().any(|steps| steps.role == Role::Worker);
         let of_receivers = sum(Role::Receiver, |steps| steps.count);
-        let (process, hand_over) = if has_workers {
+        let (process, hand_over) = if self.has_workers() {
             // Of the packets that reached them: what rings refused took none of their time.
             let workers = self.steps.iter().filter(|steps| steps.role == Role::Worker);
             let counted = workers.map(|steps| steps.packets).sum::<u64>().max(1) as f64;
@@ -364,6 +381,7 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
         burst: setting.burst,
         hand_over_parcels: setting.between_cores.div_ceil(setting.burst).max(2),
         timed: setting.timed,
+        sampling: setting.sampling.map(Sampling::new),
         ..Config::default()
     };
     let stop = AtomicBool::new(false);
@@ -409,20 +427,26 @@ fn judge(
     };
     let ring_full = loss("ring_full");
     let recorded: u64 = records.iter().map(|record| record.total_count).sum();
-    let is_whole = packets.received == packets.measured
+    let not_sampled = packets.not_measured.get("not_sampled");
+    let sampled = outcome.ended.sampled;
+    let is_whole = packets.received == packets.measured + not_sampled
+        && sampled.is_some() == (not_sampled != 0)
         && (!matches!(told, Told::Records) || recorded == packets.measured)
         && packets.received + ring_full + loss("imissed") == wire.offered
         && outcome.errors.is_empty()
         && outcome.faults.is_empty();
     let has_lost = ring_full + loss("imissed") != 0;
     let (all, pass) = (wire.offered, traffic.packets().max(1));
-    let least = if has_lost { 0 } else { all / pass };
+    let least = if has_lost || sampled.is_some() { 0 } else { all / pass };
     let most = all.div_ceil(pass);
     let agrees = match told {
         Told::Records => traffic.agrees(records, least, most),
         Told::Estimates(size, asked) => traffic.estimates_agree(&asked, size, least, most)?,
         Told::Packets(counted) => counted == packets.received,
     };
+    // Of one pass: in several, the truth of the last one is not known.
+    let accuracy =
+        sampled.filter(|_| all == pass && !has_lost).map(|sampled| traffic.accuracy(&sampled, records));
     let is_right = is_whole && !(is_replay && has_lost) && agrees;
     Ok(Measured {
         wire: wire.since(watch.warm),
@@ -431,6 +455,7 @@ fn judge(
         ring_full,
         memory_bytes: outcome.ended.memory_bytes,
         is_right,
+        accuracy,
     })
 }
 

@@ -146,6 +146,7 @@ fn one(traffic: &mut Traffic, preset: &Preset, burst: usize, variant: &Variant) 
         wire: wire(preset, rate, variant.case.queues, Length::Packets(packets)),
         plan: variant.case.plan.clone(),
         kept: Kept::plain(),
+        sampling: None,
         every: variant.every,
         between_cores: preset.between_cores,
         burst,

@@ -235,6 +235,7 @@ mod tests {
                             wire: WireSpec { queues, ..WireSpec::default() },
                             plan: Plan { split, ..plan.clone() },
                             kept: Kept::Sketches(Sketches { size: (sketch, sketch.usual_width()), state }),
+                            sampling: None,
                             every: ONE_WINDOW,
                             between_cores: engine::HAND_OVER_PACKETS,
                             burst: 64,

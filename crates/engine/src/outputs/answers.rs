@@ -5,7 +5,7 @@ use crate::closed::{ClosedWindow, Totals};
 use crate::control::Control;
 use crate::ids::WindowId;
 use crate::window_answers::{self, missing};
-use flow::{Field, Rows};
+use flow::{Estimate, Field, Rows, Sampled};
 use packet::{KeyV4, KeyV6};
 use record::Anonymizer;
 use report::{Account, Answer, Class, Column, ColumnKind, Span, Status, Value, Window};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use task::rows::{
     LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, lacks_losses,
 };
-use task::{Reported, RowDesk, RowTaskStates, TaskSet, Tasks};
+use task::{RowDesk, RowTaskStates, TaskSet, Tasks};
 
 /// See the module's documentation.
 pub(super) struct Answers {
@@ -35,6 +35,7 @@ pub(super) struct Answers {
     /// Packets of all windows that are in no row.
     without_place: Unplaced,
     run_overflow: Option<Overflow>,
+    run_sampled: Option<Sampled>,
     /// When the run was watched.
     watched: Option<Span>,
     /// Windows of other lengths, from set to set as long as these have their queries.
@@ -94,6 +95,7 @@ impl Answers {
             run_lacking: Lacking::default(),
             without_place: Unplaced::default(),
             run_overflow: None,
+            run_sampled: None,
             watched: None,
             long: Vec::new(),
         }
@@ -144,7 +146,9 @@ impl Answers {
         let open = own.unwrap_or_else(|| OpenWindow::new(self.control.set(window)));
         self.run_lacking.add(&self.run_rows.lacking(&closed));
         self.without_place.add(&closed.unplaced);
-        let mut answers = vec![totals(Some(closed.span), &closed.totals, closed.unplaced.packets)];
+        Sampled::merge_into(&mut self.run_sampled, closed.sampled.as_ref());
+        let sampled = closed.sampled.as_ref();
+        let mut answers = vec![totals(Some(closed.span), &closed.totals, closed.unplaced.packets, sampled)];
         let mut packets = closed.packets.clone();
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
         answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
@@ -257,7 +261,7 @@ impl Answers {
         let length = closed.empty_before.saturating_mul(end_ns - start_ns);
         let span = Span { start_ns: start_ns.saturating_sub(length), end_ns: start_ns };
         let set = self.control.set(closed.window);
-        let mut totals = totals(Some(span), &Totals::default(), 0);
+        let mut totals = totals(Some(span), &Totals::default(), 0, None);
         totals.rows.clear();
         let empty = |answer| window_answers::empty(answer, span, closed.empty_before, closed, &self.node);
         let answers = [totals].into_iter().chain(set.empty_answers()).map(empty).collect();
@@ -279,7 +283,7 @@ impl Answers {
     pub(super) fn of_run(&mut self) -> Vec<Answer> {
         let Some(run) = self.run.take() else { return Vec::new() };
         let overflow = self.run_overflow.as_ref();
-        let outside = Outside { totals: &self.run_lacking.unplaced, overflow };
+        let outside = Outside { totals: &self.run_lacking.unplaced, overflow, sampled: self.run_sampled };
         let mut answers = self.first.rows().run_answers(run, self.watched, outside);
         let Lacking { refused_rows, unfollowed, failed_workers, .. } = self.run_lacking;
         let records_missing = (failed_workers != 0).then(|| {
@@ -322,7 +326,7 @@ fn task_answers(
     let not_in_rows = closed.unplaced.packets + if closed.loss.is_none() { closed.refused() } else { 0 };
     let without_rows = (not_in_rows != 0).then(|| format!("{not_in_rows} packets are in no row"));
     let lacking = fault.or(missing(closed.refused_rows)).or(without_rows);
-    let reported = Reported { lost: closed.lost(), is_cut: closed.is_cut() };
+    let reported = closed.reported();
     let by_rows = desk.report(tasks, closed.window, states, reported, lacking).into_iter().map(|answer| {
         let mut answer = answer.into_answer(Some(closed.span));
         answer.class = Class::Row;
@@ -336,7 +340,8 @@ fn task_answers(
 }
 
 /// The answer of the query `totals`. `unplaced`: packets among them that had no place in the table, each of which may be one more flow.
-pub fn totals(window: Option<Span>, totals: &Totals, unplaced: u64) -> Answer {
+/// `sampled`: how they were sampled, if they were.
+pub fn totals(window: Option<Span>, totals: &Totals, unplaced: u64, sampled: Option<&Sampled>) -> Answer {
     let Totals { packets, bytes, wire_bytes, flows } = *totals;
     let sum = |name| {
         let unit = Field::named(name).map_or("", |field| field.unit);
@@ -354,5 +359,26 @@ pub fn totals(window: Option<Span>, totals: &Totals, unplaced: u64) -> Answer {
         row[3] = Value::Estimate { value: upper, lower, upper };
     }
     let bounds = if unplaced == 0 { "exact" } else { "certain" };
-    Answer { bounds: bounds.to_owned(), ..Answer::new("totals", window, columns, vec![row]) }
+    let answer = Answer { bounds: bounds.to_owned(), ..Answer::new("totals", window, columns, vec![row]) };
+    match sampled.filter(|sampled| !sampled.is_whole()) {
+        Some(sampled) => of_sample(answer, totals, unplaced, sampled),
+        None => answer,
+    }
+}
+
+/// Totals of all packets, of which these were sampled.
+fn of_sample(mut answer: Answer, totals: &Totals, unplaced: u64, sampled: &Sampled) -> Answer {
+    let [packets, bytes, wire_bytes] =
+        [totals.packets, totals.bytes, totals.wire_bytes].map(|sum| sum as f64);
+    let flows = (totals.flows + unplaced) as f64;
+    let mut row = [sampled.packets(packets), sampled.bytes(bytes), sampled.wire_bytes(wire_bytes)]
+        .map(Value::from)
+        .to_vec();
+    row.push(Estimate::bounded(flows, totals.flows as f64, f64::INFINITY, 1.0).into());
+    answer.rows = vec![row];
+    answer.class = Class::Sample;
+    answer.sampling = Some(sampled.into());
+    answer.remark(&sampled.to_string());
+    answer.bounds = Sampled::confidence_text();
+    answer
 }

@@ -19,7 +19,7 @@ use port::SourceError;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
-use task::{Desk, EmptiedStates, Generation, Reported, TaskStates, Tasks};
+use task::{Desk, EmptiedStates, Generation, TaskStates, Tasks};
 
 /// Where shares of flows are merged.
 pub(super) struct Merging<R> {
@@ -293,11 +293,11 @@ impl<'a, R: RecordSink> Hub<'a, R> {
     fn pass_reports(&mut self) {
         while let Some((mut closed, account)) = self.merger.take_window() {
             self.install_up_to(closed.window);
-            let reported = Reported { lost: closed.lost(), is_cut: closed.is_cut() };
-            let answers = self.desk.report(closed.window, reported).into_iter();
+            let answers = self.desk.report(closed.window, closed.reported()).into_iter();
             closed.answers = answers.map(|answer| answer.into_answer(Some(closed.span))).collect();
             self.spares.retain(|(generation, _)| self.desk.answers_by(*generation));
             self.control.iter().for_each(|control| control.retire_before(closed.window));
+            self.config.sampling.iter().for_each(|sampling| sampling.forget_before(closed.window));
             self.records.account(account);
             let window = closed.window;
             if !self.records.window(closed) {

@@ -101,9 +101,10 @@ impl Table<'_> {
                 (Some(own), Some(other)) => Some(own.min(other)),
                 (own, other) => own.or(other),
             };
-            if source.class == Class::Sketch {
-                answer.class = Class::Sketch;
+            if matches!(source.class, Class::Sketch | Class::Sample) {
+                answer.class = source.class;
             }
+            answer.sampling = answer.sampling.or(source.sampling);
             if !["exact", "certain", "none"].contains(&&*source.bounds) {
                 answer.bounds.clone_from(&source.bounds);
             }

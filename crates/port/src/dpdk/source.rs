@@ -46,6 +46,8 @@ pub struct DpdkSource {
     lost: Vec<SourceCounter>,
     warnings: Vec<String>,
     queues: Vec<RxQueue>,
+    /// The first line of each frame is prefetched for the reader.
+    prefetches: bool,
     eal: Arc<Eal>,
 }
 
@@ -82,6 +84,7 @@ impl DpdkSource {
             lost: Vec::new(),
             warnings,
             queues,
+            prefetches: true,
             eal: eal.clone(),
         }
     }
@@ -126,7 +129,9 @@ impl DpdkSource {
                 None => now,
             };
             *descriptor = describe(frame, scratch, time_ns);
-            prefetch(descriptor.data);
+            if self.prefetches {
+                prefetch(descriptor.data);
+            }
         }
     }
 
@@ -185,6 +190,10 @@ impl PacketSource for DpdkSource {
 
     fn release(&mut self) {
         self.free();
+    }
+
+    fn leave_prefetching(&mut self) {
+        self.prefetches = false;
     }
 
     fn time_base(&self) -> TimeBase {

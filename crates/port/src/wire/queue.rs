@@ -27,6 +27,8 @@ pub struct WireQueue<C: WireClock = SystemClock> {
     clock: C,
     /// What frames are handed out in, apart from their descriptors.
     buffers: Option<Box<dyn Buffers>>,
+    /// The first line of each frame is prefetched for the reader.
+    prefetches: bool,
 }
 
 // SAFETY: the pointers in `descriptors` lead into the trace, which may be read from any thread.
@@ -152,6 +154,7 @@ impl<C: WireClock> WireQueue<C> {
             line,
             clock,
             buffers: None,
+            prefetches: true,
         }
     }
 
@@ -199,7 +202,9 @@ impl<C: WireClock> WireQueue<C> {
         // Checked before the start: the time of the last one is representable.
         let later_ns = self.trace.lap_ns() * lap;
         for descriptor in descriptors.iter_mut() {
-            prefetch(descriptor.data);
+            if self.prefetches {
+                prefetch(descriptor.data);
+            }
             // What has no time has none in any lap.
             descriptor.time_ns = descriptor.time_ns.saturating_add(later_ns);
         }
@@ -266,11 +271,12 @@ impl<C: WireClock> WireQueue<C> {
             let slots = &mut self.descriptors[..count];
             let (waiting, position) = (&mut line.waiting, &mut self.position);
             let queue = &self.trace.queues[self.number];
+            let out = HandOut { wire_start_ns, prefetches: self.prefetches };
             match &*line.schedule {
-                Schedule::Even(times) => hand_out(times, queue, waiting, position, slots, wire_start_ns),
-                Schedule::Bursts(times) => hand_out(times, queue, waiting, position, slots, wire_start_ns),
-                Schedule::Line(times) => hand_out(times, queue, waiting, position, slots, wire_start_ns),
-                Schedule::Poisson(times) => hand_out(times, queue, waiting, position, slots, wire_start_ns),
+                Schedule::Even(times) => hand_out(times, queue, (waiting, position), slots, out),
+                Schedule::Bursts(times) => hand_out(times, queue, (waiting, position), slots, out),
+                Schedule::Line(times) => hand_out(times, queue, (waiting, position), slots, out),
+                Schedule::Poisson(times) => hand_out(times, queue, (waiting, position), slots, out),
             }
             if let Some(buffers) = &mut self.buffers {
                 buffers.fill(slots);
@@ -285,15 +291,23 @@ impl<C: WireClock> WireQueue<C> {
     }
 }
 
+/// How frames are handed out.
+#[derive(Clone, Copy, Debug)]
+struct HandOut {
+    /// When the wire's clock began, nanoseconds since the epoch.
+    wire_start_ns: u64,
+    /// The first line of each frame is prefetched for the reader.
+    prefetches: bool,
+}
+
 /// Fills the slots with the oldest waiting packets, of which there are enough.
 #[inline]
 fn hand_out(
     times: &impl ArrivalTimes,
     queue: &QueueFrames,
-    waiting: &mut Waiting,
-    position: &mut Position,
+    (waiting, position): (&mut Waiting, &mut Position),
     mut slots: &mut [FrameDescriptor],
-    wire_start_ns: u64,
+    HandOut { wire_start_ns, prefetches }: HandOut,
 ) {
     let frames = queue.descriptors.len();
     let burst = slots.len();
@@ -310,7 +324,9 @@ fn hand_out(
             let first = position.index;
             now.copy_from_slice(&queue.descriptors[first..first + in_lap]);
             for (index, descriptor) in (first..).zip(now) {
-                prefetch(descriptor.data);
+                if prefetches {
+                    prefetch(descriptor.data);
+                }
                 descriptor.time_ns = wire_start_ns + times.time_ns(position.lap, queue.number(index));
             }
             position.advance(in_lap, frames);
@@ -347,6 +363,10 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
         if let Some(buffers) = &mut self.buffers {
             buffers.release();
         }
+    }
+
+    fn leave_prefetching(&mut self) {
+        self.prefetches = false;
     }
 
     fn time_base(&self) -> TimeBase {

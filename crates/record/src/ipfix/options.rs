@@ -4,10 +4,14 @@ use super::message::{Messages, OPTIONS_TEMPLATE_SET, Sums, TEMPLATE_SET};
 use super::template::{Specifier, options_definition, text};
 use super::{FIRST_STATISTIC, OWN_REVERSE, element};
 use crate::{Account, Column, Selection};
-use flow::{InformationElement, Value};
+use flow::{InformationElement, Share, Value};
 
 /// Templates of flow records have this number and those above.
 pub(super) const FIRST_FREE_TEMPLATE: u16 = 320;
+
+/// Selection of packets, by its number in the registry (RFC 5477, section 8.2.1).
+const COUNT_BASED: u16 = 1;
+const UNIFORM_PROBABILISTIC: u16 = 4;
 
 const TYPES: u16 = 256;
 const SELECTOR: u16 = 257;
@@ -33,6 +37,8 @@ pub(super) struct Options {
     node: Vec<u8>,
     domain: u32,
     types: Vec<Vec<u8>>,
+    /// By which share packets were sampled.
+    share: Share,
 }
 
 impl Options {
@@ -40,7 +46,7 @@ impl Options {
         let mut types: Vec<_> = selection.columns().iter().filter_map(type_of).collect();
         types.push(account_type(element::RECEIVED, "frames taken from the source"));
         types.push(account_type(element::MEASURED, "frames counted in a flow record"));
-        Self { node: text(node), domain, types }
+        Self { node: text(node), domain, types, share: selection.share() }
     }
 
     /// Options templates, these flow templates and the records that never change: sent at the start of a
@@ -49,11 +55,17 @@ impl Options {
         self.templates().iter().for_each(|template| out.put(OPTIONS_TEMPLATE_SET, template));
         flow_templates.iter().for_each(|template| out.put(TEMPLATE_SET, template));
         self.types.iter().for_each(|record| out.put(TYPES, record));
-        // All packets are taken: one of one, none between (RFC 5476, section 6.5.2.1; RFC 5477, section 8.2).
         let mut selector = 1_u64.to_be_bytes().to_vec();
-        selector.extend(1_u16.to_be_bytes());
-        selector.extend(1_u32.to_be_bytes());
-        selector.extend(0_u32.to_be_bytes());
+        if self.share == Share::ALL {
+            // All packets are taken: one of one, none between (RFC 5476, section 6.5.2.1; RFC 5477, section 8.2).
+            selector.extend(COUNT_BASED.to_be_bytes());
+            selector.extend(1_u32.to_be_bytes());
+            selector.extend(0_u32.to_be_bytes());
+        } else {
+            // Each with the same probability (RFC 5476, section 6.5.2.5).
+            selector.extend(UNIFORM_PROBABILISTIC.to_be_bytes());
+            selector.extend(self.share.probability().to_be_bytes());
+        }
         out.put(SELECTOR, &selector);
     }
 
@@ -81,6 +93,12 @@ impl Options {
             fixed(element::MEASURED, 8),
             fixed(element::IGNORED_PACKETS, 8),
         ];
+        let mut selector = vec![fixed(element::SELECTOR, 8), fixed(element::SELECTOR_ALGORITHM, 2)];
+        if self.share == Share::ALL {
+            selector.extend([fixed(element::PACKET_INTERVAL, 4), fixed(element::PACKET_SPACE, 4)]);
+        } else {
+            selector.push(fixed(element::PROBABILITY, 8));
+        }
         [
             // RFC 5610, section 3.9.
             options_definition(
@@ -96,16 +114,7 @@ impl Options {
                     Specifier::text(element::ELEMENT_DESCRIPTION),
                 ],
             ),
-            options_definition(
-                SELECTOR,
-                1,
-                &[
-                    fixed(element::SELECTOR, 8),
-                    fixed(element::SELECTOR_ALGORITHM, 2),
-                    fixed(element::PACKET_INTERVAL, 4),
-                    fixed(element::PACKET_SPACE, 4),
-                ],
-            ),
+            options_definition(SELECTOR, 1, &selector),
             options_definition(METERING, 1, &metering),
             options_definition(METERING_BLIND, 1, &metering[..4]),
             options_definition(

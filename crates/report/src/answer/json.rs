@@ -3,7 +3,7 @@
 use super::{Account, Answer, Class, Rest, Status, TaskNote};
 use crate::event::{Items, items};
 use crate::row::{self, ReadRows, Rows};
-use crate::{Column, Counters, PacketCounts, Span, integer};
+use crate::{Column, Counters, PacketCounts, Sampling, Span, integer};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value as Json};
@@ -29,6 +29,8 @@ struct Written<'a> {
     class: Class,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     levels: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampling: Option<Sampling>,
     rows: Rows<'a>,
     rest: &'a Rest,
     bounds: &'a str,
@@ -69,6 +71,7 @@ impl Serialize for Answer {
             coverage: self.coverage,
             class: self.class,
             levels: &self.levels,
+            sampling: self.sampling,
             rows: Rows { columns: &self.columns, rows: &self.rows },
             rest: &self.rest,
             bounds: &self.bounds,
@@ -103,6 +106,7 @@ struct Read {
     class: Class,
     #[serde(default)]
     levels: Vec<String>,
+    sampling: Option<Sampling>,
     rows: ReadRows,
     rest: Rest,
     bounds: String,
@@ -136,6 +140,7 @@ impl<'de> Deserialize<'de> for Answer {
             coverage: read.coverage,
             class: read.class,
             levels: read.levels,
+            sampling: read.sampling,
             columns: read.columns,
             rows,
             rest: read.rest,

@@ -6,8 +6,8 @@ use proptest::option;
 use proptest::prelude::*;
 use report::{
     Account, Answer, Capture, Class, Column, ColumnKind, Counters, DesignReport, Event, EventKind,
-    FlowCounts, Heaviest, Item, OutputCounts, PacketCounts, Rates, Rest, RunReport, Span, Status, Story,
-    TaskNote, Value, Window, WindowCounts, WireReport,
+    FlowCounts, Heaviest, Item, OutputCounts, PacketCounts, Rates, Rest, RunReport, Sampling, Span, Status,
+    Story, TaskNote, Value, Window, WindowCounts, WireReport,
 };
 use std::net::IpAddr;
 
@@ -161,18 +161,25 @@ fn coverage() -> impl Strategy<Value = Option<f64>> {
     option::of(0.0..=1.0)
 }
 
+fn sampling() -> impl Strategy<Value = Option<Sampling>> {
+    let share = || 1e-6..=1.0;
+    let one = (share(), share(), share(), integer());
+    option::of(one.prop_map(|(share, least, greatest, lost)| Sampling { share, least, greatest, lost }))
+}
+
 /// An answer.
 pub(crate) fn answer() -> impl Strategy<Value = Answer> {
     let head = (text(), option::of(text()), items(), option::of(span()), status(), any::<bool>(), integer());
-    let class = proptest::sample::select(vec![Class::Row, Class::Zoom, Class::Sketch]);
+    let class = proptest::sample::select(vec![Class::Row, Class::Zoom, Class::Sketch, Class::Sample]);
     let levels = proptest::sample::subsequence(vec!["1h", "1min", "rows"], 0..=3);
     let levels = levels.prop_map(|levels| levels.into_iter().map(str::to_owned).collect::<Vec<_>>());
-    let middle = (option::of(integer().prop_map(|n| n.max(1))), coverage(), class, levels, table());
+    let middle =
+        (option::of(integer().prop_map(|n| n.max(1))), coverage(), class, levels, sampling(), table());
     let account = (packets(), option::of(counters())).prop_map(|(packets, loss)| Account { packets, loss });
     let tail = (integer(), named(), text(), option::of(text()), option::of(task()), option::of(account));
     (head, middle, tail).prop_map(|(head, middle, tail)| {
         let (query, node, bound, window, (status, watched), late, revision) = head;
-        let (empty, coverage, class, levels, (columns, rows)) = middle;
+        let (empty, coverage, class, levels, sampling, (columns, rows)) = middle;
         let (groups, totals, bounds, reason, task, account) = tail;
         // Numbers are read back by their form: a whole one that is not negative is unsigned.
         let total = |(name, number): (String, u64)| match number % 3 {
@@ -194,6 +201,7 @@ pub(crate) fn answer() -> impl Strategy<Value = Answer> {
             coverage,
             class,
             levels,
+            sampling,
             columns,
             rows,
             rest,
@@ -341,14 +349,21 @@ fn one_report() -> impl Strategy<Value = RunReport> {
         vec(story(), 0..2),
         vec(capture(), 0..2),
     );
-    let parts =
-        (option::of(counters()), integer(), integer(), option::of(integer()), design(), option::of(wire()));
+    let parts = (
+        option::of(counters()),
+        integer(),
+        integer(),
+        option::of(integer()),
+        design(),
+        option::of(wire()),
+        sampling(),
+    );
     (head, counts, rates, lists, parts).prop_map(|(head, counts, rates, lists, parts)| {
         let (source, node, started_ns, ended_ns, packets) = head;
         let [count, full, jump, run_end, unreported, seen, active, exported, dropped, table_full] = counts;
         let (packets_per_second, bits_per_second, processed_per_second, elapsed_seconds) = rates;
         let (answers, events, command_line, faults, outputs, stories, captures) = lists;
-        let (loss, memory_bytes, answers_unlisted, link_down, design, wire) = parts;
+        let (loss, memory_bytes, answers_unlisted, link_down, design, wire, sampling) = parts;
         RunReport {
             source,
             node,
@@ -357,6 +372,7 @@ fn one_report() -> impl Strategy<Value = RunReport> {
             windows: WindowCounts { count, full, jump, run_end, unreported },
             packets,
             loss,
+            sampling,
             flows: FlowCounts { seen, active, exported, dropped, table_full, outputs },
             rates: Rates { packets_per_second, bits_per_second, processed_per_second },
             memory_bytes,

@@ -11,6 +11,7 @@ use super::overflow::{Amounts, GroupBounds, OverflowPlan, unbounded};
 use super::owners::ALL;
 use super::plan::{ItemValue, Plan, PlannedItem};
 use super::program::Program;
+use super::sampled::explain;
 use super::scalar::Scalar;
 use super::state::{Kinds, QueryState};
 use super::top_rows::TopRow;
@@ -106,6 +107,7 @@ impl QueryState {
             entropies: entropies.as_ref(),
             seconds,
             bounds: bounds.as_ref(),
+            sampled: covered.outside.sampled.filter(|sampled| !sampled.is_whole()),
         };
         let selected = selected(&mut self.groups, setting);
         let open = bounds.as_ref().map_or(0, |bounds| open_groups(bounds, &self.groups, setting));
@@ -128,6 +130,7 @@ impl QueryState {
                 let rest = selected.rest.value(aggregate, &selected.first);
                 let rest = rest.calculate(Operator::Add, unplaced).calculate(Operator::Add, outside);
                 let rest = selected.spilled_rest(number, rest, setting, open);
+                let rest = setting.sampled.map_or(rest, |sampled| plan.of_all(&sampled, number, rest));
                 Some((item.column.name.clone(), of_kind(rest, item.column.kind)))
             });
             answer.rest = Rest { groups: selected.others, totals: totals.collect() };
@@ -150,6 +153,9 @@ impl QueryState {
             ));
         } else if self.is_unsure(plan) {
             answer.bounds = "certain".to_owned();
+        }
+        if let Some(sampled) = &setting.sampled {
+            explain(&mut answer, sampled, &self.groups, setting);
         }
         answer
     }

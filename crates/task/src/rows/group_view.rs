@@ -11,7 +11,7 @@ use super::program::Type;
 use super::scalar::Scalar;
 use super::update::Collections;
 use super::weights::Entropies;
-use flow::NULL;
+use flow::{NULL, Sampled};
 use packet::{Key, KeySpec, KeyV4, KeyV6, MaskedKey};
 use report::Value;
 
@@ -26,12 +26,14 @@ pub(crate) struct Setting<'a> {
     pub(crate) seconds: Option<f64>,
     /// What packets without a place add; `None` where there are none, or nothing is known of them.
     pub(crate) bounds: Option<&'a GroupBounds>,
+    /// How the packets were sampled; `None`: all were taken.
+    pub(crate) sampled: Option<Sampled>,
 }
 
 impl<'a> Setting<'a> {
     /// For the order of groups that is not by a rate.
     pub(crate) fn of_order(plan: &'a Plan) -> Self {
-        Self { plan, collections: None, entropies: None, seconds: None, bounds: None }
+        Self { plan, collections: None, entropies: None, seconds: None, bounds: None, sampled: None }
     }
 }
 
@@ -83,9 +85,9 @@ impl GroupView<'_> {
 impl Group for GroupView<'_> {
     fn aggregate(&self, number: usize) -> Scalar {
         let rows = self.of_rows(number);
-        self.setting
-            .bounds
-            .map_or(rows, |bounds| bounds.widen(self.setting.plan.spilled[number], rows, &self.spilled()))
+        let spilled = self.setting.plan.spilled[number];
+        let seen = self.setting.bounds.map_or(rows, |bounds| bounds.widen(spilled, rows, &self.spilled()));
+        self.of_all(number, seen)
     }
 
     fn quantile(&self, number: usize, share: f64) -> Scalar {
@@ -94,7 +96,11 @@ impl Group for GroupView<'_> {
         match (kind, collections) {
             (Kind::Samples(list, _, of), Some(collections)) => {
                 let rows = collections.lists[*list].quantile(self.number, share, *of, self.state[*at]);
-                if self.spilled().is_nothing() { rows } else { unbounded(rows) }
+                if self.spilled().is_nothing() && self.setting.sampled.is_none() {
+                    rows
+                } else {
+                    unbounded(rows)
+                }
             }
             _ => Scalar::Null,
         }

@@ -10,7 +10,7 @@ use super::refusal::Refusal;
 use super::scratch::RowScratch;
 use super::site::Site;
 use super::state::QueryState;
-use flow::{RowBatch, RowValue, Rows};
+use flow::{RowBatch, RowValue, Rows, Sampled};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use report::{Answer, Class, Span, Status};
 use std::collections::BTreeMap;
@@ -70,6 +70,8 @@ pub struct WindowAccount {
     pub unfollowed: u64,
     /// Packets that are in no row.
     pub outside: Unplaced,
+    /// How the packets were sampled; `None`: all were taken.
+    pub sampled: Option<Sampled>,
 }
 
 /// The account of several windows.
@@ -80,6 +82,7 @@ struct Sum {
     refused_rows: u64,
     unfollowed: u64,
     outside: Unplaced,
+    sampled: Option<Sampled>,
 }
 
 impl Sum {
@@ -89,6 +92,7 @@ impl Sum {
         self.refused_rows += more.refused_rows;
         self.unfollowed += more.unfollowed;
         self.outside.add(&more.outside);
+        Sampled::merge_into(&mut self.sampled, more.sampled.as_ref());
     }
 }
 
@@ -297,6 +301,7 @@ impl LongWindows {
                 refused_rows: window.refused_rows,
                 unfollowed: window.unfollowed,
                 outside: window.outside,
+                sampled: window.sampled,
             };
             match account {
                 Some(account) => account.add(&own),
@@ -431,7 +436,7 @@ impl Length {
                 add(set, &mut states, &rows)
             }
         };
-        let outside = Outside::from(&account.outside);
+        let outside = Outside { sampled: account.sampled, ..Outside::from(&account.outside) };
         let covered = Covered { window: Some(window), watched: Some(watched), outside, plan: None };
         let mut answers = plans.plans.answers(&mut states, covered);
         for answer in &mut answers {

@@ -8,6 +8,7 @@ use super::owners::ALL;
 use super::plan::{ItemValue, Plan};
 use super::scalar::Scalar;
 use super::state::Kinds;
+use flow::Sampled;
 use report::{Answer, Class, Value};
 
 /// The sums of packets that are in no row, because their flows had no place in the table.
@@ -37,11 +38,13 @@ pub struct Outside<'a> {
     pub totals: &'a Unplaced,
     /// What workers counted of their groups; `None` where they did not.
     pub overflow: Option<&'a Overflow>,
+    /// How the packets were sampled; `None`: all were taken.
+    pub sampled: Option<Sampled>,
 }
 
 impl<'a> From<&'a Unplaced> for Outside<'a> {
     fn from(totals: &'a Unplaced) -> Self {
-        Self { totals, overflow: None }
+        Self { totals, overflow: None, sampled: None }
     }
 }
 

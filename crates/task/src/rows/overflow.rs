@@ -55,6 +55,11 @@ impl SummaryPlan {
         Some(Self { filter, parts })
     }
 
+    /// True if the key decides which packets pass the filter.
+    pub(crate) fn is_decided(&self) -> bool {
+        self.filter.is_decided()
+    }
+
     fn has_addresses(&self) -> bool {
         self.parts.as_ref().is_some_and(|parts| parts.spec().has_addresses())
     }

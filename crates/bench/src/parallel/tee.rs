@@ -1,0 +1,163 @@
+//! `edison bench tee`: what the core of the packet path spends on a packet where another core measures a sample (Alipourfard et al. 2015,
+//! section 4, Figure 5), and how near the answers are.
+
+use super::fit::{Fitted, fit};
+use super::rig::{Kept, Measured, Setting, Traffic, measure};
+use super::{ONE_WINDOW, rounded, settings, wire};
+use crate::compare::median;
+use crate::{Line, Points};
+use flow::Share;
+use notation::Rate;
+use port::wire::Length;
+use serde_json::json;
+
+/// The shares of Figure 5.
+const PERCENT: [u32; 3] = [10, 15, 20];
+/// Rounds, of which the median counts.
+const ROUNDS: usize = 7;
+/// Flows of which the table takes 32 MiB, and the skew at which large tables miss the caches.
+const FLOWS: u64 = 400_000;
+const ZIPF: f64 = 0.5;
+/// A rate that one core sustains without a tee as well.
+const RATE: &str = "10Mpps";
+/// Bytes of a frame.
+const FRAME: u32 = 64;
+const BURST: usize = 256;
+/// Packets of a window, of which the answers are compared with the truth: with this skew some forty flows are heavy hitters.
+const WINDOW: u64 = 1_000_000;
+const HEAVY_FLOWS: u64 = 100_000;
+const HEAVY_ZIPF: f64 = 1.0;
+
+/// A variant: where packets are measured, and which share of them.
+struct Variant {
+    name: String,
+    case: Fitted,
+    share: Option<Share>,
+}
+
+fn variants() -> Result<Vec<Variant>, String> {
+    let mut variants =
+        vec![Variant { name: "not_tee".to_owned(), case: fit(("rss", Some(1), 1))?, share: None }];
+    for percent in PERCENT {
+        let case = fit(("async", Some(2), 1))?;
+        variants.push(Variant {
+            name: format!("tee_{percent}"),
+            case,
+            share: Share::of_ppm(percent * 10_000),
+        });
+    }
+    Ok(variants)
+}
+
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let variants = variants()?;
+    let (flows, zipf) = (points.flows.unwrap_or(FLOWS), points.zipf.unwrap_or(ZIPF));
+    path(points, &variants, flows, zipf, out)?;
+    answers(points, &variants, out)
+}
+
+/// Nanoseconds of the receiving core for each packet that it received: polling, what it reads of frames, and handing over or counting.
+fn path_ns(measured: &Measured) -> f64 {
+    let step = measured.step_ns();
+    step.receive + step.free + step.parse + if measured.has_workers() { step.hand_over } else { step.process }
+}
+
+/// The variants in turn, at one rate.
+fn path(
+    points: &Points,
+    variants: &[Variant],
+    flows: u64,
+    zipf: f64,
+    out: &mut dyn FnMut(Line),
+) -> Result<(), String> {
+    let packets = points.packets.unwrap_or(4 * flows);
+    let mut traffic = Traffic::new(packets, flows, zipf, FRAME)?;
+    let length = points.seconds * 1e9 / (ROUNDS * variants.len()) as f64;
+    let length = Length::Nanoseconds((length as u64).max(100_000_000));
+    let mut rounds: Vec<Vec<Measured>> = variants.iter().map(|_| Vec::new()).collect();
+    for _ in 0..ROUNDS {
+        for (variant, rounds) in variants.iter().zip(&mut rounds) {
+            rounds.push(one(&mut traffic, variant, Some(RATE), length)?);
+        }
+    }
+    let ns = |rounds: &[Measured]| -> Vec<f64> { rounds.iter().map(path_ns).collect() };
+    let without = median(&ns(&rounds[0]));
+    for (variant, rounds) in variants.iter().zip(&rounds) {
+        let (times, last) = (ns(rounds), &rounds[ROUNDS - 1]);
+        let mut more = vec![
+            ("times_not_tee", json!(rounded(median(&times) / without))),
+            ("less_percent", json!(rounded(100.0 * (1.0 - median(&times) / without)))),
+            ("loss", json!(last.loss()[0])),
+            ("ring_full", json!(last.ring_full)),
+        ];
+        more.extend(last.members());
+        more.extend(variant.case.instead.as_ref().map(|instead| ("instead", json!(instead))));
+        let params = vec![
+            ("flows", json!(flows)),
+            ("zipf", json!(zipf)),
+            ("rate", json!(RATE)),
+            ("share", json!(variant.share.map(Share::probability))),
+        ];
+        out(Line {
+            bench: "tee",
+            variant: variant.name.clone(),
+            params,
+            packets: 1,
+            rounds_ns: times,
+            memory_bytes: Some(last.memory_bytes),
+            checked: rounds.iter().all(|measured| measured.is_right),
+            more,
+        });
+    }
+    Ok(())
+}
+
+/// The answers of one window, replayed: nothing is lost but what is not sampled.
+fn answers(points: &Points, variants: &[Variant], out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let flows = points.flows.unwrap_or(HEAVY_FLOWS);
+    let zipf = points.zipf.unwrap_or(HEAVY_ZIPF);
+    let mut traffic = Traffic::new(WINDOW, flows, zipf, FRAME)?;
+    for variant in variants.iter().filter(|variant| variant.share.is_some()) {
+        let measured = one(&mut traffic, variant, None, Length::Once)?;
+        let accuracy = measured.accuracy.ok_or("a sample has an accuracy")?;
+        out(Line {
+            bench: "tee",
+            variant: format!("{}_answers", variant.name),
+            params: vec![
+                ("flows", json!(flows)),
+                ("zipf", json!(zipf)),
+                ("share", json!(variant.share.map(Share::probability))),
+            ],
+            packets: WINDOW,
+            rounds_ns: vec![measured.receiving_ns()],
+            memory_bytes: Some(measured.memory_bytes),
+            checked: measured.is_right && accuracy.is_as_promised(),
+            more: accuracy.members(),
+        });
+    }
+    Ok(())
+}
+
+fn one(
+    traffic: &mut Traffic,
+    variant: &Variant,
+    rate: Option<&str>,
+    length: Length,
+) -> Result<Measured, String> {
+    // Its own settings: a paper's are those of its own benches.
+    let preset = settings(&Points::default());
+    let rate: Option<Rate> =
+        rate.map(|rate| rate.parse().map_err(|error| format!("{rate}: {error}"))).transpose()?;
+    let setting = Setting {
+        wire: wire(preset, rate, variant.case.queues, length),
+        plan: variant.case.plan.clone(),
+        kept: Kept::plain(),
+        sampling: variant.share,
+        every: ONE_WINDOW,
+        between_cores: preset.between_cores,
+        burst: BURST,
+        warm_up: 0,
+        timed: true,
+    };
+    measure(traffic, &setting)
+}
