@@ -8,6 +8,7 @@ const CLASSES = {
   row: 'counted exactly, from the rows of each window',
   zoom: 'counted exactly, of the few flows that it pins',
   sketch: 'counted in a sketch: estimates with bounds',
+  sample: 'counted of a sample of the packets: estimates with bounds',
 };
 
 /** `128 MB` */
