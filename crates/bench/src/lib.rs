@@ -19,6 +19,7 @@ mod cuckoo;
 #[cfg(feature = "amqp")]
 mod distributed;
 mod events;
+pub mod figures;
 mod flow_record;
 mod huge;
 mod line;
