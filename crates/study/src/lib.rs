@@ -18,13 +18,16 @@
 mod alipourfard;
 mod axis;
 mod csv;
+mod deciding;
 mod escape;
 mod figure;
+mod flowatcher;
 mod folder;
 mod listing;
 mod machine;
 mod makwana;
 mod measured;
+mod over_wire;
 mod page;
 mod panel;
 mod plot;
@@ -32,6 +35,7 @@ mod point;
 mod row;
 mod run;
 mod verdict;
+mod wu;
 
 pub use figure::{Figure, Paper, Said};
 pub use listing::{FIGURES, PAPERS, find, list, list_json};

@@ -1,14 +1,43 @@
 //! All figures, and finding them by name.
 
 use crate::figure::{Figure, Paper};
-use crate::{alipourfard, makwana};
+use crate::{alipourfard, flowatcher, makwana, wu};
 use serde_json::{Value, json};
 
 /// The papers, in the order of the page.
-pub const PAPERS: &[&Paper] = &[&alipourfard::PAPER, &makwana::PAPER];
+pub const PAPERS: &[&Paper] = &[&wu::PAPER, &flowatcher::PAPER, &alipourfard::PAPER, &makwana::PAPER];
 
 /// All figures, in the order of the page.
-pub const FIGURES: &[&Figure] = &[&alipourfard::figure_1::FIGURE, &makwana::FIGURE_A, &makwana::FIGURE_B];
+pub const FIGURES: &[&Figure] = &[
+    &wu::figure_7::FIGURE,
+    &wu::figure_8::FIGURE,
+    &wu::cores::FIGURE_9,
+    &wu::cores::FIGURE_10,
+    &wu::figure_11::FIGURE,
+    &wu::designs::TABLE_3,
+    &wu::designs::TABLE_4,
+    &wu::designs::FIGURE_12,
+    &wu::designs::FIGURE_13,
+    &wu::designs::FIGURE_14,
+    &flowatcher::parameters::TABLE_2,
+    &flowatcher::capturing::FIGURE_5A,
+    &flowatcher::capturing::FIGURE_5B,
+    &flowatcher::capturing::FIGURE_5C,
+    &flowatcher::capturing::TABLE_3,
+    &flowatcher::hashing::FIGURE_6A,
+    &flowatcher::hashing::FIGURE_6B,
+    &flowatcher::hashing::FIGURE_6C,
+    &flowatcher::aggregation::FIGURE_7A,
+    &flowatcher::aggregation::FIGURE_7B,
+    &flowatcher::analytics::FIGURE_7C,
+    &flowatcher::precision::FIGURE_8,
+    &flowatcher::precision::TABLE_4,
+    &flowatcher::device::FIGURE_9A,
+    &flowatcher::device::FIGURE_9B,
+    &alipourfard::figure_1::FIGURE,
+    &makwana::FIGURE_A,
+    &makwana::FIGURE_B,
+];
 
 /// The figures of a paper, or one of them; all without a name.
 ///
