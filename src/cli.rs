@@ -116,6 +116,9 @@ pub(crate) enum Command {
     Generate(GenerateOptions),
     /// Run the project's own measurements
     Bench(BenchOptions),
+    /// Measure the papers' tables and figures here, and draw them beside the papers' values
+    #[command(after_help = STUDY_EXAMPLES)]
+    Study(StudyOptions),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -1143,4 +1146,40 @@ pub(crate) struct BenchOptions {
     /// About how long each comparison may take (default: 10; distributed: 900)
     #[arg(long, value_name = "S")]
     pub(crate) seconds: Option<f64>,
+}
+
+const STUDY_EXAMPLES: &str = "\
+Examples:
+  edison study --list                             papers and figures, each with its command
+  edison study --out study --quick                all of them, in less than ten minutes
+  edison study alipourfard figure-1 --out study   one of them
+  edison study --out study --anew                 again, what the folder has too
+
+The folder gets index.html, figures.json, and a CSV and an SVG file for each figure. What was measured is kept in it: a study that
+was ended goes on with the same command. It exits with 3 if it was ended early, and with 1 if something could not be measured.";
+
+/// Options of `edison study`.
+#[derive(Debug, Args)]
+pub(crate) struct StudyOptions {
+    /// Only of this paper
+    #[arg(value_parser = completed(StringValueParser::new(), choices::papers), hide_possible_values = true)]
+    pub(crate) paper: Option<String>,
+    /// Only this table or figure of it
+    #[arg(value_parser = completed(StringValueParser::new(), choices::figures), hide_possible_values = true)]
+    pub(crate) figure: Option<String>,
+    /// The folder for the page and what was measured; it is made
+    #[arg(long, value_name = "DIR", required_unless_present = "list")]
+    pub(crate) out: Option<PathBuf>,
+    /// Fewer points and shorter rounds
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Measure again what the folder has
+    #[arg(long)]
+    pub(crate) anew: bool,
+    /// List papers and figures, each with its command
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Print figures.json, or the list as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

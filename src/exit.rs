@@ -33,7 +33,12 @@ impl Failure {
 
     /// Something failed while running.
     pub(crate) fn fault(message: impl ToString) -> Self {
-        Self { code: FAULT, messages: vec![message.to_string()] }
+        Self::faults([message.to_string()])
+    }
+
+    /// The same for several reasons at once.
+    pub(crate) fn faults(messages: impl IntoIterator<Item = String>) -> Self {
+        Self { code: FAULT, messages: messages.into_iter().collect() }
     }
 
     /// The same of what an option asks for.

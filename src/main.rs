@@ -75,6 +75,7 @@ mod sketches;
 mod sources;
 mod standard_output;
 mod stored;
+mod study;
 mod system;
 mod tasks;
 mod toml_file;
@@ -149,6 +150,7 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Tasks => tasks::print(),
         Command::Generate(options) => generate::generate(&options),
         Command::Bench(options) => bench::bench(&options),
+        Command::Study(options) => study::study(&options),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "edison", &mut script);

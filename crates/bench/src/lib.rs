@@ -20,6 +20,7 @@ mod cuckoo;
 mod distributed;
 mod events;
 mod fair_queue;
+pub mod figures;
 mod flow_record;
 mod huge;
 mod line;

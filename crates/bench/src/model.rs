@@ -26,8 +26,8 @@ use machine::Machine;
 
 const BENCH: &str = "model";
 
-/// Runs all parts.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+/// Why this machine or these points are impossible.
+fn refused(points: &Points) -> Result<(), String> {
     if !clock::IS_KNOWN {
         return Err("bench model needs an x86-64 processor: its fence and its time stamp counter".to_owned());
     }
@@ -37,6 +37,18 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     if let Some(skew) = points.zipf.filter(|skew| !(0.0..=10.0).contains(skew)) {
         return Err(format!("a Zipf exponent of {skew}: bench model takes 0 (uniform) to 10"));
     }
+    Ok(())
+}
+
+/// Figure 1's three structures alone.
+pub(crate) fn structures(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    refused(points)?;
+    latency::run(points, out)
+}
+
+/// Runs all parts.
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    refused(points)?;
     let machine = Machine::measured(out)?;
     let fitted = points::run(points, &machine, out)?;
     let exact = exact_table::run(points, &machine, out)?;

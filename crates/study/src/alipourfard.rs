@@ -1,0 +1,14 @@
+//! Alipourfard, Moshref, Yu: HotNets 2015.
+
+pub(crate) mod figure_1;
+mod structures;
+
+pub(crate) use structures::{COUNT_MIN, HEAP, SIMPLE, mean_ratio, sizes};
+
+use crate::figure::Paper;
+
+pub(crate) static PAPER: Paper = Paper {
+    name: "alipourfard",
+    cite: "Alipourfard, Moshref, Yu: Re-evaluating Measurement Algorithms in Software, HotNets 2015",
+    machine: "Xeon E5-2650, 10 cores, 256 KB of L2 a core, 25 MB of L3, 32 GB, a 10G card, Click on DPDK 1.8 (section 3.1)",
+};

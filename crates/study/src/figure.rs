@@ -1,0 +1,61 @@
+//! A table or a figure of a paper.
+
+use crate::machine::Machine;
+use crate::panel::Panel;
+use crate::point::{Point, Scale};
+use crate::row::Rows;
+use crate::verdict::Verdict;
+
+/// A paper.
+#[derive(Debug)]
+pub struct Paper {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Authors, title, place and year.
+    pub cite: &'static str,
+    /// The machine that it measured on, as its text says.
+    pub machine: &'static str,
+}
+
+/// What a paper's text says in prose or in a table. Plots are not in the text.
+#[derive(Debug)]
+pub struct Said {
+    /// Of what.
+    pub what: &'static str,
+    /// The value, with its unit.
+    pub value: &'static str,
+    /// The section or table that says it.
+    pub place: &'static str,
+}
+
+/// A table or a figure: what the paper shows, and how it is measured, drawn and judged here.
+#[derive(Debug)]
+pub struct Figure {
+    /// The paper that it is in.
+    pub paper: &'static Paper,
+    /// Its name on the command line: `figure-1`, `table-3`.
+    pub name: &'static str,
+    /// What it is about, in one line.
+    pub title: &'static str,
+    /// Where it stands in the paper.
+    pub section: &'static str,
+    /// What the paper shows and finds.
+    pub shows: &'static str,
+    /// How it is measured here, and what differs from the paper's measurement.
+    pub here: &'static str,
+    /// The paper's own values.
+    pub said: &'static [Said],
+    /// What is measured on this machine, in order. Points with equal keys are measured once, whichever figure asks first.
+    pub points: fn(&Machine, Scale) -> Vec<Point>,
+    /// What is drawn of the measured rows, from left to right. Empty panels are left out.
+    pub panels: fn(&Rows) -> Vec<Panel>,
+    /// Whether the paper's finding holds. Asked only when all points are measured that the machine can measure.
+    pub judge: fn(&Rows, &Machine) -> Verdict,
+}
+
+impl Figure {
+    /// `alipourfard-figure-1`: the name of its files.
+    pub fn id(&self) -> String {
+        format!("{}-{}", self.paper.name, self.name)
+    }
+}

@@ -1,0 +1,292 @@
+//! Figure 5 and Table III: batches, queues, mempools, programming models, schedulers.
+
+use super::{LINE_RATE, MPPS, OVERLOAD, PAPER, effort, mpps, preset, two_cores};
+use crate::deciding::{value_at, verdict};
+use crate::figure::{Figure, Said};
+use crate::machine::Machine;
+use crate::over_wire::{DROP, bars, measured, percent};
+use crate::panel::{Axis, Curve, Panel};
+use crate::point::{Point, Scale};
+use crate::row::Rows;
+use crate::verdict::Verdict;
+use bench::{Counting, WirePoint};
+
+/// The least and the most are the paper's, and its best.
+const BATCHES: [usize; 5] = [64, 128, 256, 512, 1024];
+pub(super) const BEST_BATCH: usize = 256;
+const PACKETS: &str = "packets";
+const FLOWS: &str = "flows";
+const PIPELINE: &str = "pipeline";
+const COMPLETION: &str = "run to completion";
+const QUEUES: [usize; 4] = [1, 2, 4, 8];
+/// Percentage points below which two drop rates are the same here.
+pub(super) const SAME: f64 = 0.5;
+
+const BATCH_IS_BEST: &str = "batches of 256 packets lose least, smaller and larger ones more";
+const TWO_QUEUES_ARE_BEST: &str =
+    "two receive queues lose least, more of them more, as they contend for the PCI bus";
+const POOLS_OF_THEIR_OWN: &str = "a mempool for each queue loses a tenth of what one for all loses";
+const PIPELINE_IS_BEST: &str = "the pipeline loses less than run to completion, and threads under SCHED_OTHER less than under SCHED_DEADLINE";
+
+pub(crate) static FIGURE_5A: Figure = Figure {
+    paper: &PAPER,
+    name: "figure-5a",
+    title: "loss by batch size",
+    section: "Section V-A, Figure 5-(a)",
+    shows: "The loss by the largest number of packets of a poll, from 64 to 1024, of counting packets and of counting each flow's packets.",
+    here: "Two queues, each polled and counted by a core, at the paper's 14.88 Mpps, at which little is lost whatever the batch, and at 100 Mpps, more than two cores count: what is lost then tells how long a packet takes.",
+    said: &[
+        Said { what: "batches", value: "64 to 1024 packets", place: "Section V-A" },
+        Said { what: "best", value: "256 packets", place: "Table II" },
+    ],
+    points: |_, scale| vec![batches(scale)],
+    panels: batch_panels,
+    judge: |rows, _| verdict(BATCH_IS_BEST, judge_batches(rows)),
+};
+
+pub(crate) static FIGURE_5B: Figure = Figure {
+    paper: &PAPER,
+    name: "figure-5b",
+    title: "loss by number of receive queues",
+    section: "Section V-A, Figure 5-(b)",
+    shows: "The loss by the number of receive queues that RSS spreads packets over, of counting packets and of counting each flow's.",
+    here: "A queue for each core, as many as there are cores, at 14.88 and at 100 Mpps. Frames of the software wire are in memory: no bus is contended for.",
+    said: &[Said { what: "best", value: "2 queues", place: "Section V-A, Table II" }],
+    points: queue_points,
+    panels: queue_panels,
+    judge: judge_queues,
+};
+
+pub(crate) static FIGURE_5C: Figure = Figure {
+    paper: &PAPER,
+    name: "figure-5c",
+    title: "loss with one mempool and with one for each queue",
+    section: "Section V-A, Figure 5-(c)",
+    shows: "The loss where queues share a mempool and where each has its own.",
+    here: "Queues of the software wire have mempools of their own, as those of Edison's ports; one that they share is not made.",
+    said: &[Said {
+        what: "a pool for each queue",
+        value: "loss less by about one order of magnitude",
+        place: "Section V-A",
+    }],
+    points: |_, _| {
+        let reason = "Edison's queues never share a mempool, so there is nothing to compare with";
+        vec![Point { key: "flowatcher shared mempool".to_owned(), measure: Err(reason.to_owned()) }]
+    },
+    panels: |_| Vec::new(),
+    judge: |_, _| {
+        Verdict::open(POOLS_OF_THEIR_OWN, "Edison gives each queue a mempool of its own and has no other way")
+    },
+};
+
+pub(crate) static TABLE_3: Figure = Figure {
+    paper: &PAPER,
+    name: "table-3",
+    title: "programming models and schedulers",
+    section: "Section V-A, Table III",
+    shows: "The loss of run to completion and of the pipeline, and of the pipeline under SCHED_DEADLINE and SCHED_OTHER.",
+    here: "Both models on two cores: run to completion with two queues, the pipeline with one, at 14.88 and at 100 Mpps. With four cores the pipeline has two queues, as in the paper, and run to completion four. Edison's threads run under SCHED_OTHER.",
+    said: &[
+        Said { what: "run to completion", value: "4.8e-6 (95 % confidence 0.57e-6)", place: "Table III" },
+        Said { what: "pipeline with pthread", value: "2.6e-6 (0.56e-6)", place: "Table III" },
+        Said { what: "SCHED_DEADLINE", value: "2500e-6 (300e-6)", place: "Table III" },
+        Said { what: "SCHED_OTHER", value: "2.6e-6 (0.56e-6)", place: "Table III" },
+    ],
+    points: |machine, scale| {
+        let reason = "no thread of Edison asks for SCHED_DEADLINE";
+        let deadline = Point { key: "flowatcher SCHED_DEADLINE".to_owned(), measure: Err(reason.to_owned()) };
+        vec![models(machine, scale), deadline]
+    },
+    panels: |rows| {
+        let panel = |rate| {
+            let names = [COMPLETION, PIPELINE];
+            let title = format!("Lost at {rate} Mpps");
+            bars(&rows.only(MPPS, rate), &title, percent("loss"), &names, DROP, None)
+        };
+        vec![panel(mpps(LINE_RATE)), panel(mpps(OVERLOAD))]
+    },
+    judge: |rows, _| verdict(PIPELINE_IS_BEST, judge_models(rows)),
+};
+
+/// All batches, at both rates.
+pub(super) fn batches(scale: Scale) -> Point {
+    let effort = effort(scale);
+    let key = format!("flowatcher batches {BATCHES:?} rates {LINE_RATE},{OVERLOAD} {effort:?}");
+    Point::new(key, move || {
+        let points: Vec<WirePoint> = [LINE_RATE, OVERLOAD]
+            .into_iter()
+            .flat_map(|rate| {
+                BATCHES.into_iter().flat_map(move |burst| {
+                    [(PACKETS, Counting::Packets), (FLOWS, Counting::Flows)]
+                        .map(|(name, counting)| WirePoint { burst, ..two_cores(name, counting, rate) })
+                })
+            })
+            .collect();
+        measured(&points, &effort, |at, row| row.with(MPPS, mpps(points[at].rate)))
+    })
+}
+
+fn batch_panels(rows: &Rows) -> Vec<Panel> {
+    let panel = |rate: f64| {
+        let rows = rows.only(MPPS, rate);
+        let curves = [(PACKETS, "counting packets"), (FLOWS, "counting each flow's")];
+        Panel {
+            title: format!("Lost at {rate} Mpps"),
+            x: Axis::Log { label: "batch, packets".to_owned() },
+            y: percent("loss"),
+            curves: curves.map(|(series, name)| Curve::of(&rows, series, name, "burst", DROP)).into(),
+        }
+    };
+    vec![panel(mpps(LINE_RATE)), panel(mpps(OVERLOAD))]
+}
+
+pub(super) fn judge_batches(rows: &Rows) -> Result<(bool, String), String> {
+    let rows = rows.only(MPPS, mpps(OVERLOAD));
+    let at = |batch: usize| value_at(&rows, FLOWS, ("burst", batch as f64), DROP);
+    let mut drops = Vec::new();
+    for batch in BATCHES {
+        drops.push((batch, at(batch)?));
+    }
+    let (best, least) = drops.iter().copied().fold((0, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a });
+    let papers = at(BEST_BATCH)?;
+    let [smallest, largest] = [at(BATCHES[0])?, at(BATCHES[BATCHES.len() - 1])?];
+    let holds = papers <= least + SAME && smallest > papers + SAME && largest > papers + SAME;
+    let why = format!(
+        "at {OVERLOAD} counting flows loses {smallest} % with 64, {papers} % with 256 and {largest} % with 1024 packets, least with {best}"
+    );
+    Ok((holds, why))
+}
+
+fn queue_points(machine: &Machine, scale: Scale) -> Vec<Point> {
+    let effort = effort(scale);
+    let there: Vec<usize> = QUEUES.into_iter().filter(|queues| *queues <= machine.cores).collect();
+    let key = format!("flowatcher queues {there:?} rates {LINE_RATE},{OVERLOAD} {effort:?}");
+    let queues = there.clone();
+    let measure = move || {
+        let mut points = Vec::new();
+        for rate in [LINE_RATE, OVERLOAD] {
+            for &queues in &queues {
+                for (name, counting) in [(PACKETS, Counting::Packets), (FLOWS, Counting::Flows)] {
+                    let cores = Some(queues);
+                    points.push(WirePoint { cores, queues, ..two_cores(name, counting, rate) });
+                }
+            }
+        }
+        measured(&points, &effort, |at, row| row.with(MPPS, mpps(points[at].rate)))
+    };
+    let mut points = vec![Point::new(key, measure)];
+    for queues in QUEUES.into_iter().filter(|queues| !there.contains(queues)) {
+        let lacking = Point::new(format!("flowatcher queues {queues}"), || Ok(Vec::new()));
+        points.push(lacking.unless(machine.lacks_cores(queues)));
+    }
+    points
+}
+
+fn queue_panels(rows: &Rows) -> Vec<Panel> {
+    let panel = |rate: f64| {
+        let rows = rows.only(MPPS, rate);
+        let curves = [(PACKETS, "counting packets"), (FLOWS, "counting each flow's")];
+        Panel {
+            title: format!("Lost at {rate} Mpps"),
+            x: Axis::Linear { label: "receive queues, one for each core".to_owned() },
+            y: percent("loss"),
+            curves: curves.map(|(series, name)| Curve::of(&rows, series, name, "queues", DROP)).into(),
+        }
+    };
+    vec![panel(mpps(LINE_RATE)), panel(mpps(OVERLOAD))]
+}
+
+/// What the paper finds is of the bus, which a wire in memory has none of: never decided.
+fn judge_queues(rows: &Rows, _: &Machine) -> Verdict {
+    let rows = rows.only(MPPS, mpps(OVERLOAD));
+    let at = |queues: usize| value_at(&rows, FLOWS, ("queues", queues as f64), DROP).ok();
+    let losses = QUEUES.into_iter().filter_map(|queues| Some(format!("{} % with {queues}", at(queues)?)));
+    let losses: Vec<_> = losses.collect();
+    let measured = if losses.is_empty() {
+        String::new()
+    } else {
+        format!("; counting flows at {OVERLOAD} loses {}", losses.join(", "))
+    };
+    Verdict::open(TWO_QUEUES_ARE_BEST, format!("the software wire has no bus to contend for{measured}"))
+}
+
+/// Both models on the same cores, at both rates.
+pub(super) fn models(machine: &Machine, scale: Scale) -> Point {
+    let effort = effort(scale);
+    let cores = if machine.cores >= 4 { 4 } else { 2 };
+    let key = format!("flowatcher models cores={cores} rates {LINE_RATE},{OVERLOAD} {effort:?}");
+    let lacks = machine.lacks_cores(2);
+    let measure = move || {
+        let pipeline = if cores == 4 { ("2x1", 2) } else { ("pipeline", 1) };
+        let of = |(name, (design, queues)): (&str, (&'static str, usize)), rate| WirePoint {
+            variant: name.to_owned(),
+            rate,
+            ..WirePoint::of(preset(), design, Some(cores), queues)
+        };
+        let points = [LINE_RATE, OVERLOAD]
+            .map(|rate| [(COMPLETION, ("rss", cores)), (PIPELINE, pipeline)].map(|model| of(model, rate)))
+            .concat();
+        measured(&points, &effort, |at, row| row.with(MPPS, mpps(points[at].rate)).with("cores", cores))
+    };
+    Point::new(key, measure).unless(lacks)
+}
+
+pub(super) fn judge_models(rows: &Rows) -> Result<(bool, String), String> {
+    let at = |series, rate| value_at(rows, series, (MPPS, mpps(rate)), DROP);
+    let [line, over] =
+        [LINE_RATE, OVERLOAD].map(|rate| Ok::<_, String>([at(COMPLETION, rate)?, at(PIPELINE, rate)?]));
+    let ([completion, pipeline], [completion_over, pipeline_over]) = (line?, over?);
+    let why = format!(
+        "on the same cores run to completion loses {completion} % and the pipeline {pipeline} % at 14.88 Mpps, {completion_over} % and {pipeline_over} % at {OVERLOAD}; schedulers are not compared"
+    );
+    Ok((pipeline <= completion && pipeline_over < completion_over, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deciding::made::row;
+
+    fn of_batches(drops: [f64; 5]) -> Rows {
+        let of = |(batch, drop): (usize, f64)| {
+            row(FLOWS, &[(DROP, drop)]).with("burst", batch).with(MPPS, mpps(OVERLOAD))
+        };
+        Rows(BATCHES.into_iter().zip(drops).map(of).collect())
+    }
+
+    #[test]
+    fn the_best_batch_is_256_and_both_ends_are_worse() {
+        let judged = |drops| judge_batches(&of_batches(drops)).map(|(holds, _)| holds);
+        assert_eq!(judged([50.0, 45.0, 42.0, 43.0, 46.0]), Ok(true));
+        assert_eq!(judged([50.0, 45.0, 42.0, 41.0, 40.0]), Ok(false));
+        assert_eq!(judged([42.0, 42.0, 42.0, 42.0, 46.0]), Ok(false));
+        assert!(judge_batches(&Rows::default()).is_err());
+    }
+
+    #[test]
+    fn the_pipeline_has_to_lose_less_at_both_rates() {
+        let rows = |drops: [f64; 4]| {
+            let of = |series, rate, drop| row(series, &[(DROP, drop)]).with(MPPS, mpps(rate));
+            Rows(vec![
+                of(COMPLETION, LINE_RATE, drops[0]),
+                of(PIPELINE, LINE_RATE, drops[1]),
+                of(COMPLETION, OVERLOAD, drops[2]),
+                of(PIPELINE, OVERLOAD, drops[3]),
+            ])
+        };
+        let judged = |drops| judge_models(&rows(drops)).map(|(holds, _)| holds);
+        assert_eq!(judged([0.1, 0.0, 50.0, 40.0]), Ok(true));
+        assert_eq!(judged([0.0, 0.0, 50.0, 60.0]), Ok(false));
+        assert_eq!(judged([0.0, 0.1, 50.0, 40.0]), Ok(false));
+        assert!(judge_models(&Rows::default()).is_err());
+    }
+
+    #[test]
+    fn what_takes_a_bus_is_never_decided() {
+        let machine = Machine { cores: 2, ..Machine::here() };
+        assert_eq!(judge_queues(&Rows::default(), &machine).holds, None);
+        let points = queue_points(&machine, Scale::Quick);
+        assert_eq!(points.iter().filter(|point| point.measure.is_err()).count(), 2, "4 and 8 queues");
+        assert_eq!((FIGURE_5C.judge)(&Rows::default(), &machine).holds, None);
+    }
+}

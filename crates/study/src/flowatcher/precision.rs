@@ -1,0 +1,154 @@
+//! Figure 8 and Table IV: counting packets and counting each flow's, and what the processor does meanwhile.
+
+use super::{LINE_RATE, PAPER, effort, two_cores};
+use crate::deciding::{value_at, verdict};
+use crate::figure::{Figure, Said};
+use crate::machine::Machine;
+use crate::over_wire::{bars, measured, percent};
+use crate::point::{Point, Scale};
+use crate::row::Rows;
+use crate::verdict::Verdict;
+use bench::{Counting, WirePoint};
+
+const PACKETS: &str = "packets in software";
+const FLOWS: &str = "each flow's packets";
+const SERIES: [&str; 2] = [PACKETS, FLOWS];
+const PATTERNS: [(&str, f64); 2] = [("uniform", 0.0), ("Zipf", 1.0)];
+/// A share, of which medians of rounds know packets that a thread missed while it was on its core.
+const LOSS: &str = "loss_clock_stopped";
+/// Of the packets: five nines.
+const LITTLE: f64 = 1e-5;
+
+const FLOWS_COST_LITTLE: &str = "counting each flow's packets loses hardly more than counting packets, uniform and Zipf, and both lose at least a hundredth of what MoonGen and pktgen-DPDK lose";
+const CARDS_DIFFER: &str = "neither cache misses nor instructions per cycle explain why one testbed loses packets and the others none";
+
+pub(crate) static FIGURE_8: Figure = Figure {
+    paper: &PAPER,
+    name: "figure-8",
+    title: "counting packets and counting each flow's",
+    section: "Section VI-A, Figure 8",
+    shows: "The loss of MoonGen, Speedometer, pktgen-DPDK and FloWatcher-DPDK at 14.88 Mpps, of counting packets in hardware and software and of counting each flow's, of uniform and of Zipf flows.",
+    here: "Edison counts packets, and each flow's, on two cores over the software wire, whose own counters are the hardware's. The other tools need a card.",
+    said: &[
+        Said {
+            what: "FloWatcher-DPDK instead of MoonGen and pktgen-DPDK",
+            value: "loss less by two orders of magnitude at least",
+            place: "Section VI-A",
+        },
+        Said {
+            what: "counting each flow's in MoonGen",
+            value: "loss more by one or two orders of magnitude",
+            place: "Section VI-A",
+        },
+    ],
+    points,
+    panels: |rows| {
+        let panel = |(name, zipf): (&str, f64)| {
+            let rows = rows.only("zipf", zipf);
+            bars(&rows, name, percent("loss"), &SERIES, "drop_percent_clock_stopped", None)
+        };
+        PATTERNS.map(panel).into()
+    },
+    judge: |rows, _| verdict(FLOWS_COST_LITTLE, judge_counting(rows)),
+};
+
+pub(crate) static TABLE_4: Figure = Figure {
+    paper: &PAPER,
+    name: "table-4",
+    title: "profile on different testbeds",
+    section: "Section VI-B, Table IV",
+    shows: "Cache misses, instructions per cycle and loss of counting packets on three testbeds, of which one loses packets.",
+    here: "The runs of Figure 8: what the processor's counters say of user code, where the machine shows them, and the loss. It is one testbed: put pages of several machines side by side.",
+    said: &[
+        Said {
+            what: "testbed 1",
+            value: "0.008 % cache misses, 2.030 instructions a cycle, 3.5e-6 lost",
+            place: "Table IV",
+        },
+        Said { what: "testbed 2", value: "0.011 %, 1.810, 0", place: "Table IV" },
+        Said { what: "testbed 3", value: "0.014 %, 2.080, 0", place: "Table IV" },
+    ],
+    points: |_, scale| vec![counting(scale)],
+    panels: |_| Vec::new(),
+    judge: judge_profile,
+};
+
+fn counting(scale: Scale) -> Point {
+    let effort = effort(scale);
+    let key = format!("flowatcher precision packets,flows uniform,zipf rate {LINE_RATE} {effort:?}");
+    Point::new(key, move || {
+        let points: Vec<WirePoint> = PATTERNS
+            .into_iter()
+            .flat_map(|(_, zipf)| {
+                [(PACKETS, Counting::Packets), (FLOWS, Counting::Flows)]
+                    .map(|(name, counting)| WirePoint { zipf, ..two_cores(name, counting, LINE_RATE) })
+            })
+            .collect();
+        let mut rows = measured(&points, &effort, |_, row| row)?;
+        for row in &mut rows {
+            let ratio = row.value("instructions") / row.value("cycles");
+            if ratio.is_finite() {
+                row.values.insert("instructions_per_cycle".to_owned(), ratio);
+            }
+        }
+        Ok(rows)
+    })
+}
+
+fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+    let tools =
+        "MoonGen, Speedometer and pktgen-DPDK receive from a card and another sends: it takes two servers";
+    vec![counting(scale), Point { key: "flowatcher other tools".to_owned(), measure: Err(tools.to_owned()) }]
+}
+
+fn judge_counting(rows: &Rows) -> Result<(bool, String), String> {
+    let mut holds = true;
+    let mut texts = Vec::new();
+    for (name, zipf) in PATTERNS {
+        let [packets, flows] = SERIES.map(|series| value_at(rows, series, ("zipf", zipf), LOSS));
+        let (packets, flows) = (packets?, flows?);
+        holds &= flows - packets <= LITTLE;
+        texts.push(format!("{name} {packets:.1e} and {flows:.1e}"));
+    }
+    let losses = texts.join(", ");
+    Ok((
+        holds,
+        format!("counting packets and counting flows lose {losses} of all; the other tools are not measured"),
+    ))
+}
+
+/// It is about three testbeds, of which this machine is one: never decided.
+fn judge_profile(rows: &Rows, _: &Machine) -> Verdict {
+    let row = rows.at(PACKETS, "zipf", 0.0);
+    let measured = row.map_or(String::new(), |row| {
+        let ratio = row.value("instructions_per_cycle");
+        let counters = if ratio.is_finite() {
+            format!("{ratio:.3} instructions a cycle")
+        } else {
+            "a machine that shows no performance counters".to_owned()
+        };
+        format!("; here it is {counters}, and {:.1e} lost", row.value(LOSS))
+    });
+    Verdict::open(CARDS_DIFFER, format!("this is one machine, and its wire is without a card{measured}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deciding::made::row;
+
+    #[test]
+    fn flows_may_cost_five_nines() {
+        let rows = |flows: f64| {
+            let of = |(_, zipf): (&str, f64)| {
+                [(PACKETS, 2e-6), (FLOWS, flows)]
+                    .map(|(series, loss)| row(series, &[(LOSS, loss)]).with("zipf", zipf))
+            };
+            Rows(PATTERNS.into_iter().flat_map(of).collect())
+        };
+        assert_eq!(judge_counting(&rows(4e-6)).map(|(holds, _)| holds), Ok(true));
+        assert_eq!(judge_counting(&rows(4e-4)).map(|(holds, _)| holds), Ok(false));
+        assert!(judge_counting(&Rows::default()).is_err());
+        assert_eq!(judge_profile(&rows(0.0), &Machine::here()).holds, None);
+    }
+}

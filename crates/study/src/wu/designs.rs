@@ -1,0 +1,301 @@
+//! Tables 3 and 4, Figures 12 to 14: every design with every sketch, in one comparison.
+
+use super::{CORES, PAPER, effort, preset};
+use crate::deciding::{value, verdict};
+use crate::figure::{Figure, Said};
+use crate::machine::Machine;
+use crate::over_wire::{DELAY, DROP, PROCESSING, bars, measured, nanoseconds, percent};
+use crate::panel::Panel;
+use crate::point::{Point, Scale};
+use crate::row::Rows;
+use bench::wu_designs;
+
+const HERE: &str = "All designs with all sketches over the software wire, 72 Mpps of 64 bytes of 256K flows drawn alike, on up to six cores, in turn. Estimates of all flows are compared with those of one core's sketch. Sizes of Count-Min (4 rows of 64K) and of the Reversible sketch (4 of 16K) are not in the paper; Count-Min under SYNC and ASYNC, which the paper leaves out, is measured too.";
+const PAPER_DROP: &str = "paper_drop_percent";
+const PAPER_PROCESSING: &str = "paper_processing_ns";
+const SKETCHES: [&str; 3] = ["SHT", "CMS", "RS"];
+const STATES: [&str; 2] = ["Separate", "Shared"];
+/// Percentage points below which two drop rates are the same here.
+const SAME: f64 = 1.0;
+
+const RSS: [&str; 6] = [
+    "RSS-Separate-SHT",
+    "RSS-Shared-SHT",
+    "RSS-Separate-CMS",
+    "RSS-Shared-CMS",
+    "RSS-Separate-RS",
+    "RSS-Shared-RS",
+];
+const NONE: [&str; 8] = [
+    "SYNC-Separate-SHT",
+    "SYNC-Shared-SHT",
+    "ASYNC-Separate-SHT",
+    "ASYNC-Shared-SHT",
+    "SYNC-Separate-RS",
+    "SYNC-Shared-RS",
+    "ASYNC-Separate-RS",
+    "ASYNC-Shared-RS",
+];
+const ADDED: [&str; 4] = ["SYNC-Separate-CMS", "SYNC-Shared-CMS", "ASYNC-Separate-CMS", "ASYNC-Shared-CMS"];
+
+pub(crate) static TABLE_3: Figure = Figure {
+    paper: &PAPER,
+    name: "table-3",
+    title: "RSS: separate and shared sketches",
+    section: "Section 4.5.1, Table 3",
+    shows: "Drop rate (PDR) and processing time (PPT) of the three sketches, each core its own or one for all, where each core has a receive queue.",
+    here: HERE,
+    said: &[
+        Said { what: "RSS-Separate-SHT", value: "PDR 16.6 %, PPT 38.0 ns", place: "Table 3" },
+        Said { what: "RSS-Shared-SHT", value: "PDR 20.2 %, PPT 49.5 ns", place: "Table 3" },
+        Said { what: "RSS-Separate-CMS", value: "PDR 38.6 %, PPT 82.9 ns", place: "Table 3" },
+        Said { what: "RSS-Shared-CMS", value: "PDR 94.4 %, PPT 1480 ns", place: "Table 3" },
+        Said { what: "RSS-Separate-RS", value: "PDR 96.1 %, PPT 2140 ns", place: "Table 3" },
+        Said { what: "RSS-Shared-RS", value: "PDR 99.1 %, PPT 9150 ns", place: "Table 3" },
+        Said { what: "separate instead of shared CMS", value: "17.8 times as fast", place: "Section 4.5.1" },
+    ],
+    points,
+    panels: |rows| both(rows, &RSS),
+    judge: |rows, _| verdict(SEPARATE_IS_BETTER, separate_is_better(rows)),
+};
+
+pub(crate) static TABLE_4: Figure = Figure {
+    paper: &PAPER,
+    name: "table-4",
+    title: "SYNC and ASYNC: separate and shared sketches",
+    section: "Section 4.5.2, Table 4",
+    shows: "The same where one core receives and hands packets to the others, of the Simple Hash Table and the Reversible sketch.",
+    here: HERE,
+    said: &[
+        Said { what: "SYNC-Separate-SHT", value: "PDR 80.6 %, PPT 79.0 ns", place: "Table 4" },
+        Said { what: "SYNC-Shared-SHT", value: "PDR 80.4 %, PPT 104 ns", place: "Table 4" },
+        Said { what: "ASYNC-Separate-SHT", value: "PDR 80.3 %, PPT 66.6 ns", place: "Table 4" },
+        Said { what: "ASYNC-Shared-SHT", value: "PDR 80.2 %, PPT 97.2 ns", place: "Table 4" },
+        Said { what: "SYNC-Separate-RS", value: "PDR 99.3 %, PPT 7830 ns", place: "Table 4" },
+        Said { what: "SYNC-Shared-RS", value: "PDR 99.2 %, PPT 7700 ns", place: "Table 4" },
+        Said { what: "ASYNC-Separate-RS", value: "PDR 99.3 %, PPT 7190 ns", place: "Table 4" },
+        Said { what: "ASYNC-Shared-RS", value: "PDR 99.2 %, PPT 8540 ns", place: "Table 4" },
+    ],
+    points,
+    panels: |rows| both(rows, &NONE),
+    judge: |rows, machine| verdict(STATE_IS_LITTLE, state_is_little(rows, machine)),
+};
+
+pub(crate) static FIGURE_12: Figure = Figure {
+    paper: &PAPER,
+    name: "figure-12",
+    title: "drop rate of all designs",
+    section: "Section 4.6, Figure 12",
+    shows: "The drop rate of all fourteen designs: which parallel design and which sketch to choose.",
+    here: HERE,
+    said: &[],
+    points,
+    panels: |rows| vec![bars(rows, "Dropped", percent("drop rate"), &all(), DROP, Some(PAPER_DROP))],
+    judge: |rows, _| verdict(LEAST_DROPPED, least(rows, DROP, "%", SAME)),
+};
+
+pub(crate) static FIGURE_13: Figure = Figure {
+    paper: &PAPER,
+    name: "figure-13",
+    title: "processing time of all designs",
+    section: "Section 4.6, Figure 13",
+    shows: "The time to update the sketch with a packet, of all fourteen designs.",
+    here: HERE,
+    said: &[Said {
+        what: "ASYNC instead of SYNC",
+        value: "processing faster by up to 8 %",
+        place: "Section 4.6.2",
+    }],
+    points,
+    panels: |rows| {
+        vec![bars(rows, "Processing", nanoseconds("processing"), &all(), PROCESSING, Some(PAPER_PROCESSING))]
+    },
+    judge: |rows, _| verdict(LEAST_PROCESSING, least(rows, PROCESSING, "ns", 0.0)),
+};
+
+pub(crate) static FIGURE_14: Figure = Figure {
+    paper: &PAPER,
+    name: "figure-14",
+    title: "delay of a packet in all designs",
+    section: "Section 4.6, Figure 14",
+    shows: "The delay of a packet, of all fourteen designs: receiving, processing and giving its buffer back.",
+    here: HERE,
+    said: &[],
+    points,
+    panels: |rows| vec![bars(rows, "Delay", nanoseconds("delay"), &all(), DELAY, None)],
+    judge: |rows, _| verdict(LEAST_DELAY, least(rows, DELAY, "ns", 0.0)),
+};
+
+const SEPARATE_IS_BETTER: &str =
+    "with RSS separate sketches always lose less and are updated faster than a shared one";
+const STATE_IS_LITTLE: &str = "without RSS it changes the drop rate by less than 1 % whether sketches are separate or shared, and separate ones are updated faster (but for SYNC with the Reversible sketch)";
+const LEAST_DROPPED: &str =
+    "RSS with separate sketches loses least, and the Simple Hash Table less than the other sketches";
+const LEAST_PROCESSING: &str =
+    "the Simple Hash Table is updated fastest in every design, and with RSS fastest where it is separate";
+const LEAST_DELAY: &str =
+    "RSS with separate sketches delays packets least, and the Simple Hash Table less than the other sketches";
+
+fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+    let effort = effort(scale);
+    let key = format!("wu designs x-y-z cores={CORES} {effort:?}");
+    vec![Point::new(key, move || measured(&wu_designs(preset()), &effort, |_, row| row))]
+}
+
+fn all() -> Vec<&'static str> {
+    [&RSS[..], &NONE, &ADDED].concat()
+}
+
+fn both(rows: &Rows, names: &[&str]) -> Vec<Panel> {
+    vec![
+        bars(rows, "Dropped (PDR)", percent("drop rate"), names, DROP, Some(PAPER_DROP)),
+        bars(rows, "Processing (PPT)", nanoseconds("processing"), names, PROCESSING, Some(PAPER_PROCESSING)),
+    ]
+}
+
+fn separate_is_better(rows: &Rows) -> Result<(bool, String), String> {
+    let mut holds = true;
+    let mut texts = Vec::new();
+    for sketch in SKETCHES {
+        let of = |name| {
+            let [separate, shared] = STATES.map(|state| value(rows, &format!("RSS-{state}-{sketch}"), name));
+            Ok::<_, String>((separate?, shared?))
+        };
+        let ((drop, shared_drop), (ns, shared_ns)) = (of(DROP)?, of(PROCESSING)?);
+        if rows.of(&format!("RSS-Shared-{sketch}")).any(|row| row.param("threads") < 2.0) {
+            return Err("one core shares its sketch with no other; it takes two".to_owned());
+        }
+        holds &= drop < shared_drop + SAME && ns < shared_ns;
+        texts.push(format!("{sketch} {drop} and {shared_drop} % lost, {:.1} times as fast", shared_ns / ns));
+    }
+    Ok((holds, format!("separate and shared: {}", texts.join("; "))))
+}
+
+fn state_is_little(rows: &Rows, machine: &Machine) -> Result<(bool, String), String> {
+    let mut little = 0.0_f64;
+    let mut is_faster = true;
+    for design in ["SYNC", "ASYNC"] {
+        for sketch in ["SHT", "RS"] {
+            let of = |name| {
+                let [separate, shared] =
+                    STATES.map(|state| value(rows, &format!("{design}-{state}-{sketch}"), name));
+                Ok::<_, String>((separate?, shared?))
+            };
+            let ((drop, shared_drop), (ns, shared_ns)) = (of(DROP)?, of(PROCESSING)?);
+            little = little.max((drop - shared_drop).abs());
+            is_faster &= ns < shared_ns || (design, sketch) == ("SYNC", "RS");
+        }
+    }
+    let faster = if is_faster { "updated faster" } else { "not always updated faster" };
+    let why = format!(
+        "drop rates differ by up to {little:.2} percentage points, and separate sketches are {faster}"
+    );
+    let threads = |row: &crate::row::Row| NONE.contains(&row.series.as_str()) && row.param("threads") < 3.0;
+    if rows.0.iter().any(threads) {
+        let lacks = machine.lacks_cores(3).unwrap_or_else(|| "it was measured with fewer cores".to_owned());
+        return Err(format!("one worker shares its sketch with no other: {lacks} (with one worker {why})"));
+    }
+    Ok((little < SAME && is_faster, why))
+}
+
+/// Whether RSS with separate sketches has the least of a value (but for `same`), and in every design the Simple Hash Table less than
+/// the other sketches.
+fn least(rows: &Rows, name: &str, unit: &str, same: f64) -> Result<(bool, String), String> {
+    let of =
+        |design: &str, state: &str, sketch: &str| value(rows, &format!("{design}-{state}-{sketch}"), name);
+    let best = of("RSS", "Separate", "SHT")?;
+    let mut against = Vec::new();
+    for design in ["RSS", "SYNC", "ASYNC"] {
+        for state in STATES {
+            let table = of(design, state, "SHT")?;
+            if table + same < best {
+                against.push(format!("{design}-{state}-SHT has {table} {unit}"));
+            }
+            for sketch in ["CMS", "RS"] {
+                let other = of(design, state, sketch)?;
+                if other + same < table {
+                    against.push(format!("{design}-{state}-{sketch} has {other} {unit}, with SHT {table}"));
+                }
+                if name != PROCESSING && other + same < of("RSS", "Separate", sketch)? {
+                    against.push(format!("{design}-{state}-{sketch} has {other} {unit}, less than RSS"));
+                }
+            }
+        }
+    }
+    let rest = match &against[..] {
+        [] => "and nothing has less".to_owned(),
+        [some @ ..] => format!("but {}", some.join("; ")),
+    };
+    Ok((against.is_empty(), format!("RSS-Separate-SHT has {best} {unit}, {rest}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deciding::made::{changed, row};
+
+    /// The paper's tables as if they had been measured; delays and Count-Min of Table 4 as one may expect them.
+    fn papers(workers: usize) -> Rows {
+        let rows = [
+            ("RSS-Separate-SHT", 16.6, 38.0),
+            ("RSS-Shared-SHT", 20.2, 49.5),
+            ("RSS-Separate-CMS", 38.6, 82.9),
+            ("RSS-Shared-CMS", 94.4, 1480.0),
+            ("RSS-Separate-RS", 96.1, 2140.0),
+            ("RSS-Shared-RS", 99.1, 9150.0),
+            ("SYNC-Separate-SHT", 80.6, 79.0),
+            ("SYNC-Shared-SHT", 80.4, 104.0),
+            ("ASYNC-Separate-SHT", 80.3, 66.6),
+            ("ASYNC-Shared-SHT", 80.2, 97.2),
+            ("SYNC-Separate-RS", 99.3, 7830.0),
+            ("SYNC-Shared-RS", 99.2, 7700.0),
+            ("ASYNC-Separate-RS", 99.3, 7190.0),
+            ("ASYNC-Shared-RS", 99.2, 8540.0),
+            ("SYNC-Separate-CMS", 82.0, 100.0),
+            ("SYNC-Shared-CMS", 95.0, 1500.0),
+            ("ASYNC-Separate-CMS", 82.0, 90.0),
+            ("ASYNC-Shared-CMS", 95.0, 1500.0),
+        ];
+        let of = |&(series, drop, ns): &(&str, f64, f64)| {
+            row(series, &[(DROP, drop), (PROCESSING, ns), (DELAY, 2.0 * ns)]).with("threads", 1 + workers)
+        };
+        Rows(rows.iter().map(of).collect())
+    }
+
+    #[test]
+    fn the_papers_own_values_hold() {
+        let machine = Machine { cores: 6, ..Machine::here() };
+        for figure in [&TABLE_3, &TABLE_4, &FIGURE_12, &FIGURE_13, &FIGURE_14] {
+            let verdict = (figure.judge)(&papers(5), &machine);
+            assert_eq!(verdict.holds, Some(true), "{}: {verdict}", figure.name);
+            assert_eq!((figure.judge)(&Rows::default(), &machine).holds, None, "{}", figure.name);
+        }
+        let names: Vec<_> = wu_designs(preset()).into_iter().map(|point| point.variant).collect();
+        assert!(all().iter().all(|name| names.iter().any(|known| known == name)));
+    }
+
+    #[test]
+    fn other_values_do_not() {
+        let machine = Machine { cores: 6, ..Machine::here() };
+        let judged = |figure: &Figure, rows: &Rows| (figure.judge)(rows, &machine).holds;
+        assert_eq!(judged(&TABLE_3, &changed(&papers(5), "RSS-Shared-SHT", DROP, 10.0)), Some(false));
+        assert_eq!(judged(&TABLE_3, &changed(&papers(5), "RSS-Shared-RS", PROCESSING, 10.0)), Some(false));
+        assert_eq!(judged(&TABLE_4, &changed(&papers(5), "SYNC-Shared-SHT", DROP, 90.0)), Some(false));
+        assert_eq!(judged(&TABLE_4, &changed(&papers(5), "ASYNC-Shared-SHT", PROCESSING, 10.0)), Some(false));
+        assert_eq!(judged(&FIGURE_12, &changed(&papers(5), "ASYNC-Separate-CMS", DROP, 10.0)), Some(false));
+        assert_eq!(
+            judged(&FIGURE_13, &changed(&papers(5), "SYNC-Separate-RS", PROCESSING, 10.0)),
+            Some(false)
+        );
+        assert_eq!(judged(&FIGURE_14, &changed(&papers(5), "SYNC-Separate-SHT", DELAY, 10.0)), Some(false));
+    }
+
+    #[test]
+    fn who_shares_with_nobody_decides_nothing() {
+        let machine = Machine { cores: 2, ..Machine::here() };
+        let verdict = (TABLE_4.judge)(&papers(1), &machine);
+        assert_eq!(verdict.holds, None);
+        assert!(verdict.why.contains("3 cores"), "{}", verdict.why);
+        assert_eq!((TABLE_3.judge)(&papers(0), &machine).holds, None);
+    }
+}

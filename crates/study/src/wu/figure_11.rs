@@ -1,0 +1,106 @@
+//! Figure 11: the size of the Simple Hash Table.
+
+use super::{CORES, PAPER, RSS_TABLE, SYNC_TABLE, effort, separate_table};
+use crate::deciding::{ends, value_at, verdict};
+use crate::figure::{Figure, Said};
+use crate::machine::Machine;
+use crate::over_wire::{DROP, PROCESSING, measured, nanoseconds, percent};
+use crate::panel::{Axis, Curve, Panel};
+use crate::point::{Point, Scale};
+use crate::row::Rows;
+use crate::verdict::Verdict;
+use bench::{Counting, Effort, Sketch, WirePoint};
+
+/// Entries.
+const SIZES: [usize; 3] = [1 << 10, 256 << 10, 8 << 20];
+/// Flows of the traffic: so many that a table of 8M entries fits in no cache where they fall.
+const FLOWS: u64 = 1 << 20;
+const FINDING: &str = "the size of the hash table hardly affects the drop rate";
+/// Percentage points: what the paper calls little of the mempool (section 4.3).
+const LITTLE: f64 = 5.0;
+const SERIES: [&str; 2] = [SYNC_TABLE, RSS_TABLE];
+
+pub(crate) static FIGURE: Figure = Figure {
+    paper: &PAPER,
+    name: "figure-11",
+    title: "drop rate by size of the hash table",
+    section: "Section 4.4.2, Figure 11",
+    shows: "The drop rate of SYNC-Separate-SHT and RSS-Separate-SHT with tables of 1K, 256K and 8M entries: in L2, in L3, and in memory.",
+    here: "The same sizes on up to six cores, at 72 Mpps of 64 bytes of one million flows drawn alike, which touch all of each table. Entries are prefetched, which the paper's are not said to be.",
+    said: &[
+        Said { what: "tables", value: "1K, 256K and 8M entries of 17 bytes", place: "Section 4.4.2" },
+        Said { what: "share of processing in the delay", value: "about 40 %", place: "Section 4.4.2" },
+    ],
+    points,
+    panels,
+    judge,
+};
+
+fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+    let effort = Effort { packets: Some(4 * FLOWS), ..effort(scale) };
+    let key =
+        format!("wu table-sizes {SIZES:?} flows={FLOWS} sync,rss-separate-sht cores={CORES} {effort:?}");
+    vec![Point::new(key, move || {
+        let of = |is_rss| {
+            SIZES.map(|entries| WirePoint {
+                counting: Counting::Sketch(Sketch::SimpleHashTable, entries),
+                flows: FLOWS,
+                ..separate_table(is_rss, CORES)
+            })
+        };
+        let points = [of(false), of(true)].concat();
+        measured(&points, &effort, |at, row| row.with("entries", SIZES[at % SIZES.len()]))
+    })]
+}
+
+fn panels(rows: &Rows) -> Vec<Panel> {
+    let panel = |title: &str, value: &str, y: Axis| Panel {
+        title: title.to_owned(),
+        x: Axis::Log { label: "entries".to_owned() },
+        y,
+        curves: SERIES.map(|series| Curve::of(rows, series, series, "entries", value)).into(),
+    };
+    vec![
+        panel("Dropped", DROP, percent("drop rate")),
+        panel("Processing", PROCESSING, nanoseconds("processing")),
+    ]
+}
+
+fn judge(rows: &Rows, _: &Machine) -> Verdict {
+    let decide = || {
+        let mut differences = Vec::new();
+        for series in SERIES {
+            let at = |&entries| value_at(rows, series, ("entries", entries as f64), DROP);
+            let drops = SIZES.iter().map(at).collect::<Result<Vec<_>, _>>()?;
+            let [least, most] = ends(&drops);
+            differences.push((series, most - least));
+        }
+        let holds = differences.iter().all(|(_, difference)| *difference < LITTLE);
+        let texts = differences.iter().map(|(series, difference)| format!("{series} by {difference:.2}"));
+        Ok((holds, format!("by size {} percentage points", texts.collect::<Vec<_>>().join(", "))))
+    };
+    verdict(FINDING, decide())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deciding::made::row;
+
+    #[test]
+    fn sizes_may_differ_little_in_each_design() {
+        let rows = |rss: [f64; 3]| {
+            let of = |series, drops: [f64; 3]| {
+                SIZES
+                    .into_iter()
+                    .zip(drops)
+                    .map(move |(entries, drop)| row(series, &[(DROP, drop)]).with("entries", entries))
+            };
+            Rows(of(SYNC_TABLE, [80.0, 80.5, 81.0]).chain(of(RSS_TABLE, rss)).collect())
+        };
+        let judged = |rows| judge(&rows, &Machine::here()).holds;
+        assert_eq!(judged(rows([15.0, 16.0, 18.0])), Some(true));
+        assert_eq!(judged(rows([15.0, 16.0, 28.0])), Some(false));
+        assert_eq!(judged(Rows(rows([1.0; 3]).0.split_off(1))), None);
+    }
+}
