@@ -19,6 +19,11 @@ use link::{Router, leave_network};
 use monitor::{Monitor, Seen};
 use sender::Schedule;
 
+/// Bytes of a frame without its check sequence.
+const FRAME: usize = 500;
+/// The source port of flow 0, which is none.
+const FIRST_PORT: u16 = 10_000;
+
 /// How the narrow link is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queueing {

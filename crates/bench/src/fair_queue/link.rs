@@ -1,7 +1,7 @@
 //! The links and the router, in a network namespace of the calling thread.
 
 use super::Queueing;
-use super::sender::{FIRST_PORT, FRAME};
+use super::{FIRST_PORT, FRAME};
 use serde_json::Value;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;

@@ -1,6 +1,6 @@
 //! Edison at an interface of the device.
 
-use super::sender::FIRST_PORT;
+use super::FIRST_PORT;
 use engine::{Config, Every, Observer, Plan, RecordSink, Snapshot, run};
 use flow::{FlowRecord, Metric};
 use port::{InterfaceOptions, InterfaceSource, PacketSource};

@@ -1,13 +1,9 @@
 //! Flows at even paces, of which the k-th is k times slower than the first.
 
-use super::link;
+use super::{FIRST_PORT, FRAME, link};
 use port::{InterfaceSink, PacketSink};
 use std::time::{Duration, Instant};
 
-/// Bytes of a frame without its check sequence.
-pub(super) const FRAME: usize = 500;
-/// The source port of flow 0, which is none.
-pub(super) const FIRST_PORT: u16 = 10_000;
 /// Frames that are handed to the kernel at once.
 const BATCH: usize = 64;
 /// Time for which the kernel may take nothing.
