@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn what_does_not_go_together_is_refused() {
         let start =
-            |options: AlertOptions| Alerts::start(&options, None).err().expect("it is refused").to_string();
+            |options: AlertOptions| Alerts::start(&options, None).err().expect("it is refused").line();
         let only = AlertOptions { alertmanager_page: Some("http://x".to_owned()), ..AlertOptions::default() };
         assert!(start(only).contains("where Alertmanager is is missing"));
         let address: Address = "http://127.0.0.1:1".parse().expect("an address");

@@ -62,10 +62,10 @@ fn body(stream: &mut TcpStream) -> Option<Value> {
         let number = stream.read(&mut part).ok().filter(|number| *number != 0)?;
         read.extend_from_slice(&part[..number]);
         let text = String::from_utf8_lossy(&read);
-        if let Some((_, body)) = text.split_once("\r\n\r\n") {
-            if let Ok(json) = serde_json::from_str(body) {
-                return Some(json);
-            }
+        if let Some((_, body)) = text.split_once("\r\n\r\n")
+            && let Ok(json) = serde_json::from_str(body)
+        {
+            return Some(json);
         }
     }
 }

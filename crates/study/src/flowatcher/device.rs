@@ -124,7 +124,7 @@ fn rows_of(run: &FairQueueRun, queueing: Queueing) -> Vec<Row> {
     let near_fair =
         share(&|flow| is_aggressive(flow).then(|| (flow.after as f64 - flow.fair).abs() <= NEAR * flow.fair));
     let whole =
-        share(&|flow| (!is_aggressive(flow)).then(|| flow.after as f64 >= WHOLE * flow.before as f64));
+        share(&|flow| (!is_aggressive(flow)).then_some(flow.after as f64 >= WHOLE * flow.before as f64));
     let mut summary = row(SUMMARY);
     for (name, value) in [
         ("fast_flows_near_fair", near_fair),

@@ -224,7 +224,7 @@ fn least(rows: &Rows, name: &str, unit: &str, same: f64) -> Result<(bool, String
     }
     let rest = match &against[..] {
         [] => "and nothing has less".to_owned(),
-        [some @ ..] => format!("but {}", some.join("; ")),
+        some => format!("but {}", some.join("; ")),
     };
     Ok((against.is_empty(), format!("RSS-Separate-SHT has {best} {unit}, {rest}")))
 }
