@@ -133,13 +133,17 @@ impl Reported {
             exporters
         });
         let elapsed_seconds = outcome.elapsed.as_secs_f64();
+        // Of a sample: of all packets.
+        let of_all =
+            |sampled: &flow::Sampled| sampled.wire_bytes(ended.totals.wire_bytes as f64).value as u64;
+        let wire_bytes = ended.sampled.as_ref().map_or(ended.totals.wire_bytes, of_all);
         let report = RunReport {
             source: names,
             node,
             started_ns: ended.span.map(|span| span.start_ns),
             ended_ns: ended.span.map(|span| span.end_ns),
             windows: WindowCounts { unreported: outcome.unreported + unreported, ..ended.windows },
-            rates: Rates::new(ended.packets.received, ended.totals.wire_bytes, ended.span, elapsed_seconds),
+            rates: Rates::new(ended.packets.received, wire_bytes, ended.span, elapsed_seconds),
             packets: ended.packets,
             loss: outcome.loss,
             sampling: ended.sampled.as_ref().map(Sampling::from),

@@ -22,7 +22,7 @@ const QUERIES: &str = "\
          groupby dst_addr order by p desc limit 30;
     low: select sum(total_count) as p, sum(total_byte) as b, count(*) as f where dst_port < 1024;
     many: select dst_addr, sum(total_count) as p groupby dst_addr having p > 200;
-    mean: select mean(total_byte) as m, max(total_count) as x;";
+    mean: select avg(total_byte) as m, max(total_count) as x;";
 
 /// A group by a simple count of all frames.
 #[derive(Clone, Debug, Default)]
@@ -257,7 +257,13 @@ fn what_a_sample_does_not_tell_is_refused_by_name() {
         (&["--rows", rows], &["--rows", "--tee"]),
         (&["--task", "entropy"], &["--task entropy", "sample"]),
         (&["--task", "heavy-hitters:count=10"], &["--task heavy-hitters", "sample"]),
-        (&["-q", "select count(src_addr) using spread-sketch"], &["sample"]),
+        (
+            &[
+                "-q",
+                "select src_addr, count(dst_addr) as d groupby src_addr having d > 5 using spread_sketch",
+            ],
+            &["sample"],
+        ),
     ] {
         says(&[&["--tee", "15%"], arguments].concat(), words);
     }

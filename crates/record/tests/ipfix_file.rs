@@ -289,6 +289,18 @@ fn own_elements_are_described() {
     assert_eq!(plain.options_about(&[(0, 346), (0, 303)]).len(), 2);
 }
 
+/// Uniform probabilistic sampling is algorithm 4 of the registry, with the element samplingProbability (RFC 5477, sections 8.2.1 and 8.2.8).
+#[test]
+fn options_tell_of_a_sample() {
+    let share = flow::Share::of_ppm(150_000).unwrap();
+    let session = decode(&written(&Selection::all().of_sample(share), &sample::records(10)));
+    let selector = session.options_about(&[(0, 302)]);
+    assert_eq!(selector.len(), 1);
+    assert_eq!(selector[0].unsigned((0, 304)), Some(4));
+    assert_eq!(selector[0].float((0, 311)), Some(0.15));
+    assert_eq!(selector[0].unsigned((0, 305)), None);
+}
+
 #[test]
 fn options_tell_of_selection_and_loss() {
     let records = sample::records(100);

@@ -16,7 +16,7 @@ const PERCENT: [u32; 3] = [10, 15, 20];
 /// Rounds, of which the median counts.
 const ROUNDS: usize = 7;
 /// Flows of which the table takes 32 MiB, and the skew at which large tables miss the caches.
-const FLOWS: u64 = 400_000;
+const FLOWS: u64 = 330_000;
 const ZIPF: f64 = 0.5;
 /// A rate that one core sustains without a tee as well.
 const RATE: &str = "10Mpps";

@@ -3,7 +3,9 @@
 use super::number::time;
 use super::time::how_long;
 use super::totals::Totals;
-use crate::{Answer, Counters, DesignReport, ExporterReport, PacketCounts, Span, Value, WireReport};
+use crate::{
+    Answer, Counters, DesignReport, ExporterReport, PacketCounts, Sampling, Span, Value, WireReport,
+};
 use notation::{grouped, scaled};
 
 /// The names of the sources; of many files, their number with the first and the last.
@@ -67,6 +69,16 @@ pub fn traffic(totals: &Totals, packets: u64, span: Span) -> String {
         grouped(totals.flows),
         how_long(span.length_ns())
     )
+}
+
+/// What a sample leaves open.
+pub fn sampling(sampling: &Sampling) -> String {
+    let percent = |share: f64| format!("{}%", (share * 1e6).round() / 1e4);
+    let of = match sampling.least.total_cmp(&sampling.greatest) {
+        std::cmp::Ordering::Equal => percent(sampling.share),
+        _ => format!("{} to {}", percent(sampling.least), percent(sampling.greatest)),
+    };
+    format!("sampled   {of} of the packets: bytes are estimated, and there may be more flows")
 }
 
 /// The account of all frames.

@@ -23,6 +23,7 @@ pub fn run_report(report: &RunReport) -> String {
         lines.push(format!("time      {}", when(span)));
         lines.extend(totals.iter().map(|totals| head::traffic(totals, report.packets.received, span)));
     }
+    lines.extend(report.sampling.iter().map(head::sampling));
     lines.extend(head::account(&report.packets, report.loss.as_ref()));
     let downs = report.link_down.filter(|&downs| downs != 0);
     lines.extend(downs.map(|downs| format!("link      went down {downs} time(s)")));
@@ -123,6 +124,8 @@ pub(super) fn window_head(window: &Window) -> Vec<String> {
     let mut lines = vec![format!("window    {}: {}{status}", window.index, when(window.span))];
     lines.extend(window.watched.map(|watched| format!("          watched {}", when(watched))));
     lines.extend(totals.iter().map(|totals| head::traffic(totals, window.packets.received, watched)));
+    let sampling = window.answer("totals").and_then(|totals| totals.sampling.as_ref());
+    lines.extend(sampling.map(head::sampling));
     lines.extend(head::account(&window.packets, window.loss.as_ref()));
     lines.extend(head::table_full(window.table_full));
     lines.extend(window.answer("tcp_loss").into_iter().flat_map(head::tcp_loss));

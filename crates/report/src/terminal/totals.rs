@@ -16,9 +16,12 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// The sums in the one row of the answer `totals`; 0 where a column is missing.
+    /// The sums in the one row of the answer `totals`, or what they are estimated to be; 0 where a column is missing.
     pub fn from_answer(answer: &Answer) -> Self {
-        let sum = |column| answer.value(0, column).and_then(Value::as_unsigned).unwrap_or(0);
+        let sum = |column| match answer.value(0, column) {
+            Some(Value::Estimate { value, .. }) => value.max(0.0) as u64,
+            other => other.and_then(Value::as_unsigned).unwrap_or(0),
+        };
         Self {
             packets: sum("total_count"),
             bytes: sum("total_byte"),
