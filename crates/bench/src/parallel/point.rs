@@ -111,7 +111,7 @@ impl WirePoint {
             Counting::Gaps(list) => {
                 let spec = list.parse().map_err(|error| format!("{list}: {error}"))?;
                 let statistics = [Some((Metric::Gap, spec)), None, None];
-                Kept::Flows(Parts { statistics, ..Parts::default() })
+                Kept::Flows(Box::new(Parts { statistics, ..Parts::default() }))
             }
             Counting::Sketch(sketch, width) => {
                 // The flow tables that there are not have no state.

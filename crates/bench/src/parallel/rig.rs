@@ -169,10 +169,10 @@ fn key_of(identity: &[u8; 13]) -> KeyV4 {
 }
 
 /// What workers count in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Kept {
     /// Exact flow tables, and what their records carry beyond the plain ones.
-    Flows(Parts),
+    Flows(Box<Parts>),
     Sketches(Sketches),
     /// Nothing but the number of packets.
     Packets,
@@ -181,7 +181,7 @@ pub(super) enum Kept {
 impl Kept {
     /// Exact flow tables with the plain record.
     pub(super) fn plain() -> Self {
-        Self::Flows(Parts::default())
+        Self::Flows(Box::default())
     }
 }
 
@@ -357,8 +357,8 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
         timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
         limits: Limits::new(usize::MAX >> 1, flows),
         seed: Seed::new(SEED),
-        parts: match setting.kept {
-            Kept::Flows(parts) => parts,
+        parts: match &setting.kept {
+            Kept::Flows(parts) => **parts,
             Kept::Sketches(_) | Kept::Packets => Parts::default(),
         },
         burst: setting.burst,
@@ -369,7 +369,7 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
     let stop = AtomicBool::new(false);
     let mut watch = Watch { wire, warm_up: setting.warm_up, warm: WireCounters::default() };
     let (plan, records) = (&setting.plan, RecordList::default());
-    let (outcome, told) = match setting.kept {
+    let (outcome, told) = match &setting.kept {
         Kept::Flows(_) => (run(&mut sources, None, &config, plan, &stop, records, &mut watch), Told::Records),
         Kept::Sketches(sketches) => {
             let Run { tallies, ask } = sketches.run(plan.counting(), setting.burst, config.seed)?;
