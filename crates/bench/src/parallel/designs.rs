@@ -31,6 +31,25 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
+/// Some of a preset's designs with frames of one size, in turn.
+///
+/// # Errors
+/// The preset has no such frames; or what the machine lacks.
+pub(crate) fn some(
+    points: &Points,
+    frame: u32,
+    is_meant: impl Fn(&str) -> bool,
+    out: &mut dyn FnMut(Line),
+) -> Result<(), String> {
+    let preset = settings(points);
+    let cases = preset.cases.iter().filter(|(name, _, _)| is_meant(name));
+    let rows = cases.map(|&case| fit(case).map(Row::of_tables)).collect::<Result<Vec<_>, _>>()?;
+    let load = loads(points).into_iter().find(|load| load.frame == frame);
+    let load = load.ok_or_else(|| format!("{} has no frames of {frame} bytes", preset.name))?;
+    expect(rows.iter().map(|row| wire(preset, None, row.case.queues, Length::Once)));
+    measure_load(points, preset, &rows.iter().collect::<Vec<_>>(), load, out)
+}
+
 /// All rows at one load, in turn, as in every comparison.
 fn measure_load(
     points: &Points,
