@@ -14,6 +14,7 @@ mod sketches;
 mod xyz;
 
 pub(crate) use designs::run as designs;
+pub(crate) use designs::some as some_designs;
 pub(crate) use rate::run as rate;
 pub(crate) use scale::run as scale;
 
