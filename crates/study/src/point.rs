@@ -49,6 +49,11 @@ impl Point {
         Self { key: key.into(), measure: Ok(Box::new(measure)), shows: |_| true }
     }
 
+    /// One that cannot be measured, and why.
+    pub fn impossible(key: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { key: key.into(), measure: Err(reason.into()), shows: |_| true }
+    }
+
     /// One that it cannot, if there is a reason.
     #[must_use]
     pub fn unless(self, reason: Option<String>) -> Self {

@@ -129,7 +129,7 @@ fn thread_points(machine: &Machine, scale: Scale) -> Vec<Point> {
     let hyper_threads = "hyper-threads of one core are not told apart from cores here";
     vec![
         Point::new(key, measure).unless(machine.lacks_cores(2)),
-        Point { key: "flowatcher hyper-threads".to_owned(), measure: Err(hyper_threads.to_owned()) },
+        Point::impossible("flowatcher hyper-threads", hyper_threads),
     ]
 }
 

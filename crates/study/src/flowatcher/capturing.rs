@@ -71,7 +71,7 @@ pub(crate) static FIGURE_5C: Figure = Figure {
     }],
     points: |_, _| {
         let reason = "Edison's queues never share a mempool, so there is nothing to compare with";
-        vec![Point { key: "flowatcher shared mempool".to_owned(), measure: Err(reason.to_owned()) }]
+        vec![Point::impossible("flowatcher shared mempool", reason)]
     },
     panels: |_| Vec::new(),
     judge: |_, _| {
@@ -94,7 +94,7 @@ pub(crate) static TABLE_3: Figure = Figure {
     ],
     points: |machine, scale| {
         let reason = "no thread of Edison asks for SCHED_DEADLINE";
-        let deadline = Point { key: "flowatcher SCHED_DEADLINE".to_owned(), measure: Err(reason.to_owned()) };
+        let deadline = Point::impossible("flowatcher SCHED_DEADLINE", reason);
         vec![models(machine, scale), deadline]
     },
     panels: |rows| {

@@ -39,7 +39,7 @@ pub(crate) static FIGURE_9A: Figure = Figure {
     said: &[Said { what: "more than 400 clients", value: "9.8 Gbit/s", place: "Section VI-C" }],
     points: |_, _| {
         let reason = "ClickNF and a 10 Gbit/s card are not here";
-        vec![Point { key: "flowatcher clicknf".to_owned(), measure: Err(reason.to_owned()) }]
+        vec![Point::impossible("flowatcher clicknf", reason)]
     },
     panels: |_| Vec::new(),
     judge: |_, _| {
@@ -124,7 +124,7 @@ fn rows_of(run: &FairQueueRun, queueing: Queueing) -> Vec<Row> {
     let near_fair =
         share(&|flow| is_aggressive(flow).then(|| (flow.after as f64 - flow.fair).abs() <= NEAR * flow.fair));
     let whole =
-        share(&|flow| (!is_aggressive(flow)).then(|| flow.after as f64 >= WHOLE * flow.before as f64));
+        share(&|flow| (!is_aggressive(flow)).then_some(flow.after as f64 >= WHOLE * flow.before as f64));
     let mut summary = row(SUMMARY);
     for (name, value) in [
         ("fast_flows_near_fair", near_fair),

@@ -71,7 +71,7 @@ fn points(machine: &Machine, scale: Scale) -> Vec<Point> {
     }
     let wire = "the software wire is on no socket: a card on one is needed";
     let socket = machine.lacks_sockets(2).unwrap_or_else(|| wire.to_owned());
-    points.push(Point { key: "wu the other socket".to_owned(), measure: Err(socket) });
+    points.push(Point::impossible("wu the other socket", socket));
     points
 }
 
