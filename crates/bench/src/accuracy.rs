@@ -18,6 +18,7 @@ use crate::{Line, Points};
 use question::Question;
 use stream::Stream;
 use study::{Case, Study};
+use task::Structure;
 use trial::Design;
 
 const BENCH: &str = "accuracy";
@@ -38,6 +39,19 @@ const MOST_SECONDS: f64 = 5.0;
 const MOST_THREADS: usize = 4;
 /// Seconds of run time for each further seed.
 const SECONDS_OF_SEED: f64 = 3.0;
+
+/// Heavy address pairs (0.2 % of a window of a million packets by Zipf(1)) found by the three structures of Alipourfard et al. in this
+/// much memory: precision, recall and F1 by `seeds` seeds (their section 3.1).
+pub(crate) fn heavy_hitters(bytes: usize, seeds: u64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let stream = &Stream::generated(PACKETS, None);
+    let questions: Vec<_> =
+        Question::all(PACKETS).into_iter().filter(|question| question.key == "src_addr,dst_addr").collect();
+    let case = |structure| Case { question: 0, structure: Some(structure), memory: bytes };
+    let structures = [Structure::SimpleHashTable, Structure::CountMin, Structure::SpaceSavingHeap];
+    let cases = structures.map(case).to_vec();
+    Study { part: "memory", stream, questions: &questions, design: Design::ONE, cases, seeds, threads: 1 }
+        .report(out)
+}
 
 /// Runs it: all memories on one core, designs and skews at few of them; with a skew given, that one at all memories and nothing else.
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {

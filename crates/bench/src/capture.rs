@@ -11,7 +11,7 @@ use packet::{FlowKey, Seed};
 use port::{CaptureSource, CaptureWriter};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -20,6 +20,9 @@ use traffic::{Generator, Spec, Truth};
 
 const ETHERNET: u16 = 1;
 const BURST: usize = 64;
+
+/// Entries of pmacct's cache, which takes 4 kB for each: of more flows, several share one.
+const PMACCT_ENTRIES: u64 = 100_003;
 
 /// A program to compare, and what it needs on its command line.
 struct Variant {
@@ -30,6 +33,12 @@ struct Variant {
     memory_bytes: Option<u64>,
     answer: Option<Value>,
     fault: Option<String>,
+}
+
+impl Variant {
+    fn new(name: &'static str, program: &str, arguments: fn(&str, &str) -> Vec<String>) -> Self {
+        Self { name, program: program.to_owned(), arguments, memory_bytes: None, answer: None, fault: None }
+    }
 }
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -59,14 +68,7 @@ fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     let records = |capture: &str, output: &str| {
         words(&["run", capture, "--top", "0", "--every", "1h", "--flows", output])
     };
-    let new = |name, program: &str, arguments| Variant {
-        name,
-        program: program.to_owned(),
-        arguments,
-        memory_bytes: None,
-        answer: None,
-        fault: None,
-    };
+    let new = Variant::new;
     let mut variants = vec![
         new("edison", &itself, |capture, _| words(&["bench", "capture", "--file", capture])),
         new("edison_csv", &itself, records),
@@ -129,6 +131,72 @@ fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
+/// This program (by `bench capture --file`), argus and pmacct on the same capture, in turn, each this many times: processor time of
+/// whole processes. `programs` are those of the two that are there, each with its path.
+///
+/// # Errors
+/// One line: what failed.
+pub(crate) fn meters(
+    spec: &str,
+    rounds: usize,
+    programs: &[(&'static str, PathBuf)],
+    out: &mut dyn FnMut(Line),
+) -> Result<(), String> {
+    let directory = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
+    let capture = directory.path().join("bench.pcap");
+    let truth = write_capture(&capture, spec)?;
+    let itself = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    let edison: fn(&str, &str) -> Vec<String> = |capture, _| words(&["bench", "capture", "--file", capture]);
+    let mut variants = vec![Variant::new("edison", &itself.to_string_lossy(), edison)];
+    for (name, program) in programs {
+        let arguments: fn(&str, &str) -> Vec<String> = match *name {
+            "argus" => |capture, output| words(&["-r", capture, "-w", output]),
+            _ => |_, output| words(&["-f", &format!("{output}.conf")]),
+        };
+        if *name == "pmacctd" {
+            let output = output_of(name, directory.path());
+            let settings = format!(
+                "daemonize: false\npcap_savefile: {}\npcap_savefile_delay: 1\nplugins: print\n\
+                 aggregate: src_host, dst_host, src_port, dst_port, proto\nprint_output: csv\nprint_output_file: {}\n\
+                 print_cache_entries: {PMACCT_ENTRIES}\nplugin_buffer_size: 65536\nplugin_pipe_size: 67108864\n",
+                capture.display(),
+                output.display()
+            );
+            let file = output.with_extension("conf");
+            std::fs::write(&file, settings).map_err(|error| format!("{}: {error}", file.display()))?;
+        }
+        variants.push(Variant::new(name, &program.to_string_lossy(), arguments));
+    }
+    let mut times = vec![Vec::new(); variants.len()];
+    for _ in 0..rounds {
+        for (variant, times) in variants.iter_mut().zip(&mut times) {
+            // They append to what is there.
+            let _ = std::fs::remove_file(output_of(variant.name, directory.path()));
+            times.push(round(variant, &capture, directory.path())?);
+        }
+    }
+    let own = times[0].clone();
+    for (variant, rounds_ns) in variants.into_iter().zip(times) {
+        let answer = variant.answer.unwrap_or_default();
+        let checked = match variant.name {
+            "edison" => agrees(&answer, &truth),
+            _ => answer["packets"] == json!(truth.totals.count.packets),
+        };
+        let times_own = median_ratio(&rounds_ns, &own);
+        out(Line {
+            bench: "capture",
+            variant: variant.name.to_owned(),
+            params: vec![("spec", json!(spec)), ("cores", json!(1))],
+            packets: truth.totals.count.packets,
+            rounds_ns,
+            memory_bytes: variant.memory_bytes,
+            checked,
+            more: vec![("times_edison", json!((times_own * 10.0).round() / 10.0))],
+        });
+    }
+    Ok(())
+}
+
 fn write_capture(path: &Path, spec: &str) -> Result<Truth, String> {
     let spec: Spec = spec.parse().map_err(|error| format!("{error}"))?;
     let fail = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -142,7 +210,7 @@ fn write_capture(path: &Path, spec: &str) -> Result<Truth, String> {
     generator.truth().ok_or_else(|| "the generator kept no truth".to_owned())
 }
 
-fn output_of(name: &str, directory: &Path) -> std::path::PathBuf {
+fn output_of(name: &str, directory: &Path) -> PathBuf {
     match name.strip_prefix("edison_") {
         Some(format) => directory.join(format!("records.{format}")),
         None => directory.join(name),
@@ -173,7 +241,7 @@ fn round(variant: &mut Variant, capture: &Path, directory: &Path) -> Result<f64,
     let before = children_usage();
     let ran =
         Command::new(&variant.program).args(arguments).stdin(Stdio::null()).output().map_err(|error| {
-            format!("{}: {error}; install Debian's nfdump and softflowd", variant.program)
+            format!("{}: {error}; scripts/install bench installs Debian's meters", variant.program)
         })?;
     let after = children_usage();
     let text = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
@@ -181,13 +249,42 @@ fn round(variant: &mut Variant, capture: &Path, directory: &Path) -> Result<f64,
         let last = text.lines().last().unwrap_or_default().to_owned();
         return Err(format!("{}: {}: {last}", variant.program, ran.status));
     }
-    variant.answer = answer(variant.name, &text);
+    variant.answer = match variant.name {
+        "argus" => records_of_argus(&output)?,
+        "pmacctd" => rows_of_pmacct(&output)?,
+        name => answer(name, &text),
+    };
     variant.memory_bytes = variant
         .answer
         .as_ref()
         .and_then(|answer| answer["anonymous_bytes"].as_u64())
         .or(variant.memory_bytes);
     Ok(after - before)
+}
+
+/// The sum of the packets of argus' records, by its own client.
+fn records_of_argus(records: &Path) -> Result<Option<Value>, String> {
+    let count = Command::new("racount").arg("-r").arg(records).stdin(Stdio::null()).output();
+    let count = count.map_err(|error| format!("racount: {error}; install Debian's argus-client"))?;
+    let text = String::from_utf8_lossy(&count.stdout);
+    // A heading, and: sum, records, packets, …
+    let mut words = text.lines().nth(1).unwrap_or_default().split_whitespace();
+    Ok(words
+        .nth(2)
+        .and_then(|packets| packets.parse::<u64>().ok())
+        .map(|packets| json!({ "packets": packets })))
+}
+
+/// The sum of the packets of pmacct's rows.
+fn rows_of_pmacct(rows: &Path) -> Result<Option<Value>, String> {
+    let text = std::fs::read_to_string(rows).map_err(|error| format!("{}: {error}", rows.display()))?;
+    let mut lines = text.lines();
+    let Some(at) = lines.next().and_then(|heading| heading.split(',').position(|name| name == "PACKETS"))
+    else {
+        return Ok(None);
+    };
+    let packets = lines.map(|line| line.split(',').nth(at).and_then(|cell| cell.parse::<u64>().ok()));
+    Ok(packets.sum::<Option<u64>>().map(|packets| json!({ "packets": packets })))
 }
 
 /// What a program reported to have counted.

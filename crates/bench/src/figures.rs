@@ -1,6 +1,7 @@
 //! Single points of the benches, for who draws the papers' figures.
 
-use crate::{Line, Points, model};
+use crate::{Line, PRESETS, Points, accuracy, capture, model, parallel};
+use std::path::PathBuf;
 
 /// What emits lines.
 type Out<'a> = &'a mut dyn FnMut(Line);
@@ -11,7 +12,63 @@ type Out<'a> = &'a mut dyn FnMut(Line);
 /// # Errors
 /// What the machine lacks, in one line.
 pub fn structures(bytes: u64, zipf: f64, seconds: f64, out: Out) -> Result<(), String> {
-    let points =
-        Points { flows: Some(bytes / 4), zipf: Some(zipf), seconds: 10.0 * seconds, ..Points::default() };
-    model::structures(&points, out)
+    let flows = Some(bytes / 4);
+    model::structures(&Points { flows, zipf: Some(zipf), seconds: 10.0 * seconds, ..Points::default() }, out)
+}
+
+/// How many of the heavy address pairs of a million packets the same three find in this many bytes, by so many seeds (Figure 1(c)).
+///
+/// # Errors
+/// One line.
+pub fn heavy_hitters(bytes: u64, seeds: u64, out: Out) -> Result<(), String> {
+    accuracy::heavy_hitters(bytes as usize, seeds, out)
+}
+
+/// Their model, fitted to this machine, and what it foretells: Tables 2 and 3, Figure 2. About `seconds` for each of its five points.
+///
+/// # Errors
+/// What the machine lacks, in one line.
+pub fn model(seconds: f64, out: Out) -> Result<(), String> {
+    model::foretold(10.0 * seconds, out)
+}
+
+/// Two cores that count in one table, and in one each, of this many bytes, in turn for about `seconds` (Figure 4).
+///
+/// # Errors
+/// What the machine lacks, in one line.
+pub fn two_cores(bytes: u64, zipf: f64, seconds: f64, out: Out) -> Result<(), String> {
+    model::two_cores(bytes, zipf, seconds, out)
+}
+
+/// Some designs of a preset with frames of one size over the software wire, in turn for about `seconds`. `packets`: of one pass of the
+/// traffic.
+///
+/// # Errors
+/// An unknown preset, or what the machine lacks, in one line.
+pub fn designs(
+    preset: &str,
+    frame: u32,
+    names: &[&str],
+    packets: Option<u64>,
+    seconds: f64,
+    out: Out,
+) -> Result<(), String> {
+    let preset =
+        PRESETS.iter().find(|known| known.name == preset).ok_or_else(|| format!("no preset {preset}"))?;
+    let points = Points { preset: Some(preset), packets, seconds, ..Points::default() };
+    parallel::some_designs(&points, frame, |name| names.contains(&name), out)
+}
+
+/// This program, and those of argus and pmacct that are given by name (`argus`, `pmacctd`) and path, on one generated capture, so many
+/// times in turn: processor time of whole processes.
+///
+/// # Errors
+/// What failed, in one line.
+pub fn meters(
+    spec: &str,
+    rounds: usize,
+    programs: &[(&'static str, PathBuf)],
+    out: Out,
+) -> Result<(), String> {
+    capture::meters(spec, rounds, programs, out)
 }

@@ -18,6 +18,7 @@ mod percentile;
 mod points;
 mod popularity;
 mod tables;
+mod two_cores;
 
 pub(crate) use cores::run as cores;
 
@@ -44,6 +45,30 @@ fn refused(points: &Points) -> Result<(), String> {
 pub(crate) fn structures(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     refused(points)?;
     latency::run(points, out)
+}
+
+/// What Tables 2 and 3 and Figure 2 are foretold from, and these: the machine, the simple hash table in L2 and far beyond L3, and Edison's own table.
+pub(crate) fn foretold(seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let all = Points { seconds, ..Points::default() };
+    refused(&all)?;
+    let of = |flows| Points { flows: Some(flows), zipf: Some(1.0), ..all.clone() };
+    let machine = Machine::measured(out)?;
+    let fitted = points::run(&of(1 << 15), &machine, out)?;
+    let exact = exact_table::run(&of(64_000), &machine, out)?;
+    tables::entries_and_links(&all, &machine, &fitted, &exact, out);
+    tables::cached_entries(&all, &fitted, out);
+    Ok(())
+}
+
+/// Figure 4 at one size.
+pub(crate) fn two_cores(
+    bytes: u64,
+    skew: f64,
+    seconds: f64,
+    out: &mut dyn FnMut(Line),
+) -> Result<(), String> {
+    refused(&Points { zipf: Some(skew), ..Points::default() })?;
+    two_cores::run(bytes, skew, seconds, out)
 }
 
 /// Runs all parts.

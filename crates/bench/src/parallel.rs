@@ -17,6 +17,7 @@ mod tee;
 mod xyz;
 
 pub(crate) use designs::run as designs;
+pub(crate) use designs::some as some_designs;
 pub(crate) use full_speed::{FullSpeed, Shape, full_speed};
 pub(crate) use rate::run as rate;
 pub(crate) use scale::run as scale;

@@ -1,7 +1,13 @@
 //! Alipourfard, Moshref, Yu: HotNets 2015.
 
 pub(crate) mod figure_1;
+pub(crate) mod figure_2;
+pub(crate) mod figure_3;
+pub(crate) mod figure_4;
+mod foretold;
 mod structures;
+pub(crate) mod table_2;
+pub(crate) mod table_3;
 
 pub(crate) use structures::{COUNT_MIN, HEAP, SIMPLE, mean_ratio, sizes};
 

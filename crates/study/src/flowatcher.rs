@@ -39,7 +39,7 @@ fn preset() -> &'static Preset {
 
 /// Rounds of a comparison, and how long packets arrive in each.
 fn effort(scale: Scale) -> Effort {
-    Effort { packets: Some(1 << 20), rounds: scale.pick(3, 7), milliseconds: scale.pick(60, 300) }
+    Effort { packets: Some(1 << 20), rounds: scale.pick(5, 7), milliseconds: scale.pick(60, 300) }
 }
 
 /// Run to completion on two cores, with two queues: what two cores can do without workers.

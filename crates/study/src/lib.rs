@@ -11,7 +11,7 @@
 //! assert_eq!(find(Some("alipourfard"), Some("figure-1")).unwrap().len(), 1);
 //! assert_eq!(
 //!     find(Some("alipourfart"), None).unwrap_err(),
-//!     "no paper 'alipourfart': did you mean 'alipourfard'?; there are alipourfard, makwana",
+//!     "no paper 'alipourfart': did you mean 'alipourfard'?; there are alipourfard, makwana, edison",
 //! );
 //! ```
 
@@ -19,6 +19,7 @@ mod alipourfard;
 mod axis;
 mod csv;
 mod deciding;
+mod edison;
 mod escape;
 mod figure;
 mod flowatcher;

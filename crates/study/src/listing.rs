@@ -1,11 +1,12 @@
 //! All figures, and finding them by name.
 
 use crate::figure::{Figure, Paper};
-use crate::{alipourfard, flowatcher, makwana, wu};
+use crate::{alipourfard, edison, flowatcher, makwana, wu};
 use serde_json::{Value, json};
 
 /// The papers, in the order of the page.
-pub const PAPERS: &[&Paper] = &[&wu::PAPER, &flowatcher::PAPER, &alipourfard::PAPER, &makwana::PAPER];
+pub const PAPERS: &[&Paper] =
+    &[&wu::PAPER, &flowatcher::PAPER, &alipourfard::PAPER, &makwana::PAPER, &edison::PAPER];
 
 /// All figures, in the order of the page.
 pub const FIGURES: &[&Figure] = &[
@@ -35,8 +36,14 @@ pub const FIGURES: &[&Figure] = &[
     &flowatcher::device::FIGURE_9A,
     &flowatcher::device::FIGURE_9B,
     &alipourfard::figure_1::FIGURE,
+    &alipourfard::figure_2::FIGURE,
+    &alipourfard::table_2::FIGURE,
+    &alipourfard::table_3::FIGURE,
+    &alipourfard::figure_3::FIGURE,
+    &alipourfard::figure_4::FIGURE,
     &makwana::FIGURE_A,
     &makwana::FIGURE_B,
+    &edison::figure_5::FIGURE,
 ];
 
 /// The figures of a paper, or one of them; all without a name.

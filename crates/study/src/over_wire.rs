@@ -40,6 +40,12 @@ pub(crate) fn measured(
         .collect())
 }
 
+/// The effort within a point's key.
+pub(crate) fn effort_text(effort: &Effort) -> String {
+    let packets = effort.packets.map_or_else(|| "all".to_owned(), |packets| packets.to_string());
+    format!("packets={packets} rounds={} ms={}", effort.rounds, effort.milliseconds)
+}
+
 /// A diagram with a bar for each series in the order of `names`, and what the paper's text says of them.
 pub(crate) fn bars(
     rows: &Rows,

@@ -3,7 +3,7 @@
 use crate::csv::{cells, columns};
 use crate::escape::escaped;
 use crate::figure::Figure;
-use crate::listing::{PAPERS, command};
+use crate::listing::command;
 use crate::machine::Machine;
 use crate::point::Scale;
 use crate::row::Row;
@@ -79,18 +79,15 @@ pub(crate) fn page(shown: &[Shown], machine: &Machine, scale: Scale, now: &str) 
     );
     html.push_str(&facts(machine, scale, now));
     html.push_str(&overview(shown));
-    for paper in PAPERS {
-        let mut of_paper = shown.iter().filter(|one| one.figure.paper.name == paper.name).peekable();
-        if of_paper.peek().is_none() {
-            continue;
-        }
+    for of_paper in shown.chunk_by(|one, next| one.figure.paper.name == next.figure.paper.name) {
+        let paper = of_paper[0].figure.paper;
         html.push_str(&format!(
             "<h2 id=\"{}\">{}</h2>\n<p>The paper's machine: {}.</p>\n",
             paper.name,
             escaped(paper.cite),
             escaped(paper.machine)
         ));
-        of_paper.for_each(|one| html.push_str(&section(one)));
+        of_paper.iter().for_each(|one| html.push_str(&section(one)));
     }
     html.push_str("</body>\n</html>\n");
     html

@@ -39,12 +39,19 @@ pub struct Point {
     pub key: String,
     /// How it is measured, or why this machine cannot.
     pub measure: Result<Measure, String>,
+    /// Which of its rows the figure shows.
+    pub shows: fn(&Row) -> bool,
 }
 
 impl Point {
     /// One that this machine can measure.
     pub fn new(key: impl Into<String>, measure: impl Fn() -> Result<Vec<Row>, String> + 'static) -> Self {
-        Self { key: key.into(), measure: Ok(Box::new(measure)) }
+        Self { key: key.into(), measure: Ok(Box::new(measure)), shows: |_| true }
+    }
+
+    /// One that cannot be measured, and why.
+    pub fn impossible(key: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { key: key.into(), measure: Err(reason.into()), shows: |_| true }
     }
 
     /// One that it cannot, if there is a reason.
@@ -54,6 +61,14 @@ impl Point {
             Some(reason) => Self { measure: Err(reason), ..self },
             None => self,
         }
+    }
+}
+
+impl Point {
+    /// Only some of its rows are of the figure: the others are of another one that measures the same point.
+    #[must_use]
+    pub fn only(self, shows: fn(&Row) -> bool) -> Self {
+        Self { shows, ..self }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::figure::Figure;
 use crate::folder::Folder;
 use crate::listing::FIGURES;
 use crate::machine::Machine;
-use crate::measured::{Fingerprint, Measured};
+use crate::measured::{Fingerprint, Kept, Measured};
 use crate::page::{self, Shown};
 use crate::plot;
 use crate::point::{Point, Scale};
@@ -54,9 +54,14 @@ pub struct Outcome {
 /// # Errors
 /// The folder cannot be written to. What was measured until then is kept.
 pub fn run(request: &Request, say: &mut dyn FnMut(&str)) -> Result<Outcome, String> {
+    among(FIGURES, request, say)
+}
+
+/// The same, where these are all figures that there are.
+fn among(known: &[&'static Figure], request: &Request, say: &mut dyn FnMut(&str)) -> Result<Outcome, String> {
     let machine = Machine::here();
     let folder = Folder::open(request.out)?;
-    let all: Vec<String> = FIGURES.iter().map(|figure| figure.id()).collect();
+    let all: Vec<String> = known.iter().map(|figure| figure.id()).collect();
     let mut measured = Measured::read(&folder, fingerprint(&machine, request.scale), &all)?;
     if measured.damaged > 0 {
         say(&format!(
@@ -82,7 +87,7 @@ pub fn run(request: &Request, say: &mut dyn FnMut(&str)) -> Result<Outcome, Stri
     for (figure, points) in &asked {
         measure(figure, points, &mut measured, request.stop, &mut outcome, say)?;
     }
-    write(&folder, &machine, request, &measured, &mut outcome)?;
+    write(known, &folder, &machine, request, &measured, &mut outcome)?;
     Ok(outcome)
 }
 
@@ -143,6 +148,7 @@ fn now() -> String {
 
 /// All that the folder has points of, and all that was asked for.
 fn write(
+    known: &[&'static Figure],
     folder: &Folder,
     machine: &Machine,
     request: &Request,
@@ -150,7 +156,7 @@ fn write(
     outcome: &mut Outcome,
 ) -> Result<(), String> {
     let (mut shown, mut listed) = (Vec::new(), Vec::new());
-    for figure in FIGURES {
+    for &figure in known {
         let points = (figure.points)(machine, request.scale);
         let is_asked = request.figures.iter().any(|asked| asked.id() == figure.id());
         if !is_asked && !points.iter().any(|point| measured.get(&point.key).is_some()) {
@@ -188,8 +194,12 @@ fn show(
     measured: &Measured,
     faults: &[String],
 ) -> Result<Shown, String> {
-    let kept: Vec<_> = points.iter().filter_map(|point| measured.get(&point.key)).collect();
-    let rows = Rows(kept.iter().flat_map(|kept| kept.rows.clone()).collect::<Vec<Row>>());
+    let found: Vec<_> = points.iter().filter_map(|point| Some((point, measured.get(&point.key)?))).collect();
+    let shown = |(point, kept): &(&Point, &Kept)| {
+        kept.rows.iter().filter(|row| (point.shows)(row)).cloned().collect::<Vec<Row>>()
+    };
+    let rows = Rows(found.iter().flat_map(shown).collect());
+    let kept: Vec<_> = found.into_iter().map(|(_, kept)| kept).collect();
     let impossible: Vec<_> = points
         .iter()
         .filter(|point| measured.get(&point.key).is_none())
@@ -226,4 +236,170 @@ fn show(
         verdict,
         svg,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Paper, Said};
+    use crate::panel::{Axis, Curve, Panel};
+    use std::sync::atomic::AtomicUsize;
+
+    static PAPER: Paper = Paper { name: "made-up", cite: "A & B: <Nothing>", machine: "none < one" };
+    /// How often a point of each figure was measured.
+    static RESUMED: AtomicUsize = AtomicUsize::new(0);
+    static FAILING: AtomicUsize = AtomicUsize::new(0);
+
+    fn row(x: u64) -> Row {
+        Row {
+            series: "<a> & b".to_owned(),
+            values: [("ns".to_owned(), x as f64)].into(),
+            checked: Some(true),
+            ..Row::default().with("x", x)
+        }
+    }
+
+    const fn figure(name: &'static str, points: fn(&Machine, Scale) -> Vec<Point>) -> Figure {
+        Figure {
+            paper: &PAPER,
+            name,
+            title: "one <two> & three",
+            section: "\"4\"",
+            shows: "more > less",
+            here: "the <same>",
+            said: &[Said { what: "<what>", value: "<1 & 2>", place: "Table <1>" }],
+            points,
+            panels: |rows| {
+                vec![Panel {
+                    title: "<t>".to_owned(),
+                    x: Axis::Linear { label: "x & y".to_owned() },
+                    y: Axis::Linear { label: "ns".to_owned() },
+                    curves: vec![Curve::of(rows, "<a> & b", "<a> & b", "x", "ns")],
+                }]
+            },
+            judge: |rows, _| Verdict::new("a < b", rows.0.len() > 1, "there are <rows>"),
+        }
+    }
+
+    static THREE: Figure = figure("figure-1", |machine, _| {
+        let point = |x: u64| {
+            Point::new(format!("x={x}"), move || {
+                RESUMED.fetch_add(1, Ordering::Relaxed);
+                Ok(vec![row(x)])
+            })
+        };
+        let never = Point::new("<large>", || Ok(Vec::new())).unless(machine.lacks_cores(1_000_000));
+        vec![point(1), point(2), point(3), never]
+    });
+
+    static WRONG: Figure = figure("figure-2", |_, _| {
+        let wrong = Point::new("wrong", || {
+            FAILING.fetch_add(1, Ordering::Relaxed);
+            Ok(vec![Row { checked: Some(false), ..row(1) }])
+        });
+        vec![
+            wrong,
+            Point::new("failed", || Err("it <broke>".to_owned())),
+            Point::new("right", || Ok(vec![row(3)])),
+        ]
+    });
+
+    fn study(
+        out: &Path,
+        figures: &[&'static Figure],
+        anew: bool,
+        stop_at: Option<&str>,
+    ) -> (Outcome, Vec<String>) {
+        let stop = AtomicBool::new(false);
+        let mut said = Vec::new();
+        let request = Request { figures, out, scale: Scale::Quick, anew, stop: &stop };
+        let outcome = among(&[&THREE, &WRONG], &request, &mut |line| {
+            said.push(line.to_owned());
+            // As a signal does while a point is measured.
+            if stop_at.is_some_and(|at| line.contains(at)) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        });
+        (outcome.expect("a folder"), said)
+    }
+
+    #[test]
+    fn a_study_that_was_ended_goes_on() {
+        let place = tempfile::tempdir().expect("a place");
+        let out = place.path().join("new/study");
+        let (outcome, said) = study(&out, &[&THREE], false, Some("x=2"));
+        assert_eq!((outcome.asked, outcome.done, outcome.measured), (4, 2, 2), "{said:?}");
+        let figure = &outcome.figures[0];
+        assert_eq!(
+            (&figure["holds"], &figure["why"]),
+            (&Value::Null, &json!("1 of 4 points are not measured yet"))
+        );
+        let (outcome, said) = study(&out, &[&THREE], false, None);
+        assert_eq!((outcome.done, outcome.measured), (4, 1));
+        assert_eq!(said, ["made-up figure-1: 3 of 4: x=3"]);
+        assert_eq!(outcome.figures[0]["holds"], true);
+        assert_eq!(outcome.figures[0]["points"], json!({ "of": 4, "measured": 3, "impossible_here": 1 }));
+        assert_eq!(RESUMED.load(Ordering::Relaxed), 3);
+        // A damaged line is measured again, and only that.
+        let lines = out.join("measured/made-up-figure-1.jsonl");
+        let text = std::fs::read_to_string(&lines).expect("kept");
+        std::fs::write(&lines, text.replacen("\"rows\"", "\"rows", 1)).expect("damaged");
+        let (outcome, said) = study(&out, &[&THREE], false, None);
+        assert_eq!((outcome.measured, said.len()), (1, 2));
+        assert!(said[0].starts_with("1 damaged lines in "), "{said:?}");
+        let (outcome, _) = study(&out, &[&THREE], true, None);
+        assert_eq!((outcome.measured, RESUMED.load(Ordering::Relaxed)), (3, 7));
+        // Without asking for it, the page has it still.
+        let (outcome, _) = study(&out, &[], false, None);
+        assert_eq!((outcome.asked, outcome.sentences.len()), (0, 1));
+        assert_eq!(
+            outcome.sentences[0],
+            "made-up figure-1: The paper's finding, that a < b, holds here: there are <rows>."
+        );
+        let page = std::fs::read_to_string(out.join("index.html")).expect("a page");
+        assert!(page.contains("&lt;a&gt; &amp; b") && page.contains("A &amp; B: &lt;Nothing&gt;"));
+        assert!(page.contains("&lt;large&gt;: it needs 1000000 cores"));
+        for raw in ["<a> &", "<Nothing>", "<two>", "<same>", "<what>", "<rows>", "<large>", "<t>", "<script"]
+        {
+            assert!(!page.contains(raw), "{raw}");
+        }
+        let csv = std::fs::read_to_string(out.join("made-up-figure-1.csv")).expect("values");
+        assert_eq!(csv.lines().count(), 5);
+        assert!(
+            csv.contains("<a> & b,1,1,true,") && csv.contains("\"not measured: it needs 1000000 cores, "),
+            "{csv}"
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_not_kept_and_not_judged() {
+        let place = tempfile::tempdir().expect("a place");
+        for times in 1..=2 {
+            let (outcome, _) = study(place.path(), &[&WRONG], false, None);
+            assert_eq!(FAILING.load(Ordering::Relaxed), times);
+            assert_eq!(
+                outcome.faults,
+                [
+                    "made-up figure-2: wrong: <a> & b: the answer was wrong",
+                    "made-up figure-2: failed: it <broke>"
+                ]
+            );
+            assert_eq!(outcome.figures[0]["holds"], Value::Null);
+            let why = outcome.figures[0]["why"].as_str().unwrap_or_default();
+            assert_eq!(why, "2 of 3 points failed, one with: wrong: <a> & b: the answer was wrong");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_said_in_a_line() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let stop = AtomicBool::new(false);
+        let request =
+            Request { figures: &[&THREE], out: file.path(), scale: Scale::Quick, anew: false, stop: &stop };
+        let error = run(&request, &mut |_| panic!("something was measured")).expect_err("no folder");
+        assert!(
+            error.starts_with(&format!("{}/measured: ", file.path().display())) && !error.contains('\n'),
+            "{error}"
+        );
+    }
 }

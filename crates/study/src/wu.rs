@@ -26,7 +26,7 @@ fn preset() -> &'static Preset {
 
 /// Rounds of a comparison, and how long packets arrive in each.
 fn effort(scale: Scale) -> Effort {
-    Effort { packets: Some(1 << 20), rounds: scale.pick(3, 5), milliseconds: scale.pick(50, 200) }
+    Effort { packets: Some(1 << 20), rounds: scale.pick(5, 7), milliseconds: scale.pick(50, 200) }
 }
 
 /// The Simple Hash Table of each core's own, as RSS or SYNC fills it; one comparison of the paper has these two.

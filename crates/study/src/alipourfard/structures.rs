@@ -17,6 +17,17 @@ pub(crate) fn sizes(bytes: u64, zipf: f64, seconds: f64) -> Point {
     })
 }
 
+/// What finds heavy hitters in this much memory, by so many seeds.
+pub(crate) fn heavy_hitters(bytes: u64, seeds: u64) -> Point {
+    Point::new(format!("heavy hitters bytes={bytes} seeds={seeds}"), move || {
+        let mut rows = Vec::new();
+        bench::figures::heavy_hitters(bytes, seeds, &mut |line| {
+            rows.push(Row::of_line(&line).with("bytes", bytes));
+        })?;
+        Ok(rows)
+    })
+}
+
 /// The mean over all values of `param` of how many times `value` of one series is that of another; `None` without any.
 pub(crate) fn mean_ratio(rows: &Rows, of: &str, by: &str, param: &str, value: &str) -> Option<f64> {
     let ratios = rows.ratios(of, by, param, value);

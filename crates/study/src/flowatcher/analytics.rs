@@ -4,7 +4,7 @@ use super::{LINE_RATE, MPPS, OVERLOAD, PAPER, effort, mpps, two_cores};
 use crate::deciding::{value_at, verdict};
 use crate::figure::{Figure, Said};
 use crate::machine::Machine;
-use crate::over_wire::{DROP, PROCESSING, measured, nanoseconds, percent};
+use crate::over_wire::{DROP, PROCESSING, effort_text, measured, nanoseconds, percent};
 use crate::panel::{Axis, Curve, Panel};
 use crate::point::{Point, Scale};
 use crate::row::Rows;
@@ -42,8 +42,9 @@ pub(crate) static FIGURE_7C: Figure = Figure {
 };
 
 fn points(_: &Machine, scale: Scale) -> Vec<Point> {
-    let effort = Effort { milliseconds: scale.pick(40, 200), ..effort(scale) };
-    let key = format!("flowatcher statistics flows={FLOWS:?} rates {LINE_RATE},{OVERLOAD} {effort:?}");
+    let effort = Effort { rounds: scale.pick(3, 7), ..effort(scale) };
+    let effort_text = effort_text(&effort);
+    let key = format!("flowatcher statistics flows={FLOWS:?} rates {LINE_RATE},{OVERLOAD} {effort_text}");
     vec![Point::new(key, move || {
         let points: Vec<WirePoint> = [LINE_RATE, OVERLOAD]
             .into_iter()

@@ -4,7 +4,7 @@ use super::{LINE_RATE, MPPS, OVERLOAD, PAPER, effort, mpps, preset, two_cores};
 use crate::deciding::{value_at, verdict};
 use crate::figure::{Figure, Said};
 use crate::machine::Machine;
-use crate::over_wire::{DROP, bars, measured, percent};
+use crate::over_wire::{DROP, bars, effort_text, measured, percent};
 use crate::panel::{Axis, Curve, Panel};
 use crate::point::{Point, Scale};
 use crate::row::Rows;
@@ -71,7 +71,7 @@ pub(crate) static FIGURE_5C: Figure = Figure {
     }],
     points: |_, _| {
         let reason = "Edison's queues never share a mempool, so there is nothing to compare with";
-        vec![Point { key: "flowatcher shared mempool".to_owned(), measure: Err(reason.to_owned()) }]
+        vec![Point::impossible("flowatcher shared mempool", reason)]
     },
     panels: |_| Vec::new(),
     judge: |_, _| {
@@ -94,7 +94,7 @@ pub(crate) static TABLE_3: Figure = Figure {
     ],
     points: |machine, scale| {
         let reason = "no thread of Edison asks for SCHED_DEADLINE";
-        let deadline = Point { key: "flowatcher SCHED_DEADLINE".to_owned(), measure: Err(reason.to_owned()) };
+        let deadline = Point::impossible("flowatcher SCHED_DEADLINE", reason);
         vec![models(machine, scale), deadline]
     },
     panels: |rows| {
@@ -111,7 +111,8 @@ pub(crate) static TABLE_3: Figure = Figure {
 /// All batches, at both rates.
 pub(super) fn batches(scale: Scale) -> Point {
     let effort = effort(scale);
-    let key = format!("flowatcher batches {BATCHES:?} rates {LINE_RATE},{OVERLOAD} {effort:?}");
+    let effort_text = effort_text(&effort);
+    let key = format!("flowatcher batches {BATCHES:?} rates {LINE_RATE},{OVERLOAD} {effort_text}");
     Point::new(key, move || {
         let points: Vec<WirePoint> = [LINE_RATE, OVERLOAD]
             .into_iter()
@@ -159,8 +160,9 @@ pub(super) fn judge_batches(rows: &Rows) -> Result<(bool, String), String> {
 
 fn queue_points(machine: &Machine, scale: Scale) -> Vec<Point> {
     let effort = effort(scale);
+    let effort_text = effort_text(&effort);
     let there: Vec<usize> = QUEUES.into_iter().filter(|queues| *queues <= machine.cores).collect();
-    let key = format!("flowatcher queues {there:?} rates {LINE_RATE},{OVERLOAD} {effort:?}");
+    let key = format!("flowatcher queues {there:?} rates {LINE_RATE},{OVERLOAD} {effort_text}");
     let queues = there.clone();
     let measure = move || {
         let mut points = Vec::new();
@@ -213,8 +215,9 @@ fn judge_queues(rows: &Rows, _: &Machine) -> Verdict {
 /// Both models on the same cores, at both rates.
 pub(super) fn models(machine: &Machine, scale: Scale) -> Point {
     let effort = effort(scale);
+    let effort_text = effort_text(&effort);
     let cores = if machine.cores >= 4 { 4 } else { 2 };
-    let key = format!("flowatcher models cores={cores} rates {LINE_RATE},{OVERLOAD} {effort:?}");
+    let key = format!("flowatcher models cores={cores} rates {LINE_RATE},{OVERLOAD} {effort_text}");
     let lacks = machine.lacks_cores(2);
     let measure = move || {
         let pipeline = if cores == 4 { ("2x1", 2) } else { ("pipeline", 1) };

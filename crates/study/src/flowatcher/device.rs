@@ -39,7 +39,7 @@ pub(crate) static FIGURE_9A: Figure = Figure {
     said: &[Said { what: "more than 400 clients", value: "9.8 Gbit/s", place: "Section VI-C" }],
     points: |_, _| {
         let reason = "ClickNF and a 10 Gbit/s card are not here";
-        vec![Point { key: "flowatcher clicknf".to_owned(), measure: Err(reason.to_owned()) }]
+        vec![Point::impossible("flowatcher clicknf", reason)]
     },
     panels: |_| Vec::new(),
     judge: |_, _| {

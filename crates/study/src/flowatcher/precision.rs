@@ -4,7 +4,7 @@ use super::{LINE_RATE, PAPER, effort, two_cores};
 use crate::deciding::{value_at, verdict};
 use crate::figure::{Figure, Said};
 use crate::machine::Machine;
-use crate::over_wire::{bars, measured, percent};
+use crate::over_wire::{bars, effort_text, measured, percent};
 use crate::point::{Point, Scale};
 use crate::row::Rows;
 use crate::verdict::Verdict;
@@ -75,7 +75,8 @@ pub(crate) static TABLE_4: Figure = Figure {
 
 fn counting(scale: Scale) -> Point {
     let effort = effort(scale);
-    let key = format!("flowatcher precision packets,flows uniform,zipf rate {LINE_RATE} {effort:?}");
+    let effort_text = effort_text(&effort);
+    let key = format!("flowatcher precision packets,flows uniform,zipf rate {LINE_RATE} {effort_text}");
     Point::new(key, move || {
         let points: Vec<WirePoint> = PATTERNS
             .into_iter()
@@ -98,7 +99,7 @@ fn counting(scale: Scale) -> Point {
 fn points(_: &Machine, scale: Scale) -> Vec<Point> {
     let tools =
         "MoonGen, Speedometer and pktgen-DPDK receive from a card and another sends: it takes two servers";
-    vec![counting(scale), Point { key: "flowatcher other tools".to_owned(), measure: Err(tools.to_owned()) }]
+    vec![counting(scale), Point::impossible("flowatcher other tools", tools)]
 }
 
 fn judge_counting(rows: &Rows) -> Result<(bool, String), String> {

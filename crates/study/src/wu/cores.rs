@@ -4,7 +4,7 @@ use super::{CORES, PAPER, RSS_TABLE, SYNC_TABLE, effort, separate_table};
 use crate::deciding::{ends, value_at, verdict};
 use crate::figure::{Figure, Said};
 use crate::machine::Machine;
-use crate::over_wire::{DROP, PROCESSING, measured, nanoseconds, percent};
+use crate::over_wire::{DROP, PROCESSING, effort_text, measured, nanoseconds, percent};
 use crate::panel::{Axis, Curve, Panel};
 use crate::point::{Point, Scale};
 use crate::row::Rows;
@@ -54,6 +54,7 @@ pub(crate) static FIGURE_10: Figure = Figure {
 /// All numbers of cores that there are, in one comparison; the others are named.
 fn points(machine: &Machine, scale: Scale) -> Vec<Point> {
     let effort = effort(scale);
+    let effort_text = effort_text(&effort);
     let there = machine.cores.min(CORES);
     let measure = move || {
         let rss = (1..=there).map(|cores| (true, cores));
@@ -63,14 +64,14 @@ fn points(machine: &Machine, scale: Scale) -> Vec<Point> {
         measured(&points, &effort, |at, row| row.with("cores", all[at].1))
     };
     let mut points =
-        vec![Point::new(format!("wu cores 1 to {there} rss,sync-separate-sht {effort:?}"), measure)];
+        vec![Point::new(format!("wu cores 1 to {there} rss,sync-separate-sht {effort_text}"), measure)];
     for cores in there + 1..=CORES {
         let lacking = Point::new(format!("wu cores {cores}"), || Ok(Vec::new()));
         points.push(lacking.unless(machine.lacks_cores(cores)));
     }
     let wire = "the software wire is on no socket: a card on one is needed";
     let socket = machine.lacks_sockets(2).unwrap_or_else(|| wire.to_owned());
-    points.push(Point { key: "wu the other socket".to_owned(), measure: Err(socket) });
+    points.push(Point::impossible("wu the other socket", socket));
     points
 }
 

@@ -4,7 +4,7 @@ use super::{CORES, PAPER, RSS_TABLE, SYNC_TABLE, effort, separate_table};
 use crate::deciding::{ends, value_at, verdict};
 use crate::figure::{Figure, Said};
 use crate::machine::Machine;
-use crate::over_wire::{DROP, PROCESSING, measured, nanoseconds, percent};
+use crate::over_wire::{DROP, PROCESSING, effort_text, measured, nanoseconds, percent};
 use crate::panel::{Axis, Curve, Panel};
 use crate::point::{Point, Scale};
 use crate::row::Rows;
@@ -37,9 +37,10 @@ pub(crate) static FIGURE: Figure = Figure {
 };
 
 fn points(_: &Machine, scale: Scale) -> Vec<Point> {
-    let effort = Effort { packets: Some(4 * FLOWS), ..effort(scale) };
+    let effort = Effort { packets: Some(2 * FLOWS), rounds: scale.pick(3, 7), ..effort(scale) };
+    let effort_text = effort_text(&effort);
     let key =
-        format!("wu table-sizes {SIZES:?} flows={FLOWS} sync,rss-separate-sht cores={CORES} {effort:?}");
+        format!("wu table-sizes {SIZES:?} flows={FLOWS} sync,rss-separate-sht cores={CORES} {effort_text}");
     vec![Point::new(key, move || {
         let of = |is_rss| {
             SIZES.map(|entries| WirePoint {

@@ -4,7 +4,7 @@ use super::{CORES, PAPER, RSS_TABLE, effort, preset, separate_table};
 use crate::deciding::{value_at, verdict};
 use crate::figure::{Figure, Said};
 use crate::machine::Machine;
-use crate::over_wire::{DROP, measured, percent};
+use crate::over_wire::{DROP, effort_text, measured, percent};
 use crate::panel::{Axis, Curve, Panel, Spot};
 use crate::point::{Point, Scale};
 use crate::row::Rows;
@@ -36,7 +36,8 @@ pub(crate) static FIGURE: Figure = Figure {
 
 fn points(_: &Machine, scale: Scale) -> Vec<Point> {
     let effort = effort(scale);
-    let key = format!("wu frames 64,754,1514 rss-separate-sht cores={CORES} {effort:?}");
+    let effort_text = effort_text(&effort);
+    let key = format!("wu frames 64,754,1514 rss-separate-sht cores={CORES} {effort_text}");
     vec![Point::new(key, move || {
         let points = FRAMES.map(|(frame, rate)| WirePoint { frame, rate, ..separate_table(true, CORES) });
         debug_assert_eq!(points[0].frame, WirePoint::of(preset(), "rss", None, 1).frame);

@@ -5,7 +5,7 @@ use super::{CORES, PAPER, RSS_TABLE, effort, separate_table};
 use crate::deciding::{ends, verdict};
 use crate::figure::{Figure, Said};
 use crate::machine::Machine;
-use crate::over_wire::{DROP, measured, percent};
+use crate::over_wire::{DROP, effort_text, measured, percent};
 use crate::panel::{Axis, Curve, Panel};
 use crate::point::{Point, Scale};
 use crate::row::Rows;
@@ -38,7 +38,8 @@ pub(crate) static FIGURE: Figure = Figure {
 
 fn points(_: &Machine, scale: Scale) -> Vec<Point> {
     let effort = effort(scale);
-    let key = format!("wu mempool {SLOTS:?} frames 64,754,1514 rss-separate-sht cores={CORES} {effort:?}");
+    let effort_text = effort_text(&effort);
+    let key = format!("wu mempool {SLOTS:?} frames 64,754,1514 rss-separate-sht cores={CORES} {effort_text}");
     let lacks = "mempools are DPDK's, and this build is without it; build with the feature dpdk";
     let measure = move || {
         let of = |(frame, rate)| {

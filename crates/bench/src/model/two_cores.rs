@@ -1,0 +1,197 @@
+//! Figure 4: one simple hash table for two cores, whose counters they update by compare-and-swap, against a table for each.
+
+use super::BENCH;
+use super::clock::{Clock, ticks, wait_for_loads};
+use super::packets::{NoKey, Packets, key_of};
+use super::percentile::percentile;
+use crate::Line;
+use crate::compare::{in_turn, thread_time};
+use crate::line::to_digits;
+use packet::{Key, KeyV4, Seed};
+use serde_json::json;
+use std::sync::Barrier;
+use std::thread;
+use summary::sketch::{
+    Configuration, GridConfig, SharedHashTable, SimpleHashTable, Summary, Update, UpdateBurst,
+};
+
+/// As many as the paper has.
+const CORES: usize = 2;
+/// Flows of the traffic of both cores.
+const FLOWS: u32 = 10_000_000;
+/// Packets of each part of a round: the first reloads the caches, the second is timed as a whole, the third packet by packet.
+const PART: usize = 50_000;
+/// As of the other figures: counters of 32 bits.
+const WEIGHT: u64 = 2;
+/// Bytes of a shared entry: its state and a counter of 64 bits.
+const SHARED_ENTRY: usize = 16;
+
+type Simple = SimpleHashTable<NoKey>;
+
+/// What the cores count in.
+enum Tables {
+    Separate(Vec<Simple>),
+    Shared(SharedHashTable<NoKey>),
+}
+
+/// One of the two, and each core's packets.
+struct Variant {
+    name: &'static str,
+    tables: Tables,
+    packets: Vec<Packets>,
+    seed: Seed,
+    ticks: Vec<u64>,
+}
+
+/// What a core measured: nanoseconds of a part, and ticks of each packet of another.
+type Times = (f64, Vec<u64>);
+
+/// Both with tables of this many bytes each, in turn for about `seconds`.
+pub(super) fn run(bytes: u64, skew: f64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let there = engine::allowed_cores().len();
+    if there < CORES {
+        return Err(format!("it needs {CORES} cores, this machine has {there}"));
+    }
+    let clock = Clock::calibrated();
+    let mut variants = variants(bytes as usize, skew)?;
+    let times = in_turn(&mut variants, seconds, Variant::round);
+    for (mut variant, rounds_ns) in variants.into_iter().zip(times) {
+        variant.ticks.sort_unstable();
+        let at = |share: f64| json!(to_digits(clock.ns(percentile(&variant.ticks, share)), 1));
+        out(Line {
+            bench: BENCH,
+            variant: variant.name.to_owned(),
+            params: vec![
+                ("bytes", json!(bytes)),
+                ("flows", json!(FLOWS)),
+                ("zipf", json!(skew)),
+                ("cores", json!(CORES)),
+            ],
+            packets: PART as u64,
+            rounds_ns,
+            memory_bytes: Some(variant.bytes()),
+            checked: variant.is_right()?,
+            more: vec![("p50_ns", at(0.5)), ("p95_ns", at(0.95)), ("p99_ns", at(0.99))],
+        });
+    }
+    Ok(())
+}
+
+fn variants(bytes: usize, skew: f64) -> Result<[Variant; 2], String> {
+    let seed = Seed::new(7);
+    let text = |error: summary::sketch::SketchError| error.to_string();
+    let own = GridConfig::with_width((bytes / size_of::<u32>()).max(1), seed);
+    let separate = (0..CORES).map(|_| Simple::new(&own)).collect::<Result<_, _>>().map_err(text)?;
+    let common = GridConfig::with_width((bytes / SHARED_ENTRY).max(1), seed);
+    let shared = SharedHashTable::new(&common).map_err(text)?;
+    let variant = |name, tables| {
+        let packets = (1..).take(CORES).map(|seed| Packets::new(FLOWS, skew, seed)).collect();
+        Variant { name, tables, packets, seed, ticks: Vec::new() }
+    };
+    Ok([variant("separate", Tables::Separate(separate)), variant("shared", Tables::Shared(shared))])
+}
+
+impl Variant {
+    /// All cores count at the same time; the mean of their times.
+    fn round(&mut self) -> f64 {
+        let Self { tables, packets, seed, ticks, .. } = self;
+        let (start, seed) = (&Barrier::new(CORES), &*seed);
+        // Drawn beforehand: the cores do nothing but count.
+        let flows: Vec<_> = packets.iter_mut().map(|packets| packets.next(3 * PART).to_vec()).collect();
+        let times: Vec<Times> = thread::scope(|scope| {
+            let threads: Vec<_> = match tables {
+                Tables::Separate(tables) => (tables.iter_mut().zip(&flows))
+                    .map(|(table, flows)| {
+                        scope.spawn(move || one_core(flows, seed, start, |update| table.update_burst(update)))
+                    })
+                    .collect(),
+                Tables::Shared(table) => {
+                    let table = &*table;
+                    let core =
+                        |flows| move || one_core(flows, seed, start, |update| table.update_burst(update));
+                    flows.iter().map(|flows| scope.spawn(core(flows))).collect()
+                }
+            };
+            let join = |thread: thread::ScopedJoinHandle<'_, Times>| match thread.join() {
+                Ok(times) => times,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            threads.into_iter().map(join).collect()
+        });
+        let mean = times.iter().map(|(ns, _)| ns).sum::<f64>() / times.len() as f64;
+        times.into_iter().for_each(|(_, taken)| ticks.extend(taken));
+        mean
+    }
+
+    fn bytes(&self) -> u64 {
+        match &self.tables {
+            Tables::Separate(tables) => tables.iter().map(|table| table.bytes() as u64).sum(),
+            Tables::Shared(table) => table.bytes() as u64,
+        }
+    }
+
+    /// True if all packets of both cores were counted, and no known flow has fewer than arrived.
+    fn is_right(&self) -> Result<bool, String> {
+        use summary::sketch::Merge;
+        let table = match &self.tables {
+            Tables::Separate(tables) => {
+                let mut sum = Simple::new(tables[0].configuration()).map_err(|error| error.to_string())?;
+                tables.iter().try_for_each(|table| sum.merge(table)).map_err(|error| error.to_string())?;
+                sum
+            }
+            Tables::Shared(table) => table.snapshot().map_err(|error| error.to_string())?,
+        };
+        let arrived: u64 = self.packets.iter().map(Packets::total).sum();
+        let count = |key: &KeyV4| table.estimate_hash(key.hash(table.configuration().seed())).value;
+        let mut sums = std::collections::HashMap::<KeyV4, u64>::new();
+        for (key, packets) in self.packets.iter().flat_map(Packets::known) {
+            *sums.entry(key).or_default() += packets;
+        }
+        Ok(table.total() == WEIGHT * arrived
+            && sums.iter().all(|(key, packets)| count(key) >= (WEIGHT * packets) as f64))
+    }
+}
+
+/// Counts three parts, each of which all cores begin together.
+fn one_core(flows: &[u32], seed: &Seed, start: &Barrier, mut count: impl FnMut(&[Update<NoKey>])) -> Times {
+    let update = |flow: &u32| {
+        let Update { hash, weight, .. } = Update::new(key_of(*flow), WEIGHT, seed);
+        [Update { key: NoKey, hash, weight }]
+    };
+    let (warm, rest) = flows.split_at(PART);
+    let (together, singly) = rest.split_at(PART);
+    start.wait();
+    warm.iter().for_each(|flow| count(&update(flow)));
+    start.wait();
+    let began = thread_time();
+    for flow in together {
+        count(&update(flow));
+        wait_for_loads();
+    }
+    let ns = thread_time() - began;
+    start.wait();
+    let one = |flow| {
+        let began = ticks();
+        count(&update(flow));
+        ticks() - began
+    };
+    (ns, singly.iter().map(one).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_count_everything_and_what_is_missing_is_seen() {
+        for mut variant in variants(32 << 10, 1.0).expect("tables") {
+            assert!(variant.is_right().expect("an answer"));
+            assert!(variant.round() > 0.0);
+            assert_eq!(variant.ticks.len(), CORES * PART);
+            assert!(variant.is_right().expect("an answer"), "{}", variant.name);
+            // Of these nothing was counted.
+            variant.packets[1].next(1);
+            assert!(!variant.is_right().expect("an answer"), "{}", variant.name);
+        }
+    }
+}

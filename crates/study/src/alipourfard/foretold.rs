@@ -1,0 +1,30 @@
+//! The paper's model, fitted to this machine: one point for all that it foretells.
+
+use crate::point::{Point, Scale};
+use crate::row::Row;
+
+/// Rows of Tables 2 and 3.
+pub(super) const ENTRIES: &str = "table_2_and_3";
+/// The paper's name of Edison's own table among the entries.
+pub(super) const OWN: &str = "Edison's flow table";
+
+/// Fits the model, of whose rows a figure shows some.
+pub(super) fn model(scale: Scale, shows: fn(&Row) -> bool) -> Point {
+    let seconds = scale.pick(0.5, 3.0);
+    Point::new(format!("model seconds={seconds}"), move || {
+        let mut rows = Vec::new();
+        bench::figures::model(seconds, &mut |line| rows.push(Row::of_line(&line)))?;
+        Ok(rows)
+    })
+    .only(shows)
+}
+
+/// What the predictions are made from.
+pub(super) fn is_measured(row: &Row) -> bool {
+    row.series != ENTRIES && row.series != "figure_2"
+}
+
+/// The kind of entry of a row.
+pub(super) fn entry(row: &Row) -> &str {
+    row.params.get("entry").and_then(|entry| entry.as_str()).unwrap_or_default()
+}

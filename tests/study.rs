@@ -1,0 +1,89 @@
+//! `edison study`: a figure from measurement to page, and going on where it was ended.
+
+#[allow(dead_code, reason = "each test program uses a part")]
+mod support;
+
+use roxmltree::Document;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use support::program::{edison, run};
+use support::scratch::{Scratch, text};
+
+/// The cheapest figure. On one core its points say that they need two.
+const FIGURE: [&str; 4] = ["study", "alipourfard", "figure-4", "--quick"];
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn a_figure_is_measured_drawn_judged_and_kept() {
+    let scratch = Scratch::new();
+    let out = scratch.path("study");
+    let measure = |more: &[&str]| run(edison().args(FIGURE).arg("--out").arg(&out).args(more)).expect(0);
+    let ended = measure(&["--json"]);
+    let figures: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    assert_eq!(serde_json::from_str::<Value>(&read(&out.join("figures.json"))).expect("JSON"), figures);
+    let [figure] = figures.as_array().expect("a list").as_slice() else { panic!("{figures}") };
+    assert_eq!((&figure["paper"], &figure["figure"]), (&"alipourfard".into(), &"figure-4".into()));
+    assert!(figure["finding"].is_string() && figure["why"].is_string(), "{figure}");
+    let points = &figure["points"];
+    let number = |name: &str| points[name].as_u64().expect("a number");
+    assert!(number("of") > 0 && number("measured") + number("impossible_here") == number("of"), "{points}");
+    // Timing decides whether it holds, but not whether there is an answer.
+    assert_eq!(figure["holds"].is_boolean(), number("measured") > 0, "{figure}");
+    let svg = read(&out.join(figure["svg"].as_str().expect("a path")));
+    let document = Document::parse(&svg).expect("well-formed");
+    let has = |name: &str| document.root_element().children().any(|node| node.has_tag_name(name));
+    assert!(has("title") && has("desc"));
+    let csv = read(&out.join(figure["csv"].as_str().expect("a path")));
+    assert!(csv.starts_with("series,") && csv.lines().count() > number("of") as usize, "{csv}");
+    assert!(!csv.contains(",false,"), "{csv}");
+    let page = read(&out.join("index.html"));
+    assert!(
+        page.contains(&svg) && page.contains("The paper's finding, that ")
+            || page.contains("The paper&#39;s finding, that ")
+    );
+    for other in ["<script", "<link", "src=", "@import"] {
+        assert!(!page.contains(other), "the page loads something: {other}");
+    }
+
+    let again = measure(&[]);
+    assert!(again.stderr.contains(": 0 points measured"), "{}", again.stderr);
+    assert!(again.stdout.starts_with("alipourfard figure-4: The paper's finding, that "), "{}", again.stdout);
+    let anew = measure(&["--anew"]);
+    assert!(anew.stderr.contains(&format!(": {} points measured", number("measured"))), "{}", anew.stderr);
+}
+
+#[test]
+fn what_cannot_be_is_said_before_anything_is_measured() {
+    let scratch = Scratch::new();
+    let file = scratch.file("file", "x");
+    let place = |path: &Path| text(path).to_owned();
+    let new = place(&scratch.path("new"));
+    for (arguments, code, expected) in [
+        (vec!["alipourfart", "--out", &new], 2, "no paper 'alipourfart': did you mean 'alipourfard'?"),
+        (vec!["alipourfard", "figure-44", "--out", &new], 2, "did you mean 'figure-4'?"),
+        (vec!["alipourfard"], 2, "--out"),
+        (vec!["alipourfard", "--quick", "--out", text(&file)], 1, "file/measured: "),
+    ] {
+        let ended = run(edison().arg("study").args(&arguments));
+        assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{arguments:?}: {}", ended.stderr);
+        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    }
+    assert!(!Path::new(&new).exists());
+}
+
+#[test]
+fn the_documentation_lists_every_figure() {
+    let list = run(edison().args(["study", "--list"])).expect(0).stdout;
+    let page = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/study.md"));
+    assert!(page.contains(&list), "docs/study.md has another list than:\n{list}");
+    let json = run(edison().args(["study", "--list", "--json"])).expect(0).stdout;
+    let figures: Value = serde_json::from_str(&json).expect("JSON");
+    for figure in figures.as_array().expect("a list") {
+        assert!(list.contains(figure["command"].as_str().expect("a command")), "{figure}");
+    }
+}
