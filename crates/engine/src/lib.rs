@@ -75,6 +75,7 @@ mod start_barrier;
 mod steps;
 mod tables;
 mod tally;
+pub mod tuning;
 mod window;
 mod window_answers;
 mod window_barrier;
