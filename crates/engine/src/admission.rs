@@ -3,8 +3,9 @@
 
 use crate::config::{Config, Every};
 use crate::memory::{merging_bytes, ring_bytes};
+use crate::design::Design;
 use crate::plan::Plan;
-pub use crate::refusal::{Directions, OneReceiver, Ordered, Refusal};
+pub use crate::refusal::{Directions, EveryPacket, OneReceiver, Ordered, Refusal};
 pub use crate::zoom::{NoZoom, no_gaps, no_zoom};
 use flow::Metric;
 use packet::Tunnel;
@@ -51,6 +52,7 @@ pub fn admit(
     site: &Site,
 ) -> Result<Admission, Vec<Refusal>> {
     let mut refusals = of_config(config);
+    refusals.extend(of_sampling(config, plan));
     refusals.extend(of_order(config, plan));
     refusals.extend(of_receivers(config, plan, site));
     let tasks = tasks(config, plan, specs, site).unwrap_or_else(|of_tasks| {
@@ -89,6 +91,24 @@ pub fn of_config(config: &Config) -> Vec<Refusal> {
         refusals.push(Refusal::KeyNotSymmetric { reason });
     }
     refusals
+}
+
+/// What a sample of the packets does not allow.
+pub fn of_sampling(config: &Config, plan: &Plan) -> Vec<Refusal> {
+    if config.sampling.is_none() {
+        return Vec::new();
+    }
+    let design = plan.design;
+    let is_alone = plan.workers == 0 || design == Design::Sync;
+    let parts = &config.parts;
+    let whole = [(parts.loss, EveryPacket::Loss), (parts.biflow, EveryPacket::Biflow)];
+    let asked = whole.into_iter().filter(|(given, _)| *given).map(|(_, what)| what);
+    let mut statistics: Vec<Metric> = parts.statistics.iter().flatten().map(|(metric, _)| *metric).collect();
+    statistics.retain(|metric| matches!(metric, Metric::Gap | Metric::InterArrival));
+    statistics.dedup();
+    let asked = asked.chain(statistics.into_iter().map(EveryPacket::Statistic));
+    let alone = is_alone.then_some(Refusal::SamplingNeedsWorkers { design });
+    alone.into_iter().chain(asked.map(|what| Refusal::NeedsEveryPacket { what })).collect()
 }
 
 /// What needs a flow's packets on one core and in their order, if the plan makes several cores count them.

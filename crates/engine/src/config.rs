@@ -1,6 +1,7 @@
 //! The configuration of a run.
 
 use crate::control::Control;
+use crate::sampling::Sampling;
 use packet::{KeySpec, Seed, Tunnel};
 use std::time::Duration;
 use summary::{Limits, Parts, Timeouts};
@@ -41,6 +42,8 @@ pub struct Config {
     /// Determines which task set answers which window, and which tasks are counted in addition to flows.
     /// Tasks are planned for the same seed, key and design ([`crate::admission::admit`]).
     pub control: Option<Control>,
+    /// Measure a sample of the packets; `None`: all of them.
+    pub sampling: Option<Sampling>,
     /// The most frames in a burst.
     pub burst: usize,
     /// Bursts that may wait between a receiver and each of its workers.
@@ -72,6 +75,7 @@ impl Default for Config {
             parts: Parts::default(),
             seed: Seed::new(0),
             control: None,
+            sampling: None,
             burst: BURST,
             hand_over_parcels: HAND_OVER_PACKETS / BURST,
             timed: false,

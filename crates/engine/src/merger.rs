@@ -211,6 +211,7 @@ impl Merger {
             next_ns: header.next_ns.filter(|_| self.receivers.len() == 1),
             packets,
             loss: header.loss,
+            share: header.share,
             totals,
             unplaced: Unplaced { packets: unplaced, bytes, wire_bytes: wire },
             overflow,
@@ -389,6 +390,7 @@ mod tests {
             packets: PacketCounts { received, ..PacketCounts::default() },
             watched: Span { start_ns: number * MS, end_ns: (number + 1) * MS },
             loss: Some(Counters(vec![("imissed".to_owned(), 1)])),
+            share: None,
             handed_over: handed_over.to_vec(),
         }
     }

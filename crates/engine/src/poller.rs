@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::hardware::Counting;
 use crate::idle_vote::IdleVoter;
-use crate::ids::WindowId;
+use crate::ids::{ReceiverId, WindowId};
 use crate::keeping::Sealed;
 use crate::receiver::{Downstream, Receiver, ReceiverEnd};
 use crate::steps::{Role, Steps, Stopwatch};
@@ -124,6 +124,12 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             stopwatch: Stopwatch::new(config.timed),
             steps: Steps::default(),
         }
+    }
+
+    /// Measures a sample of the packets, if the configuration says so. `number`: the receiver's, each of which draws its own.
+    pub(crate) fn sampling(mut self, number: ReceiverId) -> Self {
+        self.receiver.sample(self.config, number);
+        self
     }
 
     /// Receives from `sources`, all of the same time base: replays in sequence, live ones in turn. Returns

@@ -1,18 +1,21 @@
 //! The receiving side of measuring: frames in, parsed bursts and the turns of windows out. Reads no clock:
 //! the caller passes the time.
 
+mod sampled;
+
 use crate::captures::Tap;
 use crate::config::{Config, Every};
 use crate::control::Control;
 use crate::ids::WindowId;
 use crate::keeping::Sealed;
-use crate::refused::{RING_FULL, Refused, WORKER_FAILED};
+use crate::refused::{NOT_SAMPLED, RING_FULL, Refused, WORKER_FAILED};
 use crate::steps::Stopwatch;
 use crate::window::{OpenWindow, WindowHeader};
 use crate::window_barrier::Seat;
 use packet::{BurstParser, Frame, NotMeasured, Packets, ParserConfig, Remark};
 use port::{Burst, Filter, HeldFrame, TimeBase};
 use report::{Counters, PacketCounts, Span, WindowEnd};
+use sampled::Sampler;
 use std::time::Duration;
 use task::Generation;
 
@@ -103,6 +106,8 @@ pub(crate) struct Receiver<'a> {
     duration_ns: u64,
     time_base: TimeBase,
     parser: BurstParser,
+    /// Chooses the frames that are parsed; `None`: all are.
+    sampler: Option<Sampler>,
     /// Stream time: the latest time seen.
     now: u64,
     /// Stream time before the first packet of the parser's burst.
@@ -167,6 +172,7 @@ impl<'a> Receiver<'a> {
                 .map_or(u64::MAX, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
             time_base,
             parser: BurstParser::new(seed, parsed, config.burst),
+            sampler: None,
             now: 0,
             burst_now: 0,
             latest_ns: 0,
@@ -277,7 +283,8 @@ impl<'a> Receiver<'a> {
         let (mut rest, _) = burst.split(limit);
         let (before, frames) = (self.received, rest.len());
         self.has_stopped = false;
-        if self.parsed() + rest.len() > self.room {
+        // Of a sample, how many are parsed is not known before.
+        if self.sampler.is_none() && self.parsed() + rest.len() > self.room {
             self.flush(down);
         }
         // Without a next frame it stays held.
@@ -323,6 +330,7 @@ impl<'a> Receiver<'a> {
         let is_ahead = loop {
             let (way, received) = (self.way(), self.received);
             let is_ahead = match (filter, way) {
+                _ if self.sampler.is_some() => self.parse_sample(rest, filter, down),
                 _ if self.tap.is_active() => self.parse_tapped(rest, filter, down),
                 (None, PLAIN) => self.parse::<PLAIN, false>(rest, down, |_| true),
                 (None, PINNING) => self.parse::<PINNING, false>(rest, down, |_| true),
@@ -379,6 +387,9 @@ impl<'a> Receiver<'a> {
         if self.open.is_none() {
             self.open_window(down);
         }
+        if self.parsed() == self.room {
+            self.flush(down);
+        }
         if self.parsed() == 0 {
             self.burst_now = self.now;
         }
@@ -387,6 +398,9 @@ impl<'a> Receiver<'a> {
         let is_tapped = self.tap.is_active();
         for frame in frame.frames() {
             self.received += 1;
+            if self.sampler.as_mut().is_some_and(|sampler| !sampler.takes_next()) {
+                continue;
+            }
             self.ahead += 1;
             let untapped = self.parser.bursts.lengths();
             if filter.is_none_or(|filter| filter.matches(&frame)) {
@@ -578,6 +592,8 @@ impl<'a> Receiver<'a> {
                 down.enter(open.number);
             }
         }
+        // Behind a gate, which may have set another share.
+        self.sampler.iter_mut().for_each(|sampler| sampler.enter(open.number));
         self.first_ns.get_or_insert(self.now);
         if self.time_base == TimeBase::Packets {
             self.turn_at = open.end_ns.min(self.end_ns());
@@ -612,6 +628,7 @@ impl<'a> Receiver<'a> {
             watched: self.watched(span, ended_by),
             ended_by,
             next_ns,
+            share: self.sampler.as_ref().map(Sampler::share),
             packets,
             loss: loss.as_ref().map(|loss| match &self.loss_before {
                 Some(before) => loss.since(before),
@@ -659,7 +676,12 @@ impl<'a> Receiver<'a> {
             Some(_) => (self.refused.ring_full, 0),
             None => (0, self.refused.ring_full),
         };
-        let refused = [(RING_FULL, not_measured), (WORKER_FAILED, self.refused.worker_failed)];
+        let not_sampled = self.sampler.as_ref().map_or(0, Sampler::skipped);
+        let refused = [
+            (RING_FULL, not_measured),
+            (WORKER_FAILED, self.refused.worker_failed),
+            (NOT_SAMPLED, not_sampled),
+        ];
         let remarks = Remark::ALL.iter().map(|&r| (r.name(), self.parser.remarks[r as usize]));
         PacketCounts {
             received: self.received - lost,

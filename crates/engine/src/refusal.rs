@@ -64,6 +64,16 @@ pub enum Refusal {
         /// Where the plan keeps flows.
         state: State,
     },
+    /// The packets are sampled, and the core that receives them is not relieved by this design.
+    SamplingNeedsWorkers {
+        /// The plan's design.
+        design: Design,
+    },
+    /// It needs every packet, and the packets are sampled.
+    NeedsEveryPacket {
+        /// What needs it.
+        what: EveryPacket,
+    },
     /// It needs all frames at one receiver, and the plan has several.
     NeedsOneReceiver {
         /// What needs it.
@@ -160,6 +170,17 @@ pub enum Ordered {
     Timeouts,
 }
 
+/// What needs every packet of a flow: nothing bounds what a sample tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EveryPacket {
+    /// Following TCP loss by sequence numbers.
+    Loss,
+    /// Joining both directions: the first packet tells which is which.
+    Biflow,
+    /// Statistics of this metric, which is of two packets in sequence.
+    Statistic(Metric),
+}
+
 /// What needs all frames at one receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OneReceiver {
@@ -251,6 +272,15 @@ impl fmt::Display for Refusal {
                 let (way, why) = (way(*split, *state), spreads(*state));
                 write!(f, "{what} needs a flow's packets on one core and in their order, but {way} {why}")
             }
+            Self::SamplingNeedsWorkers { design } => write!(
+                f,
+                "a sample is measured on another core than the one that receives, and the design {design} {}",
+                match design {
+                    Design::Sync => "has the receiver wait for the others",
+                    _ => "has no other one",
+                }
+            ),
+            Self::NeedsEveryPacket { what } => write!(f, "{what}, and packets are sampled"),
             Self::NeedsOneReceiver { what, design, receivers } => {
                 write!(f, "{what}, but the design {design} has {receivers} receivers")
             }
@@ -334,6 +364,18 @@ impl fmt::Display for Ordered {
             Self::Biflow => f.write_str("joining both directions"),
             Self::Statistic(metric) => write!(f, "the statistic {}", metric.name()),
             Self::Timeouts => f.write_str("a timeout"),
+        }
+    }
+}
+
+impl fmt::Display for EveryPacket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Loss => f.write_str("TCP loss is found in the sequence numbers of all packets of a connection"),
+            Self::Biflow => f.write_str("a connection's first packet tells its two directions apart"),
+            Self::Statistic(metric) => {
+                write!(f, "the statistic {} is of two packets of a flow in sequence", metric.name())
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
-//! Packets that a receiver parsed and no worker took.
+//! Packets that a receiver did not hand over, or no worker took.
 
+/// Counter of frames that the sample does not hold.
+pub(crate) const NOT_SAMPLED: &str = "not_sampled";
 /// Counter of frames for which a worker's ring had no room.
 pub(crate) const RING_FULL: &str = "ring_full";
 /// Counter of frames whose worker had failed.

@@ -2,6 +2,7 @@
 
 use crate::config::Every;
 use crate::ids::WindowId;
+use flow::Share;
 use report::{Counters, PacketCounts, Span, WindowEnd};
 
 /// The open window.
@@ -56,6 +57,8 @@ pub(crate) struct WindowHeader {
     /// Its frames; `measured` comes from the tables.
     pub(crate) packets: PacketCounts,
     pub(crate) loss: Option<Counters>,
+    /// The share by which its packets were sampled; `None`: all are measured.
+    pub(crate) share: Option<Share>,
     /// Its packets by worker that they were handed to; the receiver's own tables are one.
     pub(crate) handed_over: Vec<u64>,
 }

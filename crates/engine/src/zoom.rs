@@ -11,6 +11,8 @@ use std::fmt;
 pub enum NoZoom {
     /// The flow key is not the 5-tuple.
     Key,
+    /// Packets are sampled, and every packet of a connection is needed.
+    Sampled,
     /// Flows are not confined to one core.
     Merges {
         /// How packets are split.
@@ -36,6 +38,7 @@ impl fmt::Display for NoZoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Key => f.write_str("the flow key is not the 5-tuple, by which connections are followed"),
+            Self::Sampled => f.write_str("packets are sampled, and every packet of a connection is needed"),
             Self::Merges { split, state } => {
                 write!(f, "flows are not on one core ({state} state, split by {split})")
             }
@@ -61,6 +64,9 @@ pub fn no_gaps(plan: &Plan) -> Option<String> {
 pub fn no_zoom(config: &Config, plan: &Plan, directions: Directions) -> Option<NoZoom> {
     if !config.key.is_five_tuple() {
         return Some(NoZoom::Key);
+    }
+    if config.sampling.is_some() {
+        return Some(NoZoom::Sampled);
     }
     if plan.merges() {
         return Some(NoZoom::Merges { split: plan.split, state: plan.state });

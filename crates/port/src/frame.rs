@@ -1,5 +1,6 @@
 //! Frames as a source hands them over: where the bytes lie, and what else the source knows of them.
 
+use crate::prefetch::prefetch;
 use packet::{Frame, LinkType};
 use std::marker::PhantomData;
 
@@ -85,6 +86,31 @@ impl<'a> Burst<'a> {
     #[inline(always)]
     pub fn rss_hashes(&self) -> impl ExactSizeIterator<Item = Option<u32>> + use<'a> {
         self.descriptors.iter().map(|d| d.rss_hash)
+    }
+
+    /// The time of each frame, in the same order as [`Burst::frames`]. No frame's bytes are touched.
+    #[inline(always)]
+    pub fn times(&self) -> impl ExactSizeIterator<Item = u64> + use<'a> {
+        self.descriptors.iter().map(|d| d.time_ns)
+    }
+
+    /// The time of the frame at this place, if there is one.
+    #[inline(always)]
+    pub fn time(&self, at: usize) -> Option<u64> {
+        self.descriptors.get(at).map(|d| d.time_ns)
+    }
+
+    /// The frame at this place, if there is one.
+    #[inline(always)]
+    pub fn frame(&self, at: usize) -> Option<Frame<'a>> {
+        let (_, behind) = self.descriptors.split_at_checked(at)?;
+        Self { descriptors: behind, ..*self }.frames().next()
+    }
+
+    /// Prefetches the first line of the frame at this place, if there is one.
+    #[inline(always)]
+    pub fn prefetch(&self, at: usize) {
+        self.descriptors.get(at).iter().for_each(|d| prefetch(d.data));
     }
 
     /// The frames in the order of arrival.

@@ -23,6 +23,7 @@ fn config() -> Config {
         parts: Parts::default(),
         seed: Seed::new(3),
         control: None,
+        sampling: None,
         burst: BURST,
         hand_over_parcels: 2,
         timed: false,

@@ -298,6 +298,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
             closed.answers = answers.map(|answer| answer.into_answer(Some(closed.span))).collect();
             self.spares.retain(|(generation, _)| self.desk.answers_by(*generation));
             self.control.iter().for_each(|control| control.retire_before(closed.window));
+            self.config.sampling.iter().for_each(|sampling| sampling.forget_before(closed.window));
             self.records.account(account);
             let window = closed.window;
             if !self.records.window(closed) {

@@ -214,18 +214,18 @@ impl<'a> Run<'a> {
         sources: &mut [Box<dyn PacketSource>],
         worker: Worker<R>,
         events: impl Events,
-        seat: Option<Seat<'_>>,
+        (receiver, seat): (ReceiverId, Option<Seat<'_>>),
     ) -> (PollerEnd, Worker<R>) {
         let Self { filter, config, time_base, .. } = self;
         let ends = self.ends();
         if self.plan.design == Design::Cooperative {
             let down = Cooperative::new(worker, config.burst);
-            let (end, down, _) =
-                Poller::new(time_base, down, events, config, filter, ends, seat).run(sources);
+            let poller = Poller::new(time_base, down, events, config, filter, ends, seat);
+            let (end, down, _) = poller.sampling(receiver).run(sources);
             (end, down.into_worker())
         } else {
-            let (end, down, _) =
-                Poller::new(time_base, worker, events, config, filter, ends, seat).run(sources);
+            let poller = Poller::new(time_base, worker, events, config, filter, ends, seat);
+            let (end, down, _) = poller.sampling(receiver).run(sources);
             (end, down)
         }
     }
@@ -244,7 +244,7 @@ impl<'a> Run<'a> {
         worker.set_outlet(outlet(counting, &sender), Arc::default());
         self.pin(receiver.index()).into_iter().for_each(|line| events.warning(line));
         let work = AssertUnwindSafe(|| {
-            let (end, mut worker) = self.receive(queues, worker, events, seat);
+            let (end, mut worker) = self.receive(queues, worker, events, (receiver, seat));
             if self.time_base == TimeBase::Packets {
                 // The other threads, whose end is awaited, may be waiting for answers that only lack this
                 // one.
@@ -284,7 +284,7 @@ impl<'a> Run<'a> {
         self.pin(receiver.index()).into_iter().for_each(|line| events.warning(line));
         let work = AssertUnwindSafe(|| {
             let poller = Poller::new(time_base, fan, events, config, filter, ends, seat);
-            let (end, mut fan, mut events) = poller.run(queues);
+            let (end, mut fan, mut events) = poller.sampling(receiver).run(queues);
             if config.control.is_some() && time_base == TimeBase::Packets {
                 // As in `receiver_thread`.
                 fan.idle();

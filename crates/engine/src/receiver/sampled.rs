@@ -1,0 +1,228 @@
+//! Receiving a sample: the frames that it does not hold are counted, and not looked at. Of a replay's, the times turn windows.
+
+use super::{Alert, Downstream, EXPECTED, Receiver};
+use crate::config::Config;
+use crate::ids::{ReceiverId, WindowId};
+use crate::sampling::Sampling;
+use crate::skips::Skips;
+use flow::Share;
+use packet::{Frame, NotMeasured};
+use port::{Burst, Filter, TimeBase};
+
+/// Chooses the frames of one receiver, each with the same probability and independently of all others.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    sampling: Sampling,
+    skips: Skips,
+    /// That of the open window.
+    share: Share,
+    /// Frames before the next one that is taken.
+    left: u64,
+    /// Frames that were not taken so far.
+    skipped: u64,
+}
+
+impl Sampler {
+    /// The share of the open window.
+    pub(super) fn share(&self) -> Share {
+        self.share
+    }
+
+    /// Frames that were not taken so far.
+    pub(super) fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// The receiver enters this window. With another share, how many are skipped is drawn anew: the distribution has no memory.
+    pub(super) fn enter(&mut self, window: WindowId) {
+        let share = self.sampling.enter(window);
+        if share != self.share {
+            self.share = share;
+            self.skips.set(share);
+            self.left = self.skips.draw();
+        }
+    }
+
+    /// Whether the next frame is taken.
+    pub(super) fn takes_next(&mut self) -> bool {
+        if self.left == 0 {
+            self.left = self.skips.draw();
+            true
+        } else {
+            self.skip(1);
+            false
+        }
+    }
+
+    /// The next frames are not taken; no more than are left.
+    #[inline(always)]
+    fn skip(&mut self, frames: u64) {
+        self.left -= frames;
+        self.skipped += frames;
+    }
+}
+
+/// Sampled frames that are parsed together.
+struct Taken {
+    /// The place of each in the burst, and stream time before it.
+    frames: [(usize, u64); EXPECTED],
+    len: usize,
+}
+
+/// What ends a walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    /// As many were taken as are parsed together.
+    Full,
+    /// No frame is left.
+    Empty,
+    /// The next frame is to be looked at: it may turn the window, be ahead, or have no time.
+    Alert,
+}
+
+impl Receiver<'_> {
+    /// Measures a sample of the packets, if the configuration says so. `number`: the receiver's.
+    pub(crate) fn sample(&mut self, config: &Config, number: ReceiverId) {
+        self.sampler = config.sampling.clone().map(|sampling| {
+            let share = sampling.share(WindowId::default());
+            let mut skips = Skips::new(&config.seed, number.index(), share);
+            Sampler { sampling, share, left: skips.draw(), skips, skipped: 0 }
+        });
+    }
+
+    /// Parses the sampled ones of these frames. As [`Receiver::parse`].
+    pub(super) fn parse_sample(
+        &mut self,
+        part: Burst<'_>,
+        filter: Option<&Filter>,
+        down: &mut impl Downstream,
+    ) -> bool {
+        match (filter, self.parser.is_plain()) {
+            _ if self.tap.is_active() => self
+                .parse_taken::<false, true>(part, down, |frame| filter.is_none_or(|filter| filter.matches(frame))),
+            (None, true) => self.parse_taken::<true, false>(part, down, |_| true),
+            (None, false) => self.parse_taken::<false, false>(part, down, |_| true),
+            (Some(filter), _) => self.parse_taken::<false, false>(part, down, |frame| filter.matches(frame)),
+        }
+    }
+
+    #[inline(always)]
+    fn parse_taken<const IS_PLAIN: bool, const IS_TAPPED: bool>(
+        &mut self,
+        part: Burst<'_>,
+        down: &mut impl Downstream,
+        wanted: impl Fn(&Frame<'_>) -> bool,
+    ) -> bool {
+        // The number of the frame before this part.
+        let first = self.received;
+        self.parser.number_near(first);
+        let mut taken = Taken { frames: [(0, 0); EXPECTED], len: 0 };
+        loop {
+            if self.parsed() == self.room {
+                self.now = self.now.max(self.latest_ns);
+                self.flush(down);
+            }
+            if self.parsed() == 0 {
+                self.burst_now = self.now;
+            }
+            let most = EXPECTED.min(self.room - self.parsed());
+            down.make_ready(&self.parser, most);
+            let stop = self.take(part, first, most, &mut taken);
+            let parsed = self.parser.bursts.lengths();
+            for &(at, before_ns) in &taken.frames[..taken.len] {
+                let Some(frame) = part.frame(at) else { break };
+                let number = first + at as u64 + 1;
+                let untapped = if IS_TAPPED { self.parser.bursts.lengths() } else { (0, 0) };
+                if !wanted(&frame) {
+                    self.parser.skip(NotMeasured::Filter);
+                } else if frame.time_ns < before_ns {
+                    self.parser.push_out_of_order(&frame, number, before_ns);
+                } else if IS_PLAIN {
+                    self.parser.push::<true>(&frame, number);
+                } else {
+                    self.parser.push::<false>(&frame, number);
+                }
+                if IS_TAPPED {
+                    self.tap.look(&frame, self.parser.bursts.packets_since(untapped));
+                }
+            }
+            down.prefetch_index(self.parser.bursts.packets_since(parsed));
+            match stop {
+                Stop::Full => {}
+                Stop::Empty => return false,
+                Stop::Alert => {
+                    let at = (self.received - first) as usize;
+                    let Some(frame) = part.frame(at) else { return false };
+                    match self.alert(frame.time_ns, down) {
+                        Alert::InOrder if !IS_TAPPED && self.tap.is_active() => {
+                            self.tap_begins = true;
+                            return false;
+                        }
+                        Alert::InOrder if !IS_TAPPED && IS_PLAIN && !self.parser.is_plain() => return false,
+                        Alert::InOrder => {}
+                        Alert::BadTime => self.count_without_time(down),
+                        Alert::Over => return false,
+                        Alert::Ahead => return true,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Walks on from the frame that is received next, and takes up to `most` frames. `first`: frames received before `part`.
+    #[inline(always)]
+    fn take(&mut self, part: Burst<'_>, first: u64, most: usize, taken: &mut Taken) -> Stop {
+        taken.len = 0;
+        let Some(sampler) = &mut self.sampler else { return Stop::Empty };
+        let mut at = self.received - first;
+        let stop = loop {
+            let left = sampler.left.min(part.len() as u64 - at);
+            if self.time_base == TimeBase::Packets {
+                let mut passed = 0;
+                for time_ns in part.split(at).1.split(left).0.times() {
+                    if time_ns >= self.alert_at {
+                        break;
+                    }
+                    self.latest_ns = self.latest_ns.max(time_ns);
+                    passed += 1;
+                }
+                sampler.skip(passed);
+                at += passed;
+                if passed < left {
+                    break Stop::Alert;
+                }
+            } else {
+                sampler.skip(left);
+                at += left;
+            }
+            let Some(time_ns) = part.time(at as usize) else { break Stop::Empty };
+            if time_ns >= self.alert_at {
+                break Stop::Alert;
+            }
+            if taken.len == most {
+                break Stop::Full;
+            }
+            part.prefetch(at as usize);
+            taken.frames[taken.len] = (at as usize, self.latest_ns);
+            taken.len += 1;
+            self.backwards += u64::from(time_ns < self.latest_ns);
+            self.latest_ns = self.latest_ns.max(time_ns);
+            sampler.left = sampler.skips.draw();
+            at += 1;
+        };
+        self.received = first + at;
+        stop
+    }
+
+    /// Counts a frame without a time. It is in the window that stream time is in, once there is one.
+    #[cold]
+    fn count_without_time(&mut self, down: &mut impl Downstream) {
+        self.received += 1;
+        if self.sampler.as_mut().is_none_or(Sampler::takes_next) {
+            self.parser.skip(NotMeasured::BadTime);
+        }
+        if self.open.is_none() && self.first_ns.is_some() {
+            self.open_window(down);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The share of packets that a sampled measurement takes.
+
+use std::fmt;
+
+/// Parts of a whole.
+const WHOLE_PPM: u32 = 1_000_000;
+
+/// The probability with which each packet is sampled, independently of all others (RFC 5475, section 5.2.2.1: uniform probabilistic
+/// sampling). Above 0 and at most 1, in parts per million.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Share(u32);
+
+impl Share {
+    /// Every packet.
+    pub const ALL: Self = Self(WHOLE_PPM);
+
+    /// This many parts per million; `None` for 0, or more than all.
+    pub const fn of_ppm(ppm: u32) -> Option<Self> {
+        if ppm == 0 || ppm > WHOLE_PPM { None } else { Some(Self(ppm)) }
+    }
+
+    /// Parts per million.
+    pub const fn ppm(self) -> u32 {
+        self.0
+    }
+
+    /// The probability.
+    pub fn probability(self) -> f64 {
+        f64::from(self.0) / f64::from(WHOLE_PPM)
+    }
+}
+
+/// As a percentage: `15%`.
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", f64::from(self.0) / 1e4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_above_none_and_at_most_all() {
+        assert_eq!((Share::of_ppm(0), Share::of_ppm(1_000_001)), (None, None));
+        assert_eq!(Share::of_ppm(1_000_000), Some(Share::ALL));
+        let share = |ppm| Share::of_ppm(ppm).expect("a share");
+        assert_eq!(share(150_000).probability().to_bits(), 0.15_f64.to_bits());
+        let texts = [1_000_000, 150_000, 1, 12_345].map(|ppm| share(ppm).to_string());
+        assert_eq!(texts, ["100%", "15%", "0.0001%", "1.2345%"]);
+    }
+}
