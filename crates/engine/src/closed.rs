@@ -1,6 +1,7 @@
 //! A window that all workers have completed: its frames and sums, before queries are answered.
 
 use crate::ids::WindowId;
+use crate::window::Work;
 use crate::refused::{RING_FULL, WORKER_FAILED};
 use flow::{LossCounts, Share};
 use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
@@ -64,6 +65,8 @@ pub struct ClosedWindow {
     pub unfollowed: u64,
     /// TCP losses over all flows; `None` if they are not tracked.
     pub tcp_loss: Option<LossCounts>,
+    /// How busy threads were.
+    pub work: Work,
     /// The answers of tasks that count packets.
     pub answers: Vec<Answer>,
 }
@@ -88,6 +91,7 @@ impl ClosedWindow {
             refused_rows: 0,
             unfollowed: 0,
             tcp_loss: None,
+            work: Work::default(),
             answers: Vec::new(),
         }
     }

@@ -83,6 +83,7 @@ mod window_answers;
 mod window_barrier;
 mod worker;
 mod worker_tasks;
+mod worker_use;
 mod zoom;
 
 pub use captures::{CaptureOrder, CaptureSettings, Captures, FinishedCapture, NotCaptured, Snap};
@@ -103,3 +104,5 @@ pub use run::{Observer, Outcome, Snapshot, StartError, run, run_tallies};
 pub use sampling::Sampling;
 pub use steps::{Role, Steps};
 pub use tally::Tally;
+pub use window::Work;
+pub use worker_use::WorkerUse;

@@ -5,7 +5,7 @@
 //! measured by comes out, so that thousands of windows of a modelled machine can be simulated. [`Adaption`] applies what it decides to
 //! a run. `docs/adapt.md` explains the policy.
 
-
+mod adaption;
 mod cost;
 mod knobs;
 mod report;
@@ -14,7 +14,7 @@ mod seen;
 mod simulation;
 mod tuner;
 
-
+pub use adaption::{Adaption, Retask, Tuned};
 pub use knobs::{Range, Setting, Settings};
 pub use report::{Change, TuningReport, Unmet};
 pub use seen::Seen;

@@ -65,11 +65,6 @@ pub struct Range {
 }
 
 impl Range {
-    /// The setting of all that is there.
-    pub(super) fn whole(&self) -> Settings {
-        Settings { workers: self.workers, memory_divisor: 1, share_ppm: self.most_share_ppm }
-    }
-
     /// Memory and share from the most accurate to the least: first less memory for tasks, which changes their bounds alone, then
     /// a smaller share by a factor of √2 each, which makes estimates of all answers.
     pub(super) fn rungs(&self) -> Vec<Rung> {
