@@ -12,6 +12,7 @@ use crate::variable::variable;
 use clap::builder::{BoolishValueParser, StringValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use engine::{Cores, Design, Every, Snap, Split, State};
+use flow::Share;
 use packet::KeySpec;
 use port::Pacing;
 use port::wire::WireSpec;
@@ -867,6 +868,10 @@ pub(crate) struct RunOptions {
     /// [default: rss where the source has a queue for each core, else async]
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "DESIGN", env = "EDISON_DESIGN", hide_env = true, value_parser = completed(str::parse::<Design>, choices::designs), hide_possible_values = true)]
     pub(crate) design: Option<Design>,
+    /// Measure a sample: the core that receives hands over each packet with this probability (15%, 0.15) to another one, and looks at
+    /// no other packet; answers are estimates [default design: async]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "SHARE", env = "EDISON_TEE", hide_env = true, value_parser = quantity::share)]
+    pub(crate) tee: Option<Share>,
     /// How a receiver shares a burst out among its workers: hash (a flow stays on one core), or position (portions in turn;
     /// flows are merged when a window closes, and timeouts must be off)
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "hash|position", env = "EDISON_SPLIT", hide_env = true, default_value_t, value_parser = completed(str::parse::<Split>, choices::splits), hide_possible_values = true)]

@@ -18,7 +18,7 @@ use crate::wording;
 use engine::admission::{Admission, Directions, no_gaps, no_zoom};
 use engine::{
     CaptureSettings, Config, Control, Destinations, Every, HAND_OVER_PACKETS, Observer, Outcome, Outputs,
-    Plan, RowOutput, WindowOutlet,
+    Plan, RowOutput, Sampling, WindowOutlet,
 };
 use geo::Databases;
 use packet::{Seed, Tunnel};
@@ -259,6 +259,7 @@ fn config(options: &RunOptions) -> Config {
         parts: parts::of(options),
         seed: Seed::new(options.seed.unwrap_or_else(machine::random)),
         control: None,
+        sampling: options.tee.map(Sampling::new),
         burst: usize::from(options.burst),
         hand_over_parcels: options
             .ring

@@ -27,7 +27,7 @@ pub(crate) fn plan(options: &RunOptions, config: &Config) -> Result<Plan, Failur
 /// Receive queues requested of a DPDK port: those of `--queues`, or one for each receiver; one if no design
 /// was requested and something needs one receiver.
 pub(crate) fn asked_queues(options: &RunOptions, config: &Config) -> usize {
-    match (options.queues, options.design, &options.cores) {
+    match (options.queues, design(options), &options.cores) {
         (Some(queues), ..) => usize::from(queues),
         _ if options.port.is_empty() => 1,
         (_, None, _) if !admission::one_receiver(config, &site(options)).is_empty() => 1,
@@ -46,12 +46,26 @@ pub(crate) fn settle(
     queues: usize,
     cores: &[usize],
 ) -> Result<Plan, Failure> {
-    let plan = Plan::new(options.design, options.cores.as_ref(), queues, cores).map_err(|refusal| {
+    let plan = Plan::new(design(options), options.cores.as_ref(), queues, cores).map_err(|refusal| {
         let mut refusals = admission::of_config(config);
         refusals.push(refusal);
         refusal::failure(&refusals)
     })?;
-    Ok(Plan { split: options.split, state: options.state, ..plan })
+    let why = match (options.design, options.tee) {
+        (None, Some(_)) => "--tee measures on another core than the one that receives".to_owned(),
+        _ => plan.why,
+    };
+    Ok(Plan { split: options.split, state: options.state, why, ..plan })
+}
+
+/// The design that was requested; without one a sample needs a core that measures what another one receives.
+fn design(options: &RunOptions) -> Option<Design> {
+    let queues = options.wire.map_or_else(|| options.queues.map_or(1, usize::from), |wire| wire.queues);
+    let of_sample = match queues {
+        0 | 1 => Design::Async,
+        queues => Design::Clusters { queues, workers: 1 },
+    };
+    options.design.or_else(|| options.tee.map(|_| of_sample))
 }
 
 /// What is known of sources before they are open.

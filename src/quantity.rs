@@ -1,6 +1,7 @@
 //! Quantities on the command line that are of the engine or of files: windows and rotations.
 
 use engine::{Every, Snap};
+use flow::Share;
 use notation::{bytes, count, duration};
 use record::Rotation;
 use router::Rate;
@@ -17,6 +18,15 @@ pub(crate) fn every(text: &str) -> Result<Every, String> {
     }
     let duration = duration(text).map_err(|error| format!("{error}; or packets, 1Mp"))?;
     nanoseconds(text, duration).map(Every::Time)
+}
+
+/// The share of packets that are sampled: `15%`, or `0.15`.
+pub(crate) fn share(text: &str) -> Result<Share, String> {
+    const POSSIBLE: &str = "a share above 0 and up to 100%, in steps of a millionth: 15%, 0.15";
+    notation::share_ppm(text)
+        .ok()
+        .and_then(Share::of_ppm)
+        .ok_or_else(|| format!("'{text}' is not {POSSIBLE}"))
 }
 
 /// How often something is drawn, as `1s`.

@@ -2,8 +2,8 @@
 
 use crate::exit::Failure;
 use crate::wording;
-use engine::admission::{self, Admission, OneReceiver, Ordered, Refusal, Site};
-use engine::{Config, Plan, StartError, State};
+use engine::admission::{self, Admission, EveryPacket, OneReceiver, Ordered, Refusal, Site};
+use engine::{Config, Design, Plan, StartError, State};
 use task::TaskSpec;
 
 /// Admits a run, or prints all reasons why not.
@@ -77,6 +77,30 @@ fn words(refusal: &Refusal) -> String {
             format!(
                 "{part} needs a flow's packets on one core and in their order, but {way} {why}: take {instead}"
             )
+        }
+        Refusal::SamplingNeedsWorkers { design } => {
+            let why = match design {
+                Design::Sync => "has the core that receives wait for the others",
+                _ => "counts on the core that receives",
+            };
+            format!(
+                "--tee hands a sample over to another core, but --design {design} {why}: take async, pipeline or NxM, or leave out \
+                 --design"
+            )
+        }
+        Refusal::NeedsEveryPacket { what } => {
+            let (option, why) = match what {
+                EveryPacket::Loss => {
+                    ("--loss", "finds losses in the sequence numbers of all packets of a connection")
+                }
+                EveryPacket::Biflow => {
+                    ("--biflow", "tells the directions of a connection apart by its first packet")
+                }
+                EveryPacket::Statistic(metric) => {
+                    (wording::option_of_metric(*metric), "is of two packets of a flow in sequence")
+                }
+            };
+            format!("{option} {why}, and --tee samples packets: leave out one of them")
         }
         Refusal::NeedsOneReceiver { what, design, receivers } => {
             let (option, why) = match what {

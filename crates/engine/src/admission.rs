@@ -2,8 +2,8 @@
 //! programs refuse alike. All reasons are reported at once.
 
 use crate::config::{Config, Every};
-use crate::memory::{merging_bytes, ring_bytes};
 use crate::design::Design;
+use crate::memory::{merging_bytes, ring_bytes};
 use crate::plan::Plan;
 pub use crate::refusal::{Directions, EveryPacket, OneReceiver, Ordered, Refusal};
 pub use crate::zoom::{NoZoom, no_gaps, no_zoom};

@@ -3,7 +3,7 @@
 use crate::ids::WindowId;
 use crate::window::Work;
 use crate::refused::{RING_FULL, WORKER_FAILED};
-use flow::{LossCounts, Share};
+use flow::{LossCounts, Sampled};
 use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
 use task::rows::{Overflow, Unplaced};
 
@@ -51,8 +51,8 @@ pub struct ClosedWindow {
     pub packets: PacketCounts,
     /// What the source lost in it; `None` if the source cannot know.
     pub loss: Option<Counters>,
-    /// The share by which its packets were sampled; `None`: all are measured.
-    pub share: Option<Share>,
+    /// How its packets were sampled; `None`: all are measured.
+    pub sampled: Option<Sampled>,
     /// Sums of the tables, including packets without a place.
     pub totals: Totals,
     /// Packets without a place in the table: they are in no row.
@@ -84,7 +84,7 @@ impl ClosedWindow {
             next_ns: None,
             packets: PacketCounts::default(),
             loss: None,
-            share: None,
+            sampled: None,
             totals: Totals::default(),
             unplaced: Unplaced::default(),
             overflow: None,

@@ -5,9 +5,9 @@ use crate::collector::{WindowSums, merge_other};
 use crate::config::Every;
 use crate::ids::{ReceiverId, WindowId, WorkerId};
 use crate::receiver::ReceiverEnd;
-use crate::refused::WORKER_FAILED;
+use crate::refused::{RING_FULL, WORKER_FAILED};
 use crate::window::{WindowHeader, Work};
-use flow::{FlowRecord, LossCounts};
+use flow::{FlowRecord, LossCounts, Sampled};
 use record::Account;
 use report::{Counters, FlowCounts, PacketCounts, Span, WindowCounts, WindowEnd};
 use std::collections::BTreeMap;
@@ -198,6 +198,12 @@ impl Merger {
             measured: self.totals.packets,
             lost: self.lost,
         };
+        let sampled = header.share.map(|share| {
+            let ring_full = header.loss.as_ref().map_or(0, |loss| loss.get(RING_FULL));
+            let not_measured = &packets.not_measured;
+            let lost = ring_full + not_measured.get(RING_FULL) + not_measured.get(WORKER_FAILED);
+            Sampled::new(share, totals.packets, lost, header.longest_byte)
+        });
         let last = self.last.replace(window).filter(|_| self.is_by_time);
         let Counts { packets: unplaced, bytes, wire } = sums.other;
         let closed = ClosedWindow {
@@ -211,7 +217,7 @@ impl Merger {
             next_ns: header.next_ns.filter(|_| self.receivers.len() == 1),
             packets,
             loss: header.loss,
-            share: header.share,
+            sampled,
             totals,
             unplaced: Unplaced { packets: unplaced, bytes, wire_bytes: wire },
             overflow,
@@ -338,6 +344,7 @@ fn merge_headers(sum: &mut WindowHeader, more: WindowHeader) {
         (WindowEnd::Jump, _) | (_, WindowEnd::Jump) => WindowEnd::Jump,
         (WindowEnd::RunEnd, WindowEnd::RunEnd) => WindowEnd::RunEnd,
     };
+    sum.longest_byte = sum.longest_byte.max(more.longest_byte);
     sum.packets.add(&more.packets);
     sum.loss = add_losses(sum.loss.take(), more.loss);
     sum.work.add(&more.work);
@@ -394,6 +401,7 @@ mod tests {
             loss: Some(Counters(vec![("imissed".to_owned(), 1)])),
             work: Work::default(),
             share: None,
+            longest_byte: 0,
             handed_over: handed_over.to_vec(),
         }
     }

@@ -414,6 +414,7 @@ impl<'a> Receiver<'a> {
         self.parser.number_near(self.received);
         let parsed = self.parser.bursts.lengths();
         let is_tapped = self.tap.is_active();
+        self.sampler.iter_mut().for_each(|sampler| sampler.measure(frame));
         for frame in frame.frames() {
             self.received += 1;
             if self.sampler.as_mut().is_some_and(|sampler| !sampler.takes_next()) {
@@ -651,6 +652,7 @@ impl<'a> Receiver<'a> {
             next_ns,
             work: Work { workers_busy: down.take_busy(), ..std::mem::take(&mut self.work) },
             share: self.sampler.as_ref().map(Sampler::share),
+            longest_byte: self.sampler.as_ref().map_or(0, Sampler::longest_byte),
             packets,
             loss: loss.as_ref().map(|loss| match &self.loss_before {
                 Some(before) => loss.since(before),

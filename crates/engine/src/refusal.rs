@@ -371,7 +371,9 @@ impl fmt::Display for Ordered {
 impl fmt::Display for EveryPacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Loss => f.write_str("TCP loss is found in the sequence numbers of all packets of a connection"),
+            Self::Loss => {
+                f.write_str("TCP loss is found in the sequence numbers of all packets of a connection")
+            }
             Self::Biflow => f.write_str("a connection's first packet tells its two directions apart"),
             Self::Statistic(metric) => {
                 write!(f, "the statistic {} is of two packets of a flow in sequence", metric.name())

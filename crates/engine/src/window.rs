@@ -82,6 +82,8 @@ pub(crate) struct WindowHeader {
     pub(crate) work: Work,
     /// The share by which its packets were sampled; `None`: all are measured.
     pub(crate) share: Option<Share>,
+    /// Of a sample: no frame was longer on the wire, whether it was sampled or not.
+    pub(crate) longest_byte: u32,
     /// Its packets by worker that they were handed to; the receiver's own tables are one.
     pub(crate) handed_over: Vec<u64>,
 }

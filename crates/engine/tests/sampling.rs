@@ -13,7 +13,9 @@ use port::{CaptureSource, Filter, PacketSource};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use support::{Live, Recorder, Run, config, generated, on_queues, on_wire, plan, same_answers, shown, task_set};
+use support::{
+    Live, Recorder, Run, config, generated, on_queues, on_wire, plan, same_answers, shown, task_set,
+};
 
 const NOT_SAMPLED: &str = "not_sampled";
 
@@ -69,9 +71,12 @@ fn frames_that_are_not_sampled_are_named_in_every_window() {
             assert_eq!(run.outcome.ended.packets.received, whole.outcome.ended.packets.received, "{design}");
             assert_eq!(run.windows.len(), whole.windows.len(), "{design}");
             for (window, all) in run.windows.iter().zip(&whole.windows) {
-                assert_eq!((window.span, window.watched, window.ended_by), (all.span, all.watched, all.ended_by));
+                assert_eq!(
+                    (window.span, window.watched, window.ended_by),
+                    (all.span, all.watched, all.ended_by)
+                );
                 assert_eq!(window.packets.received, all.packets.received);
-                assert_eq!(window.share, Some(share(percent)));
+                assert_eq!(window.sampled.expect("a sample").shares(), [share(percent); 2]);
                 let not_sampled = window.packets.not_measured.get(NOT_SAMPLED);
                 is_likely(window.packets.received - not_sampled, window.packets.received, share(percent));
             }
@@ -155,7 +160,7 @@ fn the_share_changes_between_windows() {
     let run = run(&mut generated("packets=60k,flows=100,rate=10000", 64), &config, "1x1");
     assert!(run.windows.len() >= 6);
     for window in &run.windows {
-        assert_eq!(window.share, Some(of(window.window)), "{}", window.window);
+        assert_eq!(window.sampled.expect("a sample").shares(), [of(window.window); 2], "{}", window.window);
         is_likely(window.packets.measured, window.packets.received, of(window.window));
     }
 }
@@ -185,13 +190,16 @@ fn captures_are_sampled() {
             let source = CaptureSource::open(capture.path.to_str()?, burst).ok()?;
             Some(vec![Box::new(source)])
         };
-        let (Some(mut all), Some(mut some), Some(mut others)) = (open(256), open(256), open(5)) else { continue };
+        let (Some(mut all), Some(mut some), Some(mut others)) = (open(256), open(256), open(5)) else {
+            continue;
+        };
         let config = Config { every: Every::Time(100_000_000), burst: 256, ..sampled(share(15)) };
         let whole = Config { sampling: None, ..config.clone() };
         let whole = Run::new(&mut all, None, &whole, &plan("1x1"), Recorder::new(|_, _| {}));
         let part = Run::new(&mut some, None, &config, &plan("1x1"), Recorder::new(|_, _| {}));
         // What a capture says of losses at its end alone is in no window.
-        for packets in part.windows.iter().map(|window| &window.packets).chain([&part.outcome.ended.packets]) {
+        for packets in part.windows.iter().map(|window| &window.packets).chain([&part.outcome.ended.packets])
+        {
             let named = packets.measured + packets.not_measured.total();
             assert_eq!(packets.received, named, "{}", capture.name);
         }
@@ -223,7 +231,8 @@ fn every_packet_is_needed_by_some() {
     let mut config = config;
     (config.parts.loss, config.parts.biflow) = (true, true);
     let spec = "mean".parse().expect("a statistic");
-    config.parts.statistics = [Some((Metric::Gap, spec)), Some((Metric::Size, spec)), Some((Metric::InterArrival, spec))];
+    config.parts.statistics =
+        [Some((Metric::Gap, spec)), Some((Metric::Size, spec)), Some((Metric::InterArrival, spec))];
     let needs = [
         EveryPacket::Loss,
         EveryPacket::Biflow,

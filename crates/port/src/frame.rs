@@ -107,6 +107,12 @@ impl<'a> Burst<'a> {
         Self { descriptors: behind, ..*self }.frames().next()
     }
 
+    /// The greatest length of a frame on the wire; 0 without frames. No frame's bytes are touched.
+    #[inline(always)]
+    pub fn longest(&self) -> u32 {
+        self.descriptors.iter().fold(0, |longest, d| longest.max(d.wire_len))
+    }
+
     /// Prefetches the first line of the frame at this place, if there is one.
     #[inline(always)]
     pub fn prefetch(&self, at: usize) {

@@ -20,6 +20,9 @@ pub(super) struct Sampler {
     left: u64,
     /// Frames that were not taken so far.
     skipped: u64,
+    /// The length on the wire that no frame of the open window exceeds, and none of the part at hand.
+    longest: u32,
+    longest_of_part: u32,
 }
 
 impl Sampler {
@@ -33,8 +36,20 @@ impl Sampler {
         self.skipped
     }
 
+    /// No frame of the open window is longer than this on the wire.
+    pub(super) fn longest_byte(&self) -> u32 {
+        self.longest
+    }
+
+    /// These frames come next, in the open window or in later ones.
+    pub(super) fn measure(&mut self, part: Burst<'_>) {
+        self.longest_of_part = part.longest();
+        self.longest = self.longest.max(self.longest_of_part);
+    }
+
     /// The receiver enters this window. With another share, how many are skipped is drawn anew: the distribution has no memory.
     pub(super) fn enter(&mut self, window: WindowId) {
+        self.longest = self.longest_of_part;
         let share = self.sampling.enter(window);
         if share != self.share {
             self.share = share;
@@ -86,7 +101,8 @@ impl Receiver<'_> {
         self.sampler = config.sampling.clone().map(|sampling| {
             let share = sampling.share(WindowId::default());
             let mut skips = Skips::new(&config.seed, number.index(), share);
-            Sampler { sampling, share, left: skips.draw(), skips, skipped: 0 }
+            let left = skips.draw();
+            Sampler { sampling, share, left, skips, skipped: 0, longest: 0, longest_of_part: 0 }
         });
     }
 
@@ -98,8 +114,9 @@ impl Receiver<'_> {
         down: &mut impl Downstream,
     ) -> bool {
         match (filter, self.parser.is_plain()) {
-            _ if self.tap.is_active() => self
-                .parse_taken::<false, true>(part, down, |frame| filter.is_none_or(|filter| filter.matches(frame))),
+            _ if self.tap.is_active() => self.parse_taken::<false, true>(part, down, |frame| {
+                filter.is_none_or(|filter| filter.matches(frame))
+            }),
             (None, true) => self.parse_taken::<true, false>(part, down, |_| true),
             (None, false) => self.parse_taken::<false, false>(part, down, |_| true),
             (Some(filter), _) => self.parse_taken::<false, false>(part, down, |frame| filter.matches(frame)),
@@ -116,6 +133,7 @@ impl Receiver<'_> {
         // The number of the frame before this part.
         let first = self.received;
         self.parser.number_near(first);
+        self.sampler.iter_mut().for_each(|sampler| sampler.measure(part));
         let mut taken = Taken { frames: [(0, 0); EXPECTED], len: 0 };
         loop {
             if self.parsed() == self.room {
