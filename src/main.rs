@@ -1,5 +1,6 @@
 //! The `edison` program: reads the command line, selects the parts and connects them.
 
+mod adapt;
 mod arguments;
 mod asked;
 #[cfg(feature = "amqp")]

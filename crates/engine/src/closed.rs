@@ -1,8 +1,8 @@
 //! A window that all workers have completed: its frames and sums, before queries are answered.
 
 use crate::ids::WindowId;
-use crate::window::Work;
 use crate::refused::{RING_FULL, WORKER_FAILED};
+use crate::window::Work;
 use flow::{LossCounts, Sampled};
 use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
 use task::rows::{Overflow, Unplaced};

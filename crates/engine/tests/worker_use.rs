@@ -83,7 +83,11 @@ fn a_worker_that_is_not_in_use_holds_no_flows() {
     // All flows of the first windows go to one worker in the end.
     let run = run("1x3", Some(|window| if window.number() % 1000 < 5 { 3 } else { 1 }));
     let of_worker = |worker: usize| -> Vec<_> {
-        run.records().into_iter().filter(|(from, _)| *from == Some(worker)).map(|(_, record)| record).collect()
+        run.records()
+            .into_iter()
+            .filter(|(from, _)| *from == Some(worker))
+            .map(|(_, record)| record)
+            .collect()
     };
     let last = run.windows.iter().map(|window| window.span.start_ns).max().expect("windows");
     for worker in [1, 2] {
@@ -112,6 +116,9 @@ fn flows_move_only_where_they_must() {
     }
     for (in_use, counts) in counts.iter().enumerate().skip(1) {
         let even = 20_000 / in_use as u32;
-        assert!(counts[..in_use].iter().all(|count| count.abs_diff(even) < even / 8 + 150), "{in_use}: {counts:?}");
+        assert!(
+            counts[..in_use].iter().all(|count| count.abs_diff(even) < even / 8 + 150),
+            "{in_use}: {counts:?}"
+        );
     }
 }

@@ -119,18 +119,26 @@ impl Adaption {
 
 impl Inner {
     fn window(&mut self, closed: &ClosedWindow) -> Vec<Tuned> {
-        let (Some(loss), true) = (&closed.loss, closed.ended_by != WindowEnd::RunEnd) else { return Vec::new() };
+        let (Some(loss), true) = (&closed.loss, closed.ended_by != WindowEnd::RunEnd) else {
+            return Vec::new();
+        };
         let length_ns = closed.watched.end_ns - closed.watched.start_ns;
         if (length_ns as f64) < WATCHED * (closed.span.end_ns - closed.span.start_ns) as f64 {
             return Vec::new();
         }
+        // A packet of the sample that a ring refused stands for as many as one that was measured.
+        let share = closed.sampled.as_ref().map_or(1.0, |sampled| sampled.shares()[0].probability());
+        let (counted, refused) = (loss.total(), loss.get(RING_FULL));
+        let offered = closed.packets.received + counted;
+        let ring_full = (refused as f64 / share) as u64;
+        let lost = (counted - refused + ring_full).min(offered);
         let seen = Seen {
             window: closed.window.number(),
             end_ns: closed.span.end_ns,
             length_ns,
-            received: closed.packets.received,
-            lost: loss.total(),
-            ring_full: loss.get(RING_FULL),
+            received: offered - lost,
+            lost,
+            ring_full,
             off_core: if self.excuses { closed.work.off_core } else { 0 },
             flows: closed.totals.flows,
             even_flows: closed.work.even_flows,
@@ -185,7 +193,10 @@ impl Inner {
         match setting {
             Setting::Workers => {
                 self.settings.workers = settings.workers;
-                self.workers.as_ref().map(|workers| workers.set(settings.workers)).ok_or_else(|| absent(setting))
+                self.workers
+                    .as_ref()
+                    .map(|workers| workers.set(settings.workers))
+                    .ok_or_else(|| absent(setting))
             }
             Setting::Share => {
                 let share = Share::of_ppm(settings.share_ppm.clamp(1, ALL_PPM)).unwrap_or(Share::ALL);

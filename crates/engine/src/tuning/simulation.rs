@@ -91,7 +91,9 @@ fn run(machine: Machine, range: Range, loads: &[Load]) -> Outcome {
             assert!(next.workers >= range.workers.min(1));
         }
         for change in &decision.changes {
-            assert!(!change.reason.is_empty() && change.from != change.to && change.window == window as u64 + 2);
+            assert!(
+                !change.reason.is_empty() && change.from != change.to && change.window == window as u64 + 2
+            );
         }
         outcome.changes.extend(decision.changes);
         outcome.unmet.extend(decision.unmet);
@@ -144,7 +146,9 @@ fn loss_is_below_the_bound_five_windows_after_a_step() {
     const WINDOWS: usize = 14;
     for (number, (machine, range)) in machines().into_iter().enumerate() {
         let outcome = run(machine, range, &steps(&STEPS, WINDOWS));
-        for (window, loss) in outcome.losses.iter().enumerate().filter(|(window, _)| settled(WINDOWS)(*window)) {
+        for (window, loss) in
+            outcome.losses.iter().enumerate().filter(|(window, _)| settled(WINDOWS)(*window))
+        {
             assert!(*loss <= BOUND, "machine {number}, window {window}: {loss}");
         }
         for step in 0..STEPS.len() {
@@ -176,7 +180,10 @@ fn at_a_steady_load_tries_that_fail_become_rare() {
                 outcome.changes.iter().filter(|change| (from..to).contains(&change.window)).count()
             };
             let by_time = [(100, 1000), (1000, 2000), (2000, 4000)].map(|(from, to)| changes(from, to));
-            assert!(by_time[0] <= 24 && by_time[1] <= 12 && by_time[2] <= 12, "machine {number} at {mpps}: {by_time:?}");
+            assert!(
+                by_time[0] <= 24 && by_time[1] <= 12 && by_time[2] <= 12,
+                "machine {number} at {mpps}: {by_time:?}"
+            );
             let lossy = outcome.losses[SETTLED..].iter().filter(|loss| **loss > BOUND).count();
             assert!(lossy <= 3 * 16, "machine {number} at {mpps}: {lossy}");
         }

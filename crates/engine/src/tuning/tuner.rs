@@ -277,7 +277,9 @@ impl Tuner {
         }
         let next = InForce { workers: ran.workers + 1, ..ran };
         self.calm = 0;
-        Some(self.change(seen, next, |_| format!("the busiest worker is busy for {:.0} % of the bursts", 100.0 * busy)))
+        Some(self.change(seen, next, |_| {
+            format!("the busiest worker is busy for {:.0} % of the bursts", 100.0 * busy)
+        }))
     }
 
     /// With everything measured, as few workers as that needs.
@@ -339,7 +341,9 @@ impl Tuner {
 
     fn is_same_traffic(&self, seen: &Seen) -> bool {
         let Some((flows, even)) = self.traffic else { return true };
-        let is_near = |a: f64, b: f64| a.max(1.0) / b.max(1.0) < OTHER_TRAFFIC && b.max(1.0) / a.max(1.0) < OTHER_TRAFFIC;
+        let is_near = |a: f64, b: f64| {
+            a.max(1.0) / b.max(1.0) < OTHER_TRAFFIC && b.max(1.0) / a.max(1.0) < OTHER_TRAFFIC
+        };
         is_near(even, seen.even_flows) || is_near(flows, seen.flows as f64)
     }
 
@@ -347,18 +351,19 @@ impl Tuner {
     fn change(&mut self, seen: &Seen, next: InForce, reason: impl Fn(Setting) -> String) -> Decision {
         let from = seen.window + 2;
         let (old, new) = (self.settings(), self.of(next));
-        let changes = [Setting::Workers, Setting::TaskMemory, Setting::Share].into_iter().filter_map(|setting| {
-            let (from_value, to) = (old.value(setting), new.value(setting));
-            let change = Change {
-                window: from,
-                at_ns: seen.end_ns,
-                setting,
-                from: from_value,
-                to,
-                reason: reason(setting),
-            };
-            (from_value != to).then_some(change)
-        });
+        let changes =
+            [Setting::Workers, Setting::TaskMemory, Setting::Share].into_iter().filter_map(|setting| {
+                let (from_value, to) = (old.value(setting), new.value(setting));
+                let change = Change {
+                    window: from,
+                    at_ns: seen.end_ns,
+                    setting,
+                    from: from_value,
+                    to,
+                    reason: reason(setting),
+                };
+                (from_value != to).then_some(change)
+            });
         let changes: Vec<_> = changes.collect();
         if changes.is_empty() {
             return Decision::default();
@@ -373,21 +378,20 @@ impl Tuner {
         if std::mem::replace(&mut self.is_unmet, is_unmet) == is_unmet {
             return Decision::default();
         }
-        let (rate, share) = (mpps(seen.offered_pps()), f64::from(self.settings().share_ppm) / f64::from(ALL_PPM));
+        let (rate, share) =
+            (mpps(seen.offered_pps()), f64::from(self.settings().share_ppm) / f64::from(ALL_PPM));
         let reason = match is_unmet {
             true if self.range.varies_share => {
-                format!("{rate} are more than can be received even where {:.2} % of them are measured", 100.0 * share)
+                format!(
+                    "{rate} are more than can be received even where {:.2} % of them are measured",
+                    100.0 * share
+                )
             }
             true => format!("{rate} are more than can be received, and no setting is left to give up"),
             false => format!("of {rate} no more is lost than the bound"),
         };
-        let unmet = Unmet {
-            window: seen.window,
-            at_ns: seen.end_ns,
-            loss: seen.loss(),
-            is_over: !is_unmet,
-            reason,
-        };
+        let unmet =
+            Unmet { window: seen.window, at_ns: seen.end_ns, loss: seen.loss(), is_over: !is_unmet, reason };
         Decision { unmet: Some(unmet), ..Decision::default() }
     }
 }

@@ -363,7 +363,8 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
     }
 
     fn lost_off_core(&self) -> u64 {
-        let shadow = |line: &Line| line.shadow.map(|shadow| line.ring.missed.saturating_sub(shadow.ring.missed));
+        let shadow =
+            |line: &Line| line.shadow.map(|shadow| line.ring.missed.saturating_sub(shadow.ring.missed));
         self.line.as_ref().and_then(shadow).unwrap_or(0)
     }
 

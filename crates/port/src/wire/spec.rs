@@ -1,9 +1,9 @@
 //! `--wire`: the specification of a software wire.
 
 use notation::{QuantityError, Rate, SpecError, count, duration, pairs, unknown_key};
-use std::time::Duration;
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 use traffic::{Arrivals, RateSteps, Schedule};
 
 /// How long a wire replays.
@@ -39,7 +39,8 @@ pub struct WireSpec {
     pub seed: u64,
 }
 
-const KEYS: [&str; 9] = ["rate", "phase", "queues", "ring", "arrivals", "packets", "seconds", "mbufs", "seed"];
+const KEYS: [&str; 9] =
+    ["rate", "phase", "queues", "ring", "arrivals", "packets", "seconds", "mbufs", "seed"];
 
 impl WireSpec {
     /// The size of the redirection table, so that each queue can have a share.
@@ -119,7 +120,9 @@ impl WireSpec {
             .map_err(|error| SpecError::new(format!("phase={phase}: not {}", error.expected())))?;
         let packets = rates.split('/').map(|rate| match rate.parse() {
             Ok(Rate::Packets(rate)) => Ok(rate),
-            _ => Err(SpecError::new(format!("rate={rates}: rates that take turns are in packets, as 5Mpps/20Mpps"))),
+            _ => Err(SpecError::new(format!(
+                "rate={rates}: rates that take turns are in packets, as 5Mpps/20Mpps"
+            ))),
         });
         let packets = packets.collect::<Result<Vec<_>, _>>()?;
         if self.arrivals != Arrivals::Constant {

@@ -1,7 +1,7 @@
 //! A rate that changes in steps, over and over.
 
-use super::interval::Interval;
 use super::ArrivalTimes;
+use super::interval::Interval;
 
 /// Rates in packets per second that take turns, each for the same time. After the last one the first comes again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,11 @@ impl Steps {
         let mut packets = 0;
         let phases = steps.rates().iter().map(|&rate| {
             let own = (u128::from(rate) * u128::from(steps.phase_ns) / 1_000_000_000) as u64;
-            let phase =
-                Phase { interval: Interval::new(1_000_000_000, rate.into(), 0), before: packets, packets: own };
+            let phase = Phase {
+                interval: Interval::new(1_000_000_000, rate.into(), 0),
+                before: packets,
+                packets: own,
+            };
             packets += own;
             phase
         });
