@@ -1,5 +1,6 @@
 //! `--adapt`: a run that tunes itself, and what is told of it.
 
+use crate::bound::Bound;
 use crate::cli::RunOptions;
 use crate::delivery::KafkaFeed;
 use crate::exit::Failure;
@@ -11,13 +12,11 @@ use engine::admission::{self, Site as Sources};
 use engine::tuning::{Adaption, Change, Range, Retask, Setting, Tuned, Tuner, Unmet};
 use engine::{Config, Control, Every, Observer, Plan, Snapshot, Split, State, WindowId, WorkerUse};
 use flow::Share;
-use notation::nearest;
 use report::{
     Column, ColumnKind, Event, EventKind, Item, Span, TuningChange, TuningReport, TuningSettings,
     TuningUnmet, Value,
 };
 use std::collections::VecDeque;
-use std::str::FromStr;
 use std::sync::Arc;
 use task::query::Query;
 use task::rows::Site;
@@ -29,34 +28,6 @@ pub(crate) const NAME: &str = "adapt";
 const DIVISORS: [u32; 2] = [4, 16];
 /// Events that are kept for the report.
 const MOST_EVENTS: usize = 10_000;
-
-/// The value of `--adapt`: the share of the frames that may be lost.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Bound {
-    pub(crate) loss: f64,
-}
-
-impl FromStr for Bound {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        const POSSIBLE: &str =
-            "the share of the frames that may be lost, from 0.0001% to 50%: loss=0.001%, loss=1e-5";
-        let Some((key, share)) = text.split_once('=') else {
-            return Err(format!("'{text}' does not say {POSSIBLE}"));
-        };
-        if key != "loss" {
-            let hint =
-                nearest(key, ["loss"]).map(|near| format!(" (did you mean \"{near}\"?)")).unwrap_or_default();
-            return Err(format!("unknown key '{key}'{hint}: it is {POSSIBLE}"));
-        }
-        let (number, scale) = share.strip_suffix('%').map_or((share, 1.0), |percent| (percent, 0.01));
-        match number.trim().parse::<f64>().map(|number| number * scale) {
-            Ok(loss) if (9.99e-7..=0.5).contains(&loss) => Ok(Self { loss }),
-            _ => Err(format!("'{share}' is not {POSSIBLE}")),
-        }
-    }
-}
 
 /// Refuses what cannot be tuned, before anything is opened.
 pub(crate) fn check(options: &RunOptions, nodes: usize, has_events: bool) -> Result<(), Failure> {
@@ -340,33 +311,5 @@ pub(crate) fn report(adaption: &Adaption, window_ns: u64) -> TuningReport {
         windows: report.windows,
         windows_above: report.windows_above,
         windows_off_core: report.windows_off_core,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bound_is_a_share() {
-        let loss = |text: &str| text.parse::<Bound>().map(|bound| (bound.loss * 1e9).round());
-        assert_eq!(loss("loss=0.001%"), Ok(1e4));
-        assert_eq!(loss("loss=1e-5"), Ok(1e4));
-        assert_eq!(loss("loss=50%"), Ok(5e8));
-        assert_eq!(loss("loss=0.0001%"), Ok(1e3));
-        for (text, said) in [
-            ("", "loss=0.001%"),
-            ("0.001%", "does not say"),
-            ("los=1%", "did you mean \"loss\""),
-            ("loss=", "'' is not"),
-            ("loss=0", "from 0.0001%"),
-            ("loss=-1%", "'-1%'"),
-            ("loss=60%", "to 50%"),
-            ("loss=NaN", "'NaN'"),
-            ("loss=1%%", "'1%%'"),
-        ] {
-            let error = text.parse::<Bound>().expect_err(text);
-            assert!(error.contains(said) && !error.contains('\n'), "{text}: {error}");
-        }
     }
 }

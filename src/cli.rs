@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::adapt::Bound;
+use crate::bound::Bound;
 use crate::choices::{self, completed};
 use crate::delivery::KafkaOptions;
 use crate::engine_options::{self, EngineOptions};

@@ -6,6 +6,7 @@ mod asked;
 #[cfg(feature = "amqp")]
 mod authority;
 mod bench;
+mod bound;
 mod captured;
 mod check;
 mod choices;

@@ -2,7 +2,7 @@
 
 use crate::ids::WindowId;
 use crate::refused::{RING_FULL, WORKER_FAILED};
-use crate::window::Work;
+use crate::work::Work;
 use flow::{LossCounts, Sampled};
 use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
 use task::rows::{Overflow, Unplaced};

@@ -292,7 +292,8 @@ impl Downstream for Fan {
     #[inline]
     fn waits_for_more(&self, packets: usize, held_ns: u64) -> bool {
         let is_early = packets < self.gathered && held_ns < HELD_NS;
-        self.gathered > 1 && (is_early || self.lanes.iter().all(|lane| lane.waiting() >= BEHIND))
+        self.gathered > 1
+            && (is_early || self.lanes[..self.in_use].iter().all(|lane| lane.waiting() >= BEHIND))
     }
 
     #[inline]

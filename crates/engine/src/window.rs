@@ -2,6 +2,7 @@
 
 use crate::config::Every;
 use crate::ids::WindowId;
+use crate::work::Work;
 use flow::Share;
 use report::{Counters, PacketCounts, Span, WindowEnd};
 
@@ -41,28 +42,6 @@ impl OpenWindow {
     pub(crate) fn span(&self, now: u64) -> Span {
         let end_ns = if self.end_ns == u64::MAX { now.saturating_add(1) } else { self.end_ns };
         Span { start_ns: self.start_ns, end_ns }
-    }
-}
-
-/// How busy threads were in a window of a live source, and what they lost by no fault of the settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Work {
-    /// The share of the time in which the busiest receiver had frames.
-    pub receivers_busy: f64,
-    /// The share of the bursts at which the busiest worker had others waiting; `None` where receivers count themselves.
-    pub workers_busy: Option<f64>,
-    /// Frames that sources lost while a receiver was off its core, as far as they can tell.
-    pub off_core: u64,
-    /// (Σc)² / Σc² over the packets c of the window's flows: as many flows of equal size would be as skewed. 0 without rows.
-    pub even_flows: f64,
-}
-
-impl Work {
-    /// Adds that of another receiver.
-    pub(crate) fn add(&mut self, more: &Self) {
-        self.receivers_busy = self.receivers_busy.max(more.receivers_busy);
-        self.workers_busy = self.workers_busy.into_iter().chain(more.workers_busy).reduce(f64::max);
-        self.off_core += more.off_core;
     }
 }
 
