@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::alert_options::AlertOptions;
+use crate::bound::Bound;
 use crate::choices::{self, completed};
 use crate::delivery::KafkaOptions;
 use crate::engine_options::{self, EngineOptions};
@@ -879,6 +880,10 @@ pub(crate) struct RunOptions {
     /// no other packet; answers are estimates [default design: async]
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "SHARE", env = "EDISON_TEE", hide_env = true, value_parser = quantity::share)]
     pub(crate) tee: Option<Share>,
+    /// Keep loss below a bound, by changing the share of the packets that is measured, the memory of tasks and the workers in use
+    /// from window to window: loss=0.001% [default design: async]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "loss=SHARE", env = "EDISON_ADAPT", hide_env = true, value_parser = clap::value_parser!(Bound))]
+    pub(crate) adapt: Option<Bound>,
     /// How a receiver shares a burst out among its workers: hash (a flow stays on one core), or position (portions in turn;
     /// flows are merged when a window closes, and timeouts must be off)
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "hash|position", env = "EDISON_SPLIT", hide_env = true, default_value_t, value_parser = completed(str::parse::<Split>, choices::splits), hide_possible_values = true)]

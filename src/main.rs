@@ -1,5 +1,6 @@
 //! The `edison` program: reads the command line, selects the parts and connects them.
 
+mod adapt;
 #[cfg_attr(not(feature = "web"), path = "no_alert_options.rs")]
 mod alert_options;
 #[cfg_attr(not(feature = "web"), path = "no_alerts.rs")]
@@ -9,6 +10,7 @@ mod asked;
 #[cfg(feature = "amqp")]
 mod authority;
 mod bench;
+mod bound;
 mod captured;
 mod check;
 mod choices;

@@ -173,6 +173,21 @@ impl Measurement {
         &self.names
     }
 
+    /// The first of its sources that cannot count what it loses.
+    pub(crate) fn without_loss(&mut self) -> Option<String> {
+        for source in &mut self.sources.sources {
+            if source.lost().is_none() {
+                return Some(source.name().to_owned());
+            }
+        }
+        None
+    }
+
+    /// What is known of its sources.
+    pub(crate) fn sources_site(&self) -> engine::admission::Site {
+        self.sources.site
+    }
+
     /// What its rows are like.
     pub(crate) fn site(&self) -> Site {
         Site {
@@ -263,6 +278,8 @@ fn config(options: &RunOptions) -> Config {
         seed: Seed::new(options.seed.unwrap_or_else(machine::random)),
         control: None,
         sampling: options.tee.map(Sampling::new),
+        worker_use: None,
+        adaption: None,
         burst: usize::from(options.burst),
         hand_over_parcels: options
             .ring

@@ -164,6 +164,7 @@ impl Reported {
             exporters,
             design: parallel::report(&plan),
             wire: wire.map(|wire| wire_report(wire.total())),
+            tuning: None,
             faults,
             answers_unlisted: 0,
         };

@@ -1,5 +1,6 @@
 //! `edison run`: the main job.
 
+use crate::adapt::{self, Teller};
 use crate::asked::Asked;
 use crate::cli::RunOptions;
 use crate::delivery::Delivery;
@@ -20,12 +21,14 @@ use crate::stored;
 use crate::system;
 use crate::tasks;
 use crate::watched::Lost;
-use engine::{Control, Observer};
+use engine::{Control, Every, Observer};
 use port::TimeBase;
 use signal_hook::consts::SIGHUP;
+use std::collections::VecDeque;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use task::query::Query;
 use task::{Generation, TaskSet, Tasks};
 
 /// Measures what the options say.
@@ -42,13 +45,19 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
             "--alertmanager is told what fires, and no query of this run starts another: give -q or -f one with 'when'",
         ));
     }
-    if nodes.iter().any(|node| node.options.tee.is_some()) {
+    if nodes.iter().any(|node| node.options.tee.is_some() || node.options.adapt.is_some()) {
         needs::check_sampled_queries(&asked.checked)?;
         if nodes.len() > 1 {
             return Err(Failure::usage(
                 "--tee samples at one node: totals of several nodes add up counts, not estimates",
             ));
         }
+    }
+    adapt::check(options, nodes.len(), asked.needs_controller)?;
+    if options.adapt.is_some() && asked.checked.iter().any(|query| query.label == adapt::NAME) {
+        return Err(Failure::usage(
+            "a query named adapt: events of --adapt have this name; give the query another one",
+        ));
     }
     // What queries need is as if it had been requested.
     let every = asked.every.unwrap_or(options.every);
@@ -59,7 +68,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
                 loss: options.loss || asked.needs_loss,
                 every,
                 usual_every,
-                ..one.options.clone()
+                ..adapt::sampled(&one.options)
             };
             run_one(options, origins, &one.name, &asked)
         }
@@ -75,7 +84,7 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
     let stop = Arc::new(AtomicBool::new(false));
     let (reader, lost) = (Reader::new(&stop), Lost::default());
     let store = stored::open(options)?;
-    let measurement =
+    let mut measurement =
         Measurement::prepare(options, node, &specs, asked.zooms, store.as_ref(), (&reader, &lost))?;
     let resolver = options.enrich.resolver();
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
@@ -96,7 +105,12 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
         (false, TimeBase::Packets) if !asked.windows.is_empty() => Show::Queries,
         (false, TimeBase::Packets) => Show::Nothing,
     };
-    let control = Control::new(Arc::new(task_set(options, &measurement, asked, show, tasks)?));
+    let queries = queries_of(options, &measurement, asked, show);
+    let control = Control::new(Arc::new(task_set(&queries, &measurement, tasks)?));
+    let adaption = match options.adapt {
+        Some(bound) => Some(adapt::start(bound, &mut measurement, queries, &specs, &control)?),
+        None => None,
+    };
     // Before the terminal is taken, so that no signal ends the program while it is.
     let given_back = Arc::new(AtomicBool::new(false));
     let may_end = if screen::is_live(show, time_base, options.per) { &given_back } else { &stop };
@@ -137,10 +151,27 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
     if let Some(kafka) = &kafka {
         windows = kafka.clone().tee(windows);
     }
-    let measured = measurement.measure(&control, windows, &stop, &mut screen)?;
+    let window_ns = match measurement.config.every {
+        Every::Time(length) => length,
+        Every::Packets(_) => 0,
+    };
+    let mut teller = Teller {
+        screen: &mut screen,
+        page: page.as_ref().map(|page| page.feed(false)),
+        kafka: kafka.clone(),
+        node: node.to_owned(),
+        window_ns,
+        bound: options.adapt.map_or(0.0, |bound| bound.loss),
+        events: VecDeque::new(),
+        unlisted: 0,
+    };
+    let measured = measurement.measure(&control, windows, &stop, &mut teller)?;
+    let Teller { events, unlisted, .. } = teller;
     // Nothing is lost to anybody where the one who read the answers has left.
     let is_unread = reader.has_left() && !standard_output::writes_files(options);
     let Reported { mut report, longer, warnings, mut verdict } = Reported::of(measured, is_unread);
+    report.tuning = adaption.map(|adaption| adapt::report(&adaption, window_ns));
+    (report.events, report.events_unlisted) = (events.into(), unlisted);
     // Through the screen, which may be drawing.
     warnings.into_iter().for_each(|line| screen.warning(line));
     verdict.lose(&lost);
@@ -161,18 +192,12 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
     reporting::finish(options, report, report_file, &verdict, page.map(|page| (page, &*stop)))
 }
 
-/// The queries and tasks of each window and of the run.
-fn task_set(
-    options: &RunOptions,
-    measurement: &Measurement,
-    asked: &Asked,
-    show: Show,
-    tasks: Option<Tasks>,
-) -> Result<TaskSet, Failure> {
+/// The queries of each window and of the run.
+fn queries_of(options: &RunOptions, measurement: &Measurement, asked: &Asked, show: Show) -> Vec<Query> {
     let config = &measurement.config;
     let of_windows = matches!(show, Show::Json | Show::Tables) || options.kafka.is_asked();
     let of_run = queries::are_of_run(options);
-    let queries = match asked.is_empty() {
+    match asked.is_empty() {
         true => queries::standing(&StandingOptions {
             key: config.key,
             tracks_loss: config.parts.loss,
@@ -182,8 +207,12 @@ fn task_set(
             of_run,
         }),
         false => asked.queries(of_windows, of_run),
-    };
-    TaskSet::plan(Generation::default(), &queries, tasks, &measurement.site()).map_err(|refusals| {
+    }
+}
+
+/// The queries and tasks as a set.
+fn task_set(queries: &[Query], measurement: &Measurement, tasks: Option<Tasks>) -> Result<TaskSet, Failure> {
+    TaskSet::plan(Generation::default(), queries, tasks, &measurement.site()).map_err(|refusals| {
         let lines = refusals.iter().map(|(query, refusal)| format!("{query}: {refusal}"));
         Failure::usage(lines.collect::<Vec<_>>().join("; "))
     })

@@ -61,6 +61,8 @@ enum Event {
     /// Of windows that the end of the run cut.
     Answers(Vec<Answer>),
     Warning(String),
+    /// An event, and the line that says it.
+    Happened(Box<report::Event>, String),
 }
 
 /// What is shown, and of what.
@@ -158,6 +160,18 @@ impl Screen {
         }
     }
 
+    /// Shows an event: as JSON, or by this line.
+    pub(crate) fn happened(&mut self, event: report::Event, line: String) {
+        let Some(events) = &self.events else { return self.unsaid.push(line) };
+        if let Err(
+            TrySendError::Full(Event::Happened(_, line))
+            | TrySendError::Disconnected(Event::Happened(_, line)),
+        ) = events.try_send(Event::Happened(Box::new(event), line))
+        {
+            self.unsaid.push(line);
+        }
+    }
+
     /// Ends the thread, once the outlets are gone.
     pub(crate) fn finish(mut self) -> Shown {
         self.events = None;
@@ -226,7 +240,12 @@ impl Painter {
                     self.enrich(&mut answers);
                     self.longer(&answers);
                 }
-                Ok(Event::Warning(line)) => match &mut self.view {
+                Ok(Event::Happened(event, _)) if self.show == Show::Json => {
+                    if let Ok(line) = serde_json::to_string(&event) {
+                        self.print(&format!("{line}\n"));
+                    }
+                }
+                Ok(Event::Warning(line) | Event::Happened(_, line)) => match &mut self.view {
                     Some(view) => view.note(line),
                     None => {
                         self.wipe();

@@ -159,6 +159,15 @@ pub const BENCHES: &[Bench] = &[
         run: parallel::rate,
     },
     Bench {
+        name: "adapt",
+        about: "a load that changes in steps of rate and skew: loss and accuracy of fixed settings and of a run that tunes itself",
+        takes_preset: false,
+        takes_capture: false,
+        seconds: 48.0,
+        tables: None,
+        run: parallel::adapt,
+    },
+    Bench {
         name: "scale",
         about: "what a second core gives, what handing over costs, and what a window's turn costs",
         takes_preset: true,

@@ -2,6 +2,7 @@
 //! and 4 of Wu et al. 2016), the highest rate within a bound of loss (`rate`), and the gain of more cores and
 //! the cost of handing over (`scale`).
 
+mod adapt;
 mod designs;
 mod fit;
 mod full_speed;
@@ -16,6 +17,7 @@ mod sketches;
 mod tee;
 mod xyz;
 
+pub(crate) use adapt::run_all as adapt;
 pub(crate) use designs::run as designs;
 pub(crate) use designs::some as some_designs;
 pub(crate) use full_speed::{FullSpeed, Shape, full_speed};
@@ -46,7 +48,7 @@ fn wire(preset: &Preset, rate: Option<Rate>, queues: usize, length: Length) -> W
     let ring = preset.ring;
     // Without DPDK there are none.
     let mbufs = preset.mbufs.filter(|_| cfg!(feature = "dpdk"));
-    WireSpec { rate, arrivals: Arrivals::Constant, queues, ring, length, mbufs, seed: 1 }
+    WireSpec { rate, steps: None, arrivals: Arrivals::Constant, queues, ring, length, mbufs, seed: 1 }
 }
 
 /// The loads, as restricted by the points: none twice.

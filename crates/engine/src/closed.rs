@@ -2,6 +2,7 @@
 
 use crate::ids::WindowId;
 use crate::refused::{RING_FULL, WORKER_FAILED};
+use crate::work::Work;
 use flow::{LossCounts, Sampled};
 use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
 use task::Reported;
@@ -65,6 +66,8 @@ pub struct ClosedWindow {
     pub unfollowed: u64,
     /// TCP losses over all flows; `None` if they are not tracked.
     pub tcp_loss: Option<LossCounts>,
+    /// How busy threads were.
+    pub work: Work,
     /// The answers of tasks that count packets.
     pub answers: Vec<Answer>,
 }
@@ -89,6 +92,7 @@ impl ClosedWindow {
             refused_rows: 0,
             unfollowed: 0,
             tcp_loss: None,
+            work: Work::default(),
             answers: Vec::new(),
         }
     }

@@ -76,6 +76,8 @@ pub(crate) struct WindowSums {
     pub(crate) refused_rows: u64,
     /// Packets of pinned flows that there was no memory to follow.
     pub(crate) unfollowed: u64,
+    /// Sum of the squares of the packets of each row.
+    pub(crate) squares: u128,
 }
 
 impl WindowSums {
@@ -88,6 +90,13 @@ impl WindowSums {
         self.loss.add(&more.loss);
         self.refused_rows += more.refused_rows;
         self.unfollowed += more.unfollowed;
+        self.squares = self.squares.saturating_add(more.squares);
+    }
+
+    /// As [`crate::Work::even_flows`].
+    pub(crate) fn even_flows(&self) -> f64 {
+        let packets = self.totals.packets as f64;
+        if self.squares == 0 { 0.0 } else { packets * packets / self.squares as f64 }
     }
 
     /// Sums of all packets, including those without a place.
@@ -256,6 +265,7 @@ impl<R: RecordSink> FlowSink for Collector<R> {
         // Rows are emitted when their window is over: it is the closing one.
         let sums = &mut self.closing;
         sums.totals.packets += row.packets;
+        sums.squares = sums.squares.saturating_add(u128::from(row.packets) * u128::from(row.packets));
         sums.totals.bytes += row.bytes;
         sums.totals.wire_bytes += row.wire_bytes;
         sums.totals.flows += u64::from(row.packets != 0);

@@ -2,6 +2,8 @@
 
 use crate::control::Control;
 use crate::sampling::Sampling;
+use crate::tuning::Adaption;
+use crate::worker_use::WorkerUse;
 use packet::{KeySpec, Seed, Tunnel};
 use std::time::Duration;
 use summary::{Limits, Parts, Timeouts};
@@ -44,6 +46,10 @@ pub struct Config {
     pub control: Option<Control>,
     /// Measure a sample of the packets; `None`: all of them.
     pub sampling: Option<Sampling>,
+    /// Give packets to some of the workers only; `None`: all are in use. Packets are split by hash then.
+    pub worker_use: Option<WorkerUse>,
+    /// Chooses settings by what windows tell.
+    pub adaption: Option<Adaption>,
     /// The most frames in a burst.
     pub burst: usize,
     /// Bursts that may wait between a receiver and each of its workers.
@@ -76,6 +82,8 @@ impl Default for Config {
             seed: Seed::new(0),
             control: None,
             sampling: None,
+            worker_use: None,
+            adaption: None,
             burst: BURST,
             hand_over_parcels: HAND_OVER_PACKETS / BURST,
             timed: false,

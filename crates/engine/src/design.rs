@@ -93,6 +93,31 @@ impl Split {
         ((mixed * workers as u64) >> 32) as usize
     }
 
+    /// By hash, where the first `in_use` of this many workers get packets: the flows of the others are spread over these, and those that
+    /// are on one of them stay there (a chain of hashes, of which the first one counts that leads to a worker in use).
+    #[inline(always)]
+    pub fn by_hash_among(hash: u64, workers: usize, in_use: usize) -> usize {
+        let worker = Self::by_hash(hash, workers);
+        if worker < in_use { worker } else { Self::next_by_hash(hash, workers, in_use) }
+    }
+
+    fn next_by_hash(mut hash: u64, workers: usize, in_use: usize) -> usize {
+        /// With one of 128 workers in use, a chain is longer in one flow of 3,000.
+        const LONGEST: usize = 1024;
+        for _ in 0..LONGEST {
+            // SplitMix64.
+            hash = hash.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut mixed = hash;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            let worker = Self::by_hash(mixed ^ (mixed >> 31), workers);
+            if worker < in_use {
+                return worker;
+            }
+        }
+        Self::by_hash(hash, in_use)
+    }
+
     /// By position: which of this many workers gets the packet at this place of a burst of `packets`.
     /// Portions are as even as possible; the first one is for the worker whose `turn` it is.
     #[inline(always)]

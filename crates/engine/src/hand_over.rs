@@ -71,6 +71,11 @@ pub(crate) struct Fan {
     told: u64,
     /// The worker whose turn it is to get the next burst's first portion.
     turn: usize,
+    /// Workers that are given packets: the first ones.
+    in_use: usize,
+    /// Bursts since the last query, and at how many of them each worker had others waiting.
+    bursts: u64,
+    bursts_busy: Vec<u64>,
 }
 
 impl fmt::Debug for Fan {
@@ -94,7 +99,20 @@ impl Fan {
         let gathers = time_base == TimeBase::Clock && !hand_over.in_lock_step;
         let gathered = if gathers { (GATHERED * workers).min(config.burst) } else { 1 };
         let refused = Refused::default();
-        (Self { lanes, gave_up, hand_over, time_base, gathered, refused, told: 0, turn: 0 }, inboxes)
+        let fan = Self {
+            lanes,
+            gave_up,
+            hand_over,
+            time_base,
+            gathered,
+            refused,
+            told: 0,
+            turn: 0,
+            in_use: workers,
+            bursts: 0,
+            bursts_busy: vec![0; workers],
+        };
+        (fan, inboxes)
     }
 
     /// Orders all workers to end their flows.
@@ -104,11 +122,13 @@ impl Fan {
 
     /// Sends an order to all workers, after all packets so far. It is never lost as long as they live.
     fn order(&mut self, order: Order, now: u64) {
-        for lane in 0..self.lanes.len() {
-            if let Some(mut parcel) = self.take(lane, true) {
-                (parcel.order, parcel.now) = (order, now);
-                self.lanes[lane].send(parcel);
-            }
+        (0..self.lanes.len()).for_each(|lane| self.order_one(lane, order, now));
+    }
+
+    fn order_one(&mut self, lane: usize, order: Order, now: u64) {
+        if let Some(mut parcel) = self.take(lane, true) {
+            (parcel.order, parcel.now) = (order, now);
+            self.lanes[lane].send(parcel);
         }
     }
 
@@ -194,7 +214,13 @@ impl Fan {
     ) {
         let lanes = self.lanes.len();
         match self.hand_over.split {
-            Split::Hash => self.scatter_by(burst, now, of, |_, hash| Split::by_hash(hash, lanes)),
+            Split::Hash if self.in_use == lanes => {
+                self.scatter_by(burst, now, of, |_, hash| Split::by_hash(hash, lanes));
+            }
+            Split::Hash => {
+                let in_use = self.in_use;
+                self.scatter_by(burst, now, of, |_, hash| Split::by_hash_among(hash, lanes, in_use));
+            }
             Split::Position => {
                 let (turn, packets) = (self.turn, burst.packets().len());
                 self.scatter_by(burst, now, of, |at, _| Split::by_position(at, packets, turn, lanes));
@@ -266,11 +292,16 @@ impl Downstream for Fan {
     #[inline]
     fn waits_for_more(&self, packets: usize, held_ns: u64) -> bool {
         let is_early = packets < self.gathered && held_ns < HELD_NS;
-        self.gathered > 1 && (is_early || self.lanes.iter().all(|lane| lane.waiting() >= BEHIND))
+        self.gathered > 1
+            && (is_early || self.lanes[..self.in_use].iter().all(|lane| lane.waiting() >= BEHIND))
     }
 
     #[inline]
     fn count(&mut self, parser: &mut BurstParser, now: u64) {
+        self.bursts += 1;
+        for (lane, busy) in self.lanes.iter().zip(&mut self.bursts_busy) {
+            *busy += u64::from(lane.waiting() != 0);
+        }
         if self.lanes.len() == 1 {
             self.pass_on(parser, now);
         } else {
@@ -296,6 +327,19 @@ impl Downstream for Fan {
 
     fn turn(&mut self, window: WindowId, now: u64) {
         self.order(Order::Turn(window), now);
+    }
+
+    fn use_workers(&mut self, workers: usize, now: u64) {
+        let in_use = workers.clamp(1, self.lanes.len());
+        let before = std::mem::replace(&mut self.in_use, in_use);
+        (in_use..before).for_each(|lane| self.order_one(lane, Order::Park, now));
+    }
+
+    fn take_busy(&mut self) -> Option<f64> {
+        let (bursts, in_use) = (std::mem::take(&mut self.bursts), self.in_use);
+        let busiest = self.bursts_busy[..in_use].iter().copied().max();
+        self.bursts_busy.fill(0);
+        busiest.map(|busy| busy as f64 / bursts.max(1) as f64)
     }
 
     /// Workers sweep themselves.

@@ -17,6 +17,8 @@ pub(crate) enum Order {
     Enter(WindowId),
     /// Turn away from this window.
     Turn(WindowId),
+    /// End every flow: no packets come until further notice.
+    Park,
     /// Finish what waits to be finished: no packets at the moment.
     Idle,
     /// End every flow.

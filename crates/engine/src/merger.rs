@@ -7,6 +7,7 @@ use crate::ids::{ReceiverId, WindowId, WorkerId};
 use crate::receiver::ReceiverEnd;
 use crate::refused::{RING_FULL, WORKER_FAILED};
 use crate::window::WindowHeader;
+use crate::work::Work;
 use flow::{FlowRecord, LossCounts, Sampled};
 use record::Account;
 use report::{Counters, FlowCounts, PacketCounts, Span, WindowCounts, WindowEnd};
@@ -227,6 +228,7 @@ impl Merger {
             refused_rows: sums.refused_rows,
             unfollowed: sums.unfollowed,
             tcp_loss: self.tracks_loss.then_some(sums.loss),
+            work: Work { even_flows: sums.even_flows(), ..header.work },
             answers: Vec::new(),
         };
         Some((closed, account))
@@ -352,6 +354,7 @@ fn merge_headers(sum: &mut WindowHeader, more: WindowHeader) {
     sum.longest_byte = sum.longest_byte.max(more.longest_byte);
     sum.packets.add(&more.packets);
     sum.loss = add_losses(sum.loss.take(), more.loss);
+    sum.work.add(&more.work);
 }
 
 fn join(a: Option<Span>, b: Option<Span>) -> Option<Span> {
@@ -403,6 +406,7 @@ mod tests {
             packets: PacketCounts { received, ..PacketCounts::default() },
             watched: Span { start_ns: number * MS, end_ns: (number + 1) * MS },
             loss: Some(Counters(vec![("imissed".to_owned(), 1)])),
+            work: Work::default(),
             share: None,
             longest_byte: 0,
             handed_over: handed_over.to_vec(),

@@ -9,6 +9,7 @@ use crate::receiver::{Downstream, Receiver, ReceiverEnd};
 use crate::steps::{Role, Steps, Stopwatch};
 use crate::window::WindowHeader;
 use crate::window_barrier::Seat;
+use crate::work::Work;
 use port::{Burst, Filter, PacketSource, Poll, SourceError, TimeBase};
 use report::Counters;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -86,8 +87,18 @@ pub(crate) struct Poller<'a, D, E> {
     /// [`Progress::busy_ns`] and [`Progress::polled_ns`].
     busy_ns: u64,
     polled_ns: u64,
+    /// The same, and frames lost off the core, up to the last window.
+    before: Before,
     stopwatch: Stopwatch,
     steps: Steps,
+}
+
+/// What was counted up to the last window that was turned away from.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    busy_ns: u64,
+    polled_ns: u64,
+    off_core: u64,
 }
 
 /// Nanoseconds since the epoch by the machine's clock.
@@ -121,6 +132,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             stopped: false,
             busy_ns: 0,
             polled_ns: 0,
+            before: Before::default(),
             stopwatch: Stopwatch::new(config.timed),
             steps: Steps::default(),
         }
@@ -300,6 +312,8 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         let now = clock_ns();
         if self.receiver.turns_at(now) {
             self.receiver.set_loss(lost(sources));
+            let work = self.work(sources);
+            self.receiver.set_work(work);
         }
         self.receiver.tick(now, &mut self.down);
         now
@@ -308,6 +322,20 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     /// Frames that may still be received.
     fn limit(&self) -> u64 {
         self.config.packets.map_or(u64::MAX, |packets| packets.saturating_sub(self.receiver.received()))
+    }
+
+    /// How busy the receiver was since the last window, and what was lost off its core.
+    #[cold]
+    fn work(&mut self, sources: &[Box<dyn PacketSource>]) -> Work {
+        let off_core = sources.iter().map(|source| source.lost_off_core()).sum();
+        let now = Before { busy_ns: self.busy_ns, polled_ns: self.polled_ns, off_core };
+        let before = std::mem::replace(&mut self.before, now);
+        let polled_ns = now.polled_ns - before.polled_ns;
+        Work {
+            receivers_busy: (now.busy_ns - before.busy_ns) as f64 / polled_ns.max(1) as f64,
+            off_core: now.off_core.saturating_sub(before.off_core),
+            ..Work::default()
+        }
     }
 
     /// Passes on the reports of windows.

@@ -12,6 +12,8 @@ use crate::refused::{NOT_SAMPLED, RING_FULL, Refused, WORKER_FAILED};
 use crate::steps::Stopwatch;
 use crate::window::{OpenWindow, WindowHeader};
 use crate::window_barrier::Seat;
+use crate::work::Work;
+use crate::worker_use::WorkerUse;
 use packet::{BurstParser, Frame, NotMeasured, Packets, ParserConfig, Remark};
 use port::{Burst, Filter, HeldFrame, TimeBase};
 use report::{Counters, PacketCounts, Span, WindowEnd};
@@ -42,6 +44,12 @@ pub(crate) trait Downstream {
     fn enter(&mut self, window: WindowId);
     /// The window is over, at stream time `now`.
     fn turn(&mut self, window: WindowId, now: u64);
+    /// From here on, only this many workers get packets. Stream time is `now`.
+    fn use_workers(&mut self, _workers: usize, _now: u64) {}
+    /// The share of the bursts since the last call at which the busiest worker had others waiting; `None` without workers on other cores.
+    fn take_busy(&mut self) -> Option<f64> {
+        None
+    }
     /// A burst of `frames` of a replay is counted; stream time is `now`.
     fn sweep_replay(&mut self, frames: usize, now: u64);
     /// The clock of a live source is at `now`.
@@ -97,6 +105,8 @@ enum Alert {
 pub(crate) struct Receiver<'a> {
     every: Every,
     control: Option<Control>,
+    /// How many workers get packets, if not all of them.
+    worker_use: Option<WorkerUse>,
     /// Looks at packets while some are captured.
     tap: Tap,
     /// Captures began with the window that was entered just now: its frames are to be looked at.
@@ -141,6 +151,8 @@ pub(crate) struct Receiver<'a> {
     before: PacketCounts,
     loss_before: Option<Counters>,
     loss: Option<Counters>,
+    /// Of the open window, as far as the caller has told it.
+    work: Work,
     /// Windows turned away from.
     turned: u64,
     headers: Vec<WindowHeader>,
@@ -166,6 +178,7 @@ impl<'a> Receiver<'a> {
             }),
             tap_begins: false,
             control: config.control.clone(),
+            worker_use: config.worker_use.clone(),
             counting: None,
             duration_ns: config
                 .duration
@@ -192,6 +205,7 @@ impl<'a> Receiver<'a> {
             before: PacketCounts::default(),
             loss_before: None,
             loss: None,
+            work: Work::default(),
             turned: 0,
             headers: Vec::new(),
             refused: Refused::default(),
@@ -254,6 +268,11 @@ impl<'a> Receiver<'a> {
     /// Sets what the source lost so far.
     pub(crate) fn set_loss(&mut self, loss: Option<Counters>) {
         self.loss = loss;
+    }
+
+    /// Sets how busy the receiver was in the window that is turned away from next.
+    pub(crate) fn set_work(&mut self, work: Work) {
+        self.work = work;
     }
 
     /// Sets the time of a live source's clock, in nanoseconds since the epoch: windows turn by it, records
@@ -593,6 +612,9 @@ impl<'a> Receiver<'a> {
                 down.enter(open.number);
             }
         }
+        if let Some(workers) = &self.worker_use {
+            down.use_workers(workers.enter(open.number), self.now);
+        }
         // Behind a gate, which may have set another share.
         self.sampler.iter_mut().for_each(|sampler| sampler.enter(open.number));
         self.first_ns.get_or_insert(self.now);
@@ -629,6 +651,7 @@ impl<'a> Receiver<'a> {
             watched: self.watched(span, ended_by),
             ended_by,
             next_ns,
+            work: Work { workers_busy: down.take_busy(), ..std::mem::take(&mut self.work) },
             share: self.sampler.as_ref().map(Sampler::share),
             longest_byte: self.sampler.as_ref().map_or(0, Sampler::longest_byte),
             packets,

@@ -2,6 +2,7 @@
 
 use crate::config::Every;
 use crate::ids::WindowId;
+use crate::work::Work;
 use flow::Share;
 use report::{Counters, PacketCounts, Span, WindowEnd};
 
@@ -57,6 +58,7 @@ pub(crate) struct WindowHeader {
     /// Its frames; `measured` comes from the tables.
     pub(crate) packets: PacketCounts,
     pub(crate) loss: Option<Counters>,
+    pub(crate) work: Work,
     /// The share by which its packets were sampled; `None`: all are measured.
     pub(crate) share: Option<Share>,
     /// Of a sample: no frame was longer on the wire, whether it was sampled or not.

@@ -205,6 +205,18 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
+    /// All flows end: no packets come until further notice. The open window has none yet.
+    pub(crate) fn park(&mut self, now: u64) {
+        self.finish_closing();
+        self.now = self.now.max(now);
+        if let Keeping::Own(tables) = &mut self.keeping {
+            tables.advance(self.now);
+            tables.v4.end_all(&mut self.collector);
+            tables.v6.end_all(&mut self.collector);
+        }
+        self.collector.records.hand_over();
+    }
+
     /// Adds shares of flows to the open window.
     pub(crate) fn merge(&mut self, shares: &mut Tables) {
         if let Keeping::Own(tables) = &mut self.keeping {

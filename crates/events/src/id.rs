@@ -33,6 +33,18 @@ pub(crate) fn identifier(about: &About<'_>) -> String {
     format!("{first:016x}")
 }
 
+/// The identifier of an event that no query tells: the same for the same setting, node and window.
+pub fn identifier_of_setting(
+    kind: EventKind,
+    query: &str,
+    setting: &str,
+    node: &str,
+    window: Span,
+) -> String {
+    let key = [Member::Text(setting.to_owned())];
+    identifier(&About { kind, query, version: "", key: &key, node: Some(node), window })
+}
+
 /// A member as text that no member of another type has.
 fn text(member: &Member) -> String {
     match member {

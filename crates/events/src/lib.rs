@@ -39,6 +39,7 @@ pub use figure::{Certainty, Figure, Role};
 pub use graph::{
     ALL_NODES, Binding, Column, Graph, Place, Query, Settings, Trigger, TriggerKind, TriggerSource,
 };
+pub use id::identifier_of_setting;
 pub use interval::Interval;
 pub use key::{Key, Member, items};
 pub use machine::{Machine, Report, Started, Step};

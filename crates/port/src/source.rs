@@ -65,6 +65,11 @@ pub trait PacketSource: Send {
     /// What the source itself lost so far, each loss in one counter only; `None` if it cannot know.
     fn lost(&mut self) -> Option<Vec<SourceCounter>>;
 
+    /// Of what it lost so far, how much while its receiver was off the core, as far as it can tell: no receiver could have taken it.
+    fn lost_off_core(&self) -> u64 {
+        0
+    }
+
     /// How often its link was found to have gone down since it was opened; `None` if it has no link.
     /// Measurement continues on a link that comes back. Of the sources that are queues of one port, one
     /// reports.

@@ -99,7 +99,10 @@ impl Wire {
             None => (None, replayed(spec, trace)?),
             Some(rate) => {
                 let wire_lens = trace.wire_lens();
-                let schedule = Schedule::new(spec.arrivals, rate, wire_lens.iter().copied(), spec.seed);
+                let schedule = match &spec.steps {
+                    Some(steps) => Schedule::of_steps(steps, wire_lens.len() as u64),
+                    None => Schedule::new(spec.arrivals, rate, wire_lens.iter().copied(), spec.seed),
+                };
                 let packets = packets(spec, &schedule, trace)?;
                 (Some(Arc::new(schedule)), packets)
             }

@@ -51,7 +51,10 @@ pub use counters::{Counters, PacketCounts, coverage};
 pub use event::{Event, EventKind, Item};
 pub use prefix::network;
 pub use rfc3339::{format_time, parse_time};
-pub use run::{DesignReport, ExporterReport, FlowCounts, OutputCounts, Rates, RunReport, WireReport};
+pub use run::{
+    DesignReport, ExporterReport, FlowCounts, OutputCounts, Rates, RunReport, TuningChange, TuningReport,
+    TuningSettings, TuningUnmet, WireReport,
+};
 pub use sampling::Sampling;
 pub use span::Span;
 pub use story::Story;

@@ -5,12 +5,14 @@ mod exporters;
 mod flows;
 mod rates;
 mod sources;
+mod tuning;
 mod wire;
 
 pub use design::DesignReport;
 pub use exporters::ExporterReport;
 pub use flows::{FlowCounts, OutputCounts};
 pub use rates::Rates;
+pub use tuning::{TuningChange, TuningReport, TuningSettings, TuningUnmet};
 pub use wire::WireReport;
 
 use crate::{
@@ -89,6 +91,9 @@ pub struct RunReport {
     /// What the software wire observed, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireReport>,
+    /// What `--adapt` changed, if it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<TuningReport>,
     /// What went wrong, one line each.
     pub faults: Vec<String>,
     /// Windows whose answers were not kept for `answers`.

@@ -6,11 +6,14 @@
 
 mod interval;
 mod poisson;
+mod steps;
 
 use interval::Interval;
 use notation::{Rate, SpecError, unknown_key};
 use std::fmt;
 use std::str::FromStr;
+
+pub use steps::{RateSteps, Steps};
 
 /// How arrivals are spread at the same mean rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -84,6 +87,8 @@ pub enum Schedule {
     Line(Table<u64>),
     /// At random.
     Poisson(Table<u32>),
+    /// Evenly, at rates that take turns.
+    Steps(Steps),
 }
 
 impl Schedule {
@@ -157,6 +162,11 @@ impl Schedule {
         }
     }
 
+    /// The schedule of a trace of this many frames, at least one, whose rate changes.
+    pub fn of_steps(steps: &RateSteps, frames: u64) -> Self {
+        Self::Steps(Steps::new(steps, frames))
+    }
+
     /// See [`ArrivalTimes::time_ns`].
     pub fn time_ns(&self, lap: u64, frame: u32) -> u64 {
         match self {
@@ -164,6 +174,7 @@ impl Schedule {
             Self::Bursts(times) => times.time_ns(lap, frame),
             Self::Line(times) => times.time_ns(lap, frame),
             Self::Poisson(times) => times.time_ns(lap, frame),
+            Self::Steps(times) => times.time_ns(lap, frame),
         }
     }
 
@@ -175,6 +186,7 @@ impl Schedule {
             Self::Bursts(times) => times.arrived(ns, hint),
             Self::Line(times) => times.arrived(ns, hint),
             Self::Poisson(times) => times.arrived(ns, hint),
+            Self::Steps(times) => times.arrived(ns, hint),
         }
     }
 }

@@ -36,7 +36,7 @@ mod spec;
 mod tcp;
 mod truth;
 
-pub use arrival::{ArrivalTimes, Arrivals, Bursts, Even, Schedule, Table, line_bytes};
+pub use arrival::{ArrivalTimes, Arrivals, Bursts, Even, RateSteps, Schedule, Steps, Table, line_bytes};
 pub use event_kind::EventKind;
 pub use frame::{GeneratedFrame, Origin};
 pub use generator::Generator;

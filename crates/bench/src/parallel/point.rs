@@ -94,6 +94,7 @@ impl WirePoint {
         let mbufs = self.mbufs.filter(|_| cfg!(feature = "dpdk"));
         Ok(WireSpec {
             rate: Some(rate),
+            steps: None,
             arrivals,
             queues,
             ring: self.ring,

@@ -123,7 +123,7 @@ impl Traffic {
 }
 
 /// Addresses, ports and protocol of an Ethernet frame with plain IPv4.
-fn identity(frame: &[u8]) -> Result<[u8; 13], String> {
+pub(super) fn identity(frame: &[u8]) -> Result<[u8; 13], String> {
     let (Some(addresses), Some(&protocol)) = (frame.get(26..38), frame.get(23)) else {
         return Err("a generated frame is too short".to_owned());
     };
@@ -139,7 +139,7 @@ fn identity(frame: &[u8]) -> Result<[u8; 13], String> {
 }
 
 /// The same of a record's key.
-fn bytes_of(key: &FlowKey) -> Option<[u8; 13]> {
+pub(super) fn bytes_of(key: &FlowKey) -> Option<[u8; 13]> {
     let (std::net::IpAddr::V4(src), std::net::IpAddr::V4(dst)) = (key.src_addr?, key.dst_addr?) else {
         return None;
     };

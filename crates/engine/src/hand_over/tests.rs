@@ -24,6 +24,8 @@ fn config() -> Config {
         seed: Seed::new(3),
         control: None,
         sampling: None,
+        worker_use: None,
+        adaption: None,
         burst: BURST,
         hand_over_parcels: 2,
         timed: false,

@@ -300,6 +300,9 @@ impl<'a, R: RecordSink> Hub<'a, R> {
             self.config.sampling.iter().for_each(|sampling| sampling.forget_before(closed.window));
             self.records.account(account);
             let window = closed.window;
+            self.config.worker_use.iter().for_each(|workers| workers.forget_before(window));
+            let tuned = self.config.adaption.iter().flat_map(|adaption| adaption.window(&closed));
+            tuned.for_each(|tuned| self.observer.tuned(tuned));
             if !self.records.window(closed) {
                 self.unreported += 1;
                 self.control.iter().for_each(|control| control.answered(window));

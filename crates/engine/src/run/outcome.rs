@@ -2,6 +2,7 @@
 
 use crate::merger::RunTotals;
 use crate::steps::Steps;
+use crate::tuning::Tuned;
 use port::SourceError;
 use report::Counters;
 use std::fmt;
@@ -30,6 +31,8 @@ pub struct Snapshot {
 pub trait Observer {
     /// Called every few thousand bursts, and when nothing arrives.
     fn progress(&mut self, snapshot: Snapshot);
+    /// Tuning has changed a setting ([`crate::Config::adaption`]).
+    fn tuned(&mut self, _tuned: Tuned) {}
     /// A warning for the user.
     fn warning(&mut self, line: String);
 }

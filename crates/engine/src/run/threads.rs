@@ -367,6 +367,7 @@ impl<'a> Run<'a> {
             (Order::GoOn, TimeBase::Clock) => worker.sweep_live(*now),
             (Order::Enter(window), _) => worker.enter(*window),
             (Order::Turn(window), _) => worker.turn(*window, *now),
+            (Order::Park, _) => worker.park(*now),
             (Order::Idle, _) => worker.idle(),
             (Order::End, _) => {}
         }

@@ -277,6 +277,7 @@ impl<C: WireClock> WireQueue<C> {
                 Schedule::Bursts(times) => hand_out(times, queue, (waiting, position), slots, out),
                 Schedule::Line(times) => hand_out(times, queue, (waiting, position), slots, out),
                 Schedule::Poisson(times) => hand_out(times, queue, (waiting, position), slots, out),
+                Schedule::Steps(times) => hand_out(times, queue, (waiting, position), slots, out),
             }
             if let Some(buffers) = &mut self.buffers {
                 buffers.fill(slots);
@@ -379,6 +380,12 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
 
     fn lost(&mut self) -> Option<Vec<SourceCounter>> {
         Some(self.line.iter().map(|line| ("imissed", line.ring.missed)).collect())
+    }
+
+    fn lost_off_core(&self) -> u64 {
+        let shadow =
+            |line: &Line| line.shadow.map(|shadow| line.ring.missed.saturating_sub(shadow.ring.missed));
+        self.line.as_ref().and_then(shadow).unwrap_or(0)
     }
 
     /// In bytes on the wire, including dropped packets.

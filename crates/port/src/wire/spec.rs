@@ -1,9 +1,10 @@
 //! `--wire`: the specification of a software wire.
 
-use notation::{QuantityError, Rate, SpecError, count, pairs, unknown_key};
+use notation::{QuantityError, Rate, SpecError, count, duration, pairs, unknown_key};
 use std::fmt;
 use std::str::FromStr;
-use traffic::{Arrivals, Schedule};
+use std::time::Duration;
+use traffic::{Arrivals, RateSteps, Schedule};
 
 /// How long a wire replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum Length {
 pub struct WireSpec {
     /// The rate of arrivals; `None` is a replay that waits for its readers.
     pub rate: Option<Rate>,
+    /// The rates that take turns where there are several; `rate` is the first one then.
+    pub steps: Option<RateSteps>,
     /// How arrivals are spread.
     pub arrivals: Arrivals,
     /// Receive queues, 1 to 128.
@@ -36,7 +39,8 @@ pub struct WireSpec {
     pub seed: u64,
 }
 
-const KEYS: [&str; 8] = ["rate", "queues", "ring", "arrivals", "packets", "seconds", "mbufs", "seed"];
+const KEYS: [&str; 9] =
+    ["rate", "phase", "queues", "ring", "arrivals", "packets", "seconds", "mbufs", "seed"];
 
 impl WireSpec {
     /// The size of the redirection table, so that each queue can have a share.
@@ -55,13 +59,17 @@ impl WireSpec {
             Err(error) => Err(refused(format!("not {}", error.expected()))),
         };
         match key {
+            // Several rates are read with their time.
             "rate" => {
-                let rate = text
-                    .parse()
-                    .map_err(|error: QuantityError| refused(format!("not {}", error.expected())))?;
-                Schedule::check(rate).map_err(|error| refused(error.to_string()))?;
-                self.rate = Some(rate);
+                for part in text.split('/') {
+                    let rate = part
+                        .parse()
+                        .map_err(|error: QuantityError| refused(format!("not {}", error.expected())))?;
+                    Schedule::check(rate).map_err(|error| refused(error.to_string()))?;
+                    self.rate.get_or_insert(rate);
+                }
             }
+            "phase" => {}
             "arrivals" => self.arrivals = text.parse()?,
             "queues" => self.queues = whole(1, Self::MOST_QUEUES as u64)? as usize,
             "ring" => {
@@ -91,6 +99,47 @@ impl WireSpec {
         Ok(())
     }
 
+    /// Reads rates that take turns, and how long each is in force.
+    fn set_steps(&mut self, given: &[(&str, &str)]) -> Result<(), SpecError> {
+        let of = |key: &str| given.iter().find(|(given, _)| *given == key).map(|(_, text)| *text);
+        let (rates, phase) = match (of("rate").filter(|text| text.contains('/')), of("phase")) {
+            (None, None) => return Ok(()),
+            (Some(rates), None) => {
+                return Err(SpecError::new(format!(
+                    "rate={rates}: several rates need the time that each is in force, as phase=2s"
+                )));
+            }
+            (None, Some(phase)) => {
+                return Err(SpecError::new(format!(
+                    "phase={phase} is the time of each of several rates: give these, as rate=5Mpps/20Mpps"
+                )));
+            }
+            (Some(rates), Some(phase)) => (rates, phase),
+        };
+        let time = duration(phase)
+            .map_err(|error| SpecError::new(format!("phase={phase}: not {}", error.expected())))?;
+        let packets = rates.split('/').map(|rate| match rate.parse() {
+            Ok(Rate::Packets(rate)) => Ok(rate),
+            _ => Err(SpecError::new(format!(
+                "rate={rates}: rates that take turns are in packets, as 5Mpps/20Mpps"
+            ))),
+        });
+        let packets = packets.collect::<Result<Vec<_>, _>>()?;
+        if self.arrivals != Arrivals::Constant {
+            return Err(SpecError::new(format!("rate={rates}: with several rates arrivals are constant")));
+        }
+        let phase_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let steps = RateSteps::new(&packets, phase_ns).ok_or_else(|| {
+            let (most, (least, longest)) = (RateSteps::MOST, RateSteps::PHASES_NS.into_inner());
+            let [least, longest] = [least, longest].map(Duration::from_nanos);
+            SpecError::new(format!(
+                "rate={rates},phase={phase}: from 2 to {most} rates take turns, each for {least:?} to {longest:?} and with a packet at least"
+            ))
+        })?;
+        self.steps = Some(steps);
+        Ok(())
+    }
+
     /// Checks what depends on several keys.
     fn check(&self, given: &[(&str, &str)]) -> Result<(), SpecError> {
         let given = |key: &str| given.iter().any(|(given, _)| *given == key);
@@ -112,6 +161,7 @@ impl Default for WireSpec {
     fn default() -> Self {
         Self {
             rate: None,
+            steps: None,
             arrivals: Arrivals::Constant,
             queues: 1,
             ring: 4096,
@@ -133,6 +183,7 @@ impl FromStr for WireSpec {
             spec.set(key, text)?;
         }
         spec.check(&pairs)?;
+        spec.set_steps(&pairs)?;
         Ok(spec)
     }
 }
@@ -141,7 +192,18 @@ impl fmt::Display for WireSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "queues={}", self.queues)?;
         if let Some(rate) = self.rate {
-            write!(f, ",rate={rate},ring={},arrivals={},seed={}", self.ring, self.arrivals, self.seed)?;
+            match &self.steps {
+                None => write!(f, ",rate={rate}")?,
+                Some(steps) => {
+                    let rates = steps.rates().iter().map(|&rate| Rate::Packets(rate).to_string());
+                    let rates = rates.collect::<Vec<_>>().join("/");
+                    match steps.phase_ns() {
+                        ns if ns % 1_000_000 == 0 => write!(f, ",rate={rates},phase={}ms", ns / 1_000_000)?,
+                        ns => write!(f, ",rate={rates},phase={ns}ns")?,
+                    }
+                }
+            }
+            write!(f, ",ring={},arrivals={},seed={}", self.ring, self.arrivals, self.seed)?;
         }
         match self.length {
             Length::Once => {}
@@ -167,6 +229,7 @@ mod tests {
             spec,
             WireSpec {
                 rate: Some(Rate::Packets(25_000_000)),
+                steps: None,
                 arrivals: Arrivals::Bursts(32),
                 queues: 2,
                 ring: 4096,
@@ -187,6 +250,8 @@ mod tests {
             "queues=2,packets=10M",
             "rate=25Mpps,queues=2,ring=4096,arrivals=bursts:32,seconds=3,seed=7",
             "rate=40Gbps,arrivals=poisson,packets=10M",
+            "rate=5Mpps/20Mpps/1kpps,phase=2s,seconds=12",
+            "rate=5Mpps/20Mpps,phase=1500ms",
         ] {
             let spec: WireSpec = text.parse().unwrap();
             assert_eq!(spec.to_string().parse(), Ok(spec), "{spec}");
@@ -216,6 +281,14 @@ mod tests {
         assert!(error("rate=1Mpps,rate=2Mpps").contains("twice"));
         assert!(error("rate=1Mpps,packets=0").contains("from 1"));
         assert!(error("rate=1Mpps,seconds=1M").contains("from 1 to 864000"));
+        assert!(error("rate=1Mpps/2Mpps").contains("phase=2s"));
+        assert!(error("rate=1Mpps,phase=2s").contains("rate=5Mpps/20Mpps"));
+        assert!(error("rate=1Mpps/2Gbps,phase=2s").contains("in packets"));
+        assert!(error("rate=1Mpps/2,phase=2s").contains("25Mpps"));
+        assert!(error("rate=1Mpps/2Mpps,phase=2").contains("phase=2"));
+        assert!(error("rate=1Mpps/1pps,phase=2ms").contains("a packet at least"));
+        assert!(error("rate=1Mpps/2Mpps,phase=2us").contains("from 2 to 16 rates"));
+        assert!(error("rate=1Mpps/2Mpps,phase=2s,arrivals=poisson").contains("constant"));
         assert!(error("mbufs=5").contains("from 128"));
         assert!(error("rate=1Mpps,seed=x").contains("2^64"));
     }

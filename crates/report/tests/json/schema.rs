@@ -158,6 +158,7 @@ fn a_report_with_any_one_mistake_is_refused() {
             sampling: vec!["1:100".to_owned()],
         }],
         wire: Some(report::WireReport::default()),
+        tuning: Some(crate::strategies::full_tuning()),
         faults: vec!["a fault".to_owned()],
         ..RunReport::default()
     };

@@ -335,6 +335,30 @@ pub(crate) fn run_report() -> impl Strategy<Value = RunReport> {
     (one, nodes).prop_map(|(report, nodes)| RunReport { nodes, ..report }).boxed()
 }
 
+/// What tuning changed, with every member.
+pub(crate) fn full_tuning() -> report::TuningReport {
+    let window = report::Span { start_ns: 7_000_000_000, end_ns: 8_000_000_000 };
+    let change = report::TuningChange {
+        window,
+        at_ns: 6_000_000_000,
+        setting: "share".to_owned(),
+        from: 1.0,
+        to: 0.25,
+        reason: "40.000 % of 20.00 Mpps were lost".to_owned(),
+    };
+    let unmet = report::TuningUnmet { window, loss: 0.5, is_over: false, reason: "too much".to_owned() };
+    report::TuningReport {
+        bound: 1e-5,
+        changes: vec![change],
+        changes_unlisted: 3,
+        unmet: vec![unmet],
+        settings: report::TuningSettings { workers: 2, task_memory: 0.25, share: 0.5 },
+        windows: 40,
+        windows_above: 3,
+        windows_off_core: 1,
+    }
+}
+
 fn one_report() -> impl Strategy<Value = RunReport> {
     let rate = || option::of(0.0..1e15);
     let head = (vec(text(), 0..3), text(), option::of(integer()), option::of(integer()), packets());
@@ -391,6 +415,7 @@ fn one_report() -> impl Strategy<Value = RunReport> {
             exporters: Vec::new(),
             design,
             wire,
+            tuning: (jump % 2 == 0).then(full_tuning),
             faults,
             answers_unlisted,
         }

@@ -1,0 +1,23 @@
+//! How busy the threads of a run were.
+
+/// How busy threads were in a window of a live source, and what they lost by no fault of the settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// The share of the time in which the busiest receiver had frames.
+    pub receivers_busy: f64,
+    /// The share of the bursts at which the busiest worker had others waiting; `None` where receivers count themselves.
+    pub workers_busy: Option<f64>,
+    /// Frames that sources lost while a receiver was off its core, as far as they can tell.
+    pub off_core: u64,
+    /// (Σc)² / Σc² over the packets c of the window's flows: as many flows of equal size would be as skewed. 0 without rows.
+    pub even_flows: f64,
+}
+
+impl Work {
+    /// Adds that of another receiver.
+    pub(crate) fn add(&mut self, more: &Self) {
+        self.receivers_busy = self.receivers_busy.max(more.receivers_busy);
+        self.workers_busy = self.workers_busy.into_iter().chain(more.workers_busy).reduce(f64::max);
+        self.off_core += more.off_core;
+    }
+}

@@ -1,0 +1,315 @@
+//! `--adapt`: a run that tunes itself, and what is told of it.
+
+use crate::bound::Bound;
+use crate::cli::RunOptions;
+use crate::delivery::KafkaFeed;
+use crate::exit::Failure;
+use crate::measurement::Measurement;
+use crate::page::PageFeed;
+use crate::screen::Screen;
+use controller::Output;
+use engine::admission::{self, Site as Sources};
+use engine::tuning::{Adaption, Change, Range, Retask, Setting, Tuned, Tuner, Unmet};
+use engine::{Config, Control, Every, Observer, Plan, Snapshot, Split, State, WindowId, WorkerUse};
+use flow::Share;
+use report::{
+    Column, ColumnKind, Event, EventKind, Item, Span, TuningChange, TuningReport, TuningSettings,
+    TuningUnmet, Value,
+};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use task::query::Query;
+use task::rows::Site;
+use task::{Generation, Size, TaskSet, TaskSpec};
+
+/// The name that its events have in the place of a query's.
+pub(crate) const NAME: &str = "adapt";
+/// Parts of their memory that tasks may have.
+const DIVISORS: [u32; 2] = [4, 16];
+/// Events that are kept for the report.
+const MOST_EVENTS: usize = 10_000;
+
+/// Refuses what cannot be tuned, before anything is opened.
+pub(crate) fn check(options: &RunOptions, nodes: usize, has_events: bool) -> Result<(), Failure> {
+    if options.adapt.is_none() {
+        return Ok(());
+    }
+    let is_live = !(options.interface.is_empty() && options.port.is_empty());
+    let mut lines = Vec::new();
+    if options.routers.is_some() {
+        lines.push("--adapt tunes how packets are measured, and routers send flow records: leave it out");
+    } else {
+        match options.wire {
+            Some(wire) if wire.rate.is_none() => lines.push(
+                "--adapt keeps loss below a bound, and a wire without a rate loses nothing: give it one, as rate=5Mpps/20Mpps,phase=10s",
+            ),
+            None if !is_live => lines.push(
+                "--adapt keeps loss below a bound, and a replay loses nothing: measure an interface or a port, or put the capture on a \
+                 wire (--wire rate=10Mpps)",
+            ),
+            _ => {}
+        }
+    }
+    if matches!(options.every, Every::Packets(_)) {
+        lines.push("--adapt decides from window to window of time: give --every a time, as 1s");
+    }
+    if nodes > 1 || has_events {
+        lines.push(
+            "--adapt is not possible with several nodes or queries that start others: its changes are events of their own, which \
+             start no query",
+        );
+    }
+    if options.store.is_some() || options.rows.is_some() {
+        lines.push(
+            "--adapt may sample, and --store and --rows keep counts without the share by which they were sampled: leave out one of \
+             them",
+        );
+    }
+    if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines.into_iter().map(str::to_owned))) }
+}
+
+/// With `--adapt` packets are sampled: all of them, until less is needed.
+pub(crate) fn sampled(options: &RunOptions) -> RunOptions {
+    RunOptions { tee: options.tee.or(options.adapt.map(|_| Share::ALL)), ..options.clone() }
+}
+
+/// Has a run tune itself. `queries` and `specs`: what its task set was made of.
+pub(crate) fn start(
+    bound: Bound,
+    measurement: &mut Measurement,
+    queries: Vec<Query>,
+    specs: &[TaskSpec],
+    control: &Control,
+) -> Result<Adaption, Failure> {
+    if let Some(name) = measurement.without_loss() {
+        return Err(Failure::usage(format!(
+            "--adapt: {name} cannot count what it loses (its loss is null), so that no bound of it can be kept: leave --adapt out"
+        )));
+    }
+    let (plan, config) = (measurement.plan.clone(), measurement.config.clone());
+    let replan = Replan {
+        specs: specs.to_vec(),
+        queries,
+        config: config.clone(),
+        plan: plan.clone(),
+        sources: measurement.sources_site(),
+        site: measurement.site(),
+        control: control.clone(),
+        generation: control.set(WindowId::default()).generation(),
+    };
+    let memory_divisors = replan.divisors();
+    let has_order = config.parts.loss || config.parts.statistics.iter().any(Option::is_some);
+    let is_split_by_hash = plan.split == Split::Hash && plan.state == State::Separate;
+    let follows = control.set(WindowId::default()).pins().is_some();
+    let varies_workers = plan.workers > 1 && is_split_by_hash && !has_order && !follows;
+    let range = Range {
+        workers: plan.workers,
+        varies_workers,
+        varies_share: config.sampling.is_some(),
+        most_share_ppm: config
+            .sampling
+            .as_ref()
+            .map_or(Share::ALL, |own| own.share(WindowId::default()))
+            .ppm(),
+        memory_divisors: memory_divisors.clone(),
+    };
+    let workers = varies_workers.then(|| WorkerUse::new(plan.workers));
+    let retask = (!memory_divisors.is_empty()).then(|| Box::new(replan) as Box<dyn Retask>);
+    let tuner = Tuner::new(bound.loss, range);
+    let adaption =
+        Adaption::new(tuner, workers.clone(), config.sampling.clone(), retask, !plan.oversubscribed);
+    measurement.config.worker_use = workers;
+    measurement.config.adaption = Some(adaption.clone());
+    Ok(adaption)
+}
+
+/// Plans the tasks of a run with another part of their memory.
+struct Replan {
+    specs: Vec<TaskSpec>,
+    queries: Vec<Query>,
+    config: Config,
+    plan: Plan,
+    sources: Sources,
+    site: Site,
+    control: Control,
+    generation: Generation,
+}
+
+impl Replan {
+    /// The tasks with a part of their memory; those that are answered exactly from rows, or that say which error they may have, stay as
+    /// they are.
+    fn smaller(&self, divisor: u32) -> Vec<TaskSpec> {
+        let smaller = |spec: &TaskSpec| {
+            let size = match spec.size {
+                Size::Memory(bytes) => Size::Memory(bytes / divisor as usize),
+                other => other,
+            };
+            let mut smaller = spec.clone();
+            smaller.size = size;
+            smaller
+        };
+        self.specs.iter().map(smaller).collect()
+    }
+
+    fn set(&self, divisor: u32, generation: Generation) -> Result<TaskSet, String> {
+        let specs = self.smaller(divisor);
+        let tasks = admission::tasks(&self.config, &self.plan, &specs, &self.sources)
+            .map_err(|refusals| refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
+        TaskSet::plan(generation, &self.queries, tasks, &self.site).map_err(|refusals| {
+            let lines = refusals.iter().map(|(query, refusal)| format!("{query}: {refusal}"));
+            lines.collect::<Vec<_>>().join("; ")
+        })
+    }
+
+    /// The parts of their memory with which tasks can be counted, if any can be had with less.
+    fn divisors(&self) -> Vec<u32> {
+        let is_possible = |divisor: &u32| self.set(*divisor, self.generation).is_ok();
+        match self.specs.iter().any(|spec| matches!(spec.size, Size::Memory(_))) {
+            true => DIVISORS.into_iter().take_while(is_possible).collect(),
+            false => Vec::new(),
+        }
+    }
+}
+
+impl Retask for Replan {
+    fn retask(&mut self, divisor: u32) -> Result<WindowId, String> {
+        let generation = self.generation.next();
+        let set = self.set(divisor, generation)?;
+        let window = self.control.install(Arc::new(set)).map_err(|error| error.to_string())?;
+        self.generation = generation;
+        Ok(window)
+    }
+}
+
+/// Shows a run, and tells what tuning changes.
+pub(crate) struct Teller<'a> {
+    pub(crate) screen: &'a mut Screen,
+    pub(crate) page: Option<PageFeed>,
+    pub(crate) kafka: Option<KafkaFeed>,
+    pub(crate) node: String,
+    pub(crate) window_ns: u64,
+    pub(crate) bound: f64,
+    /// The latest events, for the report.
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) unlisted: u64,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, event: Event, line: String) {
+        let output = Output::Event(Box::new(event.clone()));
+        self.page.iter().for_each(|page| page.shown(&output));
+        self.kafka.iter().for_each(|kafka| kafka.shown(&output));
+        self.screen.happened(event.clone(), line);
+        self.events.push_back(event);
+        if self.events.len() > MOST_EVENTS {
+            self.events.pop_front();
+            self.unlisted += 1;
+        }
+    }
+
+    /// An event about a setting, in the window that ended at this time.
+    fn event(&self, kind: EventKind, setting: &str, at_ns: u64, [from, to]: [f64; 2], reason: &str) -> Event {
+        let window = Span { start_ns: at_ns.saturating_sub(self.window_ns), end_ns: at_ns };
+        let text = |name: &str, text: &str| Item {
+            column: Column::new(name, ColumnKind::Text, ""),
+            value: Value::Text(text.to_owned()),
+        };
+        let number = |name: &str, value: f64| Item {
+            column: Column::new(name, ColumnKind::Float, ""),
+            value: Value::Float(value),
+        };
+        Event {
+            event: events::identifier_of_setting(kind, NAME, setting, &self.node, window),
+            kind,
+            query: NAME.to_owned(),
+            fired_by: None,
+            key: vec![text("setting", setting)],
+            node: Some(self.node.clone()),
+            at_ns,
+            window: Some(window),
+            values: vec![number("from", from), number("to", to), text("reason", reason)],
+            threshold: Some(self.bound),
+            late: false,
+            coverage: None,
+            parent: None,
+        }
+    }
+}
+
+impl Observer for Teller<'_> {
+    fn progress(&mut self, snapshot: Snapshot) {
+        self.screen.progress(snapshot);
+    }
+
+    fn warning(&mut self, line: String) {
+        self.screen.warning(line);
+    }
+
+    fn tuned(&mut self, tuned: Tuned) {
+        match tuned {
+            Tuned::Change(Change { at_ns, setting, from, to, reason, .. }) => {
+                let event = self.event(EventKind::Fired, setting.name(), at_ns, [from, to], &reason);
+                let line = format!(
+                    "{NAME}: {} {} -> {}: {reason}",
+                    setting.name(),
+                    shown(setting, from),
+                    shown(setting, to)
+                );
+                self.tell(event, line);
+            }
+            Tuned::Unmet(Unmet { at_ns, loss, is_over, reason, .. }) => {
+                let kind = if is_over { EventKind::Resolved } else { EventKind::Fired };
+                let event = self.event(kind, "bound", at_ns, [self.bound, loss], &reason);
+                self.tell(event, format!("{NAME}: {:.4} % of the frames are lost: {reason}", 100.0 * loss));
+            }
+            Tuned::Warning(line) => self.screen.warning(format!("--adapt: {line}")),
+        }
+    }
+}
+
+/// A value of a setting in words.
+fn shown(setting: Setting, value: f64) -> String {
+    match setting {
+        Setting::Workers => format!("{value}"),
+        Setting::TaskMemory | Setting::Share => {
+            format!("{:.4}", 100.0 * value).trim_end_matches('0').trim_end_matches('.').to_owned() + " %"
+        }
+    }
+}
+
+/// What a run's tuning did, for the report.
+pub(crate) fn report(adaption: &Adaption, window_ns: u64) -> TuningReport {
+    let report = adaption.report();
+    let span = |window: u64| {
+        let start_ns = window.saturating_mul(window_ns);
+        Span { start_ns, end_ns: start_ns.saturating_add(window_ns) }
+    };
+    let change = |change: Change| TuningChange {
+        window: span(change.window),
+        at_ns: change.at_ns,
+        setting: change.setting.name().to_owned(),
+        from: change.from,
+        to: change.to,
+        reason: change.reason,
+    };
+    let unmet = |unmet: Unmet| TuningUnmet {
+        window: span(unmet.window),
+        loss: unmet.loss,
+        is_over: unmet.is_over,
+        reason: unmet.reason,
+    };
+    TuningReport {
+        bound: report.bound,
+        changes: report.changes.into_iter().map(change).collect(),
+        changes_unlisted: report.changes_unlisted,
+        unmet: report.unmet.into_iter().map(unmet).collect(),
+        settings: TuningSettings {
+            workers: report.settings.workers as u64,
+            task_memory: report.settings.value(Setting::TaskMemory),
+            share: report.settings.value(Setting::Share),
+        },
+        windows: report.windows,
+        windows_above: report.windows_above,
+        windows_off_core: report.windows_off_core,
+    }
+}
