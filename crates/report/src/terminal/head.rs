@@ -72,7 +72,7 @@ pub fn traffic(totals: &Totals, packets: u64, span: Span) -> String {
 }
 
 /// What a sample leaves open.
-pub fn sampling(sampling: &Sampling) -> String {
+pub(super) fn sampling(sampling: &Sampling) -> String {
     let percent = |share: f64| format!("{}%", (share * 1e6).round() / 1e4);
     let of = match sampling.least.total_cmp(&sampling.greatest) {
         std::cmp::Ordering::Equal => percent(sampling.share),
