@@ -152,7 +152,7 @@ impl Gate for Shares {
 #[test]
 fn the_share_changes_between_windows() {
     let sampling = Sampling::new(share(50));
-    let of = |window: WindowId| share(if window.number() % 2 == 0 { 10 } else { 60 });
+    let of = |window: WindowId| share(if window.number().is_multiple_of(2) { 10 } else { 60 });
     let gate = Arc::new(Shares { sampling: sampling.clone(), of });
     let config = Config { sampling: Some(sampling), ..config() };
     let control = Control::gated(task_set(0, &[], None, &config), gate);

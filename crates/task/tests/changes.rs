@@ -70,7 +70,7 @@ fn of_cut(text: &str, cut: &[bool]) -> Vec<TaskAnswer> {
         count(&mut counter, &packets);
         let window = WindowId::new(number);
         empty = desk.part(WORKER, window, counter.turn(empty)).remove(0).1;
-        answers.push(desk.report(window, Reported { lost: None, is_cut: *is_cut }).remove(0));
+        answers.push(desk.report(window, Reported { lost: None, is_cut: *is_cut, sampled: None }).remove(0));
     }
     answers
 }

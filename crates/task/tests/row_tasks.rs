@@ -44,7 +44,7 @@ fn answers(texts: &[&str], packets: &[Packet], limits: &Limits, missing: Option<
     for (v4, v6) in blocks(packets, 300) {
         desk.add(tasks, &mut states, &v4, &v6);
     }
-    let reported = Reported { lost: Some(0), is_cut: false };
+    let reported = Reported { lost: Some(0), is_cut: false, sampled: None };
     desk.report(tasks, WindowId::new(3), Some(states), reported, missing.map(str::to_owned))
 }
 
