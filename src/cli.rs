@@ -682,7 +682,7 @@ Examples:
   edison run trace.pcap --task heavy-hitters:key=src_addr,share=0.2% --task entropy:memory=256KiB
   edison run trace.pcap --cores 2                    two cores: one reads, one counts
   edison run trace.pcap --design 1x2 --split position --idle-timeout off --active-timeout off     bursts in portions
-  edison run eth0 --tee 15%                       estimates: another core measures 15% of the packets, and none else is read
+  edison run -i eth0 --tee 15%                       estimates: another core measures 15% of the packets
   edison run trace.pcap --wire rate=10Gbps,queues=2 --cores 2     what two cores would have lost on a link
 
 Every option can also be set in the environment (EDISON_EVERY=5s) or in a file (--config, the same names); the command line

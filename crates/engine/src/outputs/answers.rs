@@ -327,9 +327,11 @@ fn task_answers(
     let without_rows = (not_in_rows != 0).then(|| format!("{not_in_rows} packets are in no row"));
     let lacking = fault.or(missing(closed.refused_rows)).or(without_rows);
     let reported = closed.reported();
+    let is_sample = closed.sampled.is_some_and(|sampled| !sampled.is_whole());
+    let class = if is_sample { Class::Sample } else { Class::Row };
     let by_rows = desk.report(tasks, closed.window, states, reported, lacking).into_iter().map(|answer| {
         let mut answer = answer.into_answer(Some(closed.span));
-        answer.class = Class::Row;
+        answer.class = class;
         answer
     });
     let packets = set.packets().map(Tasks::places).unwrap_or_default();

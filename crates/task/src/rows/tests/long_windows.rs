@@ -106,6 +106,24 @@ proptest! {
 }
 
 #[test]
+fn windows_of_different_shares_are_one_sample() {
+    let planned = RowQueries::plan(Generation::default(), &[long(2, 2)], &site(1 << 30)).expect("a query");
+    let [mut state] = <[_; 1]>::try_from(begin(&planned)).expect("one length");
+    let of = |number, ppm, packets| {
+        let share = flow::Share::of_ppm(ppm).expect("a share");
+        WindowAccount { sampled: Some(flow::Sampled::new(share, packets, 0, 1500)), ..account(number, 0) }
+    };
+    assert!(state.close(&of(4, 100_000, 10)).is_empty());
+    let answers = state.close(&of(5, 300_000, 60));
+    let sampling = answers[0].sampling.expect("a sample");
+    // 100 packets and 200 packets, of which 70 were sampled.
+    assert!((sampling.share - 70.0 / 300.0).abs() < 1e-9, "{sampling:?}");
+    assert_eq!((sampling.least, sampling.greatest), (0.1, 0.3));
+    assert_eq!(answers[0].class, report::Class::Sample);
+    assert!(answers[0].reason.as_ref().is_some_and(|reason| reason.contains("10% to 30%")));
+}
+
+#[test]
 fn what_a_window_lacks_is_in_the_longer_ones() {
     let planned = RowQueries::plan(Generation::default(), &[long(2, 2)], &site(1 << 30)).expect("a query");
     let [mut state] = <[_; 1]>::try_from(begin(&planned)).expect("one length");
