@@ -10,6 +10,7 @@
 //!
 //! The namespace belongs to one thread and vanishes with it, and so do its links, however the process ends.
 
+mod frame;
 mod link;
 mod monitor;
 mod sender;
