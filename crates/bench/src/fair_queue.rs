@@ -10,6 +10,7 @@
 //!
 //! The namespace belongs to one thread and vanishes with it, and so do its links, however the process ends.
 
+mod frame;
 mod link;
 mod monitor;
 mod sender;
@@ -18,11 +19,6 @@ mod shares;
 use link::{Router, leave_network};
 use monitor::{Monitor, Seen};
 use sender::Schedule;
-
-/// Bytes of a frame without its check sequence.
-const FRAME: usize = 500;
-/// The source port of flow 0, which is none.
-const FIRST_PORT: u16 = 10_000;
 
 /// How the narrow link is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! The links and the router, in a network namespace of the calling thread.
 
 use super::Queueing;
-use super::{FIRST_PORT, FRAME};
+use super::frame::{FIRST_PORT, FRAME, RECEIVER};
 use serde_json::Value;
 use std::io::{self, Write};
-use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 
 /// The sender's end, the device's two, and the receiver's.
@@ -13,11 +12,8 @@ pub(super) const IN: &str = "in0";
 const OUT: &str = "out0";
 pub(super) const RX: &str = "rx0";
 
-pub(super) const SENDER: Ipv4Addr = Ipv4Addr::new(10, 98, 1, 2);
-pub(super) const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 98, 2, 2);
 /// Of no interface: frames to the receiver are measured and go no further.
 const RECEIVER_ADDRESS: &str = "02:00:00:00:00:22";
-pub(super) const SENDER_ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 0x11];
 
 /// Packets that may wait of one flow, and of all in one queue.
 const FLOW_QUEUE: usize = 4;

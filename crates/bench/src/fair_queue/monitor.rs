@@ -1,6 +1,6 @@
 //! Edison at an interface of the device.
 
-use super::FIRST_PORT;
+use super::frame::FIRST_PORT;
 use engine::{Config, Every, Observer, Plan, RecordSink, Snapshot, run};
 use flow::{FlowRecord, Metric};
 use port::{InterfaceOptions, InterfaceSource, PacketSource};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use summary::{Parts, Timeouts};
 
 /// Silence after which a run has seen everything.
-const SILENCE: Duration = Duration::from_secs(3);
+const SILENCE: Duration = Duration::from_secs(5);
 
 /// A run that measures.
 pub(super) struct Monitor(JoinHandle<Result<Seen, String>>);

@@ -1,6 +1,6 @@
 //! Flows at even paces, of which the k-th is k times slower than the first.
 
-use super::{FIRST_PORT, FRAME, link};
+use super::frame::{FRAME, frame};
 use port::{InterfaceSink, PacketSink};
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 const BATCH: usize = 64;
 /// Time for which the kernel may take nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
-const UDP: u8 = 17;
 
 /// All packets by the times at which they are due.
 pub(super) struct Schedule {
@@ -68,29 +67,6 @@ impl Schedule {
     }
 }
 
-/// A datagram of a flow, from the sender's address to the receiver's, by the device.
-fn frame(flow: u16, to: &[u8; 6]) -> [u8; FRAME] {
-    let mut frame = [0; FRAME];
-    frame[..6].copy_from_slice(to);
-    frame[6..12].copy_from_slice(&link::SENDER_ADDRESS);
-    frame[12] = 8;
-    let ip = &mut frame[14..34];
-    ip[0] = 0x45;
-    ip[2..4].copy_from_slice(&(FRAME as u16 - 14).to_be_bytes());
-    (ip[8], ip[9]) = (64, UDP);
-    ip[12..16].copy_from_slice(&link::SENDER.octets());
-    ip[16..20].copy_from_slice(&link::RECEIVER.octets());
-    let sum: u32 = ip.as_chunks::<2>().0.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    let check = !((folded & 0xffff) + (folded >> 16)) as u16;
-    ip[10..12].copy_from_slice(&check.to_be_bytes());
-    frame[34..36].copy_from_slice(&(FIRST_PORT + flow).to_be_bytes());
-    // Discard (RFC 863); a UDP checksum of 0 is none.
-    frame[36..38].copy_from_slice(&9_u16.to_be_bytes());
-    frame[38..40].copy_from_slice(&(FRAME as u16 - 34).to_be_bytes());
-    frame
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,15 +82,5 @@ mod tests {
             assert!((schedule.sent(flow) as f64 - expected).abs() <= 1.5, "{flow}");
         }
         assert!(schedule.due.is_sorted());
-    }
-
-    #[test]
-    fn headers_are_sound() {
-        let frame = frame(7, &[1, 2, 3, 4, 5, 6]);
-        let words = frame[14..34].as_chunks::<2>().0.iter();
-        let sum: u32 = words.map(|word| u32::from(u16::from_be_bytes(*word))).sum();
-        // RFC 791: with its checksum a header adds up to all ones.
-        assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff);
-        assert_eq!(u16::from_be_bytes([frame[34], frame[35]]), FIRST_PORT + 7);
     }
 }
