@@ -40,6 +40,23 @@ pub fn two_cores(bytes: u64, zipf: f64, seconds: f64, out: Out) -> Result<(), St
     model::two_cores(bytes, zipf, seconds, out)
 }
 
+/// What the core that receives takes of a packet where it measures itself, and where another core measures a sample, in turn for about
+/// `seconds`: a table for so many flows, of which packets are drawn at a skew of 0.5 (Figure 5).
+///
+/// # Errors
+/// What the machine lacks, in one line.
+pub fn tee(flows: u64, seconds: f64, out: Out) -> Result<(), String> {
+    parallel::tee_path(flows, seconds, out)
+}
+
+/// How right a sample is about the heavy hitters of a million packets at a skew of 1, and how often its bounds hold.
+///
+/// # Errors
+/// One line.
+pub fn tee_answers(out: Out) -> Result<(), String> {
+    parallel::answers_of_a_window(out)
+}
+
 /// Some designs of a preset with frames of one size over the software wire, in turn for about `seconds`. `packets`: of one pass of the
 /// traffic.
 ///

@@ -23,7 +23,7 @@ pub(crate) use designs::some as some_designs;
 pub(crate) use full_speed::{FullSpeed, Shape, full_speed};
 pub(crate) use rate::run as rate;
 pub(crate) use scale::run as scale;
-pub(crate) use tee::run as tee;
+pub(crate) use tee::{answers_of_a_window, path_of as tee_path, run as tee};
 
 pub use point::{Counting, Effort, WirePoint, measure_wire};
 pub use sketches::Sketch;

@@ -4,6 +4,7 @@ pub(crate) mod figure_1;
 pub(crate) mod figure_2;
 pub(crate) mod figure_3;
 pub(crate) mod figure_4;
+pub(crate) mod figure_5;
 mod foretold;
 mod structures;
 pub(crate) mod table_2;

@@ -11,7 +11,7 @@
 //! assert_eq!(find(Some("alipourfard"), Some("figure-1")).unwrap().len(), 1);
 //! assert_eq!(
 //!     find(Some("alipourfart"), None).unwrap_err(),
-//!     "no paper 'alipourfart': did you mean 'alipourfard'?; there are alipourfard, makwana, edison",
+//!     "no paper 'alipourfart': did you mean 'alipourfard'?; there are wu, flowatcher, alipourfard, makwana, edison",
 //! );
 //! ```
 

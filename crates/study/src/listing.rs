@@ -41,6 +41,7 @@ pub const FIGURES: &[&Figure] = &[
     &alipourfard::table_3::FIGURE,
     &alipourfard::figure_3::FIGURE,
     &alipourfard::figure_4::FIGURE,
+    &alipourfard::figure_5::FIGURE,
     &makwana::FIGURE_A,
     &makwana::FIGURE_B,
     &edison::figure_5::FIGURE,

@@ -56,6 +56,16 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     answers(points, &variants, out)
 }
 
+/// The packet path with and without a sample, of a table for so many flows at a skew of 0.5.
+pub(crate) fn path_of(flows: u64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    path(&Points { seconds, ..Points::default() }, &variants()?, flows, ZIPF, out)
+}
+
+/// The answers of a window of a million packets.
+pub(crate) fn answers_of_a_window(out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    answers(&Points::default(), &variants()?, out)
+}
+
 /// Nanoseconds of the receiving core for each packet that it received: polling, what it reads of frames, and handing over or counting.
 fn path_ns(measured: &Measured) -> f64 {
     let step = measured.step_ns();
