@@ -155,8 +155,9 @@ fn what_cannot_be_tuned_is_refused_by_name() {
         ]),
         &["--adapt is not possible", "start no query"],
     );
-    says(
-        &with(&["--adapt", "loss=1%", "-q", "b: select count(*) as m every 1s when adapt.share < 1;"]),
-        &["adapt"],
-    );
+    // Its events start no query. The message shows the place in the text.
+    let unknown =
+        with(&["--adapt", "loss=1%", "-q", "b: select count(*) as m every 1s when adapt.share < 1;"]);
+    let ended = call(&[&["run"], &unknown[..]].concat()).expect(2);
+    assert!(ended.stderr.contains("there is no query 'adapt'"), "{}", ended.stderr);
 }

@@ -266,7 +266,7 @@ mod tests {
             error
         };
         assert!(error("rat=25Mpps").contains("did you mean \"rate\""));
-        assert!(error("colour=red").contains("rate, queues, ring"));
+        assert!(error("colour=red").contains("rate, phase, queues, ring"));
         assert!(error("rate=25").contains("25Mpps"));
         assert!(error("rate=25Mpps,ring=1000").contains("the next one is 1024"));
         assert!(error("rate=25Mpps,ring=32").contains("the next one is 64"));

@@ -121,8 +121,8 @@ fn assert_mistakes_are_refused(
     }
 }
 
-const OPTIONAL: [&str; 9] =
-    ["late", "revision", "empty", "reason", "levels", "task", "link_down", "exporters", "wire"];
+const OPTIONAL: [&str; 10] =
+    ["late", "revision", "empty", "reason", "levels", "task", "link_down", "exporters", "wire", "tuning"];
 
 #[test]
 fn an_answer_with_any_one_mistake_is_refused() {
