@@ -121,8 +121,19 @@ fn assert_mistakes_are_refused(
     }
 }
 
-const OPTIONAL: [&str; 10] =
-    ["late", "revision", "empty", "reason", "levels", "task", "link_down", "exporters", "wire", "tuning"];
+const OPTIONAL: [&str; 11] = [
+    "late",
+    "revision",
+    "empty",
+    "reason",
+    "levels",
+    "task",
+    "link_down",
+    "exporters",
+    "wire",
+    "tuning",
+    "changes_unlisted",
+];
 
 #[test]
 fn an_answer_with_any_one_mistake_is_refused() {
