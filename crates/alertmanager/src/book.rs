@@ -97,7 +97,7 @@ impl Batch {
     }
 }
 
-/// The alerts of all Alertmanagers, and what became of them. It is data: a controller keeps it beside its events.
+/// All alerts, and what each Alertmanager was told of them. It has no thread and no clock; a controller stores it together with its events.
 #[derive(Debug, Default)]
 pub struct Book {
     extra: Extra,

@@ -1,6 +1,6 @@
 //! Texts of strangers within bounds.
 
-/// At most so many characters; a longer text ends in `…`.
+/// The text, cut to at most `most` characters. A text that is cut ends in `…`.
 pub(crate) fn bounded(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),

@@ -193,12 +193,12 @@ mod tests {
     fn one_that_is_away_or_slow_is_named_so() {
         let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
         let away = format!("http://{port}").parse().expect("an address");
-        let refused = Client::new(away, None, None).post("[]").expect_err("nobody is there");
+        let refused = Client::new(away, None, None).post("[]").expect_err("no server listens there");
         assert!(
             matches!(&refused, Refusal::Wait(Problem::Away, reason) if reason.starts_with("cannot be reached: ")),
             "{refused:?}"
         );
-        // Accepted by the system, answered by nobody.
+        // The system accepts the connection, and no program answers.
         let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address =
             format!("http://{}", silent.local_addr().expect("an address")).parse().expect("an address");

@@ -16,7 +16,7 @@ pub fn structures(bytes: u64, zipf: f64, seconds: f64, out: Out) -> Result<(), S
     model::structures(&Points { flows, zipf: Some(zipf), seconds: 10.0 * seconds, ..Points::default() }, out)
 }
 
-/// How many of the heavy address pairs of a million packets the same three find in this many bytes, by so many seeds (Figure 1(c)).
+/// How many of the heavy address pairs of a million packets the same three structures find, each in `bytes` bytes, over `seeds` seeds (Figure 1(c)).
 ///
 /// # Errors
 /// One line.
@@ -41,7 +41,7 @@ pub fn two_cores(bytes: u64, zipf: f64, seconds: f64, out: Out) -> Result<(), St
 }
 
 /// What the core that receives takes of a packet where it measures itself, and where another core measures a sample, in turn for about
-/// `seconds`: a table for so many flows, of which packets are drawn at a skew of 0.5 (Figure 5).
+/// `seconds`: a table for `flows` flows, whose packets are drawn at a skew of 0.5 (Figure 5).
 ///
 /// # Errors
 /// What the machine lacks, in one line.
@@ -76,7 +76,7 @@ pub fn designs(
     parallel::some_designs(&points, frame, |name| names.contains(&name), out)
 }
 
-/// This program, and those of argus and pmacct that are given by name (`argus`, `pmacctd`) and path, on one generated capture, so many
+/// This program, and those of argus and pmacct that are given by name (`argus`, `pmacctd`) and path, on one generated capture, `rounds`
 /// times in turn: processor time of whole processes.
 ///
 /// # Errors

@@ -31,6 +31,7 @@ mod parallel;
 mod port_steps;
 mod preset;
 mod query;
+mod record_list;
 mod records;
 mod sketch;
 mod status;

@@ -26,6 +26,25 @@ pub struct Line {
 }
 
 impl Line {
+    /// A prediction: nothing was run for it.
+    pub(crate) fn predicted(
+        bench: &'static str,
+        variant: &str,
+        params: Vec<(&'static str, Value)>,
+        more: Vec<(&'static str, Value)>,
+    ) -> Self {
+        Self {
+            bench,
+            variant: variant.to_owned(),
+            params,
+            packets: 0,
+            rounds_ns: Vec::new(),
+            memory_bytes: None,
+            checked: false,
+            more,
+        }
+    }
+
     /// Median time per packet, nanoseconds.
     pub fn ns_per_packet(&self) -> f64 {
         median(&self.rounds_ns) / self.packets as f64

@@ -15,6 +15,7 @@ mod sampled;
 mod scale;
 mod sketches;
 mod tee;
+mod turns;
 mod xyz;
 
 pub(crate) use adapt::run_all as adapt;

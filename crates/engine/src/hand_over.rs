@@ -73,7 +73,7 @@ pub(crate) struct Fan {
     turn: usize,
     /// Workers that are given packets: the first ones.
     in_use: usize,
-    /// Bursts since the last query, and at how many of them each worker had others waiting.
+    /// Bursts since the last query, and at how many of them each worker had others waiting: of no worker unless the run tunes itself.
     bursts: u64,
     bursts_busy: Vec<u64>,
 }
@@ -110,7 +110,8 @@ impl Fan {
             turn: 0,
             in_use: workers,
             bursts: 0,
-            bursts_busy: vec![0; workers],
+            // It reads a line that each worker writes: only a run that tunes itself asks.
+            bursts_busy: vec![0; if config.adaption.is_some() { workers } else { 0 }],
         };
         (fan, inboxes)
     }
@@ -337,7 +338,7 @@ impl Downstream for Fan {
 
     fn take_busy(&mut self) -> Option<f64> {
         let (bursts, in_use) = (std::mem::take(&mut self.bursts), self.in_use);
-        let busiest = self.bursts_busy[..in_use].iter().copied().max();
+        let busiest = self.bursts_busy.iter().take(in_use).copied().max();
         self.bursts_busy.fill(0);
         busiest.map(|busy| busy as f64 / bursts.max(1) as f64)
     }

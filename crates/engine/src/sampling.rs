@@ -77,7 +77,7 @@ mod tests {
         let of = |number| sampling.share(WindowId::new(number));
         assert_eq!(sampling.set(share(30)), WindowId::new(0));
         assert_eq!(sampling.enter(WindowId::new(7)), share(30));
-        // Another receiver is behind.
+        // Another receiver is still in an earlier window.
         assert_eq!(sampling.enter(WindowId::new(5)), share(30));
         assert_eq!(sampling.set(share(40)), WindowId::new(8));
         // Replaced before any window began with it.

@@ -1,5 +1,5 @@
-//! A run that tunes itself, over a wire whose rate nobody receives for a while: what it changes hangs on time, that every packet has its
-//! name and every change its reason does not.
+//! A run that tunes itself, over a wire that is for a while faster than any core receives. What it changes depends on time. That every packet
+//! has its name, and every change its reason, does not.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;

@@ -12,7 +12,7 @@ const STRIPPED_TAG: u32 = 4;
 /// Halvings of the range that an end lies in.
 const HALVINGS: usize = 40;
 
-/// How the packets were sampled that an answer is about.
+/// How the packets of an answer were sampled.
 ///
 /// Each packet of a window is taken with the window's share, independently of all others. With `n` packets of a flow, what was sampled
 /// of them is binomially distributed. Where windows had different shares, their sum lies between those of the least and of the

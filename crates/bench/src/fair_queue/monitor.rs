@@ -1,8 +1,9 @@
 //! Edison at an interface of the device.
 
 use super::frame::FIRST_PORT;
-use engine::{Config, Every, Observer, Plan, RecordSink, Snapshot, run};
-use flow::{FlowRecord, Metric};
+use crate::record_list::RecordList;
+use engine::{Config, Every, Observer, Plan, Snapshot, run};
+use flow::Metric;
 use port::{InterfaceOptions, InterfaceSource, PacketSource};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -44,7 +45,7 @@ impl Monitor {
         };
         let measure = move || {
             let mut sources: Vec<Box<dyn PacketSource>> = vec![Box::new(source)];
-            let (stop, records) = (AtomicBool::new(false), Records::default());
+            let (stop, records) = (AtomicBool::new(false), RecordList::default());
             let outcome = run(&mut sources, None, &config, &Plan::single(), &stop, records, &mut Silent)
                 .map_err(|error| error.to_string())?;
             let packets = &outcome.ended.packets;
@@ -85,21 +86,6 @@ impl Seen {
     /// The mean of its interleaving gaps.
     pub(super) fn gap_mean(&self, flow: u16) -> Option<f64> {
         self.flows.get(&flow).and_then(|(_, gap)| *gap)
-    }
-}
-
-#[derive(Default)]
-struct Records(Vec<FlowRecord>);
-
-impl RecordSink for Records {
-    fn record(&mut self, record: FlowRecord) {
-        self.0.push(record);
-    }
-    fn sibling(&self) -> Self {
-        Self::default()
-    }
-    fn absorb(&mut self, sibling: Self) {
-        self.0.extend(sibling.0);
     }
 }
 

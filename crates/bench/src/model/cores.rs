@@ -14,7 +14,7 @@ use crate::line::to_digits;
 use crate::parallel::FullSpeed;
 use crate::{Line, Points, parallel};
 use costs::{Costs, FAR, NEAR};
-use design::{Prediction, predicted};
+use design::{Parts, Prediction};
 use serde_json::{Value, json};
 
 const BENCH: &str = "cores";
@@ -22,7 +22,7 @@ const BENCH: &str = "cores";
 const CORES: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 const FLOWS: [u64; 6] = [1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 const SKEWS: [f64; 2] = [0.0, 1.0];
-/// What is measured beside the points that costs are fitted to.
+/// Points that are measured in addition to those that the costs are fitted to.
 const CHECKED: [(u64, f64); 4] = [(64_000, 0.0), (64_000, 1.0), (1_000_000, 1.0), (4_000_000, 0.0)];
 /// Gbit/s of the links, and bytes of their frames with check sequence; a frame takes 20 more on the line.
 const LINKS: [u64; 3] = [100, 200, 400];
@@ -81,7 +81,8 @@ fn give_out(
             continue;
         }
         let popularity = Popularity::zipf(flows, zipf);
-        let prediction = predicted(machine, costs, felt_l3, &popularity, design, threads as u64);
+        let cores = threads as u64;
+        let prediction = Parts::of(machine, costs, felt_l3, &popularity, cores).predicted(design, cores);
         let measured = line.mpps();
         line.bench = BENCH;
         line.more.extend([
@@ -102,51 +103,46 @@ fn predict(machine: &Machine, costs: &Costs, points: &Points, out: &mut dyn FnMu
     for &zipf in &skews {
         for &flows in &flows {
             let popularity = Popularity::zipf(flows, zipf);
-            let at = |design, cores| predicted(machine, costs, costs.felt_l3, &popularity, design, cores);
+            let most = CORES[CORES.len() - 1];
+            let parts = Parts::of(machine, costs, costs.felt_l3, &popularity, most);
             let params = |more: Vec<(&'static str, Value)>| {
                 [vec![("flows", json!(flows)), ("zipf", json!(zipf))], more].concat()
             };
             for design in design::DESIGNS {
                 for cores in CORES.into_iter().filter(|cores| *cores >= design.least_cores()) {
-                    let prediction = at(design, cores);
-                    out(foretold(design.name(), params(vec![("cores", json!(cores))]), &prediction));
+                    let more = members(&parts.predicted(design, cores));
+                    out(Line::predicted(BENCH, design.name(), params(vec![("cores", json!(cores))]), more));
                 }
             }
+            let rates = design::DESIGNS.map(|design| {
+                let cores = design.least_cores()..=most;
+                let rates = cores.map(|cores| (cores, parts.predicted(design, cores).mpps()));
+                (design, rates.collect::<Vec<_>>())
+            });
             for (link, frame) in LINKS.into_iter().flat_map(|link| FRAMES.map(|frame| (link, frame))) {
                 let mpps = link as f64 * 1e3 / (8.0 * (frame + 20) as f64);
-                let needed = |design: design::Shape| {
-                    (design.least_cores()..=CORES[CORES.len() - 1])
-                        .find(|&cores| at(design, cores).mpps() >= mpps)
-                };
+                let mut more = vec![("needed_mpps", json!(to_digits(mpps, 1)))];
+                // `null` if even the most cores do not suffice.
+                more.extend(rates.iter().map(|(design, rates)| {
+                    let needed = rates.iter().find(|(_, rate)| *rate >= mpps).map(|(cores, _)| cores);
+                    (design.needed(), json!(needed))
+                }));
                 let of = params(vec![("gbit_s", json!(link)), ("frame", json!(frame))]);
-                let mut line = foretold("needed", of, &at(design::Shape::Rss, 1));
-                line.more = vec![("needed_mpps", json!(to_digits(mpps, 1)))];
-                // None of so many cores is enough: `null`.
-                line.more.extend(design::DESIGNS.map(|design| (design.needed(), json!(needed(design)))));
-                out(line);
+                out(Line::predicted(BENCH, "needed", of, more));
             }
         }
     }
 }
 
-/// A prediction: nothing was run for it.
-fn foretold(variant: &str, params: Vec<(&'static str, Value)>, prediction: &Prediction) -> Line {
-    let mut more = vec![
+/// The members of a prediction.
+fn members(prediction: &Prediction) -> Vec<(&'static str, Value)> {
+    let mut members = vec![
         ("predicted_mpps", json!(to_digits(prediction.mpps(), 1))),
         ("busiest_ns", json!(to_digits(prediction.busiest_ns, 2))),
         ("fullest", json!(to_digits(prediction.fullest, 4))),
         ("limited_by", json!(prediction.limited_by)),
         ("memory_gb_per_s", json!(to_digits(prediction.memory_gb_per_s(), 1))),
     ];
-    more.extend(prediction.receivers.map(|receivers| ("receivers", json!(receivers))));
-    Line {
-        bench: BENCH,
-        variant: variant.to_owned(),
-        params,
-        packets: 0,
-        rounds_ns: Vec::new(),
-        memory_bytes: None,
-        checked: false,
-        more,
-    }
+    members.extend(prediction.receivers.map(|receivers| ("receivers", json!(receivers))));
+    members
 }

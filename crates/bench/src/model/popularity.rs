@@ -44,7 +44,7 @@ impl Popularity {
         Self { bins, entries: entries as f64, skew }
     }
 
-    /// That of so many entries with the same skew.
+    /// The popularity of `entries` entries with the same skew.
     pub(super) fn of(&self, entries: u64) -> Self {
         Self::zipf(entries, self.skew)
     }

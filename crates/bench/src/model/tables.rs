@@ -28,20 +28,6 @@ const SKEWS: [f64; 5] = [0.0, 0.5, 0.75, 1.0, 1.05];
 const SHARES: [f64; 3] = [0.42, 0.7, 0.95];
 const PAPERS_CACHE: f64 = 2e6;
 
-/// A prediction: nothing was run for it.
-fn foretold(variant: &str, params: Vec<(&'static str, Value)>, more: Vec<(&'static str, Value)>) -> Line {
-    Line {
-        bench: BENCH,
-        variant: variant.to_owned(),
-        params,
-        packets: 0,
-        rounds_ns: Vec::new(),
-        memory_bytes: None,
-        checked: false,
-        more,
-    }
-}
-
 /// Tables 2 and 3 together, and Edison's own table.
 pub(super) fn entries_and_links(
     points: &Points,
@@ -75,11 +61,11 @@ pub(super) fn entries_and_links(
                 ("p", share(p)),
                 ("least_p", share(latencies.least_p(fitted.process, 1e3 / mpps))),
             ]);
-            out(foretold("table_2_and_3", params(entry, bytes), more));
+            out(Line::predicted(BENCH, "table_2_and_3", params(entry, bytes), more));
         }
         let waits = exact_table::waits(machine, flows, &popularity, fitted.felt_l3);
         let more = capacity(exact.predicted(waits), mpps);
-        out(foretold("table_2_and_3", params("Edison's flow table", exact_table::FLOW), more));
+        out(Line::predicted(BENCH, "table_2_and_3", params("Edison's flow table", exact_table::FLOW), more));
     }
 }
 
@@ -112,7 +98,8 @@ pub(super) fn cached_entries(points: &Points, fitted: &Fitted, out: &mut dyn FnM
                         cache
                     )))
                 };
-                out(foretold(
+                out(Line::predicted(
+                    BENCH,
                     "figure_2",
                     vec![("cache_mib", mib(cache)), ("zipf", json!(skew)), ("share", json!(wanted))],
                     vec![
@@ -144,7 +131,8 @@ mod tests {
 
     #[test]
     fn a_prediction_is_not_a_wrong_answer() {
-        let line = foretold("figure_2", vec![("zipf", json!(1.0))], vec![("entries_of_4", json!(7))]);
+        let line =
+            Line::predicted(BENCH, "figure_2", vec![("zipf", json!(1.0))], vec![("entries_of_4", json!(7))]);
         assert!(!line.is_wrong());
         assert_eq!(line.json()["checked"], Value::Null);
         assert!(!line.is_wrong() && line.json()["entries_of_4"] == 7);

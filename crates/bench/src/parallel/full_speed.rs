@@ -2,8 +2,9 @@
 
 use super::fit::{Fitted, fit};
 use super::rig::{Kept, Measured, Setting, StepNs, Traffic, expect, measure};
+use super::turns::in_turns;
 use super::{ONE_WINDOW, packets, wire};
-use crate::compare::{in_turn, median};
+use crate::compare::median;
 use crate::preset::OWN;
 use crate::{Line, Points};
 use port::wire::Length;
@@ -72,30 +73,12 @@ pub(crate) fn full_speed(
     }
     let load = OWN.loads[0];
     let mut traffic = Traffic::new(packets(points, flows), flows, zipf, load.frame)?;
-    let mut rounds: Vec<Vec<Measured>> = variants.iter().map(|_| Vec::new()).collect();
-    let mut fault = None;
     let all = traffic.packets() * laps;
     let wires = variants.iter().map(|(_, _, case, _)| wire(&OWN, None, case.queues, Length::Packets(all)));
     expect(wires);
-    let mut numbered: Vec<_> = variants.iter().enumerate().collect();
-    let times = in_turn(&mut numbered, points.seconds, |(number, (_, _, case, rate))| {
-        let measured =
-            setting(case, *rate, all, load.burst).and_then(|setting| measure(&mut traffic, &setting));
-        match measured {
-            Ok(measured) => {
-                let time = measured.receiving_ns();
-                rounds[*number].push(measured);
-                time
-            }
-            Err(error) => {
-                fault = Some(error);
-                f64::NAN
-            }
-        }
-    });
-    if let Some(error) = fault {
-        return Err(error);
-    }
+    let (times, rounds) = in_turns(&variants, points.seconds, |(_, _, case, rate)| {
+        measure(&mut traffic, &setting(case, *rate, all, load.burst)?)
+    })?;
     let results = variants.into_iter().zip(times).zip(rounds);
     Ok(results
         .map(|(((name, design, case, rate), rounds_ns), rounds)| {

@@ -5,9 +5,10 @@ use super::rounded;
 use super::sampled::Accuracy;
 use super::sketches::{Estimator, Run, Size, Sketches};
 use crate::compare::ns;
+use crate::record_list::RecordList;
 use engine::{
-    Config, Every, HardwareCounts, Observer, Outcome, Plan, RecordSink, Role, Sampling, Snapshot, State,
-    Steps, hardware_counters, run, run_tallies,
+    Config, Every, HardwareCounts, Observer, Outcome, Plan, Role, Sampling, Snapshot, State, Steps,
+    hardware_counters, run, run_tallies,
 };
 use flow::{FlowRecord, Sampled, Share};
 use packet::{Bursts, FlowKey, KeyV4, PacketFields, Seed};
@@ -501,22 +502,6 @@ fn open(spec: &WireSpec, trace: &Arc<Trace>, burst: usize) -> Result<Vec<WireQue
 #[cfg(not(feature = "dpdk"))]
 fn open(spec: &WireSpec, trace: &Arc<Trace>, burst: usize) -> Result<Vec<WireQueue>, String> {
     Wire::open("bench", spec, trace, burst).map_err(|error| error.to_string())
-}
-
-/// Records of the whole run.
-#[derive(Default)]
-struct RecordList(Vec<FlowRecord>);
-
-impl RecordSink for RecordList {
-    fn record(&mut self, record: FlowRecord) {
-        self.0.push(record);
-    }
-    fn sibling(&self) -> Self {
-        Self::default()
-    }
-    fn absorb(&mut self, sibling: Self) {
-        self.0.extend(sibling.0);
-    }
 }
 
 /// Notes the wire's counters when the tables are warm.

@@ -23,7 +23,7 @@ pub(super) struct Accuracy {
 }
 
 impl Accuracy {
-    /// Of flows with this many packets, of which so many were sampled.
+    /// A flow for each pair of its packets and of those that were sampled.
     pub(super) fn of(sampled: &Sampled, flows: impl Iterator<Item = (u64, u64)> + Clone) -> Self {
         let least = HEAVY * flows.clone().map(|(all, _)| all as f64).sum::<f64>();
         let (mut count, mut within) = (0_usize, 0_usize);

@@ -3,8 +3,9 @@
 
 use super::fit::{Fitted, fit};
 use super::rig::{Kept, Measured, Setting, Traffic, expect, measure};
+use super::turns::in_turns;
 use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
-use crate::compare::{in_turn, median, median_ratio};
+use crate::compare::{median, median_ratio};
 use crate::preset::{Case, Load, Preset};
 use crate::{Line, Points};
 use engine::Every;
@@ -65,25 +66,8 @@ fn compare(
     let preset = settings(points);
     let mut traffic = Traffic::new(packets(points, load.flows), load.flows, load.zipf, load.frame)?;
     expect(variants.iter().map(|variant| wire(preset, None, variant.case.queues, Length::Once)));
-    let mut results: Vec<Vec<Measured>> = variants.iter().map(|_| Vec::new()).collect();
-    let mut fault = None;
-    let mut numbered: Vec<_> = variants.iter().enumerate().collect();
-    let times = in_turn(&mut numbered, points.seconds, |(number, variant)| {
-        match one(&mut traffic, preset, load.burst, variant) {
-            Ok(measured) => {
-                let time = measured.receiving_ns();
-                results[*number].push(measured);
-                time
-            }
-            Err(error) => {
-                fault = Some(error);
-                f64::NAN
-            }
-        }
-    });
-    if let Some(error) = fault {
-        return Err(error);
-    }
+    let (times, results) =
+        in_turns(variants, points.seconds, |variant| one(&mut traffic, preset, load.burst, variant))?;
     for ((variant, times_ns), results) in variants.iter().zip(&times).zip(&results) {
         out(line(preset, load, variant, [&times[0], times_ns], results));
     }

@@ -56,7 +56,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     answers(points, &variants, out)
 }
 
-/// The packet path with and without a sample, of a table for so many flows at a skew of 0.5.
+/// The packet path with and without a sample, with a table for `flows` flows at a skew of 0.5.
 pub(crate) fn path_of(flows: u64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     path(&Points { seconds, ..Points::default() }, &variants()?, flows, ZIPF, out)
 }

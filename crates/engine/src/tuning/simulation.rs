@@ -243,7 +243,7 @@ fn a_loss_that_no_setting_causes_changes_nothing() {
         workers_busy: None,
     };
     for window in 0..200 {
-        // Off its core in every third window; once in a while a few packets, nobody knows why.
+        // In every third window packets are lost while the receiver is off its core; now and then a few are lost for no known reason.
         let lost = if window % 3 == 0 { 5_000 } else { 0 };
         let chance = if window % 10 == 5 { 40 } else { 0 };
         let decision = tuner.window(&Seen { window, lost: lost + chance, off_core: lost, ..quiet });

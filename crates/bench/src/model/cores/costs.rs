@@ -68,15 +68,11 @@ impl Costs {
 
     /// A line with them.
     pub(super) fn line(&self) -> Line {
-        Line {
-            bench: BENCH,
-            variant: "costs".to_owned(),
-            params: vec![("near_flows", json!(NEAR)), ("far_flows", json!(FAR))],
-            packets: 0,
-            rounds_ns: Vec::new(),
-            memory_bytes: None,
-            checked: false,
-            more: vec![
+        Line::predicted(
+            BENCH,
+            "costs",
+            vec![("near_flows", json!(NEAR)), ("far_flows", json!(FAR))],
+            vec![
                 ("arrive_ns", json!(to_digits(self.arrive, 2))),
                 ("update_ns", json!(to_digits(self.update.process, 2))),
                 ("overlap", json!(to_digits(self.update.overlap.min(1e6), 1))),
@@ -84,6 +80,6 @@ impl Costs {
                 ("take_ns", json!(to_digits(self.take, 2))),
                 ("felt_l3_mib", mib(self.felt_l3)),
             ],
-        }
+        )
     }
 }

@@ -1,4 +1,4 @@
-//! What a design counts on so many cores.
+//! The rate of a design by the number of cores.
 
 use super::super::equation::Hits;
 use super::super::exact_table::{self, FLOW};
@@ -65,62 +65,65 @@ impl Prediction {
     }
 }
 
-/// What a design counts on so many cores of one socket, each with its share of `felt_l3`.
-pub(super) fn predicted(
-    machine: &Machine,
-    costs: &Costs,
-    felt_l3: f64,
-    popularity: &Popularity,
-    design: Shape,
-    cores: u64,
-) -> Prediction {
-    match design {
-        Shape::Rss => one_by_one(machine, costs, felt_l3, popularity, cores),
-        Shape::Clusters => (1..cores)
-            .map(|receivers| clusters(machine, costs, felt_l3, popularity, receivers, cores - receivers))
-            .max_by(|a, b| a.mpps().total_cmp(&b.mpps()))
-            .unwrap_or_else(|| one_by_one(machine, costs, felt_l3, popularity, cores)),
-    }
+/// What each number of cores of one socket makes of the work, up to a greatest number: computed once, since every split of the cores asks.
+pub(super) struct Parts {
+    costs: Costs,
+    /// The share of the packets on the fullest core, by number of cores less one.
+    fullest: Vec<f64>,
+    /// An update of one of as many equal tables.
+    updates: Vec<Update>,
 }
 
-/// Every core receives and counts.
-fn one_by_one(
-    machine: &Machine,
-    costs: &Costs,
-    felt_l3: f64,
-    popularity: &Popularity,
-    cores: u64,
-) -> Prediction {
-    let update = Update::of(machine, costs, felt_l3, popularity, cores);
-    let fullest = fullest(popularity, cores);
-    let limited_by = if fullest * cores as f64 > 1.5 { "skew" } else { "update" };
-    Prediction {
-        busiest_ns: costs.arrive + update.ns,
-        fullest,
-        lines: update.lines,
-        limited_by,
-        receivers: None,
+impl Parts {
+    /// Those of up to `most` cores, each with an equal part of `felt_l3` at most.
+    pub(super) fn of(
+        machine: &Machine,
+        costs: &Costs,
+        felt_l3: f64,
+        popularity: &Popularity,
+        most: u64,
+    ) -> Self {
+        let numbers = || 1..=most;
+        let update = |tables| Update::of(machine, costs, felt_l3, popularity, tables);
+        Self {
+            costs: *costs,
+            fullest: numbers().map(|cores| fullest(popularity, cores)).collect(),
+            updates: numbers().map(update).collect(),
+        }
     }
-}
 
-/// Some receive, the others count.
-fn clusters(
-    machine: &Machine,
-    costs: &Costs,
-    felt_l3: f64,
-    popularity: &Popularity,
-    receivers: u64,
-    workers: u64,
-) -> Prediction {
-    let update = Update::of(machine, costs, felt_l3, popularity, workers);
-    let receive = (costs.arrive + costs.hand_over.unwrap_or(0.0), fullest(popularity, receivers));
-    let count = (costs.take + update.ns, fullest(popularity, workers));
-    let ((busiest_ns, fullest), number, what) = match receive.0 * receive.1 >= count.0 * count.1 {
-        true => (receive, receivers, "receive"),
-        false => (count, workers, "update"),
-    };
-    let limited_by = if fullest * number as f64 > 1.5 { "skew" } else { what };
-    Prediction { busiest_ns, fullest, lines: update.lines, limited_by, receivers: Some(receivers) }
+    /// The prediction for a design on this many cores, at least as many as it needs and no more than [`Parts::of`] was given.
+    pub(super) fn predicted(&self, design: Shape, cores: u64) -> Prediction {
+        match design {
+            Shape::Rss => self.one_by_one(cores),
+            Shape::Clusters => (1..cores)
+                .map(|receivers| self.clusters(receivers, cores - receivers))
+                .max_by(|a, b| a.mpps().total_cmp(&b.mpps()))
+                .unwrap_or_else(|| self.one_by_one(cores)),
+        }
+    }
+
+    /// Every core receives and counts.
+    fn one_by_one(&self, cores: u64) -> Prediction {
+        let (fullest, update) = (self.fullest[cores as usize - 1], &self.updates[cores as usize - 1]);
+        let limited_by = if fullest * cores as f64 > 1.5 { "skew" } else { "update" };
+        let busiest_ns = self.costs.arrive + update.ns;
+        Prediction { busiest_ns, fullest, lines: update.lines, limited_by, receivers: None }
+    }
+
+    /// Some receive, the others count.
+    fn clusters(&self, receivers: u64, workers: u64) -> Prediction {
+        let Self { costs, fullest, updates } = self;
+        let update = &updates[workers as usize - 1];
+        let receive = (costs.arrive + costs.hand_over.unwrap_or(0.0), fullest[receivers as usize - 1]);
+        let count = (costs.take + update.ns, fullest[workers as usize - 1]);
+        let ((busiest_ns, fullest), number, what) = match receive.0 * receive.1 >= count.0 * count.1 {
+            true => (receive, receivers, "receive"),
+            false => (count, workers, "update"),
+        };
+        let limited_by = if fullest * number as f64 > 1.5 { "skew" } else { what };
+        Prediction { busiest_ns, fullest, lines: update.lines, limited_by, receivers: Some(receivers) }
+    }
 }
 
 /// An update of one of several equal tables.
@@ -162,7 +165,8 @@ mod tests {
     };
 
     fn at(flows: u64, zipf: f64, design: Shape, cores: u64) -> Prediction {
-        predicted(&machine(), &COSTS, COSTS.felt_l3, &Popularity::zipf(flows, zipf), design, cores)
+        Parts::of(&machine(), &COSTS, COSTS.felt_l3, &Popularity::zipf(flows, zipf), cores)
+            .predicted(design, cores)
     }
 
     #[test]

@@ -6,7 +6,7 @@ use packet::split_mix;
 /// Spreads that are tried; their mean counts.
 const TRIALS: u64 = 32;
 
-/// The share of the packets on the core with most of them, if flows are spread over so many cores by a hash: the mean over seeds.
+/// The share of the packets that the fullest of `cores` cores gets when a hash spreads flows over them: the mean over seeds.
 ///
 /// Flows with a bin of their own are placed one by one. Those of a common bin are many and small, so that what a core gets of them is normal.
 pub(super) fn fullest(popularity: &Popularity, cores: u64) -> f64 {
