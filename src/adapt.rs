@@ -10,8 +10,11 @@ use crate::screen::Screen;
 use controller::Output;
 use engine::admission::{self, Site as Sources};
 use engine::tuning::{Adaption, Change, Range, Retask, Setting, Tuned, Tuner, Unmet};
-use engine::{Config, Control, Every, Observer, Plan, Snapshot, Split, State, WindowId, WorkerUse};
+use engine::{
+    Config, Control, Every, Observer, Plan, Snapshot, Split, State, WindowId, WorkerUse, allowed_cores,
+};
 use flow::Share;
+use record::Format;
 use report::{
     Column, ColumnKind, Event, EventKind, Item, Span, TuningChange, TuningReport, TuningSettings,
     TuningUnmet, Value,
@@ -65,6 +68,13 @@ pub(crate) fn check(options: &RunOptions, nodes: usize, has_events: bool) -> Res
              them",
         );
     }
+    let is_ipfix = options.flows.as_ref().is_some_and(|path| matches!(Format::of(path), Ok(Format::Ipfix)));
+    if options.export.is_some() || is_ipfix {
+        lines.push(
+            "--adapt may change the share that is sampled, and IPFIX tells a collector one share for all records: leave out --export, \
+             and write --flows as .csv, .jsonl or .parquet",
+        );
+    }
     if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines.into_iter().map(str::to_owned))) }
 }
 
@@ -102,8 +112,16 @@ pub(crate) fn start(
     let is_split_by_hash = plan.split == Split::Hash && plan.state == State::Separate;
     let follows = control.set(WindowId::default()).pins().is_some();
     let varies_workers = plan.workers > 1 && is_split_by_hash && !has_order && !follows;
+    // More threads than cores take the cores from each other.
+    let most_workers = match plan.oversubscribed {
+        true => {
+            (allowed_cores().len() / plan.receivers.max(1)).saturating_sub(1).clamp(1, plan.workers.max(1))
+        }
+        false => plan.workers,
+    };
+    let workers = if varies_workers { most_workers } else { plan.workers };
     let range = Range {
-        workers: plan.workers,
+        workers,
         varies_workers,
         varies_share: config.sampling.is_some(),
         most_share_ppm: config
@@ -113,7 +131,7 @@ pub(crate) fn start(
             .ppm(),
         memory_divisors: memory_divisors.clone(),
     };
-    let workers = varies_workers.then(|| WorkerUse::new(plan.workers));
+    let workers = varies_workers.then(|| WorkerUse::new(workers));
     let retask = (!memory_divisors.is_empty()).then(|| Box::new(replan) as Box<dyn Retask>);
     let tuner = Tuner::new(bound.loss, range);
     let adaption =

@@ -899,7 +899,7 @@ pub(crate) struct RunOptions {
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_BURST", hide_env = true, default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(crate) burst: u16,
     /// Receive descriptors of each queue of a DPDK port; packets that may wait between a receiver and each worker [default: 4096;
-    /// 16384]
+    /// 16384, with --adapt 262144]
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_RING", hide_env = true)]
     pub(crate) ring: Option<u16>,
     /// Mbufs of the pool that each receive queue of a DPDK port has

@@ -18,7 +18,7 @@ use crate::wording;
 use engine::admission::{Admission, Directions, no_gaps, no_zoom};
 use engine::{
     CaptureSettings, Config, Control, Destinations, Every, HAND_OVER_PACKETS, Observer, Outcome, Outputs,
-    Plan, RowOutput, Sampling, WindowOutlet,
+    Plan, RowOutput, Sampling, TUNED_HAND_OVER_PACKETS, WindowOutlet,
 };
 use flow::Share;
 use geo::Databases;
@@ -283,7 +283,10 @@ fn config(options: &RunOptions) -> Config {
         burst: usize::from(options.burst),
         hand_over_parcels: options
             .ring
-            .map_or(HAND_OVER_PACKETS, usize::from)
+            .map_or(
+                if options.adapt.is_some() { TUNED_HAND_OVER_PACKETS } else { HAND_OVER_PACKETS },
+                usize::from,
+            )
             .div_ceil(usize::from(options.burst))
             .max(2),
         timed: false,

@@ -42,7 +42,7 @@ impl Live {
     /// Waits until windows have accounted for `frames`, received or lost, or the run has ended.
     fn wait_for(&mut self, frames: u64) {
         self.running.wait_for("the frames sent", |it| {
-            let windows = output::windows(it.lines().iter().map(String::as_str));
+            let windows = output::windows_so_far(it.lines().iter().map(String::as_str));
             accounted_in(&windows) >= frames
         });
     }

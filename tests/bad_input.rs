@@ -271,7 +271,7 @@ fn a_pipe_that_falls_silent() {
     let mut stdin = running.child.stdin.take().expect("piped");
     stdin.write_all(&bytes).expect("it reads");
     assert!(running.wait_for("three windows", |it| {
-        output::windows(it.lines().iter().map(String::as_str)).len() == 3
+        output::windows_so_far(it.lines().iter().map(String::as_str)).len() == 3
     }));
     running.signal(libc::SIGINT);
     running.wait().says(3, &["stopped before the end"]);
@@ -375,7 +375,7 @@ fn an_interface_that_vanishes_is_a_fault() {
         let (mut running, report) = live(&["--every", "50ms"]);
         (0..20).for_each(|n| veth.send(&capture::udp(n)));
         let frames = |it: &Running| -> u64 {
-            let windows = output::windows(it.lines().iter().map(String::as_str));
+            let windows = output::windows_so_far(it.lines().iter().map(String::as_str));
             windows.iter().map(|window| number(&window.packets()["received"])).sum()
         };
         assert!(running.wait_for("the frames", |it| frames(it) == 20));

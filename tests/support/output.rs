@@ -117,9 +117,21 @@ impl Window {
     }
 }
 
-/// What `--json` printed, by window; the frames of each add up, its answers agree about what they are of, and windows without
-/// frames fill the time between two others.
+/// What `--json` printed in a whole run, by window, as [`windows_so_far`] reads it.
 pub(crate) fn windows<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Window> {
+    let (windows, empty) = read_windows(lines);
+    assert_eq!(empty, None, "a run does not end with empty windows");
+    windows
+}
+
+/// What `--json` has printed of a run that goes on, by window; the frames of each add up, its answers agree about what they
+/// are of, and windows without frames fill the time between two others.
+pub(crate) fn windows_so_far<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Window> {
+    read_windows(lines).0
+}
+
+/// The windows, and the line of empty ones that stands behind them, which the next window ends.
+fn read_windows<'a>(lines: impl IntoIterator<Item = &'a str>) -> (Vec<Window>, Option<Value>) {
     let mut windows: Vec<Window> = Vec::new();
     let mut empty: Option<Value> = None;
     for line in lines {
@@ -155,8 +167,7 @@ pub(crate) fn windows<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Windo
         }
         window.answers.push(answer);
     }
-    assert_eq!(empty, None, "a run does not end with empty windows");
-    windows
+    (windows, empty)
 }
 
 fn conserves(packets: &Value, totals: &Value) {

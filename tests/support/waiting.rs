@@ -12,12 +12,22 @@ const DEADLINE: Duration = Duration::from_secs(240);
 /// If it does not within [`DEADLINE`].
 #[track_caller]
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    until_ok(what, || look().ok_or("nothing"))
+}
+
+/// Waits until `look` finds what it looks for; its error is what it found in its place.
+///
+/// # Panics
+/// If it does not within [`DEADLINE`], with the last error.
+#[track_caller]
+pub(crate) fn until_ok<T, E: std::fmt::Debug>(what: &str, mut look: impl FnMut() -> Result<T, E>) -> T {
     let began = Instant::now();
     loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(began.elapsed() < DEADLINE, "waited in vain for {what}");
+        let error = match look() {
+            Ok(found) => return found,
+            Err(error) => error,
+        };
+        assert!(began.elapsed() < DEADLINE, "waited in vain for {what}; {error:?}");
         std::thread::sleep(Duration::from_millis(50));
     }
 }

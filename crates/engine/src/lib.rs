@@ -90,7 +90,7 @@ mod zoom;
 pub use captures::{CaptureOrder, CaptureSettings, Captures, FinishedCapture, NotCaptured, Snap};
 pub use closed::{ClosedWindow, Totals};
 pub use collector::RecordSink;
-pub use config::{Config, Every, HAND_OVER_PACKETS};
+pub use config::{Config, Every, HAND_OVER_PACKETS, TUNED_HAND_OVER_PACKETS};
 pub use control::{Control, Gate, NotInstalled};
 pub use cores::{Nearness, Topology, allowed as allowed_cores};
 pub use design::{Cores, Design, Split, State};

@@ -87,6 +87,8 @@ pub(crate) struct Poller<'a, D, E> {
     /// [`Progress::busy_ns`] and [`Progress::polled_ns`].
     busy_ns: u64,
     polled_ns: u64,
+    /// The time of rounds in which a source had half a burst or more.
+    behind_ns: u64,
     /// The same, and frames lost off the core, up to the last window.
     before: Before,
     stopwatch: Stopwatch,
@@ -96,7 +98,7 @@ pub(crate) struct Poller<'a, D, E> {
 /// What was counted up to the last window that was turned away from.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
-    busy_ns: u64,
+    behind_ns: u64,
     polled_ns: u64,
     off_core: u64,
 }
@@ -132,6 +134,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             stopped: false,
             busy_ns: 0,
             polled_ns: 0,
+            behind_ns: 0,
             before: Before::default(),
             stopwatch: Stopwatch::new(config.timed),
             steps: Steps::default(),
@@ -196,21 +199,22 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         let mut next_look = PROGRESS_POLLS;
         let mut told = Instant::now();
         let mut ended = vec![false; sources.len()];
-        // When the round before began, and whether it had frames.
-        let mut before: Option<(u64, bool)> = None;
+        // When the round before began, and the most frames that a source had in it.
+        let mut before: Option<(u64, usize)> = None;
         while !ended.iter().all(|&ended| ended) {
             if self.ends.stop.load(Relaxed) {
                 self.stopped = true;
                 break;
             }
             let now = is_live.then(|| self.tick(sources));
-            if let (Some((began, had_frames)), Some(now)) = (before, now) {
+            if let (Some((began, frames)), Some(now)) = (before, now) {
                 // A clock that is set back adds nothing.
                 let round_ns = now.saturating_sub(began);
                 self.polled_ns += round_ns;
-                self.busy_ns += if had_frames { round_ns } else { 0 };
+                self.busy_ns += if frames != 0 { round_ns } else { 0 };
+                self.behind_ns += if 2 * frames >= self.config.burst { round_ns } else { 0 };
             }
-            let mut took = false;
+            let mut most = 0;
             for (source, ended) in sources.iter_mut().zip(&mut ended) {
                 // Frames that would not be measured are not taken from the source.
                 if self.limit() == 0 {
@@ -220,12 +224,12 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                 match self.stopwatch.time(&mut receive, || source.rx_burst()) {
                     Ok(Poll::Burst(burst)) => {
                         self.steps.receive += receive;
+                        most = most.max(burst.len().max(1));
                         self.measure(burst);
                         let Self { stopwatch, steps, .. } = self;
                         if stopwatch.is_on() {
                             stopwatch.time(&mut steps.free, || source.release());
                         }
-                        took = true;
                     }
                     Ok(Poll::Idle) => {}
                     Ok(Poll::Ended) => *ended = true,
@@ -235,7 +239,8 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                     }
                 }
             }
-            before = now.map(|now| (now, took));
+            before = now.map(|now| (now, most));
+            let took = most != 0;
             if !took {
                 self.receiver_idle(sources);
             }
@@ -324,15 +329,15 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         self.config.packets.map_or(u64::MAX, |packets| packets.saturating_sub(self.receiver.received()))
     }
 
-    /// How busy the receiver was since the last window, and what was lost off its core.
+    /// How far behind the receiver was since the last window, and what was lost off its core.
     #[cold]
     fn work(&mut self, sources: &[Box<dyn PacketSource>]) -> Work {
         let off_core = sources.iter().map(|source| source.lost_off_core()).sum();
-        let now = Before { busy_ns: self.busy_ns, polled_ns: self.polled_ns, off_core };
+        let now = Before { behind_ns: self.behind_ns, polled_ns: self.polled_ns, off_core };
         let before = std::mem::replace(&mut self.before, now);
         let polled_ns = now.polled_ns - before.polled_ns;
         Work {
-            receivers_busy: (now.busy_ns - before.busy_ns) as f64 / polled_ns.max(1) as f64,
+            receivers_behind: (now.behind_ns - before.behind_ns) as f64 / polled_ns.max(1) as f64,
             off_core: now.off_core.saturating_sub(before.off_core),
             ..Work::default()
         }

@@ -3,8 +3,9 @@
 /// How busy threads were in a window of a live source, and what they lost by no fault of the settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    /// The share of the time in which the busiest receiver had frames.
-    pub receivers_busy: f64,
+    /// The share of the time that the busiest receiver spent on bursts of half the size or more: one that keeps up polls before so many
+    /// frames are there.
+    pub receivers_behind: f64,
     /// The share of the bursts at which the busiest worker had others waiting; `None` where receivers count themselves.
     pub workers_busy: Option<f64>,
     /// Frames that sources lost while a receiver was off its core, as far as they can tell.
@@ -16,7 +17,7 @@ pub struct Work {
 impl Work {
     /// Adds that of another receiver.
     pub(crate) fn add(&mut self, more: &Self) {
-        self.receivers_busy = self.receivers_busy.max(more.receivers_busy);
+        self.receivers_behind = self.receivers_behind.max(more.receivers_behind);
         self.workers_busy = self.workers_busy.into_iter().chain(more.workers_busy).reduce(f64::max);
         self.off_core += more.off_core;
     }

@@ -20,6 +20,8 @@ const FLOWS: u64 = 330_000;
 const ZIPF: f64 = 0.5;
 /// A rate that one core sustains without a tee as well.
 const RATE: &str = "10Mpps";
+/// Passes over the traffic at full speed.
+const LAPS: u64 = 8;
 /// Bytes of a frame.
 const FRAME: u32 = 64;
 const BURST: usize = 256;
@@ -52,13 +54,15 @@ fn variants() -> Result<Vec<Variant>, String> {
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     let variants = variants()?;
     let (flows, zipf) = (points.flows.unwrap_or(FLOWS), points.zipf.unwrap_or(ZIPF));
-    path(points, &variants, flows, zipf, out)?;
+    for rate in [None, Some(RATE)] {
+        path(points, &variants, (flows, zipf), rate, out)?;
+    }
     answers(points, &variants, out)
 }
 
-/// The packet path with and without a sample, with a table for `flows` flows at a skew of 0.5.
+/// The packet path at full speed with and without a sample, with a table for `flows` flows at a skew of 0.5.
 pub(crate) fn path_of(flows: u64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
-    path(&Points { seconds, ..Points::default() }, &variants()?, flows, ZIPF, out)
+    path(&Points { seconds, ..Points::default() }, &variants()?, (flows, ZIPF), None, out)
 }
 
 /// The answers of a window of a million packets.
@@ -66,31 +70,41 @@ pub(crate) fn answers_of_a_window(out: &mut dyn FnMut(Line)) -> Result<(), Strin
     answers(&Points::default(), &variants()?, out)
 }
 
-/// Nanoseconds of the receiving core for each packet that it received: polling, what it reads of frames, and handing over or counting.
-fn path_ns(measured: &Measured) -> f64 {
+/// Nanoseconds of the receiving core for each packet that it received: at full speed all its time, and at a rate polling, what it
+/// reads of frames, and handing over or counting, without the time in which no packet is there.
+fn path_ns(measured: &Measured, rate: Option<&str>) -> f64 {
     let step = measured.step_ns();
-    step.receive + step.free + step.parse + if measured.has_workers() { step.hand_over } else { step.process }
+    match rate {
+        None => measured.receiving_ns() / measured.wire.offered as f64,
+        Some(_) => {
+            let last = if measured.has_workers() { step.hand_over } else { step.process };
+            step.receive + step.free + step.parse + last
+        }
+    }
 }
 
-/// The variants in turn, at one rate.
+/// The variants in turn, at one rate or, without one, as fast as the core takes packets.
 fn path(
     points: &Points,
     variants: &[Variant],
-    flows: u64,
-    zipf: f64,
+    (flows, zipf): (u64, f64),
+    rate: Option<&str>,
     out: &mut dyn FnMut(Line),
 ) -> Result<(), String> {
     let packets = points.packets.unwrap_or(4 * flows);
     let mut traffic = Traffic::new(packets, flows, zipf, FRAME)?;
-    let length = points.seconds * 1e9 / (ROUNDS * variants.len()) as f64;
-    let length = Length::Nanoseconds((length as u64).max(100_000_000));
+    let nanoseconds = (points.seconds * 1e9 / (ROUNDS * variants.len()) as f64) as u64;
+    let length = match rate {
+        None => Length::Packets(LAPS * traffic.packets()),
+        Some(_) => Length::Nanoseconds(nanoseconds.max(100_000_000)),
+    };
     let mut rounds: Vec<Vec<Measured>> = variants.iter().map(|_| Vec::new()).collect();
     for _ in 0..ROUNDS {
         for (variant, rounds) in variants.iter().zip(&mut rounds) {
-            rounds.push(one(&mut traffic, variant, Some(RATE), length)?);
+            rounds.push(one(&mut traffic, variant, rate, length)?);
         }
     }
-    let ns = |rounds: &[Measured]| -> Vec<f64> { rounds.iter().map(path_ns).collect() };
+    let ns = |rounds: &[Measured]| -> Vec<f64> { rounds.iter().map(|round| path_ns(round, rate)).collect() };
     let without = median(&ns(&rounds[0]));
     for (variant, rounds) in variants.iter().zip(&rounds) {
         let (times, last) = (ns(rounds), &rounds[ROUNDS - 1]);
@@ -105,7 +119,7 @@ fn path(
         let params = vec![
             ("flows", json!(flows)),
             ("zipf", json!(zipf)),
-            ("rate", json!(RATE)),
+            ("rate", json!(rate)),
             ("share", json!(variant.share.map(Share::probability))),
         ];
         out(Line {

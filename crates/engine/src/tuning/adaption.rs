@@ -142,7 +142,7 @@ impl Inner {
             off_core: if self.excuses { closed.work.off_core } else { 0 },
             flows: closed.totals.flows,
             even_flows: closed.work.even_flows,
-            receivers_busy: closed.work.receivers_busy,
+            receivers_behind: closed.work.receivers_behind,
             workers_busy: closed.work.workers_busy,
         };
         self.windows += 1;

@@ -22,8 +22,8 @@ pub struct Seen {
     /// How many flows of equal size would have the same collision probability: (Σc)² / Σc² of the flows' packets c (the inverse
     /// of Simpson's index). The fewer it are of `flows`, the more skewed is the traffic.
     pub even_flows: f64,
-    /// Share of the time in which the busiest receiver had frames, 0 to 1.
-    pub receivers_busy: f64,
+    /// Share of the time that the busiest receiver spent on bursts of half the size or more, 0 to 1.
+    pub receivers_behind: f64,
     /// Share of the bursts at which the busiest worker had others waiting, 0 to 1; `None` where there are no workers.
     pub workers_busy: Option<f64>,
 }
@@ -55,6 +55,6 @@ impl Seen {
 
     /// How busy the busiest thread was.
     pub(super) fn busy(&self) -> f64 {
-        self.receivers_busy.max(self.workers_busy.unwrap_or(0.0))
+        self.receivers_behind.max(self.workers_busy.unwrap_or(0.0))
     }
 }

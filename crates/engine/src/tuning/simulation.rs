@@ -79,7 +79,7 @@ fn run(machine: Machine, range: Range, loads: &[Load]) -> Outcome {
             off_core: 0,
             flows: (50_000.0 * load.misses.powi(4)) as u64,
             even_flows: 100.0 * load.misses.powi(4),
-            receivers_busy: (offered * receiver_ns / 1e9).min(1.0),
+            receivers_behind: (offered * receiver_ns / 1e9).min(1.0),
             workers_busy: (now.workers != 0).then_some((taken * worker_ns / 1e9).min(1.0)),
         };
         outcome.losses.push(seen.loss());
@@ -239,7 +239,7 @@ fn a_loss_that_no_setting_causes_changes_nothing() {
         off_core: 0,
         flows: 1000,
         even_flows: 100.0,
-        receivers_busy: 0.3,
+        receivers_behind: 0.3,
         workers_busy: None,
     };
     for window in 0..200 {
@@ -252,4 +252,33 @@ fn a_loss_that_no_setting_causes_changes_nothing() {
     // Twice in sequence it is no chance.
     tuner.window(&Seen { window: 200, lost: 400, ..quiet });
     assert_eq!(tuner.window(&Seen { window: 201, lost: 400, ..quiet }).changes.len(), 1);
+}
+
+#[test]
+fn a_small_loss_is_answered_by_small_steps() {
+    let mut tuner = Tuner::new(BOUND, range(0, &[]));
+    let mut seen = Seen {
+        window: 0,
+        end_ns: 1_000_000_000,
+        length_ns: 1_000_000_000,
+        received: 50_000_000,
+        lost: 20_000_000,
+        ring_full: 0,
+        off_core: 0,
+        flows: 1000,
+        even_flows: 100.0,
+        receivers_behind: 1.0,
+        workers_busy: None,
+    };
+    tuner.window(&seen);
+    let first = tuner.settings().value(Setting::Share);
+    // Nearly all was received: the settings are not far from those that do.
+    (seen.received, seen.lost) = (69_999_000, 1_000);
+    for (window, least) in [(2, first / 2.5), (4, first / 7.0)] {
+        seen.window = window;
+        let decision = tuner.window(&seen);
+        assert_eq!(decision.changes.len(), 1, "window {window}");
+        let share = tuner.settings().value(Setting::Share);
+        assert!(share < first && share > least, "window {window}: {share} after {first}");
+    }
 }

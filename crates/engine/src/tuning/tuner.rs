@@ -186,12 +186,18 @@ impl Tuner {
                 self.park_after = (2 * self.park_after).min(WAITS.1);
             }
         }
-        if seen.received != 0 {
+        // What takes nearly all frames is not full: frames were lost in bursts, and what a frame costs is not to be learnt from that.
+        let is_rare = seen.loss() < rare;
+        if seen.received != 0 && !is_rare {
             self.cost.learn(self.rungs[ran.rung], 1.0 / (seen.received_pps() * gain), is_same);
         }
         let full = FULL * FULL.powi(self.repeats);
-        let wanted = self.first_within(offered, full);
         let is_fresh = next.workers != self.latest().workers;
+        let wanted = match is_rare {
+            true if is_fresh => next.rung,
+            true => ran.rung + 1 + usize::try_from(self.repeats).unwrap_or(0),
+            false => self.first_within(offered, full),
+        };
         next.rung = match is_latest && !is_fresh {
             // These very settings lost.
             true => wanted.max(ran.rung + 1),
@@ -307,7 +313,7 @@ impl Tuner {
         let is_known = |rung: usize| peak * SAME_LOAD < self.failed_pps[rung];
         let within = self.first_within(peak, ROOM);
         let possible = (within..ran.rung).find(|rung| is_known(*rung));
-        let is_eager = seen.busy() < IDLE && self.wait == WAITS.0;
+        let is_eager = seen.busy() < IDLE && self.wait == WAITS.0 && is_known(ran.rung - 1);
         let wait = if is_eager { self.wait / 4 } else { self.wait };
         let rate = mpps(seen.offered_pps());
         let (next, reason) = match possible {

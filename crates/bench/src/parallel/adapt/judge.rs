@@ -38,8 +38,9 @@ pub(super) struct Phase<'a> {
 /// All windows together.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
-    /// Settled windows.
+    /// Settled windows, and those of them that lost more than the bound, without what was lost off the core.
     pub(super) windows: u64,
+    pub(super) windows_above: u64,
     /// Lost of the frames of settled windows; without what was lost off the core; the largest of a window.
     pub(super) loss_settled: f64,
     pub(super) loss_settled_on_core: f64,
@@ -111,6 +112,7 @@ pub(super) fn judge(kept: &Kept, phases: &[Phase<'_>], settling_ns: u64, bound: 
             }
             add(&mut settled, &own);
             verdict.windows += 1;
+            verdict.windows_above += u64::from(share(own.on_core, own.offered) > bound);
             verdict.worst_settled_on_core =
                 verdict.worst_settled_on_core.max(share(own.on_core, own.offered));
             let taken = taken(window);

@@ -6,8 +6,9 @@ use flow::{FlowRecord, LossCounts, WindowRow};
 use packet::{FamilyKey, Key, KeySpec};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rows with fewer packets are not kept: at a share of one in twenty, a flow with a thousandth of a million packets has fifty.
-const LEAST: u64 = 16;
+/// Of the packets of a window's rows, one in this many makes a row that is kept: a quarter of what a heavy flow has. All rows of a run
+/// would be memory that grows while it is measured, and the kernel's work for it stops the threads.
+const KEPT: u64 = 4000;
 
 /// A row: its window, flow and packets.
 pub(super) type Row = (WindowId, [u8; 13], u64);
@@ -18,7 +19,9 @@ pub(super) struct Kept {
     pub(super) rows: Arc<Mutex<Vec<Row>>>,
     pub(super) windows: Vec<ClosedWindow>,
     window: WindowId,
+    /// Those of the window at hand, and their packets.
     own: Vec<Row>,
+    packets: u64,
 }
 
 impl RecordSink for Kept {
@@ -30,11 +33,12 @@ impl RecordSink for Kept {
 
     fn begin_rows(&mut self, window: WindowId) {
         self.window = window;
+        self.packets = 0;
     }
 
     fn row<K: Key>(&mut self, row: WindowRow<K>, _: Option<&LossCounts>) {
-        if row.packets >= LEAST
-            && let Some(FamilyKey::V4(key)) = row.key.family()
+        self.packets += row.packets;
+        if let Some(FamilyKey::V4(key)) = row.key.family()
             && let Some(identity) = rig::bytes_of(&key.flow_key(&KeySpec::FIVE_TUPLE))
         {
             self.own.push((self.window, identity, row.packets));
@@ -42,6 +46,7 @@ impl RecordSink for Kept {
     }
 
     fn end_rows(&mut self) -> u64 {
+        self.own.retain(|(_, _, packets)| packets * KEPT >= self.packets);
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.own);
         0
     }
