@@ -160,29 +160,25 @@ def replays(rogue, options):
 
 def tiny(rogue, options):
     """Very many small messages, without a pause."""
-    channel = rogue.connection.channel()
     none, usual = pika.BasicProperties(), rogue.properties()
     empty = envelope.pack(b"{}")
-    expected = Counter()
+    messages = []
     for number in range(options.count):
         match number % 5:
             case 0:
-                name, body, properties = "foreign", b"", none
+                messages.append(("foreign", b"", none))
             case 1:
-                name, body, properties = "damaged", b"x", usual
+                messages.append(("damaged", b"x", usual))
             case 2:
-                name, body, properties = "malformed", empty, usual
+                messages.append(("malformed", empty, usual))
             case 3:
-                name, body, properties = None, envelope.message(envelope.heartbeat(), rogue.node, sequence=0), usual
+                messages.append((None, envelope.message(envelope.heartbeat(), rogue.node, sequence=0), usual))
             case _:
                 # Each of another start, and of a window that is long over.
-                name, body, properties = "too_late", envelope.message(envelope.window(number), rogue.node), usual
-        channel.basic_publish(RESULTS, rogue.node, body, properties)
-        if name:
-            expected[name] += 1
-    # Answered once the broker has all of them.
-    channel.exchange_declare(RESULTS, passive=True)
-    return expected
+                messages.append(("too_late", envelope.message(envelope.window(number), rogue.node), usual))
+    taken = rogue.flood(messages)
+    del taken[None]
+    return taken
 
 
 def record(rogue, options):

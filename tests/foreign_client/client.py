@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from itertools import takewhile
 
 import pika
 from pika.exceptions import AMQPConnectionError, ChannelClosedByBroker, ConnectionClosedByBroker
@@ -15,13 +16,17 @@ class Allowed(Exception):
     """The broker lets somebody do what nobody may."""
 
 
-def connect(port, user, password):
-    """A connection."""
+def parameters(port, user, password):
+    """How to connect."""
     credentials = pika.PlainCredentials(user, password)
-    parameters = pika.ConnectionParameters(
+    return pika.ConnectionParameters(
         "127.0.0.1", port, credentials=credentials, heartbeat=600, connection_attempts=1, socket_timeout=120
     )
-    return pika.BlockingConnection(parameters)
+
+
+def connect(port, user, password):
+    """A connection."""
+    return pika.BlockingConnection(parameters(port, user, password))
 
 
 class Rogue:
@@ -50,6 +55,11 @@ class Rogue:
             self.refused[name(error)] += 1
             return False
 
+    def flood(self, messages):
+        """Publishes `(name, body, properties)` without waiting for one before the next. Returns the names of those that the broker takes:
+        it may refuse some while its disk is slow, which it tells nobody who does not ask for confirms."""
+        return Flood(self.port, self.node, messages).taken
+
     def may_not(self, what, ask):
         """Asks for something on a channel of its own, which the broker has to refuse."""
         channel = self.connection.channel()
@@ -60,6 +70,44 @@ class Rogue:
             self.refused[name(error)] += 1
             return
         raise Allowed(f"{what} is allowed")
+
+
+class Flood:
+    """Messages on a connection of their own, each confirmed some time."""
+
+    def __init__(self, port, node, messages):
+        self.messages = messages
+        self.node = node
+        self.open = {}
+        self.taken = Counter()
+        self.connection = pika.SelectConnection(
+            parameters(port, node, os.environ["FOREIGN_PASSWORD"]),
+            on_open_callback=lambda connection: connection.channel(on_open_callback=self.begin),
+            on_close_callback=lambda connection, reason: connection.ioloop.stop(),
+        )
+        self.connection.ioloop.start()
+        if self.open:
+            raise ConnectionError(f"{len(self.open)} messages were not confirmed")
+
+    def begin(self, channel):
+        channel.confirm_delivery(self.confirmed, callback=lambda _: self.publish(channel))
+
+    def publish(self, channel):
+        for tag, (message, body, properties) in enumerate(self.messages, 1):
+            self.open[tag] = message
+            channel.basic_publish(RESULTS, self.node, body, properties)
+
+    def confirmed(self, frame):
+        answer = frame.method
+        # The oldest come first.
+        first = takewhile(lambda tag: tag <= answer.delivery_tag, self.open)
+        tags = list(first) if answer.multiple else [answer.delivery_tag]
+        for tag in tags:
+            message = self.open.pop(tag)
+            if isinstance(answer, pika.spec.Basic.Ack):
+                self.taken[message] += 1
+        if not self.open:
+            self.connection.close()
 
 
 def name(error):
