@@ -226,6 +226,46 @@ fn a_share_of_all_changes_nothing() {
     assert_eq!(whole.1, sampled.1);
 }
 
+/// What the bounds leave open starts nothing, and an event has the estimate that it was judged by.
+#[test]
+fn a_condition_is_judged_by_the_bounds() {
+    const LIMIT: f64 = 100.0;
+    let scratch = Scratch::new();
+    let Generated { path, .. } = capture::generate(&scratch, SPEC);
+    let queries = format!(
+        "a: select dst_addr, sum(total_count) as p groupby dst_addr order by p desc limit 30 every 200ms;
+         b: select count(*) as n every 200ms when a.p > {LIMIT} run 200ms;"
+    );
+    let mut command = edison();
+    command.arg("run").arg(&path).args(["--tee", "50%", "--seed", "1", "--every", "200ms", "--json", "-q"]);
+    let ended = run(command.arg(&queries)).expect(0);
+    let lines: Vec<Value> =
+        ended.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let (mut surely, mut open) = (HashMap::new(), 0);
+    for answer in lines.iter().filter(|line| line["query"] == "a" && line.get("rows").is_some()) {
+        for row in output::rows(answer) {
+            let bound = |name: &str| row["p"][name].as_f64().expect("a bound");
+            if bound("lower") > LIMIT {
+                let key = (answer["window"]["start"].to_string(), row["dst_addr"].to_string());
+                surely.insert(key, row["p"].clone());
+            } else if bound("value") > LIMIT {
+                open += 1;
+            }
+        }
+    }
+    let fired: Vec<_> = lines.iter().filter(|line| line["kind"] == "fired").collect();
+    assert!(!fired.is_empty() && open > 0, "{} fired, {open} open", fired.len());
+    for event in &fired {
+        let key = (event["window"]["start"].to_string(), event["key"]["dst_addr"].to_string());
+        assert_eq!(surely.get(&key), Some(&event["values"]["p"]), "{event}");
+    }
+    // Each that is surely above fires once at least.
+    let of_keys = |key: &(String, String)| key.1.clone();
+    let expected: HashSet<_> = surely.keys().map(of_keys).collect();
+    let found: HashSet<_> = fired.iter().map(|event| event["key"]["dst_addr"].to_string()).collect();
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn heavy_hitters_by_share_are_counted_of_a_sample() {
     let scratch = Scratch::new();
