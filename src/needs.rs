@@ -47,7 +47,7 @@ pub(crate) fn check_sampled(options: &RunOptions) -> Result<(), Failure> {
     let refused = [("--store", options.store.is_some()), ("--rows", options.rows.is_some())];
     let lines = refused.iter().filter(|(_, is_asked)| *is_asked).map(|(option, _)| {
         format!(
-            "{option} keeps the counts of rows, not the share by which --tee samples their packets: what is read later would \
+            "{option} keeps the counts of rows, not the share by which their packets are sampled (--tee, --adapt): what is read later would \
              take the sample for all packets; leave out one of them"
         )
     });
@@ -60,10 +60,10 @@ pub(crate) fn check_sampled_queries(checked: &[CheckedQuery]) -> Result<(), Fail
     let refused = checked.iter().filter_map(|query| {
         let what = match query {
             CheckedQuery { across: Some(_), .. } => {
-                "'across nodes' adds up counts of nodes, which --tee samples"
+                "'across nodes' adds up counts of nodes, and a sample (--tee, --adapt) has estimates"
             }
             CheckedQuery { capture_packets: Some(_), .. } => {
-                "'capture' writes every packet, and --tee looks at a sample"
+                "'capture' writes every packet, and a sample (--tee, --adapt) lacks some"
             }
             _ => return None,
         };

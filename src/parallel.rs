@@ -52,7 +52,7 @@ pub(crate) fn settle(
         refusal::failure(&refusals)
     })?;
     let why = match (options.design, options.tee) {
-        (None, Some(_)) => "--tee measures on another core than the one that receives".to_owned(),
+        (None, Some(_)) => "a sample is measured on another core than the one that receives".to_owned(),
         _ => plan.why,
     };
     Ok(Plan { split: options.split, state: options.state, why, ..plan })

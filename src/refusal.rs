@@ -84,7 +84,7 @@ fn words(refusal: &Refusal) -> String {
                 _ => "counts on the core that receives",
             };
             format!(
-                "--tee hands a sample over to another core, but --design {design} {why}: take async, pipeline or NxM, or leave out \
+                "a sample (--tee, --adapt) is handed over to another core, but --design {design} {why}: take async, pipeline or NxM, or leave out \
                  --design"
             )
         }
@@ -100,7 +100,7 @@ fn words(refusal: &Refusal) -> String {
                     (wording::option_of_metric(*metric), "is of two packets of a flow in sequence")
                 }
             };
-            format!("{option} {why}, and --tee samples packets: leave out one of them")
+            format!("{option} {why}, and a sample (--tee, --adapt) lacks some: leave out one of them")
         }
         Refusal::NeedsOneReceiver { what, design, receivers } => {
             let (option, why) = match what {

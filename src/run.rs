@@ -49,7 +49,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
         needs::check_sampled_queries(&asked.checked)?;
         if nodes.len() > 1 {
             return Err(Failure::usage(
-                "--tee samples at one node: totals of several nodes add up counts, not estimates",
+                "a sample (--tee, --adapt) is of one node: totals of several nodes add up counts, not estimates",
             ));
         }
     }
