@@ -57,7 +57,7 @@ class Rogue:
 
     def flood(self, messages):
         """Publishes `(name, body, properties)` without waiting for one before the next. Returns the names of those that the broker takes:
-        it may refuse some while its disk is slow, which it tells nobody who does not ask for confirms."""
+        what it refuses, it tells nobody who does not ask for confirms."""
         return Flood(self.port, self.node, messages).taken
 
     def may_not(self, what, ask):
