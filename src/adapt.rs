@@ -9,9 +9,10 @@ use crate::page::PageFeed;
 use crate::screen::Screen;
 use controller::Output;
 use engine::admission::{self, Site as Sources};
-use engine::tuning::{Adaption, Change, Range, Retask, Setting, Tuned, Tuner, Unmet};
+use engine::tuning::{Adaption, Change, Handles, Range, Retask, Setting, Tuned, Tuner, Unmet};
 use engine::{
-    Config, Control, Every, Observer, Plan, Snapshot, Split, State, WindowId, WorkerUse, allowed_cores,
+    Config, Control, Every, IdleTimeout, Observer, Plan, Snapshot, Split, State, WindowId, WorkerUse,
+    allowed_cores,
 };
 use flow::Share;
 use record::Format;
@@ -29,6 +30,9 @@ use task::{Generation, Size, TaskSet, TaskSpec};
 pub(crate) const NAME: &str = "adapt";
 /// Parts of their memory that tasks may have.
 const DIVISORS: [u32; 2] = [4, 16];
+/// Parts of the idle timeout that records may have, of which the first is taken that lasts for this many windows.
+const IDLE_DIVISORS: [u32; 2] = [16, 4];
+const LEAST_WINDOWS: u64 = 2;
 /// Events that are kept for the report.
 const MOST_EVENTS: usize = 10_000;
 
@@ -120,9 +124,21 @@ pub(crate) fn start(
         false => plan.workers,
     };
     let workers = if varies_workers { most_workers } else { plan.workers };
+    // Tables that are merged, and what is kept of the order of packets, have no timeout that changes.
+    let idle_ns = config.timeouts.idle_ns;
+    let idle_divisor = match config.every {
+        Every::Time(window_ns) if is_split_by_hash && !has_order && !follows && idle_ns != u64::MAX => {
+            IDLE_DIVISORS
+                .into_iter()
+                .find(|divisor| idle_ns / u64::from(*divisor) >= window_ns.saturating_mul(LEAST_WINDOWS))
+                .unwrap_or(1)
+        }
+        _ => 1,
+    };
     let range = Range {
         workers,
         varies_workers,
+        idle_divisor,
         varies_share: config.sampling.is_some(),
         most_share_ppm: config
             .sampling
@@ -132,11 +148,19 @@ pub(crate) fn start(
         memory_divisors: memory_divisors.clone(),
     };
     let workers = varies_workers.then(|| WorkerUse::new(workers));
+    let idle_timeout = (idle_divisor > 1).then(|| IdleTimeout::new(idle_ns));
     let retask = (!memory_divisors.is_empty()).then(|| Box::new(replan) as Box<dyn Retask>);
     let tuner = Tuner::new(bound.loss, range);
-    let adaption =
-        Adaption::new(tuner, workers.clone(), config.sampling.clone(), retask, !plan.oversubscribed);
+    let handles = Handles {
+        workers: workers.clone(),
+        idle_timeout: idle_timeout.clone().map(|timeout| (timeout, idle_ns)),
+        sampling: config.sampling.clone(),
+        retask,
+        limits: Some(config.limits.clone()),
+    };
+    let adaption = Adaption::new(tuner, handles, !plan.oversubscribed);
     measurement.config.worker_use = workers;
+    measurement.config.idle_timeout = idle_timeout;
     measurement.config.adaption = Some(adaption.clone());
     Ok(adaption)
 }
@@ -289,7 +313,7 @@ impl Observer for Teller<'_> {
 fn shown(setting: Setting, value: f64) -> String {
     match setting {
         Setting::Workers => format!("{value}"),
-        Setting::TaskMemory | Setting::Share => {
+        Setting::IdleTimeout | Setting::TaskMemory | Setting::Share => {
             format!("{:.4}", 100.0 * value).trim_end_matches('0').trim_end_matches('.').to_owned() + " %"
         }
     }
@@ -323,6 +347,7 @@ pub(crate) fn report(adaption: &Adaption, window_ns: u64) -> TuningReport {
         unmet: report.unmet.into_iter().map(unmet).collect(),
         settings: TuningSettings {
             workers: report.settings.workers as u64,
+            idle_timeout: report.settings.value(Setting::IdleTimeout),
             task_memory: report.settings.value(Setting::TaskMemory),
             share: report.settings.value(Setting::Share),
         },

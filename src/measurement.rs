@@ -279,6 +279,7 @@ fn config(options: &RunOptions) -> Config {
         control: None,
         sampling: options.tee.map(Sampling::new),
         worker_use: None,
+        idle_timeout: None,
         adaption: None,
         burst: usize::from(options.burst),
         hand_over_parcels: options

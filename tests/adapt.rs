@@ -16,8 +16,12 @@ const TRAFFIC: &str = "packets=100k,flows=20k,zipf=0.8,snap=64";
 const WIRE: &str = "rate=50kpps/900Mpps/50kpps,phase=2s,seconds=6,ring=256";
 
 /// The settings by name, with the range of their values.
-const RANGES: [(&str, f64, f64); 3] =
-    [("workers", 1.0, 2.0), ("task_memory", 1.0 / 16.0, 1.0), ("share", 0.0078, 1.0)];
+const RANGES: [(&str, f64, f64); 4] = [
+    ("workers", 1.0, 2.0),
+    ("idle_timeout", 1.0 / 16.0, 1.0),
+    ("task_memory", 1.0 / 16.0, 1.0),
+    ("share", 0.0078, 1.0),
+];
 
 fn float(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("a number: {value}"))
@@ -60,9 +64,10 @@ fn changes_have_reasons_and_every_packet_a_name() {
     // Two workers have no cores of their own on two cores.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = if cores > 2 { 2.0 } else { 1.0 };
-    let mut last: Vec<(String, f64)> = [("workers", workers), ("task_memory", 1.0), ("share", 1.0)]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into();
+    let mut last: Vec<(String, f64)> =
+        [("workers", workers), ("idle_timeout", 1.0), ("task_memory", 1.0), ("share", 1.0)]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into();
     for change in changes {
         let (setting, from, to) =
             (change["setting"].as_str().expect("text"), float(&change["from"]), float(&change["to"]));

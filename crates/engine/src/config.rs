@@ -1,6 +1,7 @@
 //! The configuration of a run.
 
 use crate::control::Control;
+use crate::idle_timeout::IdleTimeout;
 use crate::sampling::Sampling;
 use crate::tuning::Adaption;
 use crate::worker_use::WorkerUse;
@@ -52,6 +53,8 @@ pub struct Config {
     pub sampling: Option<Sampling>,
     /// Give packets to some of the workers only; `None`: all are in use. Packets are split by hash then.
     pub worker_use: Option<WorkerUse>,
+    /// Changes the idle timeout, which is finite, of workers that keep the flows they count; `None`: that of `timeouts` holds.
+    pub idle_timeout: Option<IdleTimeout>,
     /// Chooses settings by what windows tell.
     pub adaption: Option<Adaption>,
     /// The most frames in a burst.
@@ -87,6 +90,7 @@ impl Default for Config {
             control: None,
             sampling: None,
             worker_use: None,
+            idle_timeout: None,
             adaption: None,
             burst: BURST,
             hand_over_parcels: HAND_OVER_PACKETS / BURST,

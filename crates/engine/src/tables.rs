@@ -61,6 +61,12 @@ impl Tables {
         }
     }
 
+    /// From here on, records end after another time without a packet.
+    pub(crate) fn set_idle_timeout(&mut self, idle_ns: u64) {
+        self.v4.set_idle_timeout(idle_ns);
+        self.v6.set_idle_timeout(idle_ns);
+    }
+
     pub(crate) fn advance(&mut self, now: u64) {
         self.v4.advance(now);
         self.v6.advance(now);

@@ -14,7 +14,7 @@ mod seen;
 mod simulation;
 mod tuner;
 
-pub use adaption::{Adaption, Retask, Tuned};
+pub use adaption::{Adaption, Handles, Retask, Tuned};
 pub use knobs::{Range, Setting, Settings};
 pub use report::{Change, TuningReport, Unmet};
 pub use seen::Seen;

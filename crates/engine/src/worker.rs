@@ -3,6 +3,7 @@
 
 use crate::collector::{Collector, RecordSink};
 use crate::config::Config;
+use crate::idle_timeout::IdleTimeout;
 use crate::ids::WindowId;
 use crate::keeping::{Keeping, Sealed};
 use crate::receiver::Downstream;
@@ -47,6 +48,8 @@ pub(crate) struct Worker<R> {
     limits: Limits,
     seed: Seed,
     timeouts: Timeouts,
+    /// Where it changes: the idle timeout of the tables.
+    idle_timeout: Option<IdleTimeout>,
     /// Stream time between the sweeps of a replay.
     sweep_period_ns: u64,
     /// This is the only worker: all records of the run end here.
@@ -103,6 +106,7 @@ impl<R: RecordSink> Worker<R> {
             limits: config.limits.clone(),
             seed,
             timeouts,
+            idle_timeout: config.idle_timeout.clone(),
             sweep_period_ns: timeouts.idle_ns.min(timeouts.active_ns) / SWEEPS_PER_TIMEOUT,
             is_only: false,
         }
@@ -192,6 +196,7 @@ impl<R: RecordSink> Worker<R> {
         self.collector.turn(window);
         match &mut self.keeping {
             Keeping::Own(tables) => {
+                self.idle_timeout.iter().for_each(|timeout| tables.set_idle_timeout(timeout.ns()));
                 tables.v4.turn();
                 tables.v6.turn();
                 self.begin_sweep();

@@ -4,10 +4,11 @@
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
 
-use engine::tuning::{Adaption, Change, Range, Retask, Setting, Tuner};
-use engine::{Config, Control, Every, Sampling, WindowId, WorkerUse};
+use engine::tuning::{Adaption, Change, Handles, Range, Retask, Setting, Tuner};
+use engine::{Config, Control, Every, IdleTimeout, Sampling, WindowId, WorkerUse};
 use flow::Share;
 use std::sync::{Arc, Mutex};
+use summary::Timeouts;
 use support::{Recorder, Run, config, on_wire, plan, task_set};
 
 /// Installs a set of the next generation, and notes the divisor.
@@ -28,12 +29,14 @@ impl Retask for Noted {
 
 #[test]
 fn settings_follow_the_load_and_every_packet_has_a_name() {
-    let base = Config { every: Every::Time(200_000_000), hand_over_parcels: 64, ..config() };
+    let timeouts = Timeouts { idle_ns: 8_000_000_000, active_ns: 1_800_000_000_000 };
+    let base = Config { every: Every::Time(200_000_000), hand_over_parcels: 64, timeouts, ..config() };
     let control = Control::new(task_set(0, &[], None, &base));
     let (sampling, workers) = (Sampling::new(Share::ALL), WorkerUse::new(2));
     let range = Range {
         workers: 2,
         varies_workers: true,
+        idle_divisor: 16,
         memory_divisors: vec![4],
         varies_share: true,
         most_share_ppm: 1_000_000,
@@ -41,12 +44,20 @@ fn settings_follow_the_load_and_every_packet_has_a_name() {
     let divisors = Arc::new(Mutex::new(Vec::new()));
     let noted = Noted { control: control.clone(), config: base.clone(), divisors: Arc::clone(&divisors) };
     let tuner = Tuner::new(1e-5, range);
-    let adaption =
-        Adaption::new(tuner, Some(workers.clone()), Some(sampling.clone()), Some(Box::new(noted)), false);
+    let idle_timeout = IdleTimeout::new(base.timeouts.idle_ns);
+    let handles = Handles {
+        workers: Some(workers.clone()),
+        idle_timeout: Some((idle_timeout.clone(), base.timeouts.idle_ns)),
+        sampling: Some(sampling.clone()),
+        retask: Some(Box::new(noted)),
+        limits: Some(base.limits.clone()),
+    };
+    let adaption = Adaption::new(tuner, handles, false);
     let config = Config {
         control: Some(control),
         sampling: Some(sampling),
         worker_use: Some(workers),
+        idle_timeout: Some(idle_timeout),
         adaption: Some(adaption.clone()),
         ..base
     };
@@ -62,7 +73,12 @@ fn settings_follow_the_load_and_every_packet_has_a_name() {
     let report = adaption.report();
     assert!(report.windows > 0 && report.windows_above > 0, "{report:?}");
     assert!(!report.changes.is_empty());
-    let mut values = [(Setting::Workers, 2.0), (Setting::TaskMemory, 1.0), (Setting::Share, 1.0)];
+    let mut values = [
+        (Setting::Workers, 2.0),
+        (Setting::IdleTimeout, 1.0),
+        (Setting::TaskMemory, 1.0),
+        (Setting::Share, 1.0),
+    ];
     for Change { setting, from, to, reason, window, at_ns } in &report.changes {
         let known = values.iter_mut().find(|(known, _)| known == setting).expect("a setting");
         assert_eq!(known.1, *from);

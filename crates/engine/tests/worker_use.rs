@@ -5,9 +5,8 @@ mod support;
 
 use engine::{Config, Control, Every, Gate, Split, WindowId, WorkerUse};
 use flow::EndReason;
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use support::{Recorder, Run, config, generated, plan, shown, task_set};
+use support::{Recorder, Run, config, generated, plan, shown, sums, task_set};
 
 /// Sets the number of workers of the window that is entered next.
 #[derive(Debug)]
@@ -34,17 +33,6 @@ fn run(design: &str, of: Option<fn(WindowId) -> usize>) -> Run {
     run.is_consistent();
     assert_eq!(run.outcome.faults, Vec::<String>::new());
     run
-}
-
-/// Packets, bytes and bytes on the wire by key.
-fn sums(run: &Run) -> BTreeMap<String, [u64; 3]> {
-    let mut sums: BTreeMap<String, [u64; 3]> = BTreeMap::new();
-    for (_, record) in run.records() {
-        let sum = sums.entry(format!("{:?}", record.key)).or_default();
-        let own = [record.total_count, record.total_byte, record.wire_byte];
-        sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
-    }
-    sums
 }
 
 #[test]

@@ -862,6 +862,13 @@ impl<K: Key> FlowTable<K> {
         done
     }
 
+    /// From here on, records end after another time without a packet. It is finite, as it was before: where no record ends by time, the
+    /// table does not know when packets came.
+    pub fn set_idle_timeout(&mut self, idle_ns: u64) {
+        debug_assert!(idle_ns != u64::MAX && self.config.timeouts.idle_ns != u64::MAX);
+        self.config.timeouts.idle_ns = idle_ns;
+    }
+
     /// Entries that a whole sweep examines.
     pub fn sweep_len(&self) -> usize {
         self.entries

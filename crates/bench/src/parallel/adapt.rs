@@ -10,7 +10,7 @@ mod sink;
 
 use crate::{Line, Points};
 use chain::Chain;
-use engine::tuning::{Adaption, Change, Range, Tuned, Tuner};
+use engine::tuning::{Adaption, Change, Handles, Range, Tuned, Tuner};
 use engine::{
     Config, Design, Every, Observer, Plan, Sampling, Snapshot, TUNED_HAND_OVER_PACKETS, WorkerUse,
     allowed_cores, run,
@@ -176,13 +176,16 @@ fn measure(
         let range = Range {
             workers: variant.workers,
             varies_workers: variant.workers > 1,
+            // All flows have packets in each window: none is held for longer.
+            idle_divisor: 1,
             memory_divisors: Vec::new(),
             varies_share: true,
             most_share_ppm: variant.share_ppm,
         };
         let workers = range.varies_workers.then(|| WorkerUse::new(variant.workers));
         config.worker_use.clone_from(&workers);
-        Adaption::new(Tuner::new(BOUND, range), workers, Some(sampling), None, true)
+        let handles = Handles { workers, sampling: Some(sampling), ..Handles::default() };
+        Adaption::new(Tuner::new(BOUND, range), handles, true)
     });
     config.adaption = adaption.clone();
     let (mut watch, stop) = (Watch::default(), AtomicBool::new(false));

@@ -25,6 +25,7 @@ fn config() -> Config {
         control: None,
         sampling: None,
         worker_use: None,
+        idle_timeout: None,
         adaption: None,
         burst: BURST,
         hand_over_parcels: 2,

@@ -5,6 +5,7 @@ use super::report::{Change, TuningReport, Unmet};
 use super::seen::Seen;
 use super::tuner::{Decision, Tuner};
 use crate::closed::ClosedWindow;
+use crate::idle_timeout::IdleTimeout;
 use crate::ids::WindowId;
 use crate::refused::RING_FULL;
 use crate::sampling::Sampling;
@@ -13,6 +14,7 @@ use flow::Share;
 use report::WindowEnd;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use summary::Limits;
 
 /// Changes that are kept for the report.
 const MOST_CHANGES: usize = 10_000;
@@ -43,11 +45,24 @@ pub enum Tuned {
 #[derive(Clone)]
 pub struct Adaption(Arc<Mutex<Inner>>);
 
+/// By what the settings of a run are changed; one that its range does not vary needs no handle.
+#[derive(Default)]
+pub struct Handles {
+    /// The number of workers in use.
+    pub workers: Option<WorkerUse>,
+    /// The idle timeout, and the whole of it, nanoseconds.
+    pub idle_timeout: Option<(IdleTimeout, u64)>,
+    /// The share.
+    pub sampling: Option<Sampling>,
+    /// The memory of tasks.
+    pub retask: Option<Box<dyn Retask>>,
+    /// What the flow tables take from.
+    pub limits: Option<Limits>,
+}
+
 struct Inner {
     tuner: Tuner,
-    workers: Option<WorkerUse>,
-    sampling: Option<Sampling>,
-    retask: Option<Box<dyn Retask>>,
+    handles: Handles,
     /// Frames that are lost off the core are excused.
     excuses: bool,
     settings: Settings,
@@ -59,6 +74,12 @@ struct Inner {
     windows_off_core: u64,
 }
 
+impl fmt::Debug for Handles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handles").finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for Adaption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Adaption").finish_non_exhaustive()
@@ -66,21 +87,13 @@ impl fmt::Debug for Adaption {
 }
 
 impl Adaption {
-    /// Tunes by what the tuner decides; a setting that its range does not vary needs no handle. `excuses`: what was lost while a
+    /// Tunes by what the tuner decides. `excuses`: what was lost while a
     /// receiver was off its core does not count. (With more threads than cores it does: the threads take the cores from each other.)
-    pub fn new(
-        tuner: Tuner,
-        workers: Option<WorkerUse>,
-        sampling: Option<Sampling>,
-        retask: Option<Box<dyn Retask>>,
-        excuses: bool,
-    ) -> Self {
+    pub fn new(tuner: Tuner, handles: Handles, excuses: bool) -> Self {
         let settings = tuner.settings();
         Self(Arc::new(Mutex::new(Inner {
             tuner,
-            workers,
-            sampling,
-            retask,
+            handles,
             excuses,
             settings,
             changes: Vec::new(),
@@ -141,6 +154,7 @@ impl Inner {
             ring_full,
             off_core: if self.excuses { closed.work.off_core } else { 0 },
             flows: closed.totals.flows,
+            held: self.handles.limits.as_ref().map_or(0, |limits| limits.flows_used() as u64),
             even_flows: closed.work.even_flows,
             receivers_behind: closed.work.receivers_behind,
             workers_busy: closed.work.workers_busy,
@@ -164,7 +178,7 @@ impl Inner {
             for change in changes {
                 // What could not be changed before is as it was.
                 let from = self.settings.value(change.setting);
-                match self.set(change.setting, &settings) {
+                match self.set(&change, &settings) {
                     Ok(window) => {
                         began = began.max(Some(window.number()));
                         let change = Change { window: window.number(), from, ..change };
@@ -189,11 +203,20 @@ impl Inner {
     }
 
     /// Sets one of the settings, from the returned window on.
-    fn set(&mut self, setting: Setting, settings: &Settings) -> Result<WindowId, String> {
+    fn set(&mut self, change: &Change, settings: &Settings) -> Result<WindowId, String> {
+        let setting = change.setting;
         match setting {
+            Setting::IdleTimeout => {
+                self.settings.idle_divisor = settings.idle_divisor;
+                let (timeout, whole_ns) =
+                    self.handles.idle_timeout.as_ref().ok_or_else(|| absent(setting))?;
+                timeout.set(whole_ns / u64::from(settings.idle_divisor));
+                Ok(WindowId::new(change.window))
+            }
             Setting::Workers => {
                 self.settings.workers = settings.workers;
-                self.workers
+                self.handles
+                    .workers
                     .as_ref()
                     .map(|workers| workers.set(settings.workers))
                     .ok_or_else(|| absent(setting))
@@ -201,10 +224,14 @@ impl Inner {
             Setting::Share => {
                 let share = Share::of_ppm(settings.share_ppm.clamp(1, ALL_PPM)).unwrap_or(Share::ALL);
                 self.settings.share_ppm = share.ppm();
-                self.sampling.as_ref().map(|sampling| sampling.set(share)).ok_or_else(|| absent(setting))
+                self.handles
+                    .sampling
+                    .as_ref()
+                    .map(|sampling| sampling.set(share))
+                    .ok_or_else(|| absent(setting))
             }
             Setting::TaskMemory => {
-                let retask = self.retask.as_mut().ok_or_else(|| absent(setting))?;
+                let retask = self.handles.retask.as_mut().ok_or_else(|| absent(setting))?;
                 let window = retask
                     .retask(settings.memory_divisor)
                     .map_err(|error| format!("tasks keep the memory that they have: {error}"))?;

@@ -10,6 +10,9 @@ const LEAST_PPM: f64 = 1e6 / 128.0;
 pub enum Setting {
     /// Workers of each receiver that are given packets.
     Workers,
+    /// The time without a packet after which flow records end, and with it how many flows the tables hold: one part in this many of
+    /// what was asked for.
+    IdleTimeout,
     /// Memory of the tasks that count packets: one part in this many of what was asked for.
     TaskMemory,
     /// The share of the packets that is measured.
@@ -21,6 +24,7 @@ impl Setting {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Workers => "workers",
+            Self::IdleTimeout => "idle_timeout",
             Self::TaskMemory => "task_memory",
             Self::Share => "share",
         }
@@ -32,6 +36,8 @@ impl Setting {
 pub struct Settings {
     /// Workers of each receiver in use; 0 where receivers count themselves.
     pub workers: usize,
+    /// Records end after one part in this many of the idle timeout.
+    pub idle_divisor: u32,
     /// Tasks have one part in this many of their memory.
     pub memory_divisor: u32,
     /// Measured packets in a million.
@@ -39,10 +45,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The value of a setting, as reports have it: a number of workers, a share of the memory, a share of the packets.
+    /// The value of a setting, as reports have it: a number of workers, a share of the idle timeout, of the memory, of the packets.
     pub fn value(&self, setting: Setting) -> f64 {
         match setting {
             Setting::Workers => self.workers as f64,
+            Setting::IdleTimeout => 1.0 / f64::from(self.idle_divisor),
             Setting::TaskMemory => 1.0 / f64::from(self.memory_divisor),
             Setting::Share => f64::from(self.share_ppm) / f64::from(ALL_PPM),
         }
@@ -56,6 +63,8 @@ pub struct Range {
     pub workers: usize,
     /// The number of workers in use may change: flows are split by their hash, and nothing of a flow depends on the order of its packets.
     pub varies_workers: bool,
+    /// The idle timeout may be one part in this many of what was asked for; 1: it does not change.
+    pub idle_divisor: u32,
     /// Divisors of the tasks' memory for which structures can be made, growing, without 1.
     pub memory_divisors: Vec<u32>,
     /// The share of the packets may change.

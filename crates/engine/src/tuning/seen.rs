@@ -19,6 +19,8 @@ pub struct Seen {
     pub off_core: u64,
     /// Flows with packets in it.
     pub flows: u64,
+    /// Flows that the tables held at its end.
+    pub held: u64,
     /// How many flows of equal size would have the same collision probability: (Σc)² / Σc² of the flows' packets c (the inverse
     /// of Simpson's index). The fewer it are of `flows`, the more skewed is the traffic.
     pub even_flows: f64,

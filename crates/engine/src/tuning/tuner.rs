@@ -25,6 +25,8 @@ const IDLE: f64 = 0.5;
 const PARK_AFTER: u32 = 8;
 /// Workers are put to use while the busiest is busier than this, and taken out of use where the others would be less busy than that.
 const WORKERS_BUSY: (f64, f64) = (0.8, 0.5);
+/// The tables are crowded where they hold this many times the flows that a window has.
+const CROWDED: u64 = 2;
 /// Less is lost than this, by threads that are less busy than that: once may be chance.
 const CHANCE: (f64, f64) = (0.01, 0.7);
 /// The traffic is another one if its flows, or its even flows, are this many times as many or as few.
@@ -42,10 +44,11 @@ pub struct Decision {
 }
 
 /// Settings in use from a window on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct InForce {
     from: u64,
     workers: usize,
+    idle_divisor: u32,
     rung: usize,
 }
 
@@ -70,6 +73,8 @@ pub struct Tuner {
     tried_pps: Option<f64>,
     /// Load at which a worker was taken out of use last.
     parked_pps: Option<f64>,
+    /// Load at which the idle timeout was made shorter.
+    shortened_pps: f64,
     before: Option<Seen>,
     /// What was lost in the window before may have been chance.
     was_chance: bool,
@@ -82,7 +87,7 @@ impl Tuner {
     /// Begins with everything that the range has. `bound`: the share of the frames that may be lost.
     pub fn new(bound: f64, range: Range) -> Self {
         let rungs = range.rungs();
-        let whole = InForce { from: 0, workers: range.workers, rung: 0 };
+        let whole = InForce { from: 0, workers: range.workers, idle_divisor: 1, rung: 0 };
         Self {
             bound,
             failed_pps: vec![f64::INFINITY; rungs.len()],
@@ -96,6 +101,7 @@ impl Tuner {
             park_after: PARK_AFTER,
             tried_pps: None,
             parked_pps: None,
+            shortened_pps: 0.0,
             before: None,
             was_chance: false,
             is_unmet: false,
@@ -113,9 +119,9 @@ impl Tuner {
         self.of(self.latest())
     }
 
-    fn of(&self, InForce { workers, rung, .. }: InForce) -> Settings {
+    fn of(&self, InForce { workers, idle_divisor, rung, .. }: InForce) -> Settings {
         let Rung { memory_divisor, share_ppm } = self.rungs[rung];
-        Settings { workers, memory_divisor, share_ppm }
+        Settings { workers, idle_divisor, memory_divisor, share_ppm }
     }
 
     fn latest(&self) -> InForce {
@@ -186,6 +192,11 @@ impl Tuner {
                 self.park_after = (2 * self.park_after).min(WAITS.1);
             }
         }
+        // Flows that no packet of a window is of cost no answer anything: their records end.
+        if next.idle_divisor < self.range.idle_divisor && seen.held > CROWDED * seen.flows {
+            next.idle_divisor = self.range.idle_divisor;
+            self.shortened_pps = offered;
+        }
         // What takes nearly all frames is not full: frames were lost in bursts, and what a frame costs is not to be learnt from that.
         let is_rare = seen.loss() < rare;
         if seen.received != 0 && !is_rare {
@@ -210,12 +221,15 @@ impl Tuner {
         }
         let lost = 100.0 * seen.loss();
         let (rate, came) = (mpps(offered), mpps(seen.received_pps()));
-        if next.rung == ran.rung && next.workers == ran.workers && is_latest {
+        if is_latest && next == ran {
             return self.unmet(seen, true);
         }
         let what = format!("{lost:.3} % of {rate} were lost, {came} were received");
         self.change(seen, next, |setting| match setting {
             Setting::Workers => format!("{what}; workers that are not in use cost no accuracy"),
+            Setting::IdleTimeout => {
+                format!("{what}; the tables hold {} flows, {} of which have packets", seen.held, seen.flows)
+            }
             Setting::TaskMemory => format!("{what}; smaller structures cost less a packet"),
             Setting::Share => format!("{what}; what is left out costs less"),
         })
@@ -251,7 +265,21 @@ impl Tuner {
         if ran.rung != 0 {
             return self.raise(seen, ran, offered.max(last));
         }
-        self.fewer_workers(seen, ran)
+        match self.longer_records(seen, ran) {
+            Some(decision) => decision,
+            None => self.fewer_workers(seen, ran),
+        }
+    }
+
+    /// With everything measured, and less load than when records were made to end early: they go on for their whole time again.
+    fn longer_records(&mut self, seen: &Seen, ran: InForce) -> Option<Decision> {
+        let offered = seen.offered_pps();
+        if ran.idle_divisor == 1 || self.calm < PARK_AFTER || offered * SAME_LOAD > self.shortened_pps {
+            return None;
+        }
+        self.calm = 0;
+        let reason = format!("load has fallen to {}, and nothing is left out", mpps(offered));
+        Some(self.change(seen, InForce { idle_divisor: 1, ..ran }, |_| reason.clone()))
     }
 
     /// Load rises towards what is known to be too much.
@@ -357,19 +385,19 @@ impl Tuner {
     fn change(&mut self, seen: &Seen, next: InForce, reason: impl Fn(Setting) -> String) -> Decision {
         let from = seen.window + 2;
         let (old, new) = (self.settings(), self.of(next));
-        let changes =
-            [Setting::Workers, Setting::TaskMemory, Setting::Share].into_iter().filter_map(|setting| {
-                let (from_value, to) = (old.value(setting), new.value(setting));
-                let change = Change {
-                    window: from,
-                    at_ns: seen.end_ns,
-                    setting,
-                    from: from_value,
-                    to,
-                    reason: reason(setting),
-                };
-                (from_value != to).then_some(change)
-            });
+        let all = [Setting::Workers, Setting::IdleTimeout, Setting::TaskMemory, Setting::Share];
+        let changes = all.into_iter().filter_map(|setting| {
+            let (from_value, to) = (old.value(setting), new.value(setting));
+            let change = Change {
+                window: from,
+                at_ns: seen.end_ns,
+                setting,
+                from: from_value,
+                to,
+                reason: reason(setting),
+            };
+            (from_value != to).then_some(change)
+        });
         let changes: Vec<_> = changes.collect();
         if changes.is_empty() {
             return Decision::default();

@@ -378,3 +378,14 @@ fn queues_of(name: &str, threads: &str) -> usize {
         _ => name.split_once('x').and_then(|(queues, _)| queues.parse().ok()).unwrap_or(1),
     }
 }
+
+/// Packets, bytes and bytes on the wire by key.
+pub(crate) fn sums(run: &Run) -> BTreeMap<String, [u64; 3]> {
+    let mut sums: BTreeMap<String, [u64; 3]> = BTreeMap::new();
+    for (_, record) in run.records() {
+        let sum = sums.entry(format!("{:?}", record.key)).or_default();
+        let own = [record.total_count, record.total_byte, record.wire_byte];
+        sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+    }
+    sums
+}

@@ -9,6 +9,8 @@ pub struct TuningSettings {
     /// Workers of each receiver in use; 0 where receivers count themselves.
     #[serde(with = "integer")]
     pub workers: u64,
+    /// The share of the idle timeout after which flow records end.
+    pub idle_timeout: f64,
     /// The share of the memory that tasks were asked to have.
     pub task_memory: f64,
     /// The share of the packets that is measured.
@@ -23,7 +25,7 @@ pub struct TuningChange {
     /// Stream time of the end of the window that led to it.
     #[serde(rename = "at", with = "rfc3339")]
     pub at_ns: u64,
-    /// `workers`, `task_memory` or `share`.
+    /// `workers`, `idle_timeout`, `task_memory` or `share`.
     pub setting: String,
     /// Its value before, as in [`TuningSettings`].
     pub from: f64,

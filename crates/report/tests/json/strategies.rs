@@ -352,7 +352,7 @@ pub(crate) fn full_tuning() -> report::TuningReport {
         changes: vec![change],
         changes_unlisted: 3,
         unmet: vec![unmet],
-        settings: report::TuningSettings { workers: 2, task_memory: 0.25, share: 0.5 },
+        settings: report::TuningSettings { workers: 2, idle_timeout: 0.0625, task_memory: 0.25, share: 0.5 },
         windows: 40,
         windows_above: 3,
         windows_off_core: 1,
