@@ -115,24 +115,20 @@ pub(crate) fn start(
     let has_order = config.parts.loss || config.parts.statistics.iter().any(Option::is_some);
     let is_split_by_hash = plan.split == Split::Hash && plan.state == State::Separate;
     let follows = control.set(WindowId::default()).pins().is_some();
-    let varies_workers = plan.workers > 1 && is_split_by_hash && !has_order && !follows;
+    // Tables that are merged, and what is kept of the order of packets, need a flow's packets where they were, and its whole time.
+    let is_free = is_split_by_hash && !has_order && !follows;
+    let varies_workers = plan.workers > 1 && is_free;
     // More threads than cores take the cores from each other.
-    let most_workers = match plan.oversubscribed {
-        true => {
-            (allowed_cores().len() / plan.receivers.max(1)).saturating_sub(1).clamp(1, plan.workers.max(1))
-        }
+    let workers = match varies_workers && plan.oversubscribed {
+        true => (allowed_cores().len() / plan.receivers.max(1)).saturating_sub(1).clamp(1, plan.workers),
         false => plan.workers,
     };
-    let workers = if varies_workers { most_workers } else { plan.workers };
-    // Tables that are merged, and what is kept of the order of packets, have no timeout that changes.
     let idle_ns = config.timeouts.idle_ns;
     let idle_divisor = match config.every {
-        Every::Time(window_ns) if is_split_by_hash && !has_order && !follows && idle_ns != u64::MAX => {
-            IDLE_DIVISORS
-                .into_iter()
-                .find(|divisor| idle_ns / u64::from(*divisor) >= window_ns.saturating_mul(LEAST_WINDOWS))
-                .unwrap_or(1)
-        }
+        Every::Time(window_ns) if is_free && idle_ns != u64::MAX => IDLE_DIVISORS
+            .into_iter()
+            .find(|divisor| idle_ns / u64::from(*divisor) >= window_ns.saturating_mul(LEAST_WINDOWS))
+            .unwrap_or(1),
         _ => 1,
     };
     let range = Range {

@@ -261,6 +261,7 @@ pub(crate) fn no_thread(error: std::io::Error) -> Failure {
 }
 
 fn config(options: &RunOptions) -> Config {
+    let usual_ring = if options.adapt.is_some() { TUNED_HAND_OVER_PACKETS } else { HAND_OVER_PACKETS };
     let memory = options.memory.unwrap_or_else(machine::half_of_memory);
     let fits = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let flows = options.max_flows.map_or(usize::MAX, fits);
@@ -284,10 +285,7 @@ fn config(options: &RunOptions) -> Config {
         burst: usize::from(options.burst),
         hand_over_parcels: options
             .ring
-            .map_or(
-                if options.adapt.is_some() { TUNED_HAND_OVER_PACKETS } else { HAND_OVER_PACKETS },
-                usize::from,
-            )
+            .map_or(usual_ring, usize::from)
             .div_ceil(usize::from(options.burst))
             .max(2),
         timed: false,

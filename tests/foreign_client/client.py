@@ -56,8 +56,8 @@ class Rogue:
             return False
 
     def flood(self, messages):
-        """Publishes `(name, body, properties)` without waiting for one before the next. Returns the names of those that the broker takes:
-        what it refuses, it tells nobody who does not ask for confirms."""
+        """Publishes `(name, body, properties)` without waiting for one before the next, until the broker has taken all of them. It may
+        refuse some for a time, which it tells only clients that ask for confirms. Returns their names."""
         return Flood(self.port, self.node, messages).taken
 
     def may_not(self, what, ask):
@@ -73,12 +73,19 @@ class Rogue:
 
 
 class Flood:
-    """Messages on a connection of their own, each confirmed some time."""
+    """Messages on a connection of their own, each confirmed in the end. One that is refused is published again."""
+
+    # Refusals after which the broker is taken to accept nothing.
+    MOST_REFUSED = 100_000
 
     def __init__(self, port, node, messages):
         self.messages = messages
         self.node = node
+        self.channel = None
+        # What is not confirmed yet, by its number on the channel, in their order.
         self.open = {}
+        self.last = 0
+        self.refused = 0
         self.taken = Counter()
         self.connection = pika.SelectConnection(
             parameters(port, node, os.environ["FOREIGN_PASSWORD"]),
@@ -86,16 +93,18 @@ class Flood:
             on_close_callback=lambda connection, reason: connection.ioloop.stop(),
         )
         self.connection.ioloop.start()
-        if self.open:
-            raise ConnectionError(f"{len(self.open)} messages were not confirmed")
+        if self.taken.total() != len(messages):
+            raise ConnectionError(f"{self.taken.total()} of {len(messages)} messages were taken, {self.refused} times one was refused")
 
     def begin(self, channel):
-        channel.confirm_delivery(self.confirmed, callback=lambda _: self.publish(channel))
+        self.channel = channel
+        channel.confirm_delivery(self.confirmed, callback=lambda _: [self.publish(message) for message in self.messages])
 
-    def publish(self, channel):
-        for tag, (message, body, properties) in enumerate(self.messages, 1):
-            self.open[tag] = message
-            channel.basic_publish(RESULTS, self.node, body, properties)
+    def publish(self, message):
+        _, body, properties = message
+        self.last += 1
+        self.open[self.last] = message
+        self.channel.basic_publish(RESULTS, self.node, body, properties)
 
     def confirmed(self, frame):
         answer = frame.method
@@ -105,8 +114,11 @@ class Flood:
         for tag in tags:
             message = self.open.pop(tag)
             if isinstance(answer, pika.spec.Basic.Ack):
-                self.taken[message] += 1
-        if not self.open:
+                self.taken[message[0]] += 1
+            else:
+                self.refused += 1
+                self.publish(message)
+        if not self.open or self.refused > self.MOST_REFUSED:
             self.connection.close()
 
 

@@ -173,7 +173,7 @@ mod tests {
         let json = alert.json(61_000_000_000);
         assert_eq!(json["startsAt"], "1970-01-01T00:00:01.000000000Z");
         assert_eq!(json["endsAt"], "1970-01-01T00:01:01.000000000Z");
-        // The clock of this machine is behind that of the node.
+        // This machine's clock shows an earlier time than the node's clock.
         assert_eq!(alert.json(5)["startsAt"], "1970-01-01T00:00:00.000000005Z");
     }
 

@@ -3,8 +3,8 @@
 /// How busy threads were in a window of a live source, and what they lost by no fault of the settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    /// The share of the time that the busiest receiver spent on bursts of half the size or more: one that keeps up polls before so many
-    /// frames are there.
+    /// The share of the time that the busiest receiver spent on bursts of at least half of the largest size. A receiver that keeps up
+    /// polls before that many frames have arrived.
     pub receivers_behind: f64,
     /// The share of the bursts at which the busiest worker had others waiting; `None` where receivers count themselves.
     pub workers_busy: Option<f64>,
