@@ -92,7 +92,7 @@ const SIZES: std::ops::RangeInclusive<u64> = Spec::LEAST_SIZE as u64..=9216;
 const MOST_WEIGHT: u64 = 1_000_000;
 const MOST_RATE: u64 = 1_000_000_000;
 const MOST_EVENTS: usize = 16;
-/// How long a run lasts when no rate is given.
+/// How long a run lasts when no rate is given, unless that takes a rate above [`MOST_RATE`].
 const USUAL_SECONDS: u64 = 30;
 
 impl Default for Spec {
@@ -151,7 +151,7 @@ impl Spec {
 
     /// Packets per second of the time stamps.
     pub fn rate(&self) -> u64 {
-        self.rate.unwrap_or((self.packets / USUAL_SECONDS).max(1))
+        self.rate.unwrap_or((self.packets / USUAL_SECONDS).clamp(1, MOST_RATE))
     }
 
     /// Time of the first packet, nanoseconds since the epoch.
@@ -316,6 +316,8 @@ mod tests {
             "packets=1k,ipv6=12.5%,start=1.5,snap=96,zipf=0.99",
             "tcp=handshake,packets=5",
             "tcp=handshake:100",
+            "packets=1T,zipf=uniform",
+            "packets=0",
             "plant=loss/retransmission:start=10%:connections=3:segments=70/reorder:reorder=2.5%:loss=0.1%",
             "packets=2M,rate=100k,size=64:7/1518:1,plant=flood:sources=100/scan:share=2%/portscan/elephant",
         ] {
