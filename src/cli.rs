@@ -258,7 +258,7 @@ pub(crate) struct EventsOptions {
     /// Of this node only
     #[arg(long, value_name = "NAME")]
     pub(crate) node: Option<String>,
-    /// The newest so many
+    /// Show the newest N
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     pub(crate) top: u64,
     #[command(flatten)]
@@ -822,7 +822,7 @@ pub(crate) struct RunOptions {
     /// The most bytes of all captures of the run together
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "SIZE", env = "EDISON_CAPTURE_BYTES", hide_env = true, default_value = "64MiB", value_parser = notation::bytes)]
     pub(crate) capture_bytes: u64,
-    /// How much of each captured packet is kept: so many bytes (1514), or its headers up to the transport header
+    /// How much of each captured packet is kept: a number of bytes (1514), or its headers up to the transport header
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "BYTES|headers", env = "EDISON_CAPTURE_SNAP", hide_env = true, default_value = "headers", value_parser = quantity::snap)]
     pub(crate) capture_snap: Snap,
     /// The most packets of a capture in a second
@@ -1146,7 +1146,7 @@ pub(crate) struct BenchOptions {
     /// For capture: measure this file once, in this process, and print what was counted
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<PathBuf>,
-    /// For distributed: with so many simulated probes (default: 1000)
+    /// For distributed: number of simulated probes (default: 1000)
     #[arg(long, value_name = "N", value_parser = notation::count)]
     pub(crate) probes: Option<u64>,
     /// About how long each comparison may take (default: 10; distributed: 900)

@@ -75,7 +75,7 @@ pub(crate) fn snap(text: &str) -> Result<Snap, String> {
     }
 }
 
-/// A sampling rate: one packet of so many.
+/// A sampling rate, `1:1000` or `1000`: one packet of this number.
 pub(crate) fn sampling(text: &str) -> Result<Rate, String> {
     let number = count(text.strip_prefix("1:").unwrap_or(text)).map_err(|error| error.to_string())?;
     Rate::one_of(number)

@@ -205,7 +205,7 @@ fn rows_of_another_program_are_taken_as_complete() {
     }
 }
 
-/// The seconds in which a destination has more than so many sources, by the windows in which records end.
+/// The seconds in which a destination has more than `more_than` sources, by the windows in which records end.
 fn flooded(csv: &Path, more_than: usize) -> BTreeMap<String, Vec<u64>> {
     let content = std::fs::read_to_string(csv).expect("records");
     let mut lines = content.lines().map(|line| line.split(',').collect::<Vec<_>>());

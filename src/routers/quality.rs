@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Windows that are remembered. Answers of longer windows say what is known of these.
 const MOST_WINDOWS: usize = 10_000;
-/// Older ones are remembered so many together, in as many parts.
+/// Older windows are kept in groups of this number, and at most this number of groups.
 const TOGETHER: u64 = 64;
 /// What is lost, by name.
 const LOSSES: [&str; 3] = ["datagrams_dropped", "records_lost", "messages_lost"];
-/// Of a normal distribution 95 % are within so many standard deviations.
+/// Of a normal distribution 95 % are within this number of standard deviations.
 const DEVIATIONS: f64 = 1.96;
 
 /// What was counted of all datagrams up to now.

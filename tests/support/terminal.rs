@@ -51,7 +51,7 @@ impl Terminal {
         }
     }
 
-    /// What a terminal shows of what was written. It has each size from so many bytes on, as soon as the program clears the screen:
+    /// What a terminal shows of what was written. It has each size from a number of bytes on, as soon as the program clears the screen:
     /// until then the program may not know.
     pub(crate) fn of(written: &[u8], sizes: &[(usize, Size)]) -> Self {
         let (mut sizes, text) = (sizes.iter().peekable(), String::from_utf8_lossy(written));

@@ -30,7 +30,7 @@ const WEEK: u64 = 7 * 24;
 const TOP: usize = 20;
 const PORT: u16 = 443;
 
-/// Runs it: of so many rows (`--packets`), and so many of each hour (`--flows`).
+/// Runs it with `--packets` rows, and `--flows` of each hour.
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     run_in_process(points, out)?;
     measuring::run(points, out)

@@ -142,7 +142,7 @@ fn same(captured: &[Seen], expected: &[Seen], what: &str) {
     }
 }
 
-/// The same packets, of which so much is captured.
+/// The same packets, each with the captured length that `captured` gives.
 fn cut(seen: &[Seen], captured: impl Fn(&Seen) -> u64) -> Vec<Seen> {
     seen.iter().map(|seen| Seen { captured: captured(seen).min(seen.length), ..seen.clone() }).collect()
 }

@@ -45,7 +45,7 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
-/// Errors that are reported of one text; others of a text with so many rarely help.
+/// Errors that are reported of one text, at most: further ones rarely help.
 pub(crate) const MOST_ERRORS: usize = 50;
 /// Warnings and notes that are reported of one text.
 const MOST_REMARKS: usize = 100;

@@ -11,7 +11,7 @@ const WORD: u64 = 8;
 /// Tables double: up to half of one is empty.
 const SLACK: u64 = 2;
 
-/// Bytes that a query takes in a window of so many flows, or of more where it keeps more.
+/// Bytes that a query takes in a window of `flows` flows, or of more where it keeps more.
 pub(crate) fn estimate(plan: &Query, flows: u64) -> u64 {
     let limit = plan.limit.map_or(0, |limit| limit as u64);
     let (groups, key) = match &plan.group {

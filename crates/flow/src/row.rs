@@ -83,7 +83,7 @@ pub struct Rows<K> {
 }
 
 impl<K> Rows<K> {
-    /// Room for `rows` rows, and for the losses of so many of the first ones.
+    /// Room for `rows` rows, and for the losses of the first `losses` of them.
     pub fn with_capacity(rows: usize, losses: usize) -> Self {
         Self {
             rows: Vec::with_capacity(rows),

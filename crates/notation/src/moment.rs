@@ -28,7 +28,7 @@ fn total(days: i64, seconds: i64, fraction: i64) -> Option<i64> {
     days.checked_mul(86_400)?.checked_add(seconds)?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// Digits only, so many, up to a greatest value.
+/// A number of exactly `digits` digits, at most `most`.
 fn number(text: &str, digits: usize, most: i64) -> Option<i64> {
     let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = is_number.then(|| text.parse().ok()).flatten()?;

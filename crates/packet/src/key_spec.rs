@@ -129,7 +129,7 @@ impl KeySpec {
         spec
     }
 
-    /// The leading bits of the address of a side count: so many of IPv4 and of IPv6.
+    /// The leading bits of the address of a side count: `v4` of IPv4, `v6` of IPv6.
     fn add_prefix(&mut self, side: usize, v4: u32, v6: u32) {
         let mask = u32::MAX.checked_shl(32 - v4).unwrap_or(0).to_be_bytes();
         let mut bytes = [0; 8];

@@ -27,7 +27,7 @@ impl Planner {
         Self { site, own, generation: 0, most_look_back }
     }
 
-    /// The same where windows that are over may be kept in at most so many bytes; half of the run's memory is usual.
+    /// The same where windows that are over may be kept in at most `most_bytes` bytes; half of the run's memory is usual.
     #[must_use]
     pub fn with_look_back(self, most_bytes: usize) -> Self {
         Self { most_look_back: most_bytes, ..self }

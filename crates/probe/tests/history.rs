@@ -24,7 +24,7 @@ const START: u64 = 1_795_341_600 * SECOND;
 const LONG: Duration = Duration::from_secs(60);
 const ROWS: u64 = 500;
 
-/// Fills a store with windows of a second of a node: each has the same flows, of so many bytes.
+/// Fills a store with windows of a second of a node: each has the same flows with the same bytes.
 fn fill(folder: &Path, node: &str, windows: u64) {
     let store = Store::open(folder, Keep::default(), Store::QUEUE_BYTES).expect("a store");
     let (mut feed, _) = store.node(NodeSetting {

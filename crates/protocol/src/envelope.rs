@@ -220,7 +220,7 @@ pub fn decode<B: DeserializeOwned>(bytes: &[u8], properties: Properties<'_>) -> 
     decode_within(bytes, properties, MOST_JSON_BYTES)
 }
 
-/// Reads a message that is no more than so many bytes of JSON.
+/// Reads a message of at most this number of bytes of JSON.
 ///
 /// # Errors
 /// Why it is not taken.

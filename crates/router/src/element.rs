@@ -33,9 +33,9 @@ pub(crate) enum Number {
     Sampler,
     /// The sampling interval N: one packet of N is counted.
     OneOf,
-    /// So many packets in sequence are counted, ...
+    /// The number of packets in sequence that are counted, ...
     PacketInterval,
-    /// ... and so many then are not.
+    /// ... and of those after them that are not.
     PacketSpace,
     SampleSize,
     SamplePopulation,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const MOST_BYTES: usize = 64 << 20;
 /// What a datagram takes besides its octets.
 const OF_DATAGRAM: usize = 64;
-/// After so many datagrams without a pause the kernel's drops are looked at.
+/// After this number of datagrams without a pause the kernel's drops are read.
 const LOOK: u32 = 1024;
 /// How long what is in the socket is read at the end: where more comes all the time, there is none.
 const REST: Duration = Duration::from_secs(1);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Of so many packets so many are counted: `1:100` is one of a hundred.
+/// How many of how many packets are counted: `1:100` is one of a hundred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Rate {
     packets: u32,

@@ -4,7 +4,7 @@
 const OVERTAKEN: i32 = -1024;
 /// Datagrams whose numbers are remembered, to recognise those that come twice.
 const REMEMBERED: usize = 32;
-/// After so many datagrams in a row whose numbers count in the other way, numbers are taken to count so.
+/// After this number of datagrams in a row whose numbers count in the other unit, numbers are taken to count in that.
 const CONVINCING: u8 = 2;
 
 /// The sequence of an exporter.

@@ -13,7 +13,7 @@ pub(crate) enum Message {
     /// Rows of the window that begins then; what they take of the budget, bytes.
     V4(usize, u64, Rows<KeyV4>, usize),
     V6(usize, u64, Rows<KeyV6>, usize),
-    /// A window is complete, and so many before it had no packet.
+    /// A window is complete; the last number is that of windows before it without a packet.
     Closed(usize, u64, WindowFacts, u64),
     Records(usize, Vec<FlowRecord>, usize),
     /// No more rows come, or no more records. The sender ends once they are written.

@@ -31,7 +31,7 @@ pub(crate) fn hold_size(shared: &Shared) {
     }
 }
 
-/// Makes room for a compaction of files from a time on, so many bytes, by dropping older rows and records. Returns whether there is room; if
+/// Makes room of `bytes` bytes for a compaction of files from a time on, by dropping older rows and records. Returns whether there is room; if
 /// there is not, nothing is dropped.
 ///
 /// # Errors
@@ -47,7 +47,7 @@ pub(crate) fn make_room(shared: &Shared, bytes: u64, first_ns: u64) -> Result<bo
     Ok(has_room)
 }
 
-/// Bytes that are too many, with so many more.
+/// Bytes above the limit, once `more` bytes are added.
 fn surplus(shared: &Shared, more: u64) -> Result<u64, String> {
     let manifest = shared.manifest();
     let (_, held) = manifest.totals()?;
@@ -55,7 +55,7 @@ fn surplus(shared: &Shared, more: u64) -> Result<u64, String> {
     Ok(all.saturating_add(more).saturating_sub(shared.size))
 }
 
-/// The oldest files that have so many bytes together, or all, of those that may go.
+/// The oldest of the files that may go, until they have `bytes` bytes together, or all of these.
 fn oldest(
     shared: &Shared,
     bytes: u64,

@@ -13,7 +13,7 @@ const OF_MAP: usize = 24;
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
     pub(crate) times: Range<u64>,
-    /// This part, of so many.
+    /// This part, of `parts`.
     pub(crate) part: u64,
     pub(crate) parts: u64,
 }

@@ -106,7 +106,7 @@ fn what_was_acknowledged_survives_any_kill_once() {
     drop(Manifest::open(folder).expect("it is free"));
 }
 
-/// Checks the store after a process that began with window `first` and acknowledged so many rows. Returns the window after its last one.
+/// Checks the store after a process that began with window `first` and acknowledged `acknowledged` rows and records. Returns the window after its last one.
 fn check(folder: &Path, first: u64, kill: u64, acknowledged: [u64; 2]) -> u64 {
     let rows = read(&files(folder, Level::Rows));
     let last = rows.keys().next_back().map_or(0, |window| (window - START) / LENGTH + 1);

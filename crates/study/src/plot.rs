@@ -35,6 +35,8 @@ const LETTER: f64 = 6.6;
 /// More names make a panel wide.
 const FEW_NAMES: usize = 7;
 const MARK: i32 = 4;
+/// From an axis to its turned names: the tick and a gap.
+const TICK: i32 = 10;
 
 /// The picture. `id` names it within a page that has several.
 ///
@@ -66,7 +68,8 @@ fn places(panels: &[Panel]) -> Vec<(i32, i32, u32, u32)> {
     for panel in panels {
         let is_wide = matches!(&panel.x, Axis::Names { names, .. } if names.len() > FEW_NAMES);
         let width = if is_wide { WIDE } else { WIDTH };
-        let height = HEIGHT + LINE * legend(panel, width).len() as u32 + 8;
+        let turned = turned_height(&panel.x, width).unwrap_or(0);
+        let height = HEIGHT + turned + LINE * legend(panel, width).len() as u32 + 8;
         if x + width > WIDE {
             (x, y, row) = (0, y + row, 0);
         }
@@ -120,17 +123,15 @@ fn draw(root: &Area, area: &Area, panel: &Panel) -> Result<(), String> {
         .build_cartesian_2d(x.clone(), y.clone())
         .map_err(fault)?;
     let mut mesh = chart.configure_mesh();
+    // The mesh centres a turned name on its tick, half of it behind the bars: these are drawn below.
+    let unmarked = |_: &f64| String::new();
     if turned.is_some() {
-        let anchor = Pos::new(HPos::Left, VPos::Center);
-        let turned = ("sans-serif", 11).into_font().transform(FontTransform::Rotate90);
-        mesh.x_label_style(turned.color(&TEXT).pos(anchor));
-    } else {
-        mesh.x_label_style(style(11));
+        mesh.x_label_formatter(&unmarked);
     }
     if matches!(panel.x, Axis::Names { .. }) {
         mesh.disable_x_mesh();
     }
-    mesh.y_label_style(style(11))
+    mesh.label_style(style(11))
         .axis_desc_style(style(13))
         .axis_style(TEXT)
         .bold_line_style(GRID)
@@ -170,6 +171,14 @@ fn draw(root: &Area, area: &Area, panel: &Panel) -> Result<(), String> {
             mark(root, *place, &look)?;
         }
     }
+    if let (Axis::Names { names, .. }, Some(_)) = (&panel.x, turned) {
+        let style = ("sans-serif", 11).into_font().transform(FontTransform::Rotate90).color(&TEXT);
+        let style = style.pos(Pos::new(HPos::Left, VPos::Center));
+        for (number, name) in names.iter().enumerate() {
+            let (x, y) = chart.backend_coord(&(number as f64, low));
+            root.draw(&Text::new(name.as_str(), (x, y + TICK), style.clone())).map_err(fault)?;
+        }
+    }
     draw_legend(&below, panel, &legend)
 }
 
@@ -181,7 +190,7 @@ fn label(axis: &Axis) -> &str {
     }
 }
 
-/// The additional height that names need which are too long to stand beside each other.
+/// The additional height that names need which are too long for one row.
 fn turned_height(axis: &Axis, width: u32) -> Option<u32> {
     let Axis::Names { names, .. } = axis else { return None };
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64 * LETTER;
@@ -348,6 +357,31 @@ mod tests {
         let title = root.children().find(|node| node.has_tag_name("title"));
         assert_eq!(title.and_then(|title| title.text()), Some("A & B"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    }
+
+    #[test]
+    fn long_names_begin_below_the_axis() {
+        let label = || "y".to_owned();
+        let names: Vec<_> = (0..18).map(|number| format!("ASYNC-Separate-{number}")).collect();
+        let x = Axis::Names { label: String::new(), names: names.clone() };
+        let svg = svg("a", "A", "B", &[panel(x, Axis::Linear { label: label() })]).expect("a picture");
+        let document = Document::parse(&svg).expect("well-formed");
+        let number =
+            |node: roxmltree::Node, name: &str| -> f64 { node.attribute(name).unwrap().parse().unwrap() };
+        let bars = document.descendants().filter(|node| node.has_tag_name("rect")).skip(1);
+        let lowest = bars
+            .filter(|node| number(*node, "height") > 20.0)
+            .map(|node| number(node, "y") + number(node, "height"))
+            .fold(0.0, f64::max);
+        for name in &names {
+            let mut texts = document.descendants().filter(|node| {
+                node.has_tag_name("text") && node.text().is_some_and(|text| text.trim() == name)
+            });
+            let text = texts.next().expect("each name is drawn");
+            assert!(texts.next().is_none(), "{name} is drawn once");
+            assert_eq!(text.attribute("text-anchor"), Some("start"));
+            assert!(number(text, "y") > lowest, "{name} is at {}, bars end at {lowest}", number(text, "y"));
+        }
     }
 
     #[test]

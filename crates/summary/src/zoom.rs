@@ -164,7 +164,7 @@ impl Zoom {
         self.statistics.turn();
     }
 
-    /// Looks at up to so many connections at stream time `now`: ends what has been silent for too long. After a turn, when all rows of
+    /// Looks at up to `connections` connections at stream time `now`: ends what has been silent for too long. After a turn, when all rows of
     /// the flow tables are sealed, what no row has been asked for is given as rows without packets, and what is not followed any longer
     /// is removed. True when it has reached the end; the next call starts again.
     pub fn sweep(&mut self, connections: usize, now: u64, sink: &mut impl FlowSink) -> bool {

@@ -7,7 +7,7 @@ use packet::{Network, Pin, Pins};
 use std::sync::Arc;
 
 /// The flows that a filter lets through at the most, as pins of which each has one; `None` if it does not pin a port or an address
-/// by constants. More than [`Pins::MOST`] are given where the filter names so many.
+/// by constants. More than [`Pins::MOST`] are given where the filter names more.
 pub fn pins_of(filter: &Condition) -> Option<Vec<Pin>> {
     alternatives(filter).filter(|pins| pins.iter().all(Pin::is_narrow))
 }

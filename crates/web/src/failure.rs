@@ -41,7 +41,7 @@ impl Failure {
         Self { refused: Some(name), ..Self::new(status, error) }
     }
 
-    /// To be tried again after so many seconds.
+    /// To be tried again after `seconds` seconds.
     pub(crate) fn again_after(self, seconds: u64) -> Self {
         Self { again_after: Some(seconds), ..self }
     }

@@ -19,7 +19,7 @@ export function figureCell(range: Range, by: number): string {
 export function changeCell(now: Range, before: Range | undefined): string {
   if (!before || before.value === null || now.value === null) return 'unknown';
   const by = Number(change(now.value, before.value));
-  // What was at least so much earlier has grown by so much at most.
+  // Where the earlier value is a lower bound, the growth is an upper bound.
   const [isMore, wasMore] = [now.upper === null, before.upper === null];
   const lead = isExact(now) && isExact(before) ? '' : isMore === wasMore ? 'about ' : wasMore ? 'at most ' : 'at least ';
   if (Number(before.value) === 0) return by === 0 ? '±0' : wasMore ? 'unknown' : 'new';

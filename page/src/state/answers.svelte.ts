@@ -6,7 +6,7 @@ import { address, get } from '../api/client';
 import type { Answer } from '../api/types';
 import { place } from '../words/value';
 
-/** Answers of a query and node or instance that are kept, and of a query in all; of so many queries. */
+/** Answers that are kept: of a query and node or instance, and of a query in all; then the number of queries. */
 const MOST_ANSWERS = 600;
 const MOST_IN_ALL = 6000;
 const MOST_HISTORIES = 100;

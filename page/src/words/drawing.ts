@@ -6,7 +6,7 @@ import type uPlot from 'uplot';
 const DENSE = 0.5;
 
 /**
- * The width of a line over a chart of so many pixels. Where points are denser than pixels it is one of the screen's own: a wider line is
+ * The width of a line over a chart of `pixels` pixels. Where points are denser than pixels it is one of the screen's own: a wider line is
  * an outline with a joint at each point, which takes fifty times as long to fill and looks the same.
  */
 export const widthFor = (wanted: number, points: number, pixels: number) => (points > DENSE * pixels ? 1 / devicePixelRatio : wanted);

@@ -31,6 +31,6 @@ export function duration(ns: Integer): string {
   return `${short(seconds)} s`;
 }
 
-/** A time that lies so many nanoseconds later, to the millisecond. */
+/** The time `ns` nanoseconds later, to the millisecond. */
 export const later = (at: Time, ns: Integer): Time =>
   new Date(milliseconds(at) + Number(ns) / 1e6).toISOString();

@@ -26,7 +26,7 @@ use web::{Answered, HistoryAsked, Hub, Refusal, Reply, Request};
 
 /// How long messages are awaited before time and requests are looked at.
 const WAIT: Duration = Duration::from_millis(50);
-/// Messages are stored together for so long at most, and so many.
+/// Messages of this time, and this number of them at most, are stored together.
 const GROUP: Duration = Duration::from_millis(100);
 const MOST_GROUPED: usize = 200;
 /// How often the state is shown.

@@ -15,7 +15,7 @@ use std::thread;
 /// What is kept of a program's words.
 const MOST_WORDS: u64 = 64 << 10;
 
-/// Asks DuckDB, which may take so many bytes of memory.
+/// Asks DuckDB, which may take `memory` bytes.
 pub(super) fn duckdb(options: &EngineOptions, memory: u64, statement: &str) -> Result<Lines, Trouble> {
     let program = named(options, "duckdb");
     let mut command = Command::new(&program);

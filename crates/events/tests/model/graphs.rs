@@ -207,7 +207,7 @@ fn same_keys(a: &Query, b: &Query) -> Option<Vec<usize>> {
     left.is_empty().then_some(columns)
 }
 
-/// A condition on one or two columns, or on whether one of so many sources is missing.
+/// A condition on one or two columns, or on whether one of the `sources` sources is missing.
 fn draw_condition(draw: &mut Draw, columns: &[Column], sources: u64, depth: u64) -> Condition {
     let deeper = |draw: &mut Draw| draw_condition(draw, columns, sources, depth - 1);
     match draw.below(24) {

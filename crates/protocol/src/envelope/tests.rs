@@ -9,7 +9,7 @@ fn id(sequence: u64) -> MessageId {
     MessageId { node: "Node1".to_owned(), boot: Boot(7), sequence }
 }
 
-/// A message with so many answers and rows: addresses as a hash table gives them, and counters of a heavy-tailed size.
+/// A message with `answers` answers of `rows` rows: addresses as a hash table gives them, and counters of a heavy-tailed size.
 fn message(answers: u32, rows: u32) -> FromProbe {
     let window = Span { start_ns: 1_795_534_800_000_000_000, end_ns: 1_795_534_810_000_000_000 };
     let mut columns = vec![Column::new("src_addr", ColumnKind::Address, "")];

@@ -61,7 +61,7 @@ pub(crate) fn next(controller: &dyn ControllerLink) -> Received {
     }
 }
 
-/// The numbers of the next so many windows, by node; all but the last few are acknowledged.
+/// The numbers of the next `count` windows, by node; all but the last few are acknowledged.
 pub(crate) fn windows(controller: &dyn ControllerLink, nodes: usize, count: usize) -> Vec<Vec<u64>> {
     let mut windows = vec![Vec::new(); nodes];
     for at in 1..=count {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Times of records are counted in spans of so many nanoseconds, a second about.
+/// Times of records are counted in spans of 2 to this power nanoseconds, about a second.
 const SPAN: u32 = 30;
 /// Addresses that are looked at to divide a window.
 const SAMPLE: usize = 1 << 14;

@@ -16,7 +16,7 @@ pub(crate) static FIGURE: Figure = Figure {
     shows: "At a skew of 0.5, a tee in the place of the measurement copies 10, 15 or 20 % of the packets to a ring that another core reads. The path of the packets is faster than with the \
             measurement in it (Not-Tee), and heavy hitters are found with less precision.",
     here: "`edison run --tee`: the packets that the receiving core takes a second from a software wire which waits for it, with exact tables for 20,000 and for \
-           330,000 flows (2 and 32 MiB). Precision is that of the flows with 0.2 % of a window of a million packets of 100,000 flows: at a skew of 1, as no flow has so many at 0.5.",
+           330,000 flows (2 and 32 MiB). Precision is that of the flows with 0.2 % of a window of a million packets of 100,000 flows: at a skew of 1, as no flow has 0.2 % of them at 0.5.",
     said: &[
         Said { what: "throughput with a tee of 15 %, table of 2 MB", value: "13 Mpps", place: "section 4" },
         Said { what: "throughput without, table of 2 MB", value: "9.4 Mpps", place: "section 4" },

@@ -17,7 +17,7 @@ pub(crate) fn sizes(bytes: u64, zipf: f64, seconds: f64) -> Point {
     })
 }
 
-/// What finds heavy hitters in this much memory, by so many seeds.
+/// What finds heavy hitters in this much memory, over `seeds` seeds.
 pub(crate) fn heavy_hitters(bytes: u64, seeds: u64) -> Point {
     Point::new(format!("heavy hitters bytes={bytes} seeds={seeds}"), move || {
         let mut rows = Vec::new();

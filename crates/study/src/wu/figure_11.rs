@@ -13,7 +13,7 @@ use bench::{Counting, Effort, Sketch, WirePoint};
 
 /// Entries.
 const SIZES: [usize; 3] = [1 << 10, 256 << 10, 8 << 20];
-/// Flows of the traffic: so many that a table of 8M entries fits in no cache where they fall.
+/// Flows of the traffic: the entries of an 8M table that they reach fit in no cache.
 const FLOWS: u64 = 1 << 20;
 const FINDING: &str = "the size of the hash table hardly affects the drop rate";
 /// Percentage points: what the paper calls little of the mempool (section 4.3).

@@ -255,7 +255,7 @@ impl<K: MaskedKey + PartialEq> ZoomTable<K> {
         self.is_sealing = true;
     }
 
-    /// Looks at up to so many entries at stream time `now`: ends what has been silent for too long. After a turn, when all rows of the
+    /// Looks at up to `entries` entries at stream time `now`: ends what has been silent for too long. After a turn, when all rows of the
     /// flow table are sealed, what no row has been asked for is given as rows without packets, and what is not followed any longer is
     /// removed. True when it has reached the end; the next call starts again.
     pub(super) fn sweep(&mut self, entries: usize, now: u64, sink: &mut impl FlowSink) -> bool {

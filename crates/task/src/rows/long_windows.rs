@@ -459,7 +459,7 @@ impl Length {
     }
 }
 
-/// An answer of pinned flows lacks what so many of their packets would have told.
+/// An answer of pinned flows lacks what `unfollowed` of their packets would have added.
 pub fn lacks_losses(answer: &mut Answer, unfollowed: u64) {
     if unfollowed != 0 && answer.class == Class::Zoom {
         answer.lacks(&format!(
