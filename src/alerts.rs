@@ -108,9 +108,9 @@ impl Alerts {
 
     /// Ends once everything is told, or after some time.
     pub(crate) fn finish(self) -> Told {
-        let Ended { lines, untold, counts, saved } = self.notifier.finish(WAIT);
+        let Ended { lines, untold, given_up, counts, saved } = self.notifier.finish(WAIT);
         lines.iter().for_each(|line| say(line));
-        Told { untold, views: views(counts), saved }
+        Told { untold, given_up, views: views(counts), saved }
     }
 }
 
@@ -118,6 +118,8 @@ impl Alerts {
 pub(crate) struct Told {
     /// What they were not told, a line each.
     pub(crate) untold: Vec<String>,
+    /// What was given up, a line for each of them.
+    pub(crate) given_up: Vec<String>,
     /// What became of alerts.
     pub(crate) views: Vec<AlertmanagerView>,
     /// The alerts as data, if they have changed since they were stored.

@@ -10,6 +10,7 @@ use std::convert::Infallible;
 /// What Alertmanagers were told, which is nothing.
 pub(crate) struct Told {
     pub(crate) untold: Vec<String>,
+    pub(crate) given_up: Vec<String>,
     pub(crate) views: Vec<AlertmanagerView>,
 }
 

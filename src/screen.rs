@@ -85,7 +85,7 @@ pub(crate) struct Setting {
 
 /// Whether the terminal shows a view of its own instead of lines.
 pub(crate) fn is_live(show: Show, time_base: TimeBase, per: Option<Duration>) -> bool {
-    show == Show::Tables && time_base == TimeBase::Clock && per.is_none() && io::stdout().is_terminal()
+    show == Show::Tables && time_base == TimeBase::Clock && per.is_none() && top::can_draw()
 }
 
 /// The measuring thread's half. Dropped before the end, on an error, it gives the terminal back.

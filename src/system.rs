@@ -235,9 +235,10 @@ impl Shown {
     fn end_alerts(&mut self, controller: &mut Controller, verdict: &mut Verdict) {
         let Some(alerts) = self.alerts.take() else { return };
         let told = alerts.finish();
-        if !told.untold.is_empty() {
+        let lines: Vec<String> = told.untold.into_iter().chain(told.given_up).collect();
+        if !lines.is_empty() {
             verdict.code = verdict.code.max(EARLY);
-            verdict.lines.extend(told.untold);
+            verdict.lines.extend(lines);
         }
         self.feed.iter().for_each(|feed| feed.changed(News::of(controller, told.views.clone())));
     }

@@ -23,6 +23,12 @@ pub(super) fn is_tls(address: &str) -> Result<bool, Failure> {
     let Ok(uri) = address.parse::<Uri>() else {
         return wrong("this is no address, as http://127.0.0.1:8080 or https://HOST:PORT");
     };
+    if uri.port_u16().is_none() && uri.authority().map(|authority| authority.as_str()) != uri.host() {
+        return wrong("its port is none from 1 to 65535");
+    }
+    if uri.query().is_some() || address.contains('#') {
+        return wrong("an address ends with its path");
+    }
     match uri.scheme_str() {
         Some("https") => Ok(true),
         Some("http") => Ok(false),

@@ -37,7 +37,7 @@ impl Api {
             .max_redirects_will_error(false)
             // The controller is on this machine, or at the end of TLS.
             .proxy(None)
-            .timeout_connect(Some(PATIENCE))
+            .timeout_connect(Some(patience.min(PATIENCE)))
             .timeout_recv_response(Some(patience))
             .timeout_recv_body(Some(patience));
         if credentials::is_tls(address)? {

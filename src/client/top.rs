@@ -25,6 +25,8 @@ const KEYS: Duration = Duration::from_millis(50);
 const RETRY: Duration = Duration::from_secs(1);
 /// A stream is read for so long before it is asked for anew: a connection that is dead without a word does not last.
 const STREAM: Duration = Duration::from_secs(120);
+/// How long it may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// A server says something every 15 s.
 const SILENT: Duration = Duration::from_secs(20);
 /// What waits to be shown.
@@ -73,7 +75,10 @@ pub(super) fn top(options: &TopOptions) -> Result<ExitCode, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage(format!("standard input is no terminal, whose keys steer top: {lines}")));
     }
-    let api = Api::new(&api)?;
+    if !top::can_draw() {
+        return Err(Failure::usage(format!("TERM=dumb: top cannot draw on such a terminal: {lines}")));
+    }
+    let api = Api::patient(&api, PATIENCE)?;
     let mut model = Model::new(Origin::Api { address: api.address().to_owned() });
     let status = read::<Status>(api.get("/status")?, &api)?;
     model.status = status;

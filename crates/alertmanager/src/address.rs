@@ -55,6 +55,9 @@ impl FromStr for Address {
             return Err(format!("'{text}': an address ends with its path"));
         }
         let host = uri.host().ok_or_else(wrong)?;
+        if uri.port_u16().is_none() && uri.authority().is_some_and(|authority| authority.as_str() != host) {
+            return Err(format!("'{text}': its port is none from 1 to 65535"));
+        }
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let is_loopback = host.eq_ignore_ascii_case("localhost")
             || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
@@ -76,9 +79,17 @@ mod tests {
         assert_eq!(address.alerts(), "https://alerts.example.org/am/api/v2/alerts");
         assert_eq!((address.is_tls(), address.is_loopback()), (true, false));
         assert!(read("http://[::1]:9093").expect("an address").is_loopback());
-        for wrong in
-            ["", "127.0.0.1:9093", "ftp://x", "http://", "http://x/?a=b", "http://x/#a", "http://a b"]
-        {
+        for wrong in [
+            "",
+            "http://127.0.0.1:99999",
+            "http://x:",
+            "127.0.0.1:9093",
+            "ftp://x",
+            "http://",
+            "http://x/?a=b",
+            "http://x/#a",
+            "http://a b",
+        ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
         assert!(!read("http://user:secret@x").expect_err("a password").contains("secret"));

@@ -4,7 +4,7 @@ use crate::bounded::line;
 use crate::{Address, Notify, Problem, Refusal};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::time::Duration;
 use ureq::http::StatusCode;
 use ureq::tls::TlsConfig;
@@ -64,10 +64,25 @@ impl Notify for Client {
         }
         let response = request.send(body).map_err(|error| not_reached(&error))?;
         let status = response.status();
-        if status.is_success() {
-            return Ok(());
+        if !status.is_success() {
+            return Err(refusal(status, response.into_body()));
         }
-        Err(refusal(status, response.into_body()))
+        taken(response.into_body())
+    }
+}
+
+/// Whether an answer of success is one of an Alertmanager, which is empty; a proxy of its API may say something in JSON. Another
+/// server's page is no sign that alerts were taken.
+fn taken(body: Body) -> Result<(), Refusal> {
+    let mut read = Vec::new();
+    let end = body.into_reader().take(MOST_READ).read_to_end(&mut read);
+    end.map_err(|error| not_reached(&ureq::Error::from(error)))?;
+    match read.trim_ascii_start().first() {
+        None | Some(b'{' | b'[' | b'"') => Ok(()),
+        Some(_) => {
+            let reason = "answers with a text that is none of Alertmanager's API: another server is there";
+            Err(Refusal::Wait(Problem::NoApi, reason.to_owned()))
+        }
     }
 }
 
@@ -99,7 +114,7 @@ fn refusal(status: StatusCode, body: Body) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Read, Write};
+    use std::io::Write;
     use std::net::TcpListener;
     use std::sync::mpsc::{Receiver, channel};
 
@@ -136,6 +151,16 @@ mod tests {
     fn answers_say_what_is_wrong() {
         let cases = [
             ("200 OK", "", None),
+            ("200 OK", "{\"status\":\"success\"}", None),
+            (
+                "200 OK",
+                "<html>log in</html>",
+                Some(Refusal::Wait(
+                    Problem::NoApi,
+                    "answers with a text that is none of Alertmanager's API: another server is there"
+                        .to_owned(),
+                )),
+            ),
             (
                 "400 Bad Request",
                 "\"bad\n\u{1}label\"",
@@ -216,5 +241,8 @@ mod tests {
         let refused = Client::new(address, None, None).post("[]").expect_err("it is refused");
         let Refusal::Alerts(reason) = refused else { panic!("{refused:?}") };
         assert!(reason.chars().count() < 400, "{reason}");
+        let (address, _asked) = server(vec![format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(1 << 20))]);
+        let refused = Client::new(address, None, None).post("[]");
+        assert!(matches!(&refused, Err(Refusal::Wait(Problem::NoApi, _))), "{refused:?}");
     }
 }

@@ -3,6 +3,7 @@
 use crate::desk::{Desk, Shared};
 use crate::sender::Sender;
 use crate::{Book, Counts, Notify};
+use notation::{counted, grouped};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -15,6 +16,8 @@ pub struct Ended {
     pub lines: Vec<String>,
     /// What each Alertmanager was not told, a line each.
     pub untold: Vec<String>,
+    /// What was given up, a line for each Alertmanager.
+    pub given_up: Vec<String>,
     /// What became of the alerts, by address.
     pub counts: Vec<(String, Counts)>,
     /// The book as data, for the next start.
@@ -79,7 +82,7 @@ impl Notifier {
         let mut shared = self.desk.lock();
         shared.ends = Some(now.checked_add(wait).unwrap_or(now));
         self.desk.ring(shared);
-        let mut untold = Vec::new();
+        let (mut untold, mut given_up) = (Vec::new(), Vec::new());
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 untold.push(
@@ -96,13 +99,27 @@ impl Notifier {
             if number != 0 {
                 let reason = counts.fault.as_deref().unwrap_or("had too little time");
                 untold.push(format!(
-                    "Alertmanager at {address} was not told of {number} alerts at the end: it {reason}"
+                    "Alertmanager at {address} was not told of {} at the end: it {reason}",
+                    counted(number as u64, "alert")
+                ));
+            }
+            let lost: u64 = counts.lost.values().sum();
+            if lost != 0 {
+                let parts: Vec<_> = counts
+                    .lost
+                    .iter()
+                    .map(|(reason, number)| format!("{} {reason}", grouped(*number)))
+                    .collect();
+                given_up.push(format!(
+                    "Alertmanager at {address} did not take {}: {}",
+                    counted(lost, "alert"),
+                    parts.join(", ")
                 ));
             }
         }
         let counts = book.counts().map(|(address, counts)| (address.to_owned(), counts.clone()));
         let counts = counts.collect();
-        Ended { lines, untold, counts, saved: book.save() }
+        Ended { lines, untold, given_up, counts, saved: book.save() }
     }
 }
 
@@ -220,7 +237,9 @@ mod tests {
         });
         until("those that are refused", || notifier.counts()[0].1.lost.get("refused") == Some(&2));
         assert_eq!(notifier.counts()[0].1.fired, 4);
-        assert_eq!(notifier.finish(Duration::from_secs(60)).lines.len(), 2);
+        let ended = notifier.finish(Duration::from_secs(60));
+        assert_eq!((ended.lines.len(), ended.untold), (2, Vec::new()));
+        assert_eq!(ended.given_up, [format!("Alertmanager at {AT} did not take 2 alerts: 2 refused")]);
     }
 
     #[test]
@@ -232,7 +251,7 @@ mod tests {
         let ended = notifier.finish(Duration::from_millis(50));
         assert_eq!(
             ended.untold,
-            [format!("Alertmanager at {AT} was not told of 1 alerts at the end: it is slow")]
+            [format!("Alertmanager at {AT} was not told of 1 alert at the end: it is slow")]
         );
         assert!(taken[0].lock().expect("a lock").is_empty());
     }

@@ -13,6 +13,11 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A number of things by the word for one of them, whose plural ends in `s`: `1 alert`, `2,000 alerts`.
+pub fn counted(number: u64, one: &str) -> String {
+    format!("{} {one}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 /// A figure with a decimal prefix: `1.23 Mbps`.
 pub fn scaled(value: f64, unit: &str) -> String {
     let (scale, prefix) = match value {

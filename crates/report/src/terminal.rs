@@ -16,7 +16,7 @@ mod tests;
 mod time;
 mod totals;
 
-pub use answer::answer;
+pub use answer::{answer, answer_within};
 pub use cell::item_text;
 pub use fitting::fitting;
 pub use flow::protocol_name;

@@ -29,7 +29,11 @@ pub(crate) fn rows(model: &Model) -> Vec<Row> {
     };
     let stories = model.stories().count();
     let mut rows = vec![state, Row::plain(format!("{} packets", grouped(received))), loss];
-    rows.extend((stories > 0).then(|| Row::plain(format!("{stories} stories"))));
+    rows.extend(
+        (stories > 0).then(|| {
+            Row::plain(if stories == 1 { "1 story".to_owned() } else { format!("{stories} stories") })
+        }),
+    );
     rows.push(Row::plain("q quits"));
     rows
 }

@@ -6,7 +6,7 @@ use crate::nodes;
 use crate::now;
 use crate::row::{Row, Target, Tone};
 use report::terminal::{how_long, moment};
-use report::view::{Mode, NodeView, QueryView};
+use report::view::{NodeView, QueryView};
 use report::{Event, Item, format_time, terminal};
 
 /// Rows of an answer that are shown; JSON has all.
@@ -15,7 +15,7 @@ const MOST_ROWS: usize = 1_000;
 /// All lines; one that says so where it is not there any more. Long texts go on in further lines.
 pub(crate) fn rows(model: &Model, target: &Target, columns: usize) -> Vec<Row> {
     let found = match target {
-        Target::Answer(..) => answer(model, target),
+        Target::Answer(..) => answer(model, target, columns),
         Target::Query(name) => model.queries.iter().find(|query| query.name == *name).map(query),
         Target::Story(id) => story(model, id),
         Target::Event(id) => {
@@ -23,7 +23,7 @@ pub(crate) fn rows(model: &Model, target: &Target, columns: usize) -> Vec<Row> {
         }
         Target::Node(name) => {
             let found = model.status.nodes.iter().find(|node| node.name == *name);
-            found.map(|found| node(found, model.status.mode))
+            found.map(|found| node(model, found))
         }
     };
     let rows = found.unwrap_or_else(|| vec![Row::plain("It is not there any more.")]);
@@ -62,9 +62,9 @@ fn lines(text: &str) -> impl Iterator<Item = Row> + '_ {
     text.lines().map(Row::plain)
 }
 
-fn answer(model: &Model, target: &Target) -> Option<Vec<Row>> {
+fn answer(model: &Model, target: &Target, columns: usize) -> Option<Vec<Row>> {
     let answer = model.answers().find(|answer| now::target(answer) == *target)?;
-    let text = terminal::answer(answer, model.totals_of(answer).as_ref(), MOST_ROWS);
+    let text = terminal::answer_within(answer, model.totals_of(answer).as_ref(), MOST_ROWS, columns);
     let mut rows: Vec<Row> = lines(&text).collect();
     if let Some(heading) = rows.first_mut() {
         heading.tone = Tone::Strong;
@@ -148,9 +148,9 @@ fn named(item: &Item) -> String {
     format!("{} {}", item.column.name, terminal::item_text(item))
 }
 
-fn node(node: &NodeView, mode: Mode) -> Vec<Row> {
+fn node(model: &Model, node: &NodeView) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (name, text) in nodes::named(node, mode) {
+    for (name, text) in nodes::named(model, node) {
         let tone = if rows.is_empty() { Tone::Strong } else { Tone::Plain };
         rows.push(Row::of(tone, format!("{name:<14}{text}")));
     }

@@ -10,23 +10,29 @@ use ratatui::buffer::Buffer;
 use ratatui::style::{Modifier, Style};
 use report::terminal::cut;
 
-const HELP: [&str; 15] = [
+const HELP: [&str; 18] = [
     "Keys",
     "",
     "  1, 2, 3        the views Now, Chains and Nodes",
     "  Tab            the next view, Shift-Tab the one before",
-    "  j, k, arrows   choose a table or a line; in what is shown alone, go down and up",
-    "  Enter          show what is chosen alone: a whole answer, a query, a story, a node",
-    "  Esc            go back; without that, take the filter away",
+    "  j, k, arrows   choose a table or a line; go down and up in what is shown alone",
+    "  Enter          show what is chosen alone: an answer, a query, a story, a node",
+    "  Esc            go back; without that, remove the filter",
     "  PgUp, PgDn     ten lines; Home or g, End or G: the first and the last",
-    "  /              type a filter: only lines with this text are shown; Enter ends it",
+    "  /              type a filter: lines with this text are shown; Enter ends it",
     "  Ctrl-L         draw the screen again",
     "  q, Ctrl-C      quit; a live run ends, and its report follows",
     "",
-    "Words: 'unknown' is not counted there, never 0. 'lost before' was lost before it was measured.",
+    "Words",
+    "",
+    "  unknown        not counted there; never 0",
+    "  lost before    lost before the measurement",
     "",
     "Any key closes this.",
 ];
+
+/// Characters of the filter that the last line shows, so that keys have room there.
+const FILTER: usize = 24;
 
 /// Draws into a buffer of any size. What is beyond it is left out.
 pub fn draw(ui: &mut Ui, model: &Model, buffer: &mut Buffer) {
@@ -106,10 +112,17 @@ fn footer(ui: &Ui, model: &Model) -> Row {
     if let Some(note) = model.status.notes.last().filter(|_| ui.filter.is_empty()) {
         return Row::of(Tone::Warning, format!("note      {}", note.text));
     }
-    let filter =
-        if ui.filter.is_empty() { String::new() } else { format!("only lines with '{}'; ", ui.filter) };
-    let back = if ui.detail.is_some() { "Esc back  " } else { "Enter details  / filter  " };
-    Row::plain(format!("{filter}1-3 Tab views  j k choose  {back}? help  q quit"))
+    let filter = if ui.filter.is_empty() {
+        String::new()
+    } else {
+        format!("only lines with '{}'; ", cut(&ui.filter, FILTER))
+    };
+    if !ui.has_keys {
+        return Row::plain("Ctrl-C quits; standard input is no terminal, so that no other key does anything");
+    }
+    let enter = if ui.detail.is_some() { "Esc back" } else { "Enter details  / filter" };
+    // What matters most stands first: the end is cut where the line is short.
+    Row::plain(format!("{filter}q quit  ? help  {enter}  j k choose  1-3 Tab views"))
 }
 
 /// What is drawn on.

@@ -237,7 +237,27 @@ impl Model {
             return Some(moment.rate);
         }
         let up = self.status.nodes.iter().filter(|node| node.state == NodeState::Up);
-        up.filter_map(node_rate).reduce(|sum, rate| sum + rate)
+        up.filter_map(|node| self.node_rate(node)).reduce(|sum, rate| sum + rate)
+    }
+
+    /// Frames per second in the last window of a node, over the time of it that was watched; `None` where that is not known yet, and
+    /// for a node from which nothing comes.
+    pub(crate) fn node_rate(&self, node: &report::view::NodeView) -> Option<f64> {
+        if !matches!(node.state, NodeState::Up | NodeState::Late) {
+            return None;
+        }
+        let (window, last) = (node.window?, node.last.as_ref()?);
+        // An answer says what was watched of its window. A run has answers to each: until they are known, a cut window looks whole.
+        let mut answers = self.own.iter().chain(&self.queries).flat_map(|query| &query.latest).peekable();
+        if self.status.mode == Mode::Run {
+            answers.peek()?;
+        }
+        let is_of_node = |answer: &Answer| answer.node.as_deref().is_none_or(|name| name == node.name);
+        let watched = answers
+            .filter(|answer| answer.window == Some(window) && is_of_node(answer))
+            .find_map(|answer| answer.watched);
+        let seconds = watched.unwrap_or(window).seconds();
+        (seconds > 0.0).then(|| last.packets.received as f64 / seconds)
     }
 
     /// Frames of all nodes since they started.
@@ -251,13 +271,6 @@ impl Model {
     pub fn up(&self) -> usize {
         self.status.nodes.iter().filter(|node| node.state == NodeState::Up).count()
     }
-}
-
-/// Frames per second in the last window of a node.
-pub(crate) fn node_rate(node: &report::view::NodeView) -> Option<f64> {
-    let (window, last) = (node.window?, node.last.as_ref()?);
-    let seconds = window.seconds();
-    (seconds > 0.0).then(|| last.packets.received as f64 / seconds)
 }
 
 #[cfg(test)]

@@ -87,7 +87,8 @@ pub(crate) fn away(model: &Model) -> Vec<Row> {
     if let Link::Away { since, reason } = &model.link {
         let seconds = since.elapsed().as_secs();
         let since = terminal::how_long(seconds * SECOND);
-        rows.push(Row::of(Tone::Bad, format!("away      for {since}; what follows is older: {reason}")));
+        rows.push(Row::of(Tone::Bad, format!("away      for {since}; what follows is older")));
+        rows.push(Row::of(Tone::Bad, format!("          {}", without_address(reason, &model.origin))));
     }
     if let Some(broker) = model.status.broker.as_ref().filter(|broker| broker.state == BrokerState::Away) {
         let reason = broker.reason.as_deref().unwrap_or("no reason is known");
@@ -97,6 +98,12 @@ pub(crate) fn away(model: &Model) -> Vec<Row> {
         ));
     }
     rows
+}
+
+/// A reason without the address, which the line of the source has.
+fn without_address<'a>(reason: &'a str, origin: &Origin) -> &'a str {
+    let Origin::Api { address } = origin else { return reason };
+    reason.strip_prefix(address.as_str()).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(reason)
 }
 
 /// What is known where no window has ended.
@@ -120,7 +127,8 @@ fn none(model: &Model) -> Option<Row> {
 fn window(model: &Model, node: &NodeView) -> Vec<Row> {
     let name = Some(node.name.as_str());
     let totals = model.latest("totals", name).or_else(|| model.latest("totals", None));
-    let of_run = totals.is_some_and(|totals| totals.window.is_none());
+    let totals = totals.filter(|totals| totals.window.is_none() || !model.status.ended);
+    let of_run = model.status.ended || totals.is_some_and(|totals| totals.window.is_none());
     let span = if of_run { model.status.span } else { node.window };
     let mut rows = Vec::new();
     if let Some(span) = span {

@@ -3,7 +3,7 @@
 use crate::draw::draw;
 use crate::keys::Keys;
 use crate::model::Model;
-use crate::tty::{Input, Tty, terminal_size};
+use crate::tty::{Input, Tty, has_keyboard, terminal_size};
 use crate::ui::{Reaction, Ui};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
@@ -80,7 +80,7 @@ impl Screen {
         let size = terminal_size();
         let terminal = of_size(size, &output)?;
         let tty = Tty::enter()?;
-        let (ui, keys) = (Ui::new(is_coloured), Keys::default());
+        let (ui, keys) = (Ui::new(is_coloured, has_keyboard()), Keys::default());
         Ok(Self { tty, terminal, output, size, ui, keys, every, drawn: None, repaired: Instant::now() })
     }
 

@@ -168,7 +168,7 @@ fn run() -> Model {
 fn now_has_the_figures_of_the_run_at_any_size() {
     let model = run();
     for size in SIZES {
-        let lines = shown(&mut Ui::default(), &model, size);
+        let lines = shown(&mut Ui::new(false, true), &model, size);
         assert_eq!(lines.len(), usize::from(size.1));
         let text = lines.join("\n");
         let received = format!("{} packets", grouped(7_654_321));
@@ -201,9 +201,9 @@ fn now_has_the_figures_of_the_run_at_any_size() {
 fn before_the_first_window_it_is_said_when_that_ends() {
     let mut model = run();
     model.status.nodes[0] = NodeView { name: "here".to_owned(), state: NodeState::Up, ..NodeView::default() };
-    let text = shown(&mut Ui::default(), &model, (80, 24)).join("\n");
+    let text = shown(&mut Ui::new(false, true), &model, (80, 24)).join("\n");
     assert!(text.contains("the first one ends at 2026-11-24 15:40:00 UTC"), "{text}");
-    let small = shown(&mut Ui::default(), &model, (20, 5)).join("\n");
+    let small = shown(&mut Ui::new(false, true), &model, (20, 5)).join("\n");
     assert!(
         small.contains("loss unknown"),
         "a loss that is not counted is shown as unknown, not as 0: {small}"
@@ -215,7 +215,7 @@ fn nodes_say_their_state_in_words_and_what_is_unknown() {
     let mut model = controller();
     model.status.nodes[1].loss = None;
     model.status.nodes[1].coverage = None;
-    let mut ui = Ui::default();
+    let mut ui = Ui::new(false, true);
     ui.press(Key::Letter('3'), &model);
     for size in [(80, 24), (200, 50)] {
         let lines = shown(&mut ui, &model, size);
@@ -223,22 +223,67 @@ fn nodes_say_their_state_in_words_and_what_is_unknown() {
             let line = lines.iter().find(|line| line.contains(&node.name)).expect("a line");
             assert!(line.contains(node_state(node.state)), "{line}");
             assert!(line.contains(&grouped(node.packets.received)), "{line}");
-            assert!(line.contains("210 pps"), "{line}");
+            assert_eq!(line.contains("210 pps"), node.state == NodeState::Up, "{line}");
             assert_eq!(line.contains("99.67 %"), node.coverage.is_some(), "{line}");
             assert!(node.loss.is_some() || line.contains("unknown"), "{line}");
         }
         let text = lines.join("\n");
         assert!(text.contains("windows: 120 complete, 3 partial"), "{text}");
     }
-    let lines = shown(&mut Ui::default(), &model, (80, 24)).join("\n");
+    let lines = shown(&mut Ui::new(false, true), &model, (80, 24)).join("\n");
     assert!(lines.contains("7 counted; unknown at 1 of 2 node(s)"), "{lines}");
     assert_eq!(shown(&mut ui, &model, (20, 5))[0], "1 of 2 up 210 pps");
 }
 
 #[test]
+fn a_rate_is_over_the_time_that_was_watched_and_unknown_before_that_is() {
+    let mut model = controller();
+    for query in &mut model.queries {
+        query.latest.clear();
+    }
+    assert_eq!(model.rate(), Some(210.0));
+    model.status.mode = Mode::Run;
+    assert_eq!(model.rate(), None);
+    let mut cut = totals("Node1");
+    cut.watched = Some(Span { start_ns: START + 8 * SECOND, end_ns: START + 10 * SECOND });
+    model.answer(&cut);
+    assert_eq!(model.rate(), Some(1_050.0));
+    // Another node's answer says nothing of this one's window.
+    let mut other = totals("Node2");
+    other.watched = cut.watched;
+    let mut model = controller();
+    model.status.mode = Mode::Run;
+    model.answer(&other);
+    assert_eq!(model.rate(), Some(210.0));
+    model.status.nodes[0].state = NodeState::Ended;
+    assert_eq!(model.rate(), None);
+    let mut ui = Ui::new(false, true);
+    ui.press(Key::Letter('3'), &model);
+    assert!(!shown(&mut ui, &model, (80, 24)).join("\n").contains("pps"));
+}
+
+#[test]
+fn the_last_line_names_keys_that_do_something() {
+    let model = run();
+    let last = |ui: &mut Ui, size| shown(ui, &model, size).last().cloned().expect("a line");
+    let mut ui = Ui::new(false, true);
+    assert!(last(&mut ui, (40, 8)).starts_with("q quit  ? help"));
+    for letter in "/a filter that is longer than what the line can show".chars() {
+        ui.press(Key::Letter(letter), &model);
+    }
+    ui.press(Key::Enter, &model);
+    let line = last(&mut ui, (80, 24));
+    assert!(line.starts_with("only lines with 'a filter") && line.contains("q quit  ? help"), "{line}");
+    assert!(last(&mut Ui::new(false, false), (80, 24)).starts_with("Ctrl-C quits"));
+    ui.press(Key::Letter('?'), &model);
+    let help = shown(&mut ui, &model, (80, 24));
+    assert!(!help[..23].iter().any(|line| line.contains('…')), "{help:?}");
+}
+
+#[test]
 fn chains_have_phases_and_stories_open() {
     let model = controller();
-    let mut ui = Ui::default();
+    let mut ui = Ui::new(false, true);
     ui.press(Key::Letter('2'), &model);
     for size in [(80, 24), (200, 50)] {
         let text = shown(&mut ui, &model, size).join("\n");
@@ -274,7 +319,7 @@ fn chains_have_phases_and_stories_open() {
 #[test]
 fn an_answer_opens_and_a_filter_leaves_the_others_out() {
     let model = run();
-    let mut ui = Ui::default();
+    let mut ui = Ui::new(false, true);
     let packets = "Flows with the most packets";
     for letter in "/top_packets".chars() {
         ui.press(Key::Letter(letter), &model);
@@ -295,15 +340,16 @@ fn an_answer_opens_and_a_filter_leaves_the_others_out() {
 #[test]
 fn who_is_away_is_said_and_what_is_known_stays() {
     let mut model = controller();
-    model.link = Link::Away { since: Instant::now(), reason: "connection refused".to_owned() };
+    let reason = "http://192.0.2.1:8080: the controller does not answer: connection refused".to_owned();
+    model.link = Link::Away { since: Instant::now(), reason };
     for view in ['1', '2', '3'] {
-        let mut ui = Ui::default();
+        let mut ui = Ui::new(false, true);
         ui.press(Key::Letter(view), &model);
         let text = shown(&mut ui, &model, (80, 24)).join("\n");
         assert!(text.contains("away ") && text.contains("connection refused"), "{text}");
         assert!(text.contains("Node1"), "{text}");
     }
-    assert_eq!(shown(&mut Ui::default(), &model, (20, 5))[0], "away");
+    assert_eq!(shown(&mut Ui::new(false, true), &model, (20, 5))[0], "away");
 }
 
 #[test]
@@ -346,7 +392,7 @@ fn any_text_at_any_size_with_any_keys_stays_in_its_place() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
-    let mut ui = Ui::new(true);
+    let mut ui = Ui::new(true, true);
     for _ in 0..3_000 {
         let key = keys[usize::try_from(next(keys.len() as u64)).expect("few")];
         ui.press(key, &model);
@@ -363,7 +409,7 @@ fn any_text_at_any_size_with_any_keys_stays_in_its_place() {
 fn colours_are_an_aid_that_can_be_left_out() {
     let model = controller();
     let colours = |is_coloured| {
-        let mut ui = Ui::new(is_coloured);
+        let mut ui = Ui::new(is_coloured, true);
         ui.press(Key::Letter('3'), &model);
         let mut buffer = ratatui::buffer::Buffer::empty(ratatui::layout::Rect::new(0, 0, 80, 24));
         draw(&mut ui, &model, &mut buffer);

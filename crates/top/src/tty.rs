@@ -117,6 +117,16 @@ impl Tty {
     }
 }
 
+/// Whether standard input is a terminal.
+pub(crate) fn has_keyboard() -> bool {
+    isatty(io::stdin())
+}
+
+/// Whether the terminal at standard output, if it is one, moves its cursor: one of the type `dumb` does not (terminfo).
+pub fn can_draw() -> bool {
+    isatty(io::stdout()) && std::env::var_os("TERM").is_none_or(|name| name != "dumb")
+}
+
 /// Columns and rows of the terminal at standard output, which change with the window that it is in; of none, those of a usual one.
 pub fn terminal_size() -> (u16, u16) {
     match tcgetwinsize(io::stdout()) {

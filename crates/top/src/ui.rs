@@ -63,6 +63,8 @@ pub struct Ui {
     pub view: View,
     /// Whether colours help to tell states apart.
     pub(crate) is_coloured: bool,
+    /// Whether keys can be read.
+    pub(crate) has_keys: bool,
     /// What is chosen in each view, and at which place it was.
     chosen: [(Option<Target>, usize); View::ALL.len()],
     /// What is shown alone, and how many of its lines are above the screen.
@@ -74,9 +76,9 @@ pub struct Ui {
 }
 
 impl Ui {
-    /// The first view. `is_coloured`: colours help to tell states apart.
-    pub fn new(is_coloured: bool) -> Self {
-        Self { is_coloured, ..Self::default() }
+    /// The first view. `is_coloured`: colours help to tell states apart. `has_keys`: keys can be read.
+    pub fn new(is_coloured: bool, has_keys: bool) -> Self {
+        Self { is_coloured, has_keys, ..Self::default() }
     }
 
     /// What a key does.

@@ -172,6 +172,7 @@ impl<'a> Service<'a> {
         if let Some(alerts) = self.alerts.take() {
             let told = alerts.finish();
             told.untold.iter().for_each(|line| say(&format!("{line}; it is told after the next start")));
+            told.given_up.iter().for_each(|line| say(line));
             let states = told.saved.map(|saved| (ALERTS.to_owned(), saved));
             // What it was told already it is told again then.
             let _ = self.hub.publish(&Changes { states: states.into_iter().collect(), ..Changes::default() });

@@ -3,7 +3,7 @@
 use super::table::text_table;
 use super::time::how_long;
 use crate::Counters;
-use crate::view::{BrokerState, Clock, NodeState, NodeView, Status, Store, TaskState};
+use crate::view::{BrokerState, Clock, Mode, NodeState, NodeView, Status, Store, TaskState};
 use notation::{grouped, scaled};
 
 /// The names of [`node_cells`].
@@ -24,11 +24,18 @@ const COLUMNS: [&str; 14] = [
     "version",
 ];
 
-/// The nodes as a table, and what the controller says of itself.
+/// Those of [`COLUMNS`] at the front that a run knows: it has no heartbeats, messages or lists of tasks.
+const OF_RUN: usize = 7;
+
+/// The nodes as a table, and what the controller or the run says of itself.
 pub fn nodes(status: &Status) -> String {
-    let rows = status.nodes.iter().map(|node| node_cells(node).to_vec()).collect();
+    let count = match status.mode {
+        Mode::Controller => COLUMNS.len(),
+        Mode::Run => OF_RUN,
+    };
+    let rows = status.nodes.iter().map(|node| node_cells(node)[..count].to_vec()).collect();
     let lines = status_lines(status).into_iter().map(|line| line + "\n");
-    text_table(&COLUMNS, rows) + &lines.collect::<String>()
+    text_table(&COLUMNS[..count], rows) + &lines.collect::<String>()
 }
 
 /// What a controller or a run says of itself: its windows, and what was refused, lacks or is away.
@@ -41,7 +48,9 @@ pub fn status_lines(status: &Status) -> Vec<String> {
         ("lost", windows.lost),
         ("doubled", windows.doubled),
     ];
-    let mut lines = vec![format!("windows: {}", listed(counts.into_iter()))];
+    // In a run no window is late, lost or doubled.
+    let counts = &counts[..if status.mode == Mode::Run { 2 } else { counts.len() }];
+    let mut lines = vec![format!("windows: {}", listed(counts.iter().copied()))];
     if status.refused.total() != 0 {
         lines.push(format!("messages refused: {}", named(&status.refused)));
     }
@@ -182,6 +191,21 @@ fn listed<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> String {
 mod tests {
     use super::*;
     use crate::view::{AlertmanagerView, Delivered};
+
+    #[test]
+    fn a_run_has_no_column_and_no_count_of_what_it_does_not_know() {
+        let status = |mode| Status { mode, nodes: vec![NodeView::default()], ..Status::default() };
+        let of_run = nodes(&status(Mode::Run));
+        assert!(
+            of_run.contains("coverage\n") && of_run.ends_with("windows: 0 complete, 0 partial\n"),
+            "{of_run}"
+        );
+        let of_controller = nodes(&status(Mode::Controller));
+        assert!(
+            of_controller.contains("not applied yet") && of_controller.contains("0 doubled"),
+            "{of_controller}"
+        );
+    }
 
     #[test]
     fn what_kafka_has_and_lacks_is_shown() {
