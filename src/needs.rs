@@ -4,6 +4,8 @@ use crate::cli::RunOptions;
 use crate::exit::Failure;
 use engine::Every;
 use equery::CheckedQuery;
+use flow::Share;
+use record::Format;
 
 /// Refuses options without what would show them.
 pub(crate) fn check(options: &RunOptions) -> Result<(), Failure> {
@@ -53,6 +55,18 @@ pub(crate) fn check_sampled(options: &RunOptions) -> Result<(), Failure> {
     });
     let lines: Vec<_> = lines.collect();
     if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
+}
+
+/// Says which of the outputs take a sample without a word about it: of the formats of flow records IPFIX alone has the share.
+pub(crate) fn remark_of_sample(options: &RunOptions) -> Option<String> {
+    let is_sampled = options.tee.is_some_and(|share| share != Share::ALL);
+    let path = options.flows.as_deref().filter(|_| is_sampled)?;
+    (!matches!(Format::of(path), Ok(Format::Ipfix))).then(|| {
+        format!(
+            "--flows {}: its counters are those of the sample, and this format does not say so; .ipfix has the share",
+            path.display()
+        )
+    })
 }
 
 /// Refuses queries that a sample does not answer.

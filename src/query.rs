@@ -22,7 +22,7 @@ use history::{Outcome, Period, Question, Refused, Setting};
 use packet::Seed;
 use printer::Printer;
 use progress::Reading;
-use report::Answer;
+use report::{Answer, Class};
 use source::Source;
 use std::process::ExitCode;
 use summary::Limits;
@@ -97,6 +97,15 @@ impl Command<'_> {
         give: &mut dyn FnMut(Answer),
     ) -> Result<Vec<Outcome>, Failure> {
         let mut continues = |progress| self.reading.continues(progress) && !printer.is_over();
+        let remark = source.sampled();
+        let give = &mut |mut answer: Answer| {
+            if let Some(remark) = &remark {
+                answer.class = Class::Sample;
+                answer.bounds = "none".to_owned();
+                answer.remark(remark);
+            }
+            give(answer);
+        };
         let outcomes = match source {
             Source::Files(files) => {
                 let outcome = files.answer(&questions, &self.setting, &mut continues, give);

@@ -47,6 +47,9 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     }
     if nodes.iter().any(|node| node.options.tee.is_some() || node.options.adapt.is_some()) {
         needs::check_sampled_queries(&asked.checked)?;
+        // Before a store is made, which is refused.
+        nodes.iter().try_for_each(|node| needs::check_sampled(&adapt::sampled(&node.options)))?;
+        nodes.iter().filter_map(|node| needs::remark_of_sample(&node.options)).for_each(|line| say(&line));
         if nodes.len() > 1 {
             return Err(Failure::usage(
                 "a sample (--tee, --adapt) is of one node: totals of several nodes add up counts, not estimates",

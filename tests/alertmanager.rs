@@ -191,11 +191,11 @@ fn a_run_says_what_alertmanager_was_not_told() {
         support::program::run(&mut command)
     };
     run(&["-f", text(&queries), "--alertmanager", &away])
-        .says(3, &[&away, "was not told of 1 alerts", "cannot be reached"]);
+        .says(3, &[&away, "was not told of 1 alert at", "cannot be reached"]);
     // One that takes connections and says nothing.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let slow = format!("http://{}", silent.local_addr().expect("an address"));
-    run(&["-f", text(&queries), "--alertmanager", &slow]).says(3, &[&slow, "was not told of 1 alerts"]);
+    run(&["-f", text(&queries), "--alertmanager", &slow]).says(3, &[&slow, "was not told of 1 alert at"]);
     // What is wrong is said before anything is measured.
     run(&["--alertmanager", &away]).says(2, &["--alertmanager", "'when'"]);
     run(&["-f", text(&queries), "--alertmanager", "nonsense"])

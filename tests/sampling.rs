@@ -226,6 +226,45 @@ fn a_share_of_all_changes_nothing() {
     assert_eq!(whole.1, sampled.1);
 }
 
+/// Sampled packets of a flow are further apart than the idle timeout, so that it has several records; what is not scaled has a name, and what
+/// reads the records knows of it where their format can say it.
+#[test]
+fn what_is_of_the_sample_alone_is_named() {
+    let scratch = Scratch::new();
+    let Generated { path, frames, .. } = capture::generate(&scratch, "packets=600,flows=2,rate=1");
+    let there_are = truth("totals", &frames)[""].flows.len() as f64;
+    let (report, ipfix, csv) = (scratch.path("r.json"), scratch.path("x.ipfix"), scratch.path("x.csv"));
+    let query = "q: select src_addr, sum(total_byte * 8) as bits, sum(total_byte) as b, min(total_byte) as least, \
+                 top(1, dst_addr) as t groupby src_addr";
+    let of = |flows: &Path| {
+        let mut command = edison();
+        command.arg("run").arg(&path).args(["--tee", "2%", "--seed", "1", "-q", query, "--flows"]).arg(flows);
+        run(command.arg("--report").arg(&report)).expect(0)
+    };
+    assert!(!of(&ipfix).stderr.contains("--flows"));
+    let written = output::report(&report);
+    let answer = |name: &str| {
+        output::list(&written["answers"]).iter().find(|answer| answer["query"] == name).expect("an answer")
+    };
+    let flows = &output::rows(answer("totals"))[0]["flows"];
+    assert!(number(&flows["value"]) as f64 > there_are, "{flows}");
+    assert!(flows["lower"].is_null() && flows["upper"].is_null(), "{flows}");
+    let reason = answer("q")["reason"].as_str().expect("a reason");
+    assert!(reason.ends_with("of the sampled packets alone, not scaled: bits, least, t"), "{reason}");
+
+    let ask = |file: &Path| {
+        let mut command = edison();
+        let asked = run(command.arg("query").arg(file).args(["a: select sum(total_count) as p", "--json"]));
+        serde_json::from_str::<Value>(asked.expect(0).stdout.trim()).expect("JSON")
+    };
+    let read = ask(&ipfix);
+    assert_eq!((&read["class"], &read["bounds"]), (&"sample".into(), &"none".into()), "{read}");
+    assert!(read["reason"].as_str().is_some_and(|reason| reason.contains("x.ipfix")), "{read}");
+    let said = of(&csv).stderr;
+    assert!(said.contains("--flows") && said.contains(".ipfix has the share"), "{said}");
+    assert_eq!(ask(&csv)["rows"], read["rows"]);
+}
+
 /// What the bounds leave open starts nothing, and an event has the estimate that it was judged by.
 #[test]
 fn a_condition_is_judged_by_the_bounds() {
@@ -331,4 +370,5 @@ fn what_a_sample_does_not_tell_is_refused_by_name() {
     ] {
         says(&[&["--tee", "15%"], arguments].concat(), words);
     }
+    assert!(!Path::new(store).exists(), "what is refused makes no store");
 }

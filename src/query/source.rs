@@ -29,6 +29,15 @@ impl Source {
         }
     }
 
+    /// What answers say where records are of samples: they are not scaled, as a record has no share.
+    pub(super) fn sampled(&self) -> Option<String> {
+        let Self::Files(files) = self else { return None };
+        let sampled = files.contents().filter(|(_, contents)| contents.sampled);
+        let paths: Vec<_> = sampled.map(|(path, _)| path.display().to_string()).collect();
+        (!paths.is_empty())
+            .then(|| format!("of sampled packets alone, not scaled: the records of {}", paths.join(", ")))
+    }
+
     /// What the checker of queries has to know.
     pub(super) fn facts(&self) -> Facts {
         match self {

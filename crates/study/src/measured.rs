@@ -41,7 +41,7 @@ pub(crate) struct Measured<'a> {
     folder: &'a Folder,
     fingerprint: Fingerprint,
     points: HashMap<String, Kept>,
-    /// Lines that are none: what they measured is measured again.
+    /// Lines that cannot be read: what they had is not there.
     pub(crate) damaged: usize,
 }
 

@@ -43,6 +43,9 @@ const TICK: i32 = 10;
 /// # Errors
 /// What the library could not draw, in one line.
 pub(crate) fn svg(id: &str, title: &str, description: &str, panels: &[Panel]) -> Result<String, String> {
+    if panels.is_empty() {
+        return Ok(described(&words(title, description)?, id, title, description));
+    }
     let places = places(panels);
     let right = places.iter().map(|place| place.0 as u32 + place.2).max().unwrap_or(WIDTH);
     let bottom = places.iter().map(|place| place.1 as u32 + place.3).max().unwrap_or(HEIGHT);
@@ -56,6 +59,35 @@ pub(crate) fn svg(id: &str, title: &str, description: &str, panels: &[Panel]) ->
         root.present().map_err(fault)?;
     }
     Ok(described(&text, id, title, description))
+}
+
+/// A picture of a figure without a diagram: what it is, and what is known of it.
+fn words(title: &str, description: &str) -> Result<String, String> {
+    let most = (f64::from(WIDE - 40) / LETTER) as usize;
+    let mut lines = vec![String::new()];
+    for word in description.split_whitespace() {
+        let last = lines.len() - 1;
+        if !lines[last].is_empty() && lines[last].chars().count() + word.chars().count() >= most {
+            lines.push(word.to_owned());
+        } else {
+            let space = if lines[last].is_empty() { "" } else { " " };
+            lines[last] += &format!("{space}{word}");
+        }
+    }
+    let mut text = String::new();
+    {
+        let height = LINE * lines.len() as u32 + 60;
+        let root = SVGBackend::with_string(&mut text, (WIDE, height)).into_drawing_area();
+        root.fill(&WHITE).map_err(fault)?;
+        let style = |size: u32| ("sans-serif", size).into_font().color(&TEXT);
+        root.draw(&Text::new(title.to_owned(), (20, 15), style(15))).map_err(fault)?;
+        for (number, line) in lines.into_iter().enumerate() {
+            root.draw(&Text::new(line, (20, 45 + (LINE * number as u32) as i32), style(12)))
+                .map_err(fault)?;
+        }
+        root.present().map_err(fault)?;
+    }
+    Ok(text)
 }
 
 fn fault(error: impl Display) -> String {
@@ -145,7 +177,7 @@ fn draw(root: &Area, area: &Area, panel: &Panel) -> Result<(), String> {
     let bars = panel.curves.iter().filter(|curve| !curve.of_paper).count().max(1) as f64;
     let is_named = matches!(panel.x, Axis::Names { .. });
     for (number, curve) in panel.curves.iter().enumerate() {
-        let look = Look::of(curve, number);
+        let look = Look::of(panel, number);
         let drawn: Vec<_> = curve
             .spots
             .iter()
@@ -206,9 +238,13 @@ struct Look {
 }
 
 impl Look {
-    fn of(curve: &Curve, number: usize) -> Self {
+    /// That of a panel's curve. A paper's has the colour of what was measured under its name.
+    fn of(panel: &Panel, number: usize) -> Self {
+        let curve = &panel.curves[number];
         if curve.of_paper {
-            return Self { colour: PAPER, shape: None };
+            let same = panel.curves.iter().position(|other| !other.of_paper && other.name == curve.name);
+            let colour = same.map_or(PAPER, |number| COLOURS[number % COLOURS.len()]);
+            return Self { colour, shape: None };
         }
         Self { colour: COLOURS[number % COLOURS.len()], shape: Some(number % 4) }
     }
@@ -290,12 +326,8 @@ fn draw_legend(area: &Area, panel: &Panel, lines: &[Vec<(usize, u32)>]) -> Resul
     let style = ("sans-serif", 12).into_font().color(&TEXT).pos(Pos::new(HPos::Left, VPos::Center));
     for (number, line) in lines.iter().enumerate() {
         let y = (LINE * number as u32 + LINE / 2) as i32;
-        for &(curve, x) in line {
-            let (curve, x) = (&panel.curves[curve], (x + 24) as i32);
-            let look = Look::of(
-                curve,
-                panel.curves.iter().position(|other| std::ptr::eq(other, curve)).unwrap_or(0),
-            );
+        for &(number, x) in line {
+            let (curve, x, look) = (&panel.curves[number], (x + 24) as i32, Look::of(panel, number));
             if matches!(panel.x, Axis::Names { .. }) && !curve.of_paper {
                 let swatch = Rectangle::new([(x, y - 5), (x + 14, y + 5)], look.colour.filled());
                 area.draw(&swatch).map_err(fault)?;
@@ -382,6 +414,27 @@ mod tests {
             assert_eq!(text.attribute("text-anchor"), Some("start"));
             assert!(number(text, "y") > lowest, "{name} is at {}, bars end at {lowest}", number(text, "y"));
         }
+    }
+
+    #[test]
+    fn a_figure_without_a_diagram_says_what_is_known_of_it() {
+        let words = "a < b & c holds ".repeat(30);
+        let svg = svg("a", "table 2: parameters", &words, &[]).expect("a picture");
+        let document = Document::parse(&svg).expect("well-formed");
+        let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+        let texts: Vec<_> = texts.filter_map(|node| node.text()).map(str::trim).collect();
+        assert_eq!(texts[0], "table 2: parameters");
+        assert_eq!(texts[1..].join(" "), words.trim());
+        assert!(texts.iter().all(|line| line.chars().count() < 150));
+    }
+
+    #[test]
+    fn a_papers_value_has_the_colour_of_what_was_measured_under_its_name() {
+        let axis = || Axis::Linear { label: "x".to_owned() };
+        let curves = vec![curve("a", false), curve("b", false), curve("b", true), curve("c", true)];
+        let panel = Panel { curves, ..panel(axis(), axis()) };
+        let colours: Vec<_> = (0..4).map(|number| Look::of(&panel, number).colour).collect();
+        assert_eq!(colours, [COLOURS[0], COLOURS[1], COLOURS[1], PAPER]);
     }
 
     #[test]

@@ -65,8 +65,8 @@ fn among(known: &[&'static Figure], request: &Request, say: &mut dyn FnMut(&str)
     let mut measured = Measured::read(&folder, fingerprint(&machine, request.scale), &all)?;
     if measured.damaged > 0 {
         say(&format!(
-            "{} damaged lines in {}: their points are measured again",
-            measured.damaged,
+            "{} in {}, left out: what they had is measured again where it is asked for",
+            notation::counted(measured.damaged as u64, "damaged line"),
             request.out.join("measured").display()
         ));
     }
@@ -346,7 +346,7 @@ mod tests {
         std::fs::write(&lines, text.replacen("\"rows\"", "\"rows", 1)).expect("damaged");
         let (outcome, said) = study(&out, &[&THREE], false, None);
         assert_eq!((outcome.measured, said.len()), (1, 2));
-        assert!(said[0].starts_with("1 damaged lines in "), "{said:?}");
+        assert!(said[0].starts_with("1 damaged line in "), "{said:?}");
         let (outcome, _) = study(&out, &[&THREE], true, None);
         assert_eq!((outcome.measured, RESUMED.load(Ordering::Relaxed)), (3, 7));
         // Without asking for it, the page has it still.

@@ -376,7 +376,9 @@ fn of_sample(mut answer: Answer, totals: &Totals, unplaced: u64, sampled: &Sampl
     let mut row = [sampled.packets(packets), sampled.bytes(bytes), sampled.wire_bytes(wire_bytes)]
         .map(Value::from)
         .to_vec();
-    row.push(Estimate::bounded(flows, totals.flows as f64, f64::INFINITY, 1.0).into());
+    // Neither bound holds: flows without a sampled packet are missing, and a flow whose sampled packets are further apart than the idle
+    // timeout counts several times.
+    row.push(Estimate::unbounded(flows).into());
     answer.rows = vec![row];
     answer.class = Class::Sample;
     answer.sampling = Some(sampled.into());

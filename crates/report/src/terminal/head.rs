@@ -78,7 +78,7 @@ pub(super) fn sampling(sampling: &Sampling) -> String {
         std::cmp::Ordering::Equal => percent(sampling.share),
         _ => format!("{} to {}", percent(sampling.least), percent(sampling.greatest)),
     };
-    format!("sampled   {of} of the packets: bytes are estimated, and there may be more flows")
+    format!("sampled   {of} of the packets: bytes are estimated, flows are those of the sample")
 }
 
 /// The account of all frames.

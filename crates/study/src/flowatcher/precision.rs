@@ -109,7 +109,7 @@ fn judge_counting(rows: &Rows) -> Result<(bool, String), String> {
         let [packets, flows] = SERIES.map(|series| value_at(rows, series, ("zipf", zipf), LOSS));
         let (packets, flows) = (packets?, flows?);
         holds &= flows - packets <= LITTLE;
-        texts.push(format!("{name} {packets:.1e} and {flows:.1e}"));
+        texts.push(format!("{name} {} and {}", small(packets), small(flows)));
     }
     let losses = texts.join(", ");
     Ok((
@@ -128,9 +128,14 @@ fn judge_profile(rows: &Rows, _: &Machine) -> Verdict {
         } else {
             "a machine that shows no performance counters".to_owned()
         };
-        format!("; here it is {counters}, and {:.1e} lost", row.value(LOSS))
+        format!("; here it is {counters}, and {} lost", small(row.value(LOSS)))
     });
     Verdict::open(CARDS_DIFFER, format!("this is one machine, and its wire is without a card{measured}"))
+}
+
+/// A share that may be tiny: `0`, `1.2e-7`.
+fn small(share: f64) -> String {
+    if share == 0.0 { "0".to_owned() } else { format!("{share:.1e}") }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use super::group_view::{GroupView, Setting};
 use super::overflow::{SpilledValue, unbounded};
 use super::owners::ALL;
-use super::plan::Plan;
+use super::plan::{ItemValue, Plan, PlannedItem};
 use super::scalar::Scalar;
 use super::state::Kinds;
 use flow::{Estimate, Sampled};
@@ -17,6 +17,18 @@ impl Plan {
     /// True if the flow key decides of which group a packet is, and whether it is of any.
     fn is_by_key(&self) -> bool {
         self.summary.as_ref().is_some_and(super::overflow::SummaryPlan::is_decided)
+    }
+
+    /// The names of columns that tell of the sampled packets alone: what all packets would give does not follow from them.
+    fn unscaled(&self) -> impl Iterator<Item = &str> {
+        let is_alone = |item: &&PlannedItem| match &item.value {
+            ItemValue::Number(value) | ItemValue::Mac(value) | ItemValue::Name(value, _) => {
+                !value.is_bounded(&self.spilled)
+            }
+            ItemValue::Top { .. } => true,
+            ItemValue::Member(_) | ItemValue::Node | ItemValue::Conversation => false,
+        };
+        self.items.iter().filter(is_alone).map(|item| item.column.name.as_str())
     }
 
     /// The value of an aggregate of all packets, of which rows tell `seen`.
@@ -54,6 +66,10 @@ pub(crate) fn explain(answer: &mut Answer, sampled: &Sampled, groups: &Kinds, se
     }
     if has_open {
         remark.push_str("; a sample leaves bounds of some values open");
+    }
+    let alone: Vec<_> = setting.plan.unscaled().collect();
+    if !alone.is_empty() {
+        remark.push_str(&format!("; of the sampled packets alone, not scaled: {}", alone.join(", ")));
     }
     let undecided = undecided(groups, setting);
     if undecided != 0 {

@@ -82,10 +82,20 @@ impl Record<'_> {
     }
 
     /// Whether it says that packets were left out, of itself or, in options, of others: by samplingInterval and samplerRandomInterval,
-    /// samplingPacketSpace, or samplingSize and samplingPopulation.
+    /// samplingPacketSpace, samplingSize and samplingPopulation, or samplingProbability.
     pub(crate) fn tells_of_samples(&self) -> bool {
         let number = |number| self.number(Element::registered(number)).unwrap_or(0);
-        number(34) > 1 || number(50) > 1 || number(306) != 0 || number(310) > number(309)
+        let is_below_one = |octets: &[u8]| match (<[u8; 8]>::try_from(octets), <[u8; 4]>::try_from(octets)) {
+            (Ok(octets), _) => f64::from_be_bytes(octets) < 1.0,
+            (_, Ok(octets)) => f32::from_be_bytes(octets) < 1.0,
+            _ => false,
+        };
+        let probability = self.template.elements().position(|own| own == of(element::PROBABILITY));
+        number(34) > 1
+            || number(50) > 1
+            || number(306) != 0
+            || number(310) > number(309)
+            || probability.is_some_and(|at| is_below_one(self.field(at)))
     }
 
     /// The element that a record of options describes, and its name (RFC 5610).
