@@ -39,7 +39,7 @@ impl Group {
             "p" | "total_count" => self.packets as f64,
             "b" | "total_byte" => self.bytes as f64,
             "w" | "wire_byte" => self.wire_bytes as f64,
-            "f" | "flows" => self.flows.len() as f64,
+            "f" => self.flows.len() as f64,
             _ => return None,
         })
     }
@@ -96,13 +96,14 @@ impl Seen {
             let name = row["dst_addr"].as_str().unwrap_or_default();
             let group = truth.get(name).cloned().unwrap_or_default();
             for (column, value) in row.as_object().expect("a row") {
+                if column == "flows" {
+                    assert_eq!(bounds(value), [f64::NEG_INFINITY, f64::INFINITY], "{value}");
+                }
                 let Some(figure) = group.figure(column) else { continue };
                 let [lower, upper] = bounds(value);
                 assert!(lower < upper && lower >= 0.0, "{query} {column}: {value}");
                 // The flows that were seen are no more than there are, whatever was drawn.
-                assert!(
-                    !["f", "flows"].contains(&column.as_str()) || upper == f64::INFINITY && lower <= figure
-                );
+                assert!(column != "f" || upper == f64::INFINITY && lower <= figure, "{value}");
                 self.figures += 1;
                 self.missed += u64::from(!(lower..=upper).contains(&figure));
             }
@@ -201,7 +202,7 @@ fn every_frame_of_every_window_has_a_name() {
             seen.check("totals", window.answer("totals"), &truth("totals", of_window));
         }
     }
-    assert!(seen.figures > 20 && seen.missed <= 2, "{seen:?}");
+    assert!(seen.figures >= 18 && seen.missed <= 2, "{seen:?}");
 }
 
 /// With every packet, the records are those of a run without a sample, and so are the answers.
