@@ -180,6 +180,16 @@ fn what_cannot_be_shown_is_said_in_a_line() {
     assert!(!ended.stdout.contains("?1049"), "the terminal was not taken");
     let mut pty = Pty::start(command("ftp://127.0.0.1"), 80, 24);
     assert!(pty.wait().expect(2).stdout.contains("http://HOST:PORT"));
+    for (address, words) in
+        [("http://127.0.0.1:99999", "its port"), ("http://127.0.0.1:1/?a=b", "ends with its path")]
+    {
+        call(&["nodes", "--controller", address]).says(2, &[address, words]);
+    }
+    let mut dumb = command(&format!("http://{closed}"));
+    dumb.env("TERM", "dumb");
+    let mut pty = Pty::start(dumb, 80, 24);
+    let ended = pty.wait().expect(2);
+    assert!(ended.stdout.contains("TERM=dumb") && !ended.stdout.contains('\x1b'), "{}", ended.stdout);
 }
 
 /// Answers requests with what a hostile server might say.

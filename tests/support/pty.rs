@@ -46,6 +46,10 @@ impl Pty {
         let (master, slave) = unsafe { (OwnedFd::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
         let clone = || slave.try_clone().expect("a descriptor");
         command.stdin(clone()).stdout(clone()).stderr(clone());
+        // Whatever the type of the terminal that the tests have.
+        if !command.get_envs().any(|(name, _)| name == "TERM") {
+            command.env("TERM", "xterm");
+        }
         // SAFETY: between fork and exec both calls are allowed.
         unsafe {
             command.pre_exec(|| {
