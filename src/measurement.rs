@@ -85,7 +85,6 @@ impl Measurement {
         (reader, lost): (&Reader, &Lost),
     ) -> Result<Self, Failure> {
         needs::check_routers(options, zooms, !specs.is_empty())?;
-        needs::check_sampled(options)?;
         let config = config(options);
         let plan = parallel::plan(options, &config)?;
         if zooms && !options.loss && no_zoom(&config, &plan, Directions::Together).is_some() {

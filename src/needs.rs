@@ -59,12 +59,16 @@ pub(crate) fn check_sampled(options: &RunOptions) -> Result<(), Failure> {
 
 /// Says which of the outputs take a sample without a word about it: of the formats of flow records IPFIX alone has the share.
 pub(crate) fn remark_of_sample(options: &RunOptions) -> Option<String> {
-    let is_sampled = options.tee.is_some_and(|share| share != Share::ALL);
-    let path = options.flows.as_deref().filter(|_| is_sampled)?;
+    let path = options.flows.as_deref()?;
+    let place = match (options.adapt, options.tee) {
+        (Some(_), _) => "the report has each share",
+        (None, Some(share)) if share != Share::ALL => ".ipfix has the share",
+        _ => return None,
+    };
     (!matches!(Format::of(path), Ok(Format::Ipfix))).then(|| {
+        let path = path.display();
         format!(
-            "--flows {}: its counters are those of the sample, and this format does not say so; .ipfix has the share",
-            path.display()
+            "--flows {path}: its counters are those of the sample, and this format does not say so; {place}"
         )
     })
 }

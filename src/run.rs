@@ -47,7 +47,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     }
     if nodes.iter().any(|node| node.options.tee.is_some() || node.options.adapt.is_some()) {
         needs::check_sampled_queries(&asked.checked)?;
-        // Before a store is made, which is refused.
+        // Checked before a store would be created.
         nodes.iter().try_for_each(|node| needs::check_sampled(&adapt::sampled(&node.options)))?;
         nodes.iter().filter_map(|node| needs::remark_of_sample(&node.options)).for_each(|line| say(&line));
         if nodes.len() > 1 {

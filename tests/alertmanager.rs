@@ -196,6 +196,20 @@ fn a_run_says_what_alertmanager_was_not_told() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let slow = format!("http://{}", silent.local_addr().expect("an address"));
     run(&["-f", text(&queries), "--alertmanager", &slow]).says(3, &[&slow, "was not told of 1 alert at"]);
+    // One that refuses every alert for good.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let strict = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            if body(&mut stream).is_some() {
+                // The run may have ended.
+                let _ =
+                    stream.write_all(b"HTTP/1.1 400 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            }
+        }
+    });
+    run(&["-f", text(&queries), "--alertmanager", &strict]).says(3, &[&strict, "did not take", "refused"]);
     // What is wrong is said before anything is measured.
     run(&["--alertmanager", &away]).says(2, &["--alertmanager", "'when'"]);
     run(&["-f", text(&queries), "--alertmanager", "nonsense"])

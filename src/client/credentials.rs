@@ -24,7 +24,7 @@ pub(super) fn is_tls(address: &str) -> Result<bool, Failure> {
         return wrong("this is no address, as http://127.0.0.1:8080 or https://HOST:PORT");
     };
     if uri.port_u16().is_none() && uri.authority().map(|authority| authority.as_str()) != uri.host() {
-        return wrong("its port is none from 1 to 65535");
+        return wrong("its port must be a number from 1 to 65535");
     }
     if uri.query().is_some() || address.contains('#') {
         return wrong("an address ends with its path");

@@ -25,7 +25,7 @@ const KEYS: Duration = Duration::from_millis(50);
 const RETRY: Duration = Duration::from_secs(1);
 /// A stream is read for so long before it is asked for anew: a connection that is dead without a word does not last.
 const STREAM: Duration = Duration::from_secs(120);
-/// How long it may take to answer.
+/// How long the first answer may take, before which nothing is shown.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A server says something every 15 s.
 const SILENT: Duration = Duration::from_secs(20);
@@ -78,10 +78,11 @@ pub(super) fn top(options: &TopOptions) -> Result<ExitCode, Failure> {
     if !top::can_draw() {
         return Err(Failure::usage(format!("TERM=dumb: top cannot draw on such a terminal: {lines}")));
     }
-    let api = Api::patient(&api, PATIENCE)?;
-    let mut model = Model::new(Origin::Api { address: api.address().to_owned() });
-    let status = read::<Status>(api.get("/status")?, &api)?;
-    model.status = status;
+    let first = Api::patient(&api, PATIENCE)?;
+    let mut model = Model::new(Origin::Api { address: first.address().to_owned() });
+    model.status = read::<Status>(first.get("/status")?, &first)?;
+    // Lists may take longer.
+    let api = Api::new(&api)?;
     let stop = Arc::new(AtomicBool::new(false));
     let given_back = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &given_back)?;

@@ -56,7 +56,7 @@ impl FromStr for Address {
         }
         let host = uri.host().ok_or_else(wrong)?;
         if uri.port_u16().is_none() && uri.authority().is_some_and(|authority| authority.as_str() != host) {
-            return Err(format!("'{text}': its port is none from 1 to 65535"));
+            return Err(format!("'{text}': its port must be a number from 1 to 65535"));
         }
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let is_loopback = host.eq_ignore_ascii_case("localhost")

@@ -16,7 +16,7 @@ pub struct Ended {
     pub lines: Vec<String>,
     /// What each Alertmanager was not told, a line each.
     pub untold: Vec<String>,
-    /// What was given up, a line for each Alertmanager.
+    /// Alerts that were given up, a line for each Alertmanager.
     pub given_up: Vec<String>,
     /// What became of the alerts, by address.
     pub counts: Vec<(String, Counts)>,

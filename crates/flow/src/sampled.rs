@@ -164,8 +164,8 @@ fn most() -> f64 {
 
 /// The least or the greatest number of packets of which `seen` sampled ones are no exception. A little outside, never inside.
 ///
-/// The chance of a share at least as far from the expected one is at most exp(−n · D), with the relative entropy D of the share that was seen to the one that
-/// was to be (Chernoff 1952). It is convex in n, and 0 where both are equal.
+/// The chance of a share at least as far from the expected one is at most exp(−n · D), with the relative entropy D of the share that
+/// was seen to the expected one (Chernoff 1952). It is convex in n, and 0 where both are equal.
 fn binomial_end(seen: f64, p: f64, side: Side) -> f64 {
     let middle = seen / p;
     if p >= 1.0 {

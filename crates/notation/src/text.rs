@@ -18,6 +18,27 @@ pub fn counted(number: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
+/// A text in lines of at most `columns` characters, broken after spaces; a longer word is broken anywhere. `columns` is not 0.
+pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let (mut lines, mut line, mut width) = (Vec::new(), String::new(), 0);
+    for word in text.split_inclusive(' ') {
+        if width > 0 && width + word.chars().count() > columns {
+            lines.push(std::mem::take(&mut line));
+            width = 0;
+        }
+        for letter in word.chars() {
+            if width == columns {
+                lines.push(std::mem::take(&mut line));
+                width = 0;
+            }
+            line.push(letter);
+            width += 1;
+        }
+    }
+    lines.push(line);
+    lines
+}
+
 /// A figure with a decimal prefix: `1.23 Mbps`.
 pub fn scaled(value: f64, unit: &str) -> String {
     let (scale, prefix) = match value {
@@ -60,6 +81,22 @@ mod tests {
             assert_eq!(grouped(number), text);
         }
         assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn counts_in_words() {
+        assert_eq!(
+            [0, 1, 2_000].map(|number| counted(number, "alert")),
+            ["0 alerts", "1 alert", "2,000 alerts"]
+        );
+    }
+
+    #[test]
+    fn breaks_after_spaces_and_within_long_words() {
+        assert_eq!(wrapped("one two three", 8), ["one two ", "three"]);
+        assert_eq!(wrapped("a äöüäöü b", 4), ["a ", "äöüä", "öü b"]);
+        assert_eq!(wrapped("", 5), [""]);
+        assert_eq!(wrapped("12345", 5), ["12345"]);
     }
 
     #[test]

@@ -64,16 +64,7 @@ pub(crate) fn svg(id: &str, title: &str, description: &str, panels: &[Panel]) ->
 /// A picture of a figure without a diagram: what it is, and what is known of it.
 fn words(title: &str, description: &str) -> Result<String, String> {
     let most = (f64::from(WIDE - 40) / LETTER) as usize;
-    let mut lines = vec![String::new()];
-    for word in description.split_whitespace() {
-        let last = lines.len() - 1;
-        if !lines[last].is_empty() && lines[last].chars().count() + word.chars().count() >= most {
-            lines.push(word.to_owned());
-        } else {
-            let space = if lines[last].is_empty() { "" } else { " " };
-            lines[last] += &format!("{space}{word}");
-        }
-    }
+    let lines = notation::wrapped(description, most);
     let mut text = String::new();
     {
         let height = LINE * lines.len() as u32 + 60;

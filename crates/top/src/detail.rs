@@ -36,26 +36,7 @@ fn wrapped(row: Row, columns: usize) -> Vec<Row> {
     if columns < 4 || is_table || row.text.chars().count() <= columns {
         return vec![row];
     }
-    let mut rows = Vec::new();
-    let mut line = String::new();
-    let mut width = 0;
-    for word in row.text.split_inclusive(' ') {
-        let letters = word.chars().count();
-        if width > 0 && width + letters > columns {
-            rows.push(Row::of(row.tone, std::mem::take(&mut line)));
-            width = 0;
-        }
-        for letter in word.chars() {
-            if width == columns {
-                rows.push(Row::of(row.tone, std::mem::take(&mut line)));
-                width = 0;
-            }
-            line.push(letter);
-            width += 1;
-        }
-    }
-    rows.push(Row::of(row.tone, line));
-    rows
+    notation::wrapped(&row.text, columns).into_iter().map(|line| Row::of(row.tone, line)).collect()
 }
 
 fn lines(text: &str) -> impl Iterator<Item = Row> + '_ {

@@ -237,27 +237,17 @@ impl Model {
             return Some(moment.rate);
         }
         let up = self.status.nodes.iter().filter(|node| node.state == NodeState::Up);
-        up.filter_map(|node| self.node_rate(node)).reduce(|sum, rate| sum + rate)
+        let watched = self.watched();
+        up.filter_map(|node| watched.rate(node)).reduce(|sum, rate| sum + rate)
     }
 
-    /// Frames per second in the last window of a node, over the time of it that was watched; `None` where that is not known yet, and
-    /// for a node from which nothing comes.
-    pub(crate) fn node_rate(&self, node: &report::view::NodeView) -> Option<f64> {
-        if !matches!(node.state, NodeState::Up | NodeState::Late) {
-            return None;
-        }
-        let (window, last) = (node.window?, node.last.as_ref()?);
-        // An answer says what was watched of its window. A run has answers to each: until they are known, a cut window looks whole.
+    /// What is known of the time that was watched. All answers are looked through: once for all nodes.
+    pub(crate) fn watched(&self) -> Watched<'_> {
         let mut answers = self.own.iter().chain(&self.queries).flat_map(|query| &query.latest).peekable();
-        if self.status.mode == Mode::Run {
-            answers.peek()?;
-        }
-        let is_of_node = |answer: &Answer| answer.node.as_deref().is_none_or(|name| name == node.name);
-        let watched = answers
-            .filter(|answer| answer.window == Some(window) && is_of_node(answer))
-            .find_map(|answer| answer.watched);
-        let seconds = watched.unwrap_or(window).seconds();
-        (seconds > 0.0).then(|| last.packets.received as f64 / seconds)
+        // A run answers each window: before its first answer is known, a cut window looks whole.
+        let is_known = self.status.mode == Mode::Controller || answers.peek().is_some();
+        let cut = answers.filter(|answer| answer.watched.is_some()).collect();
+        Watched { is_known, cut }
     }
 
     /// Frames of all nodes since they started.
@@ -270,6 +260,30 @@ impl Model {
     /// Nodes that are up.
     pub fn up(&self) -> usize {
         self.status.nodes.iter().filter(|node| node.state == NodeState::Up).count()
+    }
+}
+
+/// What is known of the time that was watched.
+pub(crate) struct Watched<'a> {
+    is_known: bool,
+    /// Answers of windows that were watched in part.
+    cut: Vec<&'a Answer>,
+}
+
+impl Watched<'_> {
+    /// Frames per second in the last window of a node, over the time of it that was watched; `None` where that is not known yet, and
+    /// for a node from which nothing comes.
+    pub(crate) fn rate(&self, node: &report::view::NodeView) -> Option<f64> {
+        if !self.is_known || !matches!(node.state, NodeState::Up | NodeState::Late) {
+            return None;
+        }
+        let (window, last) = (node.window?, node.last.as_ref()?);
+        let is_of_it = |answer: &&&Answer| {
+            answer.window == Some(window) && answer.node.as_deref().is_none_or(|name| name == node.name)
+        };
+        let watched = self.cut.iter().find(is_of_it).and_then(|answer| answer.watched);
+        let seconds = watched.unwrap_or(window).seconds();
+        (seconds > 0.0).then(|| last.packets.received as f64 / seconds)
     }
 }
 

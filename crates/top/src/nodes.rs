@@ -1,6 +1,6 @@
 //! The view Nodes: how each one fares.
 
-use crate::model::Model;
+use crate::model::{Model, Watched};
 use crate::row::{Row, Target, Tone};
 use notation::scaled;
 use report::terminal;
@@ -42,7 +42,8 @@ const WIDEST: usize = 28;
 pub(crate) fn rows(model: &Model, columns: usize) -> Vec<Row> {
     let nodes = &model.status.nodes;
     let names = columns_of(model.status.mode);
-    let cells: Vec<Vec<String>> = nodes.iter().map(|node| cells(model, node, names)).collect();
+    let watched = model.watched();
+    let cells: Vec<Vec<String>> = nodes.iter().map(|node| cells(&watched, node, names)).collect();
     let width = |at: usize| {
         let own = cells.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
         own.max(names[at].chars().count()) + 2
@@ -90,20 +91,20 @@ fn tone(state: NodeState) -> Tone {
 /// The cells of a node, by their names: what is known of one of a controller or a run.
 pub(crate) fn named(model: &Model, node: &NodeView) -> impl Iterator<Item = (&'static str, String)> + use<> {
     let mode = model.status.mode;
-    let cells = cells_by_name(model, node);
+    let cells = cells_by_name(&model.watched(), node);
     cells.into_iter().filter(move |(name, _)| columns_of(mode).contains(name))
 }
 
-fn cells_by_name(model: &Model, node: &NodeView) -> Vec<(&'static str, String)> {
-    let rate = model.node_rate(node).map_or_else(|| "unknown".to_owned(), |rate| scaled(rate, "pps"));
+fn cells_by_name(watched: &Watched<'_>, node: &NodeView) -> Vec<(&'static str, String)> {
+    let rate = watched.rate(node).map_or_else(|| "unknown".to_owned(), |rate| scaled(rate, "pps"));
     let mut cells: Vec<_> = terminal::named_node_cells(node).collect();
     cells.insert(2, ("rate", rate));
     cells
 }
 
 /// The cells of a node in the order of these names, cut.
-fn cells(model: &Model, node: &NodeView, names: &[&str]) -> Vec<String> {
-    let named = cells_by_name(model, node);
+fn cells(watched: &Watched<'_>, node: &NodeView, names: &[&str]) -> Vec<String> {
+    let named = cells_by_name(watched, node);
     let cell = |name: &&str| {
         let text = named.iter().find(|(own, _)| own == name).map(|(_, text)| text.as_str());
         terminal::cut(text.unwrap_or_default(), WIDEST)

@@ -263,6 +263,24 @@ fn a_rate_is_over_the_time_that_was_watched_and_unknown_before_that_is() {
 }
 
 #[test]
+fn a_run_that_has_ended_has_one_account_before_and_after_its_answers_are_known() {
+    let mut model = Model::new(Origin::Api { address: "http://192.0.2.1:8080".to_owned() });
+    model.status = Status { ended: true, span: Some(span(60)), ..run().status };
+    let account = |model: &Model| {
+        let lines = shown(&mut Ui::new(false, true), model, (80, 24));
+        let is_meant = |line: &&String| line.starts_with("time ") || line.starts_with("packets ");
+        lines.iter().filter(is_meant).cloned().collect::<Vec<_>>()
+    };
+    let before = account(&model);
+    assert_eq!(before.len(), 2, "{before:?}");
+    assert!(before[0].contains(&when(span(60))) && before[1].contains("1,234,567 received"), "{before:?}");
+    let mut of_run = totals("here");
+    of_run.window = None;
+    model.answer(&of_run);
+    assert_eq!(account(&model), before);
+}
+
+#[test]
 fn the_last_line_names_keys_that_do_something() {
     let model = run();
     let last = |ui: &mut Ui, size| shown(ui, &model, size).last().cloned().expect("a line");

@@ -86,8 +86,8 @@ impl Ring {
         self.kept.drain(..more);
     }
 
-    /// Drops the oldest windows until there is room for `bytes` bytes; false where there is not even then. What somebody reads takes
-    /// its room until it is read.
+    /// Drops the oldest windows until `bytes` more bytes fit. Returns false if they do not fit even in the empty ring. A window that a
+    /// reader holds takes its room until it is read.
     fn make_room(&mut self, bytes: usize) -> bool {
         let fits = |ring: &Self| ring.used.bytes().checked_add(bytes).is_some_and(|sum| sum <= ring.bytes);
         while !fits(self) {

@@ -12,21 +12,13 @@ use notation::grouped;
 /// An answer as a table with at most `most` rows. `totals` is the whole that its packets and bytes are shares
 /// of.
 pub fn answer(answer: &Answer, totals: Option<&Totals>, most: usize) -> String {
-    let mut text = String::new();
-    table(answer, totals, most).render(&mut text);
-    text + &left_out(answer, most)
+    answer_within(answer, totals, most, usize::MAX)
 }
 
 /// The same in lines of at most `columns` characters, where shortened names and omitted shares suffice for that.
 pub fn answer_within(answer: &Answer, totals: Option<&Totals>, most: usize, columns: usize) -> String {
     let mut text = String::new();
     table(answer, totals, most).fitting(columns).render(&mut text);
-    text + &left_out(answer, most)
-}
-
-/// What the table of an answer leaves out.
-fn left_out(answer: &Answer, most: usize) -> String {
-    let mut text = String::new();
     let more = answer.rows.len().saturating_sub(most);
     if more > 0 {
         text.push_str(&format!("  … and {} more\n", grouped(more as u64)));

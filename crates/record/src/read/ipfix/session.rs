@@ -71,13 +71,17 @@ impl Record<'_> {
 
     /// The number in the first field of an element, if there is one.
     pub(crate) fn number(&self, element: Element) -> Option<u64> {
+        unsigned(self.octets(element)?)
+    }
+
+    /// The octets of the first field of an element.
+    fn octets(&self, element: Element) -> Option<&[u8]> {
         let at = self.template.elements().position(|of| of == element)?;
-        unsigned(self.field(at))
+        Some(self.field(at))
     }
 
     fn text(&self, element: Element) -> Option<String> {
-        let at = self.template.elements().position(|of| of == element)?;
-        let octets = self.field(at);
+        let octets = self.octets(element)?;
         Some(String::from_utf8_lossy(&octets[..octets.len().min(LONGEST_NAME)]).into_owned())
     }
 
@@ -90,12 +94,11 @@ impl Record<'_> {
             (_, Ok(octets)) => f32::from_be_bytes(octets) < 1.0,
             _ => false,
         };
-        let probability = self.template.elements().position(|own| own == of(element::PROBABILITY));
         number(34) > 1
             || number(50) > 1
             || number(306) != 0
             || number(310) > number(309)
-            || probability.is_some_and(|at| is_below_one(self.field(at)))
+            || self.octets(of(element::PROBABILITY)).is_some_and(is_below_one)
     }
 
     /// The element that a record of options describes, and its name (RFC 5610).
