@@ -13,7 +13,6 @@ use crate::cli::{
 use crate::exit::{self, Failure, say};
 use crate::query_text;
 use http::Api;
-#[cfg(feature = "amqp")]
 use report::view::{QueryView, Status};
 use report::{Event, terminal};
 use serde::Deserialize;
