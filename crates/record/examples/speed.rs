@@ -32,7 +32,6 @@ fn main() -> std::io::Result<()> {
                 bytes / RECORDS
             );
         }
-        #[cfg(feature = "parquet")]
         rows::speed(&directory, kind, &records)?;
         // Few hosts, whose replacements are kept, and hosts that never come again.
         for (hosts, mask) in [("4,096 hosts", 0xfff), ("always other hosts", u64::MAX)] {
@@ -101,7 +100,6 @@ fn record(i: u64, ipv6: bool) -> FlowRecord {
 }
 
 /// The same flows as window rows.
-#[cfg(feature = "parquet")]
 mod rows {
     use flow::{FlowRecord, LossCounts, Rows, WindowRow};
     use packet::{Key, KeySpec, KeyV4, KeyV6};

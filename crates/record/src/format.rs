@@ -15,7 +15,6 @@ pub enum Format {
     /// One JSON object a line.
     JsonLines,
     /// Apache Parquet.
-    #[cfg(feature = "parquet")]
     Parquet,
     /// IPFIX messages (RFC 5655).
     Ipfix,
@@ -23,20 +22,13 @@ pub enum Format {
 
 impl Format {
     /// All that this build can write.
-    pub const ALL: &[Self] = &[
-        Self::Csv,
-        Self::JsonLines,
-        #[cfg(feature = "parquet")]
-        Self::Parquet,
-        Self::Ipfix,
-    ];
+    pub const ALL: &[Self] = &[Self::Csv, Self::JsonLines, Self::Parquet, Self::Ipfix];
 
     /// The suffix that chooses it.
     pub const fn suffix(self) -> &'static str {
         match self {
             Self::Csv => ".csv",
             Self::JsonLines => ".jsonl",
-            #[cfg(feature = "parquet")]
             Self::Parquet => ".parquet",
             Self::Ipfix => ".ipfix",
         }
@@ -85,7 +77,6 @@ impl Format {
         Ok(match self {
             Self::Csv => Box::new(TextWriter::new(out, &Dialect::CSV, node, selection)),
             Self::JsonLines => Box::new(TextWriter::new(out, &Dialect::JSON_LINES, node, selection)),
-            #[cfg(feature = "parquet")]
             Self::Parquet => Box::new(crate::parquet::ParquetWriter::new(out, node, selection)?),
             Self::Ipfix => Box::new(IpfixWriter::new(out, node, selection)),
         })
@@ -106,7 +97,6 @@ pub fn create(path: &Path, node: &str, selection: &Selection) -> io::Result<Box<
 ///
 /// # Errors
 /// One line: a file that cannot be made.
-#[cfg(feature = "parquet")]
 pub fn create_stored(path: &Path, node: &str, selection: &Selection) -> io::Result<Box<dyn RecordWriter>> {
     Ok(Box::new(crate::parquet::ParquetWriter::stored(path, node, selection)?))
 }

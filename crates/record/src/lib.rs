@@ -25,18 +25,13 @@ mod fault;
 mod format;
 mod ipfix;
 mod line;
-#[cfg(feature = "parquet")]
 mod parquet;
-#[cfg(feature = "parquet")]
 mod parquet_file;
-#[cfg(feature = "parquet")]
 mod parquet_values;
 pub mod read;
 mod rotation;
-#[cfg(feature = "parquet")]
 mod rows;
 mod selection;
-#[cfg(feature = "parquet")]
 mod sorted;
 mod target;
 mod text;
@@ -46,15 +41,12 @@ mod writer;
 pub use account::Account;
 pub use anonymize::Anonymizer;
 pub use fault::records_written;
-#[cfg(feature = "parquet")]
 pub use format::create_stored;
 pub use format::{Format, create};
 pub use ipfix::{Collector, CollectorError, EXPORT_QUEUE_BYTES, Patience, Transport, domain_of, export};
 pub use rotation::{Rotation, create_rotating};
-#[cfg(feature = "parquet")]
 pub use rows::{RowWindow, RowWriter, record_of_row};
 pub use selection::{Column, Needed, Parts, Selection, SelectionError};
-#[cfg(feature = "parquet")]
 pub use sorted::{Copied, CopyError, Order, sorted_copy};
 pub use windows::{RecordedWindows, WindowFacts};
 pub use writer::{Delivery, RecordWriter};

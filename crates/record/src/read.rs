@@ -16,14 +16,12 @@ mod ipfix;
 mod json_lines;
 mod name;
 mod nfdump;
-#[cfg(feature = "parquet")]
 mod parquet;
 mod schema;
 mod source;
 mod text;
 mod text_column;
 
-#[cfg(feature = "parquet")]
 pub(crate) use parquet::guarded;
 
 pub use address::Addresses;
@@ -69,7 +67,6 @@ impl FlowFile {
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path).map_err(|error| ReadError::not_flows(path, error))?;
         let reader: Box<dyn FormatReader> = match format_of(path)? {
-            #[cfg(feature = "parquet")]
             Format::Parquet => Box::new(parquet::ParquetReader::open(path, file)?),
             format => of_stream(format, path, Box::new(file))?,
         };
@@ -82,7 +79,6 @@ impl FlowFile {
     /// See [`FlowFile::open`].
     pub fn of_bytes(name: &Path, bytes: Vec<u8>) -> Result<Self, ReadError> {
         let reader: Box<dyn FormatReader> = match format_of(name)? {
-            #[cfg(feature = "parquet")]
             Format::Parquet => Box::new(parquet::ParquetReader::open(name, bytes::Bytes::from(bytes))?),
             format => of_stream(format, name, Box::new(Cursor::new(bytes)))?,
         };

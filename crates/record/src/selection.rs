@@ -164,7 +164,6 @@ impl Column {
     }
 
     /// Whether it is a mean, which cannot be merged from means.
-    #[cfg(feature = "parquet")]
     pub(crate) fn is_mean(&self) -> bool {
         matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Mean)
     }
@@ -231,7 +230,6 @@ impl Selection {
     }
 
     /// The members of the flow key among them, as [`KeySpec::parse`] reads them.
-    #[cfg(feature = "parquet")]
     pub(crate) fn key_parts(&self) -> String {
         let part = |column: &Column| match column.prefix_lengths() {
             None => column.name().to_owned(),

@@ -58,7 +58,6 @@ impl Target {
     }
 
     /// The same, with its bytes on the disk before the file gets its name.
-    #[cfg(feature = "parquet")]
     pub(crate) fn synced(self) -> Self {
         Self { is_synced: true, ..self }
     }
@@ -69,7 +68,6 @@ impl Target {
     }
 
     /// The same file, empty, for another writer; `None` for what cannot be cut. This one takes nothing more.
-    #[cfg(feature = "parquet")]
     pub(crate) fn begin_again(&mut self) -> Option<Self> {
         if !self.cut(0) {
             return None;

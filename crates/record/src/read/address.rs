@@ -48,13 +48,11 @@ impl Addresses {
     }
 
     /// Adds an address of 16 bytes, in which IPv4 is mapped.
-    #[cfg(feature = "parquet")]
     pub(crate) fn push_mapped(&mut self, bits: u128) {
         self.bits.push(bits);
         self.families.push(if bits >> 32 == 0xffff { Family::V4 } else { Family::V6 });
     }
 
-    #[cfg(feature = "parquet")]
     pub(crate) fn push_v4(&mut self, bits: u32) {
         self.bits.push(MAPPED | u128::from(bits));
         self.families.push(Family::V4);

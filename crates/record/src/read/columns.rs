@@ -41,7 +41,6 @@ pub(crate) enum Place {
     HasReverse,
     Node,
     /// The values are read, and not kept.
-    #[cfg(feature = "parquet")]
     Nowhere,
 }
 
