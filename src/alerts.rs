@@ -85,13 +85,11 @@ impl Alerts {
     }
 
     /// The alerts as data, if they have changed since they were stored.
-    #[cfg(feature = "amqp")]
     pub(crate) fn save(&self) -> Option<String> {
         self.notifier.save()
     }
 
     /// What was saved last is stored.
-    #[cfg(feature = "amqp")]
     pub(crate) fn stored(&self) {
         self.notifier.stored();
     }
@@ -123,7 +121,6 @@ pub(crate) struct Told {
     /// What became of alerts.
     pub(crate) views: Vec<AlertmanagerView>,
     /// The alerts as data, if they have changed since they were stored.
-    #[cfg_attr(not(feature = "amqp"), expect(dead_code, reason = "a controller keeps them"))]
     pub(crate) saved: Option<String>,
 }
 

@@ -20,7 +20,6 @@ pub(crate) fn capture(node: &str, captured: &Captured) -> Capture {
 }
 
 /// The same with its file.
-#[cfg(feature = "web")]
 pub(crate) fn ended((node, captured): (String, Captured)) -> archive::Ended {
     archive::Ended { capture: capture(&node, &captured), content: captured.content }
 }

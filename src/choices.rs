@@ -48,7 +48,6 @@ pub(crate) fn designs() -> Vec<String> {
     owned(&["rss", "sync", "async", "pipeline", "cooperative", "1x2", "2x2"])
 }
 
-#[cfg(feature = "amqp")]
 pub(crate) fn roles() -> Vec<String> {
     web::Role::ALL.iter().map(web::Role::to_string).collect()
 }

@@ -64,43 +64,32 @@ pub(crate) enum Command {
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainOptions),
     /// Measure as a node of a deployment, and answer what its controller asks
-    #[cfg(feature = "amqp")]
     #[command(after_help = PROBE_EXAMPLES)]
     Probe(ProbeOptions),
     /// Join many probes: queries, events, the page and the API
-    #[cfg(feature = "amqp")]
     #[command(after_help = CONTROLLER_EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
     Controller(ControllerOptions),
     /// Make a private authority and certificates of a broker, a controller and probes
-    #[cfg(feature = "amqp")]
     #[command(after_help = AUTHORITY_EXAMPLES)]
     Authority(AuthorityOptions),
     /// List the nodes of a controller: state, packets, loss, coverage, tasks
-    #[cfg(feature = "web")]
     #[command(after_help = CLIENT_EXAMPLES)]
     Nodes(ClientOptions),
     /// List the queries of a controller
-    #[cfg(feature = "web")]
     Queries(ClientOptions),
     /// List the newest events
-    #[cfg(feature = "web")]
     Events(EventsOptions),
     /// Tell the story of an event
-    #[cfg(feature = "web")]
     Story(StoryOptions),
     /// Add queries to those that a controller answers
-    #[cfg(feature = "web")]
     #[command(after_help = ADD_EXAMPLES)]
     Add(AddOptions),
     /// Remove queries from those that a controller answers
-    #[cfg(feature = "web")]
     Cancel(CancelOptions),
     /// Show events as they happen, until Ctrl-C
-    #[cfg(feature = "web")]
     #[command(after_help = WATCH_EXAMPLES)]
     Watch(WatchOptions),
     /// Show a run with --web or a controller on this terminal as it goes: now, chains, nodes
-    #[cfg(feature = "web")]
     #[command(after_help = TOP_EXAMPLES)]
     Top(TopOptions),
     /// List the fields of a flow record
@@ -132,7 +121,6 @@ pub(crate) enum Command {
     },
 }
 
-#[cfg(feature = "amqp")]
 const PROBE_EXAMPLES: &str = "\
 Example of a file:
   broker = \"amqp://edison@127.0.0.1:5672\"    # the password: 'password-file', or EDISON_BROKER_PASSWORD
@@ -149,7 +137,6 @@ while the broker is away, keeps as many windows as 'spool' has room for, and con
 SIGTERM or Ctrl-C ends it.
 Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
 
-#[cfg(feature = "amqp")]
 const CONTROLLER_EXAMPLES: &str = "\
 Example of a file:
   broker = \"amqp://edison@127.0.0.1:5672\"    # the password: 'password-file', or EDISON_BROKER_PASSWORD
@@ -164,7 +151,6 @@ With amqps://, 'ca' names the authority of the broker's certificate; 'certificat
 SIGTERM or Ctrl-C ends it; what it knows is in 'state', and it continues from there.
 Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
 
-#[cfg(feature = "amqp")]
 const PROVISION_EXAMPLES: &str = "\
 Examples:
   edison controller provision --config controller.toml --certificates > setup.sh    then sh setup.sh, at the broker
@@ -177,7 +163,6 @@ again: what is there stays, users keep their passwords, rights become what they 
 properties is named and not changed. Passwords are never printed.
 Exit codes: 0 well; 1 something differs, or the API refuses or does not answer; 2 wrong usage or settings.";
 
-#[cfg(feature = "amqp")]
 const AUTHORITY_EXAMPLES: &str = "\
 Examples:
   edison authority tls Node1 Node2 --host broker.example.net    tls/ca.pem, and a .pem and a .key for each
@@ -187,7 +172,6 @@ Files that are there stay. Certificates of the broker, the controller and the no
 authority for ten. It says what is put where.
 Exit codes: 0 well; 1 a file cannot be written; 2 wrong usage, or a file is missing or of something else.";
 
-#[cfg(feature = "web")]
 const CLIENT_EXAMPLES: &str = "\
 Examples:
   edison nodes
@@ -196,7 +180,6 @@ Examples:
 
 Exit codes: 0 well; 1 the controller cannot be reached; 2 wrong usage, or the controller refuses.";
 
-#[cfg(feature = "web")]
 const ADD_EXAMPLES: &str = "\
 Examples:
   edison add locate.eq
@@ -204,14 +187,12 @@ Examples:
 
 Exit codes: 0 well; 1 the controller cannot be reached; 2 errors in the queries, or a name that is taken.";
 
-#[cfg(feature = "web")]
 const WATCH_EXAMPLES: &str = "\
 Examples:
   edison watch                        a line for each event
   edison watch --answers              the answers too, as tables
   edison watch --json | jq .query     events as JSON, one on a line";
 
-#[cfg(feature = "web")]
 const TOP_EXAMPLES: &str = "\
 Examples:
   edison top                          the API at http://127.0.0.1:8080
@@ -223,7 +204,6 @@ What does not answer any more is said, and asked again every second. NO_COLOR le
 Exit codes: 0 well; 1 the controller cannot be reached at first; 2 wrong usage, or there is no terminal.";
 
 /// Where the controller is, and what is shown to it.
-#[cfg(feature = "web")]
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ApiOptions {
     /// The address of the controller, or of a run with --web
@@ -238,7 +218,6 @@ pub(crate) struct ApiOptions {
 }
 
 /// Options of commands that ask a controller and print what it says.
-#[cfg(feature = "web")]
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ClientOptions {
     #[command(flatten)]
@@ -249,7 +228,6 @@ pub(crate) struct ClientOptions {
 }
 
 /// Options of `edison events`.
-#[cfg(feature = "web")]
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EventsOptions {
     /// Of this query only
@@ -266,7 +244,6 @@ pub(crate) struct EventsOptions {
 }
 
 /// Options of `edison story`.
-#[cfg(feature = "web")]
 #[derive(Clone, Debug, Args)]
 pub(crate) struct StoryOptions {
     /// The story, or any event of it
@@ -276,7 +253,6 @@ pub(crate) struct StoryOptions {
 }
 
 /// Options of `edison add`.
-#[cfg(feature = "web")]
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AddOptions {
     /// Equery files; '-' is standard input
@@ -293,7 +269,6 @@ pub(crate) struct AddOptions {
 }
 
 /// Options of `edison cancel`.
-#[cfg(feature = "web")]
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CancelOptions {
     /// The queries; of a chain the last first
@@ -304,7 +279,6 @@ pub(crate) struct CancelOptions {
 }
 
 /// Options of `edison watch`.
-#[cfg(feature = "web")]
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WatchOptions {
     /// Show answers too
@@ -315,7 +289,6 @@ pub(crate) struct WatchOptions {
 }
 
 /// Options of `edison top`.
-#[cfg(feature = "web")]
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TopOptions {
     /// The address, in the place of --controller
@@ -329,7 +302,6 @@ pub(crate) struct TopOptions {
 }
 
 /// Options of `edison probe`.
-#[cfg(feature = "amqp")]
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ProbeOptions {
     /// The settings, a TOML file
@@ -338,7 +310,6 @@ pub(crate) struct ProbeOptions {
 }
 
 /// Options of `edison controller`.
-#[cfg(feature = "amqp")]
 #[derive(Clone, Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct ControllerOptions {
@@ -350,7 +321,6 @@ pub(crate) struct ControllerOptions {
 }
 
 /// What is done for a controller instead.
-#[cfg(feature = "amqp")]
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum ControllerCommand {
     /// Make, list or remove tokens, with which a controller is asked
@@ -361,7 +331,6 @@ pub(crate) enum ControllerCommand {
     Provision(ProvisionOptions),
 }
 
-#[cfg(feature = "amqp")]
 const TOKEN_EXAMPLES: &str = "\
 Examples:
   edison controller token alice --role view --file tokens               prints a token, which is told this once
@@ -376,7 +345,6 @@ changes a deployment, which nothing does over HTTP yet.
 Exit codes: 0 well; 1 a fault; 2 wrong usage: a name that is taken or not there, a file that others may read.";
 
 /// Options of `edison controller token`.
-#[cfg(feature = "amqp")]
 #[derive(Clone, Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["name", "list", "remove"]))]
 pub(crate) struct TokenOptions {
@@ -401,7 +369,6 @@ pub(crate) struct TokenOptions {
 }
 
 /// Options of `edison controller provision`.
-#[cfg(feature = "amqp")]
 #[derive(Clone, Debug, Args)]
 #[command(group(clap::ArgGroup::new("login").required(true)))]
 pub(crate) struct ProvisionOptions {
@@ -423,7 +390,6 @@ pub(crate) struct ProvisionOptions {
 }
 
 /// Options of `edison authority`.
-#[cfg(feature = "amqp")]
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AuthorityOptions {
     /// Where the files are, or will be
@@ -465,7 +431,6 @@ Exit codes: 0 well; 1 a fault while running; 2 wrong usage, or no file can be re
 3 a file is damaged or cannot be read, and the others are answered, a probe is missing, or Ctrl-C.";
 
 /// Options of `edison query` that ask a controller.
-#[cfg(feature = "web")]
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RemoteOptions {
     /// Answer from the stores of the probes of this controller (http://127.0.0.1:8080) instead of files
@@ -496,7 +461,6 @@ pub(crate) struct QueryOptions {
     pub(crate) store: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) engine: EngineOptions,
-    #[cfg(feature = "web")]
     #[command(flatten)]
     pub(crate) remote: RemoteOptions,
     /// Ask in Equery; may be given several times
@@ -542,10 +506,7 @@ pub(crate) struct QueryOptions {
 impl QueryOptions {
     /// The address of the controller that is asked.
     pub(crate) fn controller(&self) -> Option<&str> {
-        #[cfg(feature = "web")]
-        return self.remote.controller.as_deref();
-        #[cfg(not(feature = "web"))]
-        None
+        self.remote.controller.as_deref()
     }
 }
 

@@ -11,9 +11,6 @@ use std::time::Duration;
 
 /// Receives what the options say.
 pub(crate) fn collect(options: &CollectOptions) -> Result<ExitCode, Failure> {
-    if options.config.is_some() {
-        return as_node(options);
-    }
     let Some(listener) = options.url.clone() else {
         return Err(Failure::usage("nothing to receive: name where to listen, as ipfix://:4739"));
     };
@@ -59,14 +56,4 @@ fn or_usual<T>(given: Vec<T>, usual: Vec<T>) -> Vec<T> {
 
 pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-#[cfg(feature = "amqp")]
-fn as_node(options: &CollectOptions) -> Result<ExitCode, Failure> {
-    crate::deployment::probe::collect(options)
-}
-
-#[cfg(not(feature = "amqp"))]
-fn as_node(_: &CollectOptions) -> Result<ExitCode, Failure> {
-    Err(Failure::usage("--config: this build has no deployments; build it with the feature amqp"))
 }

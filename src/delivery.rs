@@ -1,22 +1,19 @@
 //! Answers, events and window rows to Kafka: of a run (`--kafka`, `--kafka-rows`), of a probe (`kafka-rows`) and of a controller (`kafka`).
 
-#[cfg(feature = "amqp")]
-mod controller;
 mod options;
 
-#[cfg(feature = "amqp")]
-pub(crate) use controller::{Hand, KafkaKeys};
 pub(crate) use options::KafkaOptions;
 
 use crate::cli::RunOptions;
 use crate::exit::{EARLY, Failure, say};
+use crate::lacking::{KAFKA, lacks};
 use crate::machine;
 use crate::measurement::no_thread;
 use crate::reporting::Verdict;
 use crate::screen;
 use ::controller::Output;
 use ::kafka::{
-    Bell, Cluster, Feed, MemoryOutbox, Outbox, Servers, Sink, StoredRows, Topics, of_answer, of_event,
+    Bell, Feed, MemoryOutbox, Outbox, Servers, Sink, StoredRows, Topics, client, of_answer, of_event,
 };
 use engine::WindowOutlet;
 use report::Answer;
@@ -65,7 +62,6 @@ impl Delivery {
     }
 
     /// Begins to deliver the window rows of a probe where its settings ask for it.
-    #[cfg(feature = "amqp")]
     pub(crate) fn start_rows(options: &RunOptions) -> Result<Option<Self>, Failure> {
         let own = &options.kafka;
         let Some(servers) = own.servers()? else { return Ok(None) };
@@ -117,18 +113,21 @@ fn rows(options: &RunOptions) -> Result<Option<Box<dyn Outbox>>, Failure> {
     }
 }
 
-fn begin(
+pub(crate) fn begin(
     servers: &Servers,
     topics: &Topics,
     outboxes: Vec<Box<dyn Outbox>>,
     bell: &Bell,
     say_line: Box<dyn Fn(&str) + Send>,
 ) -> Result<Sink, Failure> {
+    let Some(client) = client() else {
+        return Err(lacks(&format!("Kafka at {servers}"), &KAFKA));
+    };
     if !servers.are_loopback() {
         say(&format!("Kafka at {servers} is spoken to in clear text: only within a network that is trusted"));
     }
-    let cluster = Cluster::new(servers.clone(), topics.clone()).map_err(Failure::fault)?;
-    Sink::start(outboxes, Box::new(cluster), bell, say_line).map_err(no_thread)
+    let cluster = client(servers.clone(), topics.clone()).map_err(Failure::fault)?;
+    Sink::start(outboxes, cluster, bell, say_line).map_err(no_thread)
 }
 
 impl KafkaFeed {

@@ -48,7 +48,6 @@ impl Failure {
     }
 
     /// All of it in one line.
-    #[cfg(any(feature = "amqp", feature = "web"))]
     pub(crate) fn line(&self) -> String {
         self.messages.join("; ")
     }

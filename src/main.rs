@@ -1,42 +1,38 @@
 //! The `edison` program: reads the command line, selects the parts and connects them.
 
+// Only a deployment uses some pieces of the core; a build with everything shows what is never used.
+#![cfg_attr(not(all(feature = "amqp", feature = "dpdk")), allow(dead_code))]
+
 mod adapt;
-#[cfg_attr(not(feature = "web"), path = "no_alert_options.rs")]
 mod alert_options;
-#[cfg_attr(not(feature = "web"), path = "no_alerts.rs")]
 mod alerts;
 mod arguments;
 mod asked;
-#[cfg(feature = "amqp")]
-mod authority;
 mod bench;
 mod bound;
 mod captured;
 mod check;
 mod choices;
 mod cli;
-#[cfg(feature = "web")]
 mod client;
 mod collect;
 mod config_file;
-#[cfg_attr(not(feature = "kafka"), path = "no_delivery.rs")]
 mod delivery;
 #[cfg(feature = "amqp")]
 mod deployment;
-mod dry_run;
+mod deployments;
 #[cfg(feature = "dpdk")]
-mod eal;
+mod dpdk;
+mod dry_run;
 mod engine_options;
 mod enrich;
 mod exit;
 mod explain;
 mod fields;
-#[cfg(feature = "amqp")]
-mod file_name;
 mod generate;
-#[cfg(feature = "web")]
 mod history_asked;
 mod import;
+mod lacking;
 mod live;
 mod machine;
 mod manual;
@@ -46,14 +42,13 @@ mod needs;
 mod nodes;
 mod open_files;
 mod origin;
-#[cfg_attr(not(feature = "web"), path = "no_page.rs")]
 mod page;
-#[cfg(feature = "web")]
 mod page_store;
 mod parallel;
 mod parts;
 mod patterns;
 mod periods;
+mod port_drivers;
 mod ports;
 mod positional;
 mod quantity;
@@ -62,7 +57,6 @@ mod query;
 mod query_text;
 mod recorded;
 mod refusal;
-#[cfg(feature = "web")]
 mod rehearsing;
 mod report_file;
 mod reporting;
@@ -120,32 +114,24 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(options) => run::run(&options, origins),
         Command::Query(options) => query::query(&options),
+        Command::Collect(options) if options.config.is_some() => {
+            (deployments::find("--config")?.collect)(&options)
+        }
         Command::Collect(options) => collect::collect(&options),
         Command::Import(options) => import::import(&options),
         Command::DryRun(options) => dry_run::dry_run(&options),
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),
-        #[cfg(feature = "amqp")]
-        Command::Probe(options) => deployment::probe::run(&options),
-        #[cfg(feature = "amqp")]
-        Command::Controller(options) => deployment::controller::run(&options),
-        #[cfg(feature = "amqp")]
-        Command::Authority(options) => authority::run(&options),
-        #[cfg(feature = "web")]
+        Command::Probe(options) => (deployments::find("probe")?.probe)(&options),
+        Command::Controller(options) => (deployments::find("controller")?.controller)(&options),
+        Command::Authority(options) => (deployments::find("authority")?.authority)(&options),
         Command::Nodes(options) => client::nodes(&options),
-        #[cfg(feature = "web")]
         Command::Queries(options) => client::queries(&options),
-        #[cfg(feature = "web")]
         Command::Events(options) => client::events(&options),
-        #[cfg(feature = "web")]
         Command::Story(options) => client::story(&options),
-        #[cfg(feature = "web")]
         Command::Add(options) => client::add(&options),
-        #[cfg(feature = "web")]
         Command::Cancel(options) => client::cancel(&options),
-        #[cfg(feature = "web")]
         Command::Watch(options) => client::watch(&options),
-        #[cfg(feature = "web")]
         Command::Top(options) => client::top(&options),
         Command::Fields { json } => fields::print(json),
         Command::Ports => ports::print(),

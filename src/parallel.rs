@@ -3,8 +3,6 @@
 use crate::cli::RunOptions;
 use crate::exit::Failure;
 use crate::refusal;
-#[cfg(feature = "dpdk")]
-use engine::admission::Directions;
 use engine::admission::{self, Site};
 use engine::{Config, Cores, Design, Plan};
 use report::DesignReport;
@@ -74,37 +72,6 @@ pub(crate) fn site(options: &RunOptions) -> Site {
     Site { replaying_queues: replaying.map_or(0, |wire| wire.queues), ..Site::default() }
 }
 
-/// Where the directions of a connection arrive at queues with this spreading.
-#[cfg(feature = "dpdk")]
-pub(crate) fn directions(spread: port::dpdk::Spread) -> Directions {
-    match spread {
-        port::dpdk::Spread::Symmetric => Directions::Together,
-        port::dpdk::Spread::OneWay => Directions::Apart,
-        port::dpdk::Spread::Unknown => Directions::Unknown,
-    }
-}
-
-/// Informs the user how near the cores are to the port.
-#[cfg(feature = "dpdk")]
-pub(crate) fn nearness(nearness: &engine::Nearness) -> String {
-    match nearness {
-        engine::Nearness::AnyCores { .. } => format!("{nearness}: --cores N takes cores there"),
-        _ => nearness.to_string(),
-    }
-}
-
-/// True if all packets of a flow arrive at queues of one number, whichever ports carry them. (But fragments
-/// are spread by their addresses alone.)
-#[cfg(feature = "dpdk")]
-pub(crate) fn keeps_flows(spread: port::dpdk::Spread, ports: usize) -> bool {
-    match spread {
-        port::dpdk::Spread::Symmetric => true,
-        // By its own hash.
-        port::dpdk::Spread::OneWay => ports == 1,
-        port::dpdk::Spread::Unknown => false,
-    }
-}
-
 /// Its part of the report.
 pub(crate) fn report(plan: &Plan) -> DesignReport {
     DesignReport {
@@ -116,20 +83,5 @@ pub(crate) fn report(plan: &Plan) -> DesignReport {
         cores: plan.cores.clone(),
         oversubscribed: plan.oversubscribed,
         why: plan.why.clone(),
-    }
-}
-
-#[cfg(all(test, feature = "dpdk"))]
-mod tests {
-    use super::keeps_flows;
-    use port::dpdk::Spread;
-
-    #[test]
-    fn a_flow_stays_where_that_is_known() {
-        for (spread, of_one, of_two) in
-            [(Spread::Symmetric, true, true), (Spread::OneWay, true, false), (Spread::Unknown, false, false)]
-        {
-            assert_eq!((keeps_flows(spread, 1), keeps_flows(spread, 2)), (of_one, of_two), "{spread:?}");
-        }
     }
 }

@@ -1,6 +1,8 @@
 //! `edison ports`.
 
 use crate::exit::{self, Failure};
+use crate::lacking::DPDK;
+use crate::port_drivers;
 use report::terminal;
 use std::process::ExitCode;
 
@@ -23,16 +25,10 @@ pub(crate) fn print() -> Result<ExitCode, Failure> {
         Err(error) => text += &format!("  none: {error}\n"),
     }
     text += "\nDPDK ports (edison run --port DEVARGS)\n";
-    text += &dpdk_ports();
+    let ports = match port_drivers::find("") {
+        Ok(driver) => (driver.list)(),
+        Err(_) => format!("not in this build: {}\n", DPDK.remedy),
+    };
+    text.extend(ports.lines().map(|line| format!("  {line}\n")));
     exit::print(&text)
-}
-
-#[cfg(feature = "dpdk")]
-fn dpdk_ports() -> String {
-    port::dpdk::DpdkPorts::of_this_machine().to_string().lines().map(|line| format!("  {line}\n")).collect()
-}
-
-#[cfg(not(feature = "dpdk"))]
-fn dpdk_ports() -> String {
-    "  not in this build: build it with the feature dpdk (Debian's package libdpdk-dev)\n".to_owned()
 }

@@ -30,7 +30,6 @@ pub(crate) fn share(text: &str) -> Result<Share, String> {
 }
 
 /// How often something is drawn, as `1s`.
-#[cfg(feature = "web")]
 pub(crate) fn pace(text: &str) -> Result<Duration, String> {
     const LEAST: Duration = Duration::from_millis(100);
     match duration(text) {

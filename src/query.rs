@@ -7,7 +7,6 @@ mod files;
 mod printer;
 mod progress;
 pub(crate) mod questions;
-#[cfg(feature = "web")]
 mod remote;
 mod source;
 
@@ -41,7 +40,6 @@ pub(crate) fn query(options: &QueryOptions) -> Result<ExitCode, Failure> {
         top: options.top,
     })?;
     texts.extend(words.text.map(|text| NamedText { name: "query".to_owned(), text }));
-    #[cfg(feature = "web")]
     if let Some(address) = options.controller() {
         return remote::ask(options, address, &texts);
     }

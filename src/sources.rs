@@ -3,6 +3,7 @@
 use crate::cli::RunOptions;
 use crate::exit::{Failure, say};
 use crate::parallel;
+use crate::port_drivers;
 use crate::positional::{self, Words};
 use crate::routers::Routers;
 use engine::admission::Site;
@@ -104,7 +105,7 @@ pub(crate) fn open(
     // Files and interfaces have one receiver, and the queues of a wire are chosen as by a symmetric hash.
     let mut site = parallel::site(options);
     if !options.port.is_empty() {
-        (sources, plan, site) = dpdk_sources(options, config, specs)?;
+        (sources, plan, site) = (port_drivers::find("--port")?.open)(options, config, specs)?;
     }
     let (mut wire, mut damage) = (None, None);
     if let Some(spec) = &options.wire {
@@ -158,102 +159,13 @@ fn wire_around(
     };
     source.warnings().iter().for_each(|line| say(line));
     let name = format!("{} --wire {spec}", source.name());
-    let queues = open_wire(options, &name, &spec, &trace)?;
+    let queues = match spec.mbufs {
+        Some(_) => (port_drivers::find("--wire mbufs")?.wire)(options, &name, &spec, &trace)?,
+        None => Wire::open(&name, &spec, &trace, usize::from(options.burst))?,
+    };
     let Some(wire) = queues.first().map(WireQueue::wire) else {
         return Err(Failure::usage("--wire needs a queue at least"));
     };
     let queues = queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect();
     Ok((queues, Some((wire, trace.memory_bytes())), damage))
-}
-
-#[cfg(feature = "dpdk")]
-fn open_wire(
-    options: &RunOptions,
-    name: &str,
-    spec: &WireSpec,
-    trace: &Arc<Trace>,
-) -> Result<Vec<WireQueue>, SourceError> {
-    use crate::eal;
-    let burst = usize::from(options.burst);
-    if spec.mbufs.is_none() {
-        return Wire::open(name, spec, trace, burst);
-    }
-    let config = port::dpdk::EalConfig {
-        devices: Vec::new(),
-        memory_bytes: Wire::mbuf_bytes(spec),
-        arguments: eal::arguments(options.eal.as_deref()),
-    };
-    Wire::open_mbufs(&eal::start(&config)?, name, spec, trace, burst)
-}
-
-#[cfg(not(feature = "dpdk"))]
-fn open_wire(
-    options: &RunOptions,
-    name: &str,
-    spec: &WireSpec,
-    trace: &Arc<Trace>,
-) -> Result<Vec<WireQueue>, SourceError> {
-    Wire::open(name, spec, trace, usize::from(options.burst))
-}
-
-/// The receive queues of the ports, divided among the plan's receivers, the plan as resolved by the ports'
-/// capabilities, and what is known of them.
-#[cfg(feature = "dpdk")]
-fn dpdk_sources(
-    options: &RunOptions,
-    config: &Config,
-    specs: &[TaskSpec],
-) -> Result<(Queues, Plan, Site), Failure> {
-    use crate::{eal, refusal};
-    use port::dpdk::{EalConfig, PortOptions, ProbedPorts, Spread};
-    let asked = parallel::asked_queues(options, config);
-    let usual = PortOptions::default();
-    let port = PortOptions {
-        burst: options.burst,
-        descriptors: options.ring.unwrap_or(usual.descriptors),
-        mbufs: u32::try_from(options.mempool)
-            .map_err(|_| Failure::usage(format!("--mempool {}: too many mbufs", options.mempool)))?,
-        queues: u16::try_from(asked).unwrap_or(u16::MAX),
-        promiscuous: !options.no_promiscuous,
-    };
-    let eal_config = EalConfig::for_ports(&options.port, &port, &eal::arguments(options.eal.as_deref()));
-    let ports = ProbedPorts::probe(&eal::start(&eal_config)?, &options.port)?;
-    let possible = ports.queues()?;
-    // Explicitly requested queues are provided or refused; otherwise there are as many as can be used.
-    let queues = match options.queues {
-        Some(_) => asked,
-        None => asked.min(*possible.end()),
-    };
-    let node = ports.numa_node();
-    let topology = engine::Topology::of_this_machine();
-    let cores = topology.nearest_first(&engine::allowed_cores(), node);
-    let mut plan = parallel::settle(options, config, queues, &cores)?;
-    if let Some(nearness) = topology.nearness(&plan.cores, node) {
-        plan.why = format!("{}; {}", plan.why, parallel::nearness(&nearness));
-    }
-    // Before a port is started.
-    refusal::admit(config, &plan, specs, &parallel::site(options))?;
-    let queues = match options.queues {
-        Some(_) => queues,
-        None => plan.receivers.max(*possible.start()),
-    };
-    let (sources, spread) = ports.start(queues, plan.receivers, &port)?;
-    let site = Site {
-        scatters_flows: plan.receivers > 1 && !parallel::keeps_flows(spread, options.port.len()),
-        directions: parallel::directions(spread),
-        falls_silent: sources.iter().any(|source| source.time_base() == TimeBase::Packets),
-        ..parallel::site(options)
-    };
-    if plan.receivers > 1 && spread == Spread::Unknown && !plan.merges() && !config.parts.are_paired() {
-        say(&format!("{}: a flow with packets on several has a record for each", site.directions));
-    }
-    let boxed = |source| Box::new(source) as Box<dyn PacketSource>;
-    Ok((sources.into_iter().map(boxed).collect(), plan, site))
-}
-
-#[cfg(not(feature = "dpdk"))]
-fn dpdk_sources(_: &RunOptions, _: &Config, _: &[TaskSpec]) -> Result<(Queues, Plan, Site), Failure> {
-    Err(Failure::usage(
-        "--port: this build has no DPDK; build it with the feature dpdk (Debian's package libdpdk-dev)",
-    ))
 }

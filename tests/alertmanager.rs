@@ -1,6 +1,6 @@
 //! Debian's Alertmanager is told what fires and what is resolved: by a run, and by a controller that is killed meanwhile.
 
-#![cfg(all(feature = "web", feature = "amqp"))]
+#![cfg(feature = "amqp")]
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;

@@ -130,7 +130,6 @@ fn options_that_no_engine_can_follow_are_refused() {
 }
 
 /// ClickHouse, which is asked over HTTP.
-#[cfg(feature = "web")]
 mod servers {
     use super::support::program::run;
     use super::*;

@@ -1,8 +1,6 @@
 //! Debian's Prometheus scrapes a run, and a hub with all that a controller may show. Every expression of the dashboard
 //! (`deploy/grafana/edison.json`) gives what the API of the same server says.
 
-#![cfg(feature = "web")]
-
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
 

@@ -4,6 +4,7 @@ mod access;
 mod config;
 mod dry_runs;
 mod history;
+mod kafka;
 mod past;
 mod provision;
 mod queries;

@@ -4,6 +4,7 @@
 use super::{fault, write_json};
 use crate::cli::GenerateOptions;
 use crate::exit::{self, EARLY, Failure, say, say_error};
+use crate::port_drivers;
 use crate::signals;
 use notation::{grouped, scaled};
 use port::{InterfaceSink, Pacing, PacketSink, Sent, SystemClock};
@@ -130,28 +131,7 @@ fn describe(name: &str, sent: &Sent, lost: &BTreeMap<&'static str, u64>) {
 fn open(options: &GenerateOptions, longest: usize) -> Result<Box<dyn PacketSink>, Failure> {
     match (&options.interface, &options.port) {
         (Some(name), _) => Ok(Box::new(InterfaceSink::open(name)?)),
-        (None, Some(devargs)) => dpdk_sink(options, devargs, longest),
+        (None, Some(devargs)) => (port_drivers::find("--port")?.sink)(options, devargs, longest),
         (None, None) => Err(Failure::usage("nowhere to send to: give -i NAME or --port DEVARGS")),
     }
-}
-
-#[cfg(feature = "dpdk")]
-fn dpdk_sink(
-    options: &GenerateOptions,
-    devargs: &str,
-    longest: usize,
-) -> Result<Box<dyn PacketSink>, Failure> {
-    use crate::eal;
-    use port::dpdk::{DpdkSink, EalConfig};
-    let arguments = eal::arguments(options.eal.as_deref());
-    let mut config = EalConfig::for_ports(&[devargs.to_owned()], &DpdkSink::port_options(), &arguments);
-    config.memory_bytes += DpdkSink::memory_bytes(longest);
-    Ok(Box::new(DpdkSink::open(&eal::start(&config)?, devargs, longest)?))
-}
-
-#[cfg(not(feature = "dpdk"))]
-fn dpdk_sink(_: &GenerateOptions, _: &str, _: usize) -> Result<Box<dyn PacketSink>, Failure> {
-    Err(Failure::usage(
-        "--port: this build has no DPDK; build it with the feature dpdk (Debian's package libdpdk-dev)",
-    ))
 }

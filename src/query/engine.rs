@@ -1,10 +1,8 @@
 //! `--engine`: another engine answers from the files of a store.
 
 mod answers;
-#[cfg(feature = "web")]
 mod clickhouse;
 mod lines;
-#[cfg(feature = "web")]
 mod login;
 mod program;
 mod values;
@@ -42,10 +40,6 @@ pub(super) fn check(options: &QueryOptions) -> Result<(), Failure> {
         Dialect::ClickHouse => {
             refuse(given.engine_url.is_none(), "name its HTTP interface: --engine-url http://HOST:8123");
             refuse(given.engine_program.is_some(), "it is no program: leave out --engine-program");
-            refuse(
-                cfg!(not(feature = "web")),
-                "this program is built without HTTP (the feature web): ask duckdb or spark",
-            );
         }
         Dialect::Spark => {
             let has_option = given.engine_url.as_ref().is_some_and(|url| url.starts_with('-'));
@@ -197,11 +191,7 @@ impl Asked<'_> {
                 program::duckdb(engine, memory.unwrap_or_else(machine::half_of_memory), statement)
             }
             Dialect::Spark => program::spark(&self.command.options.engine, statement),
-            #[cfg(feature = "web")]
             Dialect::ClickHouse => clickhouse::ask(self.command.options, statement),
-            // The options were refused.
-            #[cfg(not(feature = "web"))]
-            Dialect::ClickHouse => Err(Trouble::Usage("there is no HTTP in this program".to_owned())),
         }
     }
 }

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const USUAL: i16 = -1;
 
 /// A cluster that messages are handed to: safe ones are with all replicas in sync.
-pub struct Cluster {
+pub(crate) struct Cluster {
     servers: Servers,
     topics: Topics,
     runtime: Runtime,
@@ -46,7 +46,7 @@ impl Cluster {
     ///
     /// # Errors
     /// One line: the system gives no means to wait for sockets.
-    pub fn new(servers: Servers, topics: Topics) -> Result<Self, String> {
+    pub(crate) fn new(servers: Servers, topics: Topics) -> Result<Self, String> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("cannot wait for Kafka: {error}"))?;
         Ok(Self { servers, topics, runtime, connected: None })

@@ -1,8 +1,8 @@
 //! Answers, events and window rows as messages to Kafka: at least once, each with an identifier by which those that came twice are told.
 //!
 //! An [`Outbox`] keeps messages until they are acknowledged: [`MemoryOutbox`] in memory, [`Archived`] in the archive of a controller,
-//! [`StoredRows`] in a store. A [`Sink`] is a thread that takes messages from outboxes and hands them to a [`Producer`], which is
-//! [`Cluster`] where there is a Kafka. Measuring threads never wait for it. `docs/kafka.md` describes the messages, and
+//! [`StoredRows`] in a store. A [`Sink`] is a thread that takes messages from outboxes and hands them to a [`Producer`], which
+//! [`client`] gives where there is a Kafka. Measuring threads never wait for it. `docs/kafka.md` describes the messages, and
 //! `docs/schema/kafka.json` is their schema.
 //!
 //! The crate knows neither queries nor engines nor HTTP.
@@ -10,7 +10,10 @@
 
 mod archived;
 mod bell;
+#[cfg(feature = "client")]
 mod classify;
+mod client;
+#[cfg(feature = "client")]
 mod cluster;
 mod counts;
 mod delivery;
@@ -27,7 +30,7 @@ mod stored_rows;
 
 pub use archived::{Archived, SharedArchive};
 pub use bell::Bell;
-pub use cluster::Cluster;
+pub use client::{Client, client};
 pub use counts::{Counts, Ended};
 pub use memory::{Feed, MemoryOutbox};
 pub use message::{Message, SCHEMA, Topic, of_answer, of_event};

@@ -27,3 +27,16 @@ pub use ring::RingPort;
 pub use sink::DpdkSink;
 pub use source::DpdkSource;
 pub use spread::Spread;
+
+use crate::{Setting, SourceError};
+
+impl SourceError {
+    /// Returns the same error, with this setting as the cause of [`SourceError::Open`].
+    #[must_use]
+    fn blame(self, setting: Setting) -> Self {
+        match self {
+            Self::Open(reason) => Self::Refused(setting, reason),
+            other => other,
+        }
+    }
+}

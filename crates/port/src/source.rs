@@ -123,18 +123,6 @@ pub enum Setting {
     EalLog,
 }
 
-#[cfg(feature = "dpdk")]
-impl SourceError {
-    /// The same error, but with this setting as the cause of [`SourceError::Open`].
-    #[must_use]
-    pub(crate) fn blame(self, setting: Setting) -> Self {
-        match self {
-            Self::Open(reason) => Self::Refused(setting, reason),
-            other => other,
-        }
-    }
-}
-
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

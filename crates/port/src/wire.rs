@@ -15,8 +15,7 @@ mod ring;
 mod spec;
 mod trace;
 
-#[cfg(feature = "dpdk")]
-pub(crate) use buffers::Buffers;
+pub use buffers::Buffers;
 pub use clock::{SystemClock, ThreadTime, WireClock};
 pub use counters::WireCounters;
 pub use queue::WireQueue;

@@ -26,6 +26,7 @@ mod declaring;
 mod intake;
 mod marks;
 mod outbox;
+mod packed_body;
 mod probe_link;
 mod probe_state;
 mod publishing;

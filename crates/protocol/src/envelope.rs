@@ -120,7 +120,7 @@ pub(crate) struct Head<'a> {
 
 /// A compressed body.
 #[derive(Clone, Debug)]
-pub(crate) struct PackedBody(Vec<u8>);
+pub(crate) struct PackedBody(pub(crate) Vec<u8>);
 
 impl PackedBody {
     pub(crate) fn new(body: &impl Serialize) -> io::Result<Self> {
@@ -129,28 +129,6 @@ impl PackedBody {
         serde_json::to_writer(&mut text, body)?;
         let body = compress(&text.into)?;
         if body.len() > MOST_BYTES - MOST_HEAD_BYTES { Err(too_large()) } else { Ok(Self(body)) }
-    }
-
-    /// One that was packed before.
-    #[cfg(feature = "amqp")]
-    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-
-    /// Reads it again.
-    #[cfg(feature = "amqp")]
-    pub(crate) fn open<B: DeserializeOwned>(&self) -> Result<B, Refusal> {
-        read(&expand(&self.0, MOST_JSON_BYTES)?)
-    }
-
-    #[cfg(feature = "amqp")]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    #[cfg(feature = "amqp")]
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
     }
 }
 
@@ -285,7 +263,7 @@ struct Versioned {
     version: u32,
 }
 
-fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Refusal> {
+pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Refusal> {
     serde_json::from_slice(text).map_err(|error| match error.is_eof() {
         // Frames are whole where they end: the next one is missing.
         true => Refusal::Truncated,
@@ -293,7 +271,7 @@ fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Refusal> {
     })
 }
 
-fn expand(bytes: &[u8], most: usize) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn expand(bytes: &[u8], most: usize) -> Result<Vec<u8>, Refusal> {
     thread_local! {
         /// Created once per thread: creating it for each message took 6 % of a controller's processor time.
         static DECODER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());

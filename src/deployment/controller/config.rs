@@ -1,8 +1,8 @@
 //! The settings of a controller.
 
 use super::access;
+use super::kafka::KafkaKeys;
 use crate::alert_options::{self, AlertOptions};
-use crate::delivery::KafkaKeys;
 use crate::deployment::broker;
 use crate::deployment::settings::Settings;
 use crate::exit::Failure;

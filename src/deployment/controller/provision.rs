@@ -6,8 +6,8 @@ mod plan;
 mod script;
 
 use crate::cli::ProvisionOptions;
+use crate::deployment::file_name;
 use crate::exit::{self, Failure};
-use crate::file_name;
 use management::Management;
 use plan::{Login, Plan};
 use std::process::ExitCode;

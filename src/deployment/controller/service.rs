@@ -3,11 +3,11 @@
 use super::Config;
 use super::dry_runs::{DryRuns, Question};
 use super::history::{Waiter, Waiting, refusal};
+use super::kafka::Hand;
 use super::queries::Queries;
 use super::{past, unsettled};
 use crate::alerts::Alerts;
 use crate::captured;
-use crate::delivery::Hand;
 use crate::exit::{Failure, say, say_error};
 use crate::history_asked;
 use crate::views::{self, now_ns};

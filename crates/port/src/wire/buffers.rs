@@ -4,7 +4,7 @@ use crate::FrameDescriptor;
 use std::fmt::Debug;
 
 /// Buffers that a queue takes for each frame and returns with the next poll.
-pub(crate) trait Buffers: Debug + Send {
+pub trait Buffers: Debug + Send {
     /// Takes the buffers of the last burst back.
     fn release(&mut self);
 

@@ -159,8 +159,8 @@ impl<C: WireClock> WireQueue<C> {
     }
 
     /// Hands frames out in these buffers from now on.
-    #[cfg(feature = "dpdk")]
-    pub(crate) fn with_buffers(self, buffers: Box<dyn Buffers>) -> Self {
+    #[must_use]
+    pub fn with_buffers(self, buffers: Box<dyn Buffers>) -> Self {
         Self { buffers: Some(buffers), ..self }
     }
 
@@ -401,7 +401,7 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
     }
 }
 
-#[cfg(all(test, feature = "dpdk"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::SyntheticSource;

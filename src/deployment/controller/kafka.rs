@@ -1,6 +1,6 @@
 //! What a controller sends to Kafka: all that its archive has, from the last answer and the last event on that Kafka took.
 
-use super::begin;
+use crate::delivery::begin;
 use crate::deployment::Settings;
 use crate::exit::{Failure, say};
 use ::kafka::{Archived, Bell, Counts, Outbox, Servers, SharedArchive, Sink, Topics};

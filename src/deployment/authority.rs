@@ -2,9 +2,9 @@
 
 mod certificates;
 
+use super::file_name;
 use crate::cli::AuthorityOptions;
 use crate::exit::{self, Failure};
-use crate::file_name;
 use certificates::{Authority, Made};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,45 @@
+//! DPDK ports: where they are listed, opened as sources, and sent from.
+
+mod eal;
+mod sources;
+
+pub(crate) use sources::open;
+
+use crate::cli::{GenerateOptions, RunOptions};
+use crate::exit::Failure;
+use port::dpdk::{DpdkPorts, DpdkSink, EalConfig};
+use port::wire::{Trace, Wire, WireQueue, WireSpec};
+use port::{PacketSink, SourceError};
+use std::sync::Arc;
+
+/// Returns the ports of this machine, and what is missing for more.
+pub(crate) fn list() -> String {
+    DpdkPorts::of_this_machine().to_string()
+}
+
+/// Opens a wire whose frames are in mbufs.
+pub(crate) fn wire(
+    options: &RunOptions,
+    name: &str,
+    spec: &WireSpec,
+    trace: &Arc<Trace>,
+) -> Result<Vec<WireQueue>, SourceError> {
+    let config = EalConfig {
+        devices: Vec::new(),
+        memory_bytes: Wire::mbuf_bytes(spec),
+        arguments: eal::arguments(options.eal.as_deref()),
+    };
+    Wire::open_mbufs(&eal::start(&config)?, name, spec, trace, usize::from(options.burst))
+}
+
+/// Opens a port to send from; `longest` is the length of the longest frame.
+pub(crate) fn sink(
+    options: &GenerateOptions,
+    devargs: &str,
+    longest: usize,
+) -> Result<Box<dyn PacketSink>, Failure> {
+    let arguments = eal::arguments(options.eal.as_deref());
+    let mut config = EalConfig::for_ports(&[devargs.to_owned()], &DpdkSink::port_options(), &arguments);
+    config.memory_bytes += DpdkSink::memory_bytes(longest);
+    Ok(Box::new(DpdkSink::open(&eal::start(&config)?, devargs, longest)?))
+}
