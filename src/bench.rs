@@ -3,7 +3,8 @@
 use crate::cli::BenchOptions;
 use crate::exit::{self, Failure, say};
 use crate::wording;
-use bench::{BENCHES, Bench, Line, PRESETS, Points, Preset, TextTable};
+use bench::{BENCHES, Bench, Line, Points, TextTable};
+use engine::{PRESETS, Preset};
 use port::{CaptureSource, PacketSource, SourceError};
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -28,7 +29,7 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
         let hint = nearest.map_or(String::new(), |nearest| format!(": did you mean '{nearest}'?"));
         return Err(Failure::usage(format!("no bench '{name}'{hint}; there are {}", names(|_| true))));
     };
-    let preset = options.preset.as_deref().map(preset).transpose()?;
+    let preset = options.preset.as_deref().map(Preset::find).transpose().map_err(Failure::usage)?;
     if preset.is_some() && !bench.takes_preset {
         return Err(Failure::usage(format!("--preset is for {}", names(|bench| bench.takes_preset))));
     }
@@ -98,12 +99,4 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
 fn names(are_meant: impl Fn(&Bench) -> bool) -> String {
     let names: Vec<_> = BENCHES.iter().filter(|bench| are_meant(bench)).map(|bench| bench.name).collect();
     names.join(", ")
-}
-
-/// The preset of this name.
-pub(crate) fn preset(name: &str) -> Result<&'static Preset, Failure> {
-    PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
-        let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-        Failure::usage(format!("no preset '{name}'; there are {}", names.join(", ")))
-    })
 }

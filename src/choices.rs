@@ -1,8 +1,8 @@
 //! Values that a shell completes, of options that take others too: lists, and designs with numbers.
 
-use bench::PRESETS;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
+use engine::PRESETS;
 use flow::FIELDS;
 use packet::KeySpec;
 use std::ffi::OsStr;

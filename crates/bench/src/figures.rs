@@ -1,6 +1,7 @@
 //! Single points of the benches, for who draws the papers' figures.
 
-use crate::{Line, PRESETS, Points, accuracy, capture, model, parallel};
+use crate::{Line, Points, accuracy, capture, model, parallel};
+use engine::Preset;
 use std::path::PathBuf;
 
 /// What emits lines.
@@ -70,9 +71,7 @@ pub fn designs(
     seconds: f64,
     out: Out,
 ) -> Result<(), String> {
-    let preset =
-        PRESETS.iter().find(|known| known.name == preset).ok_or_else(|| format!("no preset {preset}"))?;
-    let points = Points { preset: Some(preset), packets, seconds, ..Points::default() };
+    let points = Points { preset: Some(Preset::find(preset)?), packets, seconds, ..Points::default() };
     parallel::some_designs(&points, frame, |name| names.contains(&name), out)
 }
 

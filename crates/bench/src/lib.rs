@@ -46,8 +46,9 @@ pub use fair_queue::{FairQueue, FairQueueRun, FlowShare, Queueing};
 pub use flow_record::{RecordPart, measure_record};
 pub use line::Line;
 pub use parallel::{Counting, Effort, Sketch, WirePoint, measure_wire, wu_designs};
-pub use preset::{PRESETS, Preset};
 pub use text::TextTable;
+
+use engine::Preset;
 
 /// What a bench is restricted to; `None` is the bench's own list of points.
 #[derive(Clone, Debug, Default)]

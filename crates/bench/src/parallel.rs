@@ -31,7 +31,8 @@ pub use sketches::Sketch;
 pub use xyz::wu_designs;
 
 use crate::Points;
-use crate::preset::{Load, OWN, Preset};
+use crate::preset::OWN;
+use engine::{OfferedLoad, Preset};
 use notation::Rate;
 use port::wire::{Length, WireSpec};
 use traffic::Arrivals;
@@ -53,12 +54,12 @@ fn wire(preset: &Preset, rate: Option<Rate>, queues: usize, length: Length) -> W
 }
 
 /// The loads, as restricted by the points: none twice.
-fn loads(points: &Points) -> Vec<Load> {
-    let mut loads: Vec<Load> = Vec::new();
+fn loads(points: &Points) -> Vec<OfferedLoad> {
+    let mut loads: Vec<OfferedLoad> = Vec::new();
     for load in settings(points).loads {
         let flows = points.flows.unwrap_or(load.flows);
         let zipf = points.zipf.unwrap_or(load.zipf);
-        let load = Load { flows, zipf, ..*load };
+        let load = OfferedLoad { flows, zipf, ..*load };
         if !loads.contains(&load) {
             loads.push(load);
         }

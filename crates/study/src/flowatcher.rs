@@ -11,7 +11,8 @@ pub(crate) mod precision;
 use crate::figure::Paper;
 use crate::over_wire;
 use crate::point::Scale;
-use bench::{Counting, Effort, Preset, WirePoint};
+use bench::{Counting, Effort, WirePoint};
+use engine::Preset;
 
 pub(crate) static PAPER: Paper = Paper {
     name: "flowatcher",

@@ -2,7 +2,8 @@
 
 use crate::panel::{Axis, Curve, Panel, Spot};
 use crate::row::{Row, Rows};
-use bench::{Effort, PRESETS, Preset, WirePoint, measure_wire};
+use bench::{Effort, WirePoint, measure_wire};
+use engine::Preset;
 
 /// Loss in percent, without what the wire missed while a thread was off its core.
 pub(crate) const DROP: &str = "drop_percent_clock_stopped";
@@ -16,7 +17,7 @@ pub(crate) const DELAY: &str = "delay_ns";
 /// # Panics
 /// If there are none of this name.
 pub(crate) fn preset(name: &str) -> &'static Preset {
-    PRESETS.iter().find(|preset| preset.name == name).expect("the settings of a paper")
+    Preset::find(name).expect("the settings of a paper")
 }
 
 /// Measures points that are compared, in turn; a row for each, in order, with `more` as parameters.

@@ -9,7 +9,8 @@ pub(crate) mod figure_8;
 use crate::figure::Paper;
 use crate::over_wire;
 use crate::point::Scale;
-use bench::{Counting, Effort, Preset, Sketch, WirePoint};
+use bench::{Counting, Effort, Sketch, WirePoint};
+use engine::Preset;
 
 pub(crate) static PAPER: Paper = Paper {
     name: "wu",

@@ -1,7 +1,6 @@
 //! Designs on the available cores.
 
-use crate::preset::Case;
-use engine::{Cores, Design, Plan, Split, State, allowed_cores};
+use engine::{Cores, Design, DesignCase, Plan, Split, State, allowed_cores};
 
 /// A case as this machine can run it.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,14 +12,14 @@ pub(super) struct Fitted {
 }
 
 /// The case on this machine's cores.
-pub(super) fn fit(case: Case) -> Result<Fitted, String> {
+pub(super) fn fit(case: DesignCase) -> Result<Fitted, String> {
     fit_on(case, &allowed_cores())
 }
 
 /// Uses the available cores if there are too few: a design whose receivers are its cores then has fewer
 /// queues, one with workers has fewer workers; clusters, and designs that need two threads, oversubscribe the
 /// available cores.
-fn fit_on((name, cores, queues): Case, allowed: &[usize]) -> Result<Fitted, String> {
+fn fit_on((name, cores, queues): DesignCase, allowed: &[usize]) -> Result<Fitted, String> {
     let mut words = name.split(' ');
     let design: Design = words.next().unwrap_or_default().parse()?;
     let (mut split, mut state) = (Split::default(), State::default());
@@ -63,9 +62,11 @@ fn fit_on((name, cores, queues): Case, allowed: &[usize]) -> Result<Fitted, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::preset::OWN;
+    use notation::Rate;
 
     #[track_caller]
-    fn fits(case: Case, cores: usize, threads: (usize, usize, usize), instead: Option<&str>) {
+    fn fits(case: DesignCase, cores: usize, threads: (usize, usize, usize), instead: Option<&str>) {
         let allowed: Vec<usize> = (0..cores).collect();
         let fitted = fit_on(case, &allowed).expect("possible");
         assert_eq!((fitted.plan.receivers, fitted.plan.workers, fitted.queues), threads);
@@ -85,6 +86,15 @@ mod tests {
         fits(("3x1", None, 3), 6, (3, 1, 3), None);
         fits(("sync position shared", Some(3), 1), 3, (1, 2, 1), None);
         fits(("2x1", Some(4), 2), 2, (2, 1, 2), Some("2 core(s) instead of 4"));
+    }
+
+    #[test]
+    fn the_benches_own_settings_are_possible_where_there_are_cores() {
+        let many: Vec<usize> = (0..64).collect();
+        for &case in OWN.cases {
+            assert_eq!(fit_on(case, &many).expect("possible").instead, None, "{case:?}");
+        }
+        assert!(OWN.loads.iter().all(|load| load.rate.parse::<Rate>().is_ok()));
     }
 
     #[test]

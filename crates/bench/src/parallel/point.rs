@@ -5,9 +5,8 @@ use super::rig::{Kept, Measured, Setting, Traffic, expect, measure};
 use super::sketches::{Sketch, Sketches};
 use super::{ONE_WINDOW, rounded};
 use crate::compare::spread;
-use crate::preset::{Load, Preset};
 use crate::{Line, line::to_digits};
-use engine::State;
+use engine::{DesignCase, OfferedLoad, Preset, State};
 use flow::Metric;
 use port::wire::{Length, WireSpec};
 use serde_json::json;
@@ -67,8 +66,8 @@ impl WirePoint {
         point
     }
 
-    pub(super) fn at(preset: &Preset, (design, cores, queues): crate::preset::Case, load: Load) -> Self {
-        let Load { flows, zipf, frame, rate, burst } = load;
+    pub(super) fn at(preset: &Preset, (design, cores, queues): DesignCase, load: OfferedLoad) -> Self {
+        let OfferedLoad { flows, zipf, frame, rate, burst } = load;
         Self {
             variant: String::new(),
             design,
@@ -257,10 +256,9 @@ fn line(point: &WirePoint, case: &Fitted, mut measured: Vec<Measured>) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PRESETS;
 
     fn flowatcher() -> &'static Preset {
-        PRESETS.iter().find(|preset| preset.name == "flowatcher").expect("its settings")
+        Preset::find("flowatcher").expect("its settings")
     }
 
     /// Without mbufs: DPDK is started once in a process, by other tests.

@@ -4,9 +4,9 @@
 use super::fit::fit;
 use super::rig::{Kept, Measured, Setting, Traffic, expect, measure};
 use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
-use crate::preset::{Load, Preset};
+use crate::preset::setting_params;
 use crate::{Line, Points};
-use engine::Plan;
+use engine::{OfferedLoad, Plan, Preset};
 use notation::Rate;
 use port::wire::Length;
 use serde_json::json;
@@ -45,7 +45,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
             ("cores", json!(1)),
             ("frame", json!(load.frame)),
         ];
-        params.extend(preset.params(load.burst));
+        params.extend(setting_params(preset, load.burst));
         let mut more = vec![
             ("flows_seen", json!(traffic.flows())),
             ("loss_bound", json!(BOUND)),
@@ -75,7 +75,7 @@ struct Search<'a> {
     traffic: &'a mut Traffic,
     plan: &'a Plan,
     preset: &'a Preset,
-    load: &'a Load,
+    load: &'a OfferedLoad,
     packets: u64,
     trials: usize,
 }

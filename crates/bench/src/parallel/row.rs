@@ -2,11 +2,10 @@
 
 use super::fit::fit;
 use super::point::{Counting, WirePoint};
-use crate::preset::{Load, Preset};
-use engine::{Split, State};
+use engine::{OfferedLoad, Preset, Split, State};
 
 /// A point for each design of these settings.
-pub(super) fn tables(preset: &Preset, load: Load) -> Result<Vec<WirePoint>, String> {
+pub(super) fn tables(preset: &Preset, load: OfferedLoad) -> Result<Vec<WirePoint>, String> {
     let point = |&case: &_| {
         let plan = fit(case)?.plan;
         let variant = format!("{}_{}{}", plan.design, plan.threads(), way(plan.split, plan.state));

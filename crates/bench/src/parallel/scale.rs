@@ -6,9 +6,9 @@ use super::rig::{Kept, Measured, Setting, Traffic, expect, measure};
 use super::turns::in_turns;
 use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
 use crate::compare::{median, median_ratio};
-use crate::preset::{Case, Load, Preset};
+use crate::preset::setting_params;
 use crate::{Line, Points};
-use engine::Every;
+use engine::{DesignCase, Every, OfferedLoad, Preset};
 use port::wire::Length;
 use serde_json::json;
 
@@ -29,7 +29,7 @@ struct Variant {
 }
 
 impl Variant {
-    fn new(name: &'static str, case: Case) -> Result<Self, String> {
+    fn new(name: &'static str, case: DesignCase) -> Result<Self, String> {
         Ok(Self { name, case: fit(case)?, every: ONE_WINDOW, rate: None })
     }
 }
@@ -50,7 +50,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     compare(points, load, &variants, out)?;
     if load.zipf != 0.0 && points.zipf.is_none() {
         // No flow has a share that matters: queues get equal parts.
-        let uniform = Load { zipf: 0.0, ..load };
+        let uniform = OfferedLoad { zipf: 0.0, ..load };
         compare(points, uniform, &rss().into_iter().collect::<Result<Vec<_>, _>>()?, out)?;
     }
     Ok(())
@@ -59,7 +59,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 /// The variants in turn; the first is what the others are compared with.
 fn compare(
     points: &Points,
-    load: Load,
+    load: OfferedLoad,
     variants: &[Variant],
     out: &mut dyn FnMut(Line),
 ) -> Result<(), String> {
@@ -77,7 +77,7 @@ fn compare(
 /// `base_ns`, `times_ns`: of the first variant and of this one, by round.
 fn line(
     preset: &Preset,
-    load: Load,
+    load: OfferedLoad,
     variant: &Variant,
     [base_ns, times_ns]: [&Vec<f64>; 2],
     results: &[Measured],
@@ -90,7 +90,7 @@ fn line(
         ("queues", json!(variant.case.queues)),
         ("rate", json!(variant.rate)),
     ];
-    params.extend(preset.params(load.burst));
+    params.extend(setting_params(preset, load.burst));
     let mut more = vec![("ring_full", json!(last.ring_full))];
     if variant.rate.is_none() {
         let all_ns = results.iter().map(|measured| packets as f64 / measured.rate_while_all_receive());

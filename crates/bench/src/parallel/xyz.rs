@@ -2,7 +2,7 @@
 
 use super::point::{Counting, WirePoint};
 use super::sketches::Sketch;
-use crate::preset::{Load, Preset};
+use engine::{OfferedLoad, Preset};
 
 /// A row's name, its design and sketch, and the paper's share of packets dropped and seconds of an update. SYNC and ASYNC give each
 /// worker portions of a burst (Algorithms 1 and 2). The paper has no Count-Min for them, where one flow's packets reach several
@@ -38,7 +38,7 @@ const CORES: usize = 6;
 
 /// All of them at a load of these settings, on the cores that there are: first those of Table 3, then those of Table 4, then Count-Min
 /// under SYNC and ASYNC.
-pub(super) fn points(preset: &Preset, load: Load) -> impl Iterator<Item = WirePoint> {
+pub(super) fn points(preset: &Preset, load: OfferedLoad) -> impl Iterator<Item = WirePoint> {
     TABLES.iter().map(move |&(name, design, sketch, paper)| {
         let queues = if design.starts_with("rss") { CORES } else { 1 };
         WirePoint {
@@ -59,7 +59,7 @@ pub fn wu_designs(preset: &Preset) -> Vec<WirePoint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PRESETS;
+    use engine::PRESETS;
 
     #[test]
     fn names_say_what_is_measured() {
