@@ -69,22 +69,6 @@ pub(crate) fn presets() -> Vec<String> {
     PRESETS.iter().map(|preset| preset.name.to_owned()).collect()
 }
 
-pub(crate) fn benches() -> Vec<String> {
-    bench::BENCHES.iter().map(|bench| bench.name.to_owned()).collect()
-}
-
-pub(crate) fn papers() -> Vec<String> {
-    study::PAPERS.iter().map(|paper| paper.name.to_owned()).collect()
-}
-
-/// Of all papers.
-pub(crate) fn figures() -> Vec<String> {
-    let mut names: Vec<_> = study::FIGURES.iter().map(|figure| figure.name.to_owned()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
-}
-
 pub(crate) fn tasks() -> Vec<String> {
     Kind::ALL.iter().map(ToString::to_string).collect()
 }

@@ -9,7 +9,6 @@ mod arguments;
 mod asked;
 #[cfg(feature = "amqp")]
 mod authority;
-mod bench;
 mod bound;
 mod captured;
 mod check;
@@ -77,7 +76,6 @@ mod sketches;
 mod sources;
 mod standard_output;
 mod stored;
-mod study;
 mod system;
 mod tasks;
 mod toml_file;
@@ -151,8 +149,6 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Ports => ports::print(),
         Command::Tasks => tasks::print(),
         Command::Generate(options) => generate::generate(&options),
-        Command::Bench(options) => bench::bench(&options),
-        Command::Study(options) => study::study(&options),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "edison", &mut script);

@@ -89,7 +89,7 @@ mod tests {
             ("edison run --tunnel both a.pcap", &["'both'", "outer, inner"]),
             ("edison run a.pcap --flows", &["--flows"]),
             ("edison run a.pcap --key src_adr", &["did you mean src_addr?"]),
-            ("edison bench", &["required"]),
+            ("edison import", &["required"]),
         ] {
             let line = said(words);
             assert!(parts.iter().all(|part| line.contains(part)), "{words}: {line}");

@@ -45,10 +45,7 @@ mod tests {
     #[test]
     fn an_error_is_one_line_with_its_tip() {
         let wrong = error(&["program", "--tpo", "3"]);
-        assert_eq!(
-            one_line(&wrong),
-            "unexpected argument '--tpo' found; a similar argument exists: '--top'"
-        );
+        assert_eq!(one_line(&wrong), "unexpected argument '--tpo' found; a similar argument exists: '--top'");
         assert!(print_help(&wrong).is_none());
         assert!(print_help(&error(&["program", "--help"])).is_some());
     }

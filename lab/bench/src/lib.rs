@@ -16,7 +16,6 @@ mod callgrind;
 mod capture;
 mod compare;
 mod cuckoo;
-#[cfg(feature = "amqp")]
 mod distributed;
 mod events;
 mod fair_queue;
@@ -27,7 +26,6 @@ mod line;
 mod model;
 mod murmur3;
 mod parallel;
-#[cfg(feature = "dpdk")]
 mod port_steps;
 mod preset;
 mod query;
@@ -72,7 +70,7 @@ pub struct Points {
 /// A bench: its name, what it measures, and how it is run. It emits lines as they are ready.
 #[derive(Debug)]
 pub struct Bench {
-    /// The name for `edison bench NAME`.
+    /// The name for `edison-lab bench NAME`.
     pub name: &'static str,
     /// What it measures, in one line.
     pub about: &'static str,
@@ -94,7 +92,7 @@ pub type Run = fn(&Points, &mut dyn FnMut(Line)) -> Result<(), String>;
 /// The usual length of a comparison, seconds.
 pub const SECONDS: f64 = 10.0;
 
-/// All benches of this build.
+/// All benches.
 pub const BENCHES: &[Bench] = &[
     Bench {
         name: "accuracy",
@@ -123,7 +121,6 @@ pub const BENCHES: &[Bench] = &[
         tables: None,
         run: capture::run,
     },
-    #[cfg(feature = "amqp")]
     Bench {
         name: "distributed",
         about: "a controller and 1,000 probes over RabbitMQ and TLS; a broker that restarts; lapin alone; answers merged",
@@ -259,7 +256,6 @@ pub const BENCHES: &[Bench] = &[
         tables: None,
         run: records::run,
     },
-    #[cfg(feature = "dpdk")]
     Bench {
         name: "port",
         about: "DPDK port to updated record, step by step, from mbufs in memory",

@@ -47,9 +47,7 @@ fn settings(points: &Points) -> &'static Preset {
 
 /// A wire with these settings; without a rate a replay.
 fn wire(preset: &Preset, rate: Option<Rate>, queues: usize, length: Length) -> WireSpec {
-    let ring = preset.ring;
-    // Without DPDK there are none.
-    let mbufs = preset.mbufs.filter(|_| cfg!(feature = "dpdk"));
+    let Preset { ring, mbufs, .. } = *preset;
     WireSpec { rate, steps: None, arrivals: Arrivals::Constant, queues, ring, length, mbufs, seed: 1 }
 }
 

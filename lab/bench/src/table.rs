@@ -42,9 +42,11 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
     let stream = KeyStream::ipv4(&spec);
     let truth: HashMap<FlowKey, u64> =
         stream.counts().map(|(key, count)| (key.flow_key(&KeySpec::FIVE_TUPLE), u64::from(count))).collect();
-    let mut tables: Vec<Box<dyn Table>> = vec![Box::new(Cuckoo::new()), Box::new(Hashbrown::default())];
-    #[cfg(feature = "dpdk")]
-    tables.push(Box::new(rte::RteHash::new(flows as usize)?));
+    let mut tables: Vec<Box<dyn Table>> = vec![
+        Box::new(Cuckoo::new()),
+        Box::new(Hashbrown::default()),
+        Box::new(rte::RteHash::new(flows as usize)?),
+    ];
 
     // The first pass inserts, the second finds every key there.
     let mut builds: Vec<Vec<f64>> = vec![Vec::new(); tables.len()];
@@ -171,7 +173,6 @@ impl Table for Hashbrown {
     }
 }
 
-#[cfg(feature = "dpdk")]
 mod rte {
     use super::{FlowKey, HashMap, Key, KeySpec, KeyV4, PACKET, Table};
     use dpdk_sys::{

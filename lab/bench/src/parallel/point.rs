@@ -89,8 +89,6 @@ impl WirePoint {
     fn wire(&self, queues: usize) -> Result<WireSpec, String> {
         let rate = self.rate.parse().map_err(|error| format!("{}: {error}", self.rate))?;
         let arrivals = traffic::Arrivals::Constant;
-        // Without DPDK there are none.
-        let mbufs = self.mbufs.filter(|_| cfg!(feature = "dpdk"));
         Ok(WireSpec {
             rate: Some(rate),
             steps: None,
@@ -98,7 +96,7 @@ impl WirePoint {
             queues,
             ring: self.ring,
             length: Length::Once,
-            mbufs,
+            mbufs: self.mbufs,
             seed: 1,
         })
     }

@@ -125,12 +125,11 @@ impl Search<'_> {
 /// Mbufs of a queue in addition to Edison's own settings, which have none.
 const MBUFS: u32 = 8191;
 
-/// Without mbufs, and with them if this build supports it; a paper's settings unchanged.
+/// Edison's own settings without mbufs and with them; a paper's settings unchanged.
 fn variants(preset: &'static Preset) -> Vec<(&'static str, Preset)> {
     let with = |mbufs| Preset { mbufs, ..*preset };
-    match (preset.mbufs, cfg!(feature = "dpdk")) {
-        (None, true) => vec![("wire", with(None)), ("wire_mbufs", with(Some(MBUFS)))],
-        (Some(mbufs), true) => vec![("wire_mbufs", with(Some(mbufs)))],
-        (_, false) => vec![("wire", with(None))],
+    match preset.mbufs {
+        None => vec![("wire", with(None)), ("wire_mbufs", with(Some(MBUFS)))],
+        Some(mbufs) => vec![("wire_mbufs", with(Some(mbufs)))],
     }
 }

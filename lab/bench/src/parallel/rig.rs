@@ -461,25 +461,18 @@ fn judge(
 }
 
 /// The most that DPDK's pools will take in this process, for DPDK is started once, when the first of them is made.
-#[cfg(feature = "dpdk")]
 static MBUF_BYTES: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 /// Mbufs of a pool for which there is room in any case; memory that no pool takes is never touched.
-#[cfg(feature = "dpdk")]
 const MOST_MBUFS: u32 = 64 << 10;
 
 /// Makes room for the mbufs of wires that will be opened.
-#[cfg(feature = "dpdk")]
 pub(super) fn expect(wires: impl IntoIterator<Item = WireSpec>) {
     let most =
         wires.into_iter().filter(|wire| wire.mbufs.is_some()).map(|wire| Wire::mbuf_bytes(&wire)).max();
     MBUF_BYTES.fetch_max(most.unwrap_or(0), std::sync::atomic::Ordering::Relaxed);
 }
 
-#[cfg(not(feature = "dpdk"))]
-pub(super) fn expect(_: impl IntoIterator<Item = WireSpec>) {}
-
-#[cfg(feature = "dpdk")]
 fn open(spec: &WireSpec, trace: &Arc<Trace>, burst: usize) -> Result<Vec<WireQueue>, String> {
     use port::dpdk::{Eal, EalConfig};
     use std::sync::OnceLock;
@@ -497,11 +490,6 @@ fn open(spec: &WireSpec, trace: &Arc<Trace>, burst: usize) -> Result<Vec<WireQue
     });
     Wire::open_mbufs(eal.as_ref().map_err(Clone::clone)?, "bench", spec, trace, burst)
         .map_err(|error| error.to_string())
-}
-
-#[cfg(not(feature = "dpdk"))]
-fn open(spec: &WireSpec, trace: &Arc<Trace>, burst: usize) -> Result<Vec<WireQueue>, String> {
-    Wire::open("bench", spec, trace, burst).map_err(|error| error.to_string())
 }
 
 /// Notes the wire's counters when the tables are warm.

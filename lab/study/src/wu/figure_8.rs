@@ -40,7 +40,6 @@ fn points(_: &Machine, scale: Scale) -> Vec<Point> {
     let effort = effort(scale);
     let effort_text = effort_text(&effort);
     let key = format!("wu mempool {SLOTS:?} frames 64,754,1514 rss-separate-sht cores={CORES} {effort_text}");
-    let lacks = "mempools are DPDK's, and this build is without it; build with the feature dpdk";
     let measure = move || {
         let of = |(frame, rate)| {
             SLOTS.map(|slots| WirePoint { frame, rate, mbufs: Some(slots), ..separate_table(true, CORES) })
@@ -48,7 +47,7 @@ fn points(_: &Machine, scale: Scale) -> Vec<Point> {
         let points: Vec<WirePoint> = FRAMES.into_iter().flat_map(of).collect();
         measured(&points, &effort, |_, row| row)
     };
-    vec![Point::new(key, measure).unless((!cfg!(feature = "dpdk")).then(|| lacks.to_owned()))]
+    vec![Point::new(key, measure)]
 }
 
 /// Those of one frame size, by slots.

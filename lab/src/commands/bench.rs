@@ -1,15 +1,15 @@
-//! `edison bench`.
+//! `edison-lab bench`.
 
 use crate::cli::BenchOptions;
-use crate::exit::{self, Failure, say};
-use crate::wording;
+use crate::failure::{Failure, print, say};
 use bench::{BENCHES, Bench, Line, Points, TextTable};
 use engine::{PRESETS, Preset};
 use port::{CaptureSource, PacketSource, SourceError};
+use rustix::termios::tcgetwinsize;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-/// Columns of a table that goes into a file or a pipe.
+/// The columns of a table that goes into a file or a pipe.
 const PAGE: usize = 120;
 
 /// Runs a bench, or lists them.
@@ -17,11 +17,11 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
     if options.list {
         let lines = BENCHES.iter().map(|bench| format!("{:<10} {}\n", bench.name, bench.about));
         let presets = PRESETS.iter().map(|preset| format!("{:<10} --preset {}\n", "", preset.text()));
-        return exit::print(&lines.chain(presets).collect::<String>());
+        return print(&lines.chain(presets).collect::<String>());
     }
     if let Some(file) = &options.file {
         let answer = bench::measure_file(file).map_err(Failure::fault)?;
-        return exit::print(&format!("{answer}\n"));
+        return print(&format!("{answer}\n"));
     }
     let name = options.name.as_deref().unwrap_or_default();
     let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
@@ -41,7 +41,7 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
             )));
         }
         // Unreadable input is reported before anything is measured.
-        let unreadable = |error: SourceError| Failure::usage(wording::of_source(&error));
+        let unreadable = |error: SourceError| Failure::usage(error);
         CaptureSource::open(capture, 1).map_err(unreadable)?.rx_burst().map_err(unreadable)?;
     }
     let tables = match (options.markdown, bench.tables) {
@@ -55,7 +55,7 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
         (false, _) => None,
     };
     if let Some(preset) = preset.filter(|_| !options.json) {
-        exit::print(&preset.text())?;
+        print(&preset.text())?;
     }
     let points = Points {
         preset,
@@ -68,11 +68,11 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
     };
     let (mut wrong, mut all) = (0, Vec::new());
     let is_terminal = std::io::stdout().is_terminal();
-    let text = TextTable::new(if is_terminal { usize::from(top::terminal_size().0) } else { PAGE });
+    let text = TextTable::new(if is_terminal { columns() } else { PAGE });
     if !options.json && tables.is_none() {
-        exit::print(&(text.heading() + "\n"))?;
+        print(&(text.heading() + "\n"))?;
     }
-    let mut print = |line: Line| {
+    let mut emit = |line: Line| {
         wrong += usize::from(line.is_wrong());
         if tables.is_some() {
             all.push(line);
@@ -80,11 +80,11 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
         }
         let text = if options.json { line.json().to_string() } else { text.row(&line) };
         // The reader may be gone; the exit code of the bench still says whether answers were right.
-        let _ = exit::print(&(text + "\n"));
+        let _ = print(&(text + "\n"));
     };
-    let ended = (bench.run)(&points, &mut print).map_err(Failure::fault);
+    let ended = (bench.run)(&points, &mut emit).map_err(Failure::fault);
     if let Some(tables) = tables {
-        exit::print(&tables(&all))?;
+        print(&tables(&all))?;
     } else if !options.json && is_terminal {
         say("--json prints every figure");
     }
@@ -95,7 +95,15 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The names of some benches.
+/// Returns the width of the terminal at standard output.
+fn columns() -> usize {
+    match tcgetwinsize(std::io::stdout()) {
+        Ok(size) if size.ws_col != 0 => usize::from(size.ws_col),
+        _ => PAGE,
+    }
+}
+
+/// Returns the names of some benches.
 fn names(are_meant: impl Fn(&Bench) -> bool) -> String {
     let names: Vec<_> = BENCHES.iter().filter(|bench| are_meant(bench)).map(|bench| bench.name).collect();
     names.join(", ")
