@@ -1,5 +1,6 @@
 //! The instructions of the measuring thread, counted by callgrind. What other threads do is not in them.
 
+use crate::program;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -35,8 +36,7 @@ pub(crate) fn is_there(bench: &str) -> bool {
 
 /// Runs `edison run` with these arguments under callgrind: windows of a second, answers as JSON.
 pub(crate) fn count(arguments: impl IntoIterator<Item = OsString>) -> Result<Counted, String> {
-    // The program itself, unless a test runs this.
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let program = program::edison()?;
     let directory = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
     let out = directory.path().join("callgrind.out");
     let report = directory.path().join("report.json");

@@ -3,6 +3,7 @@
 
 use crate::compare::{in_turn, median_ratio};
 use crate::huge::room;
+use crate::program;
 use crate::status;
 use crate::{Line, Points};
 use engine::{Config, Every, Observer, Plan, RecordSink, Snapshot};
@@ -60,20 +61,20 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 }
 
 fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let itself = program::itself()?.to_string_lossy().into_owned();
+    let edison = program::edison()?.to_string_lossy().into_owned();
     let directory = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
     let capture = directory.path().join("bench.pcap");
     let truth = write_capture(&capture, spec)?;
-    let itself = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
-    let itself = itself.to_string_lossy().into_owned();
     let records = |capture: &str, output: &str| {
         words(&["run", capture, "--top", "0", "--every", "1h", "--flows", output])
     };
     let new = Variant::new;
     let mut variants = vec![
         new("edison", &itself, |capture, _| words(&["bench", "capture", "--file", capture])),
-        new("edison_csv", &itself, records),
-        new("edison_jsonl", &itself, records),
-        new("edison_parquet", &itself, records),
+        new("edison_csv", &edison, records),
+        new("edison_jsonl", &edison, records),
+        new("edison_parquet", &edison, records),
         new("nfpcapd", "nfpcapd", |capture, output| words(&["-r", capture, "-w", output, "-t", "3600"])),
         new("softflowd", "softflowd", |capture, _| {
             // As many flows as there can be, in the foreground, without a collector, process file or control socket.
@@ -145,7 +146,7 @@ pub(crate) fn meters(
     let directory = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
     let capture = directory.path().join("bench.pcap");
     let truth = write_capture(&capture, spec)?;
-    let itself = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    let itself = program::itself()?;
     let edison: fn(&str, &str) -> Vec<String> = |capture, _| words(&["bench", "capture", "--file", capture]);
     let mut variants = vec![Variant::new("edison", &itself.to_string_lossy(), edison)];
     for (name, program) in programs {

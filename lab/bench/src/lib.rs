@@ -28,6 +28,7 @@ mod murmur3;
 mod parallel;
 mod port_steps;
 mod preset;
+mod program;
 mod query;
 mod record_list;
 mod records;

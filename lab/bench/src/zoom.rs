@@ -5,6 +5,7 @@ use crate::callgrind::{self, Counted};
 use crate::capture::children_usage;
 use crate::compare::{in_turn, median_ratio};
 use crate::line::to_digits;
+use crate::program;
 use crate::{Line, Points};
 use port::CaptureWriter;
 use serde_json::{Value, json};
@@ -51,9 +52,8 @@ impl Variant {
     }
 
     /// Processor time of the program, nanoseconds.
-    fn round(&self, capture: &Path) -> Result<f64, String> {
-        let program = std::env::current_exe().map_err(|error| error.to_string())?;
-        let mut command = Command::new(program);
+    fn round(&self, edison: &Path, capture: &Path) -> Result<f64, String> {
+        let mut command = Command::new(edison);
         command.args(["run", "--json", "-n", "0", "--seed", "1", "--every", "1s"]);
         let before = children_usage();
         let ran = command.args(self.arguments(capture)).stdin(Stdio::null()).output();
@@ -80,6 +80,7 @@ fn condition(flow: &Flow) -> String {
 
 /// Runs it.
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let edison = program::edison()?;
     let packets = points.packets.unwrap_or(4_000_000).max(100_000);
     let flows = points.flows.unwrap_or(1_000_000).clamp(1, packets);
     let zipf = points.zipf.unwrap_or(1.0);
@@ -109,7 +110,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     }
     let mut fault = None;
     let times = in_turn(&mut variants, points.seconds, |variant| {
-        variant.round(&capture).unwrap_or_else(|wrong| {
+        variant.round(&edison, &capture).unwrap_or_else(|wrong| {
             fault = Some(wrong);
             f64::NAN
         })

@@ -1,6 +1,7 @@
 //! A deployment in a folder: an authority, a broker that speaks TLS alone, and a controller.
 
 use super::rows;
+use crate::program;
 use protocol::amqp::{Broker, Tls};
 use std::fmt::Display;
 use std::fs::{self, File, Permissions};
@@ -58,11 +59,11 @@ impl Site {
         write(&site.path("password"), GUEST)?;
         fs::set_permissions(site.path("password"), Permissions::from_mode(0o600))
             .map_err(words("permissions"))?;
-        let mut authority = program()?;
+        let mut authority = edison()?;
         authority.arg("authority").arg(site.path("tls")).args(&site.nodes);
         run(&mut authority)?;
         site.start_broker()?;
-        let mut provision = program()?;
+        let mut provision = edison()?;
         provision
             .args(["controller", "provision", "--certificates", "--config"])
             .arg(site.path("controller.toml"))
@@ -127,7 +128,7 @@ impl Site {
     pub(super) fn start_controller(&self) -> Result<Controller, String> {
         let said = self.path("controller.log");
         let log = File::create(&said).map_err(words("the controller's log"))?;
-        let mut call = program()?;
+        let mut call = edison()?;
         call.args(["controller", "--config"]).arg(self.path("controller.toml"));
         let child = call.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn();
         let url = format!("http://127.0.0.1:{}", self.port + 4);
@@ -180,9 +181,8 @@ impl Drop for Controller {
     }
 }
 
-/// The program itself, unless a test runs this.
-fn program() -> Result<Command, String> {
-    std::env::current_exe().map(Command::new).map_err(words("cannot find this program"))
+fn edison() -> Result<Command, String> {
+    program::edison().map(Command::new)
 }
 
 /// Runs a program to its end. What it says is only shown where it fails. What it leaves running does not keep its output open for us.
