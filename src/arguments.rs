@@ -6,6 +6,10 @@ use clap::Command;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+/// Commands of the lab, which is a program of its own, and how each is called there.
+const OF_LAB: [(&str, &str); 2] =
+    [("bench", "edison-lab bench NAME"), ("study", "edison-lab study --out DIR")];
+
 /// The command that a source or an option stands for.
 const USUAL: &str = "run";
 
@@ -15,6 +19,9 @@ pub(crate) fn with_command(
     command: &Command,
 ) -> Result<Vec<OsString>, Failure> {
     let Some(first) = arguments.get(1) else { return Ok(arguments) };
+    if let Some((name, call)) = OF_LAB.iter().find(|(name, _)| first == name) {
+        return Err(of_lab(name, call));
+    }
     let names: Vec<_> = command.get_subcommands().map(Command::get_name).chain(["help"]).collect();
     match what_is(first, &names) {
         First::Command => {}
@@ -59,6 +66,13 @@ fn what_is(word: &OsStr, commands: &[&str]) -> First {
     First::Unknown
 }
 
+fn of_lab(name: &str, call: &str) -> Failure {
+    Failure::usage(format!(
+        "'{name}' is a command of edison-lab: `{call}`; `cd lab && cargo build --release` builds that program, and the Debian package \
+         edison-lab installs it"
+    ))
+}
+
 fn unknown(word: &str, names: &[&str]) -> Failure {
     let hint = match notation::nearest(word, names.iter().copied()) {
         Some(nearest) => format!("did you mean `edison {nearest}`?"),
@@ -89,11 +103,11 @@ mod tests {
 
     #[test]
     fn the_first_word_tells_what_is_meant() {
-        let of = |word: &str| what_is(OsStr::new(word), &["run", "bench"]);
-        for word in ["run", "bench", "-h", "--help", "-V", "--version"] {
+        let of = |word: &str| what_is(OsStr::new(word), &["run", "query"]);
+        for word in ["run", "query", "-h", "--help", "-V", "--version"] {
             assert_eq!(of(word), First::Command, "{word}");
         }
-        for word in ["-", "-i", "--tpo", "missing.pcap", "./bench", "Cargo.toml", "src"] {
+        for word in ["-", "-i", "--tpo", "missing.pcap", "./query", "Cargo.toml", "src"] {
             assert_eq!(of(word), First::OfUsual, "{word}");
         }
         assert_eq!(of("rnu"), First::Unknown);

@@ -1,8 +1,8 @@
 //! Values that a shell completes, of options that take others too: lists, and designs with numbers.
 
-use bench::PRESETS;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
+use engine::PRESETS;
 use flow::FIELDS;
 use packet::KeySpec;
 use std::ffi::OsStr;
@@ -66,22 +66,6 @@ pub(crate) fn statistics() -> Vec<String> {
 
 pub(crate) fn presets() -> Vec<String> {
     PRESETS.iter().map(|preset| preset.name.to_owned()).collect()
-}
-
-pub(crate) fn benches() -> Vec<String> {
-    bench::BENCHES.iter().map(|bench| bench.name.to_owned()).collect()
-}
-
-pub(crate) fn papers() -> Vec<String> {
-    study::PAPERS.iter().map(|paper| paper.name.to_owned()).collect()
-}
-
-/// Of all papers.
-pub(crate) fn figures() -> Vec<String> {
-    let mut names: Vec<_> = study::FIGURES.iter().map(|figure| figure.name.to_owned()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
 }
 
 pub(crate) fn tasks() -> Vec<String> {

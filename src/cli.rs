@@ -104,11 +104,6 @@ pub(crate) enum Command {
     Tasks,
     /// Generate traffic, to a capture or out of a port, and the truth about it
     Generate(GenerateOptions),
-    /// Run the project's own measurements
-    Bench(BenchOptions),
-    /// Measure the papers' tables and figures here, and draw them beside the papers' values
-    #[command(after_help = STUDY_EXAMPLES)]
-    Study(StudyOptions),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -1061,92 +1056,4 @@ pub(crate) struct GenerateOptions {
     /// Instead, TCP connections along a path of hops, at most one of which loses packets, as taps between the hops see them
     #[arg(long = "path", value_name = "SPEC")]
     pub(crate) path_of: Option<String>,
-}
-
-const BENCH_EXAMPLES: &str = "\
-Examples:
-  edison bench --list
-  edison bench table --flows 1M --json
-  edison bench model --zipf 1                what a packet takes by table size, predicted and measured
-  edison bench designs --preset wu           as Wu et al. measured, on the cores that there are
-  edison bench capture
-  edison bench accuracy trace.pcap           how right structures are about this traffic, in windows of a million packets
-  edison bench accuracy --markdown           all of it as Markdown tables, on generated traffic";
-
-/// Options of `edison bench`.
-#[derive(Debug, Args)]
-#[command(after_help = BENCH_EXAMPLES)]
-pub(crate) struct BenchOptions {
-    /// Which one
-    #[arg(required_unless_present_any = ["list", "file"], value_parser = completed(StringValueParser::new(), choices::benches), hide_possible_values = true)]
-    pub(crate) name: Option<String>,
-    /// For accuracy: the capture to measure (pcap, pcapng, also gzip or zstd) [default: generated traffic]
-    #[arg(value_name = "CAPTURE")]
-    pub(crate) capture: Option<String>,
-    /// List them
-    #[arg(long)]
-    pub(crate) list: bool,
-    /// One JSON object per line
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// For accuracy: Markdown tables, when all is measured
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) markdown: bool,
-    /// Only with this many packets
-    #[arg(long, value_name = "N", value_parser = notation::count)]
-    pub(crate) packets: Option<u64>,
-    /// Only with this many flows
-    #[arg(long, value_name = "N", value_parser = notation::count)]
-    pub(crate) flows: Option<u64>,
-    /// Only with this skew; 0 is uniform
-    #[arg(long, value_name = "S")]
-    pub(crate) zipf: Option<f64>,
-    /// For designs, rate and scale: the settings of a paper (wu, ares, flowatcher; --list shows them and where they stand)
-    #[arg(long, value_name = "NAME", value_parser = completed(StringValueParser::new(), choices::presets), hide_possible_values = true)]
-    pub(crate) preset: Option<String>,
-    /// For capture: measure this file once, in this process, and print what was counted
-    #[arg(long, value_name = "PATH")]
-    pub(crate) file: Option<PathBuf>,
-    /// For distributed: number of simulated probes (default: 1000)
-    #[arg(long, value_name = "N", value_parser = notation::count)]
-    pub(crate) probes: Option<u64>,
-    /// About how long each comparison may take (default: 10; distributed: 900)
-    #[arg(long, value_name = "S")]
-    pub(crate) seconds: Option<f64>,
-}
-
-const STUDY_EXAMPLES: &str = "\
-Examples:
-  edison study --list                             papers and figures, each with its command
-  edison study --out study --quick                all of them, in less than ten minutes
-  edison study alipourfard figure-1 --out study   one of them
-  edison study --out study --anew                 again, what the folder has too
-
-The folder gets index.html, figures.json, and a CSV and an SVG file for each figure. What was measured is kept in it: a study that
-was ended goes on with the same command. It exits with 3 if it was ended early, and with 1 if something could not be measured.";
-
-/// Options of `edison study`.
-#[derive(Debug, Args)]
-pub(crate) struct StudyOptions {
-    /// Only of this paper
-    #[arg(value_parser = completed(StringValueParser::new(), choices::papers), hide_possible_values = true)]
-    pub(crate) paper: Option<String>,
-    /// Only this table or figure of it
-    #[arg(value_parser = completed(StringValueParser::new(), choices::figures), hide_possible_values = true)]
-    pub(crate) figure: Option<String>,
-    /// The folder for the page and what was measured; it is made
-    #[arg(long, value_name = "DIR", required_unless_present = "list")]
-    pub(crate) out: Option<PathBuf>,
-    /// Fewer points and shorter rounds
-    #[arg(long)]
-    pub(crate) quick: bool,
-    /// Measure again what the folder has
-    #[arg(long)]
-    pub(crate) anew: bool,
-    /// List papers and figures, each with its command
-    #[arg(long)]
-    pub(crate) list: bool,
-    /// Print figures.json, or the list as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }

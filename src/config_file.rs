@@ -2,7 +2,6 @@
 //! line, so that the command line and the environment take precedence; the file takes precedence over the
 //! preset.
 
-use crate::bench;
 use crate::cli::Cli;
 use crate::cli::RunOptions;
 use crate::exit::Failure;
@@ -11,6 +10,7 @@ use crate::toml_file;
 use clap::FromArgMatches;
 use clap::builder::OsStr;
 use clap::{Command, CommandFactory, Id};
+use engine::Preset;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub(crate) fn configured_command(arguments: &[OsString]) -> Result<(Command, Ori
     let in_file = file.iter().find(|(id, _)| id == "preset").and_then(|(_, values)| values.first().cloned());
     let preset_name = named("preset").map(|name| name.to_string_lossy().into_owned()).or(in_file);
     let preset = match &preset_name {
-        Some(name) => bench::preset(name)?.run_options(),
+        Some(name) => Preset::find(name).map_err(Failure::usage)?.run_options(),
         None => Vec::new(),
     };
     let names = |ids: Vec<&str>| ids.into_iter().map(|id| id.replace('_', "-")).collect();

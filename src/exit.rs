@@ -2,7 +2,6 @@
 
 use crate::origin::Origins;
 use crate::wording;
-use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 /// What kept the program from doing what was requested.
@@ -76,14 +75,7 @@ pub(crate) fn code_of(error: &port::SourceError) -> u8 {
 
 /// Writes a line to standard error. Its reader may be gone.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "edison: {}", printable(line));
-}
-
-/// The line without characters that would steer a terminal or begin another line: some of it comes from strangers.
-fn printable(line: &str) -> String {
-    line.chars()
-        .map(|letter| if letter.is_control() && letter != '\t' { '\u{fffd}' } else { letter })
-        .collect()
+    console::say("edison", line);
 }
 
 /// What ended or spoilt the run, on standard error.
@@ -93,11 +85,6 @@ pub(crate) fn say_error(line: &str) {
 
 /// An answer on standard output. A reader that has seen enough (`| head`) is no fault.
 pub(crate) fn print(text: &str) -> Result<ExitCode, Failure> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::fault(format!("standard output: {error}")))
-        }
-        _ => Ok(ExitCode::SUCCESS),
-    }
+    console::print(text).map_err(|error| Failure::fault(format!("standard output: {error}")))?;
+    Ok(ExitCode::SUCCESS)
 }

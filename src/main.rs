@@ -8,7 +8,6 @@ mod alert_options;
 mod alerts;
 mod arguments;
 mod asked;
-mod bench;
 mod bound;
 mod captured;
 mod check;
@@ -71,7 +70,6 @@ mod sketches;
 mod sources;
 mod standard_output;
 mod stored;
-mod study;
 mod system;
 mod tasks;
 mod toml_file;
@@ -137,8 +135,6 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Ports => ports::print(),
         Command::Tasks => tasks::print(),
         Command::Generate(options) => generate::generate(&options),
-        Command::Bench(options) => bench::bench(&options),
-        Command::Study(options) => study::study(&options),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "edison", &mut script);

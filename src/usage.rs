@@ -1,6 +1,6 @@
 //! What the parser of the command line refuses, in one line.
 
-use crate::exit::{Failure, USAGE};
+use crate::exit::Failure;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 use std::ffi::{OsStr, OsString};
@@ -16,17 +16,9 @@ pub(crate) enum Refused {
 
 /// Prints help and versions; puts every other error into a line. `arguments` begin with the program's name.
 pub(crate) fn refused(error: &Error, arguments: &[OsString], command: &Command) -> Refused {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A reader that has seen enough (`| head`) is no fault.
-            let _ = error.print();
-            Refused::Help(ExitCode::SUCCESS)
-        }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let _ = error.print();
-            Refused::Help(ExitCode::from(USAGE))
-        }
-        _ => Refused::Wrong(Failure::usage(line(error, arguments, command))),
+    match console::print_help(error) {
+        Some(code) => Refused::Help(code),
+        None => Refused::Wrong(Failure::usage(line(error, arguments, command))),
     }
 }
 
@@ -58,7 +50,7 @@ fn line(error: &Error, arguments: &[OsString], command: &Command) -> String {
                  never resolved"
             )
         }
-        _ => flat(&error.to_string()),
+        _ => console::one_line(error),
     }
 }
 
@@ -67,17 +59,6 @@ fn has_short(arguments: &[OsString], letter: char) -> bool {
     let is_short =
         |word: &OsStr| word.to_string_lossy().strip_prefix('-').is_some_and(|rest| rest.starts_with(letter));
     arguments.iter().any(|word| is_short(word))
-}
-
-/// The message without what follows it on every error: how the command is used, and where help is.
-fn flat(text: &str) -> String {
-    let text = text.strip_prefix("error: ").unwrap_or(text);
-    let is_message = |part: &&str| !part.starts_with("Usage:") && !part.starts_with("For more information");
-    let mut parts = text.split("\n\n").take_while(is_message);
-    let words = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
-    let message = parts.next().map(words).unwrap_or_default();
-    let tips = parts.map(|tip| words(tip).trim_start_matches("tip: ").to_owned());
-    [message].into_iter().chain(tips).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -108,7 +89,7 @@ mod tests {
             ("edison run --tunnel both a.pcap", &["'both'", "outer, inner"]),
             ("edison run a.pcap --flows", &["--flows"]),
             ("edison run a.pcap --key src_adr", &["did you mean src_addr?"]),
-            ("edison bench", &["required"]),
+            ("edison import", &["required"]),
         ] {
             let line = said(words);
             assert!(parts.iter().all(|part| line.contains(part)), "{words}: {line}");

@@ -66,7 +66,11 @@ fn a_mistake_names_the_fix() {
     call(&[&good, "-w", "f.csv", "--fields", "total_bite"]).says(2, &["`total_bite`", "`total_byte`"]);
     call(&[&good, "-w", "f.pcap"]).says(2, &["f.pcap", ".csv"]);
     call(&[&good, "--tunnel", "both"]).says(2, &["'both'", "outer, inner"]);
-    call(&["bench", "nosuch"]).says(2, &["'nosuch'", "table"]);
+    for words in [&["bench"][..], &["bench", "table", "--json"], &["study", "--help"]] {
+        let ended = call(words)
+            .says(2, &["edison-lab", words[0], "cd lab && cargo build --release", "Debian package"]);
+        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    }
     call(&["fields", "--jsn"]).says(2, &["'--jsn'", "'--json'"]);
 }
 

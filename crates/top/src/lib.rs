@@ -37,5 +37,5 @@ pub use draw::draw;
 pub use keys::{Key, Keys};
 pub use model::{FirstWindow, Link, Model, Moment, Origin, StoryLine, Told};
 pub use screen::{GiveBack, Screen, Wish};
-pub use tty::{can_draw, terminal_size};
+pub use tty::can_draw;
 pub use ui::{Reaction, Ui, View};

@@ -128,7 +128,7 @@ pub fn can_draw() -> bool {
 }
 
 /// Columns and rows of the terminal at standard output, which change with the window that it is in; of none, those of a usual one.
-pub fn terminal_size() -> (u16, u16) {
+pub(crate) fn terminal_size() -> (u16, u16) {
     match tcgetwinsize(io::stdout()) {
         Ok(size) if size.ws_col != 0 && size.ws_row != 0 => {
             (size.ws_col.min(LARGEST.0), size.ws_row.min(LARGEST.1))

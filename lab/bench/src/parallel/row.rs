@@ -1,0 +1,32 @@
+//! The flow tables of a bench's designs at one load.
+
+use super::fit::fit;
+use super::point::{Counting, WirePoint};
+use engine::{OfferedLoad, Preset, Split, State};
+
+/// A point for each design of these settings.
+pub(super) fn tables(preset: &Preset, load: OfferedLoad) -> Result<Vec<WirePoint>, String> {
+    let point = |&case: &_| {
+        let plan = fit(case)?.plan;
+        let variant = format!("{}_{}{}", plan.design, plan.threads(), way(plan.split, plan.state));
+        Ok(WirePoint { variant, ..WirePoint::at(preset, case, load) })
+    };
+    preset.cases.iter().map(point).collect()
+}
+
+impl WirePoint {
+    /// Whether all cores update the same flow table.
+    pub(super) fn is_shared_table(&self) -> bool {
+        matches!(self.counting, Counting::Flows | Counting::Gaps(_)) && self.design.ends_with("shared")
+    }
+}
+
+/// How packets are split and flows kept, if not by hash and separate.
+fn way(split: Split, state: State) -> &'static str {
+    match (split, state) {
+        (Split::Hash, State::Separate) => "",
+        (Split::Position, State::Separate) => "_position",
+        (Split::Hash, State::Shared) => "_shared",
+        (Split::Position, State::Shared) => "_position_shared",
+    }
+}

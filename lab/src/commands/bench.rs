@@ -1,0 +1,110 @@
+//! `edison-lab bench`.
+
+use crate::cli::BenchOptions;
+use crate::failure::{Failure, print, say};
+use bench::{BENCHES, Bench, Line, Points, TextTable};
+use engine::{PRESETS, Preset};
+use port::{CaptureSource, PacketSource, SourceError};
+use rustix::termios::tcgetwinsize;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// The columns of a table that goes into a file or a pipe.
+const PAGE: usize = 120;
+
+/// Runs a bench, or lists them.
+pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
+    if options.list {
+        let lines = BENCHES.iter().map(|bench| format!("{:<10} {}\n", bench.name, bench.about));
+        let presets = PRESETS.iter().map(|preset| format!("{:<10} --preset {}\n", "", preset.text()));
+        return print(&lines.chain(presets).collect::<String>());
+    }
+    if let Some(file) = &options.file {
+        let answer = bench::measure_file(file).map_err(Failure::fault)?;
+        return print(&format!("{answer}\n"));
+    }
+    let name = options.name.as_deref().unwrap_or_default();
+    let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
+        let nearest = notation::nearest(name, BENCHES.iter().map(|bench| bench.name));
+        let hint = nearest.map_or(String::new(), |nearest| format!(": did you mean '{nearest}'?"));
+        return Err(Failure::usage(format!("no bench '{name}'{hint}; there are {}", names(|_| true))));
+    };
+    let preset = options.preset.as_deref().map(Preset::find).transpose().map_err(Failure::usage)?;
+    if preset.is_some() && !bench.takes_preset {
+        return Err(Failure::usage(format!("--preset is for {}", names(|bench| bench.takes_preset))));
+    }
+    if let Some(capture) = &options.capture {
+        if !bench.takes_capture {
+            return Err(Failure::usage(format!(
+                "'{capture}': a capture is for {}",
+                names(|bench| bench.takes_capture)
+            )));
+        }
+        // Unreadable input is reported before anything is measured.
+        let unreadable = |error: SourceError| Failure::usage(error);
+        CaptureSource::open(capture, 1).map_err(unreadable)?.rx_burst().map_err(unreadable)?;
+    }
+    let tables = match (options.markdown, bench.tables) {
+        (true, None) => {
+            return Err(Failure::usage(format!(
+                "--markdown is for {}",
+                names(|bench| bench.tables.is_some())
+            )));
+        }
+        (true, tables) => tables,
+        (false, _) => None,
+    };
+    if let Some(preset) = preset.filter(|_| !options.json) {
+        print(&preset.text())?;
+    }
+    let points = Points {
+        preset,
+        packets: options.packets,
+        flows: options.flows,
+        zipf: options.zipf,
+        seconds: options.seconds.unwrap_or(bench.seconds),
+        probes: options.probes,
+        capture: options.capture.clone(),
+    };
+    let (mut wrong, mut all) = (0, Vec::new());
+    let is_terminal = std::io::stdout().is_terminal();
+    let text = TextTable::new(if is_terminal { columns() } else { PAGE });
+    if !options.json && tables.is_none() {
+        print(&(text.heading() + "\n"))?;
+    }
+    let mut emit = |line: Line| {
+        wrong += usize::from(line.is_wrong());
+        if tables.is_some() {
+            all.push(line);
+            return;
+        }
+        let text = if options.json { line.json().to_string() } else { text.row(&line) };
+        // The reader may be gone; the exit code of the bench still says whether answers were right.
+        let _ = print(&(text + "\n"));
+    };
+    let ended = (bench.run)(&points, &mut emit).map_err(Failure::fault);
+    if let Some(tables) = tables {
+        print(&tables(&all))?;
+    } else if !options.json && is_terminal {
+        say("--json prints every figure");
+    }
+    ended?;
+    match wrong {
+        0 => Ok(ExitCode::SUCCESS),
+        wrong => Err(Failure::fault(format!("{wrong} lines were not checked or gave a wrong answer"))),
+    }
+}
+
+/// Returns the width of the terminal at standard output.
+fn columns() -> usize {
+    match tcgetwinsize(std::io::stdout()) {
+        Ok(size) if size.ws_col != 0 => usize::from(size.ws_col),
+        _ => PAGE,
+    }
+}
+
+/// Returns the names of some benches.
+fn names(are_meant: impl Fn(&Bench) -> bool) -> String {
+    let names: Vec<_> = BENCHES.iter().filter(|bench| are_meant(bench)).map(|bench| bench.name).collect();
+    names.join(", ")
+}

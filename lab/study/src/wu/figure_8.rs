@@ -1,0 +1,116 @@
+//! Figure 8: the size of the mempool.
+
+use super::figure_7::FRAMES;
+use super::{CORES, PAPER, RSS_TABLE, effort, separate_table};
+use crate::deciding::{ends, verdict};
+use crate::figure::{Figure, Said};
+use crate::machine::Machine;
+use crate::over_wire::{DROP, effort_text, measured, percent};
+use crate::panel::{Axis, Curve, Panel};
+use crate::point::{Point, Scale};
+use crate::row::Rows;
+use crate::verdict::Verdict;
+use bench::WirePoint;
+
+/// Mbufs of each queue's pool. The text names 16K only; what is below 8K does not fill the ring and a burst of each step.
+const SLOTS: [u32; 4] = [8 << 10, 16 << 10, 32 << 10, 64 << 10];
+const PAPERS: u32 = 16 << 10;
+const FINDING: &str = "the mempool's size changes the drop rate by less than 5 %, and 16K slots are the best (but for 1514 bytes)";
+/// Percentage points: what the paper calls little, and below what two sizes are the same here.
+const LITTLE: f64 = 5.0;
+const SAME: f64 = 1.0;
+
+pub(crate) static FIGURE: Figure = Figure {
+    paper: &PAPER,
+    name: "figure-8",
+    title: "drop rate by size of the mempool",
+    section: "Section 4.3, Figure 8",
+    shows: "The drop rate by the packet slots of a receive queue's mempool, for three frame sizes.",
+    here: "RSS-Separate-SHT on up to six cores, over a software wire that hands frames out in DPDK's mbufs, from a pool for each queue. The wire points an mbuf at the frame instead of copying it into the slot, so a large pool takes less of the caches than a card's would.",
+    said: &[
+        Said { what: "difference between sizes", value: "less than 5 %", place: "Section 4.3" },
+        Said { what: "best size", value: "16K slots, except for 1514-byte packets", place: "Section 4.3" },
+    ],
+    points,
+    panels,
+    judge,
+};
+
+fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+    let effort = effort(scale);
+    let effort_text = effort_text(&effort);
+    let key = format!("wu mempool {SLOTS:?} frames 64,754,1514 rss-separate-sht cores={CORES} {effort_text}");
+    let measure = move || {
+        let of = |(frame, rate)| {
+            SLOTS.map(|slots| WirePoint { frame, rate, mbufs: Some(slots), ..separate_table(true, CORES) })
+        };
+        let points: Vec<WirePoint> = FRAMES.into_iter().flat_map(of).collect();
+        measured(&points, &effort, |_, row| row)
+    };
+    vec![Point::new(key, measure)]
+}
+
+/// Those of one frame size, by slots.
+fn drops(rows: &Rows, frame: u32) -> Vec<(f64, f64)> {
+    let rows = rows.only("frame", frame.into());
+    rows.of(RSS_TABLE).map(|row| (row.param("mbufs"), row.value(DROP))).collect()
+}
+
+fn panels(rows: &Rows) -> Vec<Panel> {
+    let curve = |(bytes, _): (u32, &str)| {
+        Curve::of(&rows.only("frame", bytes.into()), RSS_TABLE, &format!("{bytes} bytes"), "mbufs", DROP)
+    };
+    vec![Panel {
+        title: "Dropped, by size of each queue's mempool".to_owned(),
+        x: Axis::Log { label: "packet slots".to_owned() },
+        y: percent("drop rate"),
+        curves: FRAMES.into_iter().map(curve).collect(),
+    }]
+}
+
+fn judge(rows: &Rows, _: &Machine) -> Verdict {
+    let decide = || {
+        if rows.0.iter().any(|row| row.checked == Some(false)) {
+            return Err("an answer was wrong".to_owned());
+        }
+        let (mut differs, mut is_best) = (0.0_f64, true);
+        for (bytes, _) in FRAMES {
+            let drops = drops(rows, bytes);
+            let known = drops.iter().find(|(slots, _)| *slots == f64::from(PAPERS));
+            let papers =
+                known.ok_or_else(|| "mempools were not measured: this build is without DPDK".to_owned())?;
+            let [least, most] = ends(&drops.iter().map(|(_, drop)| *drop).collect::<Vec<_>>());
+            differs = differs.max(most - least);
+            is_best &= bytes == 1514 || papers.1 <= least + SAME;
+        }
+        let best = if is_best { "as good as any" } else { "not the best" };
+        let why =
+            format!("the largest difference is {differs:.2} percentage points, and 16K slots are {best}");
+        Ok((differs < LITTLE && is_best, why))
+    };
+    verdict(FINDING, decide())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deciding::made::row;
+
+    #[test]
+    fn sizes_may_differ_little_and_16k_has_to_be_among_the_best() {
+        let rows = |small: f64, papers: f64| {
+            let of = |(frame, _): (u32, &str)| {
+                SLOTS.map(|slots| {
+                    let drop = if slots == PAPERS { papers } else { small };
+                    row(RSS_TABLE, &[(DROP, drop)]).with("frame", frame).with("mbufs", slots)
+                })
+            };
+            Rows(FRAMES.into_iter().flat_map(of).collect())
+        };
+        let judged = |rows| judge(&rows, &Machine::here()).holds;
+        assert_eq!(judged(rows(14.0, 13.0)), Some(true));
+        assert_eq!(judged(rows(19.0, 13.0)), Some(false));
+        assert_eq!(judged(rows(13.0, 15.0)), Some(false));
+        assert_eq!(judged(Rows::default()), None);
+    }
+}
