@@ -29,7 +29,7 @@ help: ## this list
 LIGHT = $(shell $(EDISON) controller --help >/dev/null 2>&1 || echo --no-default-features --features dpdk,web)
 run: ## who is flooded and where packets are lost; or your own capture: make run SOURCE=my.pcap
 	@scripts/install build
-	cargo build --release $(LIGHT)
+	@scripts/build --release $(LIGHT)
 	@if [ -n "$$SOURCE" ]; then $(EDISON) run "$$SOURCE"; else $(MAKE) --no-print-directory tour; fi
 
 .PHONY: tour
@@ -60,7 +60,7 @@ book: ## the documentation as a site, its links checked: target/book/site
 
 build: ## the program, optimised: target/release/edison
 	@scripts/install build
-	cargo build --release
+	@scripts/build --release
 
 test: ## all tests; EDISON_TEST_DATA=FOLDER adds those on real captures
 	@scripts/install build test

@@ -220,8 +220,8 @@ impl BurstParser {
             is_tracked: config.key.is_five_tuple() && config.paired && config.segments,
             pins: None,
             bursts: Bursts::with_capacity(burst),
-            not_measured: [0; _],
-            remarks: [0; _],
+            not_measured: [0; NotMeasured::ALL.len()],
+            remarks: [0; Remark::ALL.len()],
         }
     }
 
