@@ -13,7 +13,8 @@ SOAK_RATE = 50kpps
 # Random captures of `make soak`
 SOAK_SEEDS = 300
 
-EDISON = $(or $(CARGO_TARGET_DIR),target)/release/edison
+TARGET = $(or $(CARGO_TARGET_DIR),target)
+EDISON = $(TARGET)/release/edison
 # What `make run` measures: traffic with a flood and a scan at NodeX, and the taps of a path whose second hop loses packets.
 DEMO = run/demo.pcap
 DEMO_TRAFFIC = packets=2M,flows=300k,zipf=1.0,size=64:7/594:4/1518:1,snap=96,plant=flood/scan/elephant
@@ -25,14 +26,15 @@ DEMO_QUERIES = -f examples/example1.eq -f examples/locate.eq
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-# It needs no broker: the program is built without one, unless it is there with one already.
-LIGHT = $(shell $(EDISON) controller --help >/dev/null 2>&1 || echo --no-default-features --features dpdk,web)
 run: ## who is flooded and where packets are lost; or your own capture: make run SOURCE=my.pcap
 	@scripts/install build
-	@scripts/build --release $(LIGHT)
-	@if [ -n "$$SOURCE" ]; then $(EDISON) run "$$SOURCE"; else $(MAKE) --no-print-directory tour; fi
+	@scripts/quick
+	@$(MAKE) --no-print-directory $(if $(SOURCE),measure,tour) EDISON="$$(scripts/quick --path)"
 
-.PHONY: tour
+.PHONY: measure tour
+measure:
+	@$(EDISON) run "$$SOURCE"
+
 tour: $(DEMO) $(DEMO_PATH).truth.json
 	@echo '$$ $(EDISON) run $(DEMO_NODES) $(DEMO_QUERIES)'
 	@$(EDISON) run $(DEMO_NODES) $(DEMO_QUERIES)
