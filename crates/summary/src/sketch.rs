@@ -19,6 +19,8 @@ mod checked_hash_table;
 mod chernoff;
 mod coco_sketch;
 mod confidence;
+#[cfg(test)]
+mod contact_oracle;
 mod contact_sample;
 mod count_min;
 mod counter_array;

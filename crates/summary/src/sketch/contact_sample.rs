@@ -252,7 +252,8 @@ impl<K: Key> Spreaders<K> for ContactSample<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Contacts, Promise};
+    use super::super::contact_oracle::{self, Contacts};
+    use super::super::oracle::{self, Promise};
     use super::*;
     use packet::{KeyV4, KeyV6, Seed};
     use std::collections::{BTreeMap, HashSet};
@@ -277,7 +278,7 @@ mod tests {
                 .flat_map(|source| (0..4 + source % 3).map(move |other| (source, other)))
                 .map(|(source, other)| Contact::new(key(source, u16::MAX), key(source, other), &seed))
                 .collect();
-            let sample: Sample = oracle::contacts_of(&config(500, number), &contacts);
+            let sample: Sample = contact_oracle::contacts_of(&config(500, number), &contacts);
             assert!(sample.level() > 3);
             for (found, estimate) in sample.spreaders(90).keys {
                 let [.., a, b] = found.to_bytes()[..4] else { unreachable!("four bytes") };
@@ -308,7 +309,7 @@ mod tests {
     fn with_room_all_answers_are_exact() {
         let stream = Contacts::zipf(5_000, 1_000, &[700, 300], 1);
         let pairs = stream.counts.values().sum::<u64>() as usize;
-        let sample: Sample = oracle::contacts_of(&config(pairs, 1), &stream.contacts);
+        let sample: Sample = contact_oracle::contacts_of(&config(pairs, 1), &stream.contacts);
         assert_eq!((sample.level(), sample.pairs()), (0, pairs));
         let exact = |count: &u64| Estimate::exact(*count as f64);
         let listed: BTreeMap<_, _> =
@@ -318,7 +319,7 @@ mod tests {
         assert!(stream.counts.iter().all(|(key, count)| sample.contacts(key) == exact(count)));
         assert_eq!(sample.contacts(&Contacts::spreader(9)), exact(&0));
         // With one more pair, half of them are dropped.
-        let sample: Sample = oracle::contacts_of(&config(pairs - 1, 1), &stream.contacts);
+        let sample: Sample = contact_oracle::contacts_of(&config(pairs - 1, 1), &stream.contacts);
         assert_eq!(sample.level(), 1);
     }
 
@@ -331,7 +332,7 @@ mod tests {
             let of = |level: u32| all.iter().copied().filter(move |(pair, _)| pair.leading_zeros() >= level);
             let level = (0..).find(|level| of(*level).count() <= capacity).expect("a level");
             for _ in 0..2 {
-                let sample: Sample = oracle::contacts_of(&config(capacity, number), &stream.contacts);
+                let sample: Sample = contact_oracle::contacts_of(&config(capacity, number), &stream.contacts);
                 assert_eq!(sample.level(), level);
                 let kept: HashSet<_> = sample.kept().map(|(pair, key)| (pair, *key)).collect();
                 assert_eq!((kept, sample.pairs()), (of(level).collect(), of(level).count()));
@@ -347,7 +348,7 @@ mod tests {
         let (mut promise, mut sums) = (Promise::default(), [0.0; 4]);
         for number in 0..SEEDS {
             let stream = Contacts::zipf(2_000, 500, &sizes, number);
-            let sample: Sample = oracle::contacts_of(&config(700, number), &stream.contacts);
+            let sample: Sample = contact_oracle::contacts_of(&config(700, number), &stream.contacts);
             assert!(sample.level() > 0);
             for (i, sum) in (0..).zip(&mut sums) {
                 let estimate = sample.contacts(&Contacts::spreader(i));
@@ -368,7 +369,7 @@ mod tests {
         let stream = Contacts::zipf(9_000, 3_000, &[700, 300], 1);
         for capacity in [300, 10_000] {
             let answers = |sample: &Sample| (sample.level(), sample.pairs());
-            oracle::contacts_merge_and_reset(&config(capacity, 1), &stream, answers);
+            contact_oracle::contacts_merge_and_reset(&config(capacity, 1), &stream, answers);
         }
         oracle::do_not_merge::<Sample>(&config(500, 1), &config(501, 1));
         oracle::do_not_merge::<Sample>(&config(500, 1), &config(500, 2));
@@ -385,7 +386,7 @@ mod tests {
         let key = KeyV6::of_bytes([7; 40]);
         let contact = |pair| Contact { key, pair };
         let sample: ContactSample<KeyV6> =
-            oracle::contacts_of(&config, &[0, u64::MAX, 5, 0, u64::MAX].map(contact));
+            contact_oracle::contacts_of(&config, &[0, u64::MAX, 5, 0, u64::MAX].map(contact));
         assert_eq!((sample.pairs(), sample.contacts(&key)), (3, Estimate::exact(3.0)));
         // Pairs with the fewest zeros are dropped first; the last level keeps one pair of all.
         let mut sample = sample;
@@ -408,7 +409,7 @@ mod tests {
         let of = |seed: Seed| -> Sample {
             let contacts: Vec<_> =
                 chosen.iter().map(|other| Contact::new(source(1), both(1, *other), &seed)).collect();
-            oracle::contacts_of(&GridConfig::with_width(500, seed), &contacts)
+            contact_oracle::contacts_of(&GridConfig::with_width(500, seed), &contacts)
         };
         assert!(of(known).contacts(&source(1)).value > 2_000.0 * 32.0);
         let estimate = of(secret).contacts(&source(1));

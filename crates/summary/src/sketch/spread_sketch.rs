@@ -313,7 +313,8 @@ impl<K: Key> Spreaders<K> for SpreadSketch<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Contacts, Promise};
+    use super::super::contact_oracle::{self, Contacts};
+    use super::super::oracle::{self, Promise};
     use super::*;
     use packet::{KeyV4, KeyV6, Seed};
 
@@ -331,7 +332,8 @@ mod tests {
             let (mut found, mut lower) = (0, 0.0);
             for number in 0..25 {
                 let stream = Contacts::zipf(6_000, 2_000, &sizes, number);
-                let sketch: Sketch = oracle::contacts_of(&config(rows, columns, number), &stream.contacts);
+                let sketch: Sketch =
+                    contact_oracle::contacts_of(&config(rows, columns, number), &stream.contacts);
                 for (i, size) in (0..).zip(sizes) {
                     promise.count(sketch.contacts(&Contacts::spreader(i)), size.into());
                 }
@@ -359,7 +361,7 @@ mod tests {
         let mut means = [0.0; 3];
         for number in 0..seeds {
             let stream = Contacts::zipf(20_000, 20_000, &sizes, number);
-            let sketch: Sketch = oracle::contacts_of(&config(3, 20, number), &stream.contacts);
+            let sketch: Sketch = contact_oracle::contacts_of(&config(3, 20, number), &stream.contacts);
             for (i, mean) in (0..).zip(&mut means) {
                 *mean += sketch.contacts(&Contacts::spreader(i)).value / seeds as f64;
             }
@@ -380,7 +382,7 @@ mod tests {
         for (spreaders, off, low) in [(100_u16, 0.05, 0.02), (200, 0.15, 0.15)] {
             let stream = Contacts::zipf(20_000, 20_000, &vec![2_000; spreaders.into()], 1);
             let config = GridConfig::<Sketch>::with_bytes(128 << 10, Seed::new(1)).expect("enough memory");
-            let sketch: Sketch = oracle::contacts_of(&config, &stream.contacts);
+            let sketch: Sketch = contact_oracle::contacts_of(&config, &stream.contacts);
             let values: Vec<f64> =
                 (0..spreaders).map(|i| sketch.contacts(&Contacts::spreader(i)).value).collect();
             let mean = values.iter().sum::<f64>() / f64::from(spreaders);
@@ -394,7 +396,7 @@ mod tests {
     fn in_a_mebibyte_the_mean_error_is_as_documented() {
         fn of<S: ContactBurst<KeyV4> + Spreaders<KeyV4>>(stream: &Contacts, sizes: &[u32]) -> f64 {
             let config = S::Configuration::with_bytes(1 << 20, Seed::new(1)).expect("enough memory");
-            let summary: S = oracle::contacts_of(&config, &stream.contacts);
+            let summary: S = contact_oracle::contacts_of(&config, &stream.contacts);
             let list = summary.spreaders(1_000).keys;
             assert!(list[..sizes.len()].iter().all(|(key, _)| stream.counts[key] >= 1_900));
             let off = |(i, size): (u16, &u32)| {
@@ -414,13 +416,13 @@ mod tests {
     #[test]
     fn merges_resets_and_sizes() {
         let mut stream = Contacts::zipf(9_000, 3_000, &[700, 300], 1);
-        oracle::contacts_merge_and_reset(&config(3, 40, 1), &stream, |sketch: &Sketch| {
+        contact_oracle::contacts_merge_and_reset(&config(3, 40, 1), &stream, |sketch: &Sketch| {
             (sketch.depths.clone(), sketch.keys.clone(), sketch.registers.clone())
         });
         // In another order too.
         let of = |stream: &Contacts| {
-            let sketch: Sketch = oracle::contacts_of(&config(3, 40, 1), &stream.contacts);
-            oracle::all_contacts(&sketch, stream)
+            let sketch: Sketch = contact_oracle::contacts_of(&config(3, 40, 1), &stream.contacts);
+            contact_oracle::all_contacts(&sketch, stream)
         };
         let answers = of(&stream);
         stream.contacts.reverse();
@@ -428,7 +430,7 @@ mod tests {
         // Also where two are as deep.
         let contact = |i| Contact { key: Contacts::spreader(i), pair: 1 };
         let keys = |contacts: [u16; 2]| {
-            oracle::contacts_of::<Sketch, _>(&config(3, 1, 1), &contacts.map(contact)).keys
+            contact_oracle::contacts_of::<Sketch, _>(&config(3, 1, 1), &contacts.map(contact)).keys
         };
         assert_eq!(keys([1, 2]), keys([2, 1]));
         oracle::do_not_merge::<Sketch>(&config(3, 40, 1), &config(3, 41, 1));
@@ -457,7 +459,7 @@ mod tests {
                 Contact::new(key(source, 0), key(source, i), &config.seed)
             })
             .collect();
-        let sketch: SpreadSketch<KeyV6> = oracle::contacts_of(&config, &contacts);
+        let sketch: SpreadSketch<KeyV6> = contact_oracle::contacts_of(&config, &contacts);
         let list = sketch.spreaders(3_000).keys;
         assert_eq!(list.iter().map(|(found, _)| *found).collect::<Vec<_>>(), [key(1, 0)]);
         assert!(list[0].1.bounds.expect("bounds").contain(10_000.0), "{list:?}");
@@ -503,7 +505,7 @@ mod tests {
         let contacts = |seed: Seed| -> Estimate {
             let contacts: Vec<_> =
                 chosen.iter().map(|other| Contact::new(source, both(*other), &seed)).collect();
-            oracle::contacts_of::<Sketch, _>(&of(seed), &contacts).contacts(&source)
+            contact_oracle::contacts_of::<Sketch, _>(&of(seed), &contacts).contacts(&source)
         };
         assert!(contacts(known).value < 300.0);
         let estimate = contacts(secret);

@@ -1,14 +1,11 @@
-//! `edison study`: a figure from measurement to page, and going on where it was ended.
+//! `edison-lab study`: a figure from measurement to page, and going on where it was ended.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::program::{lab, run};
 use roxmltree::Document;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use support::program::{edison, run};
-use support::scratch::{Scratch, text};
+use tempfile::tempdir;
 
 /// The cheapest figure. On one core its points say that they need two.
 const FIGURE: [&str; 4] = ["study", "alipourfard", "figure-4", "--quick"];
@@ -19,9 +16,9 @@ fn read(path: &Path) -> String {
 
 #[test]
 fn a_figure_is_measured_drawn_judged_and_kept() {
-    let scratch = Scratch::new();
-    let out = scratch.path("study");
-    let measure = |more: &[&str]| run(edison().args(FIGURE).arg("--out").arg(&out).args(more)).expect(0);
+    let scratch = tempdir().expect("a folder");
+    let out = scratch.path().join("study");
+    let measure = |more: &[&str]| run(lab().args(FIGURE).arg("--out").arg(&out).args(more)).expect(0);
     let ended = measure(&["--json"]);
     let figures: Value = serde_json::from_str(&ended.stdout).expect("JSON");
     assert_eq!(serde_json::from_str::<Value>(&read(&out.join("figures.json"))).expect("JSON"), figures);
@@ -56,17 +53,18 @@ fn a_figure_is_measured_drawn_judged_and_kept() {
 
 #[test]
 fn what_cannot_be_is_said_before_anything_is_measured() {
-    let scratch = Scratch::new();
-    let file = scratch.file("file", "x");
-    let place = |path: &Path| text(path).to_owned();
-    let new = place(&scratch.path("new"));
+    let scratch = tempdir().expect("a folder");
+    let file = scratch.path().join("file");
+    fs::write(&file, "x").expect("a file");
+    let new = scratch.path().join("new").display().to_string();
+    let file = file.display().to_string();
     for (arguments, code, expected) in [
         (vec!["alipourfart", "--out", &new], 2, "no paper 'alipourfart': did you mean 'alipourfard'?"),
         (vec!["alipourfard", "figure-44", "--out", &new], 2, "did you mean 'figure-4'?"),
         (vec!["alipourfard"], 2, "--out"),
-        (vec!["alipourfard", "--quick", "--out", text(&file)], 1, "file/measured: "),
+        (vec!["alipourfard", "--quick", "--out", &file], 1, "file/measured: "),
     ] {
-        let ended = run(edison().arg("study").args(&arguments));
+        let ended = run(lab().arg("study").args(&arguments));
         assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.stderr);
         assert!(ended.stderr.contains(expected), "{arguments:?}: {}", ended.stderr);
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
@@ -76,10 +74,10 @@ fn what_cannot_be_is_said_before_anything_is_measured() {
 
 #[test]
 fn the_documentation_lists_every_figure() {
-    let list = run(edison().args(["study", "--list"])).expect(0).stdout;
-    let page = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/study.md"));
+    let list = run(lab().args(["study", "--list"])).expect(0).stdout;
+    let page = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/study.md"));
     assert!(page.contains(&list), "docs/study.md has another list than:\n{list}");
-    let json = run(edison().args(["study", "--list", "--json"])).expect(0).stdout;
+    let json = run(lab().args(["study", "--list", "--json"])).expect(0).stdout;
     let figures: Value = serde_json::from_str(&json).expect("JSON");
     for figure in figures.as_array().expect("a list") {
         assert!(list.contains(figure["command"].as_str().expect("a command")), "{figure}");

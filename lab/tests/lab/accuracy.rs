@@ -1,22 +1,35 @@
-//! `edison bench accuracy`: what it accepts, and that each answer of it is compared.
+//! `edison-lab bench accuracy`: what it accepts, and that each answer of it is compared.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::program::{lab, run};
+use port::CaptureWriter;
 use serde_json::Value;
-use support::program::{edison, run};
-use support::scratch::Scratch;
+use std::path::Path;
+use tempfile::tempdir;
+use traffic::{Generator, Spec};
+
+/// The link type of Ethernet in a capture.
+const ETHERNET: u16 = 1;
 
 const FEW: [&str; 6] = ["--packets", "2k", "--seconds", "0.1", "--zipf", "1"];
 
+/// Writes a capture of generated traffic.
+fn generate(path: &Path, spec: &str) {
+    let mut generator = Generator::new(spec.parse::<Spec>().expect("a specification"));
+    let mut frame = vec![0; generator.longest_capture()];
+    let mut writer = CaptureWriter::create(path, ETHERNET, 65_535).expect("a file");
+    while let Some(made) = generator.next_frame(&mut frame) {
+        writer.write(made.time_ns, &frame[..made.captured as usize], made.wire_len).expect("written");
+    }
+    writer.finish().expect("written");
+}
+
 #[test]
 fn a_captures_flows_are_measured_by_every_structure() {
-    let scratch = Scratch::new();
-    let capture = scratch.path("t.pcap");
-    run(edison().arg("generate").arg(&capture).arg("packets=6k,flows=500,ipv6=30%,plant=scan:targets=50"))
-        .expect(0);
+    let scratch = tempdir().expect("a folder");
+    let capture = scratch.path().join("t.pcap");
+    generate(&capture, "packets=6k,flows=500,ipv6=30%,plant=scan:targets=50");
     let bench = || {
-        let mut command = edison();
+        let mut command = lab();
         command.args(["bench", "accuracy"]).arg(&capture).args(FEW);
         command
     };
@@ -48,13 +61,13 @@ fn a_captures_flows_are_measured_by_every_structure() {
 
 #[test]
 fn what_cannot_be_measured_is_said_before_anything_is() {
-    let scratch = Scratch::new();
-    let missing = scratch.path("missing.pcap");
-    run(edison().args(["bench", "accuracy"]).arg(&missing)).says(2, &["missing.pcap"]);
-    run(edison().args(["bench", "table"]).arg(&missing)).says(2, &["missing.pcap", "accuracy"]);
-    run(edison().args(["bench", "table", "--markdown"])).says(2, &["--markdown", "accuracy"]);
-    run(edison().args(["bench", "accuracy", "--markdown", "--json"])).expect(2);
-    let foreign = scratch.path("foreign.pcap");
+    let scratch = tempdir().expect("a folder");
+    let missing = scratch.path().join("missing.pcap");
+    run(lab().args(["bench", "accuracy"]).arg(&missing)).says(2, &["missing.pcap"]);
+    run(lab().args(["bench", "table"]).arg(&missing)).says(2, &["missing.pcap", "accuracy"]);
+    run(lab().args(["bench", "table", "--markdown"])).says(2, &["--markdown", "accuracy"]);
+    run(lab().args(["bench", "accuracy", "--markdown", "--json"])).expect(2);
+    let foreign = scratch.path().join("foreign.pcap");
     std::fs::write(&foreign, "no capture").expect("a file");
-    run(edison().args(["bench", "accuracy"]).arg(&foreign)).says(2, &["foreign.pcap"]);
+    run(lab().args(["bench", "accuracy"]).arg(&foreign)).says(2, &["foreign.pcap"]);
 }
