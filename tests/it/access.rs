@@ -1,8 +1,7 @@
 //! Tokens and TLS of a controller, as its operators and clients use them. It needs no broker: one that is away is no error.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::program::{Ended, Running, edison, run};
+use crate::support::scratch::{Scratch, text};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use std::fs;
 use std::io::Write;
@@ -10,8 +9,6 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use support::program::{Ended, Running, edison, run};
-use support::scratch::{Scratch, text};
 
 /// Longer than anything here takes on a loaded machine.
 const DEADLINE: Duration = Duration::from_secs(120);

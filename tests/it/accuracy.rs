@@ -1,11 +1,8 @@
 //! `edison bench accuracy`: what it accepts, and that each answer of it is compared.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::program::{edison, run};
+use crate::support::scratch::Scratch;
 use serde_json::Value;
-use support::program::{edison, run};
-use support::scratch::Scratch;
 
 const FEW: [&str; 6] = ["--packets", "2k", "--seconds", "0.1", "--zipf", "1"];
 

@@ -1,14 +1,11 @@
 //! `edison run --adapt`: whatever the machine's load is, every packet has its name, every change its reason, and the report and the events tell the
 //! same. Which changes a run makes hangs on time, and is nothing that a test decides by.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::output::{list, number, total};
+use crate::support::program::{call, edison, run};
+use crate::support::schema;
+use crate::support::scratch::Scratch;
 use serde_json::Value;
-use support::output::{list, number, total};
-use support::program::{call, edison, run};
-use support::schema;
-use support::scratch::Scratch;
 
 const TRAFFIC: &str = "packets=100k,flows=20k,zipf=0.8,snap=64";
 

@@ -1,14 +1,11 @@
 //! The same traffic as a file, through a kernel interface and through DPDK ports: the same flows, and what a source
 //! lost is named. The frames are read and sent by the test itself.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Flows, Frame, Generated};
+use crate::support::output::{self, number};
+use crate::support::program::{Ended, Running, edison, run};
+use crate::support::scratch::Scratch;
 use std::process::Command;
-use support::capture::{self, Flows, Frame, Generated};
-use support::output::{self, number};
-use support::program::{Ended, Running, edison, run};
-use support::scratch::Scratch;
 use testbed::veth::{Veth, with_veth};
 
 const MIXED: &str =

@@ -1,21 +1,17 @@
 //! Debian's Alertmanager is told what fires and what is resolved: by a run, and by a controller that is killed meanwhile.
 
-#![cfg(all(feature = "web", feature = "amqp"))]
-
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support;
+use crate::support::broker::free_ports;
+use crate::support::capture::{self, Frame};
+use crate::support::deployment::{Broker, Deployment, send};
+use crate::support::program::{Running, edison};
+use crate::support::scratch::{Scratch, text};
+use crate::support::waiting::until;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
-use support::broker::free_ports;
-use support::capture::{self, Frame};
-use support::deployment::{Broker, Deployment, send};
-use support::program::{Running, edison};
-use support::scratch::{Scratch, text};
-use support::waiting::until;
 use testbed::veth::{Veth, with_veth};
 
 /// What would end a label, a line or a template.

@@ -1,9 +1,11 @@
 //! What `--json`, `--report` and `--rows` write: it has the schemas, is read back as it was written, and
 //! agrees with the frames.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, ETHERNET, Frame, Generated, Key};
+use crate::support::output::{self, number, time};
+use crate::support::program::{edison, run};
+use crate::support::schema;
+use crate::support::scratch::{Scratch, text};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use report::{Answer, RunReport};
@@ -11,11 +13,6 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
-use support::capture::{self, ETHERNET, Frame, Generated, Key};
-use support::output::{self, number, time};
-use support::program::{edison, run};
-use support::schema;
-use support::scratch::{Scratch, text};
 
 const SECOND: u64 = 1_000_000_000;
 /// A multiple of all windows here.

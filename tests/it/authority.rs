@@ -1,14 +1,11 @@
 //! `edison authority`: what it makes is judged by openssl.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::program::{Ended, edison, run};
+use crate::support::scratch::{Scratch, text};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
-use support::program::{Ended, edison, run};
-use support::scratch::{Scratch, text};
 
 fn authority(dir: &Path, words: &[&str]) -> Ended {
     run(edison().arg("authority").arg(dir).args(words))

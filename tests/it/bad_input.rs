@@ -1,16 +1,13 @@
 //! Bad input and early ends: the exit code, one line that explains what is wrong, and a report of what was
 //! measured.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, ETHERNET, Frame};
+use crate::support::output::{self, number};
+use crate::support::program::{Ended, Running, edison, run};
+use crate::support::scratch::{Scratch, text};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use support::capture::{self, ETHERNET, Frame};
-use support::output::{self, number};
-use support::program::{Ended, Running, edison, run};
-use support::scratch::{Scratch, text};
 use testbed::veth::{Veth, with_veth};
 
 const START: u64 = 1_700_000_000_000_000_000;

@@ -1,15 +1,13 @@
 //! `capture N packets`: the file, the story, the report and the API have the same packets.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support;
+use crate::support::capture;
+use crate::support::output::{number, report};
+use crate::support::program::{Running, call, edison, run};
+use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
-use support::capture;
-use support::output::{number, report};
-use support::program::{Running, call, edison, run};
-use support::scratch::{Scratch, text};
 
 /// Fires in each window that has a packet, once for the heaviest destination, and captures packets to that one.
 const QUERIES: &str = "

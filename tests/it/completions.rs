@@ -1,11 +1,8 @@
 //! What a shell completes: bash itself runs the script.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::program::{edison, run};
+use crate::support::scratch::Scratch;
 use std::process::Command;
-use support::program::{edison, run};
-use support::scratch::Scratch;
 
 /// Completes the last of the words as bash would, by the function that the script declares.
 const COMPLETE: &str = r#"

@@ -1,14 +1,11 @@
 //! Probes, a broker and a controller as programs of their own, on a link that the test makes.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::deployment::{Broker, Deployment, send};
+use crate::support::program::{Running, edison, run};
+use crate::support::scratch::{Scratch, text};
+use crate::support::waiting::until;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use support::deployment::{Broker, Deployment, send};
-use support::program::{Running, edison, run};
-use support::scratch::{Scratch, text};
-use support::waiting::until;
 use testbed::veth::{Veth, with_veth};
 
 const CHAIN: &str = "all: select sum(total_count) as n every 1s;\n\

@@ -1,18 +1,16 @@
 //! Answers of other queries and of earlier windows in runs of the program: what a path loses against its known truth, the ratio of two
 //! queries against sums of their own answers, and what is unusual for a host.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support;
+use crate::support::capture::{self, ETHERNET, Frame};
+use crate::support::output::{list, number, rows};
+use crate::support::program::call;
+use crate::support::schema;
+use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
-use support::capture::{self, ETHERNET, Frame};
-use support::output::{list, number, rows};
-use support::program::call;
-use support::schema;
-use support::scratch::{Scratch, text};
 
 const SECOND: u64 = 1_000_000_000;
 /// A multiple of all windows here: 2024-01-01.

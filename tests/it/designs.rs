@@ -1,13 +1,10 @@
 //! `--cores`, `--design` and `--wire`: the same answers by every design, and one line for what is not possible.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::output::{self, number, total};
+use crate::support::program::{Ended, edison, run};
+use crate::support::scratch::Scratch;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use support::output::{self, number, total};
-use support::program::{Ended, edison, run};
-use support::scratch::Scratch;
 
 const SPEC: &str = "packets=20k,flows=3k,ipv6=30%,size=64:3/590:1,plant=flood/scan";
 

@@ -1,14 +1,11 @@
 //! Random captures, measured with random options by every design, against a count that the test makes itself, frame by frame, as
 //! `docs/counting.md` says. `EDISON_SEEDS` is the number of captures; `make soak` takes many.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{ETHERNET, Frame, Key, layer3, pcap, udp, udp6};
+use crate::support::output::{Record, Window, number, records, report, windows};
+use crate::support::program::{edison, run};
+use crate::support::scratch::Scratch;
 use std::collections::{BTreeMap, HashMap};
-use support::capture::{ETHERNET, Frame, Key, layer3, pcap, udp, udp6};
-use support::output::{Record, Window, number, records, report, windows};
-use support::program::{edison, run};
-use support::scratch::Scratch;
 
 const SECOND: u64 = 1_000_000_000;
 const HOUR: u64 = 3600 * SECOND;

@@ -1,12 +1,9 @@
 //! The commands of the documentation run as they stand, and print what its pages say (`scripts/doc-commands`).
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::program::{Ended, run};
+use crate::support::scratch::{Scratch, text};
 use std::path::Path;
 use std::process::Command;
-use support::program::{Ended, run};
-use support::scratch::{Scratch, text};
 
 /// What the script ends with where it can run nothing.
 const CANNOT_RUN: i32 = 77;

@@ -1,18 +1,15 @@
 //! `edison dry-run`: the events of a run over the windows that it recorded. Every run of `tests/chains` is run dry too; here is what else a
 //! recording can be: of several cores, cut, damaged, of flow records, or of another program.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, ETHERNET, Frame};
+use crate::support::output;
+use crate::support::program::{Ended, call};
+use crate::support::schema;
+use crate::support::scratch::{Scratch, text};
 use record::read::FlowFile;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use support::capture::{self, ETHERNET, Frame};
-use support::output;
-use support::program::{Ended, call};
-use support::schema;
-use support::scratch::{Scratch, text};
 
 const SECOND: u64 = 1_000_000_000;
 const START: u64 = 1_704_067_200 * SECOND;

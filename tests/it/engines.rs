@@ -1,15 +1,12 @@
 //! `edison query --engine`: what becomes of engines that are away, refuse, hang, die, or answer something else; and of files that the store
 //! replaces meanwhile. Real engines are compared by `scripts/store-engines`.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::program::{Ended, Running, call, edison};
+use crate::support::scratch::{Scratch, text};
+use crate::support::{capture, made_store, schema};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use store::{Catalog, Change, Level, Manifest, place};
-use support::program::{Ended, Running, call, edison};
-use support::scratch::{Scratch, text};
-use support::{capture, made_store, schema};
 
 const SPEC: &str = "packets=2k,flows=200,rate=2,zipf=1.0";
 const ASKED: &str = "select count(*) as n, avg(total_byte) as mean";
@@ -132,8 +129,8 @@ fn options_that_no_engine_can_follow_are_refused() {
 /// ClickHouse, which is asked over HTTP.
 #[cfg(feature = "web")]
 mod servers {
-    use super::support::program::run;
     use super::*;
+    use crate::support::program::run;
     use std::io::{BufRead, BufReader, Read, Write};
     use std::net::{TcpListener, TcpStream};
     use std::thread;

@@ -1,14 +1,11 @@
 //! Places and names of addresses in answers.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture;
+use crate::support::output::{number, rows};
+use crate::support::program::{edison, run};
+use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::path::PathBuf;
-use support::capture;
-use support::output::{number, rows};
-use support::program::{edison, run};
-use support::scratch::{Scratch, text};
 use testbed::mmdb::{Database, Item};
 
 const SPEC: &str = "packets=2k,flows=200,rate=20k,zipf=1.0,ipv6=20%";

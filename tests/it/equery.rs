@@ -4,17 +4,14 @@
 //! a line that begins with `== `: `packets` (time in seconds, source, destination, protocol, ports, length of the IP packet, then
 //! `flags=`, `vlan=`, `ttl=`, `win=` where they matter), or `packets of FILE`, or `packets at NODE` of each of several nodes; `options`, and any number of `query` and `answer`.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Frame};
+use crate::support::output;
+use crate::support::program::{Ended, call, edison, run};
+use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use support::capture::{self, Frame};
-use support::output;
-use support::program::{Ended, call, edison, run};
-use support::scratch::{Scratch, text};
 
 /// Midnight, a multiple of all windows: 2026-01-01.
 const START: u64 = 1_767_225_600;

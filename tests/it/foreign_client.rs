@@ -3,9 +3,11 @@
 //!
 //! EDISON_TINY_MESSAGES: how many tiny messages are sent (50,000); EDISON_LARGE_MESSAGES: bodies of 100 MB (5).
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::broker::{Broker, free_ports};
+use crate::support::capture;
+use crate::support::program::{Running, edison, run};
+use crate::support::scratch::{Scratch, text};
+use crate::support::waiting::{api_get, until, until_ok};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,11 +15,6 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use support::broker::{Broker, free_ports};
-use support::capture;
-use support::program::{Running, edison, run};
-use support::scratch::{Scratch, text};
-use support::waiting::{api_get, until, until_ok};
 use testbed::veth::{Veth, ip, with_veth};
 
 const QUERIES: &str = "all: select sum(total_count) as n every 1s;\n\

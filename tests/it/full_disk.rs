@@ -1,17 +1,14 @@
 //! Outputs that fail: what is counted as exported is what a reader finds.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture;
+use crate::support::ipfix;
+use crate::support::output::{self, list, number};
+use crate::support::program::{edison, run};
+use crate::support::scratch::{Scratch, text};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use support::capture;
-use support::ipfix;
-use support::output::{self, list, number};
-use support::program::{edison, run};
-use support::scratch::{Scratch, text};
 
 /// The records that a reader finds in a file.
 fn readable(path: &Path, format: &str) -> u64 {

@@ -1,15 +1,12 @@
 //! `edison generate`: the same bytes for the same seed, TCP in which `--loss` finds what was planted and nothing else, and
 //! what leaves by an interface or a port.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Count, Flows, Key};
+use crate::support::output::{self, number, of_run, rows};
+use crate::support::program::{Running, edison, run};
+use crate::support::scratch::Scratch;
 use serde_json::Value;
 use std::path::Path;
-use support::capture::{self, Count, Flows, Key};
-use support::output::{self, number, of_run, rows};
-use support::program::{Running, edison, run};
-use support::scratch::Scratch;
 use testbed::veth::{Veth, with_veth};
 
 fn json(path: &Path) -> Value {

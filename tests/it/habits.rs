@@ -1,14 +1,11 @@
 //! What users of tcpdump and of spreadsheets type: a file without a command, letters for options, usual names of fields; and
 //! errors that name the fix and where an option was set.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, ETHERNET, Frame};
+use crate::support::output::{self, number};
+use crate::support::program::{call, edison, run};
+use crate::support::scratch::{Scratch, text};
 use std::collections::BTreeMap;
-use support::capture::{self, ETHERNET, Frame};
-use support::output::{self, number};
-use support::program::{call, edison, run};
-use support::scratch::{Scratch, text};
 
 const START: u64 = 1_700_000_000_000_000_000;
 

@@ -1,18 +1,15 @@
 //! `edison query --controller`: what the stores of all probes answer is what one store with all their rows answers, and who is missing is named.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::deployment::{Broker, Deployment, send};
+use crate::support::made_store;
+use crate::support::output::{number, round};
+use crate::support::program::{Ended, call};
+use crate::support::schema;
+use crate::support::scratch::text;
+use crate::support::waiting::until;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-use support::deployment::{Broker, Deployment, send};
-use support::made_store;
-use support::output::{number, round};
-use support::program::{Ended, call};
-use support::schema;
-use support::scratch::text;
-use support::waiting::until;
 use testbed::veth::{Veth, with_veth};
 
 const NODES: &str = "\"near\", \"far\"";

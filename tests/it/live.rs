@@ -1,15 +1,12 @@
 //! What a terminal shows: the live view, which fits and leaves the terminal as it was, and the line of progress.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, ETHERNET};
+use crate::support::program::edison;
+use crate::support::pty::Pty;
+use crate::support::scratch::Scratch;
+use crate::support::terminal::Terminal;
 use std::io::Write;
 use std::process::Command;
-use support::capture::{self, ETHERNET};
-use support::program::edison;
-use support::pty::Pty;
-use support::scratch::Scratch;
-use support::terminal::Terminal;
 use testbed::veth::{Veth, with_veth};
 
 const COLUMNS: usize = 80;

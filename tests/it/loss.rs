@@ -1,16 +1,13 @@
 //! Losses planted at a known hop, or at the tap itself, and what the reports state of them before and after
 //! it.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Frame};
+use crate::support::output::{self, number, of_run, rows};
+use crate::support::program::{edison, run};
+use crate::support::scratch::Scratch;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use support::capture::{self, Frame};
-use support::output::{self, number, of_run, rows};
-use support::program::{edison, run};
-use support::scratch::Scratch;
 
 /// What is known of one tap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

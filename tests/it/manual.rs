@@ -1,11 +1,8 @@
 //! Manual pages, as `man` shows them.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::program::{edison, run};
+use crate::support::scratch::{Scratch, text};
 use std::process::Command;
-use support::program::{edison, run};
-use support::scratch::{Scratch, text};
 
 #[test]
 fn each_command_has_a_page_with_its_help() {

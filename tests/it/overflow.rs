@@ -1,15 +1,12 @@
 //! Where packets find no place in the flow table, each figure of each answer is an interval that contains the truth.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Frame, Generated, Key};
+use crate::support::output::{self, number};
+use crate::support::program::{edison, run};
+use crate::support::scratch::Scratch;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
-use support::capture::{self, Frame, Generated, Key};
-use support::output::{self, number};
-use support::program::{edison, run};
-use support::scratch::Scratch;
 
 /// A spoofed flood, among more sources than a summary keeps.
 const SPEC: &str = "packets=24k,flows=12k,rate=24k,zipf=0.6,ipv6=20%,plant=flood";

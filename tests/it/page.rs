@@ -1,15 +1,12 @@
 //! `--web`: the page and the API of a run have what the run prints and reports, while it measures and afterwards. Texts are checked
 //! there, and by a controller, as the commands check them.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture;
+use crate::support::output::report;
+use crate::support::program::{Running, call, edison, run};
+use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use support::capture;
-use support::output::report;
-use support::program::{Running, call, edison, run};
-use support::scratch::{Scratch, text};
 use testbed::veth::{Veth, ip, with_veth};
 
 /// Where the page of a run is, once it says so.

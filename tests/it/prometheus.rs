@@ -1,20 +1,15 @@
 //! Debian's Prometheus scrapes a run, and a hub with all that a controller may show. Every expression of the dashboard
 //! (`deploy/grafana/edison.json`) gives what the API of the same server says.
 
-#![cfg(feature = "web")]
-
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture;
+use crate::support::program::{Running, edison};
+use crate::support::scratch::{Scratch, text};
+use crate::support::waiting::{api_get, until};
 use archive::{Archive, Changes, Keep};
 use report::{Answer, Column, ColumnKind, Counters, Event, EventKind, Span, Value as Cell};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
-use support::capture;
-use support::program::{Running, edison};
-use support::scratch::{Scratch, text};
-use support::waiting::{api_get, until};
 use web::view::{
     Broker, BrokerState, Clock, Delivered, Load, Mode, NodeState, NodeView, QueryView, Spool, Status, Store,
     Trigger, WindowTotals,
@@ -371,7 +366,7 @@ fn aggregated(expression: &str) -> Option<(Vec<&str>, &str)> {
 
 /// All expressions of the dashboard for one job.
 fn expressions(job: &str) -> Vec<String> {
-    let dashboard = include_str!("../deploy/grafana/edison.json");
+    let dashboard = include_str!("../../deploy/grafana/edison.json");
     let dashboard: Value = serde_json::from_str(dashboard).expect("JSON");
     let panels = dashboard["panels"].as_array().expect("panels").iter();
     let targets = panels.filter_map(|panel| panel["targets"].as_array()).flatten();

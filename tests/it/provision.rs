@@ -1,9 +1,10 @@
 //! `edison controller provision` at a broker that speaks TLS alone, and at one in clear: what it makes, twice and by either way, and what
 //! each user may do then.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::broker::{Broker, free_ports, script};
+use crate::support::program::{Ended, Running, edison, run};
+use crate::support::scratch::{Scratch, text};
+use crate::support::waiting::{api_get, until};
 use lapin::message::BasicGetMessage;
 use lapin::options::*;
 use lapin::types::FieldTable;
@@ -13,10 +14,6 @@ use std::future::Future;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
-use support::broker::{Broker, free_ports, script};
-use support::program::{Ended, Running, edison, run};
-use support::scratch::{Scratch, text};
-use support::waiting::{api_get, until};
 
 /// All that it has been told, without what users are known by.
 fn all_definitions(broker: &Broker) -> Value {

@@ -1,15 +1,12 @@
 //! Equery over live traffic and captures: what it finds, that no packet is missing, and what is refused.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Generated, Key};
+use crate::support::output::{self, number, rows, total};
+use crate::support::program::{Ended, call, edison, run};
+use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use support::capture::{self, Generated, Key};
-use support::output::{self, number, rows, total};
-use support::program::{Ended, call, edison, run};
-use support::scratch::{Scratch, text};
 
 /// Two seconds of traffic with a flood, a scan and a large flow: the traffic of `make run`, smaller.
 const SPEC: &str =

@@ -1,14 +1,11 @@
 //! `edison query`: the answers over flow files are those of the measurement that wrote them.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Generated};
+use crate::support::output;
+use crate::support::program::{Ended, call};
+use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::path::Path;
-use support::capture::{self, Generated};
-use support::output;
-use support::program::{Ended, call};
-use support::scratch::{Scratch, text};
 
 const SPEC: &str =
     "packets=60k,flows=8k,rate=10k,zipf=1.0,ipv6=20%,size=64:7/594:4/1518:1,plant=flood/scan/elephant";

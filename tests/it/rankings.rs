@@ -1,14 +1,11 @@
 //! Rankings are of keys, however many records a key had.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Frame};
+use crate::support::output::{self, number, rows};
+use crate::support::program::{edison, run};
+use crate::support::scratch::Scratch;
 use serde_json::Value;
 use std::collections::HashMap;
-use support::capture::{self, Frame};
-use support::output::{self, number, rows};
-use support::program::{edison, run};
-use support::scratch::Scratch;
 
 const SECOND: u64 = 1_000_000_000;
 /// A multiple of the windows' length.

@@ -1,18 +1,15 @@
 //! What `--key`, `--biflow`, `--gap`, `--anonymize`, `--rotate` and `--export` make of records, against what the test makes of
 //! the frames or of plain records by itself.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Frame, Generated};
+use crate::support::output::{self, number};
+use crate::support::program::{edison, run};
+use crate::support::scratch::Scratch;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::capture::{self, Frame, Generated};
-use support::output::{self, number};
-use support::program::{edison, run};
-use support::scratch::Scratch;
 
 const MIXED: &str =
     "packets=6000,flows=700,size=64:7/594:4/1518:1,ipv6=30%,plant=flood:sources=150/scan/elephant";

@@ -1,13 +1,10 @@
 //! Dry runs over the stores of probes: what fired live fires when it is played, and who remembers nothing is named.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::deployment::{Broker, Deployment, send};
+use crate::support::scratch::text;
+use crate::support::waiting::until;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use support::deployment::{Broker, Deployment, send};
-use support::scratch::text;
-use support::waiting::until;
 use testbed::veth::{Veth, with_veth};
 
 const CHAIN: &str = "all: select sum(total_count) as n where node_id = near every 1s;\n\

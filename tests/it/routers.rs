@@ -1,20 +1,17 @@
 //! Flow records of routers: those of softflowd and nfreplay are the flows of the capture, within the differences that are printed here
 //! and listed in docs/routers.md.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Count, Flows, Frame, Generated};
+use crate::support::deployment::{Broker, Deployment};
+use crate::support::output::{self, number};
+use crate::support::program::{Running, call, edison, run};
+use crate::support::scratch::{Scratch, text};
+use crate::support::waiting::until;
 use serde_json::Value;
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::capture::{self, Count, Flows, Frame, Generated};
-use support::deployment::{Broker, Deployment};
-use support::output::{self, number};
-use support::program::{Running, call, edison, run};
-use support::scratch::{Scratch, text};
-use support::waiting::until;
 use testbed::veth::with_veth;
 
 /// Connections, with a fifth of IPv6.

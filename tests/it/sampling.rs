@@ -1,17 +1,14 @@
 //! `--tee SHARE`: estimates whose bounds contain the truth as often as they promise, every frame with a name, and one line for what a
 //! sample does not tell.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Frame, Generated, Key};
+use crate::support::output::{self, number};
+use crate::support::program::{Ended, edison, run};
+use crate::support::schema;
+use crate::support::scratch::Scratch;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use support::capture::{self, Frame, Generated, Key};
-use support::output::{self, number};
-use support::program::{Ended, edison, run};
-use support::schema;
-use support::scratch::Scratch;
 
 const SPEC: &str = "packets=24k,flows=900,rate=24k,zipf=1,ipv6=20%,size=64:3/1400:1";
 /// Runs, each of another seed.

@@ -1,14 +1,11 @@
 //! SIGHUP and SIGTERM, while a capture is read from standard input.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::output::{self, number};
+use crate::support::program::{Running, edison, run};
+use crate::support::scratch::Scratch;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Stdio};
-use support::output::{self, number};
-use support::program::{Running, edison, run};
-use support::scratch::Scratch;
 
 /// Files next to `flows.csv`, with this ending.
 fn files(scratch: &Scratch, ending: &str) -> Vec<PathBuf> {

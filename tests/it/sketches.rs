@@ -1,14 +1,11 @@
 //! Queries that are counted in sketches, against the same queries over the rows of the same run.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture;
+use crate::support::output::{self, number, rows};
+use crate::support::program::{edison, run};
+use crate::support::scratch::Scratch;
 use serde_json::Value;
 use std::collections::HashMap;
-use support::capture;
-use support::output::{self, number, rows};
-use support::program::{edison, run};
-use support::scratch::Scratch;
 
 const TRAFFIC: &str = "packets=120k,flows=30k,zipf=1.1,ipv6=30%,rate=10k";
 const DESIGNS: [&[&str]; 3] = [&[], &["--design", "1x3"], &["--design", "2x1", "--wire", "queues=2"]];

@@ -1,15 +1,12 @@
 //! Exit codes of sources and outputs that give or take nothing, and standard output as a place to write to.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, ETHERNET};
+use crate::support::output::{self, number};
+use crate::support::program::{call, edison};
+use crate::support::scratch::{Scratch, text};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Stdio;
-use support::capture::{self, ETHERNET};
-use support::output::{self, number};
-use support::program::{call, edison};
-use support::scratch::{Scratch, text};
 
 const START: u64 = 1_700_000_000_000_000_000;
 

@@ -1,15 +1,12 @@
 //! `--store`: what is kept is what was measured.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Generated};
+use crate::support::output;
+use crate::support::program::call;
+use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::path::Path;
 use store::{Catalog, Level, Manifest};
-use support::capture::{self, Generated};
-use support::output;
-use support::program::call;
-use support::scratch::{Scratch, text};
 
 /// Five minutes.
 const SPEC: &str = "packets=30k,flows=3k,rate=100,zipf=1.0,ipv6=20%,plant=flood/scan/elephant";

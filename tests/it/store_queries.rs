@@ -1,17 +1,14 @@
 //! `edison query --store` and `edison dry-run --store`: the answers over a store are those over its rows, from whichever level they come.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture;
+use crate::support::made_store;
+use crate::support::output;
+use crate::support::program::{Ended, call};
+use crate::support::schema;
+use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::path::Path;
 use store::Level;
-use support::capture;
-use support::made_store;
-use support::output;
-use support::program::{Ended, call};
-use support::schema;
-use support::scratch::{Scratch, text};
 
 /// Nearly three hours.
 const SPEC: &str = "packets=30k,flows=3k,rate=3,zipf=1.0,ipv6=20%,size=64:7/594:4/1518:1";

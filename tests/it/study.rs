@@ -1,14 +1,11 @@
 //! `edison study`: a figure from measurement to page, and going on where it was ended.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::program::{edison, run};
+use crate::support::scratch::{Scratch, text};
 use roxmltree::Document;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use support::program::{edison, run};
-use support::scratch::{Scratch, text};
 
 /// The cheapest figure. On one core its points say that they need two.
 const FIGURE: [&str; 4] = ["study", "alipourfard", "figure-4", "--quick"];

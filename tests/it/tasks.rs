@@ -1,15 +1,12 @@
 //! `--task`: every planted event found and none invented, by exact tables and by sketches, against a count of the test's own.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Frame, Generated};
+use crate::support::output::{self, number, rows};
+use crate::support::program::{edison, run};
+use crate::support::scratch::Scratch;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
-use support::capture::{self, Frame, Generated};
-use support::output::{self, number, rows};
-use support::program::{edison, run};
-use support::scratch::Scratch;
 
 /// The traffic of `make run`, a seventh of it: 30 seconds.
 const PLANTED: &str =

@@ -1,14 +1,11 @@
 //! Captures whose times make trouble: late, ahead, impossible, spread over several files (`docs/counting.md`, "Time").
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, ETHERNET, Frame, Segment, layer3, pcap, pcapng, udp, udp_frames, udp6};
+use crate::support::output::{Record, list, number, of_run, records, report, windows};
+use crate::support::program::{edison, run};
+use crate::support::scratch::Scratch;
 use std::path::PathBuf;
 use std::process::Command;
-use support::capture::{self, ETHERNET, Frame, Segment, layer3, pcap, pcapng, udp, udp_frames, udp6};
-use support::output::{Record, list, number, of_run, records, report, windows};
-use support::program::{edison, run};
-use support::scratch::Scratch;
 
 const SECOND: u64 = 1_000_000_000;
 const DAY: u64 = 86_400 * SECOND;

@@ -1,18 +1,15 @@
 //! `edison top` on a terminal: it shows what the API and the report of a run have, at any size, and leaves the terminal as it was.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture;
+use crate::support::output::report;
+use crate::support::program::{Running, call, edison};
+use crate::support::pty::Pty;
+use crate::support::scratch::{Scratch, text};
 use notation::grouped;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
-use support::capture;
-use support::output::report;
-use support::program::{Running, call, edison};
-use support::pty::Pty;
-use support::scratch::{Scratch, text};
 
 /// A run with a page.
 fn serve(arguments: &[&str], listen: &str) -> (Running, String) {
@@ -287,7 +284,7 @@ fn a_panic_gives_the_terminal_back_and_its_message_stays() {
         panic!("this is what the test wants to read");
     }
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    let name = "a_panic_gives_the_terminal_back_and_its_message_stays";
+    let name = "top::a_panic_gives_the_terminal_back_and_its_message_stays";
     command.args(["--exact", name, "--nocapture"]).env(CHILD, "1");
     let mut pty = Pty::start(command, 120, 24);
     let ended = pty.wait();

@@ -1,16 +1,13 @@
 //! Windows, records and the report against a second count that the test makes itself from the frames.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Count, ETHERNET, Flows, Frame, Generated, Key};
+use crate::support::output::{self, Record, number};
+use crate::support::program::{Running, edison, run};
+use crate::support::scratch::Scratch;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::process::Command;
-use support::capture::{self, Count, ETHERNET, Flows, Frame, Generated, Key};
-use support::output::{self, Record, number};
-use support::program::{Running, edison, run};
-use support::scratch::Scratch;
 use testbed::veth::{Veth, with_veth};
 
 const SECOND: u64 = 1_000_000_000;

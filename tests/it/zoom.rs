@@ -1,13 +1,11 @@
 //! Losses of flows that a query or a firing pins: without `--loss`, and those that `--loss` finds.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support;
+use crate::support::output::{number, rows, time};
+use crate::support::program::{call, edison, run};
+use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use support::output::{number, rows, time};
-use support::program::{call, edison, run};
-use support::scratch::{Scratch, text};
 
 /// The tap behind the hop that loses, of connections that begin over seven seconds.
 fn tap(scratch: &Scratch) -> PathBuf {

@@ -1,15 +1,12 @@
 //! Statistics of the packets of flows that a query or a firing pins: of each window by itself, and those that the frames tell.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::capture::{self, Frame, Generated, Key};
+use crate::support::output::{list, number, rows, time};
+use crate::support::program::{call, edison, run};
+use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use support::capture::{self, Frame, Generated, Key};
-use support::output::{list, number, rows, time};
-use support::program::{call, edison, run};
-use support::scratch::{Scratch, text};
 
 const SPEC: &str = "packets=40k,flows=300,zipf=1,rate=20000,ipv6=30%,seed=4";
 const EVERY_NS: u64 = 500_000_000;

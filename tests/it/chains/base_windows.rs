@@ -1,7 +1,7 @@
 //! The length of a run's windows changes no answer and no event of queries with windows of their own.
 
-use crate::chained::{self, Chained, SECOND, START};
-use crate::second_reading::{frames, random_packets};
+use super::chained::{self, Chained, SECOND, START};
+use super::second_reading::{frames, random_packets};
 use crate::support::capture::{self, ETHERNET, Frame, udp};
 use crate::support::scratch::{Scratch, text};
 

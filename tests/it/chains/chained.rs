@@ -1,6 +1,6 @@
 //! A run with events, and what holds of each.
 
-use crate::rehearsed;
+use super::rehearsed;
 use crate::support::capture::Frame;
 use crate::support::output::{self, list};
 use crate::support::program::call;

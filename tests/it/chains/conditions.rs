@@ -1,6 +1,6 @@
 //! What conditions see of keys that vanish, that never were, and that a limit leaves out.
 
-use crate::chained::{Chained, Span, run, udp};
+use super::chained::{Chained, Span, run, udp};
 use crate::support::capture::{self, ETHERNET, Frame};
 use crate::support::scratch::{Scratch, text};
 use std::path::PathBuf;

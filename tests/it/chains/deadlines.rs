@@ -1,7 +1,7 @@
 //! Chains that must go on within a time.
 
-use crate::chained::udp;
-use crate::conditions::ask;
+use super::chained::udp;
+use super::conditions::ask;
 
 /// A first step at second 0, a second one that runs from second 3, and a third one, if more flows come.
 fn queries(within: &str) -> String {

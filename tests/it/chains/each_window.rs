@@ -1,7 +1,7 @@
 //! Queries that answer in the window that fires, or in each window in which a condition holds.
 
-use crate::chained::{Chained, Span, udp};
-use crate::conditions::ask;
+use super::chained::{Chained, Span, udp};
+use super::conditions::ask;
 use crate::support::output::rows;
 
 /// The windows in which a query has rows.

@@ -1,6 +1,6 @@
 //! Windows without packets, of which a capture may have millions in a row.
 
-use crate::chained::{Answer, Chained, run, udp};
+use super::chained::{Answer, Chained, run, udp};
 use crate::support::capture::{self, ETHERNET};
 use crate::support::output::number;
 use crate::support::scratch::{Scratch, text};

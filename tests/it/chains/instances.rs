@@ -1,7 +1,7 @@
 //! Queries that a firing pins: an instance for each key.
 
-use crate::chained::{Chained, udp};
-use crate::conditions::ask;
+use super::chained::{Chained, udp};
+use super::conditions::ask;
 use crate::support::output::rows;
 use serde_json::Value;
 
@@ -86,7 +86,7 @@ fn of_many_keys_the_largest_have_instances_and_the_others_are_counted() {
 
 #[test]
 fn a_pinned_node_is_the_one_that_fired() {
-    use crate::chained::run;
+    use super::chained::run;
     use crate::support::capture::{self, ETHERNET};
     use crate::support::scratch::{Scratch, text};
     let scratch = Scratch::new();
@@ -100,6 +100,6 @@ fn a_pinned_node_is_the_one_that_fired() {
     let queries = "q: select count(*) as n every 1s;
         one: select count(*) as n where node_id = q.node_id every 1s when q.n > 1";
     let chained = run(&scratch, 0, &[&a, &b, "-q", queries]);
-    assert_eq!(chained.windows_of("one", "A"), [] as [crate::chained::Span; 0]);
+    assert_eq!(chained.windows_of("one", "A"), [] as [super::chained::Span; 0]);
     assert_eq!(chained.windows_of("one", "B"), [3..4], "{}", chained.stdout);
 }

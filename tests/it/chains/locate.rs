@@ -1,6 +1,6 @@
 //! `examples/locate.eq`: where a path loses packets.
 
-use crate::chained::{Chained, SECOND, START, run};
+use super::chained::{Chained, SECOND, START, run};
 use crate::support::capture;
 use crate::support::output;
 use crate::support::program::call;

@@ -1,7 +1,7 @@
 //! Windows of which nothing is known, and windows in which nothing was.
 
-use crate::chained::{Chained, run, udp};
-use crate::conditions::ask;
+use super::chained::{Chained, run, udp};
+use super::conditions::ask;
 use crate::support::capture::{self, ETHERNET, Frame};
 use crate::support::scratch::{Scratch, text};
 

@@ -18,6 +18,3 @@ mod rehearsed;
 mod second_reading;
 mod several_parents;
 mod standing;
-#[allow(dead_code, reason = "each test program uses a part")]
-#[path = "../support/mod.rs"]
-mod support;

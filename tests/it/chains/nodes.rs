@@ -1,6 +1,6 @@
 //! Nodes of one run: their files, their reports, and the one that is damaged.
 
-use crate::chained::{Chained, run, udp};
+use super::chained::{Chained, run, udp};
 use crate::support::capture::{self, ETHERNET};
 use crate::support::output::{self, number};
 use crate::support::program::call;

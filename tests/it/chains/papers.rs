@@ -1,6 +1,6 @@
 //! The examples of the Edison paper, as printed.
 
-use crate::chained::{SECOND, START, run};
+use super::chained::{SECOND, START, run};
 use crate::support::capture::{self, ETHERNET, Frame, Segment};
 use crate::support::output::{self, number};
 use crate::support::scratch::{Scratch, text};

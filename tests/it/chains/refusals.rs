@@ -1,6 +1,6 @@
 //! What is refused, each in words that tell what was wrong.
 
-use crate::chained::udp;
+use super::chained::udp;
 use crate::support::capture::{self, ETHERNET};
 use crate::support::program::call;
 use crate::support::scratch::{Scratch, text};

@@ -1,6 +1,6 @@
 //! Rules of many kinds over random traffic, against a second reading of `for`, `until`, `cooldown` and `run` (`docs/equery.md`, "Events").
 
-use crate::chained::{SECOND, START, Span, run};
+use super::chained::{SECOND, START, Span, run};
 use crate::support::capture::{self, ETHERNET, Frame};
 use crate::support::scratch::{Scratch, text};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Conditions on several queries.
 
-use crate::chained::{run, udp};
-use crate::conditions::ask;
+use super::chained::{run, udp};
+use super::conditions::ask;
 use crate::support::capture::{self, ETHERNET, Frame};
 use crate::support::scratch::{Scratch, text};
 

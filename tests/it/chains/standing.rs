@@ -1,6 +1,6 @@
 //! Queries that nothing starts, while others come and go.
 
-use crate::chained::{Chained, SECOND, START, run};
+use super::chained::{Chained, SECOND, START, run};
 use crate::support::capture;
 use crate::support::output;
 use crate::support::scratch::{Scratch, text};

@@ -6,18 +6,14 @@ mod peers;
 mod table;
 mod traces;
 
-#[allow(dead_code, reason = "each test program uses a part")]
-#[path = "../support/mod.rs"]
-mod support;
-
+use crate::support::program::{Ended, run};
+use crate::support::scratch::Scratch;
 use page::{Entry, program};
 use peers::{COMPARISONS, Comparison};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
-use support::program::{Ended, run};
-use support::scratch::Scratch;
 use table::Row;
 
 /// The tested program's folder is the first; argus is where programs of administrators are.

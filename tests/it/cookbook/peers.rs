@@ -1,6 +1,6 @@
 //! What is compared of each task: columns of the other program and those of Edison that have the same.
 
-use crate::table::Shape;
+use super::table::Shape;
 
 /// Two names of a column: the other program's and Edison's.
 type Same = (&'static str, &'static str);

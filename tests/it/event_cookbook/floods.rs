@@ -1,6 +1,6 @@
 //! Floods, with room in the flow table and without.
 
-use crate::played::{Played, SECOND, START, play};
+use super::played::{Played, SECOND, START, play};
 use crate::support::capture::{self, Frame};
 use crate::support::output::{list, number};
 use crate::support::scratch::{Scratch, text};

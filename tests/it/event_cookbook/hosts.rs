@@ -1,6 +1,6 @@
 //! Hosts that stand out.
 
-use crate::played::{SECOND, START, node, play};
+use super::played::{SECOND, START, node, play};
 use crate::support::capture::{self, Frame};
 use crate::support::output::number;
 use crate::support::scratch::{Scratch, text};

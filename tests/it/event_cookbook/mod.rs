@@ -8,10 +8,6 @@ mod played;
 mod silence;
 mod volumes;
 
-#[allow(dead_code, reason = "each test program uses a part")]
-#[path = "../support/mod.rs"]
-mod support;
-
 /// The entries that the tests of this folder play.
 const PLAYED: [&str; 11] = [
     "DDoS victim",

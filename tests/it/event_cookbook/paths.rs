@@ -1,6 +1,6 @@
 //! Paths that lose packets, seen by two taps; no run has `--loss`.
 
-use crate::played::{Played, SECOND, START, play};
+use super::played::{Played, SECOND, START, play};
 use crate::support::capture;
 use crate::support::output;
 use crate::support::program::call;

@@ -1,6 +1,6 @@
 //! An entry's queries over captures, and what happened.
 
-use crate::page;
+use super::page;
 use crate::support::capture::{self, ETHERNET, Frame};
 use crate::support::output;
 use crate::support::program::call;

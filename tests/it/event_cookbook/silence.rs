@@ -1,6 +1,6 @@
 //! Traffic that is not there.
 
-use crate::played::{SECOND, START, node, play};
+use super::played::{SECOND, START, node, play};
 use crate::support::capture::{self, Frame};
 use crate::support::output::number;
 use crate::support::scratch::Scratch;
@@ -48,7 +48,7 @@ fn no_vanished_flow() {
 }
 
 /// The events where Node1 has these frames, and Node2 traffic all the time.
-fn expected_traffic(frames: impl Iterator<Item = Frame>) -> (Scratch, crate::played::Played) {
+fn expected_traffic(frames: impl Iterator<Item = Frame>) -> (Scratch, super::played::Played) {
     let scratch = Scratch::new();
     let first = node(&scratch, "Node1", frames.collect());
     let second = node(&scratch, "Node2", other(7000, 0..120).collect());

@@ -1,6 +1,6 @@
 //! The differences that remain, and why.
 
-use crate::flow::{Counts, Flows, Level};
+use super::flow::{Counts, Flows, Level};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Runs the program on a capture and reads back what it wrote.
 
-use crate::flow::{Counts, Flows, Key, Level};
+use super::flow::{Counts, Flows, Key, Level};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,7 @@
 //! From tshark's fields to the IP headers of a frame, and to flows as `interface.md` of the project counts them.
 
-use crate::flow::{Flows, Key, Level};
-use crate::tshark::Row;
+use super::flow::{Flows, Key, Level};
+use super::tshark::Row;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 

@@ -36,7 +36,7 @@ fn every_capture_agrees_with_tshark() {
     }
     let captures = captures::find(&folder);
     assert!(!captures.is_empty(), "no captures in {}", folder.display());
-    let listed = Listed::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/differences.txt"));
+    let listed = Listed::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/oracle/differences.txt"));
 
     let failures = Mutex::new(Vec::new());
     let seen = Mutex::new(BTreeSet::new());

@@ -110,11 +110,6 @@ impl Window {
     pub(crate) fn packets(&self) -> &Value {
         &self.answer("totals")["packets"]
     }
-
-    /// What the source lost in it.
-    pub(crate) fn loss(&self) -> &Value {
-        &self.answer("totals")["loss"]
-    }
 }
 
 /// What `--json` printed in a whole run, by window, as [`windows_so_far`] reads it.

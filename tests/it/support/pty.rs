@@ -138,11 +138,6 @@ impl Pty {
         termios.c_lflag & both == both && termios.c_cc[libc::VSUSP] != 0
     }
 
-    /// The number of the process.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
     pub(crate) fn signal(&mut self, signal: libc::c_int) {
         if self.child.try_wait().expect("own child").is_none() {
             // SAFETY: no pointers; the child was not waited for, so its number is still its own.

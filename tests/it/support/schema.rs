@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// The validators of a line of `--json` and of a report.
 static VALIDATORS: LazyLock<[Validator; 2]> = LazyLock::new(|| {
     let schemas =
-        [include_str!("../../docs/schema/answer.json"), include_str!("../../docs/schema/report.json")];
+        [include_str!("../../../docs/schema/answer.json"), include_str!("../../../docs/schema/report.json")];
     let [answer, report] = schemas.map(|text| serde_json::from_str::<Value>(text).expect("JSON"));
     let registry = Registry::new().add("urn:edison:answer", &answer).expect("a schema");
     let registry = registry.prepare().expect("a registry");

@@ -220,7 +220,7 @@ fn what_was_acknowledged_outlives_a_kill_and_nothing_is_there_in_part() {
     for until in [0, 1, 7, 40] {
         let _ = fs::remove_file(&path);
         let mut child = Command::new(env::current_exe().expect("this test"))
-            .args(["--exact", "child_that_is_killed", "--nocapture"])
+            .args(["--exact", "files::child_that_is_killed", "--nocapture"])
             .env(CHILD, &path)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -1,11 +1,9 @@
 //! Queries across nodes against plain maps: in each window the answers of the nodes are added, or the largest is taken, also where nodes are
 //! missing.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod nodes;
-
+use crate::nodes;
+use crate::nodes::{Random, SECOND, START, window};
 use controller::Output;
-use nodes::{Random, SECOND, START, window};
 use protocol::WindowResult;
 use report::{Account, Answer, Column, ColumnKind, Counters, Event, EventKind, PacketCounts, Status, Value};
 use std::collections::BTreeMap;

@@ -1,11 +1,9 @@
 //! Answers of other queries and earlier windows against plain maps: what nodes have in each second, known in full, against what the
 //! controller makes of their answers, which are missing, empty, cut or limited.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod nodes;
-
+use crate::nodes;
+use crate::nodes::{Random, SECOND, START, window};
 use controller::Output;
-use nodes::{Random, SECOND, START, window};
 use protocol::{TaskList, WindowResult};
 use report::{Answer, Column, ColumnKind, Rest, Status, Value};
 use std::collections::{BTreeMap, BTreeSet};

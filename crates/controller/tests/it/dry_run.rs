@@ -1,10 +1,7 @@
 //! Dry runs over stores that answer in parts, refuse, or leave.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod nodes;
-
+use crate::nodes::{SECOND, START, queries, window};
 use controller::{Asked, DryRun, DryRunSetting, Outcome, Step};
-use nodes::{SECOND, START, queries, window};
 use protocol::{HistoryAnswer, HistoryTask};
 use report::{Answer, Column, ColumnKind, EventKind, Span, Value};
 use std::cell::Cell;

@@ -1,10 +1,7 @@
 //! Questions about history: they go to the nodes in their lists, what these answer is merged, and who is missing is named, whatever comes.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod nodes;
-
+use crate::nodes::{SECOND, START, queries};
 use controller::{Asked, Controller, History, HistoryQuery, NotAsked, Output, Setting};
-use nodes::{SECOND, START, queries};
 use protocol::{FromProbe, Heartbeat, HistoryAnswer, HistoryTask, ToProbe};
 use report::{Answer, Column, ColumnKind, Span, Status, Value};
 use std::collections::BTreeMap;

@@ -1,10 +1,7 @@
 //! A controller of live nodes: it does not wait for a silent node, never takes a missing window for zero, and continues from a saved state.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod nodes;
-
+use crate::nodes::{SECOND, START, queries, result};
 use controller::{Controller, InstalledText, Output, Setting};
-use nodes::{SECOND, START, queries, result};
 use protocol::{FromProbe, Heartbeat, ListId, RefusedList, Spool, ToProbe, WindowResult};
 use report::{EventKind, Span};
 

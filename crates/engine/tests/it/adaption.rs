@@ -1,15 +1,12 @@
 //! A run that tunes itself, over a wire that is for a while faster than any core receives. What it changes depends on time. That every packet
 //! has its name, and every change its reason, does not.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::{Recorder, Run, config, on_wire, plan, task_set};
 use engine::tuning::{Adaption, Change, Handles, Range, Retask, Setting, Tuner};
 use engine::{Config, Control, Every, IdleTimeout, Sampling, WindowId, WorkerUse};
 use flow::Share;
 use std::sync::{Arc, Mutex};
 use summary::Timeouts;
-use support::{Recorder, Run, config, on_wire, plan, task_set};
 
 /// Installs a set of the next generation, and notes the divisor.
 struct Noted {

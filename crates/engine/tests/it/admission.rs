@@ -1,15 +1,12 @@
 //! What is refused, and that all reasons are given at once.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::{config, plan};
 use engine::admission::{self, Directions, LEAST_MEMORY, OneReceiver, Ordered, Refusal, Site};
 use engine::{Config, Design, Every, Plan, Split, State};
 use flow::Metric;
 use packet::{KeySpec, Tunnel};
 use std::time::Duration;
 use summary::{Limits, Parts, Timeouts};
-use support::{config, plan};
 use task::TaskSpec;
 
 const MIB: usize = 1 << 20;

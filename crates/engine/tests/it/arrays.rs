@@ -1,9 +1,7 @@
 //! Every design gives the counter arrays of one core and names the same heaviest flow, however packets are split, and
 //! whether there is an array for each core or one for all.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::{BURST, Recorder, Watch, config, generated, on_queues, plan};
 use engine::{Plan, Split, State, Tally, run_tallies};
 use packet::{Bursts, KeyBurst, KeyV4, Seed};
 use std::collections::HashMap;
@@ -12,7 +10,6 @@ use summary::sketch::{
     ArrayConfig, CountMin, CountSketch, Frequency, KAry, Linear, Merge, SharedArray, Summary, Tracked,
     TrackedConfig, Turnstile, Update, UpdateBurst,
 };
-use support::{BURST, Recorder, Watch, config, generated, on_queues, plan};
 
 const DESIGNS: [&str; 7] = ["rss/1", "rss/3", "sync/3", "async/4", "cooperative/1", "1x3", "2x2"];
 const SPEC: &str = "packets=20k,flows=3k,zipf=1.1";

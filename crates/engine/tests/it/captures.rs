@@ -1,8 +1,6 @@
 //! Packets that are captured while they are measured, against tshark's choice.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::{BURST, Recorder, Run, config, on_queues, plan};
 use engine::{
     CaptureOrder, CaptureSettings, Captures, Config, Control, Every, FinishedCapture, Gate, NotCaptured,
     Snap, WindowId,
@@ -13,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use support::{BURST, Recorder, Run, config, on_queues, plan};
 use task::query::{Comparison, Condition};
 use task::rows::{KeyFilter, Site};
 use task::{Generation, TaskSet};

@@ -1,8 +1,6 @@
 //! Task sets that are installed and removed while packets flow.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::{BURST, Watch, config, generated, on_queues, on_wire, plan, task_set};
 use engine::admission::{self, Site};
 use engine::{
     ClosedWindow, Config, Control, Destinations, Every, NotInstalled, Outputs, Plan, RecordSink, WindowId,
@@ -14,7 +12,6 @@ use port::wire::WireSpec;
 use report::{Status, Value, Window};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
-use support::{BURST, Watch, config, generated, on_queues, on_wire, plan, task_set};
 use task::query::{GroupField, Item, Query};
 use task::{Generation, TaskSet};
 

@@ -1,8 +1,8 @@
 //! Every design gives the same, however packets are split and wherever flows are kept: records, windows, totals, remarks.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::{
+    BURST, Recorder, Run, config, count, generated, on_queues, plan, same_answers, with_tasks,
+};
 use engine::admission::{self, Ordered, Refusal};
 use engine::{Config, Design, Every, Plan, Split, State};
 use flow::Metric;
@@ -10,7 +10,6 @@ use port::Filter;
 use proptest::prelude::*;
 use std::time::Duration;
 use summary::{Limits, Parts, Timeouts};
-use support::{BURST, Recorder, Run, config, count, generated, on_queues, plan, same_answers, with_tasks};
 
 /// Those with one receiver, whose packets keep their order.
 const ONE_RECEIVER: [&str; 10] = [

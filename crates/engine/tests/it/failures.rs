@@ -1,8 +1,6 @@
 //! Workers and receivers that die: the others continue, and what is missing is counted.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::{BURST, Live, Recorder, Run, config, count, generated, on_queues, plan, with_tasks};
 use engine::ClosedWindow;
 use engine::{Config, Every, Plan, Split, State};
 use flow::{EndReason, FlowRecord};
@@ -12,7 +10,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 use summary::{Limits, Timeouts};
-use support::{BURST, Live, Recorder, Run, config, count, generated, on_queues, plan, with_tasks};
 
 const SPEC: &str = "packets=8k,flows=300,ipv6=20%,rate=2000";
 const FRAMES: u64 = 8_000;

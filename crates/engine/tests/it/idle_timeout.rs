@@ -1,15 +1,12 @@
 //! The idle timeout changes between windows: every window and every sum is that of a run in which it does not, and the tables hold fewer
 //! flows where it is short.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::{Recorder, Run, config, generated, plan, shown, sums, task_set};
 use engine::{Config, Control, Every, Gate, IdleTimeout, WindowId};
 use flow::EndReason;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use summary::{Limits, Timeouts};
-use support::{Recorder, Run, config, generated, plan, shown, sums, task_set};
 
 const SECOND: u64 = 1_000_000_000;
 /// Six seconds, in which each flow comes up three times.

@@ -1,8 +1,6 @@
 //! Queries that come after the windows that they are about.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::{BURST, Watch, config, generated, on_queues, plan};
 use engine::{
     ClosedWindow, Config, Control, Destinations, Every, Gate, LookBackCounts, NoRoom, NotKept, Outputs,
     RecordSink, Totals, WindowId, look_back_bytes,
@@ -17,7 +15,6 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use summary::{Limits, Parts};
-use support::{BURST, Watch, config, generated, on_queues, plan};
 use task::query::{GroupField, Item, Over, Query};
 use task::rows::{RowQueries, Site, Unplaced};
 use task::{Generation, TaskSet};

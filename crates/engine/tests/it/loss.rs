@@ -1,8 +1,6 @@
 //! Live sources whose frames do not all find room: every one of them is counted, by its name.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::{BURST, Live, Recorder, Run, config, count, generated, plan};
 use engine::{Config, Every, Plan};
 use port::wire::{Trace, Wire, WireSpec};
 use port::{PacketSource, SyntheticSource};
@@ -10,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use summary::Timeouts;
-use support::{BURST, Live, Recorder, Run, config, count, generated, plan};
 
 const SPEC: &str = "packets=60k,flows=300,ipv6=20%,rate=100k";
 const FRAMES: u64 = 60_000;

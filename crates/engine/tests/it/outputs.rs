@@ -1,8 +1,6 @@
 //! What becomes of rows and windows that a live source's outputs have no room for.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::{BURST, Watch, config, on_wire, plan};
 use engine::{
     ClosedWindow, Config, Control, Destinations, Every, Outputs, RecordSink, RowOutput, Totals, WindowId,
 };
@@ -16,7 +14,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use summary::Parts;
-use support::{BURST, Watch, config, on_wire, plan};
 use task::query::{Item, Over, Query};
 use task::rows::{Site, Unplaced};
 use task::{Generation, TaskSet};

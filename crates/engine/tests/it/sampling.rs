@@ -1,9 +1,10 @@
 //! A sample of the packets is measured: every other frame has its name in each window, the sample is one that was drawn uniformly, and
 //! the same seed draws the same.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support;
+use crate::support::{
+    Live, Recorder, Run, config, generated, on_queues, on_wire, plan, same_answers, shown, task_set,
+};
 use engine::admission::{EveryPacket, Refusal, of_sampling};
 use engine::{Config, Control, Every, Gate, Sampling, WindowId};
 use flow::{Metric, Share};
@@ -13,9 +14,6 @@ use port::{CaptureSource, Filter, PacketSource};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use support::{
-    Live, Recorder, Run, config, generated, on_queues, on_wire, plan, same_answers, shown, task_set,
-};
 
 const NOT_SAMPLED: &str = "not_sampled";
 

@@ -1,12 +1,9 @@
 //! The number of workers that get packets changes between windows: every window and every sum is that of a single core.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::{Recorder, Run, config, generated, plan, shown, sums, task_set};
 use engine::{Config, Control, Every, Gate, Split, WindowId, WorkerUse};
 use flow::EndReason;
 use std::sync::Arc;
-use support::{Recorder, Run, config, generated, plan, shown, sums, task_set};
 
 /// Sets the number of workers of the window that is entered next.
 #[derive(Debug)]

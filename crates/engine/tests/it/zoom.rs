@@ -1,8 +1,6 @@
 //! Losses of pinned flows alone: they are those of a run that tracks all, in the windows whose set pins them and in no other.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod support;
-
+use crate::support::{BURST, Watch, config, generated, on_queues, plan};
 use engine::{ClosedWindow, Config, Control, Every, RecordSink, WindowId};
 use flow::{FlowRecord, LossCounts, WindowRow};
 use packet::{FlowKey, Key, KeySpec};
@@ -13,7 +11,6 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use summary::{Parts, Timeouts};
-use support::{BURST, Watch, config, generated, on_queues, plan};
 use task::query::{Comparison, Condition, GroupField, Item, Query};
 use task::rows::{Site, ZoomOffer};
 use task::{Generation, TaskSet};

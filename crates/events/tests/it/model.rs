@@ -2,26 +2,24 @@
 //!
 //! Where the rules leave a choice, the naive machine makes that of the machine; `model/naive.rs` names these choices.
 
-mod model {
-    pub(crate) mod compare;
-    pub(crate) mod draw;
-    pub(crate) mod edge;
-    pub(crate) mod graphs;
-    pub(crate) mod jump;
-    pub(crate) mod known;
-    pub(crate) mod late;
-    pub(crate) mod naive;
-    pub(crate) mod windows;
-}
+mod compare;
+mod draw;
+mod edge;
+mod graphs;
+mod jump;
+mod known;
+mod late;
+mod naive;
+mod windows;
 
+use compare::agree;
+use draw::Draw;
 use events::{Asked, Find, Graph, Machine, Query, Seen, Step};
-use model::compare::agree;
-use model::draw::Draw;
-use model::jump::{jump, walk};
-use model::late::{as_they_come, in_order};
-use model::windows::History;
+use jump::{jump, walk};
+use late::{as_they_come, in_order};
 use report::EventKind;
 use std::collections::{BTreeMap, BTreeSet};
+use windows::History;
 
 /// Runs a test over histories, and says which one fails.
 fn over(

@@ -1,13 +1,12 @@
 //! Questions about a store: whatever level is chosen, the answers are those of rows.
 
-mod stored;
-
+use crate::stored;
+use crate::stored::{HOUR, HOURS, MINUTE, Maker, Random, SECOND, START, WINDOW, ask, rows, shelf};
 use history::Period;
 use history::levels::Shelf;
 use report::{Answer, Status, Value};
 use std::collections::BTreeMap;
 use store::Level;
-use stored::{HOUR, HOURS, MINUTE, Maker, Random, SECOND, START, WINDOW, ask, rows, shelf};
 use task::query::{
     Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Over, Query, Weight,
 };

@@ -1,8 +1,7 @@
 //! Delivery against a model: whatever the producer refuses or forgets, and whenever the process is killed, each message is taken at least once,
 //! under one identifier, and none before one that was put in earlier under the same key is given up.
 
-mod support;
-
+use crate::support::{Fake, Mood, answer, event, log};
 use archive::{Archive, Changes, Keep, Numbered};
 use kafka::{
     Archived, Batch, Bell, MemoryOutbox, Message, Outbox, Problem, Sink, Topic, of_answer, of_event,
@@ -11,7 +10,6 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::{Fake, Mood, answer, event, log};
 
 /// Long enough for any machine: what is waited for comes.
 const LONG: Duration = Duration::from_secs(120);

@@ -1,7 +1,6 @@
 //! Rows of a store: each is delivered at least once under one identifier, whatever becomes of its file and of the process.
 
-mod support;
-
+use crate::support::Fake;
 use flow::{Rows, WindowRow};
 use kafka::{Bell, Outbox, Sink, StoredRows};
 use packet::{KeySpec, KeyV4, KeyV6};
@@ -13,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 use store::{Change, Level, Manifest, StoredFile};
-use support::Fake;
 
 const SECOND: u64 = 1_000_000_000;
 /// The begin of an hour.
@@ -208,10 +206,10 @@ fn messages_of_rows_have_the_schema_and_name_what_is_lacking() {
     deliver(folder.path(), &fake);
     let json: Json = serde_json::from_slice(&fake.values()[0]).expect("JSON");
     let parse = |text: &str| serde_json::from_str::<Json>(text).expect("JSON");
-    let of_answers = parse(include_str!("../../../docs/schema/answer.json"));
+    let of_answers = parse(include_str!("../../../../docs/schema/answer.json"));
     let registry = jsonschema::Registry::new().add("urn:edison:answer", &of_answers).expect("a schema");
     let registry = registry.prepare().expect("a registry");
-    let of_messages = parse(include_str!("../../../docs/schema/kafka.json"));
+    let of_messages = parse(include_str!("../../../../docs/schema/kafka.json"));
     let validator = jsonschema::options().with_registry(&registry).build(&of_messages).expect("a schema");
     assert_eq!(validator.validate(&json).map_err(|error| error.to_string()), Ok(()), "{json:#}");
     let answer: Answer = serde_json::from_value(json["answer"].clone()).expect("an answer");

@@ -1,16 +1,14 @@
 //! Messages have the schema of `docs/schema/kafka.json`.
 
-mod support;
-
+use crate::support::{answer, event};
 use jsonschema::{Registry, Validator};
 use kafka::{of_answer, of_event};
 use serde_json::{Value as Json, json};
-use support::{answer, event};
 
 fn validator() -> Validator {
     let parse = |text: &str| serde_json::from_str::<Json>(text).expect("JSON");
-    let of_answers = parse(include_str!("../../../docs/schema/answer.json"));
-    let of_messages = parse(include_str!("../../../docs/schema/kafka.json"));
+    let of_answers = parse(include_str!("../../../../docs/schema/answer.json"));
+    let of_messages = parse(include_str!("../../../../docs/schema/kafka.json"));
     assert!(jsonschema::draft202012::meta::is_valid(&of_messages));
     let registry = Registry::new().add("urn:edison:answer", &of_answers).expect("a schema");
     let registry = registry.prepare().expect("a registry");

@@ -1,8 +1,6 @@
 //! Any bytes on any link: one answer, no panic, bounded work, and what is measured keeps its promises.
 
-mod frames;
-
-use frames::{TCP, ethernet, ipv4, ipv6, udp};
+use crate::frames::{self, TCP, bytes, ethernet, ipv4, ipv6, udp};
 use packet::{Frame, LinkType, Tunnel, parse};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};

@@ -1,9 +1,7 @@
 //! `BurstParser::push`, which has a separate path for common frames, against `parse`, on frames that are
 //! nearly common.
 
-mod frames;
-
-use frames::{TCP, ethernet, ipv4, ipv6, udp};
+use crate::frames::{TCP, bytes, ethernet, ipv4, ipv6, udp};
 use packet::{
     BurstParser, Frame, Key, LinkType, NotMeasured, PacketFields, PacketKey, ParserConfig, Remark, Seed,
     Tunnel, parse,

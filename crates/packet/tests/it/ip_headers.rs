@@ -1,8 +1,6 @@
 //! IP and transport headers, byte by byte.
 
-mod frames;
-
-use frames::{TCP, ethernet, ipv4, ipv6, line, parsed, udp};
+use crate::frames::{self, TCP, bytes, ethernet, ipv4, ipv6, line, parsed, udp};
 use packet::{Frame, LinkType, NotMeasured, Tunnel, parse};
 
 const V4: &str = "10.0.0.1 1000 > 10.0.0.2 53 protocol 17";

@@ -1,8 +1,6 @@
 //! Keys of any choice (`--key`), against masking whole addresses as numbers; and what is no key.
 
-mod frames;
-
-use frames::{ethernet, ipv4, ipv6, udp};
+use crate::frames::{ethernet, ipv4, ipv6, udp};
 use packet::{BurstParser, FlowKey, Frame, Key, KeySpec, KeyV4, KeyV6, LinkType, ParserConfig, Seed};
 use proptest::prelude::*;
 use std::net::IpAddr;

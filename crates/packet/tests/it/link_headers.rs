@@ -1,8 +1,6 @@
 //! Link headers, byte by byte, down to a UDP packet.
 
-mod frames;
-
-use frames::{ethernet, ipv4, ipv6, line, parsed, udp, whole};
+use crate::frames::{bytes, ethernet, ipv4, ipv6, line, parsed, udp, whole};
 use packet::{Frame, LinkType, Tunnel, parse};
 
 const V4: &str = "10.0.0.1 1000 > 10.0.0.2 53 protocol 17 total 28";

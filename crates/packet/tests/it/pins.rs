@@ -1,8 +1,6 @@
 //! The packets of pinned flows are named, with the segments that a parser of all segments reads.
 
-mod frames;
-
-use frames::{TCP, ethernet, ipv4, ipv6, udp, whole};
+use crate::frames::{TCP, bytes, ethernet, ipv4, ipv6, udp, whole};
 use packet::{BurstParser, KeyBurst, LinkType, MaskedKey, ParserConfig, Pin, Pins, Remark, Seed, TcpSegment};
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -1,8 +1,6 @@
 //! Tunnel headers, byte by byte.
 
-mod frames;
-
-use frames::{TCP, ethernet, ipv4, ipv6, parsed, udp};
+use crate::frames::{TCP, bytes, ethernet, ipv4, ipv6, parsed, udp};
 use packet::{LinkType, Tunnel};
 
 const INNER: &str = "2001:db8::1 1000 > 2001:db8::2 443 protocol 6 total 60";

@@ -1,10 +1,9 @@
 //! Several receive queues: of a port whose number can be configured, and of one whose producer chooses the
 //! queue.
-#![cfg(feature = "dpdk")]
-
 use port::dpdk::{Eal, EalConfig, PortOptions, ProbedPorts, RingPort, Spread};
 use port::{PacketSource, Poll, SourceError};
 use std::sync::Arc;
+use testbed::process::alone;
 
 const QUEUES: usize = 3;
 
@@ -27,16 +26,18 @@ fn drain(source: &mut impl PacketSource) -> Vec<Vec<u8>> {
 
 #[test]
 fn each_queue_is_a_source() {
-    let frames = frames();
-    let options =
-        PortOptions { burst: 64, descriptors: 1024, mbufs: 4095, queues: 2, ..PortOptions::default() };
-    let null: Vec<String> = ["net_null0", "net_null1"].map(str::to_owned).to_vec();
-    let mut config = EalConfig::for_ports(&null, &options, &[]);
-    config.memory_bytes += (QUEUES as u64 + 1) * RingPort::memory_bytes(frames.len() as u64);
-    let eal = Eal::init(&config).expect("EAL starts");
-    a_ring_for_each_queue(&eal, &frames);
-    as_many_as_asked_for(&eal, &null, &options);
-    as_many_as_possible_and_no_more(&eal, &options);
+    alone(|| {
+        let frames = frames();
+        let options =
+            PortOptions { burst: 64, descriptors: 1024, mbufs: 4095, queues: 2, ..PortOptions::default() };
+        let null: Vec<String> = ["net_null0", "net_null1"].map(str::to_owned).to_vec();
+        let mut config = EalConfig::for_ports(&null, &options, &[]);
+        config.memory_bytes += (QUEUES as u64 + 1) * RingPort::memory_bytes(frames.len() as u64);
+        let eal = Eal::init(&config).expect("EAL starts");
+        a_ring_for_each_queue(&eal, &frames);
+        as_many_as_asked_for(&eal, &null, &options);
+        as_many_as_possible_and_no_more(&eal, &options);
+    });
 }
 
 /// Each queue, polled by its own thread, gives what its producer put there, in order, and nothing else.

@@ -1,12 +1,10 @@
 //! The wire as its users see it: which packets reach which queue, when it ends, and what is refused.
 
-mod wire_fixture;
-
+use crate::wire_fixture::{EPOCH_NS, Frames, LIMIT, Received, TestClock, drain, synthetic, udp};
 use port::wire::{Length, Trace, Wire, WireSpec};
 use port::{Frame, PacketSource, Poll, Setting, SourceError, SyntheticSource, TimeBase};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use wire_fixture::{EPOCH_NS, Frames, LIMIT, Received, TestClock, drain, synthetic, udp};
 
 const SPEC: &str = "packets=5000,flows=300,size=64:7/594:4/1518:1,ipv6=40%,plant=scan,snap=200";
 

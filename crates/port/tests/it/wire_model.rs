@@ -1,8 +1,7 @@
 //! The wire against a simulation that works packet by packet, written differently: it moves every packet
 //! through its own queue and knows nothing of intervals, ranks and runs.
 
-mod wire_fixture;
-
+use crate::wire_fixture::{EPOCH_NS, Received, TestClock, synthetic};
 use notation::Rate;
 use port::wire::{Trace, Wire, WireCounters, WireQueue, WireSpec};
 use port::{PacketSource, Poll};
@@ -11,7 +10,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use traffic::{Arrivals, Schedule};
-use wire_fixture::{EPOCH_NS, Received, TestClock, synthetic};
 
 const START_NS: u64 = 5_000_000_000;
 const BURST: usize = 8;

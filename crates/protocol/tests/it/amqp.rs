@@ -1,10 +1,8 @@
 //! Connections over RabbitMQ: what every transport does, and what happens when the broker fails or strangers write to it.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod broker;
-mod suite;
-
-use broker::TestBroker;
+use crate::broker::TestBroker;
+use crate::suite;
+use crate::suite::{Links, MOMENT, PATIENCE, next, number, until, window, windows};
 use protocol::amqp::{
     AmqpControllerLink, AmqpProbeLink, Broker, BrokerError, ControllerSettings, ProbeSettings,
     controller_link, probe_link,
@@ -14,7 +12,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
-use suite::{Links, MOMENT, PATIENCE, next, number, until, window, windows};
 
 fn address(url: &str) -> Broker {
     url.parse().expect("an address")

@@ -1,7 +1,6 @@
 //! The connections within a process do what every transport does.
 
-mod suite;
-
+use crate::suite;
 use protocol::{ProbeLink, memory};
 use std::sync::Arc;
 

@@ -1,11 +1,7 @@
 //! Spools in files: what a probe that was killed had sent is delivered by its next start, once each.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod broker;
-#[allow(dead_code, reason = "each test program uses a part")]
-mod suite;
-
-use broker::TestBroker;
+use crate::broker::TestBroker;
+use crate::suite::{MOMENT, PATIENCE, next, number, until, window, windows};
 use protocol::amqp::{
     AmqpControllerLink, AmqpProbeLink, Broker, ControllerSettings, ProbeSettings, SpoolError, SpoolFile,
     controller_link, spooled_probe_link,
@@ -16,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use std::{env, fs};
-use suite::{MOMENT, PATIENCE, next, number, until, window, windows};
 
 const AWAY: &str = "amqp://guest:guest@127.0.0.1:1";
 
@@ -96,7 +91,7 @@ fn start_child(path: &Path, url: &str, first: u64) -> Child {
     let settings = format!("{} {url} {first}", path.display());
     let program = env::current_exe().expect("this program");
     let mut child = Command::new(program);
-    child.args(["child", "--exact", "--nocapture"]).env(CHILD, settings);
+    child.args(["spool::child", "--exact", "--nocapture"]).env(CHILD, settings);
     child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts")
 }
 
@@ -179,7 +174,7 @@ fn a_disk_that_is_full_has_what_it_took() {
     let script = r#"trap '' XFSZ; ulimit -f 100; exec "$@""#;
     let mut child = Command::new("sh");
     child.args(["-c", script, "sh"]).arg(env::current_exe().expect("this program"));
-    child.args(["child_on_a_full_disk", "--exact", "--nocapture"]).env(FULL, &path);
+    child.args(["spool::child_on_a_full_disk", "--exact", "--nocapture"]).env(FULL, &path);
     let output = child.output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));

@@ -1,13 +1,8 @@
 //! TLS towards a broker: certificates say who connects, what is wrong with one is said, and nothing is ever spoken in clear in its place.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod broker;
-mod certificates;
-#[allow(dead_code, reason = "each test program uses a part")]
-mod suite;
-
-use broker::TestBroker;
-use certificates::{Authority, Certificate};
+use crate::broker::TestBroker;
+use crate::certificates::{Authority, Certificate};
+use crate::suite::{MOMENT, PATIENCE, until, window, windows};
 use protocol::amqp::{
     AmqpProbeLink, Broker, BrokerError, ControllerSettings, ProbeSettings, Tls, TlsError, controller_link,
     probe_link,
@@ -21,7 +16,6 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use suite::{MOMENT, PATIENCE, until, window, windows};
 
 /// Valid whenever this test runs.
 const NOW: std::ops::Range<i32> = 2000..2100;

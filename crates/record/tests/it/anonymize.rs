@@ -1,8 +1,7 @@
 //! Crypto-PAn: the published vectors, the property that it is made for, key files.
 
-mod sample;
-mod tool;
-
+use crate::sample;
+use crate::tool;
 use flow::FlowRecord;
 use proptest::prelude::*;
 use record::Anonymizer;

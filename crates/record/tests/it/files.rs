@@ -1,9 +1,8 @@
 //! Names, suffixes, `.part`, and what happens when the disk fills.
 
-mod ipfix;
-mod sample;
-mod tool;
-
+use crate::ipfix;
+use crate::sample;
+use crate::tool;
 use flow::{FIELDS, Metric, Part};
 use record::{Needed, Parts, Selection, SelectionError};
 use std::collections::HashSet;

@@ -1,11 +1,9 @@
 //! Exporting to collectors on this machine: ones that listen, are away, stall, come back.
 
-mod ipfix;
-mod sample;
-mod tool;
-
+use crate::ipfix::{Session, decode};
+use crate::sample;
+use crate::tool;
 use flow::FlowRecord;
-use ipfix::{Session, decode};
 use record::{Account, Collector, Patience, RecordWriter, Selection, domain_of, export};
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};

@@ -1,13 +1,12 @@
 //! IPFIX files, read by a decoder written from the RFC and by tshark.
 
-mod ipfix;
-mod sample;
-mod tool;
-
+use crate::ipfix;
+use crate::ipfix::{Data, Element, Session, decode};
+use crate::sample;
+use crate::sample::{Bytes, Expected, expected_full};
+use crate::tool;
 use flow::FlowRecord;
-use ipfix::{Data, Element, Session, decode};
 use record::{Account, Format, Parts, Selection, domain_of};
-use sample::{Bytes, Expected, expected_full};
 use std::collections::{HashMap, HashSet};
 
 const NODE: &str = "rack 7, \"north\"";

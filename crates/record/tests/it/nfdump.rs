@@ -1,8 +1,7 @@
 //! Debian's collector, `nfcapd`, takes what is exported over UDP; `nfdump` then reports the same totals.
 
-mod sample;
-mod tool;
-
+use crate::sample;
+use crate::tool;
 use flow::{EndReason, FlowRecord, More};
 use packet::FlowKey;
 use record::{Account, Collector, Parts, Patience, Selection, export};

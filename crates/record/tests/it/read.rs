@@ -1,14 +1,12 @@
 //! What the writers write, read back as columns.
 
-mod given;
-mod sample;
-
+use crate::given::{Row, Unread, given, of_bytes};
+use crate::sample;
+use crate::sample::Bytes;
 use flow::{FlowRecord, NULL, RowValue, float_bits};
-use given::{Row, Unread, given, of_bytes};
 use packet::KeySpec;
 use record::read::Wanted;
 use record::{Format, Parts, Selection};
-use sample::Bytes;
 use std::net::IpAddr;
 
 const NODE: &str = "rack 7, \"north\"\n\tüber\\";

@@ -1,9 +1,7 @@
 //! Files of other programs, written by hand.
 
-mod given;
-
+use crate::given::{Given, given, of_bytes};
 use flow::{FlowKey, NULL, RowValue, float_bits};
-use given::{Given, given, of_bytes};
 use packet::KeySpec;
 use record::Format;
 use record::read::{FlowFile, Wanted};

@@ -1,9 +1,7 @@
 //! IPFIX as routers send it, written by hand from RFC 7011.
 
-mod given;
-
+use crate::given::{Given, given, of_bytes};
 use flow::{FlowKey, NULL, RowValue, float_bits};
-use given::{Given, given, of_bytes};
 use record::Format;
 use record::read::{FlowFile, Wanted};
 

@@ -1,9 +1,7 @@
 //! Parquet of other programs, and window rows.
 
-mod given;
-
+use crate::given::{given, of_bytes};
 use flow::{FlowKey, LossCounts, NULL, RowValue, Rows, WindowRow};
-use given::{given, of_bytes};
 use packet::{Key, KeyParts, KeySpec, KeyV4, KeyV6, MaskedKey};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::{ByteArray, FixedLenByteArray};

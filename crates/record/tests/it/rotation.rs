@@ -1,9 +1,8 @@
 //! Rotation: which records go into which file, how the files are called, when they are complete.
 
-mod ipfix;
-mod sample;
-mod tool;
-
+use crate::ipfix;
+use crate::sample;
+use crate::tool;
 use flow::FlowRecord;
 use record::{Account, Parts, RecordWriter, Rotation, Selection, create_rotating};
 use std::path::Path;

@@ -1,10 +1,9 @@
 //! What the writers write, read again by readers that know nothing of the field table.
 
-mod sample;
-
+use crate::sample;
+use crate::sample::{Bytes, Expected, expected_full};
 use flow::{FIELDS, FlowRecord, Part};
 use record::{Format, Parts, Selection};
-use sample::{Bytes, Expected, expected_full};
 use std::collections::BTreeMap;
 
 const NODE: &str = "rack 7, \"north\"\n\tüber\\";

@@ -1,8 +1,7 @@
 //! Window rows in Parquet, read again by a reader that knows nothing of the field table: what each column must hold is
 //! written here by hand.
 
-mod tool;
-
+use crate::tool;
 use flow::{LossCounts, Rows, WindowRow};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};

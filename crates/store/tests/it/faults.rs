@@ -1,10 +1,8 @@
 //! Files that are not what they should be, disks that are full, and clocks.
 
-mod tool;
-
+use crate::tool::*;
 use std::path::Path;
 use store::{Level, Manifest, Store};
-use tool::*;
 
 const LENGTH: u64 = 60 * SECOND;
 

@@ -2,14 +2,12 @@
 //!
 //! `EDISON_KILLS` is the number of kills, 10 if it is not set.
 
-mod tool;
-
+use crate::tool::*;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use store::{Level, Manifest};
-use tool::*;
 
 /// Set for the process that writes: the folder, and the number of the first window.
 const WRITER: &str = "EDISON_STORE_WRITER";
@@ -62,7 +60,7 @@ fn what_was_acknowledged_survives_any_kill_once() {
     for kill in 0..kills {
         let first = next;
         let mut writer = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", "writer", "--nocapture"])
+            .args(["--exact", "kills::writer", "--nocapture"])
             .env(WRITER, format!("{}:{first}:{kill}", folder.display()))
             .stdout(Stdio::piped())
             .spawn()

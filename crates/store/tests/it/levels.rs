@@ -1,10 +1,8 @@
 //! Segments, compaction and rollups against an oracle.
 
-mod tool;
-
+use crate::tool::*;
 use record::read::FlowFile;
 use store::{Catalog, Level};
-use tool::*;
 
 /// Two hours and a half of two nodes.
 #[test]

@@ -1,10 +1,8 @@
 //! What is dropped, and what stays.
 
-mod tool;
-
+use crate::tool::*;
 use std::path::Path;
 use store::{Catalog, Level, Store};
-use tool::*;
 
 fn write(store: &Store, node: &str, windows: std::ops::Range<u64>, length: u64, count: u64) {
     let (mut rows, _) = store.node(setting(node, length, false));

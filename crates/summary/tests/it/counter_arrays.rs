@@ -1,9 +1,10 @@
 //! Counter arrays against exact counts.
 
-mod sketch_support;
-
+use crate::sketch_support;
+use crate::sketch_support::{
+    Random, assert_as_promised, counts, fails, feed, hash, key, seeds, skewed, summarise,
+};
 use packet::{KeyV4, Seed};
-use sketch_support::{Random, assert_as_promised, counts, fails, feed, hash, key, seeds, skewed, summarise};
 use std::collections::HashMap;
 use summary::sketch::{
     ArrayConfig, Configuration, Conservative, CountMin, CountSketch, CounterArray, Estimate, Frequency,

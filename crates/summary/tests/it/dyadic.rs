@@ -1,9 +1,7 @@
 //! Ranges and quantiles against sorted numbers.
 
-mod sketch_support;
-
+use crate::sketch_support::{Random, assert_as_promised, fails, seeds, skewed};
 use packet::Seed;
-use sketch_support::{Random, assert_as_promised, fails, seeds, skewed};
 use summary::sketch::{Configuration, DyadicArray, DyadicConfig, Merge, Summary, Update, UpdateBurst};
 
 fn count(array: &mut DyadicArray, numbers: &[u64]) {

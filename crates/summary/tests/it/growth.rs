@@ -1,4 +1,4 @@
-//! The thread that populates memory: a test in a separate process, because it looks at the process' threads.
+//! The thread that populates memory: its test runs alone in a process, because it looks at the threads of the process.
 
 use flow::{FlowRecord, WindowRow};
 use packet::{Key, KeyBurst, KeyV4, PacketFields, Seed};
@@ -7,6 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use summary::tcp::LossCounts;
 use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
+use testbed::process::alone;
 
 #[derive(Default)]
 struct Sum {
@@ -87,42 +88,44 @@ fn bind_to_one_cpu() {
 
 #[test]
 fn one_thread_populates_anywhere_and_sleeps_when_nothing_grows() {
-    // As for a thread that measures on a dedicated core.
-    bind_to_one_cpu();
-    let limits = Limits::new(4 << 30, usize::MAX);
-    let seed = Seed::new(5);
-    let config = TableConfig::plain(seed, Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX });
-    let mut tables: Vec<_> =
-        (0..3).map(|_| FlowTable::<KeyV4>::new(config, &limits).expect("address space")).collect();
-    for growth in 0..2u32 {
-        let before = if growth == 0 { 0 } else { sleeps() };
-        for table in &mut tables {
-            add_flows(table, growth * 100_000..(growth + 1) * 100_000, &seed);
-        }
-        let threads = threads("populate");
-        assert_eq!(threads.len(), 1);
-        let process = fs::read_to_string("/proc/self/status").expect("/proc is there");
-        assert_eq!(field(&threads[0], "Cpus_allowed"), field(&process, "Cpus_allowed"));
-
-        // It sleeps less than a second after growth has ended, and stays so.
-        let deadline = Instant::now() + Duration::from_secs(30);
-        let mut last = sleeps();
-        loop {
-            sleep(Duration::from_millis(500));
-            let now = sleeps();
-            if now == last {
-                break;
+    alone(|| {
+        // As for a thread that measures on a dedicated core.
+        bind_to_one_cpu();
+        let limits = Limits::new(4 << 30, usize::MAX);
+        let seed = Seed::new(5);
+        let config = TableConfig::plain(seed, Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX });
+        let mut tables: Vec<_> =
+            (0..3).map(|_| FlowTable::<KeyV4>::new(config, &limits).expect("address space")).collect();
+        for growth in 0..2u32 {
+            let before = if growth == 0 { 0 } else { sleeps() };
+            for table in &mut tables {
+                add_flows(table, growth * 100_000..(growth + 1) * 100_000, &seed);
             }
-            assert!(Instant::now() < deadline, "the thread does not come to rest");
-            last = now;
+            let threads = threads("populate");
+            assert_eq!(threads.len(), 1);
+            let process = fs::read_to_string("/proc/self/status").expect("/proc is there");
+            assert_eq!(field(&threads[0], "Cpus_allowed"), field(&process, "Cpus_allowed"));
+
+            // It sleeps less than a second after growth has ended, and stays so.
+            let deadline = Instant::now() + Duration::from_secs(30);
+            let mut last = sleeps();
+            loop {
+                sleep(Duration::from_millis(500));
+                let now = sleeps();
+                if now == last {
+                    break;
+                }
+                assert!(Instant::now() < deadline, "the thread does not come to rest");
+                last = now;
+            }
+            assert!(last > before, "the thread was not woken by growth {growth}");
         }
-        assert!(last > before, "the thread was not woken by growth {growth}");
-    }
-    for table in &mut tables {
-        let mut sum = Sum::default();
-        table.end_all(&mut sum);
-        assert_eq!((sum.packets, sum.records), (200_000, 200_000));
-    }
-    drop(tables);
-    assert_eq!((limits.bytes_used(), limits.flows_used()), (0, 0));
+        for table in &mut tables {
+            let mut sum = Sum::default();
+            table.end_all(&mut sum);
+            assert_eq!((sum.packets, sum.records), (200_000, 200_000));
+        }
+        drop(tables);
+        assert_eq!((limits.bytes_used(), limits.flows_used()), (0, 0));
+    });
 }

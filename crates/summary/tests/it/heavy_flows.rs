@@ -1,9 +1,7 @@
 //! Counter arrays with candidates: which flows are heavy.
 
-mod sketch_support;
-
+use crate::sketch_support::{Random, counts, key, seeds, skewed, summarise};
 use packet::{BurstParser, Frame, Key, KeyV4, LinkType, ParserConfig, Seed};
-use sketch_support::{Random, counts, key, seeds, skewed, summarise};
 use std::collections::HashMap;
 use summary::sketch::{
     ArrayConfig, Configuration, Conservative, CountMin, CountSketch, Frequency, HeavyHitters, HeavyKeys,

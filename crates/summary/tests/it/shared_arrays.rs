@@ -1,9 +1,7 @@
 //! One counter array for several cores against one of a single core.
 
-mod sketch_support;
-
+use crate::sketch_support::{Random, hash, key, skewed, summarise, updates};
 use packet::{KeyV4, Seed};
-use sketch_support::{Random, hash, key, skewed, summarise, updates};
 use std::thread;
 use summary::sketch::{
     ArrayConfig, CountMin, CountSketch, CounterArray, KAry, Linear, SharedArray, Tracked, TrackedConfig,

@@ -1,9 +1,7 @@
 //! The memory that structures report is what the allocator gave them.
 
-mod sketch_support;
-
+use crate::sketch_support::{Random, skewed, updates};
 use packet::{KeyV4, Seed};
-use sketch_support::{Random, skewed, updates};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use summary::sketch::{

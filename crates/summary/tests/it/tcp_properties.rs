@@ -1,13 +1,9 @@
 //! The tracker on random segments: against a model number by number, and on nonsense.
 
-mod tcp_support {
-    pub(crate) mod model;
-}
-
+use crate::tcp_support::model::Model;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use summary::tcp::{ColdStream, Connection, HotStream, LossCounts, Segment, finish, flag, track_rare};
-use tcp_support::model::Model;
 
 /// The next segment of a stream, relative to its position.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,8 @@
 //! Each rule of `docs/loss.md` with segments written by hand; the figures that are expected are worked out by hand
 //! too.
 
-mod tcp_support {
-    pub(crate) mod talk;
-}
-
+use crate::tcp_support::talk::{A, B, MS, Talk, without_rtt};
 use summary::tcp::{LossCounts, Segment, flag};
-use tcp_support::talk::{A, B, MS, Talk, without_rtt};
 
 /// Initial sequence numbers such that all of a test, its beginning or its middle lies beyond 2^32.
 const ISNS: [[u32; 2]; 4] =

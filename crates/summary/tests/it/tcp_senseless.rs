@@ -1,14 +1,8 @@
 //! Sequence numbers that make no sense lose nothing; streams that lose most of their bytes do.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod tcp_support {
-    pub(crate) mod random;
-    pub(crate) mod talk;
-}
-
+use crate::tcp_support::random::Random;
+use crate::tcp_support::talk::{A, B, MS, Talk};
 use summary::tcp::{Connection, LossCounts, Segment, flag};
-use tcp_support::random::Random;
-use tcp_support::talk::{A, B, MS, Talk};
 
 fn sum(counts: &[LossCounts]) -> LossCounts {
     let mut sum = LossCounts::default();

@@ -1,14 +1,9 @@
 //! Transfers over a path with planted loss, reordering and duplicates before, at and after the tap, from many
 //! seeds. The truth is known by construction, and the tracker must find exactly that.
 
-mod tcp_support {
-    pub(crate) mod path;
-    pub(crate) mod random;
-}
-
+use crate::tcp_support::path::{MS, Outcome, Plan, run};
+use crate::tcp_support::random::Random;
 use summary::tcp::LossCounts;
-use tcp_support::path::{MS, Outcome, Plan, run};
-use tcp_support::random::Random;
 
 /// What happened to each segment, worked out from the whole log of the tap, with the end of the story known: no
 /// state machine and nothing bounded.

@@ -5,18 +5,13 @@
 //! that remain are listed in `tcp_support/differences.txt`, each with its reason. One that is not listed
 //! fails, and so does a listed one that is no more.
 
-mod tcp_support {
-    pub(crate) mod differences;
-    pub(crate) mod tshark;
-}
-
+use crate::tcp_support::differences::Listed;
+use crate::tcp_support::tshark::{self, Endpoint, Row, pair};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use summary::tcp::{Connection, LossCounts};
-use tcp_support::differences::Listed;
-use tcp_support::tshark::{self, Endpoint, Row, pair};
 use testbed::captures::{self, Capture};
 
 /// Captures that one tshark reads: its start takes longer than most of them.
@@ -162,7 +157,7 @@ fn every_connection_agrees_with_tshark() {
     let captures = captures::find(&folder);
     assert!(!captures.is_empty(), "no captures in {}", folder.display());
     let listed =
-        Listed::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tcp_support/differences.txt"));
+        Listed::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/tcp_support/differences.txt"));
 
     let failures = Mutex::new(Vec::new());
     let (segments, next) = (AtomicUsize::new(0), AtomicUsize::new(0));

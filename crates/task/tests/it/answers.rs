@@ -1,11 +1,10 @@
 //! What tasks answer, against maps.
 
-mod support;
-
+use crate::support;
+use crate::support::*;
 use packet::{FlowKey, KeySpec};
 use report::{ColumnKind, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use support::*;
 use task::{Kind, Point, TaskAnswer, TaskRows, catalog};
 
 fn f1(named: &HashSet<FlowKey>, truth: &HashSet<FlowKey>) -> f64 {

@@ -1,9 +1,7 @@
 //! Changes: whole numbers stay whole, and only windows that were watched as a whole are compared.
 
-mod support;
-
+use crate::support::*;
 use std::collections::HashMap;
-use support::*;
 use task::{Desk, Reported, TaskAnswer, WindowId, WorkerId};
 
 const WORKER: WorkerId = WorkerId::new(0);

@@ -1,10 +1,8 @@
 //! Bounds hold as often as they say for the flows that an answer names, although the sample itself chooses these.
 
-mod support;
-
+use crate::support::*;
 use packet::{KeySpec, Seed};
 use std::collections::HashMap;
-use support::*;
 use task::{Setting, Tasks};
 
 const SEEDS: u64 = 20;

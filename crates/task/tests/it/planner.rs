@@ -1,8 +1,6 @@
 //! Which structures are chosen, and that they keep what their bounds promise.
 
-mod support;
-
-use support::*;
+use crate::support::*;
 use task::{Structure, Tasks};
 
 fn chosen(text: &str, packets: u64, workers: usize) -> Result<(Structure, usize, String), String> {

@@ -1,12 +1,10 @@
 //! Tasks that rows of windows answer: exactly, in memory that is taken as rows come.
 
-mod support;
-
+use crate::support::*;
 use flow::{Rows, WindowRow};
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use std::collections::HashMap;
 use summary::Limits;
-use support::*;
 use task::rows::Site;
 use task::{Generation, Reported, RowDesk, TaskAnswer, TaskSet, Tasks, WindowId};
 

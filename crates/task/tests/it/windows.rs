@@ -1,12 +1,10 @@
 //! Windows, workers and losses.
 
-mod support;
-
+use crate::support::*;
 use flow::Estimate;
 use packet::{KeySpec, Seed};
 use std::collections::HashMap;
 use summary::Limits;
-use support::*;
 use task::rows::Site;
 use task::{
     CannotMerge, Desk, Generation, Kind, OtherGeneration, Structure, TaskRows, TaskSet, Tasks, WindowId,

@@ -323,7 +323,7 @@ fn check_counts<K: Key + std::hash::Hash + std::fmt::Debug>(stream: &KeyStream<K
 
 #[test]
 fn the_manuals_examples_are_valid() {
-    let manual = include_str!("../../../docs/traffic.md");
+    let manual = include_str!("../../../../docs/traffic.md");
     let examples: Vec<&str> = manual.lines().filter(|line| line.starts_with("packets=")).collect();
     assert_eq!(examples.len(), 4);
     examples.into_iter().for_each(|example| drop(spec(example)));

@@ -164,7 +164,6 @@ impl Observer for Watch {
 pub(crate) struct Run {
     pub(crate) outcome: Outcome<Recorder>,
     pub(crate) windows: Vec<ClosedWindow>,
-    pub(crate) warnings: Vec<String>,
 }
 
 impl Run {
@@ -180,7 +179,7 @@ impl Run {
         let outcome = engine::run(sources, filter, config, plan, &stop, sink, &mut watch)
             .expect("there is memory for the tables");
         let windows = outcome.records.windows.clone();
-        Self { outcome, windows, warnings: watch.warnings }
+        Self { outcome, windows }
     }
 
     /// Its records, each with its worker.

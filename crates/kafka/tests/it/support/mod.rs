@@ -1,5 +1,4 @@
 //! A producer that does as it is told, and what is sent to it.
-#![allow(dead_code, reason = "each test uses a part")]
 
 use kafka::{Message, Problem, Producer, Refusal, Topic};
 use report::{Answer, Column, ColumnKind, Event, EventKind, Item, Span, Value};

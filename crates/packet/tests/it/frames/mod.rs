@@ -1,16 +1,15 @@
 //! Headers by hand, and what the parser makes of a frame, as one line.
-#![allow(dead_code, reason = "each test has its own use of it")]
 
 use packet::{Frame, Key, KeySpec, LinkType, NotMeasured, Packet, PacketFields, PacketKey, Remark, Tunnel};
 
 /// Several byte strings as one.
-#[macro_export]
 macro_rules! bytes {
     ($($part:expr),* $(,)?) => {{
         let parts: &[&[u8]] = &[$(&$part[..]),*];
         parts.concat()
     }};
 }
+pub(crate) use bytes;
 
 /// TCP from port 1000 to 443: sequence number 0x01020304, acknowledgement 0x05060708, PSH and ACK, window 0x1234.
 pub(crate) const TCP: [u8; 20] =

@@ -1,5 +1,4 @@
 //! A clock that is stopped until it is set, frames by hand, and traces.
-#![allow(dead_code, reason = "each test has its own use of it")]
 
 use port::wire::{ThreadTime, Trace, WireClock};
 use port::{

@@ -1,5 +1,4 @@
 //! What a flow file gives, as rows.
-#![allow(dead_code, unreachable_pub)]
 
 use flow::{FlowKey, RowValue};
 use packet::{Key, KeySpec};
@@ -8,27 +7,27 @@ use record::read::{FlowFile, ReadError, Wanted};
 use std::path::Path;
 
 /// A row: its key, its values.
-pub type Row = (FlowKey, Vec<u64>);
+pub(crate) type Row = (FlowKey, Vec<u64>);
 
 /// Rows without a key, together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unread {
-    pub rows: u64,
-    pub packets: u64,
-    pub bytes: u64,
-    pub wire_bytes: u64,
+pub(crate) struct Unread {
+    pub(crate) rows: u64,
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    pub(crate) wire_bytes: u64,
 }
 
 /// What a file gives: rows in an order of their own, the rows without a key, and the error at its end.
 #[derive(Debug)]
-pub struct Given {
-    pub rows: Vec<Row>,
-    pub without_key: Unread,
-    pub nodes: Vec<String>,
-    pub error: Option<ReadError>,
+pub(crate) struct Given {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) without_key: Unread,
+    pub(crate) nodes: Vec<String>,
+    pub(crate) error: Option<ReadError>,
 }
 
-pub fn given(file: &mut FlowFile, wanted: &Wanted) -> Given {
+pub(crate) fn given(file: &mut FlowFile, wanted: &Wanted) -> Given {
     let mut given =
         Given { rows: Vec::new(), without_key: Unread::default(), nodes: Vec::new(), error: None };
     for part in 0..file.contents().parts.len() {
@@ -66,6 +65,6 @@ pub fn given(file: &mut FlowFile, wanted: &Wanted) -> Given {
     given
 }
 
-pub fn of_bytes(format: Format, bytes: Vec<u8>) -> Result<FlowFile, ReadError> {
+pub(crate) fn of_bytes(format: Format, bytes: Vec<u8>) -> Result<FlowFile, ReadError> {
     FlowFile::of_bytes(Path::new(&format!("flows{}", format.suffix())), bytes)
 }

@@ -1,36 +1,35 @@
 //! A reader of IPFIX messages, written from RFC 7011 alone: it knows nothing of the field table.
-#![allow(dead_code, unreachable_pub)]
 
 use std::collections::HashMap;
 
 /// An element: whose number, and which.
-pub type Element = (u32, u16);
+pub(crate) type Element = (u32, u16);
 
 /// A data record: each field's octets.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Data(pub Vec<(Element, Vec<u8>)>);
+pub(crate) struct Data(pub(crate) Vec<(Element, Vec<u8>)>);
 
 impl Data {
     /// The octets of an element; `None` if the template has none.
-    pub fn octets(&self, element: Element) -> Option<&[u8]> {
+    pub(crate) fn octets(&self, element: Element) -> Option<&[u8]> {
         self.0.iter().find(|(of, _)| *of == element).map(|(_, octets)| &octets[..])
     }
 
     /// An unsigned integer of any length.
-    pub fn unsigned(&self, element: Element) -> Option<u64> {
+    pub(crate) fn unsigned(&self, element: Element) -> Option<u64> {
         self.octets(element).map(|octets| octets.iter().fold(0, |number, o| number << 8 | u64::from(*o)))
     }
 
-    pub fn float(&self, element: Element) -> Option<f64> {
+    pub(crate) fn float(&self, element: Element) -> Option<f64> {
         self.octets(element).map(|octets| f64::from_be_bytes(octets.try_into().unwrap()))
     }
 
-    pub fn text(&self, element: Element) -> Option<String> {
+    pub(crate) fn text(&self, element: Element) -> Option<String> {
         self.octets(element).map(|octets| String::from_utf8(octets.to_vec()).unwrap())
     }
 
     /// Nanoseconds since 1970 of an NTP timestamp of the first era, what is below a nanosecond cut.
-    pub fn nanoseconds(&self, element: Element) -> Option<u64> {
+    pub(crate) fn nanoseconds(&self, element: Element) -> Option<u64> {
         self.unsigned(element).map(|ntp| {
             let (seconds, fraction) = (ntp >> 32, ntp & 0xffff_ffff);
             (seconds - 2_208_988_800) * 1_000_000_000 + ((fraction * 1_000_000_000) >> 32)
@@ -40,11 +39,11 @@ impl Data {
 
 /// A message's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
-    pub length: usize,
-    pub export_time: u32,
-    pub sequence: u32,
-    pub domain: u32,
+pub(crate) struct Header {
+    pub(crate) length: usize,
+    pub(crate) export_time: u32,
+    pub(crate) sequence: u32,
+    pub(crate) domain: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -56,16 +55,16 @@ struct Template {
 
 /// All that a session contained.
 #[derive(Debug, Default)]
-pub struct Session {
-    pub headers: Vec<Header>,
+pub(crate) struct Session {
+    pub(crate) headers: Vec<Header>,
     /// Records of templates without scope.
-    pub flows: Vec<Data>,
+    pub(crate) flows: Vec<Data>,
     /// Records of options templates, with the elements of their scope.
-    pub options: Vec<(Vec<Element>, Data)>,
+    pub(crate) options: Vec<(Vec<Element>, Data)>,
     /// Which message each flow record was in.
-    pub message_of_flow: Vec<usize>,
+    pub(crate) message_of_flow: Vec<usize>,
     /// How often each template was told, by its number.
-    pub told: HashMap<u16, usize>,
+    pub(crate) told: HashMap<u16, usize>,
     templates: HashMap<u16, Template>,
     /// Data records so far.
     records: u32,
@@ -81,12 +80,12 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 
 impl Session {
     /// Reads one message, which must fill `bytes`, and checks its number.
-    pub fn message(&mut self, bytes: &[u8]) {
+    pub(crate) fn message(&mut self, bytes: &[u8]) {
         self.message_after_loss(bytes, 0);
     }
 
     /// The same if this many data records before it are known to be missing.
-    pub fn message_after_loss(&mut self, bytes: &[u8], lost: u32) {
+    pub(crate) fn message_after_loss(&mut self, bytes: &[u8], lost: u32) {
         assert_eq!(u16_at(bytes, 0), 10, "version");
         let header = Header {
             length: u16_at(bytes, 2).into(),
@@ -184,13 +183,13 @@ impl Session {
     }
 
     /// Records of the options template whose scope is this.
-    pub fn options_about(&self, scope: &[Element]) -> Vec<&Data> {
+    pub(crate) fn options_about(&self, scope: &[Element]) -> Vec<&Data> {
         self.options.iter().filter(|(of, _)| of == scope).map(|(_, data)| data).collect()
     }
 }
 
 /// The messages of a stream or a file.
-pub fn messages(mut bytes: &[u8]) -> Vec<&[u8]> {
+pub(crate) fn messages(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut messages = Vec::new();
     while !bytes.is_empty() {
         let (message, rest) = bytes.split_at(u16_at(bytes, 2).into());
@@ -201,7 +200,7 @@ pub fn messages(mut bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Reads a whole stream or file of one session.
-pub fn decode(bytes: &[u8]) -> Session {
+pub(crate) fn decode(bytes: &[u8]) -> Session {
     let mut session = Session::default();
     messages(bytes).into_iter().for_each(|message| session.message(message));
     session

@@ -1,5 +1,4 @@
 //! Seeded records with the extremes among them, and what each column must hold, written by hand.
-#![allow(dead_code, unreachable_pub)]
 
 use flow::{EndReason, FlowRecord, Loss, Metric, More, Statistic, StatisticKind};
 use packet::FlowKey;
@@ -8,7 +7,7 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-pub const COLUMNS: [&str; 21] = [
+pub(crate) const COLUMNS: [&str; 21] = [
     "src_addr",
     "dst_addr",
     "protocol",
@@ -33,7 +32,7 @@ pub const COLUMNS: [&str; 21] = [
 ];
 
 /// What `--loss` adds.
-pub const LOSS_COLUMNS: [&str; 11] = [
+pub(crate) const LOSS_COLUMNS: [&str; 11] = [
     "ploss_byte",
     "ploss_count",
     "reorder_count",
@@ -48,13 +47,14 @@ pub const LOSS_COLUMNS: [&str; 11] = [
 ];
 
 /// What [`parts`] add to that.
-pub const STATISTIC_COLUMNS: [&str; 5] = ["gap_mean", "gap_p99", "size_stddev", "iat_p99.9", "iat_p0.0001"];
+pub(crate) const STATISTIC_COLUMNS: [&str; 5] =
+    ["gap_mean", "gap_p99", "size_stddev", "iat_p99.9", "iat_p0.0001"];
 
 /// Of these no record has two values: the key and the node.
 const NOT_REVERSED: [&str; 6] = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "node_id"];
 
 /// A run with all options.
-pub fn parts() -> Parts {
+pub(crate) fn parts() -> Parts {
     let statistic = |metric, kind| Statistic { metric, kind };
     Parts {
         loss: true,
@@ -71,14 +71,14 @@ pub fn parts() -> Parts {
 }
 
 /// The columns of such a run.
-pub fn full_columns() -> Vec<String> {
+pub(crate) fn full_columns() -> Vec<String> {
     let one_way = || COLUMNS.into_iter().chain(LOSS_COLUMNS).chain(STATISTIC_COLUMNS);
     let reverse = one_way().filter(|name| !NOT_REVERSED.contains(name)).map(|name| format!("reverse_{name}"));
     one_way().map(str::to_owned).chain(reverse).collect()
 }
 
 /// The columns of a record of such a run.
-pub fn expected_full(r: &FlowRecord, node: &str) -> Vec<(String, Expected)> {
+pub(crate) fn expected_full(r: &FlowRecord, node: &str) -> Vec<(String, Expected)> {
     use Expected::{Float, Integer, Null};
     let one_way = |r: &FlowRecord| {
         let more = r.more.as_deref();
@@ -113,7 +113,7 @@ pub fn expected_full(r: &FlowRecord, node: &str) -> Vec<(String, Expected)> {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Expected {
+pub(crate) enum Expected {
     Float(f64),
     Null,
     Integer(u64),
@@ -122,7 +122,7 @@ pub enum Expected {
 }
 
 /// The columns of a record, by std's own formatting.
-pub fn expected(r: &FlowRecord, node: &str) -> Vec<(&'static str, Expected)> {
+pub(crate) fn expected(r: &FlowRecord, node: &str) -> Vec<(&'static str, Expected)> {
     use Expected::{Integer, Null, Text, Time};
     let key = |of: fn(FlowKey) -> Expected| r.key.map_or(Null, of);
     let mac = |m: [u8; 6]| match m {
@@ -156,12 +156,12 @@ pub fn expected(r: &FlowRecord, node: &str) -> Vec<(&'static str, Expected)> {
 }
 
 /// `n` plain records; the first is all zero, the second all ones, some are `other`, some hold extremes.
-pub fn records(n: usize) -> Vec<FlowRecord> {
+pub(crate) fn records(n: usize) -> Vec<FlowRecord> {
     seeded(n, &mut record)
 }
 
 /// `n` records of a run with all options, with every possible missing value.
-pub fn full_records(n: usize) -> Vec<FlowRecord> {
+pub(crate) fn full_records(n: usize) -> Vec<FlowRecord> {
     seeded(n, &mut |random| {
         let mut reverse = record(random);
         reverse.more = more(random, None);
@@ -264,10 +264,10 @@ fn record(random: &mut dyn FnMut() -> u64) -> FlowRecord {
 
 /// A sink whose bytes can be taken back.
 #[derive(Clone, Default)]
-pub struct Bytes(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Bytes(Arc<Mutex<Vec<u8>>>);
 
 impl Bytes {
-    pub fn take(&self) -> Vec<u8> {
+    pub(crate) fn take(&self) -> Vec<u8> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }

@@ -1,14 +1,14 @@
 //! Programs of others that read what is written here, and places for files.
-#![allow(dead_code, unreachable_pub)]
 
 use flow::FlowRecord;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Whether a program is installed. Where the captures of the test data are given, everything is to be tested: then it must
 /// be.
-pub fn is_there(program: &str) -> bool {
+pub(crate) fn is_there(program: &str) -> bool {
     let found = Command::new(program)
         .arg("--version")
         .stdin(Stdio::null())
@@ -24,21 +24,24 @@ pub fn is_there(program: &str) -> bool {
 }
 
 /// A separate directory, removed at the end.
-pub struct Directory(PathBuf);
+pub(crate) struct Directory(PathBuf);
 
 impl Directory {
-    pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("edison-record-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
+    pub(crate) fn new(name: &str) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Relaxed);
+        let path = format!("edison-record-{name}-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(path);
+        std::fs::create_dir(&path).unwrap();
         Self(path)
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
     /// The names of what is in it, sorted.
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
         let mut names: Vec<_> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -54,11 +57,11 @@ impl Drop for Directory {
 }
 
 /// A file system of eight mebibytes.
-pub struct SmallDisk(Directory);
+pub(crate) struct SmallDisk(Directory);
 
 impl SmallDisk {
     /// `None` if this process may not mount one.
-    pub fn new(name: &str) -> Option<Self> {
+    pub(crate) fn new(name: &str) -> Option<Self> {
         let directory = Directory::new(name);
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=8m", "edison-record"])
@@ -72,7 +75,7 @@ impl SmallDisk {
         is_mounted.then(|| Self(directory))
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path(name)
     }
 }
@@ -84,20 +87,20 @@ impl Drop for SmallDisk {
 }
 
 /// What tshark finds: each field's values in their order.
-pub struct Read(HashMap<String, Vec<String>>);
+pub(crate) struct Read(HashMap<String, Vec<String>>);
 
 impl Read {
-    pub fn list(&self, field: &str) -> &[String] {
+    pub(crate) fn list(&self, field: &str) -> &[String] {
         &self.0[field]
     }
 
-    pub fn sum(&self, field: &str) -> u64 {
+    pub(crate) fn sum(&self, field: &str) -> u64 {
         self.list(field).iter().map(|value| value.parse::<u64>().unwrap()).sum()
     }
 }
 
 /// Runs tshark over a file and lists these fields.
-pub fn tshark(arguments: &[&str], fields: &[&str]) -> Read {
+pub(crate) fn tshark(arguments: &[&str], fields: &[&str]) -> Read {
     let mut command = Command::new("tshark");
     command.args(arguments).args([
         "-T",
@@ -126,7 +129,7 @@ pub fn tshark(arguments: &[&str], fields: &[&str]) -> Read {
 }
 
 /// Fields of flow records that [`check`] needs.
-pub const FLOW_FIELDS: [&str; 13] = [
+pub(crate) const FLOW_FIELDS: [&str; 13] = [
     "cflow.packets",
     "cflow.octets",
     "cflow.layer2_octet_delta_count",
@@ -144,7 +147,7 @@ pub const FLOW_FIELDS: [&str; 13] = [
 
 /// Compares what tshark found with the records: totals, and values in their order. The records are plain, and so are
 /// their times (before 2036).
-pub fn check(read: &Read, records: &[FlowRecord], node: &str) {
+pub(crate) fn check(read: &Read, records: &[FlowRecord], node: &str) {
     assert_eq!(read.sum("cflow.packets"), records.iter().map(|record| record.total_count).sum::<u64>());
     assert_eq!(read.sum("cflow.octets"), records.iter().map(|record| record.total_byte).sum::<u64>());
     let list = |of: &dyn Fn(&FlowRecord) -> Option<String>| records.iter().filter_map(of).collect::<Vec<_>>();
@@ -206,7 +209,7 @@ fn nanoseconds(text: &str) -> u64 {
 }
 
 /// A capture (pcap, raw IPv4) of a TCP connection that carried `stream` to `port`.
-pub fn capture_of_stream(stream: &[u8], port: u16) -> Vec<u8> {
+pub(crate) fn capture_of_stream(stream: &[u8], port: u16) -> Vec<u8> {
     /// Octets of a segment.
     const SEGMENT: usize = 1448;
     const RAW: u32 = 101;

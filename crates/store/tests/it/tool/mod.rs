@@ -1,5 +1,4 @@
 //! Rows that follow from numbers, a store that is fed with them, and what is found in it.
-#![allow(dead_code, reason = "each test uses a part")]
 
 use flow::{BatchRows, FlowRecord, LossCounts, Rows, WindowRow, row_columns};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};

@@ -1,13 +1,10 @@
 //! Streams, their truth, and how often a bound may fail.
-#![allow(dead_code, reason = "each test program uses its part")]
 
 use packet::{Key, KeyV4, Seed};
 use std::collections::HashMap;
 use summary::sketch::{Configuration, Estimate, Summary, Update, UpdateBurst};
 
-#[path = "../tcp_support/random.rs"]
-mod random;
-pub(crate) use random::Random;
+pub(crate) use crate::tcp_support::random::Random;
 
 pub(crate) fn key(flow: u64) -> KeyV4 {
     KeyV4::new((flow.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_be_bytes(), [0, 80, 1, 187], 6)

@@ -1,5 +1,4 @@
 //! A stream of packets, counted by tasks and by maps.
-#![allow(dead_code)] // Each test takes what it needs.
 
 use packet::{Bursts, FlowKey, Key, KeySpec, KeyV4, KeyV6, MaskedKey, PacketFields, Seed};
 use std::collections::{HashMap, HashSet};

@@ -1,0 +1,60 @@
+//! The program as those see it who call it: its commands, their output, files, pages and networks.
+
+mod support;
+
+mod access;
+mod accuracy;
+mod adapt;
+mod agreement;
+#[cfg(all(feature = "web", feature = "amqp"))]
+mod alertmanager;
+mod answers;
+mod authority;
+mod bad_input;
+mod captures;
+mod chains;
+mod completions;
+mod cookbook;
+mod deployment;
+mod derived;
+mod designs;
+mod differential;
+mod documentation;
+mod dry_run;
+mod engines;
+mod enrichment;
+mod equery;
+mod event_cookbook;
+mod foreign_client;
+mod full_disk;
+mod generate;
+mod habits;
+mod history;
+mod live;
+mod loss;
+mod manual;
+mod oracle;
+mod overflow;
+mod page;
+#[cfg(feature = "web")]
+mod prometheus;
+mod provision;
+mod queries;
+mod query;
+mod rankings;
+mod records;
+mod rehearsal;
+mod routers;
+mod sampling;
+mod signals;
+mod sketches;
+mod standard_output;
+mod store;
+mod store_queries;
+mod study;
+mod tasks;
+mod time;
+mod top;
+mod windows;
+mod zoom;
+mod zoom_statistics;
