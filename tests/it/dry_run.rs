@@ -1,4 +1,4 @@
-//! `edison dry-run`: the events of a run over the windows that it recorded. Every run of `tests/chains` is run dry too; here is what else a
+//! `edison dry-run`: the events of a run over the windows that it recorded. Every run of `tests/it/chains` is run dry too; here is what else a
 //! recording can be: of several cores, cut, damaged, of flow records, or of another program.
 
 use crate::support::capture::{self, ETHERNET, Frame};

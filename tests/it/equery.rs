@@ -1,6 +1,6 @@
 //! The rules of Equery as text: each file of `tests/equery` states a rule, packets, queries, and their answers.
 //!
-//! `EDISON_REWRITE=1 cargo test --test equery` writes the answers that the program gives into the files. A file has sections, each after
+//! `EDISON_REWRITE=1 cargo test --test it equery::` writes the answers that the program gives into the files. A file has sections, each after
 //! a line that begins with `== `: `packets` (time in seconds, source, destination, protocol, ports, length of the IP packet, then
 //! `flags=`, `vlan=`, `ttl=`, `win=` where they matter), or `packets of FILE`, or `packets at NODE` of each of several nodes; `options`, and any number of `query` and `answer`.
 

@@ -1,6 +1,6 @@
 //! What the wire itself costs a receiver that only adds lengths up. Not a test of anything: `docs/wire.md` has what it printed.
 //!
-//! `cargo test --release -p port --test it wire_cost -- --ignored --nocapture`, on a machine that does nothing else.
+//! `cargo test --release -p port --test it wire_cost:: -- --ignored --nocapture`, on a machine that does nothing else.
 use crate::wire_fixture::synthetic;
 use port::dpdk::{Eal, EalConfig};
 use port::wire::{SystemClock, Trace, Wire, WireClock, WireQueue, WireSpec};

@@ -278,7 +278,7 @@ fn it_is_guarded_as_the_api_is() {
 }
 
 /// A controller of 1,000 nodes, of which ten reasons are known each, and ten exported queries of 20 keys of each tenth node:
-/// `cargo test -p web --test http -- --ignored --nocapture a_scrape_of_a_thousand_nodes`.
+/// `cargo test -p web --test it -- --ignored --nocapture a_scrape_of_a_thousand_nodes`.
 #[test]
 #[ignore = "it measures a time"]
 fn a_scrape_of_a_thousand_nodes() {
