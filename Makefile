@@ -108,7 +108,7 @@ sanitize: ## the suites of the crates with unsafe code under AddressSanitizer
 soak: build ## a live link measured for SOAK_SECONDS (1200), then SOAK_SEEDS (300) random captures; needs root
 	@scripts/install build test
 	@scripts/soak $(EDISON) $(SOAK_SECONDS) $(SOAK_RATE)
-	EDISON_SEEDS=$(SOAK_SEEDS) cargo test --test differential
+	EDISON_SEEDS=$(SOAK_SEEDS) cargo test --test it differential::
 
 lint: export RUSTDOCFLAGS = -D warnings
 lint: ## formatting, clippy, documentation: warnings are errors

@@ -1,4 +1,4 @@
-"""tests/foreign_client STEP …: a client of the broker that is none of Edison's, with the rights of a probe. `tests/foreign_client.rs` calls it.
+"""tests/foreign_client STEP …: a client of the broker that is none of Edison's, with the rights of a probe. `tests/it/foreign_client.rs` calls it.
 It prints what it did as one JSON object: how often the broker refused it, by name, and how often the controller has to."""
 
 import sys

@@ -13,4 +13,5 @@
 
 pub mod captures;
 pub mod mmdb;
+pub mod process;
 pub mod veth;

@@ -1,0 +1,334 @@
+//! Every design gives the same, however packets are split and wherever flows are kept: records, windows, totals, remarks.
+
+use crate::support::{
+    BURST, Recorder, Run, config, count, generated, on_queues, plan, same_answers, with_tasks,
+};
+use engine::admission::{self, Ordered, Refusal};
+use engine::{Config, Design, Every, Plan, Split, State};
+use flow::Metric;
+use port::Filter;
+use proptest::prelude::*;
+use std::time::Duration;
+use summary::{Limits, Parts, Timeouts};
+
+/// Those with one receiver, whose packets keep their order.
+const ONE_RECEIVER: [&str; 10] = [
+    "rss/1",
+    "sync/2",
+    "sync/3",
+    "async/2",
+    "async/4",
+    "pipeline/2",
+    "cooperative/1",
+    "1x1",
+    "1x3",
+    // More threads than any machine that runs this has cores to spare.
+    "1x9",
+];
+/// Those with more.
+const MORE_RECEIVERS: [&str; 6] = ["rss/2", "rss/3", "2x1", "2x2", "3x1", "5x2"];
+
+const MS: u64 = 1_000_000;
+
+/// Each way to split packets and to keep flows.
+const WAYS: [(Split, State); 4] = [
+    (Split::Hash, State::Separate),
+    (Split::Position, State::Separate),
+    (Split::Hash, State::Shared),
+    (Split::Position, State::Shared),
+];
+
+/// More flows than any traffic here has, so that shared tables are not made for millions.
+const SHARED_FLOWS: usize = 1 << 13;
+
+fn measure(plan: &Plan, spec: &str, filter: Option<&Filter>, config: &Config) -> Run {
+    let flows = if plan.state == State::Shared { SHARED_FLOWS } else { usize::MAX };
+    let config = Config { limits: Limits::new(config.limits.bytes_allowed(), flows), ..config.clone() };
+    let mut sources = match plan.receivers {
+        1 => generated(spec, config.burst),
+        queues => on_queues(spec, queues, config.burst),
+    };
+    let run = Run::new(&mut sources, filter, &config, plan, Recorder::new(|_, _| ()));
+    run.is_consistent();
+    assert_eq!(config.limits.flows_used(), 0, "{}: places of flows that are gone", plan.design);
+    run
+}
+
+/// Runs the single plan and all of `designs` on the same traffic, in each possible way. Returns the single
+/// plan's result.
+fn all_alike(designs: &[&str], spec: &str, filter: Option<&Filter>, config: &Config) -> Run {
+    let single = measure(&Plan::single(), spec, filter, config);
+    assert!(single.outcome.faults.is_empty() && single.outcome.errors.is_empty());
+    for design in designs {
+        for (split, state) in WAYS {
+            let plan = Plan { split, state, ..plan(design) };
+            // A receiver that counts by itself has no workers to split anything among.
+            let is_same = split == Split::Position && plan.workers == 0;
+            if !is_same && admission::of_order(config, &plan).is_empty() {
+                let run = measure(&plan, spec, filter, config);
+                same_answers(&single, &run, &format!("{design} split by {split}, {state} state"));
+            }
+        }
+    }
+    single
+}
+
+fn every_design() -> Vec<&'static str> {
+    ONE_RECEIVER.into_iter().chain(MORE_RECEIVERS).collect()
+}
+
+#[test]
+fn plain_records() {
+    let spec = "packets=6k,flows=700,ipv6=30%,size=64:3/590:1,plant=flood/scan/elephant";
+    let run = all_alike(&every_design(), spec, None, &config());
+    assert!(run.record_lines().len() > 500 && run.windows.len() > 20);
+}
+
+#[test]
+fn many_windows_with_jumps_between_them() {
+    // A packet a millisecond: each second one skips a window, all the more on several queues.
+    let spec = "packets=1200,flows=60,rate=1000,ipv6=50%";
+    let config = Config { every: Every::Time(700_000), ..config() };
+    let windows = all_alike(&every_design(), spec, None, &config).outcome.ended.windows;
+    assert!(windows.count == 1200 && windows.jump > 100 && windows.full > 100, "{windows:?}");
+    // Windows of several packets, of which a queue may have none.
+    let config = Config { every: Every::Time(5 * MS), ..config };
+    let windows = all_alike(&every_design(), spec, None, &config).outcome.ended.windows;
+    assert_eq!((windows.count, windows.jump), (240, 0));
+}
+
+#[test]
+fn tasks() {
+    let spec = "packets=5k,flows=400,ipv6=30%,rate=5000,plant=flood/scan/elephant";
+    let config = with_tasks(Config { every: Every::Time(200 * MS), ..config() });
+    let run = all_alike(&every_design(), spec, None, &config);
+    assert!(run.windows.len() >= 5 && run.windows.iter().all(|window| window.answers.len() == 7));
+    // More windows in a burst than states: counting waits for answers.
+    let config = Config { every: Every::Time(2 * MS), ..config };
+    let run = all_alike(&["rss/2", "async/3", "2x1"], "packets=400,flows=60,rate=500", None, &config);
+    assert_eq!(run.windows.len(), 400);
+    assert!(
+        run.windows.iter().all(|window| window.answers.iter().all(|answer| answer
+            .task
+            .as_ref()
+            .expect("a task")
+            .total
+            > 0))
+    );
+    // Directions that have one record and one hash in common are two flows for tasks: nothing changes but the records.
+    let spec = "packets=3k,flows=300,rate=5000,tcp=handshake";
+    let run_with = |biflow| {
+        let parts = Parts { biflow, ..Parts::default() };
+        let config = Config { every: Every::Time(200 * MS), parts, control: None, ..config.clone() };
+        all_alike(&["async/2"], spec, None, &with_tasks(config))
+    };
+    let (apart, together) = (run_with(false), run_with(true));
+    assert!(together.records().iter().any(|(_, record)| record.reverse().is_some()));
+    let rows = |run: &Run| -> Vec<String> {
+        run.windows
+            .iter()
+            .flat_map(|window| &window.answers)
+            .map(|answer| format!("{:?}", answer.rows))
+            .collect()
+    };
+    assert!(!rows(&apart).is_empty());
+    assert_eq!(rows(&apart), rows(&together));
+}
+
+#[test]
+fn records_that_end_inside() {
+    let spec = "packets=6k,flows=300,rate=2000,ipv6=30%,tcp=handshake,plant=elephant";
+    for (idle_ns, active_ns) in [(100 * MS, 700 * MS), (30 * MS, u64::MAX), (u64::MAX, 200 * MS)] {
+        let timeouts = Timeouts { idle_ns, active_ns };
+        let config = Config { timeouts, every: Every::Time(300 * MS), ..config() };
+        let run = all_alike(&every_design(), spec, None, &config);
+        let lines = run.record_lines();
+        let ends = |reason: &str| lines.iter().any(|line| line.contains(&format!("end_reason: {reason}")));
+        assert!(ends("End"));
+        assert_eq!((ends("Idle"), ends("Active")), (idle_ns != u64::MAX, active_ns != u64::MAX));
+    }
+}
+
+#[test]
+fn both_directions_and_tcp_losses() {
+    let spec = "packets=5k,flows=200,ipv6=30%,tcp=handshake,plant=loss:connections=3:segments=90/retransmission:connections=3:segments=90/reorder:connections=3:segments=90";
+    for (loss, biflow) in [(true, false), (false, true), (true, true)] {
+        let config = Config { parts: Parts { loss, biflow, ..Parts::default() }, ..config() };
+        let run = all_alike(&every_design(), spec, None, &config);
+        assert_eq!(run.outcome.ended.tcp_loss.is_some(), loss);
+        assert!(!loss || run.outcome.ended.tcp_loss.is_some_and(|loss| loss.ploss_count > 0));
+        assert!(!biflow || run.records().iter().any(|(_, record)| record.reverse().is_some()));
+    }
+}
+
+#[test]
+fn statistics_of_flows() {
+    let spec = "packets=5k,flows=150,ipv6=30%,size=64/594/1518";
+    let statistics = |metric| Some((metric, "mean,stddev,p50,p99".parse().expect("statistics")));
+    let sized = [None, statistics(Metric::Size), statistics(Metric::InterArrival)];
+    let parts = Parts { statistics: sized, ..Parts::default() };
+    all_alike(&every_design(), spec, None, &Config { parts, ..config() });
+    // Frames between two of a flow are known only to one who receives all.
+    let parts = Parts { statistics: [statistics(Metric::Gap), sized[1], sized[2]], ..parts };
+    all_alike(&ONE_RECEIVER, spec, None, &Config { parts, ..config() });
+}
+
+#[test]
+fn frames_that_are_not_measured() {
+    let spec = "packets=4k,flows=200,ipv6=30%,snap=40";
+    let filter = Filter::new("tcp or ip6").expect("a good filter");
+    let run = all_alike(&every_design(), spec, Some(&filter), &config());
+    assert_ne!(count(&run.outcome.ended.packets.not_measured, "filter"), 0);
+    assert!(run.outcome.ended.packets.remarks.total() + run.outcome.ended.packets.not_measured.total() > 100);
+}
+
+#[test]
+fn windows_of_frames_and_runs_of_so_many() {
+    let spec = "packets=3k,flows=200,ipv6=30%";
+    for (frames, packets) in [(1, Some(100)), (7, None), (1000, None), (5000, None), (100, Some(1501))] {
+        let config = Config { every: Every::Packets(frames), packets, ..config() };
+        let windows = all_alike(&ONE_RECEIVER, spec, None, &config).outcome.ended.windows;
+        assert_eq!(windows.count, packets.unwrap_or(3000).div_ceil(frames));
+    }
+}
+
+#[test]
+fn runs_of_so_long() {
+    let spec = "packets=3k,flows=200,rate=1000";
+    let config = Config { duration: Some(Duration::from_millis(1234)), ..config() };
+    let run = all_alike(&ONE_RECEIVER, spec, None, &config);
+    assert_eq!(run.outcome.ended.packets.received, 1234);
+}
+
+#[test]
+fn small_rings_and_small_bursts() {
+    let spec = "packets=3k,flows=200,ipv6=30%,rate=1000";
+    for (burst, hand_over_parcels) in [(1, 2), (3, 1), (7, 2), (256, 2)] {
+        let config = Config { burst, hand_over_parcels, every: Every::Time(100 * MS), ..config() };
+        all_alike(&every_design(), spec, None, &config);
+    }
+}
+
+#[test]
+fn a_queue_without_frames() {
+    // One flow comes to one queue; the others never see stream time.
+    all_alike(&every_design(), "packets=500,flows=1,rate=1000", None, &config());
+    all_alike(&every_design(), "packets=1,flows=1", None, &config());
+    all_alike(&ONE_RECEIVER, "packets=0", None, &config());
+}
+
+#[test]
+fn a_full_table_keeps_the_sums() {
+    let spec = "packets=4k,flows=600,ipv6=30%";
+    let small = |plan: &Plan| {
+        let config = Config { limits: Limits::new(1 << 31, 50), ..config() };
+        let mut sources = match plan.receivers {
+            1 => generated(spec, BURST),
+            queues => on_queues(spec, queues, BURST),
+        };
+        let run = Run::new(&mut sources, None, &config, plan, Recorder::new(|_, _| ()));
+        run.is_consistent();
+        run
+    };
+    let ways = |design| WAYS.map(|(split, state)| Plan { split, state, ..plan(design) });
+    for plan in every_design().into_iter().flat_map(ways).chain([Plan::single()]) {
+        let run = small(&plan);
+        let ended = &run.outcome.ended;
+        assert_eq!((ended.packets.received, ended.packets.measured), (4000, 4000), "{}", plan.design);
+        let records = run.records();
+        let others: Vec<_> = records.iter().filter(|(_, record)| record.key.is_none()).collect();
+        assert!(matches!(&others[..], [(None, _)]), "{}: one record other", plan.design);
+        assert_eq!(others[0].1.total_count, ended.flows.table_full);
+        assert_ne!(ended.flows.table_full, 0, "{}", plan.design);
+        // If a worker may lag, places freed by another worker's ended flows are reused.
+        let may_be_behind = plan.workers > 1 || plan.receivers > 1;
+        assert!(records.len() <= 51 || may_be_behind && !plan.merges(), "{plan:?}");
+        let sums = records.iter().fold((0, 0, 0), |(packets, bytes, wire), (_, record)| {
+            (packets + record.total_count, bytes + record.total_byte, wire + record.wire_byte)
+        });
+        let totals = &ended.totals;
+        assert_eq!(sums, (totals.packets, totals.bytes, totals.wire_bytes), "{}", plan.design);
+    }
+}
+
+#[test]
+fn what_hangs_on_the_order_of_packets_is_refused() {
+    let statistics = |metric| {
+        let statistics = [Some((metric, "mean".parse().expect("a statistic"))), None, None];
+        Config { parts: Parts { statistics, ..Parts::default() }, ..config() }
+    };
+    let timeouts = |idle_ns, active_ns| Config { timeouts: Timeouts { idle_ns, active_ns }, ..config() };
+    let parts = |loss, biflow| Config { parts: Parts { loss, biflow, ..Parts::default() }, ..config() };
+    let refused = [
+        (parts(true, false), Ordered::Loss),
+        (parts(false, true), Ordered::Biflow),
+        (statistics(Metric::Gap), Ordered::Statistic(Metric::Gap)),
+        (statistics(Metric::Size), Ordered::Statistic(Metric::Size)),
+        (statistics(Metric::InterArrival), Ordered::Statistic(Metric::InterArrival)),
+        (timeouts(30_000 * MS, u64::MAX), Ordered::Timeouts),
+        (timeouts(u64::MAX, 1), Ordered::Timeouts),
+    ];
+    for (split, state) in WAYS {
+        let plan = |design| Plan { split, state, ..plan(design) };
+        let check = |name, config: &Config| admission::of_order(config, &plan(name));
+        assert_eq!(check("async/3", &config()), []);
+        for (config, what) in &refused {
+            // The only worker gets all of a burst, and no worker is the receiver itself.
+            let is_whole = (split, state) == WAYS[0];
+            assert_eq!(check("async/2", config).is_empty(), state == State::Separate);
+            assert_eq!(check("rss/2", config).is_empty(), state == State::Separate);
+            let refusal = Refusal::NeedsOrder { what: *what, split, state };
+            let expected = if is_whole { vec![] } else { vec![refusal] };
+            assert_eq!(check("async/3", config), expected);
+        }
+    }
+}
+
+#[test]
+fn the_plans_are_what_their_names_say() {
+    let named = |name: &str| {
+        let plan = plan(name);
+        (plan.design, plan.receivers, plan.workers)
+    };
+    assert_eq!(named("rss/3"), (Design::Rss, 3, 0));
+    assert_eq!(named("async/4"), (Design::Async, 1, 3));
+    assert_eq!(named("2x3"), (Design::Clusters { queues: 2, workers: 3 }, 2, 3));
+    assert_eq!(named("cooperative/1"), (Design::Cooperative, 1, 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_traffic_by_any_design(
+        (packets, flows, seed) in (1u64..800, 1u64..120, any::<u32>()),
+        ipv6 in 0u8..=100,
+        (window_us, idle_us, active_us) in (500u64..100_000, 1000u64..300_000, 1000u64..300_000),
+        (burst, hand_over_parcels) in (1usize..80, 1usize..4),
+        (loss, biflow) in (any::<bool>(), any::<bool>()),
+        (receivers, workers, kind, keeps_timeouts) in (1usize..4, 1usize..4, 0u8..5, any::<bool>()),
+    ) {
+        let spec = format!("packets={packets},flows={flows},seed={seed},ipv6={ipv6}%,rate=2000");
+        let config = Config {
+            every: Every::Time(window_us * 1000),
+            // What late acknowledgements show of a direction that was idle depends on the sweep.
+            timeouts: Timeouts {
+                idle_ns: if loss || !keeps_timeouts { u64::MAX } else { idle_us * 1000 },
+                active_ns: if loss || !keeps_timeouts { u64::MAX } else { active_us * 1000 },
+            },
+            // Without either, flows may be merged.
+            parts: Parts { loss: loss && keeps_timeouts, biflow: biflow && keeps_timeouts, ..Parts::default() },
+            burst,
+            hand_over_parcels,
+            ..config()
+        };
+        let design = match kind {
+            0 => format!("rss/{receivers}"),
+            1 => format!("sync/{}", 1 + workers),
+            2 => format!("async/{}", 1 + workers),
+            3 => "cooperative".to_owned(),
+            _ => format!("{receivers}x{workers}"),
+        };
+        all_alike(&[&design], &spec, None, &config);
+    }
+}

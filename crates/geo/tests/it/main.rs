@@ -1,0 +1,3 @@
+//! Places of addresses.
+
+mod databases;

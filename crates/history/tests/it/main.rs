@@ -1,0 +1,7 @@
+//! Questions to stores of window rows.
+
+mod stored;
+
+mod hostile;
+mod levels;
+mod model;

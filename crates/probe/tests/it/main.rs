@@ -1,0 +1,4 @@
+//! A probe and its store.
+
+mod history;
+mod on_demand;

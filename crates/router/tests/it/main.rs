@@ -1,0 +1,3 @@
+//! Datagrams of flow exporters.
+
+mod datagrams;

@@ -1,0 +1,9 @@
+//! Stores of window rows on disk.
+
+mod tool;
+
+mod catalog;
+mod faults;
+mod kills;
+mod levels;
+mod retention;

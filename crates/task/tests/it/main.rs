@@ -1,0 +1,11 @@
+//! Tasks, their answers and plans.
+
+mod support;
+
+mod answers;
+mod changes;
+mod named_flows;
+mod planner;
+mod row_tasks;
+mod sketched;
+mod windows;

@@ -1,0 +1,110 @@
+//! Tasks that rows of windows answer: exactly, in memory that is taken as rows come.
+
+use crate::support::*;
+use flow::{Rows, WindowRow};
+use packet::{KeySpec, KeyV4, KeyV6, Seed};
+use std::collections::HashMap;
+use summary::Limits;
+use task::rows::Site;
+use task::{Generation, Reported, RowDesk, TaskAnswer, TaskSet, Tasks, WindowId};
+
+/// The rows of packets, in blocks as outputs get them.
+fn blocks(packets: &[Packet], block: usize) -> Vec<(Rows<KeyV4>, Rows<KeyV6>)> {
+    let mut v4: HashMap<KeyV4, (u64, u64)> = HashMap::new();
+    let mut v6: HashMap<KeyV6, (u64, u64)> = HashMap::new();
+    for packet in packets {
+        let (count, bytes) = match packet.key {
+            AnyKey::V4(key) => v4.entry(key).or_default(),
+            AnyKey::V6(key) => v6.entry(key).or_default(),
+        };
+        (*count, *bytes) = (*count + 1, *bytes + u64::from(packet.bytes));
+    }
+    fn row<K: Copy + Default>((key, (packets, bytes)): (&K, &(u64, u64))) -> WindowRow<K> {
+        WindowRow { key: *key, packets: *packets, bytes: *bytes, ..WindowRow::default() }
+    }
+    fn rows<K: Copy + Default>(of: &[WindowRow<K>]) -> Rows<K> {
+        Rows { rows: of.to_vec(), ..Rows::default() }
+    }
+    let (v4, v6): (Vec<_>, Vec<_>) = (v4.iter().map(row).collect(), v6.iter().map(row).collect());
+    let of_v4 = v4.chunks(block).map(|of| (rows(of), Rows::default()));
+    of_v4.chain(v6.chunks(block).map(|of| (Rows::default(), rows(of)))).collect()
+}
+
+/// The answers of one window, as `missing` says.
+fn answers(texts: &[&str], packets: &[Packet], limits: &Limits, missing: Option<&str>) -> Vec<TaskAnswer> {
+    let specs: Vec<_> = texts.iter().map(|text| spec(text)).collect();
+    let planned = Tasks::plan_with_rows(&specs, &setting(10_000_000, 1, false)).expect("it can be");
+    let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(SEED), limits.clone());
+    let set = TaskSet::plan(Generation::new(1), &[], Some(planned), &site).expect("a set");
+    let tasks = set.row_tasks().expect("rows tell all of them");
+    let mut desk = RowDesk::default();
+    let mut states = desk.window(tasks).expect("memory");
+    for (v4, v6) in blocks(packets, 300) {
+        desk.add(tasks, &mut states, &v4, &v6);
+    }
+    let reported = Reported { lost: Some(0), is_cut: false, sampled: None };
+    desk.report(tasks, WindowId::new(3), Some(states), reported, missing.map(str::to_owned))
+}
+
+#[test]
+fn sums_are_those_of_the_packets() {
+    let packets = stream(5, 40_000);
+    let limits = Limits::new(64 << 20, usize::MAX);
+    let texts =
+        ["heavy-hitters:key=dst_addr,count=300", "heavy-hitters:by=bytes,count=90000", "entropy:by=bytes"];
+    let found = answers(&texts, &packets, &limits, None);
+    assert_eq!(limits.bytes_used(), 0, "the memory went back");
+    for (answer, (text, is_bytes, least)) in found
+        .iter()
+        .zip([("dst_addr", false, 300), ("src_addr,dst_addr,protocol,src_port,dst_port", true, 90_000)])
+    {
+        let mut truth = weights(&packets, &key(text), is_bytes);
+        truth.retain(|_, weight| *weight >= least);
+        assert!(truth.len() > 10, "{}", truth.len());
+        let found: HashMap<_, _> =
+            flows(answer).iter().map(|flow| (flow.key, flow.estimate.value as u64)).collect();
+        assert_eq!((found, &*answer.bounds(), &answer.status[..]), (truth, "exact", "ok"));
+    }
+    assert_eq!((&*found[2].bounds(), &found[2].status[..]), ("exact", "ok"));
+}
+
+#[test]
+fn an_answer_without_rows_is_exact_too() {
+    let limits = Limits::new(64 << 20, usize::MAX);
+    let found = answers(&["heavy-hitters:count=1000000", "flow-sizes"], &stream(5, 500), &limits, None);
+    for answer in found {
+        assert_eq!((&*answer.bounds(), &answer.status[..]), ("exact", "ok"), "{}", answer.name);
+    }
+}
+
+#[test]
+fn what_is_missing_is_said_and_no_bound_is_given() {
+    let packets = stream(6, 40_000);
+    let texts = ["heavy-hitters:count=300", "flow-sizes", "entropy"];
+    // Too little memory for all flows; rows that did not come.
+    for (bytes, missing, says) in
+        [(100_000, None, "memory"), (64 << 20, Some("rows are missing"), "rows are missing")]
+    {
+        let limits = Limits::new(bytes, usize::MAX);
+        for answer in answers(&texts, &packets, &limits, missing) {
+            let is_said = answer.status.starts_with("incomplete") && answer.status.contains(says);
+            assert!(is_said, "{} {}", answer.name, answer.status);
+            if missing.is_none() && answer.name == "heavy_hitters" {
+                // Flows that found room did so with their first row. Which ones these are depends on the order of rows.
+                let truth = weights(&packets, &key("src_addr,dst_addr,protocol,src_port,dst_port"), false);
+                let is_right = |flow: &task::EstimatedFlow| truth[&flow.key] as f64 == flow.estimate.value;
+                assert!(flows(&answer).iter().all(is_right), "{answer:?}");
+            } else {
+                assert_eq!(answer.bounds(), "none", "{}", answer.name);
+            }
+        }
+        assert!(limits.bytes_used() <= bytes);
+    }
+    // Contacts that find no room leave a sample.
+    let limits = Limits::new(60_000, usize::MAX);
+    let answer = answers(&["super-spreaders:count=1000"], &packets, &limits, None).remove(0);
+    assert_eq!(answer.bounds(), "each with a probability of 0.950");
+    let spreader = &flows(&answer)[0];
+    let truth = contacts(&packets, &key("src_addr"), &key("dst_addr"))[&spreader.key] as f64;
+    assert!(spreader.estimate.bounds.is_some_and(|bounds| bounds.contain(truth)), "{spreader:?} {truth}");
+}

@@ -1,0 +1,6 @@
+//! Generated traffic.
+
+mod generator;
+mod path;
+mod tcp;
+mod tshark;

@@ -1,0 +1,434 @@
+//! Flow records of routers: those of softflowd and nfreplay are the flows of the capture, within the differences that are printed here
+//! and listed in docs/routers.md.
+
+use crate::support::capture::{self, Count, Flows, Frame, Generated};
+use crate::support::deployment::{Broker, Deployment};
+use crate::support::output::{self, number};
+use crate::support::program::{Running, call, edison, run};
+use crate::support::scratch::{Scratch, text};
+use crate::support::waiting::until;
+use serde_json::Value;
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use testbed::veth::with_veth;
+
+/// Connections, with a fifth of IPv6.
+const SPEC: &str = "packets=6k,flows=400,seed=5,tcp=handshake,ipv6=20%";
+
+/// `edison collect` on loopback.
+struct Collecting {
+    running: Running,
+    port: u16,
+    report: PathBuf,
+    flows: PathBuf,
+}
+
+impl Collecting {
+    fn start(scratch: &Scratch, name: &str, more: &[&str]) -> Self {
+        // A port that was free a moment ago.
+        let port = UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").port();
+        let report = scratch.path(&format!("{name}.json"));
+        let flows = scratch.path(&format!("{name}.csv"));
+        let mut command = edison();
+        command.args(["collect", &format!("ipfix://127.0.0.1:{port}"), "--memory", "256MiB", "--node", "R1"]);
+        command.arg("--report").arg(&report).arg("--flows").arg(&flows).args(more);
+        let collecting = Self { running: Running::start(&mut command), port, report, flows };
+        collecting.wait_for("to listen", |waiting| waiting.is_some());
+        collecting
+    }
+
+    /// Waits for a fact about the octets that wait in its socket; `None` while it has none.
+    fn wait_for(&self, what: &str, fact: impl Fn(Option<u64>) -> bool) {
+        let began = Instant::now();
+        let own = format!("0100007F:{:04X}", self.port);
+        loop {
+            let sockets = std::fs::read_to_string("/proc/net/udp").expect("the sockets");
+            let line = sockets.lines().find(|line| line.split_whitespace().nth(1) == Some(&own));
+            let queues = line.and_then(|line| line.split_whitespace().nth(4));
+            if fact(queues.and_then(|queues| u64::from_str_radix(queues.split_once(':')?.1, 16).ok())) {
+                return;
+            }
+            assert!(began.elapsed() < Duration::from_secs(120), "waited in vain for the program {what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Ends it when it has read everything; its standard output and its report.
+    fn end(mut self) -> (String, Value, PathBuf) {
+        self.wait_for("to read what was sent", |waiting| waiting == Some(0));
+        self.running.signal(libc::SIGINT);
+        let ended = self.running.wait().expect(0);
+        let report = output::report(&self.report);
+        let remarks = &report["packets"]["remarks"];
+        let of = |name: &str| remarks.get(name).map_or(0, number);
+        let named = ["refused_exporter", "too_many_exporters", "unknown_version", "damaged"];
+        let named: u64 = named.iter().map(|name| of(name)).sum();
+        assert_eq!(of("datagrams"), of("decoded") + named, "{remarks}");
+        (ended.stdout, report, self.flows)
+    }
+}
+
+fn is_missing(programs: &[&str]) -> bool {
+    let is_there = |program: &&&str| {
+        let found = Command::new(program).arg("-h").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        found.is_ok()
+    };
+    let missing: Vec<_> = programs.iter().filter(|program| !is_there(program)).collect();
+    if !missing.is_empty() {
+        eprintln!("skipped: {missing:?} are not installed; Debian's packages are softflowd and nfdump");
+    }
+    !missing.is_empty()
+}
+
+/// Packets and bytes by key, whatever the number of records.
+fn by_key(path: &Path) -> Flows {
+    let mut flows = Flows::new();
+    for record in output::records(path) {
+        let flow = flows.entry(record.key.expect("a key")).or_insert(Count { packets: 0, total_byte: 0 });
+        flow.packets += record.packets;
+        flow.total_byte += record.total_byte;
+    }
+    flows
+}
+
+/// What `edison run` has of the capture.
+fn measured(scratch: &Scratch, capture: &Path) -> Flows {
+    let flows = scratch.path("run.csv");
+    let off = ["--idle-timeout", "off", "--active-timeout", "off"];
+    call(&[&["run", text(capture), "-w", text(&flows)][..], &off].concat()).expect(0);
+    output::one_record_per_key(&output::records(&flows))
+}
+
+/// The flows as softflowd counts bytes: all behind the Ethernet header, padding too.
+fn with_padding(frames: &[Frame]) -> Flows {
+    let mut flows = Flows::new();
+    for frame in frames {
+        let (key, _) = capture::layer3(&frame.data);
+        let flow = flows.entry(key).or_insert(Count { packets: 0, total_byte: 0 });
+        flow.packets += 1;
+        flow.total_byte += frame.data.len() as u64 - 14;
+    }
+    flows
+}
+
+fn differing(one: &Flows, other: &Flows) -> usize {
+    one.iter().filter(|(key, count)| other.get(key) != Some(count)).count()
+}
+
+#[test]
+fn flows_of_softflowd_are_those_of_the_capture() {
+    if is_missing(&["softflowd"]) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Generated { path, frames, .. } = capture::generate(&scratch, SPEC);
+    let measured = measured(&scratch, &path);
+    assert_eq!(measured, capture::flows(&frames));
+    for (version, name, takes_v6) in
+        [("5", "NetFlow v5", false), ("9", "NetFlow v9", true), ("10", "IPFIX", true)]
+    {
+        let collecting = Collecting::start(&scratch, version, &[]);
+        let mut softflowd = Command::new("softflowd");
+        softflowd.arg("-r").arg(&path).args(["-v", version, "-6", "-m", "100000", "-c", "none", "-p"]);
+        softflowd.arg(scratch.path("softflowd.pid"));
+        softflowd.args(["-n", &format!("127.0.0.1:{}", collecting.port)]);
+        run(&mut softflowd).expect(0);
+        let (_, report, flows) = collecting.end();
+        let collected = by_key(&flows);
+        let mut expected = with_padding(&frames);
+        expected.retain(|(source, ..), _| takes_v6 || source.is_ipv4());
+        println!(
+            "softflowd {name}: {} of {} flows; of IPv6, which NetFlow v5 has not: {}; with the padding of Ethernet among their bytes: {}",
+            collected.len(),
+            measured.len(),
+            measured.len() - expected.len(),
+            differing(&expected, &measured)
+        );
+        assert_eq!(collected, expected);
+        let packets: u64 = expected.values().map(|flow| flow.packets).sum();
+        assert_eq!(number(&report["packets"]["measured"]), packets);
+        assert_eq!(report["loss"], serde_json::json!({}), "{}", report["exporters"]);
+        let exporters = output::list(&report["exporters"]);
+        assert_eq!((exporters.len(), &exporters[0]["version"]), (1, &Value::from(name)));
+    }
+}
+
+/// nfpcapd's file of the capture.
+fn recorded(scratch: &Scratch, capture: &Path) -> Vec<PathBuf> {
+    let folder = scratch.path("nfpcapd");
+    std::fs::create_dir(&folder).expect("a folder");
+    run(Command::new("nfpcapd").arg("-r").arg(capture).arg("-w").arg(&folder)).expect(0);
+    let mut files: Vec<_> =
+        std::fs::read_dir(&folder).expect("the folder").map(|file| file.expect("a file").path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+#[test]
+fn flows_of_nfreplay_are_those_of_the_capture() {
+    if is_missing(&["nfpcapd", "nfreplay"]) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Generated { path, frames, .. } = capture::generate(&scratch, SPEC);
+    let files = recorded(&scratch, &path);
+    let measured = measured(&scratch, &path);
+    let collecting = Collecting::start(&scratch, "nfreplay", &[]);
+    for file in files {
+        let mut nfreplay = Command::new("nfreplay");
+        nfreplay.args(["-v", "9", "-H", "127.0.0.1", "-p", &collecting.port.to_string(), "-r"]).arg(file);
+        run(&mut nfreplay).expect(0);
+    }
+    let (_, report, flows) = collecting.end();
+    let records = output::records(&flows).len();
+    println!(
+        "nfreplay NetFlow v9: {} flows in {records} records: nfpcapd ends flows earlier; no other difference",
+        measured.len()
+    );
+    assert_eq!(by_key(&flows), measured);
+    assert_eq!(number(&report["packets"]["measured"]), frames.len() as u64);
+    assert_eq!(report["loss"], serde_json::json!({}));
+}
+
+/// A datagram of NetFlow v5 with one record of these packets and bytes; its times are now.
+fn v5(sequence: u32, sampling: u16, port: u16, packets: u32, bytes: u32) -> Vec<u8> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_secs();
+    let mut octets = [5u16, 1].map(u16::to_be_bytes).concat();
+    octets.extend([1_000u32, now as u32, 0, sequence].map(u32::to_be_bytes).concat());
+    octets.extend([0u16, sampling].map(u16::to_be_bytes).concat());
+    octets.extend([10, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]);
+    octets.extend([packets, bytes, 1_000, 1_000].map(u32::to_be_bytes).concat());
+    octets.extend([port, 80].map(u16::to_be_bytes).concat());
+    octets.extend([0, 0x10, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    octets
+}
+
+#[test]
+fn samples_are_estimates_and_what_is_lost_is_said() {
+    let scratch = Scratch::new();
+    let store = scratch.path("store");
+    let query =
+        "q: select src_port, sum(total_count) as packets groupby src_port order by packets desc limit 5";
+    let more = ["--store", text(&store), "-q", query, "--json", "--every", "1h"];
+    let collecting = Collecting::start(&scratch, "sampled", &more);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let to = ("127.0.0.1", collecting.port);
+    for datagram in
+        [v5(0, 100, 1000, 3, 300), v5(1, 100, 1001, 5, 500), v5(4, 100, 1000, 1, 60), vec![1, 2, 3]]
+    {
+        socket.send_to(&datagram, to).expect("sent");
+    }
+    let (stdout, report, _) = collecting.end();
+    let answers: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let answer = answers.iter().find(|answer| answer["query"] == "q").expect("an answer");
+    let rows: Vec<_> =
+        output::rows(answer).iter().map(|row| (number(&row["src_port"]), number(&row["packets"]))).collect();
+    assert_eq!(rows, [(1001, 500), (1000, 400)]);
+    assert_eq!((&answer["bounds"], &answer["status"]), (&Value::from("none"), &Value::from("partial")));
+    let reason = answer["reason"].as_str().expect("a reason");
+    assert!(
+        reason.contains("3 of 3 records are samples, 1:100") && reason.contains("2 records did not arrive"),
+        "{reason}"
+    );
+    assert_eq!(number(&report["packets"]["received"]), 900);
+    assert_eq!(report["loss"], serde_json::json!({"records_lost": 2}));
+    assert_eq!(number(&report["packets"]["remarks"]["unknown_version"]), 1);
+    assert_eq!(report["exporters"][0]["sampling"], serde_json::json!(["1:100"]));
+    let totals = output::of_run(&report, "totals");
+    assert_eq!(totals["bounds"], "none");
+    // What was stored answers too.
+    let asked =
+        call(&["query", "--store", text(&store), "select sum(total_count) as packets", "--json"]).expect(0);
+    let answer: Value = serde_json::from_str(asked.stdout.lines().next().expect("an answer")).expect("JSON");
+    assert_eq!(number(&output::rows(&answer)[0]["packets"]), 900);
+}
+
+#[test]
+fn others_than_the_allowed_are_refused() {
+    let scratch = Scratch::new();
+    let collecting = Collecting::start(&scratch, "refused", &["--from", "192.0.2.0/24,2001:db8::/32"]);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.send_to(&v5(0, 0, 1000, 3, 300), ("127.0.0.1", collecting.port)).expect("sent");
+    let (_, report, _) = collecting.end();
+    assert_eq!(number(&report["packets"]["remarks"]["refused_exporter"]), 1);
+    assert_eq!(number(&report["packets"]["received"]), 0);
+}
+
+#[test]
+fn what_is_wrong_is_said_in_a_line() {
+    let taken = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let port = taken.local_addr().expect("an address").port();
+    call(&["collect", &format!("ipfix://127.0.0.1:{port}")])
+        .says(2, &[&port.to_string(), "cannot listen", "another program has the port"]);
+    call(&["collect", "ipfix://192.0.2.1:4739"]).says(2, &["cannot listen", "an address of this machine"]);
+    call(&["collect", "http://x"]).says(2, &["http://x", "ipfix://"]);
+    call(&["collect", "ipfix://:4739", "--from", "192.0.2.0/33"]).says(2, &["192.0.2.0/33"]);
+    call(&["collect", "ipfix://:4739", "--sampling", "0"]).says(2, &["'0'", "sampling rate"]);
+    call(&["collect", "ipfix://127.0.0.1:0", "-q", "select sum(ploss_byte)"])
+        .says(2, &["losses", "flow records"]);
+    call(&["collect", "ipfix://127.0.0.1:0", "--every", "1Mp"]).says(2, &["windows of packets"]);
+    call(&["import", "missing.csv", "--store", "/tmp/none"]).says(2, &["missing.csv"]);
+}
+
+#[test]
+fn nfdump_s_csv_is_imported() {
+    if is_missing(&["nfpcapd", "nfdump"]) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Generated { path, frames, .. } = capture::generate(&scratch, SPEC);
+    let files = recorded(&scratch, &path);
+    let folder = files[0].parent().expect("a folder");
+    let printed =
+        run(Command::new("nfdump").env("TZ", "UTC").arg("-R").arg(folder).args(["-6", "-o", "csv"]))
+            .expect(0);
+    let csv = scratch.file("day.csv", &printed.stdout);
+    let store = scratch.path("store");
+    call(&["import", text(&csv), "--store", text(&store), "--node", "R7"]).expect(0);
+    let bytes: u64 = capture::flows(&frames).values().map(|flow| flow.total_byte).sum();
+    let expected = (frames.len() as u64, bytes);
+    let ask = |store: &Path| {
+        let asked = call(&[
+            "query",
+            "--store",
+            text(store),
+            "select sum(total_count) as packets, sum(total_byte) as bytes",
+            "--json",
+        ])
+        .expect(0);
+        let answer: Value =
+            serde_json::from_str(asked.stdout.lines().next().expect("an answer")).expect("JSON");
+        let row = &output::rows(&answer)[0];
+        ((number(&row["packets"]), number(&row["bytes"])), answer["node"].clone())
+    };
+    assert_eq!(ask(&store), (expected, Value::from("R7")));
+    // As a file, flow by flow.
+    let copy =
+        call(&["query", text(&csv), "select count(*) as flows, sum(total_count) as packets", "--json"])
+            .expect(0);
+    let answer: Value = serde_json::from_str(copy.stdout.lines().next().expect("an answer")).expect("JSON");
+    assert_eq!(number(&output::rows(&answer)[0]["packets"]), expected.0);
+    // A line that is none is named, and the others are taken.
+    let mut lines: Vec<&str> = printed.stdout.lines().collect();
+    lines.insert(3, "2024-13-01 00:00:00,x");
+    let damaged = scratch.file("damaged.csv", lines.join("\n"));
+    let other = scratch.path("other");
+    call(&["import", text(&damaged), "--store", text(&other), "--node", "R7"])
+        .says(3, &["damaged.csv", "1 lines are no flows", "line 4"]);
+    assert_eq!(ask(&other).0, expected);
+}
+
+/// nfdump's CSV of flows of ten packets, one a second, each of a source of its own.
+fn printed(flows: u32) -> Vec<String> {
+    let line = |number: u32| {
+        let [minute, second] = [number / 60 % 60, number % 60];
+        let time = format!("2026-11-01 10:{minute:02}:{second:02}");
+        let source = std::net::Ipv4Addr::from(0x0a00_0000 + number);
+        format!("{time},{time},0.0,{source},192.0.2.1,1024,80,TCP,......S.,0,0,10,400,0,0")
+    };
+    let header = "ts,te,td,sa,da,sp,dp,pr,flg,fwd,stos,ipkt,ibyt,opkt,obyt".to_owned();
+    std::iter::once(header).chain((0..flows).map(line)).collect()
+}
+
+/// The packets of each window of a store, and whether some are missing.
+fn stored(store: &Path, every: &str) -> Vec<(u64, bool)> {
+    let query = format!("select sum(total_count) as packets every {every}");
+    let asked = call(&["query", "--store", text(store), &query, "--json"]).expect(0);
+    let answers = asked.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let of = |answer: Value| (number(&output::rows(&answer)[0]["packets"]), answer["status"] == "partial");
+    answers.map(of).collect()
+}
+
+#[test]
+fn what_an_import_lacks_is_said_and_its_windows_are_partial() {
+    let scratch = Scratch::new();
+    let mut lines = printed(120);
+    let whole = scratch.file("whole.csv", lines.join("\n"));
+    let store = scratch.path("whole");
+    let said = call(&["import", text(&whole), "--store", text(&store), "--every", "1min"]).expect(0).stdout;
+    assert!(said.starts_with("120 flow records and 120 window rows of 2 windows went into"), "{said}");
+    assert!(said.trim_end().ends_with("120 rows were read"), "{said}");
+    assert_eq!(stored(&store, "1min"), [(600, false), (600, false)]);
+    // Of which window a line would be that is none, nobody knows.
+    lines.insert(30, "2026-11-01 10:00:00,x".to_owned());
+    let damaged = scratch.file("damaged.csv", lines.join("\n"));
+    let store = scratch.path("damaged");
+    call(&["import", text(&damaged), "--store", text(&store), "--every", "1min"])
+        .says(3, &["damaged.csv", "1 lines are no flows"]);
+    assert_eq!(stored(&store, "1min"), [(600, true), (600, true)]);
+    // Flows of one source are one row.
+    let same = scratch.file("same.csv", [&printed(60)[..], &printed(60)[1..]].concat().join("\n"));
+    let store = scratch.path("same");
+    let said = call(&["import", text(&same), "--store", text(&store), "--every", "1min"]).expect(0).stdout;
+    assert!(said.starts_with("120 flow records and 60 window rows of 1 windows went into"), "{said}");
+    assert!(said.trim_end().ends_with("120 rows were read"), "{said}");
+}
+
+#[test]
+fn rows_of_an_import_without_memory_are_counted() {
+    const FLOWS: u32 = 200_000;
+    let scratch = Scratch::new();
+    let large = scratch.file("large.csv", printed(FLOWS).join("\n"));
+    let store = scratch.path("store");
+    let memory = ["--every", "1h", "--memory", "16MiB"];
+    let ended = call(&[&["import", text(&large), "--store", text(&store)][..], &memory].concat());
+    ended.says(3, &["rows are not in their windows, as memory ran out", "--memory"]);
+    let [(packets, is_partial)] = stored(&store, "1h")[..] else { panic!("one window") };
+    assert!(packets != 0 && packets < 10 * u64::from(FLOWS) && is_partial, "{packets}");
+}
+
+#[test]
+fn ipfix_files_and_window_rows_are_imported() {
+    let scratch = Scratch::new();
+    let Generated { path, frames, .. } = capture::generate(&scratch, SPEC);
+    let (ipfix, rows) = (scratch.path("flows.ipfix"), scratch.path("rows.parquet"));
+    call(&["run", text(&path), "-w", text(&ipfix), "--rows", text(&rows), "--node", "N1", "--every", "1s"])
+        .expect(0);
+    for (name, file, flows) in [("a", &ipfix, true), ("b", &rows, false)] {
+        let store = scratch.path(name);
+        let said = call(&["import", text(file), "--store", text(&store)]).expect(0).stdout;
+        assert_eq!(said.starts_with("0 flow records"), !flows, "{said}");
+        let asked = call(&["query", "--store", text(&store), "select sum(total_count) as packets", "--json"])
+            .expect(0);
+        let answer: Value =
+            serde_json::from_str(asked.stdout.lines().next().expect("an answer")).expect("JSON");
+        assert_eq!(
+            (number(&output::rows(&answer)[0]["packets"]), &answer["node"]),
+            (frames.len() as u64, &Value::from("N1"))
+        );
+    }
+}
+
+#[test]
+fn routers_are_a_node_of_a_deployment() {
+    with_veth(|_| {
+        let deployment = Deployment::new();
+        let _broker = Broker(&deployment);
+        deployment.broker("start");
+        let _controller = deployment.controller_of("\"R1\"", "all: select sum(total_count) as packets;");
+        let port = UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").port();
+        let settings = format!(
+            "broker = \"{}\"\nnode = \"R1\"\ncollect = \"ipfix://127.0.0.1:{port}\"\nfrom = [\"127.0.0.0/8\"]\nevery = \"1s\"\nmemory = \"256MiB\"\n",
+            deployment.url()
+        );
+        let file = deployment.scratch.file("R1.toml", settings);
+        let mut collecting = Running::start(edison().args(["collect", "--config", text(&file)]));
+        until("the node", || deployment.is_up("R1").then_some(()));
+        // A list is applied between windows: the first answers say that it is.
+        until("its first answer", || (!deployment.windows("all", "R1").is_empty()).then_some(()));
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        for (sequence, packets) in [(0, 3), (1, 5), (2, 1)] {
+            let datagram = v5(sequence, 100, 1000, packets, 60 * packets);
+            socket.send_to(&datagram, ("127.0.0.1", port)).expect("sent");
+        }
+        let counted = || deployment.windows("all", "R1").values().sum::<u64>();
+        until("all packets in answers", || (counted() == 900).then_some(()));
+        let answers = deployment.get("/answers?query=all&node=R1&limit=10000").expect("answers");
+        assert!(answers.to_string().contains("records are samples, 1:100"), "{answers}");
+        collecting.signal(libc::SIGINT);
+        collecting.wait().says(0, &["R1 ended", "900 packets received"]);
+    });
+}
