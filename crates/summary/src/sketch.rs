@@ -41,6 +41,7 @@ mod mv_sketch;
 mod oracle;
 #[cfg(all(test, not(loom)))]
 mod parts_tests;
+pub mod parts;
 pub mod preset;
 mod quantiles;
 mod reservoir;
