@@ -13,9 +13,7 @@
 //! **Bounds.** They hold for the packets that reached the structure. Earlier losses widen them:
 //! [`Estimate::widened_by_loss`].
 
-mod bitmap;
 mod candidates;
-mod checked_hash_table;
 mod chernoff;
 mod coco_sketch;
 mod confidence;
@@ -32,13 +30,13 @@ mod error;
 mod exact_counts;
 mod grid;
 mod hyper_log_log;
-mod iblt;
 mod key;
 mod key_index;
 mod memory;
 mod mv_sketch;
 #[cfg(test)]
 mod oracle;
+pub mod parts;
 #[cfg(all(test, not(loom)))]
 mod parts_tests;
 pub mod preset;
@@ -60,8 +58,6 @@ mod tracked;
 mod value_reservoir;
 mod word_sets;
 
-pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
-pub use checked_hash_table::CheckedHashTable;
 pub use coco_sketch::CocoSketch;
 pub use contact_sample::ContactSample;
 pub use counter_array::{
@@ -75,7 +71,6 @@ pub use exact_counts::{ExactConfig, ExactCounts};
 pub use flow::{Bounds, Estimate};
 pub use grid::{Grid, GridConfig};
 pub use hyper_log_log::HyperLogLog;
-pub use iblt::{Iblt, NotRecovered};
 pub use key::ByteKey;
 pub use mv_sketch::MvSketch;
 pub use quantiles::{QuantileConfig, QuantileSketch, Quantiles};

@@ -1,4 +1,4 @@
-//! What tests of several crates stand on: captures, databases of addresses, and a link of their own. Never part of a program.
+//! What tests of several crates stand on: captures, databases of addresses, counted memory, and a link of their own. Never part of a program.
 //!
 //! ```
 //! let folder = std::env::temp_dir().join(format!("captures-{}", std::process::id()));
@@ -11,6 +11,7 @@
 //! std::fs::remove_dir_all(folder).unwrap();
 //! ```
 
+pub mod allocation;
 pub mod captures;
 pub mod mmdb;
 pub mod process;

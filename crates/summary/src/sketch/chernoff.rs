@@ -1,10 +1,10 @@
 //! The bound that holds for every sum of independent terms between 0 and 1 (Chernoff 1952; also where they are negatively
 //! dependent).
 
-/// The range of means μ that are compatible with a sum of `seen`: P(outside) ≤ 1 − `confidence`.
+/// Returns the range of means μ that are compatible with a sum of `seen`: P(outside) ≤ 1 − `confidence`.
 ///
 /// Either tail is at most exp(−(μ − x + x ln(x / μ))), each of which is set to half of the rest.
-pub(crate) fn mean_of(seen: f64, confidence: f64) -> (f64, f64) {
+pub fn mean_of(seen: f64, confidence: f64) -> (f64, f64) {
     let most = (2.0 / (1.0 - confidence)).ln();
     let exponent = |mean: f64| mean - seen + if seen > 0.0 { seen * (seen / mean).ln() } else { 0.0 };
     // The exponent grows to both sides of `seen`, so the ends are found by halving.

@@ -15,7 +15,7 @@ mod stop;
 mod views;
 mod weights;
 
-pub(crate) use stop::{add, grow};
+pub use stop::{add, grow};
 pub(crate) use views::{Split, View, Weighed};
 pub(crate) use weights::Weights;
 

@@ -66,7 +66,10 @@ impl<T: Grid> GridConfig<T> {
     }
 
     /// Refuses sizes that the structure cannot have.
-    pub(crate) fn check(&self) -> Result<(), SketchError> {
+    ///
+    /// # Errors
+    /// The first size that is out of its range.
+    pub fn check(&self) -> Result<(), SketchError> {
         SketchError::check_size(T::KIND, "number of rows", self.rows, *T::ROWS.start(), *T::ROWS.end())?;
         SketchError::check_size(T::KIND, T::UNIT, self.width, *T::WIDTH.start(), *T::WIDTH.end())?;
         if power_below::<T>(self.width) != self.width {
@@ -80,8 +83,8 @@ impl<T: Grid> GridConfig<T> {
         Ok(())
     }
 
-    /// All cells.
-    pub(crate) fn cells(&self) -> usize {
+    /// Returns the number of cells in all rows.
+    pub fn cells(&self) -> usize {
         self.rows * self.width
     }
 }
@@ -135,44 +138,44 @@ impl<T> PartialEq for GridConfig<T> {
     }
 }
 
-/// Where keys lie: one cell a row, row by row.
+/// The places of keys: one cell in each row, the rows one after the other.
 #[derive(Clone, Debug)]
-pub(crate) struct Rows {
+pub struct Rows {
     hashes: [RowHash; MAX_ROWS],
     rows: usize,
     width: u32,
 }
 
-/// Places of a burst's keys, by row.
-pub(crate) type Places = [[u32; MAX_ROWS]; BURST];
+/// The places of a burst's keys, by row.
+pub type Places = [[u32; MAX_ROWS]; BURST];
 
 impl Rows {
-    /// Those of a checked configuration. `purpose`: see [`RowHash::draw`].
-    pub(crate) fn new<T>(config: &GridConfig<T>, purpose: u64) -> Self {
+    /// Makes the rows of a checked configuration. `purpose`: see [`RowHash::draw`].
+    pub fn new<T>(config: &GridConfig<T>, purpose: u64) -> Self {
         let hashes = RowHash::draw(&config.seed, purpose);
         Self { hashes, rows: config.rows, width: config.width as u32 }
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[inline(always)]
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// The key's cell in `row`.
+    /// Returns the key's cell in `row`.
     #[inline(always)]
-    pub(crate) fn place(&self, row: usize, hash: u64) -> usize {
+    pub fn place(&self, row: usize, hash: u64) -> usize {
         row * self.width as usize + place(self.hashes[row].word(hash), self.width)
     }
 
-    /// The key's cells.
-    pub(crate) fn places(&self, hash: u64) -> impl Iterator<Item = usize> + '_ {
+    /// Returns the key's cells.
+    pub fn places(&self, hash: u64) -> impl Iterator<Item = usize> + '_ {
         (0..self.rows).map(move |row| self.place(row, hash))
     }
 
-    /// Cells of up to [`BURST`] updates; `prefetch` is called with each.
+    /// Writes the cells of up to [`BURST`] updates to `places`, and calls `prefetch` with each.
     #[inline(always)]
-    pub(crate) fn locate<K>(&self, burst: &[Update<K>], places: &mut Places, prefetch: impl Fn(usize)) {
+    pub fn locate<K>(&self, burst: &[Update<K>], places: &mut Places, prefetch: impl Fn(usize)) {
         for (update, places) in burst.iter().zip(places) {
             for (row, at) in places.iter_mut().enumerate().take(self.rows) {
                 let place = self.place(row, update.hash);

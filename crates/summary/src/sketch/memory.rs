@@ -3,8 +3,11 @@
 use super::SketchError;
 use crate::large_pages::ask_for_large_pages;
 
-/// `len` copies of `value`, every page of them touched, so that no update meets a page fault.
-pub(crate) fn filled<T: Copy>(len: usize, value: T) -> Result<Box<[T]>, SketchError> {
+/// Returns `len` copies of `value`, every page of them touched, so that no update meets a page fault.
+///
+/// # Errors
+/// The memory cannot be allocated.
+pub fn filled<T: Copy>(len: usize, value: T) -> Result<Box<[T]>, SketchError> {
     filled_with(len, || value)
 }
 
@@ -21,6 +24,6 @@ pub(crate) fn filled_with<T>(len: usize, value: impl FnMut() -> T) -> Result<Box
 
 /// Prefetches the cache line of `values[index]`; any index is allowed.
 #[inline(always)]
-pub(crate) fn prefetch<T>(values: &[T], index: usize) {
+pub fn prefetch<T>(values: &[T], index: usize) {
     crate::prefetch::prefetch(values.as_ptr().wrapping_add(index));
 }

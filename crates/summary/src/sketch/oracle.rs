@@ -231,3 +231,54 @@ pub(crate) fn sizes_are_kept_but_for<S: Summary>(step: usize) {
         assert!(bytes < 2 * least || summary.bytes() > bytes / step, "{config} wastes much of {bytes} bytes");
     }
 }
+
+/// The number of parts of a stream, as cores count them.
+const PARTS: usize = 3;
+
+/// A stream in parts, by flow or by position, each into its own structure, which are merged, answers as the whole stream in one.
+pub(crate) fn parts_answer_as_one<S, K, A>(
+    config: &S::Configuration,
+    updates: &[Update<K>],
+    answers: impl Fn(&S) -> A,
+) where
+    S: UpdateBurst<K> + Merge,
+    K: Copy + Debug,
+    A: PartialEq + Debug,
+{
+    let whole = answers(&summary_of(config, updates));
+    let by_flow = |(_, update): &(usize, &Update<K>)| {
+        let text = format!("{:?}", update.key);
+        let hash =
+            text.bytes().fold(0, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        (hash >> 32) as usize
+    };
+    let by_position = |(number, _): &(usize, &Update<K>)| *number;
+    for part_of in [&by_flow as &dyn Fn(&(usize, &Update<K>)) -> usize, &by_position] {
+        let mut parts: [Vec<Update<K>>; PARTS] = Default::default();
+        for packet in updates.iter().enumerate() {
+            parts[part_of(&packet) % PARTS].push(*packet.1);
+        }
+        assert!(parts.iter().all(|part| part.len() > updates.len() / 10), "a part of nothing shows nothing");
+        for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
+            let [mut merged, second, third]: [S; PARTS] = order.map(|part| summary_of(config, &parts[part]));
+            merged.merge(&second).expect("equal configurations");
+            merged.merge(&third).expect("equal configurations");
+            assert_eq!(answers(&merged), whole, "{config}");
+        }
+    }
+}
+
+/// The same of structures with room for each flow, whose answers are the truth.
+pub(crate) fn parts_have_all_flows<S>(config: &S::Configuration, stream: &Stream)
+where
+    S: UpdateBurst<KeyV4> + Merge + Frequency<KeyV4> + HeavyHitters<KeyV4>,
+{
+    let answers = |summary: &S| {
+        let listed = summary.heavy_hitters(1);
+        assert_eq!((listed.keys.len(), listed.is_cut_short), (stream.counts.len(), false), "{config}");
+        let values: Vec<_> = listed.keys.into_iter().map(|(key, estimate)| (key, estimate.value)).collect();
+        assert!(values.iter().all(|(key, value)| stream.counts[key] as f64 == *value), "{config}");
+        values
+    };
+    parts_answer_as_one(config, &stream.updates, answers);
+}

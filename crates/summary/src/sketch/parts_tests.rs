@@ -1,42 +1,9 @@
 //! As cores count: a stream in parts, by flow or by position, each into its own structure. If nothing is left
 //! out, the merged structures answer as one that saw everything.
 
-use super::oracle::{self, Stream};
+use super::oracle::{Stream, parts_answer_as_one, parts_have_all_flows};
 use super::*;
 use packet::{KeyV4, Seed};
-use std::fmt::Debug;
-
-const PARTS: usize = 3;
-
-fn parts_answer_as_one<S, K, A>(config: &S::Configuration, updates: &[Update<K>], answers: impl Fn(&S) -> A)
-where
-    S: UpdateBurst<K> + Merge,
-    K: Copy + Debug,
-    A: PartialEq + Debug,
-{
-    let whole = answers(&oracle::summary_of(config, updates));
-    let by_flow = |(_, update): &(usize, &Update<K>)| {
-        let text = format!("{:?}", update.key);
-        let hash =
-            text.bytes().fold(0, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        (hash >> 32) as usize
-    };
-    let by_position = |(number, _): &(usize, &Update<K>)| *number;
-    for part_of in [&by_flow as &dyn Fn(&(usize, &Update<K>)) -> usize, &by_position] {
-        let mut parts: [Vec<Update<K>>; PARTS] = Default::default();
-        for packet in updates.iter().enumerate() {
-            parts[part_of(&packet) % PARTS].push(*packet.1);
-        }
-        assert!(parts.iter().all(|part| part.len() > updates.len() / 10), "a part of nothing shows nothing");
-        for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
-            let [mut merged, second, third]: [S; PARTS] =
-                order.map(|part| oracle::summary_of(config, &parts[part]));
-            merged.merge(&second).expect("equal configurations");
-            merged.merge(&third).expect("equal configurations");
-            assert_eq!(answers(&merged), whole, "{config}");
-        }
-    }
-}
 
 /// 400 flows at most.
 fn stream() -> Stream {
@@ -47,46 +14,22 @@ fn seed() -> Seed {
     Seed::new(1)
 }
 
-/// With room for each flow the answers are the truth, which is shown too.
-fn with_room<S>(config: &S::Configuration)
-where
-    S: UpdateBurst<KeyV4> + Merge + Frequency<KeyV4> + HeavyHitters<KeyV4>,
-{
-    let stream = stream();
-    let answers = |summary: &S| {
-        let listed = summary.heavy_hitters(1);
-        assert_eq!((listed.keys.len(), listed.is_cut_short), (stream.counts.len(), false), "{config}");
-        let values: Vec<_> = listed.keys.into_iter().map(|(key, estimate)| (key, estimate.value)).collect();
-        assert!(values.iter().all(|(key, value)| stream.counts[key] as f64 == *value), "{config}");
-        values
-    };
-    parts_answer_as_one(config, &stream.updates, answers);
-}
-
 #[test]
 fn structures_with_room_for_all_flows_have_them_whoever_counted() {
-    with_room::<SpaceSavingHeap<KeyV4>>(&GridConfig::with_width(1_000, seed()));
-    with_room::<SpaceSavingSummary<KeyV4>>(&GridConfig::with_width(1_000, seed()));
-    with_room::<CheckedHashTable<KeyV4>>(&GridConfig::with_width(1 << 20, seed()));
-    with_room::<SimpleHashTable<KeyV4>>(&GridConfig::with_width(1 << 20, seed()));
-    with_room::<MvSketch<KeyV4>>(&GridConfig::new(2, 1 << 16, seed()));
-    with_room::<CocoSketch<KeyV4>>(&GridConfig::new(2, 100_000, seed()));
-    with_room::<ReversibleSets<KeyV4>>(&GridConfig::new(3, 1 << 14, seed()));
-    with_room::<ExactCounts<KeyV4>>(&ExactConfig::with_bytes(1 << 17, seed()).expect("memory"));
-    with_room::<PacketSample<KeyV4>>(&SampleConfig::new(1, 1_000, seed()));
-    with_room::<FlowSample<KeyV4>>(&SampleConfig::new(1, 1_000, seed()));
-    with_room::<SampleAndHold<KeyV4>>(&SampleConfig::new(1, 1_000, seed()));
-}
-
-#[test]
-fn the_iblt_gives_all_flows_whoever_counted() {
     let stream = stream();
-    parts_answer_as_one(&GridConfig::with_width(400, seed()), &stream.updates, |table: &Iblt<KeyV4>| {
-        let mut flows = table.flows().expect("room for all");
-        flows.sort();
-        assert_eq!(flows.len(), stream.counts.len());
-        flows
-    });
+    parts_have_all_flows::<SpaceSavingHeap<KeyV4>>(&GridConfig::with_width(1_000, seed()), &stream);
+    parts_have_all_flows::<SpaceSavingSummary<KeyV4>>(&GridConfig::with_width(1_000, seed()), &stream);
+    parts_have_all_flows::<SimpleHashTable<KeyV4>>(&GridConfig::with_width(1 << 20, seed()), &stream);
+    parts_have_all_flows::<MvSketch<KeyV4>>(&GridConfig::new(2, 1 << 16, seed()), &stream);
+    parts_have_all_flows::<CocoSketch<KeyV4>>(&GridConfig::new(2, 100_000, seed()), &stream);
+    parts_have_all_flows::<ReversibleSets<KeyV4>>(&GridConfig::new(3, 1 << 14, seed()), &stream);
+    parts_have_all_flows::<ExactCounts<KeyV4>>(
+        &ExactConfig::with_bytes(1 << 17, seed()).expect("memory"),
+        &stream,
+    );
+    parts_have_all_flows::<PacketSample<KeyV4>>(&SampleConfig::new(1, 1_000, seed()), &stream);
+    parts_have_all_flows::<FlowSample<KeyV4>>(&SampleConfig::new(1, 1_000, seed()), &stream);
+    parts_have_all_flows::<SampleAndHold<KeyV4>>(&SampleConfig::new(1, 1_000, seed()), &stream);
 }
 
 #[test]
@@ -104,10 +47,6 @@ fn addresses_are_found_whoever_counted() {
 fn distinct_flows_are_as_many_whoever_counted() {
     let stream = stream();
     let updates = &stream.updates;
-    parts_answer_as_one(&GridConfig::with_width(4_096, seed()), updates, LinearBitmap::distinct);
-    let config =
-        <MultiResolutionBitmap as Summary>::Configuration::with_bytes(1_024, seed()).expect("memory");
-    parts_answer_as_one(&config, updates, MultiResolutionBitmap::distinct);
     parts_answer_as_one(&GridConfig::with_width(1_024, seed()), updates, HyperLogLog::distinct);
     parts_answer_as_one(&SampleConfig::new(8, 1_000, seed()), updates, FlowSample::<KeyV4>::distinct);
 }

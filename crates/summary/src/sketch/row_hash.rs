@@ -3,7 +3,7 @@
 use packet::Seed;
 
 /// The most rows that a structure can have.
-pub(crate) const MAX_ROWS: usize = 8;
+pub const MAX_ROWS: usize = 8;
 
 /// Hash functions of rows: each takes a key's 64-bit hash to 32 bits, independently of the others.
 ///
@@ -13,27 +13,27 @@ pub(crate) const MAX_ROWS: usize = 8;
 /// probability of 1/w, independently in each row. One multiplication a row, which is what splitting the hash
 /// would cost too where w is no power of two.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RowHash([u64; 3]);
+pub struct RowHash([u64; 3]);
 
 impl RowHash {
-    /// Those of the rows of one structure. `purpose` distinguishes structures with the same seed.
-    pub(crate) fn draw(seed: &Seed, purpose: u64) -> [Self; MAX_ROWS] {
+    /// Draws the functions of the rows of one structure. `purpose` distinguishes structures with the same seed.
+    pub fn draw(seed: &Seed, purpose: u64) -> [Self; MAX_ROWS] {
         let secrets: [u64; 3 * MAX_ROWS] = seed.secrets(purpose);
         std::array::from_fn(|row| Self(std::array::from_fn(|i| secrets[3 * row + i])))
     }
 
-    /// 32 random bits.
+    /// Returns 32 random bits for a hash.
     #[inline(always)]
-    pub(crate) fn word(&self, hash: u64) -> u32 {
+    pub fn word(&self, hash: u64) -> u32 {
         let [a, b, c] = self.0;
         let (low, high) = (hash & 0xffff_ffff, hash >> 32);
         (a.wrapping_add(low).wrapping_mul(b.wrapping_add(high)).wrapping_add(c) >> 32) as u32
     }
 }
 
-/// A place below `width` by a random word: its share of the width (Lemire 2019), without a division.
+/// Returns a place below `width` by a random word: its share of the width (Lemire 2019), without a division.
 #[inline(always)]
-pub(crate) fn place(word: u32, width: u32) -> usize {
+pub fn place(word: u32, width: u32) -> usize {
     ((u64::from(word) * u64::from(width)) >> 32) as usize
 }
 

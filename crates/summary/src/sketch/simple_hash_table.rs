@@ -16,7 +16,7 @@ pub(crate) const PURPOSE: u64 = 0x5117;
 
 /// One row of counters; the key is never checked, so flows that share a counter count as one: its answers are
 /// those of one row of Count-Min, with that bound (1 − 1/e), and an entry names its first flow.
-/// [`CheckedHashTable`](super::CheckedHashTable) is certain of both.
+/// The lab has one that checks it (`CheckedHashTable`), and is certain of both.
 ///
 /// Counters are 32 bits and saturate, which is counted. They are stored separately from the keys: a packet
 /// touches one counter, and a key only if it is the first. Packets that are counted one by one use a byte per

@@ -5,7 +5,7 @@ use packet::{Key, Seed};
 use std::fmt;
 
 /// Updates whose memory is prefetched at a time.
-pub(crate) const BURST: usize = 64;
+pub const BURST: usize = 64;
 
 /// A packet in the form for summaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,9 +11,10 @@ use crate::tuple::Tuple;
 use packet::{KeyV4, Seed};
 use serde_json::json;
 use std::collections::HashMap;
+use structures::CheckedHashTable;
 use summary::sketch::{
-    CheckedHashTable, CocoSketch, Configuration, Frequency, Grid, GridConfig, HeavyHitters, MvSketch,
-    PacketSample, SampleAndHold, SimpleHashTable, SpaceSavingHeap, SpaceSavingSummary, Summary, UpdateBurst,
+    CocoSketch, Configuration, Frequency, Grid, GridConfig, HeavyHitters, MvSketch, PacketSample,
+    SampleAndHold, SimpleHashTable, SpaceSavingHeap, SpaceSavingSummary, Summary, UpdateBurst,
 };
 
 /// Speed.

@@ -3,7 +3,7 @@
 /// Adds, saturating, which is counted in `saturated`. `MAY_END`: false if the sum of all weights cannot
 /// saturate.
 #[inline(always)]
-pub(crate) fn grow<const MAY_END: bool>(count: &mut u32, weight: u64, saturated: &mut u64) {
+pub fn grow<const MAY_END: bool>(count: &mut u32, weight: u64, saturated: &mut u64) {
     if !MAY_END {
         *count = count.wrapping_add(weight as u32);
         return;
@@ -22,9 +22,9 @@ fn stop(count: &mut u32, saturated: &mut u64) {
     *saturated += 1;
 }
 
-/// The saturating sum of `count` and `weight`; and 1 if it saturated.
+/// Returns the saturating sum of `count` and `weight`; and 1 if it saturated.
 #[inline(always)]
-pub(crate) fn add(count: u32, weight: u64) -> (u32, u64) {
+pub fn add(count: u32, weight: u64) -> (u32, u64) {
     let sum = u64::from(count).saturating_add(weight);
     (u32::try_from(sum).unwrap_or(u32::MAX), u64::from(sum > u64::from(u32::MAX)))
 }

@@ -1,14 +1,13 @@
 //! Invertible Bloom lookup table (Goodrich, Mitzenmacher, Allerton 2011): every flow of a small window, and
 //! the difference between two observation points.
 
-use super::grid::{Grid, GridConfig, Places, Rows};
-use super::memory::{filled, prefetch};
-use super::row_hash::MAX_ROWS;
-use super::summary::BURST;
-use super::{ByteKey, Configuration, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst};
 use packet::Seed;
 use std::fmt;
 use std::marker::PhantomData;
+use summary::sketch::parts::{BURST, MAX_ROWS, Places, Rows, filled, prefetch};
+use summary::sketch::{
+    ByteKey, Configuration, Grid, GridConfig, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
+};
 
 /// Cells of sums: of weights, of keys and of check sums, the last two times the weight. A cell with a single
 /// flow yields its key by division; removing that flow from its other cells leaves further cells with a
@@ -268,8 +267,8 @@ impl<K: ByteKey> Merge for Iblt<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Stream};
     use super::*;
+    use crate::oracle::{self, Stream};
     use packet::KeyV4;
     use std::collections::HashMap;
 

@@ -1,14 +1,14 @@
 //! The Simple Hash Table with the key checked: a counter for the first flow of an entry, another for all others.
 
-use super::counters::{add, grow};
-use super::grid::{Grid, GridConfig};
-use super::memory::{filled, prefetch};
-use super::row_hash::{RowHash, place};
-use super::simple_hash_table::PURPOSE;
-use super::summary::BURST;
-use super::{Configuration, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Unmergeable, Update};
-use super::{Estimate, SketchError, UpdateBurst};
 use packet::Key;
+use summary::sketch::parts::{BURST, RowHash, add, filled, grow, place, prefetch};
+use summary::sketch::{
+    Configuration, Estimate, Frequency, Grid, GridConfig, HeavyHitters, HeavyKeys, Merge, SketchError,
+    Summary, Unmergeable, Update, UpdateBurst,
+};
+
+/// The purpose of its hash function: that of `SimpleHashTable`, so that a flow has the same entry in both.
+const PURPOSE: u64 = 0x5117;
 
 /// A row of entries, each for the first flow that hit it, which is counted exactly; the sum of the entry's
 /// other flows bounds each of them from above. Bounds are certain: they follow from counting alone.
@@ -194,8 +194,8 @@ impl<K: Key> HeavyHitters<K> for CheckedHashTable<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Promise, Stream};
     use super::*;
+    use crate::oracle::{self, Promise, Stream};
     use packet::{KeyV4, Seed};
 
     type Table = CheckedHashTable<KeyV4>;

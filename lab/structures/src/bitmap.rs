@@ -1,13 +1,9 @@
 //! Distinct counts by bitmaps (Estan, Varghese, Fisk, IMC 2003; linear counting: Whang, Vander-Zanden, Taylor, TODS 1990).
 
-use super::chernoff;
-use super::confidence::{CONFIDENCE, DEVIATIONS};
-use super::grid::{Grid, GridConfig};
-use super::memory::{filled, prefetch};
-use super::row_hash::{RowHash, place};
-use super::summary::BURST;
-use super::{
-    Cardinality, Configuration, Estimate, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
+use summary::sketch::parts::{BURST, CONFIDENCE, DEVIATIONS, RowHash, filled, mean_of, place, prefetch};
+use summary::sketch::{
+    Cardinality, Configuration, Estimate, Grid, GridConfig, Merge, SketchError, Summary, Unmergeable, Update,
+    UpdateBurst,
 };
 
 /// Below this many zeros their number is not normally distributed.
@@ -65,7 +61,7 @@ fn bounded((number, variance, bias): (f64, f64, f64), zeros: u64, size: u64, sca
         return Estimate::bounded(number, (number - off).max(0.0), number + off, CONFIDENCE);
     }
     let size = size as f64;
-    let (fewest, most) = chernoff::mean_of(zeros as f64, CONFIDENCE);
+    let (fewest, most) = mean_of(zeros as f64, CONFIDENCE);
     let lower = scale * size * (size / most).ln().max(0.0);
     let upper = if zeros == 0 { f64::INFINITY } else { scale * size * (size / fewest).ln() };
     Estimate::bounded(number, lower.min(number - off).max(0.0), upper.max(number + off), CONFIDENCE)
@@ -236,8 +232,8 @@ impl Cardinality for MultiResolutionBitmap {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Promise};
     use super::*;
+    use crate::oracle::{self, Promise};
     use packet::{KeyV4, Seed};
 
     /// Updates of this many flows, each twice.

@@ -1,0 +1,43 @@
+//! As cores count: a stream in parts, by flow or by position, each into its own structure. If nothing is left
+//! out, the merged structures answer as one that saw everything.
+
+use crate::oracle::{Stream, parts_answer_as_one, parts_have_all_flows};
+use crate::{CheckedHashTable, Iblt, LinearBitmap, MultiResolutionBitmap};
+use packet::{KeyV4, Seed};
+use summary::sketch::{Cardinality, Configuration, GridConfig, Summary};
+
+/// 400 flows at most.
+fn stream() -> Stream {
+    Stream::zipf(5_000, 400, 1)
+}
+
+fn seed() -> Seed {
+    Seed::new(1)
+}
+
+#[test]
+fn a_table_with_room_for_all_flows_has_them_whoever_counted() {
+    let config = GridConfig::with_width(1 << 20, seed());
+    parts_have_all_flows::<CheckedHashTable<KeyV4>>(&config, &stream());
+}
+
+#[test]
+fn the_iblt_gives_all_flows_whoever_counted() {
+    let stream = stream();
+    parts_answer_as_one(&GridConfig::with_width(400, seed()), &stream.updates, |table: &Iblt<KeyV4>| {
+        let mut flows = table.flows().expect("room for all");
+        flows.sort();
+        assert_eq!(flows.len(), stream.counts.len());
+        flows
+    });
+}
+
+#[test]
+fn distinct_flows_are_as_many_whoever_counted() {
+    let stream = stream();
+    let updates = &stream.updates;
+    parts_answer_as_one(&GridConfig::with_width(4_096, seed()), updates, LinearBitmap::distinct);
+    let config =
+        <MultiResolutionBitmap as Summary>::Configuration::with_bytes(1_024, seed()).expect("memory");
+    parts_answer_as_one(&config, updates, MultiResolutionBitmap::distinct);
+}

@@ -1,0 +1,39 @@
+//! The memory that structures report is what the allocator gave them.
+
+use packet::{KeyV4, Seed};
+use structures::{CheckedHashTable, Iblt, LinearBitmap, MultiResolutionBitmap};
+use summary::sketch::{Configuration, Update, UpdateBurst};
+use testbed::allocation::{self, Counting};
+use traffic::{KeyStream, Spec};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn takes_what_it_says<S: UpdateBurst<KeyV4>>() {
+    let seed = Seed::new(1);
+    let spec: Spec = "packets=20k,flows=5k,zipf=1,seed=1".parse().expect("a specification");
+    let packets: Vec<_> =
+        KeyStream::ipv4(&spec).keys().iter().map(|key| Update::new(*key, 1, &seed)).collect();
+    for bytes in [64 << 10, 1 << 20, 3 << 20] {
+        let configuration = S::Configuration::with_bytes(bytes, seed).expect("enough memory");
+        let name = std::any::type_name::<S>();
+        let make = || {
+            let mut summary = S::new(&configuration).expect("memory");
+            packets.chunks(64).for_each(|burst| summary.update_burst(burst));
+            summary
+        };
+        assert_eq!(
+            allocation::takes_what_it_says(name, bytes, make, S::bytes),
+            configuration.bytes(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn structures_take_what_they_say() {
+    takes_what_it_says::<CheckedHashTable<KeyV4>>();
+    takes_what_it_says::<Iblt<KeyV4>>();
+    takes_what_it_says::<LinearBitmap>();
+    takes_what_it_says::<MultiResolutionBitmap>();
+}
