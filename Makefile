@@ -1,6 +1,6 @@
 # What there is to do here; CONTRIBUTING.md says more. `make` alone lists it.
 .DELETE_ON_ERROR:
-.PHONY: help run demo test bench fuzz interop loom sanitize lint build page book package faults soak
+.PHONY: help run demo test bench fuzz interop loom sanitize lint build page book package faults soak nightly
 
 # A capture of your own: make run SOURCE=my.pcap
 SOURCE =
@@ -110,16 +110,14 @@ soak: build ## a live link measured for SOAK_SECONDS (1200), then SOAK_SEEDS (30
 	@scripts/soak $(EDISON) $(SOAK_SECONDS) $(SOAK_RATE)
 	EDISON_SEEDS=$(SOAK_SEEDS) cargo test --test it differential::
 
+nightly: ## what takes too long for each change: long fuzzing, benches, packages, the oldest compiler; needs root and two hours
+	@scripts/nightly
+
 lint: export RUSTDOCFLAGS = -D warnings
-lint: ## formatting, clippy, documentation: warnings are errors
+lint: ## formatting, clippy of every set of features, documentation: warnings are errors, with the compiler that CONTRIBUTING.md names
 	@scripts/install build
 	scripts/cycles
 	scripts/links
 	scripts/api-reference --check
-	cargo fmt --check
-	cargo fmt --check --manifest-path fuzz/Cargo.toml
-	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
-	cargo clippy --package edison --bin edison --features kafka -- -D warnings
-	cargo clippy --manifest-path fuzz/Cargo.toml --bins --target-dir $(or $(CARGO_TARGET_DIR),target) -- -D warnings
-	cargo doc --workspace --no-deps --document-private-items
+	@scripts/lint
+
