@@ -14,6 +14,7 @@ SOAK_RATE = 50kpps
 SOAK_SEEDS = 300
 
 EDISON = $(or $(CARGO_TARGET_DIR),target)/release/edison
+LAB = $(or $(CARGO_TARGET_DIR),target)/release/edison-lab
 # What `make run` measures: traffic with a flood and a scan at NodeX, and the taps of a path whose second hop loses packets.
 DEMO = run/demo.pcap
 DEMO_TRAFFIC = packets=2M,flows=300k,zipf=1.0,size=64:7/594:4/1518:1,snap=96,plant=flood/scan/elephant
@@ -71,7 +72,7 @@ faults: build ## each fault of a deployment ten times, and what it loses: docs/f
 	@scripts/install faults
 	scripts/faults --markdown docs/faults.md
 
-package: ## Debian packages: run/edison-common_….deb, run/edison-dpdk_….deb
+package: ## Debian packages: run/edison-common_….deb, run/edison-dpdk_….deb, run/edison-lab_….deb
 	@scripts/install build package
 	@scripts/package run
 
@@ -83,7 +84,8 @@ interop: ## other programs: Kafka, which is killed; each engine over one store: 
 
 bench: build ## the project's own measurements, each answer checked
 	@scripts/install bench
-	@for name in $$($(EDISON) bench --list | cut -d ' ' -f 1); do $(EDISON) bench $$name || exit; done
+	cargo build --release --package edison-lab
+	@for name in $$($(LAB) bench --list | cut -d ' ' -f 1); do $(LAB) bench $$name || exit; done
 
 fuzz: ## fuzz each target for FUZZ_SECONDS (60)
 	@scripts/install build fuzz
@@ -117,7 +119,7 @@ lint: ## formatting, clippy, documentation: warnings are errors
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
+	cargo clippy --workspace --exclude edison-lab --exclude bench --exclude study --all-targets --no-default-features -- -D warnings
 	cargo clippy --package edison --bin edison --features kafka -- -D warnings
 	cargo clippy --manifest-path fuzz/Cargo.toml --bins --target-dir $(or $(CARGO_TARGET_DIR),target) -- -D warnings
 	cargo doc --workspace --no-deps --document-private-items
