@@ -15,6 +15,7 @@ SOAK_SEEDS = 300
 
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 EDISON = $(TARGET)/release/edison
+LAB = $(TARGET)/release/edison-lab
 # What `make run` measures: traffic with a flood and a scan at NodeX, and the taps of a path whose second hop loses packets.
 DEMO = run/demo.pcap
 DEMO_TRAFFIC = packets=2M,flows=300k,zipf=1.0,size=64:7/594:4/1518:1,snap=96,plant=flood/scan/elephant
@@ -73,7 +74,7 @@ faults: build ## each fault of a deployment ten times, and what it loses: docs/f
 	@scripts/install faults
 	scripts/faults --markdown docs/faults.md
 
-package: ## Debian packages: run/edison-common_….deb, run/edison-dpdk_….deb
+package: ## Debian packages: run/edison-common_….deb, run/edison-dpdk_….deb, run/edison-lab_….deb
 	@scripts/install build package
 	@scripts/package run
 
@@ -85,7 +86,8 @@ interop: ## other programs: Kafka, which is killed; each engine over one store: 
 
 bench: build ## the project's own measurements, each answer checked
 	@scripts/install bench
-	@for name in $$($(EDISON) bench --list | cut -d ' ' -f 1); do $(EDISON) bench $$name || exit; done
+	cargo build --release --package edison-lab
+	@for name in $$($(LAB) bench --list | cut -d ' ' -f 1); do $(LAB) bench $$name || exit; done
 
 fuzz: ## fuzz each target for FUZZ_SECONDS (60)
 	@scripts/install build fuzz

@@ -1,4 +1,4 @@
-//! `edison bench accuracy`: the accuracy of every structure, by task, memory, skew of the traffic and design,
+//! `edison-lab bench accuracy`: the accuracy of every structure, by task, memory, skew of the traffic and design,
 //! against a count of every flow in an ordinary map (`docs/accuracy.md`).
 
 mod cost;

@@ -1,4 +1,4 @@
-//! `edison bench capture`: from a capture file in the page cache to the last record, against the flow meters
+//! `edison-lab bench capture`: from a capture file in the page cache to the last record, against the flow meters
 //! that Debian has. Processor time of whole processes counts, so that a second thread is no advantage.
 
 use crate::compare::{in_turn, median_ratio};

@@ -1,4 +1,4 @@
-//! `edison bench distributed`: a controller and a thousand probes over a broker that speaks TLS, all on this machine.
+//! `edison-lab bench distributed`: a controller and a thousand probes over a broker that speaks TLS, all on this machine.
 //!
 //! Probes are simulated: each has its own connection, answers real queries over rows that it makes up, and sends what a probe
 //! sends. The controller is the program itself, in a process of its own, whose processor time and memory count. Each answer that a

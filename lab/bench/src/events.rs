@@ -1,4 +1,4 @@
-//! `edison bench events`: a step of the event machine for many keys, windows without packets that a controller passes, the instances of a
+//! `edison-lab bench events`: a step of the event machine for many keys, windows without packets that a controller passes, the instances of a
 //! chain, and what a controller costs the measuring core.
 
 mod empty_windows;

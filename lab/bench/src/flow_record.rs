@@ -1,4 +1,4 @@
-//! `edison bench record`: flow records, and what FloWatcher (Zhang et al., "FloWatcher-DPDK: lightweight
+//! `edison-lab bench record`: flow records, and what FloWatcher (Zhang et al., "FloWatcher-DPDK: lightweight
 //! line-rate flow-level monitoring in software", IEEE TNSM 16(3), 2019) reports that they cost.
 
 mod bucket;

@@ -1,4 +1,4 @@
-//! `edison bench model`: the time per packet by the size of a table and the skew of the traffic, as
+//! `edison-lab bench model`: the time per packet by the size of a table and the skew of the traffic, as
 //! Alipourfard et al. predict it (HotNets 2015, section 3.2, Equation 1) from a short measurement of this
 //! machine, compared with the measured time.
 

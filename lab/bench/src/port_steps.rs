@@ -1,4 +1,4 @@
-//! `edison bench port`: what each step costs from mbufs in memory, handed over by net_ring, to the updated record.
+//! `edison-lab bench port`: what each step costs from mbufs in memory, handed over by net_ring, to the updated record.
 
 use crate::compare::{in_turn, ns};
 use crate::{Line, Points};

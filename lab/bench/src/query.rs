@@ -1,4 +1,4 @@
-//! `edison bench query`: queries over the rows of one window, as the outputs' thread runs them, against DuckDB on the same rows; and
+//! `edison-lab bench query`: queries over the rows of one window, as the outputs' thread runs them, against DuckDB on the same rows; and
 //! what they cost the measuring core.
 
 mod duckdb;

@@ -1,4 +1,4 @@
-//! `edison bench records`: the cost of the writers, in processor time of the thread that writes real files.
+//! `edison-lab bench records`: the cost of the writers, in processor time of the thread that writes real files.
 
 use crate::compare::{in_turn, thread_time};
 use crate::{Line, Points};

@@ -1,4 +1,4 @@
-//! `edison bench sketch`: sketches compared with plain versions of them (speed), and with each other at the
+//! `edison-lab bench sketch`: sketches compared with plain versions of them (speed), and with each other at the
 //! same memory (accuracy).
 
 mod accuracy;

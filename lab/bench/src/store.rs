@@ -1,4 +1,4 @@
-//! `edison bench store`: questions to a store, as `edison query --store` answers them on one core: a filtered sum over window rows, and the
+//! `edison-lab bench store`: questions to a store, as `edison query --store` answers them on one core: a filtered sum over window rows, and the
 //! largest networks of a week, from rollups of an hour. And what storing costs: the threads of the store, and the measuring core.
 
 mod made;

@@ -1,4 +1,4 @@
-//! `edison bench table`: exact tables on the same keys.
+//! `edison-lab bench table`: exact tables on the same keys.
 
 use crate::compare::{in_turn, median, ns};
 use crate::cuckoo::{BURST, Cuckoo, PACKET};

@@ -1,4 +1,4 @@
-//! `edison bench zoom`: what the losses, or the statistics of packets, of a few flows cost, compared with none and with the losses of all
+//! `edison-lab bench zoom`: what the losses, or the statistics of packets, of a few flows cost, compared with none and with the losses of all
 //! flows: instructions of the measuring thread, counted by callgrind, and processor time of the whole program.
 
 use crate::callgrind::{self, Counted};
@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use traffic::{Generator, Spec};
 
 const ETHERNET: u16 = 1;
-/// Packets per second, as in `edison bench query`.
+/// Packets per second, as in `edison-lab bench query`.
 const RATE: u64 = 1_000_000;
 /// Flows that are pinned, and connections with losses.
 const PINNED: usize = 64;

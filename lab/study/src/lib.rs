@@ -1,4 +1,4 @@
-//! The papers' tables and figures, each measured on this machine and drawn beside what the paper says: `edison study`.
+//! The papers' tables and figures, each measured on this machine and drawn beside what the paper says: `edison-lab study`.
 //!
 //! A [`Figure`] names its paper, the points that are measured for it, how they are drawn, and how the paper's finding is
 //! judged by them. [`run()`] measures the points that a folder does not have yet, and writes one page, `figures.json`, and

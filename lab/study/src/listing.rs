@@ -77,7 +77,7 @@ fn unknown(what: &str, name: &str, known: &[&'static str]) -> String {
 
 /// The command that measures a figure.
 pub(crate) fn command(figure: &Figure) -> String {
-    format!("edison study {} {} --out study", figure.paper.name, figure.name)
+    format!("edison-lab study {} {} --out study", figure.paper.name, figure.name)
 }
 
 /// Papers and figures, each with the command for it.

@@ -72,7 +72,7 @@ pub(crate) fn page(shown: &[Shown], machine: &Machine, scale: Scale, now: &str) 
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>Edison: the papers' figures, measured here</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <h1>The papers' figures, measured here</h1>\n\
-         <p>Each table and figure is measured on one machine by <code>edison study</code> and drawn beside what the paper's text says. \
+         <p>Each table and figure is measured on one machine by <code>edison-lab study</code> and drawn beside what the paper's text says. \
          Plots of the papers are not in their text, so that only values which prose and tables state are marked, as diamonds. \
          Variants that are compared are measured in turn, in one run; values are medians, and thin vertical lines go from the least to the most. \
          <strong>Every answer that was timed was compared with the truth</strong>: what was wrong is not on this page, and what is a prediction has no entry under <em>checked</em>.</p>\n",

@@ -143,13 +143,13 @@ pub(super) fn by_plain_library(site: &Site, results: &[WindowResult], pace: Pace
         for nodes in site.nodes.chunks(AT_ONCE) {
             let connecting = nodes.iter().map(|node| {
                 let broker = site.broker(node);
-                tokio::spawn(async move { amqp::plain_connection(&broker?, "edison bench").await })
+                tokio::spawn(async move { amqp::plain_connection(&broker?, "edison-lab bench").await })
             });
             for connected in connecting.collect::<Vec<_>>() {
                 connections.push(connected.await.map_err(|error| error.to_string())??);
             }
         }
-        let consumer = amqp::plain_connection(&site.broker("controller")?, "edison bench").await?;
+        let consumer = amqp::plain_connection(&site.broker("controller")?, "edison-lab bench").await?;
         let consuming = Consuming::begin(&consumer).await?;
         let mut publishers = Vec::new();
         for ((node, result), connection) in site.nodes.iter().zip(results).zip(&connections) {

@@ -16,7 +16,7 @@ use std::path::Path;
 use traffic::{Generator, Spec};
 
 const ETHERNET: u16 = 1;
-/// Packets per second of the traffic, as in `edison bench query`.
+/// Packets per second of the traffic, as in `edison-lab bench query`.
 const RATE: u64 = 1_000_000;
 /// A query of each window, which answers all groups.
 const STANDING: &str = "q1: select dst_addr, count(src_addr) as n groupby dst_addr limit 1M every 1s";

@@ -1,4 +1,4 @@
-//! `edison bench cores`: what 1 to 64 cores count, by the costs that one and two cores are measured to have.
+//! `edison-lab bench cores`: what 1 to 64 cores count, by the costs that one and two cores are measured to have.
 //!
 //! A receiver that counts itself takes `receive + free + parse + update`, one that hands over `receive + free + parse + hand over`, a worker
 //! `take + update`. An update waits for two lines, of the index and of the flow, as in [`super::exact_table`]. Work is split by the hash of

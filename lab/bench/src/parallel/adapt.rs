@@ -1,4 +1,4 @@
-//! `edison bench adapt`: a load whose rate and skew change in steps, measured by fixed settings and by a run that tunes itself.
+//! `edison-lab bench adapt`: a load whose rate and skew change in steps, measured by fixed settings and by a run that tunes itself.
 //!
 //! Two traces follow each other, each on a wire whose rate is low, high and low again. The rates are shares of what one worker was
 //! found to take of the trace that costs it more. Each window's counts of the heaviest flows are compared with what the trace and the wire's schedule say,

@@ -1,4 +1,4 @@
-//! `edison bench designs`: what each design loses and costs at a set rate.
+//! `edison-lab bench designs`: what each design loses and costs at a set rate.
 
 use super::point::{Effort, WirePoint, measure_wire};
 use super::row::tables;

@@ -1,4 +1,4 @@
-//! `edison bench rate`: the highest rate at which one core loses no more than a bound, by bisection (RFC 2544, section
+//! `edison-lab bench rate`: the highest rate at which one core loses no more than a bound, by bisection (RFC 2544, section
 //! 26.1, with a bound instead of none).
 
 use super::fit::fit;

@@ -1,4 +1,4 @@
-//! `edison bench scale`: the gain of a second core, the cost of handing over, and the effect of windows, at
+//! `edison-lab bench scale`: the gain of a second core, the cost of handing over, and the effect of windows, at
 //! full speed and without loss.
 
 use super::fit::{Fitted, fit};

@@ -1,4 +1,4 @@
-//! `edison bench tee`: what the core of the packet path spends on a packet where another core measures a sample (Alipourfard et al. 2015,
+//! `edison-lab bench tee`: what the core of the packet path spends on a packet where another core measures a sample (Alipourfard et al. 2015,
 //! section 4, Figure 5), and how near the answers are.
 
 use super::fit::{Fitted, fit};

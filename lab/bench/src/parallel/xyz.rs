@@ -1,4 +1,4 @@
-//! The designs that Wu et al. (2016) call X-Y-Z: parallel design, state, sketch. Their Tables 3 and 4, for `edison bench designs`.
+//! The designs that Wu et al. (2016) call X-Y-Z: parallel design, state, sketch. Their Tables 3 and 4, for `edison-lab bench designs`.
 
 use super::point::{Counting, WirePoint};
 use super::sketches::Sketch;
