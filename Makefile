@@ -1,6 +1,6 @@
 # What there is to do here; CONTRIBUTING.md says more. `make` alone lists it.
 .DELETE_ON_ERROR:
-.PHONY: help run demo test bench fuzz interop loom sanitize lint build page book package faults soak nightly
+.PHONY: help install run demo test bench fuzz interop loom sanitize lint build page book package faults soak nightly
 
 # A capture of your own: make run SOURCE=my.pcap
 SOURCE =
@@ -15,6 +15,8 @@ SOAK_SEEDS = 300
 
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 EDISON = $(TARGET)/release/edison
+# Where `make install` puts the program
+PREFIX = /usr/local
 LAB = $(TARGET)/release/edison-lab
 # What `make run` measures: traffic with a flood and a scan at NodeX, and the taps of a path whose second hop loses packets.
 DEMO = run/demo.pcap
@@ -65,6 +67,10 @@ build: ## the program, optimised: target/release/edison
 	@scripts/install build
 	@scripts/build --release
 
+install: ## the program of `make build`, to $(DESTDIR)$(PREFIX)/bin, its debugging information to $(DESTDIR)$(PREFIX)/lib/debug
+	@[ -x $(EDISON) ] || { echo "make install: there is no $(EDISON): make build" >&2; exit 1; }
+	@scripts/strip-program $(EDISON) $(DESTDIR)$(PREFIX)/bin/edison $(DESTDIR)$(PREFIX)/lib/debug
+
 test: ## all tests; EDISON_TEST_DATA=FOLDER adds those on real captures
 	@scripts/install build test
 	@[ -n "$$EDISON_TEST_DATA" ] || echo 'EDISON_TEST_DATA is not set: the tests that measure real captures are left out'
@@ -74,19 +80,19 @@ faults: build ## each fault of a deployment ten times, and what it loses: docs/f
 	@scripts/install faults
 	scripts/faults --markdown docs/faults.md
 
-package: ## Debian packages: run/edison-common_….deb, run/edison-dpdk_….deb, run/edison-lab_….deb
+package: ## Debian packages: run/edison-common_….deb, run/edison-dpdk_….deb, run/edison-lab_….deb, run/edison-dbgsym_….deb
 	@scripts/install build package
 	@scripts/package run
 
 interop: ## other programs: Kafka, which is killed; each engine over one store: DuckDB, pandas, pyarrow, chDB behind an HTTP front, a Spark cluster; installs a gigabyte
 	@scripts/install build interop
-	cargo build --release --features kafka
+	@scripts/build --release --features kafka
 	@scripts/kafka-delivery $(EDISON)
 	@scripts/store-engines --all
 
 bench: build ## the project's own measurements, each answer checked
 	@scripts/install bench
-	cargo build --release --package edison-lab
+	@scripts/build --release --package edison-lab
 	@for name in $$($(LAB) bench --list | cut -d ' ' -f 1); do $(LAB) bench $$name || exit; done
 
 fuzz: ## fuzz each target for FUZZ_SECONDS (60)
