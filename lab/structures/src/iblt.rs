@@ -250,7 +250,7 @@ impl<K: ByteKey> UpdateBurst<K> for Iblt<K> {
             for (places, update) in places.iter().zip(burst) {
                 let parts = self.parts(&update.key, update.hash);
                 self.total = self.total.saturating_add(update.weight);
-                for &place in &places[..self.rows.len()] {
+                for &place in &places[..self.config.rows] {
                     Self::add(&mut self.words, place as usize * stride, &parts, update.weight as i64);
                 }
             }

@@ -158,13 +158,13 @@ impl Rows {
 
     /// Returns the number of rows.
     #[inline(always)]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows
     }
 
     /// Returns the key's cell in `row`.
     #[inline(always)]
-    pub fn place(&self, row: usize, hash: u64) -> usize {
+    pub(crate) fn place(&self, row: usize, hash: u64) -> usize {
         row * self.width as usize + place(self.hashes[row].word(hash), self.width)
     }
 
