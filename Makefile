@@ -10,8 +10,8 @@ NIGHTLY = nightly
 # Length of `make soak`, seconds, and the rate that it sends at
 SOAK_SECONDS = 1200
 SOAK_RATE = 50kpps
-# Random captures of `make soak`
-SOAK_SEEDS = 300
+# Random captures of `make soak`: so many times the four of `make test`
+SOAK_CASES = 75
 
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 EDISON = $(TARGET)/release/edison
@@ -113,10 +113,10 @@ sanitize: ## the suites of the crates with unsafe code under AddressSanitizer
 		--target x86_64-unknown-linux-gnu --target-dir $(or $(CARGO_TARGET_DIR),target)/sanitize \
 		-- --skip steps_ahead_cost_no_page_faults
 
-soak: build ## a live link measured for SOAK_SECONDS (1200), then SOAK_SEEDS (300) random captures; needs root
+soak: build ## a live link measured for SOAK_SECONDS (1200), then SOAK_CASES (75) times 4 random captures; needs root
 	@scripts/install build test
 	@scripts/soak $(EDISON) $(SOAK_SECONDS) $(SOAK_RATE)
-	EDISON_SEEDS=$(SOAK_SEEDS) cargo test --test it differential::
+	EDISON_CASES=$(SOAK_CASES) cargo test --test it differential::
 
 nightly: ## what takes too long for each change: long fuzzing, benches, packages, the oldest compiler; needs root and two hours
 	@scripts/nightly

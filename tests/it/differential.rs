@@ -1,5 +1,5 @@
 //! Random captures, measured with random options by every design, against a count that the test makes itself, frame by frame, as
-//! `docs/counting.md` says. `EDISON_SEEDS` is the number of captures; `make soak` takes many.
+//! `docs/counting.md` says. `make soak` takes many captures.
 
 use crate::support::capture::{ETHERNET, Frame, Key, layer3, pcap, udp, udp6};
 use crate::support::output::{Record, Window, number, records, report, windows};
@@ -182,9 +182,7 @@ fn check(scratch: &Scratch, expected: &Expected, setting: Setting, options: &[&s
 
 #[test]
 fn records_and_windows_depend_on_the_order_of_frames_alone() {
-    let seeds =
-        std::env::var("EDISON_SEEDS").map_or(4, |seeds| seeds.parse().expect("EDISON_SEEDS is a number"));
-    for seed in 1..=seeds {
+    for seed in 1..=testbed::cases(4).into() {
         let scratch = Scratch::new();
         let numbers = &mut Numbers(seed);
         let frames = disordered(numbers, 2000);

@@ -157,6 +157,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
         #[test]
         fn every_time_is_read_back(ns in any::<u64>()) {
             prop_assert_eq!(parse_time(&format_time(ns)), Some(ns));

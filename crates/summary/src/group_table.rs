@@ -244,6 +244,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
         #[test]
         fn sums_are_those_of_a_map(
             keys in prop::collection::vec(0u64..3000, 0..5000),

@@ -63,6 +63,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
         #[test]
         fn agrees_with_the_plain_comparison(tags: [u16; TAGS], tag: u16, at in 0..TAGS) {
             prop_assert_eq!(matching(&tags, tag), plain(&tags, tag));

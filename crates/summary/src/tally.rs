@@ -136,6 +136,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
         #[test]
         fn sums_are_whole(
             steps in prop::collection::vec((0u64..1 << 40, 0u64..1 << 50, any::<u32>()), 0..50)

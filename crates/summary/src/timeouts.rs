@@ -94,6 +94,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
         #[test]
         fn whoever_is_due_is_stale(
             idle in prop_oneof![Just(0), Just(u64::MAX), 0u64..20 << 30],

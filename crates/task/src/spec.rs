@@ -373,6 +373,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
         #[test]
         fn never_panics(text in "(heavy-hitters|super-spreaders|flow-sizes|change|entropy|quantiles):[a-z=,%/+0-9._]{0,60}") {
             let _ = text.parse::<TaskSpec>();

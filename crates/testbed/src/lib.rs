@@ -1,4 +1,5 @@
-//! What tests of several crates stand on: captures, databases of addresses, counted memory, and a link of their own. Never part of a program.
+//! What tests of several crates stand on: captures, databases of addresses, counted memory, a link of their own, and how many random
+//! cases they take. Never part of a program.
 //!
 //! ```
 //! let folder = std::env::temp_dir().join(format!("captures-{}", std::process::id()));
@@ -16,3 +17,23 @@ pub mod captures;
 pub mod mmdb;
 pub mod process;
 pub mod veth;
+
+/// How many random cases a test takes: `usual`, times the whole number `EDISON_CASES` where that is set.
+///
+/// `usual` is what shows the kinds of a case in seconds; more of them are for the night. A test that counts what it met
+/// must find enough in `usual` cases.
+///
+/// # Panics
+/// If `EDISON_CASES` is no number from 1 on.
+///
+/// ```
+/// assert!(testbed::cases(200) >= 200);
+/// ```
+#[must_use]
+pub fn cases(usual: u32) -> u32 {
+    let times = std::env::var("EDISON_CASES").map_or(1, |times| match times.parse() {
+        Ok(times) if times > 0 => times,
+        _ => panic!("EDISON_CASES is a number from 1 on, not {times:?}"),
+    });
+    usual.saturating_mul(times)
+}

@@ -436,7 +436,7 @@ fn pair(mark: Mark) -> ((String, String), u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(64)))]
     #[test]
     fn any_commits_are_as_in_memory(
         first in keep(),

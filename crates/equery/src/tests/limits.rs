@@ -162,6 +162,8 @@ fn query() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
     #[test]
     fn what_is_printed_has_the_same_tree(text in query()) {
         let (file, errors, steps) = parsed(&text);

@@ -28,7 +28,7 @@ fn words() -> Vec<&'static str> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(2000), ..ProptestConfig::default() })]
 
     #[test]
     fn words_in_any_order_never_panic(words in prop::collection::vec(prop::sample::select(words()), 0..40)) {

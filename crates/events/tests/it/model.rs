@@ -37,22 +37,19 @@ fn over(
 
 #[test]
 fn both_machines_tell_the_same() {
-    over(histories(100_000), History::of, |history| agree(history, |_| {}));
+    over(histories(20_000), History::of, |history| agree(history, |_| {}));
 }
 
-/// The numbers of the histories: as many as EDISON_HISTORIES says, by default `usual`.
-fn histories(usual: u64) -> std::ops::Range<u64> {
-    match std::env::var("EDISON_HISTORIES") {
-        Ok(number) => 0..number.parse().expect("EDISON_HISTORIES is the number of histories"),
-        Err(_) => 0..usual,
-    }
+/// The numbers of the histories of a test.
+fn histories(usual: u32) -> std::ops::Range<u64> {
+    0..testbed::cases(usual).into()
 }
 
 #[test]
 fn late_windows_in_any_order_lead_to_the_state_of_windows_in_time() {
     let (mut late, mut in_time) = (0, 0);
     // Each history takes hundreds of steps, so fewer of them are the default.
-    over(histories(4_000), History::of, |history| {
+    over(histories(1_000), History::of, |history| {
         let whole = in_order(history);
         let told = as_they_come(history, history.steps)?;
         let other = as_they_come(history, history.steps + 1)?;
@@ -77,14 +74,14 @@ fn late_windows_in_any_order_lead_to_the_state_of_windows_in_time() {
 
 #[test]
 fn both_machines_tell_the_same_of_long_quiet_times() {
-    over(0..500, History::with_quiet_times, |history| agree(history, |_| {}));
+    over(histories(500), History::with_quiet_times, |history| agree(history, |_| {}));
 }
 
 #[test]
 fn histories_have_all_kinds_of_events() {
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
     let mut count = |what: String| *kinds.entry(what).or_default() += 1;
-    over(0..2_000, History::of, |history| {
+    over(histories(2_000), History::of, |history| {
         agree(history, |step| {
             step.events.iter().for_each(|event| count(format!("{:?}", event.kind)));
             let is_new = |started: &&events::Started| started.events.first() == Some(&started.run.cause);
@@ -110,7 +107,7 @@ fn histories_have_all_kinds_of_events() {
 
 #[test]
 fn a_restored_machine_continues_as_the_one_that_was_saved() {
-    over(0..2_000, History::of, |history| {
+    over(histories(2_000), History::of, |history| {
         let restored_at = Draw::of(&[history.first_ns, history.steps]).below(history.steps);
         let mut machine = Machine::new(history.graph.clone());
         let mut saved: Option<Machine> = None;
@@ -162,7 +159,7 @@ fn numbered_as_before(mut step: Step) -> Step {
 
 #[test]
 fn a_changed_query_begins_anew() {
-    over(0..500, History::of, |history| {
+    over(histories(500), History::of, |history| {
         let mut machine = Machine::new(history.graph.clone());
         for end_ns in history.ends() {
             let windows = history.windows(end_ns);
@@ -185,7 +182,7 @@ fn a_changed_query_begins_anew() {
 #[test]
 fn a_jump_over_quiet_windows_is_a_walk_through_them() {
     let (mut walked, mut jumped) = (0, 0);
-    over(0..4_000, History::with_quiet_times, |history| {
+    over(histories(1_000), History::with_quiet_times, |history| {
         let (walk, jump) = (walk(history), jump(history)?);
         walked += walk.steps;
         jumped += jump.steps;

@@ -115,6 +115,8 @@ fn files_are_named_in_errors_of_one_line() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
     /// Bytes of a good database are overwritten: it is refused, or addresses are looked up in it without a panic.
     #[test]
     fn damage_is_no_panic(

@@ -200,7 +200,7 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(20), ..ProptestConfig::default() })]
 
     /// The file of an archive, closed and opened again at any point.
     #[test]

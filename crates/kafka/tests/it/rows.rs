@@ -370,7 +370,7 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(60), ..ProptestConfig::default() })]
 
     #[test]
     fn all_rows_are_delivered_whatever_happens(happenings in happenings()) {

@@ -92,6 +92,8 @@ fn have(pins: &Pins, flow: &Flow) -> bool {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
     #[test]
     fn a_lookup_tells_what_pins_mean(
         all in proptest::collection::vec(pin(), 0..12),

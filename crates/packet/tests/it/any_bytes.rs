@@ -65,7 +65,7 @@ fn nested() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(3000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn garbage(data in prop::collection::vec(any::<u8>(), 0..400), unseen in 0..70_000_u32) {

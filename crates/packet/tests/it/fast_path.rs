@@ -103,7 +103,7 @@ fn expected<K: Key>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(4000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn pushing_gives_what_parsing_gives(

@@ -68,7 +68,7 @@ fn prefix(address: IpAddr, (v4, v6): (u32, u32)) -> IpAddr {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(3000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn keys_are_the_chosen_fields_with_the_rest_left_out(

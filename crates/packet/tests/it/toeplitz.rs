@@ -108,6 +108,8 @@ fn the_symmetric_key_gives_both_directions_one_hash_and_microsofts_does_not() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
     #[test]
     fn any_key_and_input_is_by_definition(
         key in any::<[[u8; 20]; 2]>(),

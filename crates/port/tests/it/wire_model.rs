@@ -223,7 +223,7 @@ fn rate_text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(96), ..ProptestConfig::default() })]
     #[test]
     fn every_poll_is_as_simulated(
         arrivals in arrivals_text(),

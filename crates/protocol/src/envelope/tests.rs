@@ -165,6 +165,8 @@ fn mutate(bytes: &mut Vec<u8>, mutation: Mutation) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
     /// Whatever happens to its bytes, a message is refused or is what was sent.
     #[test]
     fn mutated_bytes_are_refused(body in body(30), mutations in prop::collection::vec(mutation(), 1..4)) {

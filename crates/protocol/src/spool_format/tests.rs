@@ -80,6 +80,8 @@ fn naive(records: &[Record]) -> (Vec<Kept>, Totals) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
     #[test]
     fn a_file_is_what_its_records_say(said in prop::collection::vec(some_record(), 0..40)) {
         let bytes = file(&said);

@@ -116,6 +116,8 @@ fn the_published_vectors() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
     #[test]
     fn what_two_addresses_share_at_the_front_their_replacements_share(a: u32, bit in 0_u32..32, rest: u32, key: [u8; 32]) {
         let mut anonymizer = Anonymizer::new(&key);

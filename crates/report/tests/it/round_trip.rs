@@ -14,6 +14,8 @@ fn back<T: Serialize + DeserializeOwned>(value: &T) -> [T; 2] {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
     #[test]
     fn answers(written in answer()) {
         let text = serde_json::to_string(&written).expect("JSON");
@@ -119,6 +121,8 @@ fn what_does_not_fit_is_not_read() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
     #[test]
     fn addresses_are_replaced_and_prefixes_keep_their_length(mut window in window()) {
         let before = window.clone();

@@ -43,6 +43,8 @@ fn tree(value: &impl serde::Serialize) -> Json {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
     #[test]
     fn answers_have_the_schema(answer in answer()) {
         prop_assert_eq!(of_line(&tree(&answer)), None);

@@ -397,7 +397,7 @@ const FIELDS_OF_ALL: [(u16, u16); 36] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 300 } else { 3000 }))]
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(if cfg!(debug_assertions) { 300 } else { 3000 })))]
 
     /// Whatever comes, nothing panics, all is accounted for, and memory is bounded.
     #[test]

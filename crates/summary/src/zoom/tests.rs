@@ -302,7 +302,7 @@ fn check<K: Sends>(seed: u64, windows: usize, zoomed: std::ops::Range<usize>, by
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(48)))]
     #[test]
     fn losses_are_those_of_a_table_that_begins_with_the_first_pinned_window(
         seed in any::<u64>(), begin in 0usize..4, length in 1usize..4, by_prefix in any::<bool>(), is_v6 in any::<bool>(),

@@ -227,7 +227,7 @@ fn a_share_that_finds_no_place_is_given_back() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(64), ..ProptestConfig::default() })]
 
     #[test]
     fn shares_in_any_order_make_the_records_of_one_core(

@@ -242,7 +242,7 @@ const GROUPINGS: &[&[&str]] = &[
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(48), ..ProptestConfig::default() })]
 
     #[test]
     fn groups_have_the_sums_of_a_map(rows in rows(), merges: bool) {

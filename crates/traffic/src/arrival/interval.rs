@@ -71,6 +71,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
         #[test]
         fn times_are_the_exact_ones(
             numerator in 1..1u128 << 70,

@@ -59,6 +59,8 @@ fn random_arrivals_keep_the_mean_rate() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
     /// Counting is the inverse of the times, by whatever path of hints.
     #[test]
     fn counted_are_those_whose_time_has_come(

@@ -200,6 +200,8 @@ fn specifications_are_shown_as_they_are_read() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
     #[test]
     fn every_time_over_which_connections_start_is_shown_exactly(ns in 1_000_000..=3_600_000_000_000_u64) {
         let spec: PathSpec = format!("over={ns}ns").parse().unwrap();

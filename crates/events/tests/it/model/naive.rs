@@ -16,6 +16,7 @@ use super::known::Known;
 use events::{Asked, Binding, Find, Graph, Key, Place, Seen, Trigger, TriggerKind};
 use report::{EventKind, Span};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// An event. Others are named by their number: they are counted from the first step on.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +86,7 @@ struct Chain {
 
 /// The machine.
 pub(crate) struct Naive {
-    graph: Graph,
+    graph: Rc<Graph>,
     pub(crate) edges: BTreeMap<Of, Edge>,
     pub(crate) runs: Vec<Running>,
     /// Chains that must reach a query in time, all that ever began.
@@ -95,7 +96,13 @@ pub(crate) struct Naive {
 
 impl Naive {
     pub(crate) fn new(graph: Graph) -> Self {
-        Self { graph, edges: BTreeMap::new(), runs: Vec::new(), chains: Vec::new(), events: 0 }
+        Self {
+            graph: Rc::new(graph),
+            edges: BTreeMap::new(),
+            runs: Vec::new(),
+            chains: Vec::new(),
+            events: 0,
+        }
     }
 
     fn tell(&mut self, taken: &mut Taken, told: Told) -> usize {
@@ -231,7 +238,7 @@ impl Naive {
         find: &Find<'_>,
         taken: &mut Taken,
     ) -> Vec<Firing> {
-        let graph = self.graph.clone();
+        let graph = Rc::clone(&self.graph);
         let settings = graph.settings;
         let child = at.0;
         let window = |query: usize| Span { start_ns: end_ns - graph.queries[query].over_ns, end_ns };

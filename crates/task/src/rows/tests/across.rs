@@ -73,7 +73,7 @@ fn on_nodes(rows: &[Plain], nodes: usize) -> Vec<Vec<Plain>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
 
     /// Disjoint taps together answer as one node that saw all, whatever is asked.
     #[test]

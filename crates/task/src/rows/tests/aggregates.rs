@@ -161,7 +161,7 @@ fn columns(cases: &[Case]) -> Vec<Item> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(48), ..ProptestConfig::default() })]
 
     #[test]
     fn aggregates_are_those_of_the_rows_one_by_one(rows in rows(), merges: bool) {

@@ -41,7 +41,7 @@ fn expected(windows: &BTreeMap<u64, Vec<Plain>>, from: u64, to: u64) -> Groups {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(32), ..ProptestConfig::default() })]
 
     #[test]
     fn flows_are_merged_over_the_windows_of_a_query(

@@ -231,7 +231,7 @@ fn numbers(outbox: &Outbox) -> impl Iterator<Item = u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(100), ..ProptestConfig::default() })]
 
     /// Also where the disk fails, as long as there is room.
     #[test]
