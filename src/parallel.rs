@@ -5,7 +5,11 @@ use crate::exit::Failure;
 use crate::refusal;
 use engine::admission::{self, Site};
 use engine::{Config, Cores, Design, Plan};
+use port::PacketSource;
 use report::DesignReport;
+
+/// The sources of open ports, one for each receiver, the plan as the ports' capabilities resolve it, and what is known of the ports.
+pub(crate) type OpenPorts = (Vec<Box<dyn PacketSource>>, Plan, Site);
 
 /// The design for what is to be measured, as far as that is known before it is opened.
 pub(crate) fn plan(options: &RunOptions, config: &Config) -> Result<Plan, Failure> {

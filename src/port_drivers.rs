@@ -3,26 +3,27 @@
 use crate::cli::{GenerateOptions, RunOptions};
 use crate::exit::Failure;
 use crate::lacking::{DPDK, lacks};
-use engine::admission::Site;
-use engine::{Config, Plan};
+use crate::parallel::OpenPorts;
+use engine::Config;
 use port::wire::{Trace, WireQueue, WireSpec};
-use port::{PacketSink, PacketSource, SourceError};
+use port::{PacketSink, SourceError};
 use std::sync::Arc;
 use task::TaskSpec;
 
-/// The sources of ports, one for each receiver, the plan as the ports' capabilities resolve it, and what is known of the ports.
-type OpenPorts = (Vec<Box<dyn PacketSource>>, Plan, Site);
+type Open = fn(&RunOptions, &Config, &[TaskSpec]) -> Result<OpenPorts, Failure>;
+type OpenWire = fn(&RunOptions, &str, &WireSpec, &Arc<Trace>) -> Result<Vec<WireQueue>, SourceError>;
+type OpenSink = fn(&GenerateOptions, &str, usize) -> Result<Box<dyn PacketSink>, Failure>;
 
 /// What a driver does.
 pub(crate) struct PortDriver {
     /// Describes the ports of this machine, and what is missing for more.
     pub(crate) list: fn() -> String,
     /// Opens the ports that the options name.
-    pub(crate) open: fn(&RunOptions, &Config, &[TaskSpec]) -> Result<OpenPorts, Failure>,
+    pub(crate) open: Open,
     /// Opens a software wire whose frames are in mbufs.
-    pub(crate) wire: fn(&RunOptions, &str, &WireSpec, &Arc<Trace>) -> Result<Vec<WireQueue>, SourceError>,
+    pub(crate) wire: OpenWire,
     /// Opens a port to send from; the number is the length of the longest frame.
-    pub(crate) sink: fn(&GenerateOptions, &str, usize) -> Result<Box<dyn PacketSink>, Failure>,
+    pub(crate) sink: OpenSink,
 }
 
 /// The feature `dpdk` adds one.

@@ -3,20 +3,17 @@
 use super::eal;
 use crate::cli::RunOptions;
 use crate::exit::{Failure, say};
-use crate::{parallel, refusal};
+use crate::parallel::{self, OpenPorts};
+use crate::refusal;
 use engine::admission::{Directions, Site};
-use engine::{Config, Nearness, Plan};
+use engine::{Config, Nearness};
 use port::dpdk::{EalConfig, PortOptions, ProbedPorts, Spread};
 use port::{PacketSource, TimeBase};
 use task::TaskSpec;
 
 /// The receive queues of the ports, divided among the plan's receivers, the plan as resolved by the ports'
 /// capabilities, and what is known of them.
-pub(crate) fn open(
-    options: &RunOptions,
-    config: &Config,
-    specs: &[TaskSpec],
-) -> Result<(Vec<Box<dyn PacketSource>>, Plan, Site), Failure> {
+pub(crate) fn open(options: &RunOptions, config: &Config, specs: &[TaskSpec]) -> Result<OpenPorts, Failure> {
     let asked = parallel::asked_queues(options, config);
     let usual = PortOptions::default();
     let port = PortOptions {
