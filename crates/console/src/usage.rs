@@ -38,14 +38,17 @@ mod tests {
     use clap::{Arg, Command};
 
     fn error(words: &[&str]) -> Error {
-        let command = Command::new("program").arg(Arg::new("top").long("top"));
+        let command = Command::new("program").arg(Arg::new("design").long("design"));
         command.try_get_matches_from(words).expect_err("a wrong command line")
     }
 
     #[test]
     fn an_error_is_one_line_with_its_tip() {
-        let wrong = error(&["program", "--tpo", "3"]);
-        assert_eq!(one_line(&wrong), "unexpected argument '--tpo' found; a similar argument exists: '--top'");
+        let wrong = error(&["program", "--desgin", "rss"]);
+        assert_eq!(
+            one_line(&wrong),
+            "unexpected argument '--desgin' found; a similar argument exists: '--design'"
+        );
         assert!(print_help(&wrong).is_none());
         assert!(print_help(&error(&["program", "--help"])).is_some());
     }
