@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// One line: there is no such program.
 pub(crate) fn edison() -> Result<PathBuf, String> {
-    let named = std::env::var_os("EDISON").map(PathBuf::from);
+    let named = std::env::var_os("EDISON").filter(|name| !name.is_empty()).map(PathBuf::from);
     let beside = || itself().map(|program| program.with_file_name("edison"));
     let path = named.map_or_else(beside, Ok)?;
     if path.is_file() { Ok(path) } else { Err(missing(&path)) }
