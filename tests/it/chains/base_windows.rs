@@ -23,7 +23,7 @@ fn told(chained: &Chained) -> Vec<String> {
 fn random_traffic_of_two_nodes() {
     let scratch = Scratch::new();
     let mut fired = 0;
-    for seed in 0..8 {
+    for seed in 0..testbed::cases(4).into() {
         let sources = [("A", 2 * seed), ("B", 2 * seed + 1)].map(|(name, seed)| {
             let frames = frames(&random_packets(seed + 100));
             let path = scratch.file(&format!("{name}.pcap"), capture::pcap(ETHERNET, &frames));

@@ -87,26 +87,26 @@ fn plain_records() {
 #[test]
 fn many_windows_with_jumps_between_them() {
     // A packet a millisecond: each second one skips a window, all the more on several queues.
-    let spec = "packets=1200,flows=60,rate=1000,ipv6=50%";
+    let spec = "packets=400,flows=60,rate=1000,ipv6=50%";
     let config = Config { every: Every::Time(700_000), ..config() };
     let windows = all_alike(&every_design(), spec, None, &config).outcome.ended.windows;
-    assert!(windows.count == 1200 && windows.jump > 100 && windows.full > 100, "{windows:?}");
+    assert!(windows.count == 400 && windows.jump > 100 && windows.full > 100, "{windows:?}");
     // Windows of several packets, of which a queue may have none.
     let config = Config { every: Every::Time(5 * MS), ..config };
     let windows = all_alike(&every_design(), spec, None, &config).outcome.ended.windows;
-    assert_eq!((windows.count, windows.jump), (240, 0));
+    assert_eq!((windows.count, windows.jump), (80, 0));
 }
 
 #[test]
 fn tasks() {
-    let spec = "packets=5k,flows=400,ipv6=30%,rate=5000,plant=flood/scan/elephant";
+    let spec = "packets=2500,flows=400,ipv6=30%,rate=2500,plant=flood/scan/elephant";
     let config = with_tasks(Config { every: Every::Time(200 * MS), ..config() });
     let run = all_alike(&every_design(), spec, None, &config);
     assert!(run.windows.len() >= 5 && run.windows.iter().all(|window| window.answers.len() == 7));
     // More windows in a burst than states: counting waits for answers.
     let config = Config { every: Every::Time(2 * MS), ..config };
-    let run = all_alike(&["rss/2", "async/3", "2x1"], "packets=400,flows=60,rate=500", None, &config);
-    assert_eq!(run.windows.len(), 400);
+    let run = all_alike(&["rss/2", "async/3", "2x1"], "packets=120,flows=60,rate=500", None, &config);
+    assert_eq!(run.windows.len(), 120);
     assert!(
         run.windows.iter().all(|window| window.answers.iter().all(|answer| answer
             .task
@@ -184,11 +184,11 @@ fn frames_that_are_not_measured() {
 
 #[test]
 fn windows_of_frames_and_runs_of_so_many() {
-    let spec = "packets=3k,flows=200,ipv6=30%";
+    let spec = "packets=2k,flows=200,ipv6=30%";
     for (frames, packets) in [(1, Some(100)), (7, None), (1000, None), (5000, None), (100, Some(1501))] {
         let config = Config { every: Every::Packets(frames), packets, ..config() };
         let windows = all_alike(&ONE_RECEIVER, spec, None, &config).outcome.ended.windows;
-        assert_eq!(windows.count, packets.unwrap_or(3000).div_ceil(frames));
+        assert_eq!(windows.count, packets.unwrap_or(2000).div_ceil(frames));
     }
 }
 
@@ -202,7 +202,7 @@ fn runs_of_so_long() {
 
 #[test]
 fn small_rings_and_small_bursts() {
-    let spec = "packets=3k,flows=200,ipv6=30%,rate=1000";
+    let spec = "packets=1k,flows=200,ipv6=30%,rate=1000";
     for (burst, hand_over_parcels) in [(1, 2), (3, 1), (7, 2), (256, 2)] {
         let config = Config { burst, hand_over_parcels, every: Every::Time(100 * MS), ..config() };
         all_alike(&every_design(), spec, None, &config);
@@ -297,7 +297,7 @@ fn the_plans_are_what_their_names_say() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(24), ..ProptestConfig::default() })]
 
     #[test]
     fn any_traffic_by_any_design(

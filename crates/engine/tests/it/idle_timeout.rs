@@ -10,7 +10,7 @@ use summary::{Limits, Timeouts};
 
 const SECOND: u64 = 1_000_000_000;
 /// Six seconds, in which each flow comes up three times.
-const SPEC: &str = "packets=60k,flows=20k,zipf=0,ipv6=30%,rate=10000";
+const SPEC: &str = "packets=18k,flows=6k,zipf=0,ipv6=30%,rate=3000";
 
 /// Sets the timeout as a window is entered, and notes how many flows the tables hold.
 #[derive(Debug)]

@@ -537,7 +537,7 @@ fn compare<K: Key>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(80), ..ProptestConfig::default() })]
 
     #[test]
     fn agrees_with_the_model(
@@ -622,8 +622,8 @@ fn grows_and_shrinks<K: Key>(key: fn(u32) -> K, flows: u32) {
 
 #[test]
 fn grows_over_many_doublings() {
-    grows_and_shrinks(key_v4, 700_001);
-    grows_and_shrinks(key_v6, 100_001);
+    grows_and_shrinks(key_v4, 200_001);
+    grows_and_shrinks(key_v6, 50_001);
 }
 
 /// With memory for the first steps only, every flow that has a place stays exact and the rest is refused by count.

@@ -290,7 +290,7 @@ fn a_sample_may_be_equal_to_a_computed_marker() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testbed::cases(400), ..ProptestConfig::default() })]
 
     #[test]
     fn moments_agree_with_two_passes(samples in samples()) {
@@ -569,6 +569,8 @@ fn bits(values: [f64; 4]) -> [u64; 4] {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
     /// Flows' states in one array, one sample at a time and in batches, against a structure for each statistic.
     #[test]
     fn states_hold_what_was_asked_for(

@@ -144,7 +144,7 @@ fn open(isn: [u32; 2]) -> Connection {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(400)))]
 
     /// Streams that make sense: every count equals that of the model.
     #[test]
