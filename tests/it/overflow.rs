@@ -13,7 +13,7 @@ const SPEC: &str = "packets=24k,flows=12k,rate=24k,zipf=0.6,ipv6=20%,plant=flood
 /// Its victim.
 const VICTIM: &str = "203.0.113.10";
 const WINDOW: u64 = 500_000_000;
-const SEEDS: u32 = 40;
+const SEEDS: u32 = 100;
 
 const QUERIES: &str = "\
     dst: select dst_addr, sum(total_count) as p, sum(total_byte) as b, count(*) as f, count(src_addr) as d \
