@@ -52,9 +52,9 @@ $(DEMO_PATH).truth.json:
 	@mkdir -p $(@D)
 	@$(EDISON) generate $(DEMO_PATH) --path $(DEMO_PATH_TRAFFIC)
 
-demo: build ## two probes, a broker, a controller and the page, on a path that loses packets; needs root
+demo: build ## two probes, a broker, a controller and the page, on a path that loses packets; asks sudo for root
 	@scripts/install demo
-	@scripts/demo --hold
+	@$(if $(filter 0,$(shell id -u)),,sudo) env EDISON=$(abspath $(EDISON)) scripts/demo --hold
 
 page: ## the page anew: page/dist; needs Node 20.19 or later
 	cd page && npm ci --no-audit --no-fund && npm run build && npm run types
@@ -67,8 +67,10 @@ build: ## the program, optimised: target/release/edison
 	@scripts/install build
 	@scripts/build --release
 
-install: ## the program of `make build`, to $(DESTDIR)$(PREFIX)/bin, its debugging information to $(DESTDIR)$(PREFIX)/lib/debug
+install: ## the program of `make build` to /usr/local/bin, its debugging information to /usr/local/lib/debug (PREFIX, DESTDIR)
 	@[ -x $(EDISON) ] || { echo "make install: there is no $(EDISON): make build" >&2; exit 1; }
+	@mkdir -p $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/debug 2>/dev/null && [ -w $(DESTDIR)$(PREFIX)/bin ] || \
+		{ echo "make install: $(DESTDIR)$(PREFIX) cannot be written: sudo make install, or make install PREFIX=FOLDER" >&2; exit 1; }
 	@scripts/strip-program $(EDISON) $(DESTDIR)$(PREFIX)/bin/edison $(DESTDIR)$(PREFIX)/lib/debug
 
 test: ## all tests; EDISON_TEST_DATA=FOLDER adds those on real captures
@@ -84,7 +86,7 @@ package: ## Debian packages: run/edison-common_….deb, run/edison-dpdk_….deb,
 	@scripts/install build package
 	@scripts/package run
 
-interop: ## other programs: Kafka, which is killed; each engine over one store: DuckDB, pandas, pyarrow, chDB behind an HTTP front, a Spark cluster; installs a gigabyte
+interop: ## other programs: a Kafka that is killed and started again; each engine over one store: DuckDB, pandas, pyarrow, chDB behind an HTTP front, a Spark cluster; installs a gigabyte
 	@scripts/install build interop
 	@scripts/build --release --features kafka
 	@scripts/kafka-delivery $(EDISON)
@@ -118,7 +120,7 @@ soak: build ## a live link measured for SOAK_SECONDS (1200), then SOAK_CASES (75
 	@scripts/soak $(EDISON) $(SOAK_SECONDS) $(SOAK_RATE)
 	EDISON_CASES=$(SOAK_CASES) cargo test --test it differential::
 
-nightly: ## what takes too long for each change: long fuzzing, benches, packages, the oldest compiler; needs root and two hours
+nightly: ## what takes too long for each change: long fuzzing, benches, packages, the oldest compiler; needs root and some hours
 	@scripts/nightly
 
 lint: export RUSTDOCFLAGS = -D warnings

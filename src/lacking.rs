@@ -4,22 +4,25 @@ use crate::exit::Failure;
 
 /// A feature that a build may lack.
 pub(crate) struct Feature {
-    /// What the build does not have without it.
-    pub(crate) what: &'static str,
-    /// What to do about it.
+    /// Its name in the manifest.
+    pub(crate) name: &'static str,
+    /// How a program with it is built.
     pub(crate) remedy: &'static str,
 }
 
 /// Ports that DPDK drives.
 pub(crate) const DPDK: Feature =
-    Feature { what: "DPDK", remedy: "build it with the feature dpdk (Debian's package libdpdk-dev)" };
+    Feature { name: "dpdk", remedy: "`make build` builds one with it (Debian's package libdpdk-dev)" };
 /// Probes and controllers, which a broker connects.
-pub(crate) const AMQP: Feature = Feature { what: "deployments", remedy: "build it with the feature amqp" };
+pub(crate) const AMQP: Feature = Feature { name: "amqp", remedy: "`make build` builds one with it" };
 /// The client of Kafka.
 pub(crate) const KAFKA: Feature =
-    Feature { what: "client of Kafka", remedy: "build it with the feature kafka" };
+    Feature { name: "kafka", remedy: "`cargo build --release --features kafka` builds one with it" };
 
 /// Returns the error of a request that needs a feature which this build lacks.
 pub(crate) fn lacks(asked: &str, feature: &Feature) -> Failure {
-    Failure::usage(format!("{asked}: this build has no {}; {}", feature.what, feature.remedy))
+    Failure::usage(format!(
+        "{asked} needs the feature {}, which this program was built without: {}",
+        feature.name, feature.remedy
+    ))
 }

@@ -113,16 +113,16 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Run(options) => run::run(&options, origins),
         Command::Query(options) => query::query(&options),
         Command::Collect(options) if options.config.is_some() => {
-            (deployments::find("--config")?.collect)(&options)
+            (deployments::find("edison collect --config")?.collect)(&options)
         }
         Command::Collect(options) => collect::collect(&options),
         Command::Import(options) => import::import(&options),
         Command::DryRun(options) => dry_run::dry_run(&options),
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),
-        Command::Probe(options) => (deployments::find("probe")?.probe)(&options),
-        Command::Controller(options) => (deployments::find("controller")?.controller)(&options),
-        Command::Authority(options) => (deployments::find("authority")?.authority)(&options),
+        Command::Probe(options) => (deployments::find("edison probe")?.probe)(&options),
+        Command::Controller(options) => (deployments::find("edison controller")?.controller)(&options),
+        Command::Authority(options) => (deployments::find("edison authority")?.authority)(&options),
         Command::Nodes(options) => client::nodes(&options),
         Command::Queries(options) => client::queries(&options),
         Command::Events(options) => client::events(&options),

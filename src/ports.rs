@@ -27,7 +27,7 @@ pub(crate) fn print() -> Result<ExitCode, Failure> {
     text += "\nDPDK ports (edison run --port DEVARGS)\n";
     let ports = match port_drivers::find("") {
         Ok(driver) => (driver.list)(),
-        Err(_) => format!("not in this build: {}\n", DPDK.remedy),
+        Err(_) => format!("this program was built without the feature dpdk: {}\n", DPDK.remedy),
     };
     text.extend(ports.lines().map(|line| format!("  {line}\n")));
     exit::print(&text)
