@@ -46,7 +46,7 @@ pub(super) fn frame_lengths(captured: u32, wire: u32, fcs_len: u32) -> (u32, u32
 pub(super) struct Warnings {
     pub(super) texts: Vec<String>,
     link_types: BTreeSet<u16>,
-    pub(super) untimed: bool,
+    remarks: BTreeSet<&'static str>,
 }
 
 impl Warnings {
@@ -63,13 +63,10 @@ impl Warnings {
         link
     }
 
-    /// Warns once that frames carry no time.
-    pub(super) fn untimed(&mut self, name: &str) {
-        if !self.untimed {
-            self.untimed = true;
-            self.texts.push(format!(
-                "{name}: some frames carry no time (simple packet blocks): each takes that of the frame before"
-            ));
+    /// Warns once of this peculiarity of the file.
+    pub(super) fn remark(&mut self, name: &str, remark: &'static str) {
+        if self.remarks.insert(remark) {
+            self.texts.push(format!("{name}: {remark}"));
         }
     }
 }

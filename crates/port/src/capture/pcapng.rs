@@ -23,6 +23,11 @@ const BLOCK_OVERHEAD: usize = 12;
 /// The largest block that is read and not skipped: a frame of the largest size, and as much for its options.
 const MAX_READ_BLOCK: usize = BLOCK / 2;
 
+const UNTIMED: &str = "some frames carry no time (simple packet blocks): each takes that of the frame before";
+const UNPADDED: &str = "some blocks state their length without the padding behind it: they are read with it";
+const FOREIGN_STATISTICS: &str =
+    "some statistics are of interfaces that the section does not describe: they are left out of the loss";
+
 /// Interfaces of one section: only a damaged file has more.
 const MAX_INTERFACES: usize = 1 << 16;
 
@@ -179,10 +184,12 @@ impl PcapngReader {
             // The byte order of everything that follows, including the length of this block.
             self.order = section_byte_order(header)?;
         }
-        let length = self.order.u32(header, 4) as usize;
-        if length < BLOCK_OVERHEAD || !length.is_multiple_of(4) {
-            return Err(damaged(format!("the block states the impossible length {length}")));
+        let stated = self.order.u32(header, 4) as usize;
+        if stated < BLOCK_OVERHEAD {
+            return Err(damaged(format!("the block states the impossible length {stated}")));
         }
+        // The length of a block is a multiple of four. Some writers leave the padding out of what they state, though not out of the file.
+        let length = stated.next_multiple_of(4);
         if !matches!(
             kind,
             SECTION_HEADER
@@ -199,15 +206,18 @@ impl PcapngReader {
         }
         let block = bytes.get(..length).ok_or(Stop::Short(length))?;
         let again = self.order.u32(block, length - 4) as usize;
-        if again != length {
-            return Err(damaged(format!("the block states its length as {length} and as {again}")));
+        if again != stated {
+            return Err(damaged(format!("the block states its length as {stated} and as {again}")));
+        }
+        if stated != length {
+            warnings.remark(name, UNPADDED);
         }
         let body = &block[8..length - 4];
         let packet = match kind {
             ENHANCED_PACKET => Some(self.enhanced_packet(body)?),
             PACKET => Some(self.packet(body)?),
             SIMPLE_PACKET => {
-                warnings.untimed(name);
+                warnings.remark(name, UNTIMED);
                 Some(self.simple_packet(body)?)
             }
             INTERFACE_DESCRIPTION => {
@@ -215,7 +225,7 @@ impl PcapngReader {
                 None
             }
             INTERFACE_STATISTICS => {
-                self.interface_statistics(body)?;
+                self.interface_statistics(body, name, warnings)?;
                 None
             }
             _ => {
@@ -269,10 +279,15 @@ impl PcapngReader {
         Ok(())
     }
 
-    fn interface_statistics(&mut self, body: &[u8]) -> Result<(), Stop> {
+    fn interface_statistics(&mut self, body: &[u8], name: &str, warnings: &mut Warnings) -> Result<(), Stop> {
         let body = at_least(body, 12, "interface statistics")?;
         let number = self.order.u32(body, 0);
-        let mut dropped = self.interface(number)?.dropped;
+        let Some(interface) = self.interfaces.get(number as usize) else {
+            // The frames are there all the same.
+            warnings.remark(name, FOREIGN_STATISTICS);
+            return Ok(());
+        };
+        let mut dropped = interface.dropped;
         self.each_option(&body[12..], |order, code, value| match code {
             ISB_IFDROP => dropped.by_interface = order.u64(value).or(dropped.by_interface),
             ISB_OSDROP => dropped.by_system = order.u64(value).or(dropped.by_system),

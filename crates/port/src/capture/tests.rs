@@ -244,6 +244,35 @@ fn a_check_sequence_is_removed() {
 }
 
 #[test]
+fn pcapng_of_careless_writers_is_read_with_a_remark() {
+    let start = [LITTLE.section(), LITTLE.interface(1, 0, &[])].concat();
+    let frames = [&b"abc"[..], b"defgh"].map(|data| LITTLE.enhanced(0, 0, 9, data, &[]));
+    let seen = [&b"abc"[..], b"defgh"].map(|data| seen(data, 9, 0, LinkType::Ethernet));
+    // The padding is in the file, and not in the length that is stated before and after it.
+    let unpadded = frames.clone().map(|mut block| {
+        let stated = LITTLE.u32(block.len() as u32 - 1);
+        block[4..8].copy_from_slice(&stated);
+        let end = block.len() - 4;
+        block[end..].copy_from_slice(&stated);
+        block
+    });
+    // Seven frames were dropped by an interface that nobody described.
+    let statistics =
+        LITTLE.block(5, &[LITTLE.u32(4), vec![0; 8], LITTLE.option(5, &[7, 0, 0, 0, 0, 0, 0, 0])].concat());
+    let [first, second] = frames;
+    let foreign = [first, statistics, second];
+    for (blocks, remark) in
+        [(unpadded.concat(), "without the padding"), (foreign.concat(), "left out of the loss")]
+    {
+        let mut source = source([start.clone(), blocks].concat());
+        assert_eq!(drain(&mut source), (seen.to_vec(), None));
+        assert_eq!(source.lost(), None);
+        let warnings = source.warnings();
+        assert!(warnings.len() == 1 && warnings[0].contains(remark), "{warnings:?}");
+    }
+}
+
+#[test]
 fn pcapng_with_all_its_blocks() {
     let (file, frames) = some_pcapng();
     let mut source = source(file);
