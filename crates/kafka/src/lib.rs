@@ -2,7 +2,7 @@
 //!
 //! An [`Outbox`] keeps messages until they are acknowledged: [`MemoryOutbox`] in memory, [`Archived`] in the archive of a controller,
 //! [`StoredRows`] in a store. A [`Sink`] is a thread that takes messages from outboxes and hands them to a [`Producer`], which
-//! [`client`] gives where there is a Kafka. Measuring threads never wait for it. `docs/kafka.md` describes the messages, and
+//! [`client()`] gives where there is a Kafka. Measuring threads never wait for it. `docs/kafka.md` describes the messages, and
 //! `docs/schema/kafka.json` is their schema.
 //!
 //! The crate knows neither queries nor engines nor HTTP.
