@@ -256,7 +256,7 @@ fn pcapng_of_careless_writers_is_read_with_a_remark() {
         block[end..].copy_from_slice(&stated);
         block
     });
-    // Seven frames were dropped by an interface that nobody described.
+    // Seven frames were dropped by an interface that no block describes.
     let statistics =
         LITTLE.block(5, &[LITTLE.u32(4), vec![0; 8], LITTLE.option(5, &[7, 0, 0, 0, 0, 0, 0, 0])].concat());
     let [first, second] = frames;
