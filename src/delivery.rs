@@ -121,7 +121,7 @@ pub(crate) fn begin(
     say_line: Box<dyn Fn(&str) + Send>,
 ) -> Result<Sink, Failure> {
     let Some(client) = client() else {
-        return Err(lacks("--kafka", &KAFKA));
+        return Err(lacks("sending to Kafka", &KAFKA));
     };
     if !servers.are_loopback() {
         say(&format!("Kafka at {servers} is spoken to in clear text: only within a network that is trusted"));

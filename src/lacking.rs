@@ -1,4 +1,4 @@
-//! What a build can lack, in the words of an error.
+//! The features that a build can lack, in the words of an error.
 
 use crate::exit::Failure;
 

@@ -10,7 +10,7 @@ Examples:
   edison-lab study --list                             the papers' tables and figures, each with its command
   edison-lab study --out study --quick                all of them, in less than ten minutes
 
-Measurements that run edison itself take the program of this name beside edison-lab, or the one that EDISON names.
+Measurements that run edison itself take the program in the folder of edison-lab, or the one that EDISON names.
 Exit codes: 0 well; 1 something could not be measured, or an answer was wrong; 2 wrong usage; 3 a study that was ended early.";
 
 /// Edison's own measurements, and the tables and figures of the papers that it implements.

@@ -1,4 +1,4 @@
-//! How the program ends: messages and an exit code.
+//! Failures of a command: messages and an exit code.
 
 use std::process::ExitCode;
 

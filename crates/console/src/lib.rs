@@ -1,5 +1,5 @@
-//! What Edison's programs say to the one who started them: messages on standard error, answers on standard output, a wrong command line in
-//! one line, and manual pages.
+//! The words of Edison's programs to their users: messages on standard error, answers on standard output, a wrong command line in one line,
+//! and manual pages.
 //!
 //! The crate does not know what a command does.
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What the parser of the command line says.
+//! Helps and errors of the parser of the command line.
 
 use clap::Error;
 use clap::error::ErrorKind;

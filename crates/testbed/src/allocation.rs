@@ -29,7 +29,7 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 /// The bytes that a structure may take in addition to its arrays: boxes of fixed size, such as tables of hash functions.
-const BESIDE: usize = 256;
+const OVERHEAD: usize = 256;
 
 /// Fails where the structure that `make` returns takes more or less memory than it `says`, or says that it takes more than `most`. Returns
 /// what it says.
@@ -45,7 +45,7 @@ pub fn takes_what_it_says<T>(
     let taken = TAKEN.with(Cell::get).wrapping_sub(before);
     let said = says(&made);
     assert!(said <= most, "{name}: {said} of {most}");
-    assert!(taken <= said + BESIDE, "{name} takes {taken} bytes and says {said}");
-    assert!(taken + BESIDE >= said, "{name} takes only {taken} bytes and says {said}");
+    assert!(taken <= said + OVERHEAD, "{name} takes {taken} bytes and says {said}");
+    assert!(taken + OVERHEAD >= said, "{name} takes only {taken} bytes and says {said}");
     said
 }

@@ -18,7 +18,7 @@ pub mod mmdb;
 pub mod process;
 pub mod veth;
 
-/// How many random cases a test takes: `usual`, times the whole number `EDISON_CASES` where that is set.
+/// Returns the number of random cases that a test takes: `usual`, times the whole number `EDISON_CASES` where that is set.
 ///
 /// `usual` is what shows the kinds of a case in seconds; more of them are for the night. A test that counts what it met
 /// must find enough in `usual` cases.

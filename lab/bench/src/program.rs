@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-/// Returns the path of `edison`: the one that the variable EDISON names, or the one beside this program.
+/// Returns the path of `edison`: the one that the variable EDISON names, or the one in the folder of this program.
 ///
 /// # Errors
 /// One line: there is no such program.
 pub(crate) fn edison() -> Result<PathBuf, String> {
     let named = std::env::var_os("EDISON").filter(|name| !name.is_empty()).map(PathBuf::from);
-    let beside = || itself().map(|program| program.with_file_name("edison"));
-    let path = named.map_or_else(beside, Ok)?;
+    let neighbour = || itself().map(|program| program.with_file_name("edison"));
+    let path = named.map_or_else(neighbour, Ok)?;
     if path.is_file() { Ok(path) } else { Err(missing(&path)) }
 }
 
