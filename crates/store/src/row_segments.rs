@@ -18,7 +18,7 @@ const SPAN: u64 = 10 * SECOND;
 /// The same of a recording, whose windows come as fast as they can be read.
 const SPAN_OF_RECORDING: u64 = HOUR;
 /// A segment of a recording that has so many rows, or takes so long, ends with its window.
-const MOST_ROWS: u64 = 1 << 20;
+const MOST_ROWS: u64 = 1 << 17;
 const LONGEST: Duration = Duration::from_secs(1);
 /// A segment that is not complete by then is ended as it is: a clock may have been set back.
 const PATIENCE: Duration = Duration::from_secs(30);

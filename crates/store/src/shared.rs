@@ -131,11 +131,13 @@ impl Shared {
         line.into_iter().for_each(|line| self.remark(line));
     }
 
-    /// A file could not be read: it is said once, and the file is left alone.
-    pub(crate) fn set_damaged(&self, path: &Path, reason: &str) {
-        if lock(&self.damaged).insert(path.to_owned()) {
+    /// A file could not be read: it is said once, and the file is left alone. Returns whether that is new.
+    pub(crate) fn set_damaged(&self, path: &Path, reason: &str) -> bool {
+        let is_new = lock(&self.damaged).insert(path.to_owned());
+        if is_new {
             self.remark(format!("{reason}: the file is left out of rollups and compaction"));
         }
+        is_new
     }
 
     pub(crate) fn is_damaged(&self, path: &Path) -> bool {

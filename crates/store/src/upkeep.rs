@@ -26,13 +26,17 @@ type Group = (String, String, u64, u64);
 
 /// Works until the end, and then once more.
 pub(crate) fn run(shared: &Shared) {
-    let mut upkeep = Upkeep { parts: 1, alone: BTreeSet::new(), not_before: None };
+    let mut upkeep = Upkeep { parts: 1, alone: BTreeSet::new(), not_before: None, has_found_damage: false };
     loop {
         let goes_on = shared.wait(LOOK);
         if !goes_on || upkeep.not_before.is_none_or(|time| time <= Instant::now()) {
             upkeep.pass(shared);
         }
         if !goes_on {
+            // A file that is damaged is found when it is read, one at a pass: the others wait for the next.
+            while std::mem::take(&mut upkeep.has_found_damage) && !shared.stop.load(Relaxed) {
+                upkeep.pass(shared);
+            }
             return;
         }
     }
@@ -44,6 +48,8 @@ struct Upkeep {
     /// The numbers of files that cannot become one with others.
     alone: BTreeSet<u64>,
     not_before: Option<Instant>,
+    /// A file was found to be damaged, so that the others of its job are still to be taken.
+    has_found_damage: bool,
 }
 
 impl Upkeep {
@@ -168,7 +174,7 @@ impl Upkeep {
             Err(Failure::Damaged(path, reason)) => {
                 // One that was dropped meanwhile is not there.
                 if path.exists() {
-                    shared.set_damaged(&path, &reason);
+                    self.has_found_damage |= shared.set_damaged(&path, &reason);
                 }
                 shared.wake();
                 Ok(None)

@@ -154,8 +154,8 @@ fn what_is_no_store_is_named() {
     let change = |sql: &str| {
         rusqlite::Connection::open(&manifest).and_then(|c| c.execute_batch(sql)).expect("changed");
     };
-    change("PRAGMA user_version = 2");
-    assert!(of(folder.path()).contains("of format 2, this version knows 1"));
+    change("PRAGMA user_version = 3");
+    assert!(of(folder.path()).contains("of format 3, this version knows 2"));
 }
 
 #[test]
