@@ -59,7 +59,9 @@ fn a_run_that_was_killed_leaves_a_missing_time() {
     let first = first.wait();
     // So long that whole windows lie in it.
     std::thread::sleep(Duration::from_secs(3));
-    let second = start(&store, "20k").wait().expect(0);
+    let second = start(&store, "20k").wait();
+    // A machine that is busy loses packets of the wire, which is told.
+    assert!(matches!(second.code, Some(0 | 3)), "{second:?}");
     let live: BTreeMap<u64, u64> = [first.stdout.as_str(), second.stdout.as_str()]
         .into_iter()
         .flat_map(|text| answers(text.lines()))

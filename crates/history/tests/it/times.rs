@@ -164,6 +164,8 @@ fn the_time_between_two_runs_is_missing_and_not_empty() {
         said(&longer).into_iter().map(|(window, packets, _, missing)| (window, packets, missing)).collect();
     assert_eq!(missing[..2], [([0, 5], 3 * PACKETS, stopped(4, 5)), ([5, 10], 0, stopped(5, 10))],);
     assert_eq!(longer[0].coverage, Some(0.8));
+    let watched = longer[0].watched.map(|watched| [watched.start_ns, watched.end_ns]);
+    assert_eq!(watched, Some([START, START + 4 * SECOND]));
     // So have rollups, and an answer over all.
     let all = ask(folder.path(), sum(Over::Run), None);
     assert_eq!((packets(&all[0]), all[0].status), (5 * PACKETS, Status::Partial));
