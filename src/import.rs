@@ -75,6 +75,7 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
             tracks_loss: site.tracks_loss,
             selection: Selection::new(&record::Parts::default()),
             anonymizer: None,
+            is_live: false,
             waits: true,
         });
         records.node(node.name(), site.key, writer);

@@ -133,6 +133,7 @@ impl Measurement {
                 tracks_loss: config.parts.loss || zooms,
                 selection: Selection::new(&record_parts),
                 anonymizer: anonymizer.clone(),
+                is_live: sources.time_base != TimeBase::Packets,
                 // Routers wait in their own queue.
                 waits: sources.time_base == TimeBase::Packets || options.routers.is_some(),
             });

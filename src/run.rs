@@ -28,6 +28,7 @@ use std::collections::VecDeque;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 use task::query::Query;
 use task::{Generation, TaskSet, Tasks};
 
@@ -168,6 +169,7 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
         events: VecDeque::new(),
         unlisted: 0,
     };
+    let began = Instant::now();
     let measured = measurement.measure(&control, windows, &stop, &mut teller)?;
     let Teller { events, unlisted, .. } = teller;
     // Nothing is lost to anybody where the one who read the answers has left.
@@ -179,6 +181,9 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
     warnings.into_iter().for_each(|line| screen.warning(line));
     verdict.lose(&lost);
     stored::close(store.as_ref(), time_base == TimeBase::Clock, &mut verdict);
+    if store.is_some() {
+        report.took(began.elapsed().as_secs_f64());
+    }
     kafka.iter().for_each(|kafka| kafka.answers(&longer));
     if let Some(delivery) = delivery {
         delivery.finish(&mut verdict);

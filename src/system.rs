@@ -88,6 +88,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
             "--cores or --design: a replay whose queries start others has one receiver for each node",
         ));
     }
+    let began = Instant::now();
     let mut controller = Controller::new(chain, Setting { window_ns, is_replay, key: None });
     let (link, probes) = memory::links(&names);
     let mut ready = Vec::new();
@@ -172,6 +173,9 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     report.faults.extend(printer.finish(&mut report.answers));
     verdict.lose(&lost);
     stored::close(store.as_ref(), !is_replay, &mut verdict);
+    if store.is_some() {
+        report.took(began.elapsed().as_secs_f64());
+    }
     if let Some(delivery) = delivery {
         delivery.finish(&mut verdict);
     }

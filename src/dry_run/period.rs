@@ -53,7 +53,8 @@ fn of_store(folder: &Path, period: Period) -> Result<Recording, Failure> {
         let is_gone = files.iter().any(|file| !file.path.exists());
         tries += 1;
         if !is_gone || tries == MOST_TRIES {
-            return opened.map_err(Failure::usage);
+            let recording = opened.map_err(Failure::usage)?;
+            return Ok(recording.without(shelf.missing()));
         }
     }
 }

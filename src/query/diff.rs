@@ -173,6 +173,7 @@ fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answ
     let mut order = Vec::new();
     for (side, answer) in [&before, &after].into_iter().enumerate() {
         let Some(answer) = answer else { continue };
+        result.missing.extend_from_slice(&answer.missing);
         if let Some(reason) = &answer.reason {
             result.lacks(reason);
         } else if answer.bounds != "exact" && result.bounds == "exact" {

@@ -101,7 +101,7 @@ pub(super) fn answer(
             say_error(&fault);
             ExitCode::from(FAULT)
         }
-        None if is_stopped || !damaged.is_empty() => ExitCode::from(EARLY),
+        None if is_stopped || !damaged.is_empty() || printer.has_missing() => ExitCode::from(EARLY),
         None if !idle.is_empty() => ExitCode::from(USAGE),
         None => ExitCode::SUCCESS,
     })
@@ -161,7 +161,7 @@ impl Asked<'_> {
         let (Some(blank), Some(watched), false) =
             (elsewhere.blanks.first(), elsewhere.watched, parts.is_empty())
         else {
-            return Ok(Some(answers::of_nothing(query, elsewhere)));
+            return Ok(Some(elsewhere.told(self.question, answers::of_nothing(query, elsewhere))));
         };
         let span = [watched.start_ns, watched.end_ns];
         let asked =
@@ -177,7 +177,7 @@ impl Asked<'_> {
         };
         let told = told.and_then(|()| collected.check().map_err(Trouble::Wrong));
         match told {
-            Ok(()) => Ok(Some(collected.answers(elsewhere))),
+            Ok(()) => Ok(Some(elsewhere.told(self.question, collected.answers(elsewhere)))),
             Err(Trouble::Stopped) => Ok(None),
             Err(trouble) => Err(trouble.into_failure(&format!("{}: {}", query.name, self.dialect.title()))),
         }

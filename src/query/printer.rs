@@ -18,6 +18,8 @@ pub(super) struct Printer {
     /// Answers of one window, which have one heading.
     window: RefCell<Vec<Answer>>,
     has_written: Cell<bool>,
+    /// Nothing is known of a time of an answer.
+    has_missing: Cell<bool>,
     is_over: Cell<bool>,
     fault: RefCell<Option<String>>,
 }
@@ -30,9 +32,15 @@ impl Printer {
             series: options.per.map(|_| RefCell::default()),
             window: RefCell::default(),
             has_written: Cell::new(false),
+            has_missing: Cell::new(false),
             is_over: Cell::new(false),
             fault: RefCell::default(),
         }
+    }
+
+    /// Whether nothing is known of a time of an answer that was printed.
+    pub(super) fn has_missing(&self) -> bool {
+        self.has_missing.get()
     }
 
     /// True once nothing can be printed any more.
@@ -51,6 +59,7 @@ impl Printer {
     }
 
     pub(super) fn print(&self, mut answer: Answer) {
+        self.has_missing.set(self.has_missing.get() || !answer.missing.is_empty());
         if let Some(resolver) = &self.resolver {
             resolver.enrich(std::slice::from_mut(&mut answer));
         }

@@ -49,6 +49,7 @@ mod sketches;
 mod standard_output;
 mod store;
 mod store_queries;
+mod store_times;
 mod tasks;
 mod time;
 mod top;

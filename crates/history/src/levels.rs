@@ -9,6 +9,8 @@ mod exact;
 mod reading;
 mod shelf;
 mod stored;
+mod telling;
+mod times;
 
 pub use elsewhere::Elsewhere;
 pub use reading::Reading;

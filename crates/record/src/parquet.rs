@@ -47,10 +47,10 @@ impl ParquetWriter {
         Self::to_target(target, node, selection, Layout::Plain)
     }
 
-    /// Opens a file of a store, which is on the disk before it gets its name: addresses are 16 bytes, IPv4 as `::ffff:0:0/96`, beside
+    /// Opens a file of a store, which has its bytes on the disk before it names the file: addresses are 16 bytes, IPv4 as `::ffff:0:0/96`, beside
     /// `ip_version`, and times are plain nanoseconds.
     pub(crate) fn stored(path: &Path, node: &str, selection: &Selection) -> io::Result<Self> {
-        Self::to_target(Target::open(path)?.synced(), node, selection, Layout::Ranged)
+        Self::to_target(Target::open(path)?, node, selection, Layout::Ranged)
     }
 
     fn to_target(target: Target, node: &str, selection: &Selection, layout: Layout) -> io::Result<Self> {

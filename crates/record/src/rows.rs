@@ -82,7 +82,7 @@ impl RowWriter {
         Self::to_target(Target::open(path)?, node, key, tracks_loss, true)
     }
 
-    /// The same for a file of a store: it is on the disk before it gets its name. `has_means`: rows of a rollup have no means, which
+    /// The same for a file of a store: who makes it has its bytes on the disk before it counts. `has_means`: rows of a rollup have no means, which
     /// cannot be merged from means.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl RowWriter {
         tracks_loss: bool,
         has_means: bool,
     ) -> io::Result<Self> {
-        Self::to_target(Target::open(path)?.synced(), node, key, tracks_loss, has_means)
+        Self::to_target(Target::open(path)?, node, key, tracks_loss, has_means)
     }
 
     fn to_target(

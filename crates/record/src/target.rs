@@ -15,8 +15,6 @@ pub(crate) struct Target {
     path: String,
     len: u64,
     failed: bool,
-    /// The bytes are on the disk before the file gets its name.
-    is_synced: bool,
 }
 
 enum Output {
@@ -54,12 +52,7 @@ impl Target {
     }
 
     fn new(out: Output, name: String, path: String) -> Self {
-        Self { out, name, path, len: 0, failed: false, is_synced: false }
-    }
-
-    /// The same, with its bytes on the disk before the file gets its name.
-    pub(crate) fn synced(self) -> Self {
-        Self { is_synced: true, ..self }
+        Self { out, name, path, len: 0, failed: false }
     }
 
     /// The place as the user calls it.
@@ -74,8 +67,7 @@ impl Target {
         }
         let out = std::mem::replace(&mut self.out, Output::Stream(Box::new(io::sink())));
         self.close();
-        let target = Self::new(out, self.name.clone(), self.path.clone());
-        Some(Self { is_synced: self.is_synced, ..target })
+        Some(Self::new(out, self.name.clone(), self.path.clone()))
     }
 
     /// Whether a reader may be waiting at the other end.
@@ -126,10 +118,7 @@ impl Target {
     /// All is written: gives the file its name.
     pub(crate) fn complete(&mut self) -> io::Result<()> {
         self.flush()?;
-        let Output::Part { file, part, path } = &self.out else { return Ok(()) };
-        if self.is_synced {
-            file.sync_all().map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", self.name)))?;
-        }
+        let Output::Part { part, path, .. } = &self.out else { return Ok(()) };
         fs::rename(part, path).map_err(|e| {
             io::Error::new(e.kind(), format!("cannot rename {} to {}: {e}", part.display(), path.display()))
         })

@@ -112,6 +112,14 @@ impl RunReport {
         self.answers.iter().find(|answer| answer.query == query && answer.window.is_none())
     }
 
+    /// The run took at least this long, with all that followed its last packet, in seconds.
+    pub fn took(&mut self, seconds: f64) {
+        if self.elapsed_seconds < seconds {
+            self.elapsed_seconds = seconds;
+            self.rates.processed_per_second = Some(self.packets.received as f64 / seconds);
+        }
+    }
+
     /// Replaces addresses in all answers and events.
     pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
         self.answers.iter_mut().for_each(|answer| answer.map_addresses(f));
@@ -159,5 +167,21 @@ impl RunReport {
         let bytes = self.answer("totals").and_then(|totals| totals.value(0, "wire_byte")?.as_unsigned());
         let (received, bytes) = (self.packets.received, bytes.unwrap_or(0));
         self.rates = Rates::new(received, bytes, self.span(), self.elapsed_seconds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_the_last_packet_counts() {
+        let packets = PacketCounts { received: 100, ..PacketCounts::default() };
+        let rates = Rates::new(100, 0, None, 0.5);
+        let mut report = RunReport { packets, rates, elapsed_seconds: 0.5, ..RunReport::default() };
+        report.took(0.25);
+        assert_eq!((report.elapsed_seconds, report.rates.processed_per_second), (0.5, Some(200.0)));
+        report.took(10.0);
+        assert_eq!((report.elapsed_seconds, report.rates.processed_per_second), (10.0, Some(10.0)));
     }
 }

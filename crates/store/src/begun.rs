@@ -2,6 +2,7 @@
 
 use crate::shared::{Shared, now_ns};
 use crate::{Change, Level, StoredFile, place};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// A file that has a number and a name, and is in no manifest yet.
@@ -50,17 +51,28 @@ impl Begun {
         &self.path
     }
 
-    /// Names the file, which is complete, in the manifest, with what else changes.
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
+    pub(crate) fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// Has the file's bytes on the disk.
     ///
     /// # Errors
-    /// One line: it cannot be. The file is still to be discarded.
-    pub(crate) fn commit(&self, shared: &Shared, complete: Complete, change: Change) -> Result<(), String> {
-        shared.sync_names(&self.path)?;
+    /// One line: they cannot be.
+    pub(crate) fn sync(&self) -> Result<(), String> {
+        let synced = File::open(&self.path).and_then(|file| file.sync_all());
+        synced.map_err(|error| crate::fault::of_path(&self.path, &error))
+    }
+
+    fn stored(&self, complete: Complete) -> Result<StoredFile, String> {
         let bytes =
             std::fs::metadata(&self.path).map_err(|error| crate::fault::of_path(&self.path, &error))?.len();
         let Complete { first_ns, last_ns, window_ns, rows, key, is_compacted, is_rolled } = complete;
-        let mut change = change;
-        change.added.push(StoredFile {
+        Ok(StoredFile {
             number: self.number,
             path: self.path.clone(),
             level: self.level,
@@ -74,8 +86,7 @@ impl Begun {
             created_ns: now_ns(),
             is_compacted,
             is_rolled,
-        });
-        shared.manifest().commit(&change)
+        })
     }
 
     /// Removes what there is of it.
@@ -85,4 +96,22 @@ impl Begun {
         shared.remove(Path::new(&part));
         shared.remove(&self.path);
     }
+}
+
+/// Names files, whose bytes are on the disk, in the manifest, with what else changes.
+///
+/// # Errors
+/// One line: they cannot be. Nothing has changed, and the files are still to be discarded.
+pub(crate) fn commit_all(
+    shared: &Shared,
+    files: &[(&Begun, Complete)],
+    mut change: Change,
+) -> Result<(), String> {
+    let mut folders: Vec<&Path> = files.iter().filter_map(|(begun, _)| begun.path.parent()).collect();
+    folders.dedup();
+    shared.sync_folders(&folders)?;
+    for (begun, complete) in files {
+        change.added.push(begun.stored(complete.clone())?);
+    }
+    shared.manifest().commit(&change)
 }

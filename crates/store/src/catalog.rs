@@ -1,8 +1,8 @@
 //! What a store has, for those who read it.
 
 use crate::fault;
-use crate::schema::{self, MANIFEST};
-use crate::{Level, StoredFile};
+use crate::schema::{self, FORMAT_WITHOUT_TIMES, MANIFEST};
+use crate::{Level, StoredFile, Watched, lock};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl Catalog {
             ));
         }
         let connection = open(&path).map_err(|error| fault::of_manifest(&path, &error))?;
-        if !schema::check(&connection, &path)? {
+        if schema::check(&connection, &path)?.is_none() {
             return Err(format!("{} is empty: its writer has not begun; try again", path.display()));
         }
         Ok(Self { connection, folder: folder.to_owned(), path })
@@ -94,6 +94,41 @@ impl Catalog {
         );
         let until = until.optional().map_err(|error| fault::of_manifest(&self.path, &error))?;
         Ok(until.map(|until| u64::try_from(until).unwrap_or(0)))
+    }
+
+    /// Up to where a level has dropped files of a node, nanoseconds since the epoch; `None` if it has dropped none since that is noted.
+    ///
+    /// # Errors
+    /// One line: the manifest cannot be read.
+    pub fn dropped_until(&self, level: Level, node: &str) -> Result<Option<u64>, String> {
+        let name = schema::dropped(level, node);
+        let statement = "SELECT CAST(value AS INTEGER) FROM meta WHERE name = ?1";
+        let until = self.connection.query_row(statement, [name], |row| row.get::<_, i64>(0)).optional();
+        let until = until.map_err(|error| fault::of_manifest(&self.path, &error))?;
+        Ok(until.and_then(|until| u64::try_from(until).ok()))
+    }
+
+    /// Which times were watched, in the order in which that was noted; `None` if the manifest is of a version that did not note it.
+    ///
+    /// # Errors
+    /// One line: the manifest cannot be read.
+    pub fn watched(&self) -> Result<Option<Vec<Watched>>, String> {
+        // A writer may have brought it to this version since it was opened.
+        if schema::check(&self.connection, &self.path)? == Some(FORMAT_WITHOUT_TIMES) {
+            return Ok(None);
+        }
+        let list = || {
+            let statement = format!("SELECT {} FROM watched ORDER BY number", Watched::COLUMNS);
+            let mut statement = self.connection.prepare_cached(&statement)?;
+            let rows = statement.query_map([], Watched::of_row)?;
+            rows.filter_map(Result::transpose).collect::<rusqlite::Result<_>>()
+        };
+        list().map(Some).map_err(|error| fault::of_manifest(&self.path, &error))
+    }
+
+    /// Whether a process writes the store now.
+    pub fn is_written(&self) -> bool {
+        lock::is_taken(&self.folder)
     }
 
     /// The observation points that files are of.

@@ -3,7 +3,7 @@
 use crate::begun::{Begun, Complete};
 use crate::level::HOUR;
 use crate::shared::Shared;
-use crate::{Change, Level, NodeSetting, retention};
+use crate::{Level, NodeSetting, group, retention};
 use flow::FlowRecord;
 use record::RecordWriter;
 use std::collections::BTreeMap;
@@ -130,6 +130,7 @@ impl FlowSegments {
         self.write_waiting();
         let all: Vec<u64> = self.open.keys().copied().collect();
         all.into_iter().for_each(|hour| self.end_hour(hour));
+        group::flush(&self.shared);
     }
 
     fn end_hour(&mut self, hour: u64) {
@@ -190,16 +191,14 @@ impl Segment {
                 key: setting.key_text(),
                 ..Complete::default()
             };
-            let finished = writer.finish().map_err(|error| error.to_string());
-            match finished.and_then(|_| begun.commit(shared, complete, Change::default())) {
-                Ok(()) => {
-                    shared.tally.flows.stored.fetch_add(self.records, Relaxed);
-                    shared.set_fault(None);
+            match writer.finish() {
+                Ok(_) => {
+                    group::add(shared, begun, complete, Vec::new());
                     self.records = 0;
                 }
-                Err(reason) => {
+                Err(error) => {
                     begun.discard(shared);
-                    shared.set_fault(Some(reason));
+                    shared.set_fault(Some(error.to_string()));
                 }
             }
         }

@@ -3,10 +3,17 @@
 use crate::fault;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
+use std::iter::once;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 /// The file that a writer holds locked. Its leading dot hides it from engines.
 pub(crate) const LOCK: &str = ".lock";
+
+/// How often a lock is tried again, and how long after.
+const TRIES: u32 = 10;
+const BETWEEN: Duration = Duration::from_millis(10);
 
 /// Held by the writer of a store.
 #[derive(Debug)]
@@ -19,7 +26,14 @@ impl Lock {
         let path = folder.join(LOCK);
         let file = File::options().create(true).truncate(false).write(true).open(&path);
         let file = file.map_err(|error| fault::of_path(&path, &error))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        let taken = || flock(&file, FlockOperation::NonBlockingLockExclusive);
+        // A reader that looks whether a writer has it has it itself for an instant.
+        let again = (0..TRIES).map(|_| {
+            thread::sleep(BETWEEN);
+            taken()
+        });
+        let taken = once(taken()).chain(again).find(|taken| *taken != Err(rustix::io::Errno::WOULDBLOCK));
+        match taken.unwrap_or(Err(rustix::io::Errno::WOULDBLOCK)) {
             Ok(()) => Ok(Self(file)),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(format!(
                 "{}: another process writes this store: stop it, or name another folder",
@@ -28,4 +42,10 @@ impl Lock {
             Err(error) => Err(fault::of_path(&path, &error.into())),
         }
     }
+}
+
+/// Whether a writer holds the lock of the store in a folder. Where that cannot be found out, none does.
+pub(crate) fn is_taken(folder: &Path) -> bool {
+    let Ok(file) = File::open(folder.join(LOCK)) else { return false };
+    flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
 }

@@ -2,8 +2,8 @@
 
 use crate::catalog::signed;
 use crate::lock::Lock;
-use crate::schema::{self, APPLICATION, FORMAT, MANIFEST, TABLES};
-use crate::{Level, StoredFile, fault};
+use crate::schema::{self, APPLICATION, FORMAT, MANIFEST, TABLES, TIMES, TIMES_OF_BEFORE};
+use crate::{Level, StoredFile, Watched, fault};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,14 @@ pub struct Change {
     pub removed: Vec<u64>,
     /// The numbers of files whose rows are in the next rollup now.
     pub rolled: Vec<u64>,
-    /// Until when a rollup has all rows of a node now, unless that is known to be later.
-    pub until: Option<(Level, String, u64)>,
+    /// Until when rollups have all rows of a node now, unless that is known to be later.
+    pub until: Vec<(Level, String, u64)>,
+    /// Up to where levels have dropped files of nodes, unless that is known to be later.
+    pub dropped: Vec<(Level, String, u64)>,
+    /// Which times were watched: entries that come, or are longer now.
+    pub watched: Vec<Watched>,
+    /// The runs that are over, by the numbers of their first entries.
+    pub ended: Vec<u64>,
 }
 
 /// The manifest of a store that no other process writes.
@@ -34,6 +40,8 @@ pub struct Manifest {
     path: PathBuf,
     /// The number of the file that comes next.
     next: u64,
+    /// The number of the entry about a time that comes next.
+    next_entry: u64,
     _lock: Lock,
 }
 
@@ -52,8 +60,8 @@ impl Manifest {
             | OpenFlags::SQLITE_OPEN_EXRESCODE;
         let connection = Connection::open_with_flags(&path, flags);
         let mut connection = connection.map_err(|error| fault::of_manifest(&path, &error))?;
-        let next = prepare(&mut connection, &path)?;
-        Ok(Self { connection, folder: folder.to_owned(), path, next, _lock: lock })
+        let [next, next_entry] = prepare(&mut connection, &path)?;
+        Ok(Self { connection, folder: folder.to_owned(), path, next, next_entry, _lock: lock })
     }
 
     /// The folder of the store.
@@ -65,6 +73,12 @@ impl Manifest {
     pub fn take_number(&mut self) -> u64 {
         self.next += 1;
         self.next - 1
+    }
+
+    /// A number for an entry about a time that was watched.
+    pub(crate) fn take_entry(&mut self) -> u64 {
+        self.next_entry += 1;
+        self.next_entry - 1
     }
 
     /// Makes a change, which is on the disk afterwards.
@@ -134,13 +148,13 @@ impl Manifest {
     }
 }
 
-/// Checks whose file it is before anything in it changes. Returns the number of the next file.
-fn prepare(connection: &mut Connection, path: &Path) -> Result<u64, String> {
+/// Checks whose file it is before anything in it changes. Returns the numbers of the next file and of the next entry about a time.
+fn prepare(connection: &mut Connection, path: &Path) -> Result<[u64; 2], String> {
     let failed = |error| fault::of_manifest(path, &error);
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.busy_timeout(WAIT).map_err(failed)?;
     connection.pragma_update(None, "trusted_schema", false).map_err(failed)?;
-    let is_manifest = schema::check(connection, path)?;
+    let known = schema::check(connection, path)?;
     if connection.is_readonly("main").map_err(failed)? {
         return Err(format!("{} may only be read: make it and its folder writable", path.display()));
     }
@@ -148,19 +162,26 @@ fn prepare(connection: &mut Connection, path: &Path) -> Result<u64, String> {
     // What is named survives a power failure, too.
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     connection.pragma_update(None, "journal_size_limit", 4 << 20).map_err(failed)?;
-    if !is_manifest {
+    if known != Some(FORMAT) {
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-        transaction.execute_batch(TABLES).map_err(failed)?;
+        if known.is_none() {
+            transaction.execute_batch(TABLES).map_err(failed)?;
+        }
+        transaction.execute_batch(TIMES).map_err(failed)?;
+        transaction.execute_batch(TIMES_OF_BEFORE).map_err(failed)?;
         let format = FORMAT.to_string();
-        transaction.execute("INSERT INTO meta VALUES ('format', ?1)", [format]).map_err(failed)?;
+        transaction.execute("INSERT OR REPLACE INTO meta VALUES ('format', ?1)", [format]).map_err(failed)?;
         transaction.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
         transaction.pragma_update(None, "user_version", FORMAT).map_err(failed)?;
         transaction.commit().map_err(failed)?;
     }
-    let last = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'files'";
-    let last: i64 = connection.query_row(last, [], |row| row.get(0)).map_err(failed)?;
-    Ok(u64::try_from(last).unwrap_or(0) + 1)
+    let next = |table: &str| {
+        let last = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?1";
+        let last: i64 = connection.query_row(last, [table], |row| row.get(0)).map_err(failed)?;
+        Ok::<_, String>(u64::try_from(last).unwrap_or(0) + 1)
+    };
+    Ok([next("files")?, next("watched")?])
 }
 
 fn write(transaction: &Transaction<'_>, folder: &Path, change: &Change) -> rusqlite::Result<()> {
@@ -195,12 +216,33 @@ fn write(transaction: &Transaction<'_>, folder: &Path, change: &Change) -> rusql
             file.is_rolled,
         ])?;
     }
-    if let Some((level, node, until_ns)) = &change.until {
+    for (level, node, until_ns) in &change.until {
         let mut until = transaction.prepare_cached(
             "INSERT INTO rolled_up (level, node, until_ns) VALUES (?1, ?2, ?3)
              ON CONFLICT (level, node) DO UPDATE SET until_ns = max(until_ns, excluded.until_ns)",
         )?;
         until.execute(params![level.name(), node, signed(*until_ns)])?;
+    }
+    for (level, node, end_ns) in &change.dropped {
+        let mut dropped = transaction.prepare_cached(
+            "INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+             WHERE CAST(excluded.value AS INTEGER) > CAST(value AS INTEGER)",
+        )?;
+        dropped.execute(params![schema::dropped(*level, node), signed(*end_ns).to_string()])?;
+    }
+    for entry in &change.watched {
+        let mut watched = transaction.prepare_cached(
+            "INSERT INTO watched (number, run, node, kind, first_ns, end_ns, why) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (number) DO UPDATE SET first_ns = excluded.first_ns, end_ns = excluded.end_ns",
+        )?;
+        let Watched { number, run, node, first_ns, end_ns, why, .. } = entry;
+        let [number, run, first_ns, end_ns] = [number, run, first_ns, end_ns].map(|value| signed(*value));
+        watched.execute(params![number, run, node, entry.kind(), first_ns, end_ns, why.name()])?;
+    }
+    for run in &change.ended {
+        let mut end = transaction
+            .prepare_cached("UPDATE watched SET why = 'stopped' WHERE run = ?1 AND why = 'killed'")?;
+        end.execute([signed(*run)])?;
     }
     Ok(())
 }

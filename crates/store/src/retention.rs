@@ -1,6 +1,6 @@
 //! What is dropped: files that are too old, and the oldest where all are too large.
 
-use crate::level::HOUR;
+use crate::level::{HOUR, SECOND};
 use crate::shared::{Shared, now_ns};
 use crate::{Change, Level, StoredFile};
 use std::sync::atomic::AtomicU64;
@@ -12,6 +12,9 @@ const STEP: usize = 256;
 const JUMP: u64 = 24 * HOUR;
 /// The time that files behind such a gap must cover before older files age by them, nanoseconds.
 const BELIEVED: u64 = HOUR;
+/// Nothing ages by the newest windows, of so much time and so many: a few packets may be ahead of all others.
+const AHEAD: u64 = 30 * SECOND;
+const AHEAD_WINDOWS: u64 = 3;
 
 /// Drops the oldest files where all together, with those that are being written, are too large. Rows and records go first, then the rollups,
 /// the shorter ones before the longer ones. A compaction that has no room any more is given up before anything is dropped for it.
@@ -95,9 +98,32 @@ pub(crate) fn drop_aged(shared: &Shared) -> Result<(), String> {
     drop_files(shared, files.into_iter().filter(is_aged).collect(), &shared.tally.aged)
 }
 
-/// Until when files are believed to reach: what follows a jump of the clock counts once it lasts, unless there is nothing older.
+/// Until when files are believed to reach, by what is stored: windows without packets count for nothing, and neither do the newest ones with
+/// packets until there are some.
 fn newest(files: &[StoredFile]) -> u64 {
-    let mut files: Vec<&StoredFile> = files.iter().collect();
+    let with_rows = files.iter().filter(|file| file.rows != 0);
+    lasting(with_rows.clone().collect()).min(most_of_all(with_rows.collect()))
+}
+
+/// Up to where files reach without those of the newest windows with packets.
+fn most_of_all(mut files: Vec<&StoredFile>) -> u64 {
+    if files.iter().any(|file| file.level == Level::Rows) {
+        files.retain(|file| file.level == Level::Rows);
+    }
+    files.sort_unstable_by_key(|file| std::cmp::Reverse(end_of(file)));
+    let mut held = 0_u64;
+    let reached = files.into_iter().find(|file| {
+        let length = file.window_ns.max(1);
+        // A window with a packet has a row at the least.
+        let all = file.last_ns.saturating_sub(file.first_ns).saturating_add(length);
+        held = held.saturating_add(all.min(file.rows.saturating_mul(length)));
+        held >= AHEAD.max(length.saturating_mul(AHEAD_WINDOWS))
+    });
+    reached.map_or(0, end_of)
+}
+
+/// Up to where files reach: what follows a jump of the clock counts once it lasts, unless there is nothing older.
+fn lasting(mut files: Vec<&StoredFile>) -> u64 {
     files.sort_unstable_by_key(|file| file.first_ns);
     let Some(first) = files.first() else { return 0 };
     let (mut begin, mut last, mut end, mut believed) = (first.first_ns, 0, 0, None);
@@ -121,7 +147,9 @@ fn end_of(file: &StoredFile) -> u64 {
 fn drop_files(shared: &Shared, files: Vec<StoredFile>, tally: &AtomicU64) -> Result<(), String> {
     for files in files.chunks(STEP) {
         let removed = files.iter().map(|file| file.number).collect();
-        shared.manifest().commit(&Change { removed, ..Change::default() })?;
+        let end = |file: &StoredFile| file.last_ns.saturating_add(file.window_ns);
+        let dropped = files.iter().map(|file| (file.level, file.node.clone(), end(file))).collect();
+        shared.manifest().commit(&Change { removed, dropped, ..Change::default() })?;
         files.iter().for_each(|file| shared.remove(&file.path));
         tally.fetch_add(files.len() as u64, Relaxed);
     }
@@ -156,8 +184,9 @@ mod tests {
     #[test]
     fn a_clock_that_jumped_is_believed_once_it_lasts() {
         let old = [file(0, HOUR / 2), file(HOUR / 2, HOUR)];
-        let of = |more: &[StoredFile]| newest(&[&old[..], more].concat());
-        assert_eq!((newest(&[]), of(&[])), (0, HOUR + 10));
+        let lasting = |files: &[StoredFile]| lasting(files.iter().collect());
+        let of = |more: &[StoredFile]| lasting(&[&old[..], more].concat());
+        assert_eq!((lasting(&[]), of(&[])), (0, HOUR + 10));
         assert_eq!(of(&[file(YEAR, YEAR + HOUR / 2)]), HOUR + 10);
         assert_eq!(of(&[file(YEAR, YEAR + HOUR / 2), file(9 * YEAR, 9 * YEAR)]), HOUR + 10);
         assert_eq!(of(&[file(YEAR + HOUR / 2, YEAR + HOUR), file(YEAR, YEAR)]), YEAR + HOUR + 10);
@@ -165,7 +194,30 @@ mod tests {
         // A night without packets is no jump.
         assert_eq!(of(&[file(20 * HOUR, 20 * HOUR)]), 20 * HOUR + 10);
         // Nothing is older.
-        assert_eq!(newest(&[file(YEAR, YEAR)]), YEAR + 10);
-        assert_eq!(newest(&[file(YEAR, YEAR), file(2 * YEAR, 2 * YEAR)]), YEAR + 10);
+        assert_eq!(lasting(&[file(YEAR, YEAR)]), YEAR + 10);
+        assert_eq!(lasting(&[file(YEAR, YEAR), file(2 * YEAR, 2 * YEAR)]), YEAR + 10);
+    }
+
+    /// A file of windows of a second.
+    fn seconds(first: u64, windows: u64, rows: u64) -> StoredFile {
+        let first_ns = first * SECOND;
+        StoredFile { window_ns: SECOND, rows, ..file(first_ns, first_ns + (windows - 1) * SECOND) }
+    }
+
+    #[test]
+    fn a_few_packets_ahead_age_nothing() {
+        let minute = seconds(0, 60, 60);
+        let of = |more: StoredFile| newest(&[minute.clone(), more]);
+        assert_eq!(newest(std::slice::from_ref(&minute)), 60 * SECOND);
+        // A packet two hours ahead, with the empty windows before it, and without a day's gap.
+        assert_eq!(of(seconds(7000, 200, 1)), 60 * SECOND);
+        assert_eq!(
+            newest(&[minute.clone(), seconds(60, 3600, 0), seconds(3660, 3540, 0), seconds(7199, 1, 1)]),
+            60 * SECOND
+        );
+        // It goes on.
+        assert_eq!(of(seconds(7000, 200, 200)), 7200 * SECOND);
+        // Three packets are too few to age one another.
+        assert_eq!(newest(&[seconds(17, 1, 1), seconds(47, 1, 1), seconds(86_447, 1, 1)]), 0);
     }
 }

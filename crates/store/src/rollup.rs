@@ -8,6 +8,7 @@ use flow::{Rows, row_columns};
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use record::read::{FlowFile, Wanted};
 use record::{RecordedWindows, RowWindow, RowWriter, WindowFacts};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -92,10 +93,7 @@ pub(crate) fn write(
     };
     let last = job.files.iter().map(|file| file.last_ns).max().unwrap_or(begin);
     let written =
-        (begin..=last).step_by(usize::try_from(length).unwrap_or(usize::MAX)).try_for_each(|start_ns| {
-            let window = RowWindow { start_ns, end_ns: start_ns.saturating_add(length) };
-            output.write_window(&mut inputs, window, key, tracks_loss, parts, job.gives_up(shared))
-        });
+        output.write_windows(&mut inputs, [begin, last], key, tracks_loss, parts, job.gives_up(shared));
     if let Err(failure) = written {
         output.discard(shared);
         return Err(failure);
@@ -129,16 +127,72 @@ fn damaged(path: &Path, error: &record::read::ReadError) -> Failure {
 }
 
 impl Output {
-    fn write_window(
+    /// Writes the windows from one to another: as many at a time as there is memory for, so that the files are read once.
+    fn write_windows(
         &mut self,
         inputs: &mut [FlowFile],
-        window: RowWindow,
+        [begin, last]: [u64; 2],
         key: KeySpec,
         tracks_loss: bool,
         parts: &mut u64,
         gives_up: &AtomicBool,
     ) -> Result<(), Failure> {
-        let span = [window.start_ns, window.end_ns];
+        let length = self.windows.length_ns;
+        let wanted = Wanted {
+            members: key.columns().collect(),
+            columns: row_columns(tracks_loss),
+            statistics: Vec::new(),
+        };
+        let mut next = begin;
+        let mut at_once = if *parts == 1 { (last - begin) / length + 1 } else { 1 };
+        while next <= last {
+            let end = next.saturating_add(length.saturating_mul(at_once));
+            // With all keys of several windows, or a part of the keys of one.
+            let mut part = 0;
+            let mut rows: BTreeMap<u64, u64> = BTreeMap::new();
+            while part < *parts {
+                let slice = Slice { times: next..end, window_ns: length, part, parts: *parts };
+                let Some((v4, v6)) = summed(inputs, &wanted, tracks_loss, &slice, gives_up)? else {
+                    if at_once > 1 {
+                        break;
+                    }
+                    // Those that are written stay, as twice as many halves.
+                    *parts *= 2;
+                    part *= 2;
+                    continue;
+                };
+                let windows: BTreeSet<u64> = v4.keys().chain(v6.keys()).copied().collect();
+                for start_ns in windows {
+                    let window = RowWindow { start_ns, end_ns: start_ns.saturating_add(length) };
+                    let v4 = v4.get(&start_ns).map_or(Ok(()), |rows| self.writer.write(window, rows));
+                    let v6 = v4.and_then(|()| {
+                        v6.get(&start_ns).map_or(Ok(()), |rows| self.writer.write(window, rows))
+                    });
+                    v6.map_err(|error| Failure::Output(error.to_string()))?;
+                }
+                let counts = v4.iter().map(|(window, rows)| (*window, rows.len()));
+                for (window, more) in counts.chain(v6.iter().map(|(window, rows)| (*window, rows.len()))) {
+                    *rows.entry(window).or_default() += more as u64;
+                }
+                part += 1;
+            }
+            if part < *parts {
+                at_once = at_once.div_ceil(2);
+                continue;
+            }
+            for start_ns in
+                (next..end.min(last.saturating_add(1))).step_by(usize::try_from(length).unwrap_or(usize::MAX))
+            {
+                self.describe_window(inputs, start_ns, rows.get(&start_ns).copied().unwrap_or(0));
+            }
+            next = end;
+        }
+        Ok(())
+    }
+
+    /// What is known of a window of so many rows, if there is something.
+    fn describe_window(&mut self, inputs: &[FlowFile], start_ns: u64, rows: u64) {
+        let span = [start_ns, start_ns.saturating_add(self.windows.length_ns)];
         let mut facts: Option<WindowFacts> = None;
         for more in inputs.iter().filter_map(|file| file.contents().windows.as_ref()?.facts_within(span)) {
             match &mut facts {
@@ -146,39 +200,18 @@ impl Output {
                 None => facts = Some(more),
             }
         }
-        let wanted = Wanted {
-            members: key.columns().collect(),
-            columns: row_columns(tracks_loss),
-            statistics: Vec::new(),
-        };
-        let mut part = 0;
-        let mut rows = 0;
-        while part < *parts {
-            let slice = Slice { times: window.start_ns..window.end_ns, part, parts: *parts };
-            let Some((v4, v6)) = summed(inputs, &wanted, tracks_loss, &slice, gives_up)? else {
-                // Those that are written stay, as twice as many halves.
-                *parts *= 2;
-                part *= 2;
-                continue;
-            };
-            rows += (v4.len() + v6.len()) as u64;
-            let written = self.writer.write(window, &v4).and_then(|()| self.writer.write(window, &v6));
-            written.map_err(|error| Failure::Output(error.to_string()))?;
-            part += 1;
-        }
         if facts.is_none() && rows == 0 {
-            return Ok(());
+            return;
         }
         self.rows += rows;
-        let [first, _] = self.span.unwrap_or([window.start_ns; 2]);
-        self.span = Some([first, window.start_ns]);
+        let [first, _] = self.span.unwrap_or([start_ns; 2]);
+        self.span = Some([first, start_ns]);
         if let Some(facts) = facts {
             for (sum, more) in self.without_place.iter_mut().zip(facts.without_place) {
                 *sum = sum.saturating_add(more);
             }
-            self.windows.push(window.start_ns, facts);
+            self.windows.push(start_ns, facts);
         }
-        Ok(())
     }
 
     fn finish(self, shared: &Shared) -> Result<Begun, Failure> {
@@ -199,8 +232,8 @@ impl Output {
     }
 }
 
-/// Rows of both address families.
-type Summed = (Rows<KeyV4>, Rows<KeyV6>);
+/// Rows of both address families, by the begins of their windows.
+type Summed = (BTreeMap<u64, Rows<KeyV4>>, BTreeMap<u64, Rows<KeyV6>>);
 
 /// The sums of a slice, sorted; `None` if they take too much memory.
 fn summed(

@@ -3,7 +3,8 @@
 use crate::begun::{Begun, Complete};
 use crate::level::{HOUR, SECOND};
 use crate::shared::Shared;
-use crate::{Change, Level, NodeSetting, retention};
+use crate::watched::Watcher;
+use crate::{Level, NodeSetting, group, retention};
 use flow::Rows;
 use packet::Key;
 use record::{RecordedWindows, RowWindow, RowWriter, WindowFacts};
@@ -14,6 +15,11 @@ use std::time::{Duration, Instant};
 
 /// The time of a segment's windows, unless one is longer.
 const SPAN: u64 = 10 * SECOND;
+/// The same of a recording, whose windows come as fast as they can be read.
+const SPAN_OF_RECORDING: u64 = HOUR;
+/// A segment of a recording that has so many rows, or takes so long, ends with its window.
+const MOST_ROWS: u64 = 1 << 17;
+const LONGEST: Duration = Duration::from_secs(1);
 /// A segment that is not complete by then is ended as it is: a clock may have been set back.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Segments that are written at a time, each with the rows of a row group in memory.
@@ -34,6 +40,10 @@ struct Segment {
     /// `None` once it could not be written.
     file: Option<(Begun, RowWriter)>,
     windows: RecordedWindows,
+    /// The times of its windows that were watched, those that follow each other as one.
+    watched: Vec<[u64; 2]>,
+    /// Why it could not be written.
+    fault: Option<String>,
     /// The begins of the first window and the last.
     span: Option<[u64; 2]>,
     without_place: [u64; 3],
@@ -46,12 +56,15 @@ struct Segment {
 impl RowSegments {
     pub(crate) fn new(shared: Arc<Shared>, setting: NodeSetting) -> Self {
         shared.set_progress(&setting.node, 0);
+        let by = if setting.is_live { Watcher::Live } else { Watcher::Recorded };
+        shared.group().begin(&setting.node, by);
         Self { shared, setting, open: BTreeMap::new() }
     }
 
     /// The number of the segment of a window.
     fn slot(&self, start_ns: u64) -> u64 {
-        start_ns / self.setting.window_ns.max(SPAN)
+        let span = if self.setting.is_live { SPAN } else { SPAN_OF_RECORDING };
+        start_ns / self.setting.window_ns.max(span)
     }
 
     fn segment(&mut self, start_ns: u64) -> &mut Segment {
@@ -103,17 +116,20 @@ impl RowSegments {
         if since < start_ns {
             segment.windows.push_run(since, (start_ns - since) / length, WindowFacts::default());
             segment.extend(since, start_ns);
+            segment.watch([since, start_ns]);
         }
         for (sum, more) in segment.without_place.iter_mut().zip(facts.without_place) {
             *sum = sum.saturating_add(more);
         }
+        let end = start_ns.saturating_add(length);
+        segment.watch(facts.watched.unwrap_or([start_ns, end]));
         segment.windows.push(start_ns, facts);
         segment.extend(start_ns, start_ns);
-        let end = start_ns.saturating_add(length);
-        if self.slot(end) > slot {
+        let is_enough = segment.rows >= MOST_ROWS || segment.since.elapsed() >= LONGEST;
+        if self.slot(end) > slot || is_enough && !self.setting.is_live {
             let complete: Vec<u64> = self.open.range(..=slot).map(|(slot, _)| *slot).collect();
             complete.into_iter().for_each(|slot| self.end_slot(slot));
-            self.shared.set_progress(&self.setting.node, end);
+            self.shared.group().reach(&self.setting.node, end);
         }
     }
 
@@ -132,6 +148,7 @@ impl RowSegments {
             let segment = self.segment(from);
             segment.windows.push_run(from, windows, WindowFacts::default());
             segment.extend(from, from + (windows - 1) * length);
+            segment.watch([from, from + windows * length]);
             self.end_slot(slot);
             from += windows * length;
         }
@@ -157,8 +174,11 @@ impl RowSegments {
             self.open.values().filter_map(|segment| segment.windows.ends()).map(|[_, last]| last).max();
         all.into_iter().for_each(|slot| self.end_slot(slot));
         if let Some(last) = until {
-            self.shared.set_progress(&self.setting.node, last.saturating_add(self.setting.window_ns));
+            let end = last.saturating_add(self.setting.window_ns);
+            self.shared.group().reach(&self.setting.node, end);
         }
+        self.shared.group().end(&self.setting.node);
+        group::flush(&self.shared);
     }
 
     fn end_slot(&mut self, slot: u64) {
@@ -177,6 +197,8 @@ impl Segment {
         let mut segment = Self {
             file: None,
             windows: RecordedWindows::new(setting.window_ns, setting.usual_ns),
+            watched: Vec::new(),
+            fault: None,
             span: None,
             without_place: [0; 3],
             rows: 0,
@@ -197,8 +219,19 @@ impl Segment {
         self.span = Some([first.min(first_ns), last.max(last_ns)]);
     }
 
+    /// A time was watched, which follows all before it.
+    fn watch(&mut self, time: [u64; 2]) {
+        match self.watched.last_mut() {
+            Some(last) if last[1] >= time[0] && time[1] >= last[0] => {
+                *last = [last[0].min(time[0]), last[1].max(time[1])];
+            }
+            _ => self.watched.push(time),
+        }
+    }
+
     /// Gives the file up: its rows are not stored.
     fn fail(&mut self, shared: &Shared, reason: String) {
+        self.fault = Some(reason.clone());
         if let Some((begun, writer)) = self.file.take() {
             drop(writer);
             begun.discard(shared);
@@ -216,21 +249,23 @@ impl Segment {
                 key: setting.key_text(),
                 ..Complete::default()
             };
-            let ended = self.finish(writer).and_then(|()| begun.commit(shared, complete, Change::default()));
-            match ended {
+            match self.finish(writer) {
                 Ok(()) => {
-                    shared.tally.rows.stored.fetch_add(self.rows, Relaxed);
-                    shared.set_fault(None);
+                    group::add(shared, begun, complete, std::mem::take(&mut self.watched));
                     self.rows = 0;
                 }
                 Err(reason) => {
                     begun.discard(shared);
-                    shared.set_fault(Some(reason));
+                    shared.set_fault(Some(reason.clone()));
+                    self.fault = Some(reason);
                 }
             }
         } else if let Some((begun, writer)) = self.file.take() {
             drop(writer);
             begun.discard(shared);
+        }
+        if let Some(reason) = &self.fault {
+            group::lose(shared, &setting.node, &self.watched, reason);
         }
         shared.tally.rows.refused.fetch_add(self.rows, Relaxed);
         shared.open_bytes.fetch_sub(self.bytes, Relaxed);

@@ -1,6 +1,6 @@
 //! The tables of the manifest, and whose file it is.
 
-use crate::fault;
+use crate::{Level, fault};
 use rusqlite::Connection;
 use std::path::Path;
 
@@ -9,7 +9,9 @@ pub(crate) const MANIFEST: &str = "manifest.sqlite";
 /// Marks the file as the manifest of a store: `EdSt`.
 pub(crate) const APPLICATION: u32 = 0x4564_5374;
 /// Version of the store's format.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
+/// The format before: it does not tell which times were watched.
+pub(crate) const FORMAT_WITHOUT_TIMES: u32 = 1;
 
 /// `rolled` says that the rows of a file are in the next rollup, and `compacted` that it was made of segments. `number` is that of the
 /// file's name, which no other file of the store has or had. Times are nanoseconds since the epoch.
@@ -43,19 +45,45 @@ CREATE TABLE rolled_up (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Whether the file is a manifest; false if it is empty.
+/// The name in `meta` of the time up to where a level has dropped files of a node.
+pub(crate) fn dropped(level: Level, node: &str) -> String {
+    format!("dropped {level} {node}")
+}
+
+/// Which times were watched, and which of them could not be written (`kind` is `lost`). `run` is the number of the first entry of a run; `why` says
+/// why nothing of the run follows, or is not stored.
+pub(crate) const TIMES: &str = "
+CREATE TABLE watched (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    run INTEGER NOT NULL,
+    node TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    first_ns INTEGER NOT NULL,
+    end_ns INTEGER NOT NULL,
+    why TEXT NOT NULL
+) STRICT;
+CREATE INDEX watched_run ON watched (run);
+";
+
+/// Notes what a store of the format before has as watched by one that did not note it.
+pub(crate) const TIMES_OF_BEFORE: &str = "
+INSERT INTO watched (run, node, kind, first_ns, end_ns, why)
+SELECT 0, node, 'unknown', min(first_ns), max(last_ns + window_ns), 'stopped' FROM files WHERE level <> 'flows' GROUP BY node;
+";
+
+/// The format of the manifest that the file is; `None` if it is empty.
 ///
 /// # Errors
 /// One line: it is something else, or of a later version.
-pub(crate) fn check(connection: &Connection, path: &Path) -> Result<bool, String> {
+pub(crate) fn check(connection: &Connection, path: &Path) -> Result<Option<u32>, String> {
     let failed = |error| fault::of_manifest(path, &error);
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0)).map_err(failed);
     let (application, format) = (number("application_id")?, number("user_version")?);
     let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
     let path = path.display();
     match (application, format, tables.map_err(failed)?) {
-        (0, 0, 0) => Ok(false),
-        (APPLICATION, FORMAT, _) => Ok(true),
+        (0, 0, 0) => Ok(None),
+        (APPLICATION, FORMAT_WITHOUT_TIMES | FORMAT, _) => Ok(Some(format)),
         (APPLICATION, format, _) => Err(format!(
             "{path} is the manifest of a store of format {format}, this version knows {FORMAT}: use the version that wrote it, or name \
              another folder"

@@ -20,6 +20,8 @@ pub struct NodeSetting {
     pub selection: Selection,
     /// Replaces addresses of rows. Those of records are replaced before.
     pub anonymizer: Option<Anonymizer>,
+    /// It is measured by the clock; else it is a recording, whose time is not that of the clock.
+    pub is_live: bool,
     /// What the disk is too slow for waits, as a replay can; else it is not stored, and counted.
     pub waits: bool,
 }

@@ -1,6 +1,7 @@
 //! What the threads of a store share.
 
 use crate::counts::Tally;
+use crate::group::Group;
 use crate::keep::Keep;
 use crate::{Manifest, StoreCounts, fault};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -22,6 +23,7 @@ pub(crate) struct Shared {
     manifest: Mutex<Manifest>,
     /// Until when all that was measured of a node is committed, nanoseconds since the epoch.
     progress: Mutex<BTreeMap<String, u64>>,
+    group: Mutex<Group>,
     remarks: Mutex<VecDeque<String>>,
     fault: Mutex<Option<String>>,
     /// Files that could not be read.
@@ -71,6 +73,7 @@ impl Shared {
             tally: Tally::default(),
             manifest: Mutex::new(manifest),
             progress: Mutex::default(),
+            group: Mutex::default(),
             remarks: Mutex::default(),
             fault: Mutex::default(),
             damaged: Mutex::default(),
@@ -87,6 +90,11 @@ impl Shared {
 
     pub(crate) fn manifest(&self) -> MutexGuard<'_, Manifest> {
         lock(&self.manifest)
+    }
+
+    /// What waits to be named.
+    pub(crate) fn group(&self) -> MutexGuard<'_, Group> {
+        lock(&self.group)
     }
 
     /// No other thread looks at the size meanwhile.
@@ -123,11 +131,13 @@ impl Shared {
         line.into_iter().for_each(|line| self.remark(line));
     }
 
-    /// A file could not be read: it is said once, and the file is left alone.
-    pub(crate) fn set_damaged(&self, path: &Path, reason: &str) {
-        if lock(&self.damaged).insert(path.to_owned()) {
+    /// A file could not be read: it is said once, and the file is left alone. Returns whether that is new.
+    pub(crate) fn set_damaged(&self, path: &Path, reason: &str) -> bool {
+        let is_new = lock(&self.damaged).insert(path.to_owned());
+        if is_new {
             self.remark(format!("{reason}: the file is left out of rollups and compaction"));
         }
+        is_new
     }
 
     pub(crate) fn is_damaged(&self, path: &Path) -> bool {
@@ -184,15 +194,16 @@ impl Shared {
         create()
     }
 
-    /// Has the names of a file and of its folders on the disk.
-    pub(crate) fn sync_names(&self, path: &Path) -> Result<(), String> {
-        for folder in path.ancestors().skip(1) {
+    /// Has the names of the files in folders, and of these and the folders above them, on the disk.
+    pub(crate) fn sync_folders(&self, folders: &[&Path]) -> Result<(), String> {
+        let is_inside = |folder: &&Path| folder.starts_with(&self.folder);
+        let all: BTreeSet<&Path> =
+            folders.iter().flat_map(|folder| folder.ancestors().take_while(is_inside)).collect();
+        // The inner ones first.
+        for folder in all.into_iter().rev() {
             File::open(folder)
                 .and_then(|folder| folder.sync_all())
                 .map_err(|error| fault::of_path(folder, &error))?;
-            if folder == self.folder {
-                break;
-            }
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use flow::{BatchRows, LossCounts, NULL, RowBatch, Rows, WindowRow};
 use packet::{Key, MaskedKey, Seed};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::ops::Range;
 
@@ -13,6 +13,8 @@ const OF_MAP: usize = 24;
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
     pub(crate) times: Range<u64>,
+    /// The length of the windows that it is divided into, nanoseconds.
+    pub(crate) window_ns: u64,
     /// This part, of `parts`.
     pub(crate) part: u64,
     pub(crate) parts: u64,
@@ -25,11 +27,13 @@ impl Slice {
     }
 }
 
-/// Rows of one address family by their keys.
+/// Rows of one address family by their windows and keys.
 #[derive(Debug, Default)]
 pub(crate) struct Sums<K> {
-    places: HashMap<K, u32>,
+    places: HashMap<(u64, K), u32>,
     rows: Vec<WindowRow<K>>,
+    /// The begin of each row's window.
+    windows: Vec<u64>,
     /// Of each row, if any are tracked.
     losses: Vec<LossCounts>,
 }
@@ -37,7 +41,7 @@ pub(crate) struct Sums<K> {
 impl<K: MaskedKey + Hash> Sums<K> {
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> usize {
-        let row = size_of::<WindowRow<K>>() + size_of::<K>() + OF_MAP;
+        let row = size_of::<WindowRow<K>>() + size_of::<(u64, K)>() + size_of::<u64>() + OF_MAP;
         self.rows.len() * row + size_of_val(&self.losses[..])
     }
 
@@ -52,15 +56,16 @@ impl<K: MaskedKey + Hash> Sums<K> {
                 continue;
             }
             let (row, loss) = rows.row(at);
-            self.push(&row, loss.filter(|_| rows.has_losses(at)));
+            self.push(time - time % slice.window_ns, &row, loss.filter(|_| rows.has_losses(at)));
         }
     }
 
-    fn push(&mut self, row: &WindowRow<K>, loss: Option<LossCounts>) {
+    fn push(&mut self, window: u64, row: &WindowRow<K>, loss: Option<LossCounts>) {
         let next = self.rows.len();
-        let place = *self.places.entry(row.key).or_insert(next as u32) as usize;
+        let place = *self.places.entry((window, row.key)).or_insert(next as u32) as usize;
         if place == next {
             self.rows.push(*row);
+            self.windows.push(window);
         } else {
             self.rows[place].merge(row);
         }
@@ -71,19 +76,23 @@ impl<K: MaskedKey + Hash> Sums<K> {
         }
     }
 
-    /// The rows by destination and source.
-    pub(crate) fn into_sorted(self) -> Rows<K> {
-        let Self { rows, losses, .. } = self;
+    /// The rows of each window by destination and source.
+    pub(crate) fn into_sorted(self) -> BTreeMap<u64, Rows<K>> {
+        let Self { rows, windows, losses, .. } = self;
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
         order.sort_by_key(|row| {
             let key = &rows[*row as usize].key;
             let [source, destination] = key.addresses();
-            (destination, source, *key)
+            (windows[*row as usize], destination, source, *key)
         });
-        let mut sorted = Rows::with_capacity(rows.len(), losses.len());
-        for row in order {
-            let loss = losses.get(row as usize).filter(|loss| loss.are_tracked());
-            sorted.push(rows[row as usize], loss);
+        let mut sorted: BTreeMap<u64, Rows<K>> = BTreeMap::new();
+        for of_window in order.chunk_by(|one, other| windows[*one as usize] == windows[*other as usize]) {
+            let mut own = Rows::with_capacity(of_window.len(), losses.len().min(of_window.len()));
+            for row in of_window {
+                let loss = losses.get(*row as usize).filter(|loss| loss.are_tracked());
+                own.push(rows[*row as usize], loss);
+            }
+            sorted.insert(windows[of_window[0] as usize], own);
         }
         sorted
     }

@@ -1,6 +1,6 @@
 //! The thread that makes rollups, compacts, and drops what is old.
 
-use crate::begun::{Begun, Complete};
+use crate::begun::{Begun, Complete, commit_all};
 use crate::compaction;
 use crate::level::{HOUR, SECOND};
 use crate::rollup::{self, Failure, Job};
@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_secs(1);
 /// How long it waits after a fault of the disk.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// New files that are named together.
+const MOST_MADE: usize = 64;
 /// Files that are open at a time.
 const MOST_FILES: usize = 512;
 /// Records of an hour come later than it ends, by the active timeout.
@@ -24,13 +26,17 @@ type Group = (String, String, u64, u64);
 
 /// Works until the end, and then once more.
 pub(crate) fn run(shared: &Shared) {
-    let mut upkeep = Upkeep { parts: 1, alone: BTreeSet::new(), not_before: None };
+    let mut upkeep = Upkeep { parts: 1, alone: BTreeSet::new(), not_before: None, has_found_damage: false };
     loop {
         let goes_on = shared.wait(LOOK);
         if !goes_on || upkeep.not_before.is_none_or(|time| time <= Instant::now()) {
             upkeep.pass(shared);
         }
         if !goes_on {
+            // A file that is damaged is found when it is read, one at a pass: the others wait for the next.
+            while std::mem::take(&mut upkeep.has_found_damage) && !shared.stop.load(Relaxed) {
+                upkeep.pass(shared);
+            }
             return;
         }
     }
@@ -42,6 +48,8 @@ struct Upkeep {
     /// The numbers of files that cannot become one with others.
     alone: BTreeSet<u64>,
     not_before: Option<Instant>,
+    /// A file was found to be damaged, so that the others of its job are still to be taken.
+    has_found_damage: bool,
 }
 
 impl Upkeep {
@@ -76,27 +84,32 @@ impl Upkeep {
             (end <= progress.of(&file.node)).then_some(())
         };
         let ready = files.iter().filter(|file| is_ready(file).is_some()).cloned().collect();
+        let mut made = Made::default();
         for ((node, _, window_ns, _), group) in grouped(ready) {
             let Some(next) = shared.keep.next(level, window_ns) else { continue };
             let Some(length) = next.window_ns() else { continue };
             for group in group.chunks(MOST_FILES) {
-                let rolled: Vec<u64> = group.iter().map(|file| file.number).collect();
+                let numbers: Vec<u64> = group.iter().map(|file| file.number).collect();
                 let job = Job { files: group, level: next, window_ns: length, is_compaction: false };
-                let Some(written) = self.undamaged(shared, |parts| rollup::write(shared, &job, parts))?
-                else {
-                    continue;
+                let written = match self.undamaged(shared, |parts| rollup::write(shared, &job, parts)) {
+                    Ok(Some(written)) => written,
+                    Ok(None) => continue,
+                    Err(failure) => {
+                        made.commit(shared)?;
+                        return Err(failure);
+                    }
                 };
-                files.retain(|file| !rolled.contains(&file.number));
+                files.retain(|file| !numbers.contains(&file.number));
                 let until = complete_until(progress.of(&node), &node, length, group, &files);
-                let change = Change {
-                    rolled,
-                    until: until.map(|until| (next, node.clone(), until)),
-                    ..Change::default()
-                };
-                commit(shared, written, change)?;
+                made.change.rolled.extend(numbers);
+                made.change.until.extend(until.map(|until| (next, node.clone(), until)));
+                made.files.extend(written);
+                if made.files.len() >= MOST_MADE || made.since.elapsed() >= LOOK {
+                    made.commit(shared)?;
+                }
             }
         }
-        Ok(())
+        made.commit(shared)
     }
 
     /// Makes one file of the segments of each hour that is over.
@@ -140,11 +153,12 @@ impl Upkeep {
                 None => continue,
             };
             let removed = compacted.replaced.iter().map(|file| file.number).collect();
-            commit(
-                shared,
-                Some((compacted.begun, compacted.complete)),
-                Change { removed, ..Change::default() },
-            )?;
+            let mut made = Made {
+                files: vec![(compacted.begun, compacted.complete)],
+                change: Change { removed, ..Change::default() },
+                ..Made::default()
+            };
+            made.commit(shared)?;
             compacted.replaced.iter().for_each(|file| shared.remove(&file.path));
         }
         Ok(())
@@ -160,7 +174,7 @@ impl Upkeep {
             Err(Failure::Damaged(path, reason)) => {
                 // One that was dropped meanwhile is not there.
                 if path.exists() {
-                    shared.set_damaged(&path, &reason);
+                    self.has_found_damage |= shared.set_damaged(&path, &reason);
                 }
                 shared.wake();
                 Ok(None)
@@ -170,15 +184,34 @@ impl Upkeep {
     }
 }
 
-/// Names a new file, if there is one, with what else changes.
-fn commit(shared: &Shared, written: Option<(Begun, Complete)>, change: Change) -> Result<(), Failure> {
-    let Some((begun, complete)) = written else {
-        return shared.manifest().commit(&change).map_err(Failure::Output);
-    };
-    begun.commit(shared, complete, change).map_err(|reason| {
-        begun.discard(shared);
-        Failure::Output(reason)
-    })
+/// New files that the manifest does not name yet, with what else changes.
+struct Made {
+    files: Vec<(Begun, Complete)>,
+    change: Change,
+    since: Instant,
+}
+
+impl Default for Made {
+    fn default() -> Self {
+        Self { files: Vec::new(), change: Change::default(), since: Instant::now() }
+    }
+}
+
+impl Made {
+    /// Names them. If they cannot be named, none of it has happened.
+    fn commit(&mut self, shared: &Shared) -> Result<(), Failure> {
+        let Self { files, change, .. } = std::mem::take(self);
+        if files.is_empty() && change == Change::default() {
+            return Ok(());
+        }
+        let named: Vec<(&Begun, Complete)> =
+            files.iter().map(|(begun, complete)| (begun, complete.clone())).collect();
+        let synced = files.iter().try_for_each(|(begun, _)| begun.sync());
+        synced.and_then(|()| commit_all(shared, &named, change)).map_err(|reason| {
+            files.iter().for_each(|(begun, _)| begun.discard(shared));
+            Failure::Output(reason)
+        })
+    }
 }
 
 /// Files that can become one.

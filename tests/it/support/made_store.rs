@@ -50,6 +50,7 @@ pub(crate) fn add(folder: &Path, file: &Path, level: Level, node: &str, key: &st
         is_rolled: true,
     };
     let until = (level != Level::Rows).then(|| (level, node.to_owned(), last_ns + windows.length_ns));
+    let until = until.into_iter().collect();
     manifest.commit(&Change { added: vec![stored], until, ..Change::default() }).expect("named");
     path
 }

@@ -1,7 +1,8 @@
 //! Questions that another engine answers over a store's files: which it reads, and what an answer of its rows is like.
 
 use super::reading::Reading;
-use super::stored::Stored;
+use super::stored::{Stored, blanks};
+use super::telling::Telling;
 use crate::answering::watched;
 use crate::facts::{RefusedRows, without_place_by_window};
 use crate::files::FlowFiles;
@@ -11,7 +12,6 @@ use report::{Answer, Span};
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::Level;
-use task::query::{Over, Query};
 
 /// What another engine reads for one question.
 #[derive(Debug)]
@@ -40,16 +40,7 @@ impl Elsewhere {
         question: &Question,
         setting: &Setting,
     ) -> Result<Self, Refused> {
-        // No row counts in it: nothing but what is to be known of the files is read.
-        let nothing = Period { from_ns: 0, to_ns: 0 };
-        let blank = Question {
-            query: Query { over: Over::Run, ..question.query.clone() },
-            period: Some(nothing),
-            runs_on: Box::new(|_| true),
-        };
-        let mut blanks = Vec::new();
-        let outcome = files.answer(&[blank], setting, &mut |_| true, &mut |answer| blanks.push(answer))?;
-        blanks.retain(|answer| (question.runs_on)(answer.node.as_deref()));
+        let blanks = blanks(files, question, setting)?;
         let mut refused = RefusedRows::default();
         let mut without_place = Vec::new();
         for ((_, contents), clip) in files.contents().zip(&files.clips) {
@@ -62,8 +53,8 @@ impl Elsewhere {
             without_place.extend(read.map(|(time, unplaced)| (node.clone(), time, unplaced.packets)));
         }
         Ok(Self {
-            damaged: outcome.errors.iter().map(|error| error.path().to_owned()).collect(),
-            errors: outcome.errors.iter().map(ToString::to_string).collect(),
+            damaged: files.errors().iter().map(|error| error.path().to_owned()).collect(),
+            errors: files.errors().iter().map(ToString::to_string).collect(),
             period: question.period,
             refused,
             without_place,
@@ -91,7 +82,7 @@ impl Elsewhere {
         self.parts().iter().any(|(files, _)| files.iter().any(|path| !path.exists()))
     }
 
-    /// Says in an answer what it was read from, and what the rows lack.
+    /// Says in an answer what the rows lack.
     pub fn describe(&self, answer: &mut Answer) {
         let node = answer.node.as_deref().map(Arc::from);
         self.refused.describe(answer, &node, self.period);
@@ -104,7 +95,15 @@ impl Elsewhere {
         if packets != 0 {
             answer.lacks(&format!("{packets} packets had no place in the table: no engine has them"));
         }
-        self.reading.describe(answer);
+    }
+
+    /// Answers to the question with what they were read from and what is missing of their time, and what is missing between and behind them.
+    pub fn told(&self, question: &Question, answers: Vec<Answer>) -> Vec<Answer> {
+        let mut all = Vec::new();
+        let mut telling = Telling::new(&self.reading, std::iter::once(question));
+        answers.into_iter().for_each(|answer| telling.take(answer, &mut |answer| all.push(answer)));
+        telling.finish(&question.query.name, &self.blanks, &mut |answer| all.push(answer));
+        all
     }
 }
 
@@ -120,7 +119,7 @@ impl Stored {
             let reading = self.shelf().choose(question, coarsest, setting);
             let span = self.shelf().span();
             // Other files have taken their place.
-            let Some(mut files) = self.open_files(&reading, span)? else { continue };
+            let Some(mut files) = self.open_files(&reading, reading.kept_of(span))? else { continue };
             if let Some(finer) = self.instead(&reading, &files, std::slice::from_ref(question), setting) {
                 coarsest = finer;
                 continue;

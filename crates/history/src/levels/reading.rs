@@ -1,7 +1,9 @@
 //! Which files a question is answered from.
 
+use super::times::NodeTimes;
 use crate::question::Period;
 use report::{Answer, Span};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use store::{Level, StoredFile};
 
@@ -22,12 +24,22 @@ pub struct Reading {
     pub(super) pieces: Vec<Piece>,
     /// The nodes of the store.
     pub(super) nodes: Vec<String>,
+    /// What is known of the times of its nodes.
+    pub(super) times: BTreeMap<String, NodeTimes>,
+    /// The question does not say when it begins: where the levels that it reads have begun, nanoseconds since the epoch.
+    pub(super) begins_ns: Option<u64>,
 }
 
 impl Reading {
     /// The files, and the time of each whose rows are read. A file of which several times are read is there for each.
     pub fn files(&self) -> impl Iterator<Item = (PathBuf, Period)> {
         self.pieces.iter().flat_map(|piece| piece.files.iter().map(|path| (path.clone(), piece.period)))
+    }
+
+    /// The part of the time that all rows cover which its levels have kept, where the question does not say when it begins.
+    pub fn kept_of(&self, span: Option<Span>) -> Option<Span> {
+        let begins_ns = self.begins_ns.unwrap_or(0);
+        span.map(|Span { start_ns, end_ns }| Span { start_ns: start_ns.max(begins_ns.min(end_ns)), end_ns })
     }
 
     /// The nodes of the store.
@@ -64,7 +76,9 @@ impl Reading {
             .collect();
         levels.sort_unstable();
         levels.dedup();
-        let lost = self.pieces.iter().filter(is_of_node);
+        // What is known of times tells it, and of all that is kept nothing is lost.
+        let is_told = |piece: &&Piece| self.begins_ns.is_some() || self.times.contains_key(&piece.node);
+        let lost = self.pieces.iter().filter(is_of_node).filter(|piece| !is_told(piece));
         let lost: Vec<String> = lost
             .filter_map(|piece| {
                 let Period { from_ns, to_ns } = piece.lost.filter(|lost| is_lost(*lost, answer.window))?;

@@ -3,13 +3,14 @@
 use super::cover::{Complete, cover};
 use super::exact::{fits, keeps};
 use super::reading::{Piece, Reading, lost};
+use super::times::NodeTimes;
 use crate::files::{common_keys, span_of_file, union};
 use crate::question::{Period, Question, Setting};
 use packet::KeySpec;
 use report::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use store::{Catalog, Level, StoredFile};
+use store::{Catalog, Level, StoredFile, Watched};
 
 /// The levels of window rows, the finest first.
 const LEVELS: [Level; 3] = [Level::Rows, Level::Minute, Level::Hour];
@@ -20,6 +21,12 @@ pub struct Shelf {
     files: Vec<StoredFile>,
     /// Up to when rollups are complete.
     complete: BTreeMap<(Level, String), u64>,
+    /// Up to where levels have dropped files.
+    dropped: BTreeMap<(Level, String), u64>,
+    /// Which times were watched.
+    watched: Vec<Watched>,
+    /// A process writes the store.
+    is_written: bool,
 }
 
 impl Shelf {
@@ -28,12 +35,22 @@ impl Shelf {
     /// # Errors
     /// One line: it cannot be read.
     pub fn of(catalog: &Catalog) -> Result<Self, String> {
+        // What was killed is not written: that is looked at first.
+        let is_written = catalog.is_written();
         catalog.at_once(|catalog| {
-            let mut shelf = Self::default();
+            let mut shelf = Self {
+                watched: catalog.watched()?.unwrap_or_default(),
+                is_written: is_written || catalog.is_written(),
+                ..Self::default()
+            };
             for level in LEVELS {
                 shelf.files.extend(catalog.files(level, None)?);
             }
             for node in catalog.nodes()? {
+                for level in LEVELS {
+                    let until = catalog.dropped_until(level, &node)?;
+                    shelf.dropped.extend(until.map(|until| ((level, node.clone()), until)));
+                }
                 for level in [Level::Minute, Level::Hour] {
                     let until = catalog.complete_until(level, &node)?;
                     shelf.complete.extend(until.map(|until| ((level, node.clone()), until)));
@@ -58,6 +75,17 @@ impl Shelf {
         self.of_level(Level::Rows).filter(move |file| may_have(file, period)).map(|file| file.path.as_path())
     }
 
+    /// The times of its nodes of which nothing is stored, between the first window and the last that were watched.
+    pub fn missing(&self) -> BTreeMap<String, Vec<Span>> {
+        let nodes = self.nodes().into_iter().map(|node| {
+            let entries: Vec<&Watched> = self.watched.iter().filter(|entry| entry.node == node).collect();
+            let times = NodeTimes::new(&entries, None, &[], self.is_written);
+            let missing = times.missing_in(times.asked());
+            (node.to_owned(), missing.into_iter().map(|missing| missing.span).collect())
+        });
+        nodes.collect()
+    }
+
     /// What all keys of its rows have; of its rollups where it has no rows. The 5-tuple where it has nothing.
     pub fn key(&self) -> KeySpec {
         let rows = common_keys(self.of_level(Level::Rows).map(key_of)).ok().flatten();
@@ -73,6 +101,7 @@ impl Shelf {
     /// Without the files of other nodes than this one, if there is one.
     pub(super) fn only(mut self, node: Option<&str>) -> Self {
         self.files.retain(|file| node.is_none_or(|node| file.node == node));
+        self.watched.retain(|entry| node.is_none_or(|node| entry.node == node));
         self
     }
 
@@ -120,6 +149,7 @@ impl Shelf {
         let nodes = self.nodes().into_iter().map(str::to_owned).collect();
         let mut reading = Reading { nodes, ..Reading::default() };
         let mut rollup_keys = Vec::new();
+        let has_begin = question.period.is_some_and(|period| period.from_ns != 0);
         for node in self.nodes().into_iter().filter(|node| (question.runs_on)(Some(node))) {
             let of_node: Vec<&StoredFile> = self.files.iter().filter(|file| file.node == node).collect();
             let rollups: Vec<Complete> = [Level::Hour, Level::Minute]
@@ -137,12 +167,38 @@ impl Shelf {
                     reading.pieces.push(Piece { node: node.to_owned(), level, period, files, lost });
                 }
             };
-            for (level, period) in cover(period, &rollups) {
+            let kept_from = |level: Level| {
+                let files = of_node.iter().filter(|file| file.level == level);
+                let first = files.map(|file| file.first_ns).min().unwrap_or(u64::MAX);
+                // Of what clocks that jumped have measured, later files may be dropped already.
+                first.max(self.dropped.get(&(level, node.to_owned())).copied().unwrap_or(0))
+            };
+            let parts = cover(period, &rollups);
+            let kept_part = |(level, part): &(Level, Period)| {
+                let kept = Period { from_ns: part.from_ns.max(kept_from(*level)), ..*part };
+                (!kept.is_empty()).then_some(kept)
+            };
+            let kept: Vec<Period> = parts.iter().filter_map(kept_part).collect();
+            // Without a begin, the question begins with what is kept.
+            let parts = parts.into_iter().filter_map(|part| {
+                let period = if has_begin { Some(part.1) } else { kept_part(&part) };
+                period.map(|period| (part.0, period))
+            });
+            for (level, period) in parts {
                 add(level, period, &|_| true, lost(level, period, &of_node));
                 // What was measured of that time after it was rolled up, by a clock that was set back.
                 for finer in LEVELS.into_iter().filter(|finer| *finer < level) {
                     add(finer, period, &|file| !file.is_rolled, None);
                 }
+            }
+            let begins_ns = kept.iter().map(|kept| kept.from_ns).min();
+            if let Some(begins_ns) = begins_ns.filter(|_| !has_begin) {
+                reading.begins_ns = Some(reading.begins_ns.map_or(begins_ns, |known| known.min(begins_ns)));
+            }
+            let entries: Vec<&Watched> = self.watched.iter().filter(|entry| entry.node == node).collect();
+            if !entries.is_empty() {
+                let times = NodeTimes::new(&entries, question.period, &kept, self.is_written);
+                reading.times.insert(node.to_owned(), times);
             }
         }
         (reading, common_keys(rollup_keys).ok().flatten())

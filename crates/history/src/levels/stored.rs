@@ -2,13 +2,15 @@
 
 use super::reading::Reading;
 use super::shelf::Shelf;
+use super::telling::Telling;
 use crate::answering::{Outcome, Progress};
 use crate::files::FlowFiles;
-use crate::question::{Question, Refused, Setting};
+use crate::question::{Period, Question, Refused, Setting};
 use report::{Answer, Span};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use store::{Catalog, Level};
+use task::query::{Over, Query};
 
 /// How often the manifest is asked again when files that it named are gone: each time others have taken their place.
 const MOST_TRIES: u32 = 20;
@@ -92,7 +94,7 @@ impl Stored {
             let mut later = Vec::new();
             let span = self.shelf.span();
             for (reading, questions) in groups {
-                let Some(mut files) = self.open_files(&reading, span)? else {
+                let Some(mut files) = self.open_files(&reading, reading.kept_of(span))? else {
                     // Other files have taken their place.
                     later.push((coarsest, questions));
                     continue;
@@ -101,12 +103,21 @@ impl Stored {
                     later.push((finer, questions));
                     continue;
                 }
-                let mut describe = |mut answer: Answer| {
-                    reading.describe(&mut answer);
-                    give(answer);
+                let mut telling = Telling::new(&reading, questions.iter());
+                let answered = {
+                    let mut take = |answer: Answer| telling.take(answer, give);
+                    files.answer(&questions, setting, progress, &mut take)
                 };
-                match files.answer(&questions, setting, progress, &mut describe) {
-                    Ok(outcome) => outcomes.push(outcome),
+                match answered {
+                    Ok(outcome) => {
+                        if telling.of_windows() && !outcome.stopped {
+                            for question in &questions {
+                                let blanks = blanks(&mut files, question, setting)?;
+                                telling.finish(&question.query.name, &blanks, give);
+                            }
+                        }
+                        outcomes.push(outcome);
+                    }
                     // Rollups whose files have less than the rows: those that they answer stay.
                     Err(refused) if reading.coarsest() > Level::Rows => {
                         let is_refused = |question: &Question| match &refused {
@@ -145,7 +156,10 @@ impl Stored {
             files.errors().iter().filter_map(|error| Some((reading.level_of(error.path())?, error)));
         let damaged: Vec<_> = damaged.filter(|(level, _)| *level > Level::Rows).collect();
         let level = finer(damaged.iter().map(|(level, _)| *level).max()?);
-        let lacks_time = |question| self.shelf.choose(question, level, setting).lacks_time();
+        let lacks_time = |question| {
+            let finer = self.shelf.choose(question, level, setting);
+            finer.lacks_time() || finer.begins_ns > reading.begins_ns
+        };
         if questions.iter().any(lacks_time) {
             return None;
         }
@@ -185,4 +199,22 @@ pub(super) fn finer(level: Level) -> Level {
         Level::Hour => Level::Minute,
         _ => Level::Rows,
     }
+}
+
+/// For each node of a question the answer over no rows: its columns, and what all answers of the node lack.
+pub(super) fn blanks(
+    files: &mut FlowFiles,
+    question: &Question,
+    setting: &Setting,
+) -> Result<Vec<Answer>, Refused> {
+    // No row counts in it: nothing but what is to be known of the files is read.
+    let blank = Question {
+        query: Query { over: Over::Run, ..question.query.clone() },
+        period: Some(Period { from_ns: 0, to_ns: 0 }),
+        runs_on: Box::new(|_| true),
+    };
+    let mut blanks = Vec::new();
+    files.answer(&[blank], setting, &mut |_| true, &mut |answer| blanks.push(answer))?;
+    blanks.retain(|answer| (question.runs_on)(answer.node.as_deref()));
+    Ok(blanks)
 }

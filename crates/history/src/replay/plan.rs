@@ -36,7 +36,8 @@ pub(super) struct Known {
 }
 
 impl Plan {
-    /// `span`: the time of the packets of flow records, if there are any. `period`: the time whose windows are wanted, by their begins.
+    /// `span`: the time of the packets of flow records, if there are any. `period`: the time whose windows are wanted, by their begins. `missing`: times
+    /// of which nothing is known, between or within recordings.
     ///
     /// # Errors
     /// In words: too many windows lie between two recordings.
@@ -46,6 +47,7 @@ impl Plan {
         counts: BTreeMap<u64, u64>,
         span: Option<Span>,
         period: Period,
+        missing: &[Span],
     ) -> Result<Self, String> {
         lists.retain(|list| !list.is_empty());
         lists.sort_by_key(RecordedWindows::ends);
@@ -61,6 +63,14 @@ impl Plan {
                 _ => {}
             }
             known_until = known_until.max(Some(end_ns));
+        }
+        for time in missing {
+            // What lies between files is known already.
+            let is_known = |gap: &Span| gap.start_ns <= time.start_ns && time.end_ns <= gap.end_ns;
+            let part = period.both(Period { from_ns: time.start_ns, to_ns: time.end_ns });
+            if !part.is_empty() && !gaps.iter().any(is_known) {
+                gaps.push(Span { start_ns: part.from_ns, end_ns: part.to_ns });
+            }
         }
         let unknown: u64 = gaps.iter().map(|gap| gap.length_ns() / window_ns.max(1)).sum();
         if unknown > MOST_UNKNOWN {
@@ -148,36 +158,55 @@ mod tests {
     #[test]
     fn windows_are_those_of_lists_of_rows_and_between_recordings() {
         let lists = vec![list(70, 2), list(10, 3)];
-        let plan = Plan::new(10, lists, counts(&[20, 100]), None, Period::ALL).expect("few");
+        let plan = Plan::new(10, lists, counts(&[20, 100]), None, Period::ALL, &[]).expect("few");
         assert_eq!(all(&plan), [10, 20, 30, 40, 50, 60, 70, 80, 100]);
         let lacks = [10, 40, 60, 70, 100].map(|start| plan.known(start).lack);
         let [unknown, untold] =
             ["it was not recorded", "the file does not tell what its rows lack"].map(Some);
         assert_eq!(lacks, [None, unknown, unknown, None, untold]);
-        let many = Plan::new(10, vec![list(0, 1), list(10_000_000, 1)], BTreeMap::new(), None, Period::ALL);
+        let many =
+            Plan::new(10, vec![list(0, 1), list(10_000_000, 1)], BTreeMap::new(), None, Period::ALL, &[]);
         assert!(many.is_err_and(|error| error.starts_with("999999 windows")));
     }
 
     #[test]
     fn windows_of_a_period_alone_are_there() {
         let period = Period { from_ns: 25, to_ns: 70 };
-        let plan =
-            Plan::new(10, vec![list(60, 2), list(10, 3)], counts(&[20, 100]), None, period).expect("few");
+        let plan = Plan::new(10, vec![list(60, 2), list(10, 3)], counts(&[20, 100]), None, period, &[])
+            .expect("few");
         assert_eq!(all(&plan), [30, 40, 50, 60]);
         assert_eq!([20, 30, 70].map(|start| plan.wants(start)), [false, true, false]);
         let far = vec![list(0, 1), list(10_000_000, 1)];
-        let plan = Plan::new(10, far, BTreeMap::new(), None, Period { from_ns: 9_999_990, to_ns: u64::MAX });
+        let plan =
+            Plan::new(10, far, BTreeMap::new(), None, Period { from_ns: 9_999_990, to_ns: u64::MAX }, &[]);
         assert_eq!(all(&plan.expect("few")), [9_999_990, 10_000_000]);
     }
 
     #[test]
     fn records_are_watched_from_the_first_packet_to_the_last() {
         let span = Span { start_ns: 14, end_ns: 38 };
-        let plan = Plan::new(10, Vec::new(), counts(&[10, 20, 30]), Some(span), Period::ALL).expect("few");
+        let plan =
+            Plan::new(10, Vec::new(), counts(&[10, 20, 30]), Some(span), Period::ALL, &[]).expect("few");
         let watched =
             [10, 20, 30].map(|start| (plan.known(start).facts.watched, plan.known(start).facts.ended));
         assert_eq!(watched, [(Some([14, 20]), false), (None, false), (Some([30, 38]), true)]);
-        let plan = Plan::new(10, Vec::new(), counts(&[10, 30]), None, Period::ALL).expect("few");
+        let plan = Plan::new(10, Vec::new(), counts(&[10, 30]), None, Period::ALL, &[]).expect("few");
         assert_eq!((all(&plan), plan.known(30)), (vec![10, 30], Known::default()));
+    }
+
+    #[test]
+    fn a_time_that_is_missing_within_a_file_is_no_time_without_packets() {
+        // Compaction makes one list of what was recorded before and behind it.
+        let mut whole = RecordedWindows::new(10, 10);
+        [10, 20, 60].into_iter().for_each(|start| whole.push(start, WindowFacts::default()));
+        let missing = [Span { start_ns: 30, end_ns: 60 }];
+        let plan = |missing: &[Span]| {
+            Plan::new(10, vec![whole.clone()], counts(&[10, 20, 60]), None, Period::ALL, missing)
+                .expect("few")
+        };
+        assert_eq!(all(&plan(&[])), [10, 20, 60]);
+        let plan = plan(&missing);
+        assert_eq!(all(&plan), [10, 20, 30, 40, 50, 60]);
+        assert_eq!([20, 40, 60].map(|start| plan.known(start).lack.is_some()), [false, true, false]);
     }
 }

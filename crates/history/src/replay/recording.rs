@@ -33,6 +33,8 @@ pub struct Recording {
     unread: Vec<(Option<String>, ReadError)>,
     /// The time whose windows are replayed.
     period: Period,
+    /// Times of nodes of which nothing is known.
+    missing: BTreeMap<String, Vec<Span>>,
 }
 
 /// What a survey found.
@@ -64,13 +66,25 @@ impl Recording {
             }
         }
         let errors = unread.iter().map(|(_, error)| error.clone()).collect();
-        Ok(Self { files: FlowFiles::of(open, errors)?, names, unread, period: Period::ALL })
+        Ok(Self {
+            files: FlowFiles::of(open, errors)?,
+            names,
+            unread,
+            period: Period::ALL,
+            missing: BTreeMap::new(),
+        })
     }
 
     /// Windows that begin in a period alone are replayed.
     #[must_use]
     pub fn within(self, period: Period) -> Self {
         Self { period, ..self }
+    }
+
+    /// Of these times of nodes nothing is known, whatever files tell of the windows around them.
+    #[must_use]
+    pub fn without(self, missing: BTreeMap<String, Vec<Span>>) -> Self {
+        Self { missing, ..self }
     }
 
     /// The files.
@@ -199,7 +213,8 @@ impl Recording {
         let mut refused = Vec::new();
         for (name, node) in nodes {
             let Gathered { files, lists, counts, span, merges, damaged, lacks } = node;
-            match Plan::new(window_ns, lists, counts, span, period) {
+            let missing = self.missing.get(&name).map_or(&[][..], Vec::as_slice);
+            match Plan::new(window_ns, lists, counts, span, period, missing) {
                 Ok(plan) => surveyed.nodes.push(NodeRecording {
                     site: Site {
                         node: name.clone(),

@@ -296,8 +296,13 @@ fn what_is_kept_no_more_is_named() {
     let (answers, _) = ask(&shelf, &of(&["src_addr"], sum()), None, Level::Hour);
     assert_eq!(answers.len(), whole.len());
     assert!(answers.iter().all(|answer| answer.levels[0] == "1h" && !lacks_rows(answer)), "{answers:?}");
-    // Ports are in rows alone.
+    // Ports are in rows alone. Without a begin the question begins with them.
     let (answers, _) = ask(&shelf, &of(&["dst_port"], sum()), None, Level::Hour);
+    assert!(!answers.is_empty() && !answers.iter().any(lacks_rows), "{answers:?}");
+    let from_ns = answers[0].window.expect("a window").start_ns;
+    assert!(from_ns >= START + 2 * HOUR, "{from_ns}");
+    let all = Period { from_ns: START, to_ns: u64::MAX };
+    let (answers, _) = ask(&shelf, &of(&["dst_port"], sum()), Some(all), Level::Hour);
     let reason = answers[0].reason.clone().expect("a reason");
     assert!(reason.contains("rows of a from 2026-"), "{reason}");
     assert_eq!(answers[0].status, Status::Partial);

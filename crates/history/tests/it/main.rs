@@ -5,3 +5,4 @@ mod stored;
 mod hostile;
 mod levels;
 mod model;
+mod times;

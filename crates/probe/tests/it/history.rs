@@ -35,6 +35,7 @@ fn fill(folder: &Path, node: &str, windows: u64) {
         tracks_loss: false,
         selection: Selection::new(&Parts::default()),
         anonymizer: None,
+        is_live: true,
         waits: true,
     });
     for at in 0..windows {

@@ -18,7 +18,7 @@ impl Output {
         schema: Arc<Type>,
         metadata: Vec<KeyValue>,
     ) -> std::result::Result<Self, String> {
-        let target = Target::open(path).map_err(|error| error.to_string())?.synced();
+        let target = Target::open(path).map_err(|error| error.to_string())?;
         let properties = ranged_properties(&schema, metadata);
         let schema = Arc::unwrap_or_clone(schema);
         ParquetFile::new(target, schema, properties, "rows").map(Self).map_err(|error| error.to_string())

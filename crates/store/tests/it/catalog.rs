@@ -51,7 +51,8 @@ fn readers_see_what_is_committed_while_the_writer_is_active() {
         added: vec![minute],
         removed: vec![3],
         rolled: vec![2],
-        until: Some((Level::Minute, "a".to_owned(), START + 60 * SECOND)),
+        until: vec![(Level::Minute, "a".to_owned(), START + 60 * SECOND)],
+        ..Change::default()
     };
     manifest.commit(&change).expect("it is written");
     assert_eq!(listed(&catalog, Level::Flows, None), Vec::<u64>::new());
@@ -60,7 +61,7 @@ fn readers_see_what_is_committed_while_the_writer_is_active() {
     assert_eq!(catalog.complete_until(Level::Minute, "a"), Ok(Some(START + 60 * SECOND)));
     assert_eq!(catalog.complete_until(Level::Minute, "b"), Ok(None));
     // It does not become less.
-    let until = Some((Level::Minute, "a".to_owned(), START));
+    let until = vec![(Level::Minute, "a".to_owned(), START)];
     manifest.commit(&Change { until, ..Change::default() }).expect("it is written");
     assert_eq!(catalog.complete_until(Level::Minute, "a"), Ok(Some(START + 60 * SECOND)));
 }
@@ -153,8 +154,8 @@ fn what_is_no_store_is_named() {
     let change = |sql: &str| {
         rusqlite::Connection::open(&manifest).and_then(|c| c.execute_batch(sql)).expect("changed");
     };
-    change("PRAGMA user_version = 2");
-    assert!(of(folder.path()).contains("of format 2, this version knows 1"));
+    change("PRAGMA user_version = 3");
+    assert!(of(folder.path()).contains("of format 3, this version knows 2"));
 }
 
 #[test]
@@ -168,4 +169,35 @@ fn a_path_that_leads_elsewhere_is_not_listed() {
     manifest.commit(&Change { added, ..Change::default() }).expect("it is written");
     let catalog = Catalog::open(folder.path()).expect("a catalog");
     assert_eq!(listed(&catalog, Level::Rows, None), [1]);
+}
+
+/// A store of the version before this one: it opens, and of what it has nothing is known of the times between.
+#[test]
+fn a_manifest_of_the_version_before_is_read_and_taken_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut manifest = Manifest::open(folder.path()).expect("a manifest");
+    let added = vec![
+        file(&mut manifest, Level::Rows, "a", START, 6),
+        file(&mut manifest, Level::Rows, "b", START, 2),
+        file(&mut manifest, Level::Flows, "c", START, 2),
+    ];
+    manifest.commit(&Change { added: added.clone(), ..Change::default() }).expect("it is written");
+    drop(manifest);
+    let connection = rusqlite::Connection::open(folder.path().join("manifest.sqlite")).expect("it opens");
+    connection.execute_batch("DROP TABLE watched; PRAGMA user_version = 1;").expect("the version before");
+    drop(connection);
+    let catalog = Catalog::open(folder.path()).expect("a catalog");
+    assert_eq!(catalog.watched(), Ok(None));
+    assert_eq!(catalog.files(Level::Rows, None), Ok(added[..2].to_vec()));
+    // A writer takes it over while it is read.
+    let manifest = Manifest::open(folder.path()).expect("a manifest");
+    let watched = catalog.watched().expect("a list").expect("it is noted");
+    let of: Vec<_> =
+        watched.iter().map(|one| (one.node.as_str(), one.by, one.first_ns, one.end_ns)).collect();
+    let unknown = Some(store::Watcher::Unknown);
+    let end = |windows: u64| START + windows * 10 * SECOND;
+    assert_eq!(of, [("a", unknown, START, end(6)), ("b", unknown, START, end(2))]);
+    drop(manifest);
+    drop(Manifest::open(folder.path()).expect("it is of this version"));
+    assert_eq!(catalog.watched(), Ok(Some(watched)));
 }

@@ -114,6 +114,17 @@ fn check(folder: &Path, first: u64, kill: u64, acknowledged: [u64; 2]) -> u64 {
         .collect();
     // All windows up to the last one, each whole and once.
     assert!(rows == truth, "{} windows instead of {}", rows.len(), truth.len());
+    // All of it is known to be watched, and that no run ended by itself.
+    let watched = store::Catalog::open(folder).and_then(|catalog| catalog.watched());
+    let watched = watched.expect("it is read").expect("it is noted");
+    let mut times: Vec<[u64; 2]> = watched.iter().map(|one| [one.first_ns, one.end_ns]).collect();
+    times.sort_unstable();
+    assert!(times.windows(2).all(|pair| pair[0][1] == pair[1][0]), "{times:?}");
+    let ends = times.first().zip(times.last()).map(|(first, last)| [first[0], last[1]]);
+    assert_eq!(ends.unwrap_or([START; 2]), [START, START + last * LENGTH]);
+    assert!(
+        watched.iter().all(|one| one.why == store::Unstored::Killed && one.by == Some(store::Watcher::Live))
+    );
     let own = (last.max(first) - first) * rows_of_window();
     assert!(own >= acknowledged[0], "{own} rows are there of {acknowledged:?} acknowledged");
     for level in [Level::Minute, Level::Hour] {

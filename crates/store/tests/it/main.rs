@@ -7,3 +7,4 @@ mod faults;
 mod kills;
 mod levels;
 mod retention;
+mod thin;

@@ -62,6 +62,11 @@ impl Merging {
         let groups = MergedGroups::new(self, window, answers);
         let mut merged = self.answer(window, &groups);
         answer::add_account(&mut merged, answers, &groups);
+        // What they lack for it is in the reasons already.
+        let mut missing: Vec<report::Missing> =
+            answers.iter().flat_map(|answer| answer.missing.clone()).collect();
+        missing.sort_by_key(|one| (one.span.start_ns, one.span.end_ns));
+        missing.into_iter().for_each(|one| report::Missing::push(&mut merged.missing, one));
         merged
     }
 }

@@ -125,7 +125,7 @@ impl Made {
                 *made.networks.entry(source as u32 >> 8).or_default() += row.bytes;
             })?;
         }
-        let until = Some((Level::Hour, NODE.to_owned(), START + hours * HOUR));
+        let until = vec![(Level::Hour, NODE.to_owned(), START + hours * HOUR)];
         manifest.commit(&Change { until, ..Change::default() })?;
         Ok(made)
     }

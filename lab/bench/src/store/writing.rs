@@ -84,6 +84,7 @@ fn round(windows: &[Vec<WindowRow<KeyV4>>]) -> Result<Round, String> {
         tracks_loss: false,
         selection: Selection::all(),
         anonymizer: None,
+        is_live: true,
         waits: true,
     };
     let [began, own] = [process_time(), thread_time()];

@@ -271,7 +271,9 @@ impl Maker {
                     self.file(of, period, &rolled.iter().collect::<Vec<_>>(), is_rolled);
                 }
                 let until = Some((level, node.to_owned(), until_ns(level)));
-                self.manifest.commit(&Change { until, ..Change::default() }).expect("named");
+                self.manifest
+                    .commit(&Change { until: until.into_iter().collect(), ..Change::default() })
+                    .expect("named");
             }
         }
     }
@@ -304,7 +306,8 @@ pub(crate) fn ask(
 ) -> (Vec<Answer>, Outcome) {
     let question = Question { query: query.clone(), period, runs_on: Box::new(|_| true) };
     let reading = shelf.choose(&question, coarsest, &setting());
-    let files = FlowFiles::open_stored(reading.files(), shelf.span(), reading.nodes().to_vec());
+    let files =
+        FlowFiles::open_stored(reading.files(), reading.kept_of(shelf.span()), reading.nodes().to_vec());
     let mut files = files.expect("keys that fit");
     let mut answers = Vec::new();
     let outcome = files.answer(&[question], &setting(), &mut |_| true, &mut |mut answer| {

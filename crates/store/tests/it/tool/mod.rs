@@ -224,6 +224,7 @@ pub(crate) fn setting(node: &str, window_ns: u64, tracks_loss: bool) -> NodeSett
         tracks_loss,
         selection: Selection::new(&Parts::default()),
         anonymizer: None,
+        is_live: true,
         waits: true,
     }
 }

@@ -1,0 +1,168 @@
+//! What answers tell of time: what is missing, and windows of which nothing is stored apart from those without packets.
+
+use super::reading::Reading;
+use super::times::NodeTimes;
+use crate::question::Question;
+use report::{Answer, Rest, Span, Status};
+use std::collections::BTreeMap;
+use task::query::Over;
+
+/// The windows of a query, nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Steps {
+    every_ns: u64,
+    over_ns: u64,
+}
+
+/// The windows of a query on a node that were answered.
+#[derive(Debug)]
+struct Told {
+    /// Up to where.
+    until_ns: u64,
+    /// An answer without rows.
+    empty: Answer,
+}
+
+/// Completes the answers of questions that are read together.
+#[derive(Debug)]
+pub(super) struct Telling<'a> {
+    reading: &'a Reading,
+    steps: BTreeMap<String, Steps>,
+    told: BTreeMap<(String, Option<String>), Told>,
+}
+
+impl<'a> Telling<'a> {
+    pub(super) fn new<'q>(reading: &'a Reading, questions: impl Iterator<Item = &'q Question>) -> Self {
+        let steps = questions.filter_map(|question| match question.query.over {
+            Over::Windows { every_ns, over_ns } => {
+                Some((question.query.name.clone(), Steps { every_ns: every_ns.max(1), over_ns }))
+            }
+            Over::Run | Over::Window => None,
+        });
+        Self { reading, steps: steps.collect(), told: BTreeMap::new() }
+    }
+
+    /// Tells in an answer what it was read from and what it lacks, and gives it. Of a node and query they come in the order of time.
+    pub(super) fn take(&mut self, mut answer: Answer, give: &mut dyn FnMut(Answer)) {
+        let window = answer.window;
+        let times = answer.node.as_ref().and_then(|node| self.reading.times.get(node));
+        let (Some(steps), Some(window)) = (self.steps.get(&answer.query).copied(), window) else {
+            self.reading.describe(&mut answer);
+            times.into_iter().for_each(|times| times.describe(&mut answer, true));
+            return give(answer);
+        };
+        let Some(times) = times else {
+            self.reading.describe(&mut answer);
+            return give(answer);
+        };
+        // Each window is told by the step that it adds to the one before.
+        let end_ns = window.end_ns;
+        let start_ns = window.start_ns.saturating_add(steps.over_ns).saturating_sub(steps.every_ns);
+        let of = (answer.query.clone(), answer.node.clone());
+        let told = self.told.entry(of).or_insert_with(|| {
+            let asked = times.asked().start_ns;
+            let empty = without_rows(&answer);
+            Told { until_ns: asked - asked % steps.every_ns, empty }
+        });
+        let gap = Span { start_ns: told.until_ns, end_ns: start_ns };
+        told.until_ns = told.until_ns.max(end_ns);
+        let empty = told.empty.clone();
+        let mut describe = |mut answer: Answer| {
+            self.reading.describe(&mut answer);
+            times.describe(&mut answer, false);
+            give(answer);
+        };
+        windows_of(gap, &empty, false, steps, times, &mut describe);
+        match answer.empty {
+            Some(_) => windows_of(Span { start_ns, end_ns }, &empty, true, steps, times, &mut describe),
+            None => describe(answer),
+        }
+    }
+
+    /// Gives what is missing behind the last answers. `blanks`: for each node an answer without rows, of the query of this name.
+    pub(super) fn finish(&mut self, query: &str, blanks: &[Answer], give: &mut dyn FnMut(Answer)) {
+        let Some(steps) = self.steps.get(query).copied() else { return };
+        for blank in blanks {
+            let Some(times) = blank.node.as_ref().and_then(|node| self.reading.times.get(node)) else {
+                continue;
+            };
+            let asked = times.asked();
+            let told = self.told.get(&(query.to_owned(), blank.node.clone()));
+            let start_ns =
+                told.map_or(asked.start_ns - asked.start_ns % steps.every_ns, |told| told.until_ns);
+            let end_ns = asked.end_ns.checked_next_multiple_of(steps.every_ns).unwrap_or(asked.end_ns);
+            let empty = told.map_or_else(|| without_rows(blank), |told| told.empty.clone());
+            let mut describe = |mut answer: Answer| {
+                self.reading.describe(&mut answer);
+                times.describe(&mut answer, false);
+                give(answer);
+            };
+            windows_of(Span { start_ns, end_ns }, &empty, false, steps, times, &mut describe);
+        }
+    }
+
+    /// The names of its queries of windows.
+    pub(super) fn of_windows(&self) -> bool {
+        !self.steps.is_empty()
+    }
+}
+
+/// What an answer is like without rows.
+fn without_rows(answer: &Answer) -> Answer {
+    Answer {
+        rows: Vec::new(),
+        rest: Rest::default(),
+        status: Status::Complete,
+        watched: None,
+        empty: None,
+        reason: None,
+        missing: Vec::new(),
+        coverage: None,
+        bounds: "exact".to_owned(),
+        ..answer.clone()
+    }
+}
+
+/// The windows of a time without rows: runs of those of which something is missing and, if they are asked for, of the others, which had no packet.
+fn windows_of(
+    time: Span,
+    empty: &Answer,
+    has_others: bool,
+    steps: Steps,
+    times: &NodeTimes,
+    give: &mut dyn FnMut(Answer),
+) {
+    let Steps { every_ns, over_ns } = steps;
+    let mut run = |from: u64, to: u64, is_missing: bool| {
+        if from >= to || !is_missing && !has_others {
+            return;
+        }
+        let window = Span { start_ns: (from + every_ns).saturating_sub(over_ns), end_ns: to };
+        let windows = (!is_missing).then_some((to - from) / every_ns);
+        give(Answer { window: Some(window), empty: windows, ..empty.clone() });
+    };
+    let mut next = time.start_ns;
+    let mut open: Option<[u64; 2]> = None;
+    for missing in times.missing_in(time) {
+        let floor = |ns: u64| ns - ns % every_ns;
+        let from = floor(missing.span.start_ns).max(time.start_ns);
+        let to = missing.span.end_ns.checked_next_multiple_of(every_ns).unwrap_or(time.end_ns);
+        let to = to.min(time.end_ns);
+        match &mut open {
+            Some(open) if from <= open[1] => open[1] = open[1].max(to),
+            _ => {
+                if let Some([from, to]) = open.replace([from, to]) {
+                    run(next, from, false);
+                    run(from, to, true);
+                    next = to;
+                }
+            }
+        }
+    }
+    if let Some([from, to]) = open {
+        run(next, from, false);
+        run(from, to, true);
+        next = to;
+    }
+    run(next, time.end_ns, false);
+}

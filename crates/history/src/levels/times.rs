@@ -1,0 +1,358 @@
+//! Which times of a question were watched and are stored, and what is missing.
+
+use crate::question::Period;
+use report::{Answer, Missing, MissingReason, Span, format_time};
+use store::{Unstored, Watched, Watcher};
+
+/// A time that is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stored {
+    time: Period,
+    by: Watcher,
+    /// Why what follows is not.
+    after: Unstored,
+}
+
+/// What is known of the times of one node, for one question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct NodeTimes {
+    /// The time that is asked about.
+    asked: Period,
+    /// Of which nothing is known, the oldest first.
+    missing: Vec<Missing>,
+    /// From one recording to the next: nothing was watched there, and nothing is missing.
+    between: Vec<Period>,
+    /// What is no part of the question: times outside of recordings, and those that are not stored yet.
+    outside: Vec<Period>,
+    /// It was not noted for all of the time what was watched.
+    is_unknown: bool,
+}
+
+impl NodeTimes {
+    /// `entries`: what a manifest tells of the node. `kept`: what the levels that are read have kept; `asked`: the question's time, whose begin is that
+    /// of what is kept where the question does not say it. `is_written`: a process writes the store now.
+    pub(super) fn new(
+        entries: &[&Watched],
+        asked: Option<Period>,
+        kept: &[Period],
+        is_written: bool,
+    ) -> Self {
+        let stored = stored(entries);
+        let first = stored.first().map(|first| first.time.from_ns);
+        let end = stored.iter().map(|one| one.time.to_ns).max();
+        let (Some(first), Some(end)) = (first, end) else {
+            return Self { is_unknown: true, ..Self::default() };
+        };
+        let kept_from = kept.iter().map(|kept| kept.from_ns).min().unwrap_or(first);
+        let from_ns = asked.map(|asked| asked.from_ns).filter(|from| *from != 0);
+        let to_ns = asked.map(|asked| asked.to_ns).filter(|to| *to != u64::MAX);
+        let from = from_ns.unwrap_or(kept_from.max(first));
+        let asked = Period { from_ns: from, to_ns: to_ns.unwrap_or(end).max(from) };
+        let mut times = Self { asked, ..Self::default() };
+        let mut until = asked.from_ns;
+        let mut last: Option<Stored> = None;
+        for next in &stored {
+            if until < next.time.from_ns {
+                times.gap(
+                    Period { from_ns: until, to_ns: next.time.from_ns },
+                    last,
+                    Some(next.by),
+                    is_written,
+                );
+            }
+            // Of two that end at once, the later one knows why.
+            if last.is_none_or(|last| next.time.to_ns >= last.time.to_ns) {
+                last = Some(*next);
+            }
+            until = until.max(next.time.to_ns);
+            let here = next.time.both(asked);
+            times.is_unknown |= next.by == Watcher::Unknown && !here.is_empty();
+            if from_ns.is_some() && next.by != Watcher::Unknown {
+                times.kept_no_more(here, kept);
+            }
+        }
+        times.gap(Period { from_ns: until, to_ns: asked.to_ns }, last, None, is_written);
+        times.missing.sort_by_key(|missing| missing.span.start_ns);
+        let mut missing = Vec::new();
+        times.missing.drain(..).for_each(|more| Missing::push(&mut missing, more));
+        times.missing = missing;
+        times
+    }
+
+    /// Nothing is stored of a time, which `last` is before and `next` behind.
+    fn gap(&mut self, gap: Period, last: Option<Stored>, next: Option<Watcher>, is_written: bool) {
+        let gap = gap.both(self.asked);
+        if gap.is_empty() {
+            return;
+        }
+        let reason = match last {
+            None if next == Some(Watcher::Live) => MissingReason::NotBegun,
+            // What was before a recording.
+            None => return self.outside.push(gap),
+            Some(Stored { by: Watcher::Unknown, .. }) => {
+                self.is_unknown = true;
+                return self.outside.push(gap);
+            }
+            // What is not stored yet.
+            Some(Stored { after: Unstored::Killed, .. }) if next.is_none() && is_written => {
+                return self.outside.push(gap);
+            }
+            Some(Stored { by: Watcher::Recorded, after: Unstored::Stopped, .. }) => {
+                self.between.extend(next.map(|_| gap));
+                return self.outside.push(gap);
+            }
+            Some(Stored { after, .. }) => match after {
+                Unstored::Stopped => MissingReason::Stopped,
+                Unstored::Killed => MissingReason::Killed,
+                Unstored::DiskFull => MissingReason::DiskFull,
+                Unstored::WriteFailed => MissingReason::WriteFailed,
+            },
+        };
+        self.missing.push(missing(gap, reason));
+    }
+
+    /// A time was stored: what of it no level that is read has is kept no more.
+    fn kept_no_more(&mut self, time: Period, kept: &[Period]) {
+        let mut kept: Vec<Period> = kept.iter().map(|kept| kept.both(time)).collect();
+        kept.retain(|kept| !kept.is_empty());
+        kept.sort_by_key(|kept| kept.from_ns);
+        let mut from_ns = time.from_ns;
+        let end = Period { from_ns: time.to_ns, to_ns: time.to_ns };
+        for kept in kept.into_iter().chain([end]) {
+            if from_ns < kept.from_ns {
+                let lost = Period { from_ns, to_ns: kept.from_ns };
+                self.missing.push(missing(lost, MissingReason::Retention));
+            }
+            from_ns = from_ns.max(kept.to_ns);
+        }
+    }
+
+    /// What is missing in a time.
+    pub(super) fn missing_in(&self, time: Span) -> Vec<Missing> {
+        let time = period(time);
+        let parts = self.missing.iter().map(|one| missing(period(one.span).both(time), one.reason));
+        parts.filter(|part| part.span.length_ns() != 0).collect()
+    }
+
+    /// What is asked, as far as it is in a time.
+    fn asked_in(&self, window: Option<Span>) -> Span {
+        let asked = window.map_or(self.asked, |window| self.asked.both(period(window)));
+        Span { start_ns: asked.from_ns, end_ns: asked.to_ns }
+    }
+
+    /// All that is asked.
+    pub(super) fn asked(&self) -> Span {
+        self.asked_in(None)
+    }
+
+    /// Says in an answer what is missing of its time, and how much of that is there.
+    pub(super) fn describe(&self, answer: &mut Answer, is_whole: bool) {
+        let asked = self.asked_in(answer.window.filter(|_| !is_whole));
+        let missing = self.missing_in(asked);
+        answer.misses(&missing);
+        if let Some(window) = answer.window.filter(|_| !is_whole && !missing.is_empty()) {
+            answer.watched = left_of(answer.watched.unwrap_or(window), &missing);
+        }
+        let time = period(asked);
+        let within = |one: &&Period| !one.both(time).is_empty();
+        for Period { from_ns, to_ns } in self.between.iter().filter(within) {
+            let [from, to] = [*from_ns, *to_ns].map(format_time);
+            answer.remark(&format!("between two recordings: {from} to {to}"));
+        }
+        if !self.is_unknown {
+            answer.coverage = Some(self.coverage(time, &missing));
+        }
+    }
+
+    fn coverage(&self, time: Period, missing: &[Missing]) -> f64 {
+        let length = |period: Period| period.to_ns.saturating_sub(period.from_ns);
+        let outside: u64 = self.outside.iter().map(|one| length(one.both(time))).sum();
+        let asked = length(time).saturating_sub(outside);
+        let lacking: u64 = missing.iter().map(|missing| missing.span.length_ns()).sum();
+        if asked == 0 { 1.0 } else { 1.0 - (lacking.min(asked) as f64 / asked as f64) }
+    }
+}
+
+impl Default for Period {
+    fn default() -> Self {
+        Self { from_ns: 0, to_ns: 0 }
+    }
+}
+
+fn period(span: Span) -> Period {
+    Period { from_ns: span.start_ns, to_ns: span.end_ns }
+}
+
+/// What is left of a time without what is missing at its begin and end; `None` if that is nothing, or not one time.
+fn left_of(time: Span, missing: &[Missing]) -> Option<Span> {
+    let mut left = time;
+    let mut rest: &[Missing] = missing;
+    while let [first, others @ ..] = rest
+        && first.span.start_ns <= left.start_ns
+    {
+        left.start_ns = left.start_ns.max(first.span.end_ns);
+        rest = others;
+    }
+    while let [others @ .., last] = rest
+        && last.span.end_ns >= left.end_ns
+    {
+        left.end_ns = left.end_ns.min(last.span.start_ns);
+        rest = others;
+    }
+    (rest.is_empty() && left.start_ns < left.end_ns).then_some(left)
+}
+
+fn missing(time: Period, reason: MissingReason) -> Missing {
+    Missing { span: Span { start_ns: time.from_ns, end_ns: time.to_ns }, reason }
+}
+
+/// The times that are stored, by their begins: what was watched, without what its run could not write.
+fn stored(entries: &[&Watched]) -> Vec<Stored> {
+    let mut stored = Vec::new();
+    for entry in entries {
+        let Some(by) = entry.by else { continue };
+        let mut lost: Vec<&&Watched> =
+            entries.iter().filter(|lost| lost.by.is_none() && lost.run == entry.run).collect();
+        lost.sort_by_key(|lost| lost.first_ns);
+        let mut from_ns = entry.first_ns;
+        for lost in lost {
+            if lost.end_ns <= from_ns || lost.first_ns >= entry.end_ns {
+                continue;
+            }
+            // One of no length, where nothing is stored before it, tells why.
+            let time = Period { from_ns, to_ns: lost.first_ns.max(from_ns) };
+            stored.push(Stored { time, by, after: lost.why });
+            from_ns = lost.end_ns;
+        }
+        if from_ns < entry.end_ns {
+            let time = Period { from_ns, to_ns: entry.end_ns };
+            stored.push(Stored { time, by, after: entry.why });
+        } else if from_ns != entry.first_ns {
+            // Nothing is stored between what was lost and the end.
+            stored.push(Stored {
+                time: Period { from_ns: entry.end_ns, to_ns: entry.end_ns },
+                by,
+                after: entry.why,
+            });
+        }
+    }
+    stored.sort_by_key(|one| (one.time.from_ns, one.time.to_ns));
+    stored
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::Status;
+
+    fn entry(run: u64, by: Option<Watcher>, first_ns: u64, end_ns: u64, why: Unstored) -> Watched {
+        Watched { number: first_ns, run, node: "n".to_owned(), by, first_ns, end_ns, why }
+    }
+
+    fn times(entries: &[Watched], asked: Option<[u64; 2]>, kept_from: u64) -> NodeTimes {
+        let asked = asked.map(|[from_ns, to_ns]| Period { from_ns, to_ns });
+        let kept = Period { from_ns: kept_from, to_ns: u64::MAX };
+        NodeTimes::new(&entries.iter().collect::<Vec<_>>(), asked, &[kept], false)
+    }
+
+    fn listed(times: &NodeTimes) -> Vec<(u64, u64, MissingReason)> {
+        times.missing.iter().map(|one| (one.span.start_ns, one.span.end_ns, one.reason)).collect()
+    }
+
+    fn coverage(times: &NodeTimes) -> (Status, Option<f64>) {
+        let mut answer = Answer::new("q", None, Vec::new(), Vec::new());
+        times.describe(&mut answer, true);
+        (answer.status, answer.coverage)
+    }
+
+    #[test]
+    fn what_no_run_has_is_missing_for_the_reason_of_the_run_before() {
+        use MissingReason::{DiskFull, Killed, NotBegun, Stopped};
+        let live = Some(Watcher::Live);
+        let entries = [
+            entry(1, live, 100, 200, Unstored::Stopped),
+            entry(1, None, 150, 160, Unstored::DiskFull),
+            entry(2, live, 250, 300, Unstored::Killed),
+            entry(3, live, 310, 400, Unstored::Stopped),
+        ];
+        let all = times(&entries, None, 0);
+        assert_eq!(listed(&all), [(150, 160, DiskFull), (200, 250, Stopped), (300, 310, Killed)]);
+        assert_eq!(coverage(&all), (Status::Partial, Some(1.0 - 70.0 / 300.0)));
+        assert_eq!(listed(&times(&entries, Some([160, 200]), 0)), []);
+        assert_eq!(coverage(&times(&entries, Some([160, 200]), 0)), (Status::Complete, Some(1.0)));
+        assert_eq!(listed(&times(&entries, Some([50, 155]), 0)), [(50, 100, NotBegun), (150, 155, DiskFull)]);
+        assert_eq!(listed(&times(&entries, Some([390, 500]), 0)), [(400, 500, Stopped)]);
+    }
+
+    #[test]
+    fn a_run_that_stored_nothing_at_its_ends_tells_why() {
+        use MissingReason::{DiskFull, Stopped};
+        let live = Some(Watcher::Live);
+        let entries = [
+            entry(1, live, 100, 200, Unstored::Stopped),
+            entry(2, live, 300, 400, Unstored::Stopped),
+            entry(2, None, 300, 320, Unstored::DiskFull),
+            entry(2, None, 380, 400, Unstored::DiskFull),
+            entry(3, live, 500, 600, Unstored::Stopped),
+        ];
+        let expected = [(200, 300, Stopped), (300, 320, DiskFull), (380, 400, DiskFull), (400, 500, Stopped)];
+        assert_eq!(listed(&times(&entries, None, 0)), expected);
+    }
+
+    #[test]
+    fn what_is_left_of_a_window_is_one_time_or_not_told() {
+        let left = |missing_times: &[[u64; 2]]| {
+            let missing: Vec<Missing> = missing_times
+                .iter()
+                .map(|[from_ns, to_ns]| {
+                    missing(Period { from_ns: *from_ns, to_ns: *to_ns }, MissingReason::Killed)
+                })
+                .collect();
+            left_of(Span { start_ns: 10, end_ns: 20 }, &missing).map(|left| [left.start_ns, left.end_ns])
+        };
+        assert_eq!(left(&[[10, 12]]), Some([12, 20]));
+        assert_eq!(left(&[[17, 20]]), Some([10, 17]));
+        assert_eq!(left(&[[10, 11], [11, 12], [17, 20]]), Some([12, 17]));
+        assert_eq!((left(&[[12, 13]]), left(&[[10, 20]])), (None, None));
+        assert_eq!(left(&[[10, 11], [12, 13]]), None);
+    }
+
+    #[test]
+    fn what_is_kept_no_more_is_missing_where_it_is_asked_for() {
+        let entries = [entry(1, Some(Watcher::Live), 100, 400, Unstored::Stopped)];
+        assert_eq!(listed(&times(&entries, None, 300)), []);
+        assert_eq!(times(&entries, None, 300).asked(), Span { start_ns: 300, end_ns: 400 });
+        let lost = [(200, 300, MissingReason::Retention)];
+        assert_eq!(listed(&times(&entries, Some([200, 350]), 300)), lost);
+    }
+
+    #[test]
+    fn the_time_between_two_recordings_is_told_and_not_missing() {
+        let recorded = Some(Watcher::Recorded);
+        let entries = [
+            entry(1, recorded, 100, 200, Unstored::Stopped),
+            entry(2, recorded, 300, 400, Unstored::Stopped),
+        ];
+        let all = times(&entries, Some([50, 500]), 0);
+        assert_eq!((listed(&all), all.between.len()), (Vec::new(), 1));
+        assert_eq!(coverage(&all), (Status::Complete, Some(1.0)));
+        let killed =
+            [entry(1, recorded, 100, 200, Unstored::Killed), entry(2, recorded, 300, 400, Unstored::Stopped)];
+        assert_eq!(listed(&times(&killed, None, 0)), [(200, 300, MissingReason::Killed)]);
+        // It was recorded again, as a whole.
+        let again =
+            [entry(1, recorded, 100, 200, Unstored::Killed), entry(2, recorded, 100, 400, Unstored::Stopped)];
+        assert_eq!(listed(&times(&again, None, 0)), []);
+    }
+
+    #[test]
+    fn what_an_older_version_did_not_note_is_unknown() {
+        let entries = [
+            entry(0, Some(Watcher::Unknown), 100, 200, Unstored::Stopped),
+            entry(2, Some(Watcher::Live), 300, 400, Unstored::Stopped),
+        ];
+        assert_eq!(coverage(&times(&entries, None, 0)), (Status::Complete, None));
+        assert_eq!(coverage(&times(&entries, Some([310, 390]), 0)), (Status::Complete, Some(1.0)));
+        assert_eq!(coverage(&times(&[], None, 0)), (Status::Complete, None));
+    }
+}

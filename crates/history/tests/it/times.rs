@@ -1,0 +1,356 @@
+//! Questions to stores that lack times: what was not watched or not stored is missing, and never a time without packets.
+
+use crate::stored::{Random, SECOND, START, setting};
+use flow::{Rows, WindowRow};
+use history::levels::Stored;
+use history::{Period, Question};
+use packet::{KeySpec, KeyV4};
+use record::{Parts, Selection, WindowFacts};
+use report::{Answer, MissingReason, Status, Value};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use store::{NodeSetting, Store};
+use task::query::{Expression, GroupField, Item, Over, Query};
+
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+/// Packets of a window.
+const PACKETS: u64 = 7;
+
+fn node(is_live: bool, window_ns: u64) -> NodeSetting {
+    NodeSetting {
+        node: "n".to_owned(),
+        key: KeySpec::FIVE_TUPLE,
+        window_ns,
+        usual_ns: window_ns,
+        tracks_loss: false,
+        selection: Selection::new(&Parts::default()),
+        anonymizer: None,
+        is_live,
+        waits: true,
+    }
+}
+
+fn open(folder: &Path, keep: &str) -> Store {
+    Store::open(folder, keep.parse().expect("a good text"), Store::QUEUE_BYTES).expect("a store")
+}
+
+/// The rows of a window: of two hosts with one port.
+fn rows(start_ns: u64, packets: u64) -> Rows<KeyV4> {
+    let mut rows = Rows::default();
+    for (host, packets) in [(1, 1), (2, packets - 1)] {
+        rows.push(
+            WindowRow {
+                key: KeyV4::new([10, 0, 0, host, 10, 0, 0, 9], [0, 7, 0, 80], 17),
+                packets,
+                bytes: 100 * packets,
+                wire_bytes: 114 * packets,
+                first_ns: start_ns,
+                last_ns: start_ns + 1,
+                tcp_seq: 0,
+                tcp_ack: 0,
+                tcp_win: 0,
+                vlan: WindowRow::<KeyV4>::NO_VLAN,
+                tcp_flags: 0,
+                ip_ttl: 64,
+                ip_tos: 0,
+                macs: [0; 12],
+            },
+            None,
+        );
+    }
+    rows
+}
+
+/// One run: windows of a second by their numbers, with packets.
+fn run(folder: &Path, is_live: bool, windows: impl IntoIterator<Item = u64>) {
+    let store = open(folder, "rows=9y,1min=9y,1h=9y,flows=0,size=1G");
+    let (mut feed, _) = store.node(node(is_live, SECOND));
+    let mut last: Option<u64> = None;
+    for number in windows {
+        let start_ns = START + number * SECOND;
+        assert_eq!(feed.write_v4(start_ns, &rows(start_ns, PACKETS)), 0);
+        let before = last.map_or(0, |last| number.saturating_sub(last + 1));
+        feed.close(start_ns, WindowFacts::default(), before);
+        last = Some(number);
+    }
+    feed.finish();
+    store.close(false);
+}
+
+fn sum(over: Over) -> Query {
+    let items = vec![Item::new("n", Expression::sum("total_count"))];
+    Query { over, ..Query::new("q", Vec::new(), items) }
+}
+
+fn every(every_ns: u64) -> Over {
+    Over::Windows { every_ns, over_ns: every_ns }
+}
+
+fn ask(folder: &Path, query: Query, seconds: Option<[u64; 2]>) -> Vec<Answer> {
+    let at = |second: u64| START + second * SECOND;
+    let period = seconds.map(|[from, to]| Period { from_ns: at(from), to_ns: at(to) });
+    ask_period(folder, query, period)
+}
+
+fn ask_period(folder: &Path, query: Query, period: Option<Period>) -> Vec<Answer> {
+    let question = Question { query, period, runs_on: Box::new(|_| true) };
+    let mut answers = Vec::new();
+    let mut stored = Stored::open(folder).expect("a store");
+    let outcomes =
+        stored.answer(vec![question], &setting(), &mut |_| true, &mut |answer| answers.push(answer));
+    assert!(outcomes.expect("answers").iter().all(|outcome| outcome.errors.is_empty()));
+    answers
+}
+
+fn packets(answer: &Answer) -> u64 {
+    match answer.rows.first().and_then(|row| row.last()) {
+        Some(Value::Unsigned(packets)) => *packets,
+        _ => 0,
+    }
+}
+
+/// What an answer says: its window in seconds, packets, how many windows without packets it is, and what is missing.
+type Said = ([u64; 2], u64, Option<u64>, Vec<(u64, u64, MissingReason)>);
+
+fn said(answers: &[Answer]) -> Vec<Said> {
+    let second = |ns: u64| (ns - START) / SECOND;
+    let one = |answer: &Answer| {
+        let window = answer.window.expect("a window");
+        let missing: Vec<_> = answer
+            .missing
+            .iter()
+            .map(|one| (second(one.span.start_ns), second(one.span.end_ns), one.reason))
+            .collect();
+        assert_eq!(answer.status == Status::Partial, !missing.is_empty(), "{answer:?}");
+        assert_eq!(answer.bounds == "exact", missing.is_empty(), "{answer:?}");
+        ([second(window.start_ns), second(window.end_ns)], packets(answer), answer.empty, missing)
+    };
+    answers.iter().map(one).collect()
+}
+
+#[test]
+fn the_time_between_two_runs_is_missing_and_not_empty() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let stopped = |from, to| vec![(from, to, MissingReason::Stopped)];
+    // One window of the first run has no packet.
+    run(folder.path(), true, [0, 1, 3]);
+    run(folder.path(), true, [10, 11]);
+    let seconds = ask(folder.path(), sum(every(SECOND)), None);
+    let expected = [
+        ([0, 1], PACKETS, None, vec![]),
+        ([1, 2], PACKETS, None, vec![]),
+        ([2, 3], 0, Some(1), vec![]),
+        ([3, 4], PACKETS, None, vec![]),
+        ([4, 10], 0, None, stopped(4, 10)),
+        ([10, 11], PACKETS, None, vec![]),
+        ([11, 12], PACKETS, None, vec![]),
+    ];
+    // The last window is cut by the last packet, and nothing else.
+    let complete = |answer: &mut Answer| {
+        if answer.status == Status::Cut {
+            answer.status = Status::Complete;
+        }
+    };
+    let mut whole = seconds;
+    whole.iter_mut().for_each(complete);
+    assert_eq!(said(&whole), expected);
+    assert_eq!(whole[4].coverage, Some(0.0));
+    assert_eq!(whole[3].coverage, Some(1.0));
+    // Longer windows have a part of it.
+    let longer = ask(folder.path(), sum(every(5 * SECOND)), None);
+    let missing: Vec<_> =
+        said(&longer).into_iter().map(|(window, packets, _, missing)| (window, packets, missing)).collect();
+    assert_eq!(missing[..2], [([0, 5], 3 * PACKETS, stopped(4, 5)), ([5, 10], 0, stopped(5, 10))],);
+    assert_eq!(longer[0].coverage, Some(0.8));
+    let watched = longer[0].watched.map(|watched| [watched.start_ns, watched.end_ns]);
+    assert_eq!(watched, Some([START, START + 4 * SECOND]));
+    // So have rollups, and an answer over all.
+    let all = ask(folder.path(), sum(Over::Run), None);
+    assert_eq!((packets(&all[0]), all[0].status), (5 * PACKETS, Status::Partial));
+    assert_eq!(said(&all)[0].3, stopped(4, 10));
+    assert_eq!(all[0].coverage, Some(0.5));
+    let reason = all[0].reason.clone().expect("a reason");
+    assert!(
+        reason.contains("missing: 2026-") && reason.contains("(the measurement was stopped)"),
+        "{reason}"
+    );
+    // What is asked for and was never watched.
+    let around = ask(folder.path(), sum(every(SECOND)), Some([11, 14]));
+    assert_eq!(said(&around).last().expect("an answer"), &([12, 14], 0, None, stopped(12, 14)));
+    let nothing = ask(folder.path(), sum(every(SECOND)), Some([5, 8]));
+    assert_eq!(said(&nothing), [([5, 8], 0, None, stopped(5, 8))]);
+    assert_eq!(nothing[0].columns.len(), 1);
+}
+
+#[test]
+fn the_time_between_two_captures_is_told_and_missing_in_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    run(folder.path(), false, [0, 1]);
+    run(folder.path(), false, [10, 11]);
+    let all = ask(folder.path(), sum(Over::Run), None);
+    assert_eq!((packets(&all[0]), all[0].status), (4 * PACKETS, Status::Complete));
+    assert_eq!((all[0].coverage, &all[0].missing), (Some(1.0), &Vec::new()));
+    let reason = all[0].reason.clone().expect("it is told");
+    assert!(reason.starts_with("between two recordings: 2026-"), "{reason}");
+    let seconds = ask(folder.path(), sum(every(SECOND)), Some([0, 20]));
+    assert!(seconds.iter().all(|answer| answer.missing.is_empty()), "{seconds:?}");
+}
+
+/// A small file system of its own, if this process may mount one.
+struct Disk<'a>(&'a Path);
+
+impl<'a> Disk<'a> {
+    fn mount(path: &'a Path) -> Option<Self> {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=8M", "tmpfs"]).arg(path);
+        mount.status().is_ok_and(|status| status.success()).then_some(Self(path))
+    }
+}
+
+impl Drop for Disk<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
+}
+
+#[test]
+fn what_a_full_disk_did_not_take_is_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(_disk) = Disk::mount(folder.path()) else {
+        eprintln!("not as root, or without mount: no file system can be filled");
+        return;
+    };
+    let store = open(folder.path(), "rows=9y,1min=9y,1h=9y,flows=0,size=1G");
+    let (mut feed, _) = store.node(node(true, SECOND));
+    let ballast = folder.path().join("ballast");
+    let mut fed = 0;
+    for number in 0..60 {
+        if number == 20 || number == 40 {
+            // What was handed over has been written, but for the segment that waits for this window.
+            while store.counts().rows.stored + store.counts().rows.lost() < fed - 20 {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            match number {
+                20 => drop(std::fs::write(&ballast, vec![1; 8 << 20])),
+                _ => std::fs::remove_file(&ballast).expect("removed"),
+            }
+        }
+        let start_ns = START + number * SECOND;
+        assert_eq!(feed.write_v4(start_ns, &rows(start_ns, PACKETS)), 0);
+        feed.close(start_ns, WindowFacts::default(), 0);
+        fed += 2;
+    }
+    feed.finish();
+    let counts = store.close(false);
+    assert!(counts.rows.refused > 0 && counts.rows.stored > 0, "{counts:?}");
+    let answers = ask(folder.path(), sum(every(SECOND)), None);
+    // Each window was stored or is missing.
+    let mut found: BTreeMap<u64, bool> = BTreeMap::new();
+    for ([from, to], packets, empty, missing) in said_but_for_the_end(&answers) {
+        assert_eq!(empty, None, "{from} to {to} had packets");
+        let is_missing = packets == 0;
+        assert_eq!(missing, if is_missing { vec![(from, to, MissingReason::DiskFull)] } else { vec![] });
+        (from..to).for_each(|second| assert_eq!(found.insert(second, is_missing), None));
+    }
+    assert_eq!(found.keys().copied().collect::<Vec<_>>(), (0..60).collect::<Vec<_>>());
+    let lost = found.values().filter(|is_missing| **is_missing).count() as u64;
+    assert_eq!((lost * 2, (60 - lost) * 2), (counts.rows.refused, counts.rows.stored));
+    let all = ask(folder.path(), sum(Over::Run), None);
+    assert_eq!((packets(&all[0]), all[0].status), ((60 - lost) * PACKETS, Status::Partial));
+    assert_eq!(all[0].coverage, Some(1.0 - lost as f64 / 60.0));
+}
+
+/// The last window ends with the last packet.
+fn said_but_for_the_end(answers: &[Answer]) -> Vec<Said> {
+    let mut answers = answers.to_vec();
+    for answer in answers.iter_mut().filter(|answer| answer.status == Status::Cut) {
+        answer.status = Status::Complete;
+    }
+    said(&answers)
+}
+
+/// Times that jump ahead and back: whatever a level claims to have, it has.
+#[test]
+fn levels_agree_on_times_that_jump() {
+    let mut complete = [0; 2];
+    for seed in 0..24 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut random = Random::new(seed);
+        let is_live = random.below(2) == 0;
+        let window_ns = random.of(&[SECOND, 10 * SECOND, MINUTE]);
+        let keep = random.of(&["", "rows=1h,1min=6h", "rows=9y,1min=9y", "rows=20min,1min=2h,1h=9y"]);
+        let mut truth: BTreeMap<u64, u64> = BTreeMap::new();
+        for _ in 0..1 + random.below(3) {
+            let store =
+                open(folder.path(), &["flows=0,size=1G", keep].join(",").trim_end_matches(',').to_owned());
+            let (mut feed, _) = store.node(node(is_live, window_ns));
+            let mut now = START + random.below(40 * HOUR) / window_ns * window_ns;
+            let mut last: Option<u64> = None;
+            for _ in 0..5 + random.below(60) {
+                let step = match random.below(12) {
+                    0 => 1 + random.below(50 * HOUR) / window_ns,
+                    1 => 1 + random.below(HOUR) / window_ns,
+                    _ => 1,
+                };
+                let steps = step * window_ns;
+                now = match random.below(10) {
+                    0 => now.saturating_sub(steps).max(START),
+                    _ => now + steps,
+                };
+                let packets = 2 + random.below(9);
+                assert_eq!(feed.write_v4(now, &rows(now, packets)), 0);
+                let before = last.filter(|last| *last < now).map_or(0, |last| (now - last) / window_ns - 1);
+                feed.close(now, WindowFacts::default(), before);
+                *truth.entry(now).or_default() += packets;
+                last = Some(now);
+            }
+            feed.finish();
+            store.close(false);
+        }
+        let of_ports =
+            Query { group: task::query::Grouping::By(vec![GroupField::of("dst_port")]), ..sum(Over::Run) };
+        for _ in 0..12 {
+            let [one, other] = [0; 2].map(|_| random.below(100 * HOUR) / HOUR * HOUR);
+            let period = Period { from_ns: START + one.min(other), to_ns: START + one.max(other) + HOUR };
+            let right: u64 = truth.range(period.from_ns..period.to_ns).map(|(_, packets)| packets).sum();
+            for (number, query) in [sum(Over::Run), of_ports.clone()].into_iter().enumerate() {
+                let answers = ask_period(folder.path(), query, Some(period));
+                let [answer] = &answers[..] else { panic!("{answers:?}") };
+                let lost = answer.missing.iter().any(|one| one.reason == MissingReason::Retention);
+                assert!(packets(answer) <= right, "{seed} {keep}: {answer:?} of {right}");
+                assert!(lost || packets(answer) == right, "{seed} {keep} {number}: {answer:?} of {right}");
+                complete[number] += u64::from(!lost && right != 0);
+            }
+        }
+        // Without a begin, both have all that they say that they have.
+        for query in [sum(Over::Run), of_ports] {
+            let answers = ask_period(folder.path(), query, None);
+            let [answer] = &answers[..] else { panic!("{answers:?}") };
+            let from = answer.window.expect("a window").start_ns;
+            let right: u64 = truth.range(from - from % window_ns..).map(|(_, packets)| packets).sum();
+            assert_eq!(packets(answer), right, "{seed} {keep} from {from}: {answer:?}");
+        }
+    }
+    assert!(complete.iter().all(|complete| *complete > 20), "{complete:?}");
+}
+
+/// Three packets, one of them a day ahead: rows have all of them.
+#[test]
+fn a_packet_a_day_ahead_drops_no_rows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = open(folder.path(), "");
+    let (mut feed, _) = store.node(node(false, SECOND));
+    for (second, before) in [(17, 0), (86_447, 86_429), (47, 0)] {
+        let start_ns = START + second * SECOND;
+        assert_eq!(feed.write_v4(start_ns, &rows(start_ns, PACKETS)), 0);
+        feed.close(start_ns, WindowFacts::default(), before);
+    }
+    feed.finish();
+    store.close(false);
+    for over in [Over::Run, every(SECOND), every(MINUTE), every(HOUR)] {
+        let answers = ask(folder.path(), sum(over), None);
+        assert_eq!(answers.iter().map(packets).sum::<u64>(), 3 * PACKETS, "{over:?}: {answers:?}");
+    }
+}

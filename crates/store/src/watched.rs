@@ -1,0 +1,266 @@
+//! Which times were watched and are stored: what the manifest tells of time, besides files.
+
+use crate::level::HOUR;
+use rusqlite::Row;
+
+/// How long before the end of a run its last packet may be, nanoseconds: after that its times are not those of the clock.
+const MOST_QUIET: u64 = 48 * HOUR;
+
+/// What a time was watched by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watcher {
+    /// A measurement by the clock.
+    Live,
+    /// A recording, such as a capture: the time around it was watched by no one.
+    Recorded,
+    /// A version that did not note it.
+    Unknown,
+}
+
+impl Watcher {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Recorded => "recorded",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Why a time is not stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unstored {
+    /// The writer had ended.
+    Stopped,
+    /// The writer was killed, or writes still.
+    Killed,
+    /// The disk was full.
+    DiskFull,
+    /// Writing failed for another reason.
+    WriteFailed,
+}
+
+impl Unstored {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::Killed => "killed",
+            Self::DiskFull => "disk_full",
+            Self::WriteFailed => "write_failed",
+        }
+    }
+
+    /// The reason behind a line about a write that failed.
+    pub(crate) fn of_fault(reason: &str) -> Self {
+        // The numbers of ENOSPC and EDQUOT, as the standard library prints them, and the words of SQLite.
+        let is_full =
+            ["(os error 28)", "(os error 122)", "disk is full"].iter().any(|text| reason.contains(text));
+        if is_full { Self::DiskFull } else { Self::WriteFailed }
+    }
+}
+
+/// A time of a node, by one run: it was watched, or it was watched and could not be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// Its number in the manifest.
+    pub number: u64,
+    /// The number of the first one of its run.
+    pub run: u64,
+    /// The node.
+    pub node: String,
+    /// By what; `None`: it was watched and could not be written.
+    pub by: Option<Watcher>,
+    /// Its begin, nanoseconds since the epoch.
+    pub first_ns: u64,
+    /// The first instant after it.
+    pub end_ns: u64,
+    /// Why nothing of the run follows, or is not stored.
+    pub why: Unstored,
+}
+
+impl Watched {
+    /// The columns that [`Watched::of_row`] reads.
+    pub(crate) const COLUMNS: &str = "number, run, node, kind, first_ns, end_ns, why";
+
+    /// The name of its kind in the manifest.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.by.map_or("lost", Watcher::name)
+    }
+
+    /// `None` if it is of a kind that is not known.
+    pub(crate) fn of_row(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
+        let (kind, why): (String, String) = (row.get(3)?, row.get(6)?);
+        let watchers = [Watcher::Live, Watcher::Recorded, Watcher::Unknown].into_iter();
+        let by = watchers.map(Some).chain([None]).find(|by| by.map_or("lost", Watcher::name) == kind);
+        let mut reasons =
+            [Unstored::Stopped, Unstored::Killed, Unstored::DiskFull, Unstored::WriteFailed].into_iter();
+        let (Some(by), Some(why)) = (by, reasons.find(|known| known.name() == why)) else { return Ok(None) };
+        let number = |at| row.get::<_, i64>(at).map(|number| u64::try_from(number).unwrap_or(0));
+        Ok(Some(Self {
+            number: number(0)?,
+            run: number(1)?,
+            node: row.get(2)?,
+            by,
+            first_ns: number(4)?,
+            end_ns: number(5)?,
+            why,
+        }))
+    }
+}
+
+/// The times that one run of a node has watched, until the manifest has them.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    node: String,
+    by: Watcher,
+    run: Option<u64>,
+    /// The last time that was watched and the last that was lost. What is watched without a break is one.
+    now: Option<Watched>,
+    lost: Option<Watched>,
+    /// What the manifest does not have as it is now.
+    changed: Vec<Watched>,
+    has_ended: bool,
+}
+
+impl Ledger {
+    pub(crate) fn new(node: &str, by: Watcher) -> Self {
+        Self {
+            node: node.to_owned(),
+            by,
+            run: None,
+            now: None,
+            lost: None,
+            changed: Vec::new(),
+            has_ended: false,
+        }
+    }
+
+    /// A time was watched. `number` gives the number of a new entry.
+    pub(crate) fn watched(&mut self, [first_ns, end_ns]: [u64; 2], number: &mut dyn FnMut() -> u64) {
+        // A live clock that was set back to before all that it has watched says nothing of the time in between.
+        let is_before = |now: &Watched| self.by == Watcher::Live && end_ns < now.first_ns;
+        if let Some(mut now) = self.now.take().filter(|now| !is_before(now)) {
+            if first_ns < now.first_ns || now.end_ns < end_ns {
+                now.first_ns = now.first_ns.min(first_ns);
+                now.end_ns = now.end_ns.max(end_ns);
+                self.change(&now);
+            }
+            self.now = Some(now);
+            return;
+        }
+        let now = self.entry([first_ns, end_ns], Some(self.by), Unstored::Killed, number);
+        self.change(&now);
+        self.now = Some(now);
+    }
+
+    /// A time was watched, and could not be written.
+    pub(crate) fn lost(&mut self, time: [u64; 2], why: Unstored, number: &mut dyn FnMut() -> u64) {
+        self.watched(time, number);
+        let [first_ns, end_ns] = time;
+        let follows = |lost: &Watched| lost.why == why && (lost.first_ns..=lost.end_ns).contains(&first_ns);
+        let lost = match self.lost.take().filter(follows) {
+            Some(lost) => Watched { end_ns: lost.end_ns.max(end_ns), ..lost },
+            None => self.entry(time, None, why, number),
+        };
+        self.change(&lost);
+        self.lost = Some(lost);
+    }
+
+    /// The run is over. What it measures by the clock, which has this time, has had no packet since its last window.
+    pub(crate) fn end(&mut self, clock_ns: u64) {
+        if self.has_ended {
+            return;
+        }
+        self.has_ended = true;
+        let quiet_since =
+            |now: &Watched| clock_ns.checked_sub(now.end_ns).is_some_and(|quiet| quiet < MOST_QUIET);
+        let mut last = self.now.take();
+        if let Some(now) = last.as_mut().filter(|now| self.by == Watcher::Live && quiet_since(now)) {
+            now.end_ns = clock_ns;
+            self.change(now);
+        }
+        self.now = last;
+    }
+
+    /// What the manifest is to take, and the run whose end it is to note.
+    pub(crate) fn changes(&self) -> (&[Watched], Option<u64>) {
+        (&self.changed, self.run.filter(|_| self.has_ended))
+    }
+
+    /// The manifest has it.
+    pub(crate) fn settle(&mut self) {
+        self.changed.clear();
+        if self.has_ended {
+            self.run = None;
+        }
+    }
+
+    fn entry(
+        &mut self,
+        [first_ns, end_ns]: [u64; 2],
+        by: Option<Watcher>,
+        why: Unstored,
+        number: &mut dyn FnMut() -> u64,
+    ) -> Watched {
+        let number = number();
+        let run = *self.run.get_or_insert(number);
+        Watched { number, run, node: self.node.clone(), by, first_ns, end_ns, why }
+    }
+
+    fn change(&mut self, entry: &Watched) {
+        match self.changed.iter_mut().find(|known| known.number == entry.number) {
+            Some(known) => known.clone_from(entry),
+            None => self.changed.push(entry.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_known_by_what_the_system_and_sqlite_say() {
+        for number in [28, 122] {
+            let error = std::io::Error::from_raw_os_error(number);
+            assert_eq!(Unstored::of_fault(&format!("x: {error}")), Unstored::DiskFull, "{error}");
+        }
+        let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
+        let full = rusqlite::Error::SqliteFailure(full, None).to_string();
+        assert_eq!(Unstored::of_fault(&full), Unstored::DiskFull, "{full}");
+        let error = std::io::Error::from_raw_os_error(5);
+        assert_eq!(Unstored::of_fault(&error.to_string()), Unstored::WriteFailed);
+    }
+
+    #[test]
+    fn what_goes_on_is_one_entry() {
+        let mut next = 0;
+        let mut number = || {
+            next += 1;
+            next
+        };
+        let mut ledger = Ledger::new("n", Watcher::Live);
+        ledger.watched([100, 110], &mut number);
+        ledger.watched([110, 120], &mut number);
+        ledger.lost([120, 130], Unstored::DiskFull, &mut number);
+        ledger.lost([130, 140], Unstored::DiskFull, &mut number);
+        ledger.watched([140, 150], &mut number);
+        let times = |ledger: &Ledger| {
+            let (changed, _) = ledger.changes();
+            changed
+                .iter()
+                .map(|one| (one.number, one.first_ns, one.end_ns, one.by.is_none()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(times(&ledger), [(1, 100, 150, false), (2, 120, 140, true)]);
+        ledger.settle();
+        assert_eq!(times(&ledger), []);
+        // The clock was set back to before all of it.
+        ledger.watched([50, 60], &mut number);
+        ledger.end(75);
+        assert_eq!(times(&ledger), [(3, 50, 75, false)]);
+        assert_eq!(ledger.changes().1, Some(1));
+        ledger.end(90);
+        assert_eq!(times(&ledger), [(3, 50, 75, false)]);
+    }
+}

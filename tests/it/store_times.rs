@@ -1,0 +1,109 @@
+//! `--store`: the time that was not watched or not stored is missing, and never empty.
+
+use crate::support::output::{list, number, time};
+use crate::support::program::{Running, call, edison};
+use crate::support::scratch::{Scratch, text};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+use store::{Catalog, Level};
+
+const SECOND: u64 = 1_000_000_000;
+const QUERY: &str = "q: select sum(total_count) as n every 1s";
+
+/// A live run into the store, of five thousand packets a second.
+fn start(store: &Path, packets: &str) -> Running {
+    let traffic = format!("packets={packets},flows=200");
+    let mut command = edison();
+    command.args([
+        "run",
+        "--synthetic",
+        &traffic,
+        "--wire",
+        "rate=5kpps",
+        "--every",
+        "1s",
+        "--json",
+        "-q",
+        QUERY,
+    ]);
+    command.args(["--store", text(store)]);
+    Running::start(&mut command)
+}
+
+fn answers<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Value> {
+    let answers = lines.into_iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    answers.filter(|answer| answer["query"] == "q").collect()
+}
+
+fn packets(answer: &Value) -> Option<u64> {
+    list(&answer["rows"]).first().map(|row| number(&row["n"]))
+}
+
+fn window(answer: &Value) -> [u64; 2] {
+    ["start", "end"].map(|end| time(&answer["window"][end]))
+}
+
+#[test]
+fn a_run_that_was_killed_leaves_a_missing_time() {
+    let scratch = Scratch::new();
+    let store = scratch.path("store");
+    let mut first = start(&store, "2M");
+    let has_rows = || {
+        Catalog::open(&store)
+            .is_ok_and(|catalog| catalog.files(Level::Rows, None).is_ok_and(|files| !files.is_empty()))
+    };
+    assert!(first.wait_for("rows in the store", |_| has_rows()));
+    first.signal(libc::SIGKILL);
+    let first = first.wait();
+    // So long that whole windows lie in it.
+    std::thread::sleep(Duration::from_secs(3));
+    let second = start(&store, "20k").wait();
+    // A machine that is busy loses packets of the wire, which is told.
+    assert!(matches!(second.code, Some(0 | 3)), "{second:?}");
+    let live: BTreeMap<u64, u64> = [first.stdout.as_str(), second.stdout.as_str()]
+        .into_iter()
+        .flat_map(|text| answers(text.lines()))
+        .filter_map(|answer| Some((window(&answer)[0], packets(&answer)?)))
+        .collect();
+    let asked = call(&["query", "--store", text(&store), "--json", "-q", QUERY]).expect(3);
+    let found = answers(asked.stdout.lines());
+    let mut until = window(&found[0])[0];
+    let mut killed = 0;
+    for answer in &found {
+        let [start, end] = window(answer);
+        assert_eq!(start, until, "{answer}");
+        until = end;
+        let missing = answer["missing"].as_array().cloned().unwrap_or_default();
+        assert_eq!(answer["status"] == "partial", !missing.is_empty(), "{answer}");
+        for one in &missing {
+            assert_eq!(one["reason"], "killed", "{answer}");
+            killed += time(&one["end"]) - time(&one["start"]);
+        }
+        match packets(answer).filter(|_| missing.is_empty()) {
+            // What was live shown is what is stored.
+            Some(packets) if answer["status"] == "complete" => {
+                assert_eq!(live.get(&start), Some(&packets), "{answer}")
+            }
+            Some(_) => {}
+            // A window that is empty had no packet live, as on a machine that stood still.
+            None => assert!(
+                !missing.is_empty() || live.range(start..end).all(|(_, packets)| *packets == 0),
+                "{answer}"
+            ),
+        }
+    }
+    assert!(killed > 2 * SECOND, "{killed}: {found:?}");
+    let whole = call(&["query", "--store", text(&store), "select sum(total_count) as n"]).expect(3);
+    assert!(whole.stdout.contains("(the measurement was killed)"), "{}", whole.stdout);
+    // Of the time since the second run began nothing is missing.
+    let live_of_second = answers(second.stdout.lines());
+    let begin = live_of_second.iter().find(|answer| answer["status"] == "complete").expect("a whole window");
+    let begin = begin["window"]["start"].as_str().expect("a time");
+    let asked =
+        call(&["query", "--store", text(&store), "--json", "--from", begin, "select sum(total_count) as n"])
+            .expect(0);
+    let answer: Value = serde_json::from_str(asked.stdout.trim()).expect("JSON");
+    assert_eq!((&answer["status"], &answer["coverage"]), (&"complete".into(), &1.0.into()), "{answer}");
+}
