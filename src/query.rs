@@ -171,7 +171,7 @@ impl Command<'_> {
                 say_error(&fault);
                 ExitCode::from(FAULT)
             }
-            None if is_stopped || !said.is_empty() => ExitCode::from(EARLY),
+            None if is_stopped || printer.is_partial() || !said.is_empty() => ExitCode::from(EARLY),
             None if !idle.is_empty() => ExitCode::from(USAGE),
             None => ExitCode::SUCCESS,
         }

@@ -2,8 +2,8 @@
 
 use crate::cli::QueryOptions;
 use crate::resolver::Resolver;
-use report::Answer;
 use report::terminal::{self, Series};
+use report::{Answer, Status};
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
@@ -18,6 +18,8 @@ pub(super) struct Printer {
     /// Answers of one window, which have one heading.
     window: RefCell<Vec<Answer>>,
     has_written: Cell<bool>,
+    /// An answer lacks something.
+    is_partial: Cell<bool>,
     is_over: Cell<bool>,
     fault: RefCell<Option<String>>,
 }
@@ -30,6 +32,7 @@ impl Printer {
             series: options.per.map(|_| RefCell::default()),
             window: RefCell::default(),
             has_written: Cell::new(false),
+            is_partial: Cell::new(false),
             is_over: Cell::new(false),
             fault: RefCell::default(),
         }
@@ -38,6 +41,11 @@ impl Printer {
     /// True once nothing can be printed any more.
     pub(super) fn is_over(&self) -> bool {
         self.is_over.get()
+    }
+
+    /// True if an answer is partial: it says itself what it lacks.
+    pub(super) fn is_partial(&self) -> bool {
+        self.is_partial.get()
     }
 
     /// Why standard output takes nothing more, unless its reader has seen enough.
@@ -51,6 +59,9 @@ impl Printer {
     }
 
     pub(super) fn print(&self, mut answer: Answer) {
+        if answer.status == Status::Partial {
+            self.is_partial.set(true);
+        }
         if let Some(resolver) = &self.resolver {
             resolver.enrich(std::slice::from_mut(&mut answer));
         }

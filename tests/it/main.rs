@@ -30,6 +30,7 @@ mod habits;
 mod history;
 mod install;
 mod live;
+mod kept;
 mod loss;
 mod manual;
 mod oracle;

@@ -7,10 +7,12 @@ mod cover;
 mod elsewhere;
 mod exact;
 mod reading;
+mod share;
 mod shelf;
 mod stored;
 
 pub use elsewhere::Elsewhere;
 pub use reading::Reading;
+pub use share::Share;
 pub use shelf::Shelf;
 pub use stored::Stored;

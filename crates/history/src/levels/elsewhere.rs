@@ -9,6 +9,7 @@ use crate::question::{Period, Question, Refused, Setting};
 use packet::KeySpec;
 use report::{Answer, Span};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use store::Level;
 use task::query::{Over, Query};
@@ -45,7 +46,7 @@ impl Elsewhere {
         let blank = Question {
             query: Query { over: Over::Run, ..question.query.clone() },
             period: Some(nothing),
-            runs_on: Box::new(|_| true),
+            runs_on: Rc::new(|_| true),
         };
         let mut blanks = Vec::new();
         let outcome = files.answer(&[blank], setting, &mut |_| true, &mut |answer| blanks.push(answer))?;

@@ -1,6 +1,7 @@
 //! Answers from a store: each question from the coarsest level that is exact for it.
 
 use super::reading::Reading;
+use super::share::Share;
 use super::shelf::Shelf;
 use crate::answering::{Outcome, Progress};
 use crate::files::FlowFiles;
@@ -65,6 +66,11 @@ impl Stored {
         self.replaced.values().map(String::as_str)
     }
 
+    /// The shares of a question, each of which is asked for itself ([`Shelf::shares`]).
+    pub fn shares(&self, question: Question, setting: &Setting) -> Vec<Share> {
+        self.shelf.shares(question, Level::Hour, setting)
+    }
+
     /// Answers questions. Those that read the same files are answered together. `progress` is called again and again, and ends reading by
     /// returning false.
     ///
@@ -78,44 +84,47 @@ impl Stored {
         give: &mut dyn FnMut(Answer),
     ) -> Result<Vec<Outcome>, Refused> {
         let mut outcomes = Vec::new();
-        let mut waiting = vec![(Level::Hour, questions)];
-        while let Some((coarsest, questions)) = waiting.pop() {
-            let mut groups: Vec<(Reading, Vec<Question>)> = Vec::new();
-            for question in questions {
-                let reading = self.shelf.choose(&question, coarsest, setting);
-                match groups.iter_mut().find(|(known, _)| *known == reading) {
-                    Some((_, together)) => together.push(question),
-                    None => groups.push((reading, vec![question])),
+        let shares = questions.into_iter().flat_map(|question| self.shares(question, setting));
+        let mut waiting = vec![(Level::Hour, shares.collect::<Vec<_>>())];
+        while let Some((coarsest, shares)) = waiting.pop() {
+            let mut groups: Vec<(Reading, Vec<Share>)> = Vec::new();
+            for share in shares {
+                let reading = self.shelf.choose(&share.question, coarsest, setting);
+                match groups.iter_mut().find(|(known, others)| *known == reading && share.goes_with(others)) {
+                    Some((_, together)) => together.push(share),
+                    None => groups.push((reading, vec![share])),
                 }
             }
             // The last is taken first.
             let mut later = Vec::new();
             let span = self.shelf.span();
-            for (reading, questions) in groups {
+            for (reading, shares) in groups {
                 let Some(mut files) = self.open_files(&reading, span)? else {
                     // Other files have taken their place.
-                    later.push((coarsest, questions));
+                    later.push((coarsest, shares));
                     continue;
                 };
+                let questions: Vec<Question> = shares.iter().map(|share| share.question.clone()).collect();
                 if let Some(finer) = self.instead(&reading, &files, &questions, setting) {
-                    later.push((finer, questions));
+                    later.push((finer, shares));
                     continue;
                 }
                 let mut describe = |mut answer: Answer| {
                     reading.describe(&mut answer);
+                    Share::of(&shares, &answer).into_iter().for_each(|share| share.restore(&mut answer));
                     give(answer);
                 };
                 match files.answer(&questions, setting, progress, &mut describe) {
                     Ok(outcome) => outcomes.push(outcome),
                     // Rollups whose files have less than the rows: those that they answer stay.
                     Err(refused) if reading.coarsest() > Level::Rows => {
-                        let is_refused = |question: &Question| match &refused {
+                        let is_refused = |share: &Share| match &refused {
                             Refused::Queries(named) => {
-                                named.iter().any(|(name, _)| *name == question.query.name)
+                                named.iter().any(|(name, _)| *name == share.question.query.name)
                             }
                             Refused::Files(_) | Refused::Store(_) => true,
                         };
-                        let (refused, others): (Vec<_>, Vec<_>) = questions.into_iter().partition(is_refused);
+                        let (refused, others): (Vec<_>, Vec<_>) = shares.into_iter().partition(is_refused);
                         let (refused, others) =
                             if refused.is_empty() { (others, refused) } else { (refused, others) };
                         later.push((finer(reading.coarsest()), refused));
