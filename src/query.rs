@@ -76,7 +76,9 @@ struct Command<'a> {
 impl Command<'_> {
     /// Answers questions, as the answers become complete.
     fn answer(&self, mut source: Source, period: Option<Period>) -> Result<ExitCode, Failure> {
-        let questions = questions::of(self.options, self.texts, &source.facts(), period)?;
+        let questions = questions::of(self.options, self.texts, &source.facts(), period);
+        // What a damaged manifest says of keys may be wrong.
+        let questions = questions.map_err(|failure| source.damage().map_or(failure, Failure::damage))?;
         if let (Source::Store(stored), Some(dialect)) = (&mut source, self.options.engine.engine) {
             return engine::answer(self, stored, questions, dialect);
         }

@@ -9,6 +9,7 @@ mod alertmanager;
 mod answers;
 mod authority;
 mod bad_input;
+mod bit_flips;
 mod captures;
 mod chains;
 mod completions;

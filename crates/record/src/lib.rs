@@ -33,6 +33,8 @@ mod rotation;
 mod rows;
 mod selection;
 mod sorted;
+mod summed_file;
+mod sums;
 mod target;
 mod text;
 mod windows;

@@ -1,6 +1,7 @@
 //! The manifest, as its writer has it: which files there are.
 
 use crate::catalog::signed;
+use crate::digest::{self, Renewal};
 use crate::lock::Lock;
 use crate::schema::{self, APPLICATION, FORMAT, MANIFEST, TABLES};
 use crate::{Level, StoredFile, fault};
@@ -34,6 +35,7 @@ pub struct Manifest {
     path: PathBuf,
     /// The number of the file that comes next.
     next: u64,
+    renewal: Renewal,
     _lock: Lock,
 }
 
@@ -53,7 +55,14 @@ impl Manifest {
         let connection = Connection::open_with_flags(&path, flags);
         let mut connection = connection.map_err(|error| fault::of_manifest(&path, &error))?;
         let next = prepare(&mut connection, &path)?;
-        Ok(Self { connection, folder: folder.to_owned(), path, next, _lock: lock })
+        Ok(Self {
+            connection,
+            folder: folder.to_owned(),
+            path,
+            next,
+            renewal: Renewal::default(),
+            _lock: lock,
+        })
     }
 
     /// The folder of the store.
@@ -76,6 +85,7 @@ impl Manifest {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         write(&transaction, &self.folder, change).map_err(failed)?;
+        self.renewal.renew(&transaction).map_err(failed)?;
         transaction.commit().map_err(failed)
     }
 
@@ -129,6 +139,8 @@ impl Manifest {
 
     /// Moves what was committed into the manifest itself, so that it can be read where nothing can be written.
     pub fn close(&mut self) {
+        // Without a checksum nothing is checked.
+        let _ = digest::write(&self.connection);
         // A reader that is active prevents it, and then it stays as it is, which is also right.
         let _ = self.connection.pragma_update(None, "journal_mode", "DELETE");
     }

@@ -178,7 +178,8 @@ impl Stored {
         span: Option<Span>,
     ) -> Result<Option<FlowFiles>, Refused> {
         let files = FlowFiles::open_stored(reading.files(), span, reading.nodes().to_vec());
-        let files = files.map_err(|line| Refused::Files(vec![line]))?;
+        let mut files = files.map_err(|line| Refused::Files(vec![line]))?;
+        files.errors.extend(self.shelf.damage().cloned());
         let gone = files.errors().iter().map(|error| error.path()).find(|path| !path.exists());
         let Some(gone) = gone.map(Path::to_owned) else { return Ok(Some(files)) };
         self.tries += 1;

@@ -9,6 +9,8 @@ mod statistics;
 use super::assemble::Assembler;
 use super::columns::{Columns, Place, ROWS};
 use super::{Contents, FormatReader, ReadError, Sink, Wanted};
+use crate::summed_file::{Places, SummedFile};
+use crate::sums::SUMMED;
 use cursor::Cursor;
 pub(crate) use guard::guarded;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
@@ -17,6 +19,29 @@ use std::path::{Path, PathBuf};
 
 /// A Parquet file.
 pub(crate) struct ParquetReader {
+/// Why a file cannot be opened.
+pub(crate) enum OpenError {
+    /// It is not what was written.
+    Damaged(String),
+    /// It is no whole Parquet file.
+    NoParquet(String),
+}
+
+/// Opens a file. What is read of it is checked, if it has checksums.
+pub(crate) fn open_checked(
+    bytes: impl Places + 'static,
+) -> Result<SerializedFileReader<SummedFile>, OpenError> {
+    let summed = SummedFile::new(bytes).map_err(OpenError::Damaged)?;
+    let has_sums = summed.has_sums();
+    let file = guarded(|| SerializedFileReader::new(summed).map_err(|error| error.to_string()));
+    let file = file.map_err(OpenError::NoParquet)?;
+    let writer = file.metadata().file_metadata().created_by();
+    if !has_sums && writer.is_some_and(|writer| writer.ends_with(SUMMED)) {
+        return Err(OpenError::Damaged("it has lost its checksums".to_owned()));
+    }
+    Ok(file)
+}
+
     path: PathBuf,
     file: Box<dyn FileReader>,
     schema: Schema,
@@ -24,9 +49,13 @@ pub(crate) struct ParquetReader {
 }
 
 impl ParquetReader {
-    pub(crate) fn open(path: &Path, bytes: impl ChunkReader + 'static) -> Result<Self, ReadError> {
-        let file = guarded(|| SerializedFileReader::new(bytes).map_err(|error| error.to_string()))
-            .map_err(|error| ReadError::not_flows(path, format!("no complete Parquet file: {error}")))?;
+    pub(crate) fn open(path: &Path, bytes: impl Places + 'static) -> Result<Self, ReadError> {
+        let file = open_checked(bytes).map_err(|error| match error {
+            OpenError::Damaged(reason) => ReadError::damaged(path, reason),
+            OpenError::NoParquet(reason) => {
+                ReadError::not_flows(path, format!("no complete Parquet file: {reason}"))
+            }
+        })?;
         let metadata = file.metadata();
         let (schema, mut contents) = schema::read(metadata.file_metadata());
         if schema.columns.is_empty() {
