@@ -252,6 +252,9 @@ fn lacking(column: RowValue, contents: &Contents, statistics: &[String]) -> Opti
 /// What all questions need together.
 fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
     let mut all = RecordedNeeds::default();
+    if contents.is_blank() {
+        return None;
+    }
     let mut refused = Vec::new();
     for group in groups {
         let queries: Vec<Query> = group.questions.iter().map(|question| question.query.clone()).collect();

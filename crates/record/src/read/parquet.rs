@@ -13,12 +13,12 @@ use crate::summed_file::{Places, SummedFile};
 use crate::sums::SUMMED;
 use cursor::Cursor;
 pub(crate) use guard::guarded;
-use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::basic::Compression;
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use schema::Schema;
 use std::path::{Path, PathBuf};
 
-/// A Parquet file.
-pub(crate) struct ParquetReader {
 /// Why a file cannot be opened.
 pub(crate) enum OpenError {
     /// It is not what was written.
@@ -42,6 +42,8 @@ pub(crate) fn open_checked(
     Ok(file)
 }
 
+/// A Parquet file.
+pub(crate) struct ParquetReader {
     path: PathBuf,
     file: Box<dyn FileReader>,
     schema: Schema,
@@ -61,9 +63,31 @@ impl ParquetReader {
         if schema.columns.is_empty() {
             return Err(ReadError::not_flows(path, "no column is a field; `edison fields` lists them"));
         }
+        if let Some(codec) =
+            metadata.row_groups().iter().flat_map(|group| group.columns()).find_map(unread_codec)
+        {
+            let reason = format!(
+                "its columns are compressed with {codec}, which is not read: write them with zstd, gzip, lz4 or snappy"
+            );
+            return Err(ReadError::not_flows(path, reason));
+        }
         contents.parts = metadata.row_groups().iter().map(|group| schema::part(&schema, group)).collect();
         contents.rows = Some(contents.parts.iter().filter_map(|part| part.rows).fold(0, u64::saturating_add));
         Ok(Self { path: path.to_owned(), schema, contents, file: Box::new(file) })
+    }
+}
+
+/// The name of a column's compression, if it is none of those that are read.
+fn unread_codec(column: &ColumnChunkMetaData) -> Option<&'static str> {
+    match column.compression() {
+        Compression::BROTLI(_) => Some("brotli"),
+        Compression::LZO => Some("lzo"),
+        Compression::UNCOMPRESSED
+        | Compression::SNAPPY
+        | Compression::GZIP(_)
+        | Compression::LZ4
+        | Compression::LZ4_RAW
+        | Compression::ZSTD(_) => None,
     }
 }
 
