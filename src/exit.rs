@@ -30,6 +30,11 @@ impl Failure {
         Self { code: USAGE, messages: messages.into_iter().collect() }
     }
 
+    /// What is asked is damaged, so that nothing is answered.
+    pub(crate) fn damage(message: impl ToString) -> Self {
+        Self { code: EARLY, messages: vec![message.to_string()] }
+    }
+
     /// Something failed while running.
     pub(crate) fn fault(message: impl ToString) -> Self {
         Self::faults([message.to_string()])

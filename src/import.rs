@@ -73,7 +73,8 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
             window_ns,
             usual_ns: window_ns,
             tracks_loss: site.tracks_loss,
-            selection: Selection::new(&record::Parts::default()),
+            has_wire_bytes: node.has_wire_bytes(),
+            selection: selection(node.has_wire_bytes()),
             anonymizer: None,
             is_live: false,
             waits: true,
@@ -148,6 +149,16 @@ fn files(options: &ImportOptions) -> Result<Vec<Named>, Failure> {
         }
     }
     Ok(files)
+}
+
+/// The columns of the records: without bytes on the wire where files do not tell them.
+fn selection(has_wire_bytes: bool) -> Selection {
+    let parts = record::Parts::default();
+    let all = Selection::new(&parts);
+    let names: Vec<&str> =
+        all.columns().iter().map(record::Column::name).filter(|name| *name != "wire_byte").collect();
+    let without = Selection::parse(&names.join(","), &parts);
+    without.ok().filter(|_| !has_wire_bytes).unwrap_or(all)
 }
 
 /// The length of windows: that of the rows, where the files have window rows.

@@ -131,6 +131,7 @@ impl Measurement {
                 window_ns,
                 usual_ns,
                 tracks_loss: config.parts.loss || zooms,
+                has_wire_bytes: true,
                 selection: Selection::new(&record_parts),
                 anonymizer: anonymizer.clone(),
                 is_live: sources.time_base != TimeBase::Packets,

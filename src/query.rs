@@ -76,7 +76,9 @@ struct Command<'a> {
 impl Command<'_> {
     /// Answers questions, as the answers become complete.
     fn answer(&self, mut source: Source, period: Option<Period>) -> Result<ExitCode, Failure> {
-        let questions = questions::of(self.options, self.texts, &source.facts(), period)?;
+        let questions = questions::of(self.options, self.texts, &source.facts(), period);
+        // What a damaged manifest says of keys may be wrong.
+        let questions = questions.map_err(|failure| source.damage().map_or(failure, Failure::damage))?;
         if let (Source::Store(stored), Some(dialect)) = (&mut source, self.options.engine.engine) {
             return engine::answer(self, stored, questions, dialect);
         }
@@ -171,7 +173,7 @@ impl Command<'_> {
                 say_error(&fault);
                 ExitCode::from(FAULT)
             }
-            None if is_stopped || !said.is_empty() || printer.has_missing() => ExitCode::from(EARLY),
+            None if is_stopped || printer.is_partial() || !said.is_empty() => ExitCode::from(EARLY),
             None if !idle.is_empty() => ExitCode::from(USAGE),
             None => ExitCode::SUCCESS,
         }

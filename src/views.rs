@@ -255,7 +255,9 @@ fn clock(said: Option<protocol::Clock>, ahead_ns: Option<i64>) -> Option<view::C
 }
 
 fn load(load: protocol::Load) -> view::Load {
-    view::Load { busy: load.busy, flows: load.flows, most_flows: load.most_flows }
+    // Without a limit a table says the greatest number.
+    let most_flows = Some(load.most_flows).filter(|most| *most != u64::MAX);
+    view::Load { busy: load.busy, flows: load.flows, most_flows }
 }
 
 #[cfg(test)]

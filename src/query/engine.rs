@@ -14,7 +14,7 @@ use crate::exit::{EARLY, FAULT, Failure, USAGE, say, say_error};
 use crate::machine;
 use answers::Collected;
 use equery::{Dialect, RowPart};
-use history::levels::{Elsewhere, Stored};
+use history::levels::{Elsewhere, Share, Stored};
 use history::{Question, Refused};
 use lines::{Lines, Trouble};
 use report::Answer;
@@ -66,17 +66,22 @@ pub(super) fn answer(
     let printer = Printer::new(command.options);
     let (mut damaged, mut idle) = (Vec::new(), Vec::new());
     let mut is_stopped = false;
-    for question in questions {
-        let asked = Asked { command, question: &question, dialect };
+    let shares: Vec<Share> =
+        questions.into_iter().flat_map(|question| stored.shares(question, &command.setting)).collect();
+    for share in shares {
+        let asked = Asked { command, question: &share.question, dialect };
         match asked.answers(stored)? {
             Told::Answers { answers, elsewhere } => {
                 if elsewhere.blanks.is_empty() {
                     let nodes: Vec<_> = stored.shelf().nodes().into_iter().collect();
-                    let name = &question.query.name;
+                    let name = &share.question.query.name;
                     idle.push(format!("{name} runs on no node of the store, which has {}", nodes.join(", ")));
                 }
                 damaged.extend(elsewhere.errors);
-                answers.into_iter().for_each(|answer| printer.print(answer));
+                for mut answer in answers {
+                    share.restore(&mut answer);
+                    printer.print(answer);
+                }
             }
             Told::Stopped => {
                 is_stopped = true;
@@ -101,7 +106,7 @@ pub(super) fn answer(
             say_error(&fault);
             ExitCode::from(FAULT)
         }
-        None if is_stopped || !damaged.is_empty() || printer.has_missing() => ExitCode::from(EARLY),
+        None if is_stopped || printer.is_partial() || !damaged.is_empty() => ExitCode::from(EARLY),
         None if !idle.is_empty() => ExitCode::from(USAGE),
         None => ExitCode::SUCCESS,
     })

@@ -2,8 +2,8 @@
 
 use crate::cli::QueryOptions;
 use crate::resolver::Resolver;
-use report::Answer;
 use report::terminal::{self, Series};
+use report::{Answer, Status};
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ pub(super) struct Printer {
     /// Answers of one window, which have one heading.
     window: RefCell<Vec<Answer>>,
     has_written: Cell<bool>,
-    /// Nothing is known of a time of an answer.
-    has_missing: Cell<bool>,
+    /// An answer lacks something.
+    is_partial: Cell<bool>,
     is_over: Cell<bool>,
     fault: RefCell<Option<String>>,
 }
@@ -32,20 +32,20 @@ impl Printer {
             series: options.per.map(|_| RefCell::default()),
             window: RefCell::default(),
             has_written: Cell::new(false),
-            has_missing: Cell::new(false),
+            is_partial: Cell::new(false),
             is_over: Cell::new(false),
             fault: RefCell::default(),
         }
     }
 
-    /// Whether nothing is known of a time of an answer that was printed.
-    pub(super) fn has_missing(&self) -> bool {
-        self.has_missing.get()
-    }
-
     /// True once nothing can be printed any more.
     pub(super) fn is_over(&self) -> bool {
         self.is_over.get()
+    }
+
+    /// True if an answer is partial: it says itself what it lacks.
+    pub(super) fn is_partial(&self) -> bool {
+        self.is_partial.get()
     }
 
     /// Why standard output takes nothing more, unless its reader has seen enough.
@@ -59,7 +59,9 @@ impl Printer {
     }
 
     pub(super) fn print(&self, mut answer: Answer) {
-        self.has_missing.set(self.has_missing.get() || !answer.missing.is_empty());
+        if answer.status == Status::Partial {
+            self.is_partial.set(true);
+        }
         if let Some(resolver) = &self.resolver {
             resolver.enrich(std::slice::from_mut(&mut answer));
         }

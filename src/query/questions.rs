@@ -12,6 +12,7 @@ use equery::{CheckedQuery, NodeFilter};
 use history::{Period, Question};
 use notation::time_text;
 use report::terminal::BY_FLOW;
+use std::rc::Rc;
 use task::query::{Over, Query};
 
 /// What is asked beside the texts.
@@ -54,7 +55,7 @@ pub(super) fn of(
     };
     let question = |recorded: Recorded| {
         let Recorded { query, period, nodes } = recorded;
-        Question { query, period, runs_on: Box::new(move |node| nodes.matches(node.unwrap_or_default())) }
+        Question { query, period, runs_on: Rc::new(move |node| nodes.matches(node.unwrap_or_default())) }
     };
     if texts.is_empty() {
         return Ok(first_look(&asking, facts).into_iter().map(question).collect());

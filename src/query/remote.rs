@@ -67,7 +67,7 @@ pub(super) fn ask(options: &QueryOptions, address: &str, texts: &[NamedText]) ->
             say_error(&fault);
             ExitCode::from(FAULT)
         }
-        None if missing.is_empty() && !printer.has_missing() => ExitCode::SUCCESS,
+        None if missing.is_empty() && !printer.is_partial() => ExitCode::SUCCESS,
         None => ExitCode::from(EARLY),
     })
 }

@@ -22,7 +22,13 @@ impl Source {
             Some(folder) => {
                 // Engines have other current folders.
                 let whole = options.engine.engine.and_then(|_| folder.canonicalize().ok());
-                let stored = Stored::open(whole.as_deref().unwrap_or(folder)).map_err(Failure::usage)?;
+                let stored =
+                    Stored::open(whole.as_deref().unwrap_or(folder)).map_err(
+                        |line| match store::is_damage(&line) {
+                            true => Failure::damage(line),
+                            false => Failure::usage(line),
+                        },
+                    )?;
                 Ok(Self::Store(Box::new(stored)))
             }
             None => Ok(Self::Files(files::open(patterns)?)),
@@ -36,6 +42,14 @@ impl Source {
         let paths: Vec<_> = sampled.map(|(path, _)| path.display().to_string()).collect();
         (!paths.is_empty())
             .then(|| format!("of sampled packets alone, not scaled: the records of {}", paths.join(", ")))
+    }
+
+    /// What is wrong with the manifest of a store.
+    pub(super) fn damage(&self) -> Option<String> {
+        match self {
+            Self::Files(_) => None,
+            Self::Store(stored) => stored.shelf().damage().map(ToString::to_string),
+        }
     }
 
     /// What the checker of queries has to know.

@@ -429,7 +429,7 @@ impl Shown {
             spool: Spool { messages: 1, bytes: 2_000, dropped: step, ..Spool::default() },
             store: Some(Store { files: 3, bytes: 4_000, lost: step, fault: None }),
             clock: Some(Clock { synchronised: None, max_error_ns: Some(5_000_000), ahead_s: Some(-0.25) }),
-            load: Some(Load { busy: Some(0.75), flows: 7, most_flows: 1_000 }),
+            load: Some(Load { busy: Some(0.75), flows: 7, most_flows: Some(1_000) }),
             version: Some("1".to_owned()),
             ..NodeView::default()
         };

@@ -5,6 +5,7 @@ use crate::files::{FlowFiles, span_of, span_of_rows, union};
 use crate::prune::may_pass;
 use crate::question::{Period, Question, Refused, Setting};
 use crate::totals::ColumnTotals;
+use crate::unknown::{Unknown, known};
 use flow::{FIELDS, Field, NULL, RowBatch, RowValue};
 use packet::{KeyV4, KeyV6};
 use record::read::{Contents, Part, ReadError, RowBlock, Wanted, WithoutKey};
@@ -79,8 +80,21 @@ impl FlowFiles {
         progress: &mut dyn FnMut(Progress) -> bool,
         give: &mut dyn FnMut(Answer),
     ) -> Result<Outcome, Refused> {
+        let told = self.without_wire_bytes(questions, setting);
+        let (questions, unknown): (Vec<Question>, Vec<_>) = told.into_iter().unzip();
+        let mut give = |mut answer: Answer| {
+            let of_query =
+                questions.iter().zip(&unknown).filter(|(question, _)| question.query.name == answer.query);
+            let mut unknown = of_query.filter_map(|(_, unknown)| unknown.as_ref());
+            if let Some((unknown, files)) = unknown.find(|(unknown, _)| unknown.is_of(&answer)) {
+                unknown.restore(&mut answer);
+                answer.remark(&format!("{}: {files} have no bytes on the wire", unknown.words()));
+            }
+            give(answer);
+        };
+        let give: &mut dyn FnMut(Answer) = &mut give;
         let mut groups: Vec<Group<'_>> = Vec::new();
-        for question in questions {
+        for question in &questions {
             match groups.iter_mut().find(|group| group.period == question.period) {
                 Some(group) => group.questions.push(question),
                 None => groups.push(Group {
@@ -167,6 +181,33 @@ impl FlowFiles {
         Ok(work.finish(give))
     }
 
+    /// The questions, without what they read of bytes on the wire where files of other programs do not have them: that is not known, and the rest is answered.
+    fn without_wire_bytes(
+        &self,
+        questions: &[Question],
+        setting: &Setting,
+    ) -> Vec<(Question, Option<(Unknown, String)>)> {
+        const FIELD: &str = "wire_byte";
+        let lacking =
+            self.contents().filter(|(_, contents)| !contents.is_blank() && !contents.fields.contains(FIELD));
+        let files: Vec<String> = lacking.map(|(path, _)| path.display().to_string()).collect();
+        let site = self.site(setting);
+        let reads_none = |query: &Query| {
+            let plan = RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site);
+            plan.is_ok_and(|plan| !plan.needs_of_recorded().columns.contains(&RowValue::WireBytes))
+        };
+        let each = questions.iter().map(|question| {
+            let is_whole = files.is_empty() || reads_none(&question.query);
+            match known(&question.query, &reads_none, &site).filter(|_| !is_whole) {
+                Some((query, unknown)) => {
+                    (Question { query, ..question.clone() }, Some((unknown, files.join(", "))))
+                }
+                None => (question.clone(), None),
+            }
+        });
+        each.collect()
+    }
+
     /// Whether some rows of a part are read and others are not, by their times.
     fn reads_times(&self, groups: &[Group<'_>]) -> bool {
         let mut parts = self.files.iter().zip(&self.clips).flat_map(|(file, clip)| {
@@ -211,6 +252,9 @@ pub(crate) fn lacking_columns(
     needs: &RecordedNeeds,
     statistics: &[String],
 ) -> Option<String> {
+    if contents.is_blank() {
+        return None;
+    }
     let columns = needs.columns.iter().filter_map(|column| lacking(*column, contents, statistics));
     let columns: Vec<String> = columns.collect();
     let unread: Vec<_> = contents.unread.iter().map(|(name, reason)| format!("{name}: {reason}")).collect();

@@ -55,7 +55,8 @@ impl FlowFiles {
         errors: Vec<ReadError>,
         covers: Option<Span>,
     ) -> Result<Self, String> {
-        let keys = files.iter().map(|file| (file.contents().key, file.path()));
+        let told = files.iter().filter(|file| !file.contents().is_blank());
+        let keys = told.map(|file| (file.contents().key, file.path()));
         let key = common_keys(keys)?.unwrap_or(KeySpec::FIVE_TUPLE);
         Ok(Self { files, clips, errors, key, covers, nodes: Vec::new() })
     }
@@ -111,7 +112,8 @@ impl FlowFiles {
 
     /// True if rows of all files have losses.
     pub fn track_losses(&self) -> bool {
-        self.files.iter().all(|file| file.contents().tracks_loss)
+        let told = self.files.iter().filter(|file| !file.contents().is_blank());
+        told.map(FlowFile::contents).all(|contents| contents.tracks_loss)
     }
 
     /// The number of rows, where all files tell it.

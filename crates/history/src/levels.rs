@@ -7,6 +7,7 @@ mod cover;
 mod elsewhere;
 mod exact;
 mod reading;
+mod share;
 mod shelf;
 mod stored;
 mod telling;
@@ -14,5 +15,6 @@ mod times;
 
 pub use elsewhere::Elsewhere;
 pub use reading::Reading;
+pub use share::Share;
 pub use shelf::Shelf;
 pub use stored::Stored;

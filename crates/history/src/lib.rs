@@ -16,6 +16,7 @@ mod prune;
 mod question;
 pub mod replay;
 mod totals;
+mod unknown;
 
 pub use answering::{Outcome, Progress};
 pub use files::FlowFiles;

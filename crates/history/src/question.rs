@@ -2,6 +2,8 @@
 
 use geo::Databases;
 use packet::Seed;
+use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::sync::Arc;
 use summary::Limits;
 use task::query::Query;
@@ -10,13 +12,23 @@ use task::query::Query;
 pub type RunsOn = dyn Fn(Option<&str>) -> bool;
 
 /// A query over recorded flows.
+#[derive(Clone)]
 pub struct Question {
     /// The query: over all rows ([`task::query::Over::Run`]) or windows of its own.
     pub query: Query,
     /// The time that it reads; `None` for all.
     pub period: Option<Period>,
     /// The nodes that it runs on.
-    pub runs_on: Box<RunsOn>,
+    pub runs_on: Rc<RunsOn>,
+}
+
+impl Question {
+    /// The question about some nodes and a time.
+    pub(crate) fn part(&self, nodes: &BTreeSet<String>, period: Period) -> Self {
+        let (of_all, nodes) = (Rc::clone(&self.runs_on), nodes.clone());
+        let runs_on = move |node: Option<&str>| node.is_some_and(|node| nodes.contains(node)) && of_all(node);
+        Self { query: self.query.clone(), period: Some(period), runs_on: Rc::new(runs_on) }
+    }
 }
 
 /// A time, nanoseconds since the epoch: rows that count in it are read.

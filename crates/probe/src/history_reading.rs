@@ -7,6 +7,7 @@ use protocol::{HistoryAnswer, HistoryLimits, HistoryQuestion, HistoryTask};
 use report::{Answer, Span};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
@@ -166,7 +167,7 @@ impl StoreReading {
             query: asked.query.clone(),
             period: asked.period.map(|Span { start_ns, end_ns }| Period { from_ns: start_ns, to_ns: end_ns }),
             // The store may have nodes that other runs measured.
-            runs_on: Box::new(move |of| of == Some(node.as_str())),
+            runs_on: Rc::new(move |of| of == Some(node.as_str())),
         }
     }
 }

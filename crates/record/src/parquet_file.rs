@@ -1,5 +1,6 @@
 //! A Parquet file that grows by row groups and, after a failed write, ends behind its last whole one, so that it can be read.
 
+use crate::sums::{Mark, Summing};
 use crate::target::Target;
 use parquet::basic::{LogicalType, Type as Physical};
 use parquet::column::writer::ColumnWriter;
@@ -19,12 +20,12 @@ pub(crate) const ROW_GROUP: usize = 128 << 10;
 pub(crate) const BATCH: usize = 1 << 10;
 /// A column's dictionary, beyond which its values are written plainly: a larger one misses the caches.
 pub(crate) const DICTIONARY: usize = 64 << 10;
-/// The program that writes the file, as its footer names it.
-pub(crate) const CREATED_BY: &str = concat!("edison ", env!("CARGO_PKG_VERSION"));
+/// The program that writes the file, as its footer names it. It says that there are checksums: without them the file is damaged.
+pub(crate) const CREATED_BY: &str = concat!("edison ", env!("CARGO_PKG_VERSION"), " (checksums)");
 
 /// The file and its complete row groups.
 pub(crate) struct ParquetFile {
-    file: SerializedFileWriter<Target>,
+    file: SerializedFileWriter<Summed>,
     /// The word for a row in errors.
     unit: &'static str,
     whole: Vec<RowGroup>,
@@ -35,6 +36,45 @@ struct RowGroup {
     metadata: RowGroupMetaData,
     /// Where it ends in the file.
     end: u64,
+    /// The checksums of what is before its end.
+    mark: Mark,
+}
+
+/// A file, and the checksums of what was written.
+struct Summed {
+    target: Target,
+    summing: Summing,
+    /// What is written is the footer, which waits until the checksums before it are known.
+    footer: Option<Vec<u8>>,
+}
+
+impl Summed {
+    fn new(target: Target) -> Self {
+        Self { target, summing: Summing::default(), footer: None }
+    }
+
+    /// Writes the checksums and the footer.
+    fn end(&mut self, footer: &[u8]) -> io::Result<()> {
+        let sums = self.summing.before(footer);
+        self.target.write_all(&sums)?;
+        self.target.write_all(footer)
+    }
+}
+
+impl Write for Summed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(footer) = &mut self.footer {
+            footer.extend_from_slice(bytes);
+            return Ok(bytes.len());
+        }
+        let written = self.target.write(bytes)?;
+        self.summing.add(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.target.flush()
+    }
 }
 
 impl ParquetFile {
@@ -45,7 +85,7 @@ impl ParquetFile {
         properties: WriterProperties,
         unit: &'static str,
     ) -> io::Result<Self> {
-        let file = SerializedFileWriter::new(target, Arc::new(schema), Arc::new(properties));
+        let file = SerializedFileWriter::new(Summed::new(target), Arc::new(schema), Arc::new(properties));
         Ok(Self { file: file.map_err(into_io)?, unit, whole: Vec::new() })
     }
 
@@ -71,7 +111,7 @@ impl ParquetFile {
         let mut fewer = rows / 2;
         while self.begin_again() {
             let is_whole = match fewer {
-                0 => self.file.finish().is_ok(),
+                0 => self.finish_file().is_ok(),
                 fewer => self.encode_group(fewer, &mut write).is_ok() && self.end_file(),
             };
             if is_whole || fewer == 0 {
@@ -80,16 +120,31 @@ impl ParquetFile {
             self.whole.clear();
             fewer /= 2;
         }
-        self.file.inner_mut().close();
+        self.target().close();
         Err(self.fault(into_io(error)))
+    }
+
+    fn target(&mut self) -> &mut Target {
+        &mut self.file.inner_mut().target
+    }
+
+    /// Writes the footer, and the checksums before it.
+    fn finish_file(&mut self) -> Result<()> {
+        // What waits in the writer's buffer is no part of the footer.
+        self.file.flush()?;
+        self.file.inner_mut().footer = Some(Vec::new());
+        let finished = self.file.finish().map(|_| ());
+        let summed = self.file.inner_mut();
+        let footer = summed.footer.take().unwrap_or_default();
+        finished.and_then(|()| Ok(summed.end(&footer)?))
     }
 
     /// Empties the file; false where that cannot be.
     fn begin_again(&mut self) -> bool {
         let schema = self.file.schema_descr().root_schema_ptr();
         let properties = Arc::clone(self.file.properties());
-        let Some(target) = self.file.inner_mut().begin_again() else { return false };
-        match SerializedFileWriter::new(target, schema, properties) {
+        let Some(target) = self.target().begin_again() else { return false };
+        match SerializedFileWriter::new(Summed::new(target), schema, properties) {
             Ok(file) => {
                 self.file = file;
                 true
@@ -113,19 +168,20 @@ impl ParquetFile {
         group.close()?;
         self.file.flush()?;
         let metadata = self.file.flushed_row_groups().last().cloned();
-        let end = self.file.inner().len();
-        self.whole.extend(metadata.map(|metadata| RowGroup { metadata, end }));
+        let Summed { target, summing, .. } = self.file.inner();
+        let (end, mark) = (target.len(), summing.mark());
+        self.whole.extend(metadata.map(|metadata| RowGroup { metadata, end, mark }));
         Ok(())
     }
 
     /// The place as the user calls it.
     pub(crate) fn path(&self) -> &str {
-        self.file.inner().path()
+        self.file.inner().target.path()
     }
 
     /// Bytes taken so far.
     pub(crate) fn len(&self) -> u64 {
-        self.file.inner().len()
+        self.file.inner().target.len()
     }
 
     /// Rows in complete row groups.
@@ -135,8 +191,8 @@ impl ParquetFile {
 
     /// Ends the file, which gets its name now.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
-        match self.file.finish() {
-            Ok(_) => self.file.inner_mut().complete(),
+        match self.finish_file() {
+            Ok(()) => self.target().complete(),
             Err(error) => Err(self.salvage(error)),
         }
     }
@@ -147,7 +203,7 @@ impl ParquetFile {
     }
 
     fn fault(&self, error: io::Error) -> io::Error {
-        self.file.inner().fault_of(error, self.rows(), self.unit)
+        self.file.inner().target.fault_of(error, self.rows(), self.unit)
     }
 
     /// After a failed write: truncates the file to its last complete row group for which a footer fits and
@@ -156,7 +212,7 @@ impl ParquetFile {
         while !self.whole.is_empty() && !self.end_file() {
             self.whole.pop();
         }
-        self.file.inner_mut().close();
+        self.target().close();
         self.fault(into_io(error))
     }
 
@@ -177,9 +233,10 @@ impl ParquetFile {
         if ParquetMetaDataWriter::new(&mut footer, &ParquetMetaData::new(file, groups)).finish().is_err() {
             return false;
         }
-        let end = last.end;
-        let target = self.file.inner_mut();
-        target.cut(end) && target.write_all(&footer).is_ok()
+        let (end, mark) = (last.end, last.mark.clone());
+        let summed = self.file.inner_mut();
+        summed.summing.go_back(&mark);
+        summed.target.cut(end) && summed.end(&footer).is_ok()
     }
 }
 

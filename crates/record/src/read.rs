@@ -22,7 +22,7 @@ mod source;
 mod text;
 mod text_column;
 
-pub(crate) use parquet::guarded;
+pub(crate) use parquet::{OpenError, guarded, open_checked};
 
 pub use address::Addresses;
 pub use block::{RowBlock, Wanted, WithoutKey};

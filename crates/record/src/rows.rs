@@ -43,6 +43,23 @@ pub struct RowWindow {
     pub end_ns: u64,
 }
 
+/// The column of bytes on the wire.
+const WIRE_BYTES: &str = "wire_byte";
+
+/// What rows have, of what some lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowParts {
+    /// Means: rows of a rollup have none, which cannot be merged from means.
+    pub has_means: bool,
+    /// Bytes on the wire: what was imported may not tell them.
+    pub has_wire_bytes: bool,
+}
+
+impl RowParts {
+    /// All of it.
+    pub const ALL: Self = Self { has_means: true, has_wire_bytes: true };
+}
+
 /// Writes window rows to a Parquet file, which is named `PATH.part` until [`RowWriter::finish`] renames it.
 ///
 /// An error names the file and gives the number of its complete rows: those of complete row groups, after
@@ -79,11 +96,10 @@ impl RowWriter {
             let reason = "window rows are written as Parquet only; give a name that ends in .parquet";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {reason}", path.display())));
         }
-        Self::to_target(Target::open(path)?, node, key, tracks_loss, true)
+        Self::to_target(Target::open(path)?, node, key, tracks_loss, RowParts::ALL)
     }
 
-    /// The same for a file of a store: who makes it has its bytes on the disk before it counts. `has_means`: rows of a rollup have no means, which
-    /// cannot be merged from means.
+    /// The same for a file of a store: who makes it has its bytes on the disk before it counts. `parts`: what its rows have.
     ///
     /// # Errors
     /// One line: a file that cannot be made.
@@ -92,9 +108,9 @@ impl RowWriter {
         node: &str,
         key: KeySpec,
         tracks_loss: bool,
-        has_means: bool,
+        parts: RowParts,
     ) -> io::Result<Self> {
-        Self::to_target(Target::open(path)?, node, key, tracks_loss, has_means)
+        Self::to_target(Target::open(path)?, node, key, tracks_loss, parts)
     }
 
     fn to_target(
@@ -102,9 +118,9 @@ impl RowWriter {
         node: &str,
         key: KeySpec,
         tracks_loss: bool,
-        has_means: bool,
+        parts: RowParts,
     ) -> io::Result<Self> {
-        let columns = columns(&key, node, tracks_loss, has_means);
+        let columns = columns(&key, node, tracks_loss, parts);
         let schema = schema(&columns).map_err(io::Error::other)?;
         let properties = ranged_properties(&schema, metadata(node, &key));
         Ok(Self {
@@ -473,10 +489,11 @@ impl RowColumn {
 }
 
 /// The columns of a run: window and node, the key, then its fields, in the order of the field table.
-fn columns(key: &KeySpec, node: &str, tracks_loss: bool, has_means: bool) -> Vec<RowColumn> {
+fn columns(key: &KeySpec, node: &str, tracks_loss: bool, parts: RowParts) -> Vec<RowColumn> {
     let mut fields =
         Selection::new(&Parts { key: *key, loss: tracks_loss, ..Parts::default() }).columns().to_vec();
-    fields.retain(|column| has_means || !column.is_mean());
+    fields.retain(|column| parts.has_means || !column.is_mean());
+    fields.retain(|column| parts.has_wire_bytes || column.name() != WIRE_BYTES);
     let members: Vec<_> = key.columns().collect();
     let place = |name: &str| members.iter().position(|member| *member == name).unwrap_or(members.len());
     fields.sort_by_key(|column| (!matches!(column.value(), Value::Node), place(column.name())));

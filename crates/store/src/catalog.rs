@@ -1,5 +1,6 @@
 //! What a store has, for those who read it.
 
+use crate::digest;
 use crate::fault;
 use crate::schema::{self, FORMAT_WITHOUT_TIMES, MANIFEST};
 use crate::{Level, StoredFile, Watched, lock};
@@ -57,6 +58,19 @@ impl Catalog {
         read(self)
     }
 
+    /// The manifest.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the records of the manifest are those that were written, as far as it has a checksum of them.
+    ///
+    /// # Errors
+    /// One line: the manifest cannot be read.
+    pub fn is_right(&self) -> Result<bool, String> {
+        digest::is_right(&self.connection).map_err(|error| fault::of_manifest(&self.path, &error))
+    }
+
     /// The files of a level that have windows, or records, in a period: from its begin to before its end, nanoseconds since the epoch.
     /// `None`: all. They are in the order of time.
     ///
@@ -71,7 +85,7 @@ impl Catalog {
         let columns = StoredFile::COLUMNS;
         // A window that began before is in the period as long as it lasts.
         let statement = format!(
-            "SELECT {columns} FROM files WHERE level = ?1 AND first_ns < ?3 AND last_ns + max(window_ns, 1) > ?2
+            "SELECT {columns} FROM files NOT INDEXED WHERE level = ?1 AND first_ns < ?3 AND last_ns + max(window_ns, 1) > ?2
              ORDER BY first_ns, number"
         );
         let mut statement = self.connection.prepare_cached(&statement)?;
@@ -137,8 +151,9 @@ impl Catalog {
     /// One line: the manifest cannot be read.
     pub fn nodes(&self) -> Result<Vec<String>, String> {
         let list = || {
-            let mut statement =
-                self.connection.prepare_cached("SELECT DISTINCT node FROM files ORDER BY node")?;
+            let mut statement = self
+                .connection
+                .prepare_cached("SELECT DISTINCT node FROM files NOT INDEXED ORDER BY node")?;
             let names = statement.query_map([], |row| row.get(0))?;
             names.collect::<rusqlite::Result<_>>()
         };

@@ -4,6 +4,14 @@ use rusqlite::ErrorCode;
 use std::io;
 use std::path::Path;
 
+/// What a line says of a manifest that is damaged.
+const DAMAGED: &str = " is damaged";
+
+/// Whether a line says that the manifest of a store is damaged.
+pub fn is_damage(line: &str) -> bool {
+    line.contains(DAMAGED)
+}
+
 /// A fault of the manifest.
 pub(crate) fn of_manifest(path: &Path, error: &rusqlite::Error) -> String {
     let why = error.to_string().replace('\n', " ");
@@ -13,8 +21,9 @@ pub(crate) fn of_manifest(path: &Path, error: &rusqlite::Error) -> String {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             format!("{path} is in use for longer than is usual: try again")
         }
-        Some(ErrorCode::DatabaseCorrupt) => {
-            format!("{path} is damaged ({why}): move the store's folder away to begin a new one")
+        // Tables, columns or values that a whole manifest has are not there.
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) | None => {
+            format!("{path}{DAMAGED} ({why}): move the store's folder away to begin a new one")
         }
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
             format!("{path}: {why}: make it and its folder accessible")

@@ -9,6 +9,7 @@ mod budget;
 mod catalog;
 mod compaction;
 mod counts;
+mod digest;
 mod fault;
 mod feed;
 mod flow_segments;
@@ -35,6 +36,7 @@ mod writing;
 
 pub use catalog::Catalog;
 pub use counts::{StoreCounts, Stored};
+pub use fault::is_damage;
 pub use feed::RowFeed;
 pub use keep::Keep;
 pub use level::Level;

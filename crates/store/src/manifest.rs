@@ -1,6 +1,7 @@
 //! The manifest, as its writer has it: which files there are.
 
 use crate::catalog::signed;
+use crate::digest::{self, Renewal};
 use crate::lock::Lock;
 use crate::schema::{self, APPLICATION, FORMAT, MANIFEST, TABLES, TIMES, TIMES_OF_BEFORE};
 use crate::{Level, StoredFile, Watched, fault};
@@ -42,6 +43,7 @@ pub struct Manifest {
     next: u64,
     /// The number of the entry about a time that comes next.
     next_entry: u64,
+    renewal: Renewal,
     _lock: Lock,
 }
 
@@ -61,7 +63,15 @@ impl Manifest {
         let connection = Connection::open_with_flags(&path, flags);
         let mut connection = connection.map_err(|error| fault::of_manifest(&path, &error))?;
         let [next, next_entry] = prepare(&mut connection, &path)?;
-        Ok(Self { connection, folder: folder.to_owned(), path, next, next_entry, _lock: lock })
+        Ok(Self {
+            connection,
+            folder: folder.to_owned(),
+            path,
+            next,
+            next_entry,
+            renewal: Renewal::default(),
+            _lock: lock,
+        })
     }
 
     /// The folder of the store.
@@ -90,6 +100,7 @@ impl Manifest {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         write(&transaction, &self.folder, change).map_err(failed)?;
+        self.renewal.renew(&transaction).map_err(failed)?;
         transaction.commit().map_err(failed)
     }
 
@@ -143,6 +154,8 @@ impl Manifest {
 
     /// Moves what was committed into the manifest itself, so that it can be read where nothing can be written.
     pub fn close(&mut self) {
+        // Without a checksum nothing is checked.
+        let _ = digest::write(&self.connection);
         // A reader that is active prevents it, and then it stays as it is, which is also right.
         let _ = self.connection.pragma_update(None, "journal_mode", "DELETE");
     }

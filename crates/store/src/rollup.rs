@@ -7,7 +7,7 @@ use crate::{Level, StoredFile};
 use flow::{Rows, row_columns};
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use record::read::{FlowFile, Wanted};
-use record::{RecordedWindows, RowWindow, RowWriter, WindowFacts};
+use record::{RecordedWindows, RowParts, RowWindow, RowWriter, WindowFacts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -76,10 +76,13 @@ pub(crate) fn write(
     // Of ports alone nothing is left: all rows of a window are one.
     let key = if text.is_empty() { KeySpec::NOTHING } else { parsed(&text)? };
     let tracks_loss = inputs.iter().any(|file| file.contents().tracks_loss);
+    // Sums of what some do not tell are not known.
+    let has_wire_bytes = inputs.iter().all(|file| file.contents().fields.contains("wire_byte"));
     let length = job.window_ns;
     let begin = first.first_ns - first.first_ns % length;
     let created = Begun::create(shared, job.level, &first.node, begin, |path| {
-        RowWriter::create_stored(path, &first.node, key, tracks_loss, false)
+        let parts = RowParts { has_means: false, has_wire_bytes };
+        RowWriter::create_stored(path, &first.node, key, tracks_loss, parts)
             .map_err(|error| error.to_string())
     });
     let (begun, writer) = created.map_err(Failure::Output)?;

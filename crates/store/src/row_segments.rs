@@ -7,7 +7,7 @@ use crate::watched::Watcher;
 use crate::{Level, NodeSetting, group, retention};
 use flow::Rows;
 use packet::Key;
-use record::{RecordedWindows, RowWindow, RowWriter, WindowFacts};
+use record::{RecordedWindows, RowParts, RowWindow, RowWriter, WindowFacts};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -190,9 +190,10 @@ impl RowSegments {
 
 impl Segment {
     fn begin(shared: &Shared, setting: &NodeSetting, start_ns: u64) -> Self {
-        let NodeSetting { node, key, tracks_loss, .. } = setting;
+        let NodeSetting { node, key, tracks_loss, has_wire_bytes, .. } = setting;
+        let parts = RowParts { has_wire_bytes: *has_wire_bytes, ..RowParts::ALL };
         let file = Begun::create(shared, Level::Rows, node, start_ns, |path| {
-            RowWriter::create_stored(path, node, *key, *tracks_loss, true).map_err(|error| error.to_string())
+            RowWriter::create_stored(path, node, *key, *tracks_loss, parts).map_err(|error| error.to_string())
         });
         let mut segment = Self {
             file: None,

@@ -16,6 +16,8 @@ pub struct NodeSetting {
     pub usual_ns: u64,
     /// Rows have losses.
     pub tracks_loss: bool,
+    /// Rows tell bytes on the wire.
+    pub has_wire_bytes: bool,
     /// The columns of flow records.
     pub selection: Selection,
     /// Replaces addresses of rows. Those of records are replaced before.

@@ -646,7 +646,8 @@ export interface components {
                 /** @description The share of time in which its receivers had frames at hand. */
                 busy: number | null;
                 flows: components["schemas"]["Integer"];
-                most_flows: components["schemas"]["Integer"];
+                /** @description The most that its tables may hold; `null` without a limit. */
+                most_flows: components["schemas"]["Integer"] | null;
             } | null;
         };
         Status: {

@@ -2,8 +2,8 @@
 
 import type { Answer, Column, Integer, Span, Value } from '../api/types';
 import { KNOWN } from './measures';
-import { NONE, plus, range, ZERO, type Range } from './range';
-import { addsUp, type Question } from './text';
+import { minus, NONE, plus, range, ZERO, type Range } from './range';
+import { addsUp, isWholeAsked, type Question } from './text';
 
 export interface Group {
   node: string | null;
@@ -59,21 +59,28 @@ export function watchedOf(answers: Answer[]): Span | null {
   return spans.length ? { start: starts[0], end: ends.at(-1)! } : null;
 }
 
-export function ranking(said: Answer[], of: Question): Ranking {
-  const answers = said.filter((answer) => isWatched(answer) || answer.status !== 'complete');
+const answered = (said: Answer[]) => said.filter((answer) => isWatched(answer) || answer.status !== 'complete');
+
+/** `wholes`: what all have, asked for without groups. Nodes that add up leave out groups of which they know bounds alone. */
+export function ranking(said: Answer[], of: Question, wholes: Answer[] = []): Ranking {
+  const answers = answered(said);
   const parts = answers.map((answer) => read(answer, of));
-  const all = parts.flatMap(({ groups }) => groups);
-  if (answers.length > 1) all.sort((a, b) => Number(b.figure.value ?? -1) - Number(a.figure.value ?? -1));
-  const [groups, more] = [all.slice(0, of.asked.top), all.slice(of.asked.top)];
+  const found = parts.flatMap(({ groups }) => groups);
+  if (answers.length > 1) found.sort((a, b) => Number(b.figure.value ?? -1) - Number(a.figure.value ?? -1));
+  const [groups, more] = [found.slice(0, of.asked.top), found.slice(of.asked.top)];
   const unlisted = parts.reduce((count, part) => count + Number(part.unlisted), more.length);
   const isTold = addsUp(of) && answers.length !== 0 && parts.every(({ others }) => others !== NONE);
-  const others = isTold ? sum([...parts.map((part) => part.others), ...more.map(({ figure }) => figure)]) : NONE;
+  const summed = isTold ? sum([...parts.map((part) => part.others), ...more.map(({ figure }) => figure)]) : NONE;
+  const figures = groups.map(({ figure }) => figure);
+  const told = isWholeAsked(of) ? answered(wholes).map((answer) => whole(answer, { ...of, fields: [] })) : [];
+  const all = told.length && !told.includes(NONE) ? sum(told) : isTold ? sum([summed, ...figures]) : NONE;
+  const others = told.length && all !== NONE && unlisted !== 0 ? minus(all, sum(figures)) : summed;
   return {
     groups,
     columns: said[0]?.columns ?? [],
     watched: watchedOf(said),
     others: { groups: unlisted, figure: others },
-    all: isTold ? sum([others, ...groups.map(({ figure }) => figure)]) : NONE,
+    all,
     isPartial: said.some(({ status }) => status === 'partial'),
     reasons: [...new Set(said.flatMap(({ reason }) => (reason ? [reason] : [])))],
     bounds: [...new Set(answers.map(({ bounds }) => bounds).filter((bounds) => bounds && bounds !== 'exact' && bounds !== 'none'))],

@@ -65,12 +65,17 @@ function query(name: string, of: Question, { pins, limit, isOverTime, isRanking,
   ].join('\n') + ';\n';
 }
 
-export const NAMES = { top: 'top', known: 'known', course: 'over_time', all: 'all_over_time', topBefore: 'top_before', courseBefore: 'over_time_before', allBefore: 'all_before_over_time', wholeBefore: 'all_before' };
+export const NAMES = { top: 'top', known: 'known', whole: 'all', course: 'over_time', all: 'all_over_time', topBefore: 'top_before', courseBefore: 'over_time_before', allBefore: 'all_before_over_time', wholeBefore: 'all_before' };
 
-/** What has most, and whether it is measured at all. */
+/** What all groups have is what there is: not so of the largest figure of each. */
+export const isWholeAsked = (of: Question) => of.fields.length !== 0 && addsUp(of) && (of.isByNode || of.asked.across === 'sum');
+
+/** What has most, what all have, and whether it is measured at all. */
 export function rankingText(of: Question): string {
-  const ranked = query(NAMES.top, of, { limit: of.asked.top, isRanking: true });
-  return of.measure.known ? `${ranked}\n${query(NAMES.known, { ...of, fields: [] }, { limit: 1 })}` : ranked;
+  const texts = [query(NAMES.top, of, { limit: of.asked.top, isRanking: true })];
+  if (isWholeAsked(of)) texts.push(query(NAMES.whole, { ...of, fields: [] }, { limit: 1 }));
+  if (of.measure.known) texts.push(query(NAMES.known, { ...of, fields: [] }, { limit: 1 }));
+  return texts.join('\n');
 }
 
 /** Those groups over time and what all have, now and earlier; null where there is no group. */

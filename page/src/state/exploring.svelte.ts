@@ -38,7 +38,8 @@ export class Exploring extends Asking {
         throw error;
       });
       if (signal.aborted) return;
-      const found = ranking(said.answers.filter(({ query }) => query === NAMES.top), of);
+      const named = (name: string) => said.answers.filter(({ query }) => query === name);
+      const found = ranking(named(NAMES.top), of, named(NAMES.whole));
       const known = said.answers.filter(({ query }) => query === NAMES.known);
       const isMeasured = !of.measure.known || known.some(({ rows }) => (rows[0]?.[KNOWN] ?? null) !== null);
       const second = found.groups.length ? courseText(of, found.groups.map(({ key }) => key)) : null;

@@ -228,7 +228,10 @@ impl Checker<'_, '_> {
         let (message, help) = match self.options.reads_history {
             true => (
                 format!("'{}' cannot be told: the files have no column {lacking}", field.name),
-                format!("the columns of their flow keys are {}", key.join(",")),
+                match key.is_empty() {
+                    true => "none of their columns is of a flow key".to_owned(),
+                    false => format!("the columns of their flow keys are {}", key.join(",")),
+                },
             ),
             false => (
                 format!("'{}' is not in the flow key, which is {}", field.name, key.join(",")),

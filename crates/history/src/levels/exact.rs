@@ -27,14 +27,18 @@ pub(super) fn fits(query: &Query, level: Level) -> bool {
 /// they are.
 pub(super) fn keeps(query: &Query, rollup: KeySpec, setting: &Setting) -> bool {
     let Ok(ports) = KeySpec::parse(PORTS) else { return false };
-    // Which statistics and losses there are, the files tell once they are open.
-    let site = |key: KeySpec| Site {
+    let plan = |key: KeySpec| {
+        RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site(key, setting)).ok()
+    };
+    plan(rollup).is_some() && plan(rollup.with(&ports)).is_some_and(|plan| plan.reads_totals())
+}
+
+/// What rows of such keys are like. Which statistics and losses there are, the files tell once they are open.
+pub(super) fn site(key: KeySpec, setting: &Setting) -> Site {
+    Site {
         window_ns: Some(1),
         tracks_loss: true,
         geo: setting.geo.clone(),
         ..Site::new(key, setting.seed, setting.limits.clone())
-    };
-    let plan =
-        |key: KeySpec| RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site(key)).ok();
-    plan(rollup).is_some() && plan(rollup.with(&ports)).is_some_and(|plan| plan.reads_totals())
+    }
 }

@@ -58,6 +58,18 @@ impl Reading {
         self.pieces.iter().find(|piece| piece.files.iter().any(|file| file == path)).map(|piece| piece.level)
     }
 
+    /// The end of the time of which a level that it reads has lost something of a node, if it has.
+    pub(super) fn lost_until(&self, node: &str) -> Option<u64> {
+        let of_node = self.pieces.iter().filter(|piece| piece.node == node);
+        of_node.filter_map(|piece| Some(piece.lost?.to_ns)).max()
+    }
+
+    /// How long the times are of which levels that it reads have lost something, nanoseconds.
+    pub(super) fn lost_ns(&self) -> u128 {
+        let lost = self.pieces.iter().filter_map(|piece| piece.lost);
+        lost.map(|lost| u128::from(lost.to_ns.saturating_sub(lost.from_ns))).sum()
+    }
+
     /// Whether a level that it reads has lost a part of its time.
     pub fn lacks_time(&self) -> bool {
         self.pieces.iter().any(|piece| piece.lost.is_some())
@@ -76,23 +88,33 @@ impl Reading {
             .collect();
         levels.sort_unstable();
         levels.dedup();
+        answer.levels = levels.into_iter().rev().map(|level| level.name().to_owned()).collect();
         // What is known of times tells it, and of all that is kept nothing is lost.
         let is_told = |piece: &&Piece| self.begins_ns.is_some() || self.times.contains_key(&piece.node);
-        let lost = self.pieces.iter().filter(is_of_node).filter(|piece| !is_told(piece));
-        let lost: Vec<String> = lost
-            .filter_map(|piece| {
-                let Period { from_ns, to_ns } = piece.lost.filter(|lost| is_lost(*lost, answer.window))?;
-                let what = match piece.level {
-                    Level::Rows => "rows".to_owned(),
-                    level => format!("the rollup of {}", level.name()),
-                };
-                let [from, to] = [from_ns, to_ns].map(report::format_time);
-                Some(format!("{what} of {} from {from} to {to} are kept no more", piece.node))
-            })
-            .collect();
-        answer.levels = levels.into_iter().rev().map(|level| level.name().to_owned()).collect();
-        lost.iter().for_each(|reason| answer.lacks(reason));
+        let untold = self.pieces.iter().filter(|piece| !is_told(piece));
+        lost_lines(untold, answer).iter().for_each(|reason| answer.lacks(reason));
     }
+
+    /// Returns what the levels do not have any more of the time of an answer, a line each.
+    pub(super) fn lost_of(&self, answer: &Answer) -> Vec<String> {
+        lost_lines(self.pieces.iter(), answer)
+    }
+}
+
+/// Returns what the levels of these pieces do not have any more of the time of an answer, a line each.
+fn lost_lines<'a>(pieces: impl Iterator<Item = &'a Piece>, answer: &Answer) -> Vec<String> {
+    let of_node = pieces.filter(|piece| answer.node.as_ref().is_none_or(|node| *node == piece.node));
+    of_node
+        .filter_map(|piece| {
+            let Period { from_ns, to_ns } = piece.lost.filter(|lost| is_lost(*lost, answer.window))?;
+            let what = match piece.level {
+                Level::Rows => "rows".to_owned(),
+                level => format!("the rollup of {}", level.name()),
+            };
+            let [from, to] = [from_ns, to_ns].map(report::format_time);
+            Some(format!("{what} of {} from {from} to {to} are kept no more", piece.node))
+        })
+        .collect()
 }
 
 fn overlaps(window: Span, period: Period) -> bool {

@@ -7,6 +7,7 @@ use super::times::NodeTimes;
 use crate::files::{common_keys, span_of_file, union};
 use crate::question::{Period, Question, Setting};
 use packet::KeySpec;
+use record::read::ReadError;
 use report::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -27,6 +28,8 @@ pub struct Shelf {
     watched: Vec<Watched>,
     /// A process writes the store.
     is_written: bool,
+    /// What is wrong with the manifest: it may lack files, or have wrong ones.
+    damage: Option<ReadError>,
 }
 
 impl Shelf {
@@ -43,6 +46,10 @@ impl Shelf {
                 is_written: is_written || catalog.is_written(),
                 ..Self::default()
             };
+            if !catalog.is_right()? {
+                let reason = "its records have another checksum than when they were written";
+                shelf.damage = Some(ReadError::damaged(catalog.path(), reason));
+            }
             for level in LEVELS {
                 shelf.files.extend(catalog.files(level, None)?);
             }
@@ -58,6 +65,11 @@ impl Shelf {
             }
             Ok(shelf)
         })
+    }
+
+    /// What is wrong with the manifest: it may lack files, or have wrong ones.
+    pub fn damage(&self) -> Option<&ReadError> {
+        self.damage.as_ref()
     }
 
     /// Whether the manifest names a file.
@@ -144,7 +156,7 @@ impl Shelf {
     }
 
     /// Which files cover a question's time, if levels up to `coarsest` are exact for it; and what the keys of all rollups among them have.
-    fn reading(&self, question: &Question, coarsest: Level) -> (Reading, Option<KeySpec>) {
+    pub(super) fn reading(&self, question: &Question, coarsest: Level) -> (Reading, Option<KeySpec>) {
         let period = question.period.unwrap_or(Period::ALL);
         let nodes = self.nodes().into_iter().map(str::to_owned).collect();
         let mut reading = Reading { nodes, ..Reading::default() };

@@ -1,6 +1,7 @@
 //! Answers from a store: each question from the coarsest level that is exact for it.
 
 use super::reading::Reading;
+use super::share::Share;
 use super::shelf::Shelf;
 use super::telling::Telling;
 use crate::answering::{Outcome, Progress};
@@ -9,6 +10,7 @@ use crate::question::{Period, Question, Refused, Setting};
 use report::{Answer, Span};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use store::{Catalog, Level};
 use task::query::{Over, Query};
 
@@ -67,6 +69,11 @@ impl Stored {
         self.replaced.values().map(String::as_str)
     }
 
+    /// The shares of a question, each of which is asked for itself ([`Shelf::shares`]).
+    pub fn shares(&self, question: Question, setting: &Setting) -> Vec<Share> {
+        self.shelf.shares(question, Level::Hour, setting)
+    }
+
     /// Answers questions. Those that read the same files are answered together. `progress` is called again and again, and ends reading by
     /// returning false.
     ///
@@ -80,32 +87,38 @@ impl Stored {
         give: &mut dyn FnMut(Answer),
     ) -> Result<Vec<Outcome>, Refused> {
         let mut outcomes = Vec::new();
-        let mut waiting = vec![(Level::Hour, questions)];
-        while let Some((coarsest, questions)) = waiting.pop() {
-            let mut groups: Vec<(Reading, Vec<Question>)> = Vec::new();
-            for question in questions {
-                let reading = self.shelf.choose(&question, coarsest, setting);
-                match groups.iter_mut().find(|(known, _)| *known == reading) {
-                    Some((_, together)) => together.push(question),
-                    None => groups.push((reading, vec![question])),
+        let shares = questions.into_iter().flat_map(|question| self.shares(question, setting));
+        let mut waiting = vec![(Level::Hour, shares.collect::<Vec<_>>())];
+        while let Some((coarsest, shares)) = waiting.pop() {
+            let mut groups: Vec<(Reading, Vec<Share>)> = Vec::new();
+            for share in shares {
+                let reading = self.shelf.choose(&share.question, coarsest, setting);
+                match groups.iter_mut().find(|(known, others)| *known == reading && share.goes_with(others)) {
+                    Some((_, together)) => together.push(share),
+                    None => groups.push((reading, vec![share])),
                 }
             }
             // The last is taken first.
             let mut later = Vec::new();
             let span = self.shelf.span();
-            for (reading, questions) in groups {
+            for (reading, shares) in groups {
                 let Some(mut files) = self.open_files(&reading, reading.kept_of(span))? else {
                     // Other files have taken their place.
-                    later.push((coarsest, questions));
+                    later.push((coarsest, shares));
                     continue;
                 };
+                let questions: Vec<Question> = shares.iter().map(|share| share.question.clone()).collect();
                 if let Some(finer) = self.instead(&reading, &files, &questions, setting) {
-                    later.push((finer, questions));
+                    later.push((finer, shares));
                     continue;
                 }
+                let mut restore = |mut answer: Answer| {
+                    Share::of(&shares, &answer).into_iter().for_each(|share| share.restore(&mut answer));
+                    give(answer);
+                };
                 let mut telling = Telling::new(&reading, questions.iter());
                 let answered = {
-                    let mut take = |answer: Answer| telling.take(answer, give);
+                    let mut take = |answer: Answer| telling.take(answer, &mut restore);
                     files.answer(&questions, setting, progress, &mut take)
                 };
                 match answered {
@@ -113,20 +126,20 @@ impl Stored {
                         if telling.of_windows() && !outcome.stopped {
                             for question in &questions {
                                 let blanks = blanks(&mut files, question, setting)?;
-                                telling.finish(&question.query.name, &blanks, give);
+                                telling.finish(&question.query.name, &blanks, &mut restore);
                             }
                         }
                         outcomes.push(outcome);
                     }
                     // Rollups whose files have less than the rows: those that they answer stay.
                     Err(refused) if reading.coarsest() > Level::Rows => {
-                        let is_refused = |question: &Question| match &refused {
+                        let is_refused = |share: &Share| match &refused {
                             Refused::Queries(named) => {
-                                named.iter().any(|(name, _)| *name == question.query.name)
+                                named.iter().any(|(name, _)| *name == share.question.query.name)
                             }
                             Refused::Files(_) | Refused::Store(_) => true,
                         };
-                        let (refused, others): (Vec<_>, Vec<_>) = questions.into_iter().partition(is_refused);
+                        let (refused, others): (Vec<_>, Vec<_>) = shares.into_iter().partition(is_refused);
                         let (refused, others) =
                             if refused.is_empty() { (others, refused) } else { (refused, others) };
                         later.push((finer(reading.coarsest()), refused));
@@ -183,7 +196,8 @@ impl Stored {
         span: Option<Span>,
     ) -> Result<Option<FlowFiles>, Refused> {
         let files = FlowFiles::open_stored(reading.files(), span, reading.nodes().to_vec());
-        let files = files.map_err(|line| Refused::Files(vec![line]))?;
+        let mut files = files.map_err(|line| Refused::Files(vec![line]))?;
+        files.errors.extend(self.shelf.damage().cloned());
         let gone = files.errors().iter().map(|error| error.path()).find(|path| !path.exists());
         let Some(gone) = gone.map(Path::to_owned) else { return Ok(Some(files)) };
         self.tries += 1;
@@ -211,7 +225,7 @@ pub(super) fn blanks(
     let blank = Question {
         query: Query { over: Over::Run, ..question.query.clone() },
         period: Some(Period { from_ns: 0, to_ns: 0 }),
-        runs_on: Box::new(|_| true),
+        runs_on: Rc::new(|_| true),
     };
     let mut blanks = Vec::new();
     files.answer(&[blank], setting, &mut |_| true, &mut |answer| blanks.push(answer))?;

@@ -108,6 +108,12 @@ impl NodeRecording {
         &self.name
     }
 
+    /// Whether all of its files tell bytes on the wire.
+    pub fn has_wire_bytes(&self) -> bool {
+        let mut told = self.files.iter().map(|file| &file.contents).filter(|contents| !contents.is_blank());
+        told.all(|contents| contents.fields.contains("wire_byte"))
+    }
+
     /// What its rows are like.
     pub fn site(&self) -> &Site {
         &self.site

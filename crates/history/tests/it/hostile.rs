@@ -7,6 +7,7 @@ use record::Selection;
 use report::{Answer, Status};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use summary::Limits;
 use task::query::{GroupField, Item, Over, Query};
 
@@ -32,7 +33,7 @@ fn setting() -> Setting {
 }
 
 fn question(query: Query) -> Question {
-    Question { query: Query { over: Over::Run, ..query }, period: None, runs_on: Box::new(|_| true) }
+    Question { query: Query { over: Over::Run, ..query }, period: None, runs_on: Rc::new(|_| true) }
 }
 
 /// The bytes of each source.

@@ -314,3 +314,65 @@ fn what_is_kept_no_more_is_named() {
 fn lacks_rows(answer: &Answer) -> bool {
     answer.reason.as_ref().is_some_and(|reason| reason.contains("are kept no more"))
 }
+
+/// The answers of a store as a whole, by node and window.
+fn stored_answers(folder: &std::path::Path, query: &Query, period: Option<Period>) -> Vec<Answer> {
+    let mut stored = history::levels::Stored::open(folder).expect("a store");
+    let question = history::Question { query: query.clone(), period, runs_on: std::rc::Rc::new(|_| true) };
+    let mut answers = Vec::new();
+    let outcomes =
+        stored.answer(vec![question], &stored::setting(), &mut |_| true, &mut |answer| answers.push(answer));
+    assert!(outcomes.expect("answers").iter().all(|outcome| outcome.errors.is_empty()));
+    answers.sort_by_key(|answer| (answer.window.map(|window| window.start_ns), answer.node.clone()));
+    answers
+}
+
+#[test]
+fn what_a_lost_level_alone_tells_is_unknown_and_the_rest_exact() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rows = rows(&mut Random::new(7), 4000);
+    // What came too late is in no rollup.
+    let rows: Vec<_> = rows.into_iter().map(stored::Row::in_time).collect();
+    let mut maker = Maker::new(folder.path());
+    maker.fill(&rows, HOURS);
+    let of = |over| Query {
+        over,
+        limit: Some(4),
+        ..Query::new("q", [GroupField::of("src_addr")], [Item::count("flows"), Item::sum("total_byte")])
+    };
+    let by_bytes = |query: &Query| Query {
+        order: vec![task::query::Order::largest(Expression::sum("total_byte"))],
+        ..query.clone()
+    };
+    let from = Some(Period { from_ns: START, to_ns: START + HOURS * HOUR });
+    let whole = shelf(folder.path());
+    let windows = Over::Windows { every_ns: HOUR, over_ns: HOUR };
+    let truths = [Over::Run, windows].map(|over| ask(&whole, &by_bytes(&of(over)), from, Level::Rows).0);
+    maker.retain(Level::Rows, START + 2 * HOUR);
+    for (over, truth) in [Over::Run, windows].into_iter().zip(truths) {
+        // Ordered by flows, which are not known everywhere: by bytes then.
+        for (query, period) in [(by_bytes(&of(over)), from), (by_bytes(&of(over)), None)] {
+            let answers = stored_answers(folder.path(), &query, period);
+            assert_eq!(answers.len(), truth.len(), "{answers:?}");
+            for (answer, truth) in answers.iter().zip(&truth) {
+                let is_kept = over != Over::Run
+                    && truth.window.is_some_and(|window| window.start_ns >= START + 2 * HOUR);
+                assert_eq!((&answer.node, answer.rows.len()), (&truth.node, truth.rows.len()));
+                for (row, truth) in answer.rows.iter().zip(&truth.rows) {
+                    let flows = if is_kept { truth[1].clone() } else { Value::Null };
+                    assert_eq!(*row, [truth[0].clone(), flows, truth[2].clone()], "{answer:?}");
+                }
+                assert_eq!(answer.rest.groups, truth.rest.groups);
+                assert_eq!(answer.columns, truth.columns);
+                // Some windows have packets without a place, whatever level tells them.
+                let is_partial = truth.status == Status::Partial || !is_kept && period.is_some();
+                assert_eq!(answer.status == Status::Partial, is_partial, "{answer:?}");
+                let says = answer.reason.as_ref().is_some_and(|reason| reason.contains("flows not known"));
+                assert_eq!(says, !is_kept, "{answer:?}");
+            }
+        }
+    }
+    let answers = stored_answers(folder.path(), &of(Over::Run), from);
+    let reason = answers[0].reason.clone().expect("a reason");
+    assert!(reason.contains("not in the order of flows"), "{reason}");
+}

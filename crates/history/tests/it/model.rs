@@ -8,6 +8,7 @@ use report::{Answer, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use summary::Limits;
 use task::query::{Aggregate, Comparison, Condition, Expression, GroupField, Item, Over, Query};
 
@@ -70,7 +71,7 @@ fn ask(paths: &[PathBuf], query: Query, period: Option<Period>) -> (Vec<Answer>,
     let setting = Setting { limits: Limits::new(1 << 30, usize::MAX), seed: Seed::new(1), geo: None };
     let mut files = FlowFiles::open(paths.iter().cloned()).expect("flow files");
     let mut answers = Vec::new();
-    let question = Question { query, period, runs_on: Box::new(|_| true) };
+    let question = Question { query, period, runs_on: Rc::new(|_| true) };
     let outcome = files.answer(&[question], &setting, &mut |_| true, &mut |answer| answers.push(answer));
     let outcome = outcome.expect("a question that can be answered");
     assert!(outcome.errors.is_empty() && outcome.passed_over.is_empty(), "{outcome:?}");

@@ -33,6 +33,7 @@ fn fill(folder: &Path, node: &str, windows: u64) {
         window_ns: SECOND,
         usual_ns: SECOND,
         tracks_loss: false,
+        has_wire_bytes: true,
         selection: Selection::new(&Parts::default()),
         anonymizer: None,
         is_live: true,

@@ -50,9 +50,14 @@ impl Direction<'_> {
             0 => None,
             _ => Some(addresses.get(row).1),
         };
+        let families = [of(self.source), of(self.destination)];
+        // Whose address is not known is in no group of addresses.
+        if families.contains(&Some(Family::None)) {
+            return None;
+        }
         let numbers = [self.source_port, self.destination_port, self.protocol, self.tos];
         let has_number = || numbers.iter().any(|values| values.get(row).is_some_and(|value| *value != NULL));
-        match [of(self.source), of(self.destination)] {
+        match families {
             // No address is wanted.
             [None, None] => {
                 (has_number() || numbers.iter().all(|values| values.is_empty())).then_some(Family::V4)

@@ -37,6 +37,16 @@ pub struct Contents {
     pub parts: Vec<Part>,
 }
 
+impl Contents {
+    /// Whether the file tells nothing of its columns, because it has no row: whatever is asked of them, it lacks none.
+    pub fn is_blank(&self) -> bool {
+        self.rows == Some(0)
+            && self.fields.is_empty()
+            && self.key.columns().next().is_none()
+            && self.unread.is_empty()
+    }
+}
+
 /// A part of a file: a row group, or all of it.
 #[derive(Clone, Debug, Default)]
 pub struct Part {

@@ -38,6 +38,10 @@ impl JsonLinesReader {
             return Err(refused(&"no member of its objects is a field; `edison fields` lists them"));
         }
         contents.parts = vec![Part { bytes: size, ..Part::default() }];
+        if names.is_empty() {
+            // Without an object it tells no columns: it has the rows of any question, which are none.
+            contents.rows = Some(0);
+        }
         Ok(Self { path: path.to_owned(), schema, contents, bytes })
     }
 }

@@ -42,7 +42,8 @@ const NAMES: [(&str, &str); 33] = [
     ("outBytes", "reverse_total_byte"),
     ("srcVlan", "vlan"),
 ];
-/// How long a flow was, seconds: later versions print it in the place of its end.
+/// How long a flow was, seconds, to the millisecond: later versions print it in the place of its end, and earlier ones print begin and end in
+/// whole seconds.
 const DURATIONS: [&str; 2] = ["td", "duration"];
 /// What begins the lines behind the flows.
 const SUMMARY: &[u8] = b"Summary";
@@ -57,8 +58,10 @@ const FLAGS: &[u8; 8] = b"CEUAPRSF";
 pub(crate) struct Nfdump {
     /// For each column of the file, the one that it is here.
     columns: Vec<Option<&'static str>>,
-    /// The column with the flow's duration, where its end is not told.
+    /// The column with the flow's duration.
     duration: Option<usize>,
+    /// Its end is told, too.
+    has_end: bool,
     /// The column with the protocol.
     protocol: Option<usize>,
 }
@@ -81,12 +84,13 @@ impl Nfdump {
         let has_end = columns.contains(&Some("ltime"));
         let duration = header.iter().position(|column| DURATIONS.contains(&column.as_str()));
         let protocol = columns.iter().position(|column| *column == Some("protocol"));
-        is_its.then(|| Self { columns, duration: duration.filter(|_| !has_end), protocol })
+        is_its.then(|| Self { columns, duration, has_end, protocol })
     }
 
     /// The columns of its lines.
     pub(crate) fn names(&self) -> Vec<&'static str> {
-        self.columns.iter().flatten().copied().chain(self.duration.map(|_| "ltime")).collect()
+        let end = self.duration.filter(|_| !self.has_end).map(|_| "ltime");
+        self.columns.iter().flatten().copied().chain(end).collect()
     }
 
     /// Reads a line, whose fields are these.
@@ -118,10 +122,16 @@ impl Nfdump {
                 }
             });
         }
-        if let Some(at) = self.duration {
-            let lasted = text::time(&seconds(fields[at].trim_ascii()))?;
+        if let Some(field) =
+            self.duration.map(|at| fields[at].trim_ascii()).filter(|field| !self.has_end || !field.is_empty())
+        {
+            let lasted = text::time(&seconds(field))?;
             let end = start.and_then(|start| start.checked_add(lasted)).ok_or(NO_TIME)?;
-            values.push(Cow::Owned(end.to_string().into_bytes()));
+            let end = Cow::Owned(end.to_string().into_bytes());
+            match self.columns.iter().flatten().position(|name| *name == "ltime") {
+                Some(told) => values[told] = end,
+                None => values.push(end),
+            }
         }
         Ok(Line::Flow(values))
     }
@@ -189,7 +199,10 @@ mod tests {
         let of = |values: &[(&str, String)], name: &str| {
             values.iter().find(|(own, _)| *own == name).map(|(_, value)| value.clone())
         };
-        assert_eq!(of(&values, "ltime").as_deref(), Some("2024-01-01 00:00:26"));
+        // To the millisecond: 25.749 s after the begin.
+        assert_eq!(of(&values, "ltime").as_deref(), Some("1704067225749000000"));
+        let without = read(old, &line.replace("25.749", "")).expect("a flow");
+        assert_eq!(of(&without, "ltime").as_deref(), Some("2024-01-01 00:00:26"));
         for no_time in ["", "1970-01-01 00:00:00"] {
             let line = line.replace("2024-01-01 00:00:26", no_time);
             assert!(read(old, &line).is_err_and(|error| error.contains("no time")));

@@ -9,11 +9,38 @@ mod statistics;
 use super::assemble::Assembler;
 use super::columns::{Columns, Place, ROWS};
 use super::{Contents, FormatReader, ReadError, Sink, Wanted};
+use crate::summed_file::{Places, SummedFile};
+use crate::sums::SUMMED;
 use cursor::Cursor;
 pub(crate) use guard::guarded;
-use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::basic::Compression;
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use schema::Schema;
 use std::path::{Path, PathBuf};
+
+/// Why a file cannot be opened.
+pub(crate) enum OpenError {
+    /// It is not what was written.
+    Damaged(String),
+    /// It is no whole Parquet file.
+    NoParquet(String),
+}
+
+/// Opens a file. What is read of it is checked, if it has checksums.
+pub(crate) fn open_checked(
+    bytes: impl Places + 'static,
+) -> Result<SerializedFileReader<SummedFile>, OpenError> {
+    let summed = SummedFile::new(bytes).map_err(OpenError::Damaged)?;
+    let has_sums = summed.has_sums();
+    let file = guarded(|| SerializedFileReader::new(summed).map_err(|error| error.to_string()));
+    let file = file.map_err(OpenError::NoParquet)?;
+    let writer = file.metadata().file_metadata().created_by();
+    if !has_sums && writer.is_some_and(|writer| writer.ends_with(SUMMED)) {
+        return Err(OpenError::Damaged("it has lost its checksums".to_owned()));
+    }
+    Ok(file)
+}
 
 /// A Parquet file.
 pub(crate) struct ParquetReader {
@@ -24,17 +51,43 @@ pub(crate) struct ParquetReader {
 }
 
 impl ParquetReader {
-    pub(crate) fn open(path: &Path, bytes: impl ChunkReader + 'static) -> Result<Self, ReadError> {
-        let file = guarded(|| SerializedFileReader::new(bytes).map_err(|error| error.to_string()))
-            .map_err(|error| ReadError::not_flows(path, format!("no complete Parquet file: {error}")))?;
+    pub(crate) fn open(path: &Path, bytes: impl Places + 'static) -> Result<Self, ReadError> {
+        let file = open_checked(bytes).map_err(|error| match error {
+            OpenError::Damaged(reason) => ReadError::damaged(path, reason),
+            OpenError::NoParquet(reason) => {
+                ReadError::not_flows(path, format!("no complete Parquet file: {reason}"))
+            }
+        })?;
         let metadata = file.metadata();
         let (schema, mut contents) = schema::read(metadata.file_metadata());
         if schema.columns.is_empty() {
             return Err(ReadError::not_flows(path, "no column is a field; `edison fields` lists them"));
         }
+        if let Some(codec) =
+            metadata.row_groups().iter().flat_map(|group| group.columns()).find_map(unread_codec)
+        {
+            let reason = format!(
+                "its columns are compressed with {codec}, which is not read: write them with zstd, gzip, lz4 or snappy"
+            );
+            return Err(ReadError::not_flows(path, reason));
+        }
         contents.parts = metadata.row_groups().iter().map(|group| schema::part(&schema, group)).collect();
         contents.rows = Some(contents.parts.iter().filter_map(|part| part.rows).fold(0, u64::saturating_add));
         Ok(Self { path: path.to_owned(), schema, contents, file: Box::new(file) })
+    }
+}
+
+/// The name of a column's compression, if it is none of those that are read.
+fn unread_codec(column: &ColumnChunkMetaData) -> Option<&'static str> {
+    match column.compression() {
+        Compression::BROTLI(_) => Some("brotli"),
+        Compression::LZO => Some("lzo"),
+        Compression::UNCOMPRESSED
+        | Compression::SNAPPY
+        | Compression::GZIP(_)
+        | Compression::LZ4
+        | Compression::LZ4_RAW
+        | Compression::ZSTD(_) => None,
     }
 }
 

@@ -4,7 +4,8 @@ use super::Order;
 use super::batch::Batch;
 use super::pass::Pass;
 use super::values::Column;
-use crate::read::guarded;
+use crate::read::{OpenError, guarded, open_checked};
+use crate::summed_file::SummedFile;
 use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
@@ -21,7 +22,7 @@ const COMMON: [&str; 4] = ["edison.node", "edison.key", "edison.schema", "edison
 /// An open file.
 pub(super) struct Input {
     path: PathBuf,
-    file: SerializedFileReader<File>,
+    file: SerializedFileReader<SummedFile>,
     /// The number of the column that rows are sorted by first; then of addresses, destination first.
     time: usize,
     addresses: Vec<usize>,
@@ -37,8 +38,10 @@ pub(super) struct Picked {
 impl Input {
     pub(super) fn open(path: &Path, order: Order) -> Result<Self, String> {
         let file = File::open(path).map_err(|error| error.to_string())?;
-        let file = guarded(|| SerializedFileReader::new(file).map_err(|error| error.to_string()))
-            .map_err(|error| format!("no complete Parquet file: {error}"))?;
+        let file = open_checked(file).map_err(|error| match error {
+            OpenError::Damaged(reason) => format!("damaged: {reason}"),
+            OpenError::NoParquet(reason) => format!("no complete Parquet file: {reason}"),
+        })?;
         let metadata = file.metadata();
         if metadata.row_groups().iter().any(|group| !(0..=MOST_ROWS).contains(&group.num_rows())) {
             return Err("its row groups are larger than those of a store".to_owned());

@@ -3,8 +3,10 @@
 use crate::given::{given, of_bytes};
 use flow::{FlowKey, LossCounts, NULL, RowValue, Rows, WindowRow};
 use packet::{Key, KeyParts, KeySpec, KeyV4, KeyV6, MaskedKey};
+use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::{ByteArray, FixedLenByteArray};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
@@ -35,11 +37,19 @@ fn texts(texts: &[&str]) -> Values {
 
 /// A file of these row groups.
 fn file(schema: &str, groups: &[&[Values]]) -> FlowFile {
+    of_bytes(Format::Parquet, bytes_of(schema, groups, Compression::UNCOMPRESSED)).unwrap()
+}
+
+/// The bytes of a file of these row groups.
+fn bytes_of(schema: &str, groups: &[&[Values]], compression: Compression) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(&format!("message rows {{ {schema}; }}")).unwrap());
     let mut bytes = Vec::new();
     // Pages end within blocks.
-    let properties =
-        WriterProperties::builder().set_data_page_row_count_limit(700).set_write_batch_size(100).build();
+    let properties = WriterProperties::builder()
+        .set_data_page_row_count_limit(700)
+        .set_write_batch_size(100)
+        .set_compression(compression)
+        .build();
     let mut writer = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties)).unwrap();
     for values in groups {
         let mut group = writer.next_row_group().unwrap();
@@ -82,7 +92,7 @@ fn file(schema: &str, groups: &[&[Values]]) -> FlowFile {
         group.close().unwrap();
     }
     writer.close().unwrap();
-    of_bytes(Format::Parquet, bytes).unwrap()
+    bytes
 }
 
 fn key(source: &str, destination: &str, ports: [u16; 2], protocol: u8) -> FlowKey {
@@ -386,4 +396,86 @@ fn window_rows_come_back() {
         }
         assert_eq!(given.nodes, ["north"]);
     }
+}
+
+const PLAIN: &str = "required binary srcip (utf8); required int64 bytes; required int64 ltime";
+
+#[test]
+fn all_usual_compressions_are_read() {
+    let addresses: Vec<Option<Vec<u8>>> =
+        (0..3000).map(|row| Some(format!("10.0.{}.{}", row / 200, row % 200).into_bytes())).collect();
+    let numbers = |of: fn(i64) -> i64| Values::I64((0..3000).map(|row| Some(of(row))).collect());
+    let groups: &[&[Values]] =
+        &[&[Values::Bytes(addresses), numbers(|row| row * 7919 % 1500), numbers(|row| START as i64 + row)]];
+    let wanted = wanted(&["src_addr"], &[RowValue::Bytes, RowValue::Time]);
+    let plain = given(
+        &mut of_bytes(Format::Parquet, bytes_of(PLAIN, groups, Compression::UNCOMPRESSED)).unwrap(),
+        &wanted,
+    )
+    .rows;
+    assert_eq!(plain.len(), 3000);
+    for compression in [
+        Compression::SNAPPY,
+        Compression::GZIP(GzipLevel::default()),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+        Compression::ZSTD(ZstdLevel::default()),
+    ] {
+        let bytes = bytes_of(PLAIN, groups, compression);
+        let mut file =
+            of_bytes(Format::Parquet, bytes).unwrap_or_else(|error| panic!("{compression}: {error}"));
+        assert!(given(&mut file, &wanted).rows == plain, "{compression}");
+    }
+}
+
+#[test]
+fn a_compression_that_is_not_read_is_named() {
+    let groups: &[&[Values]] =
+        &[&[texts(&["10.0.0.1"]), Values::I64(vec![Some(1)]), Values::I64(vec![Some(2)])]];
+    let whole = bytes_of(PLAIN, groups, Compression::UNCOMPRESSED);
+    let length = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().unwrap()) as usize;
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes::Bytes::from(whole.clone())).unwrap();
+    for (compression, name) in
+        [(Compression::BROTLI(Default::default()), "brotli"), (Compression::LZO, "lzo")]
+    {
+        // The same footer, with another compression of each column.
+        let group = metadata.row_group(0).clone();
+        let columns = group
+            .columns()
+            .iter()
+            .map(|column| column.clone().into_builder().set_compression(compression).build().unwrap());
+        let group = group.clone().into_builder().set_column_metadata(columns.collect()).build().unwrap();
+        let other = ParquetMetaData::new(metadata.file_metadata().clone(), vec![group]);
+        let mut footer = Vec::new();
+        ParquetMetaDataWriter::new(&mut footer, &other).finish().unwrap();
+        let bytes = [&whole[..whole.len() - 8 - length], &footer].concat();
+        let error = of_bytes(Format::Parquet, bytes).err().unwrap().to_string();
+        assert!(error.contains(name) && error.contains("zstd") && !error.contains("feature"), "{error}");
+    }
+}
+
+#[test]
+fn a_row_whose_address_is_not_known_is_of_no_flow() {
+    let schema = "optional binary srcip (utf8); optional binary dstip (utf8); required int64 bytes; required int64 packets; \
+                  required int64 ltime";
+    let address = |text: &str| Some(text.as_bytes().to_vec());
+    let mut file = file(
+        schema,
+        &[&[
+            Values::Bytes(vec![address("10.0.0.1"), None, address("2001:db8::1"), None]),
+            Values::Bytes(vec![address("10.0.0.2"), address("10.0.0.2"), None, None]),
+            Values::I64(vec![Some(1), Some(20), Some(300), Some(4000)]),
+            Values::I64(vec![Some(1), Some(2), Some(3), Some(4)]),
+            Values::I64(vec![Some(START as i64); 4]),
+        ]],
+    );
+    let wanted = wanted(&["src_addr", "dst_addr"], &[RowValue::Bytes, RowValue::Packets, RowValue::Time]);
+    let (mut keys, mut bytes) = (0, 0);
+    file.read_part(0, &wanted, &mut |block| {
+        keys += block.v4.len() + block.v6.len();
+        bytes += block.without_key.iter().map(|row| row.bytes).sum::<u64>();
+        true
+    })
+    .unwrap();
+    assert_eq!((keys, bytes), (1, 4320));
 }

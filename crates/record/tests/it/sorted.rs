@@ -4,7 +4,8 @@ use flow::{BatchRows, FlowRecord, LossCounts, RowValue, Rows, WindowRow, row_col
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
 use record::read::{FlowFile, Range, Wanted};
 use record::{
-    CopyError, Order, Parts, RecordedWindows, RowWindow, RowWriter, Selection, WindowFacts, sorted_copy,
+    CopyError, Order, Parts, RecordedWindows, RowParts, RowWindow, RowWriter, Selection, WindowFacts,
+    sorted_copy,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -47,7 +48,7 @@ fn row<K>(key: K, of: u64) -> WindowRow<K> {
 /// A file of rows whose numbers are given, of windows that the numbers tell.
 fn write(path: &Path, numbers: std::ops::Range<u64>, windows: u64, tracks_loss: bool) {
     let mut writer =
-        RowWriter::create_stored(path, "n", KeySpec::FIVE_TUPLE, tracks_loss, true).expect("a file");
+        RowWriter::create_stored(path, "n", KeySpec::FIVE_TUPLE, tracks_loss, RowParts::ALL).expect("a file");
     let mut list = RecordedWindows::new(10 * SECOND, 10 * SECOND);
     for window in 0..windows {
         let start_ns = START + window * 10 * SECOND;

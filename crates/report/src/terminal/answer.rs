@@ -9,6 +9,9 @@ use super::totals::Totals;
 use crate::{Answer, Status, Value};
 use notation::grouped;
 
+/// A total that is not known.
+const UNKNOWN: &str = "unknown";
+
 /// An answer as a table with at most `most` rows. `totals` is the whole that its packets and bytes are shares
 /// of.
 pub fn answer(answer: &Answer, totals: Option<&Totals>, most: usize) -> String {
@@ -28,7 +31,11 @@ pub fn answer_within(answer: &Answer, totals: Option<&Totals>, most: usize, colu
         let shown = layout::columns(answer, None);
         let total = |(name, total): &(String, Value)| {
             let column = shown.iter().find(|column| answer.columns[column.at].name == *name)?;
-            Some(format!(", {} {}", column.heading, Form::of(answer, column.at).text(total)))
+            let text = match total {
+                Value::Null => UNKNOWN.to_owned(),
+                total => Form::of(answer, column.at).text(total),
+            };
+            Some(format!(", {} {text}", column.heading))
         };
         let totals: String = answer.rest.totals.iter().filter_map(total).collect();
         text.push_str(&format!("  rest: {} groups{totals}\n", grouped(answer.rest.groups)));
@@ -124,6 +131,10 @@ impl TableColumn {
     fn cell(&self, answer: &Answer, row: &[Value]) -> String {
         let value = &row[self.at];
         match self.content {
+            // A number of flows is never absent.
+            Content::Value(_) if *value == Value::Null && answer.columns[self.at].unit == "flows" => {
+                UNKNOWN.to_owned()
+            }
             Content::Value(form) => form.text(value),
             Content::Lower(form) => {
                 let [lower, _] = form.bounds(value);

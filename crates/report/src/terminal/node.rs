@@ -127,7 +127,10 @@ fn node_cells(node: &NodeView) -> [String; COLUMNS.len()] {
     let busy = node.load.and_then(|load| load.busy);
     let flows = node.load.map_or_else(
         || "unknown".to_owned(),
-        |load| format!("{} of {}", grouped(load.flows), grouped(load.most_flows)),
+        |load| match load.most_flows {
+            Some(most) => format!("{} of {}", grouped(load.flows), grouped(most)),
+            None => grouped(load.flows),
+        },
     );
     let counts = [
         ("shortened", node.spool.shortened),

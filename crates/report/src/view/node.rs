@@ -140,9 +140,9 @@ pub struct Load {
     /// Flows in its tables.
     #[serde(with = "integer")]
     pub flows: u64,
-    /// The most that they may hold.
-    #[serde(with = "integer")]
-    pub most_flows: u64,
+    /// The most that they may hold; `None` without a limit.
+    #[serde(with = "integer::option")]
+    pub most_flows: Option<u64>,
 }
 
 /// The task lists of a node, by their generations.

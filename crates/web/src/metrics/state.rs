@@ -176,8 +176,12 @@ fn write_nodes(text: &mut Text, status: &Status) {
 
     let load = |get: fn(&Load) -> u64| move |node: &NodeView| node.load.as_ref().map(get);
     nodes.count(("edison_node_flows", Gauge, "Flows in the tables."), load(|load| load.flows));
-    let of: Family = ("edison_node_flows_limit", Gauge, "The most flows that the tables may hold.");
-    nodes.count(of, load(|load| load.most_flows));
+    let of: Family = (
+        "edison_node_flows_limit",
+        Gauge,
+        "The most flows that the tables may hold; absent without a limit.",
+    );
+    nodes.count(of, |node| node.load.as_ref()?.most_flows);
     let of: Family =
         ("edison_node_busy_ratio", Gauge, "The share of time in which receivers had frames at hand.");
     nodes.number(of, |node| node.load?.busy);

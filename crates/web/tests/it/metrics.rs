@@ -299,7 +299,7 @@ fn a_scrape_of_a_thousand_nodes() {
                 max_error_ns: Some(5),
                 ahead_s: Some(0.5),
             }),
-            load: Some(Load { busy: Some(0.25), flows: 1_000_000, most_flows: 2_000_000 }),
+            load: Some(Load { busy: Some(0.25), flows: 1_000_000, most_flows: Some(2_000_000) }),
             version: Some("0.1.0".to_owned()),
             ..NodeView::default()
         };

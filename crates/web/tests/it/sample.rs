@@ -170,7 +170,7 @@ pub(crate) fn status() -> Status {
         },
         store: Some(Store { files: 1, bytes: 2, lost: 3, fault: Some(HOSTILE.to_owned()) }),
         clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(5), ahead_s: Some(-0.25) }),
-        load: Some(Load { busy: Some(0.5), flows: 7, most_flows: u64::MAX }),
+        load: Some(Load { busy: Some(0.5), flows: 7, most_flows: Some(u64::MAX) }),
         tasks: TaskState { wanted: 2, applied: Some(1), refused: Some(HOSTILE.to_owned()), lapsed: 0 },
         version: Some("0.1.0".to_owned()),
         sources: vec!["eth0".to_owned()],

@@ -13,6 +13,7 @@ use report::Answer;
 use serde_json::json;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use summary::Limits;
 use task::query::{Over, Query};
 
@@ -43,7 +44,7 @@ impl Job {
         let question = history::Question {
             query: Query { over: Over::Run, ..self.question.query.clone() },
             period: None,
-            runs_on: Box::new(|_| true),
+            runs_on: Rc::new(|_| true),
         };
         let mut most = 0;
         let mut progress = |_| {

@@ -3,7 +3,7 @@
 use ::store::{Change, Level, Manifest, StoredFile, place};
 use flow::{Rows, WindowRow};
 use packet::{KeySpec, KeyV4, MaskedKey};
-use record::{RecordedWindows, RowWindow, RowWriter, WindowFacts};
+use record::{RecordedWindows, RowParts, RowWindow, RowWriter, WindowFacts};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -151,7 +151,8 @@ impl Made {
             if file.is_none() {
                 let path = manifest.folder().join(place(level, NODE, start_ns, number));
                 path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
-                let writer = RowWriter::create_stored(&path, NODE, key, false, level == Level::Rows);
+                let parts = RowParts { has_means: level == Level::Rows, ..RowParts::ALL };
+                let writer = RowWriter::create_stored(&path, NODE, key, false, parts);
                 let stored = StoredFile {
                     number,
                     path,

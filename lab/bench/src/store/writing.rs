@@ -82,6 +82,7 @@ fn round(windows: &[Vec<WindowRow<KeyV4>>]) -> Result<Round, String> {
         window_ns: WINDOW,
         usual_ns: WINDOW,
         tracks_loss: false,
+        has_wire_bytes: true,
         selection: Selection::all(),
         anonymizer: None,
         is_live: true,

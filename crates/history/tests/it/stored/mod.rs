@@ -8,6 +8,7 @@ use record::{RecordedWindows, RowWindow, RowWriter, WindowFacts};
 use report::Answer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::rc::Rc;
 use store::{Catalog, Change, Level, Manifest, StoredFile, place};
 use summary::Limits;
 use task::query::Query;
@@ -304,7 +305,7 @@ pub(crate) fn ask(
     period: Option<Period>,
     coarsest: Level,
 ) -> (Vec<Answer>, Outcome) {
-    let question = Question { query: query.clone(), period, runs_on: Box::new(|_| true) };
+    let question = Question { query: query.clone(), period, runs_on: Rc::new(|_| true) };
     let reading = shelf.choose(&question, coarsest, &setting());
     let files =
         FlowFiles::open_stored(reading.files(), reading.kept_of(shelf.span()), reading.nodes().to_vec());

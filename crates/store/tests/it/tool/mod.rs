@@ -222,6 +222,7 @@ pub(crate) fn setting(node: &str, window_ns: u64, tracks_loss: bool) -> NodeSett
         window_ns,
         usual_ns: window_ns,
         tracks_loss,
+        has_wire_bytes: true,
         selection: Selection::new(&Parts::default()),
         anonymizer: None,
         is_live: true,

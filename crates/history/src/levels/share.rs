@@ -1,0 +1,147 @@
+//! The shares of a question: what all levels that it reads still have is answered whole, and of the time before it what a coarser level tells.
+
+use super::exact::{fits, keeps, site};
+use super::reading::Reading;
+use super::shelf::Shelf;
+use crate::question::{Period, Question, Setting};
+use crate::unknown::{Unknown, known};
+use packet::KeySpec;
+use report::{Answer, Status};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use store::Level;
+use task::query::{Over, Query};
+
+/// A question, or a part of one: of some nodes and of some of its time.
+#[derive(Clone)]
+pub struct Share {
+    /// What is read.
+    pub question: Question,
+    rest: Option<Rc<NotRead>>,
+}
+
+/// What of a question is not read.
+struct NotRead {
+    unknown: Unknown,
+    /// What is read would be without it, of the levels that have it: what of it is kept no more.
+    whole: Reading,
+    /// The question names the begin of its time, all of which is to be answered.
+    is_asked: bool,
+}
+
+impl Share {
+    fn whole(question: Question) -> Self {
+        Self { question, rest: None }
+    }
+
+    /// Puts into an answer what is not read: it is not known, and the answer says why.
+    pub fn restore(&self, answer: &mut Answer) {
+        let Some(NotRead { unknown, whole, is_asked }) = self.rest.as_deref() else { return };
+        unknown.restore(answer);
+        let mut why = whole.lost_of(answer);
+        why.dedup();
+        answer.remark(&format!("{}: {}", unknown.words(), why.join(", ")));
+        if *is_asked {
+            answer.status = Status::Partial;
+        }
+    }
+
+    /// Whether two shares of different questions may be answered together: an answer tells by its query's name which of them it is of.
+    pub(super) fn goes_with(&self, others: &[Self]) -> bool {
+        let is_whole = self.rest.is_none();
+        let name = &self.question.query.name;
+        others.iter().all(|other| {
+            is_whole && other.rest.is_none()
+                || self.rest.is_some() && other.rest.is_some() && other.question.query.name != *name
+        })
+    }
+
+    /// The share that an answer is of, among those that were answered together.
+    pub(super) fn of<'a>(shares: &'a [Self], answer: &Answer) -> Option<&'a Self> {
+        shares.iter().find(|share| share.question.query.name == answer.query)
+    }
+}
+
+impl Shelf {
+    /// The shares of a question. Where a level that tells all of it has lost a part of the time, a coarser one is read for that time, and what
+    /// this one cannot tell is not known. A question without a begin starts with what is kept.
+    pub fn shares(&self, question: Question, coarsest: Level, setting: &Setting) -> Vec<Share> {
+        let period = question.period.unwrap_or(Period::ALL);
+        let is_asked = period.from_ns > 0;
+        // What is lost is seen where a begin is named.
+        let question =
+            Question { period: Some(Period { from_ns: period.from_ns.max(1), ..period }), ..question };
+        let whole = self.choose(&question, coarsest, setting);
+        if !whole.lacks_time() {
+            let period = Some(period).filter(|period| *period != Period::ALL);
+            return vec![Share::whole(Question { period, ..question })];
+        }
+        let rest = self.known(&question, &whole, coarsest, setting).map(|(query, unknown)| {
+            let rest = NotRead { unknown, whole: whole.clone(), is_asked };
+            (query, Rc::new(rest))
+        });
+        let mut nodes: BTreeMap<Option<u64>, BTreeSet<String>> = BTreeMap::new();
+        for node in self.nodes().into_iter().filter(|node| (question.runs_on)(Some(node))) {
+            nodes.entry(whole.lost_until(node)).or_default().insert(node.to_owned());
+        }
+        let mut shares = Vec::new();
+        for (lost_until, nodes) in nodes {
+            let of = |from_ns, to_ns| question.part(&nodes, Period { from_ns, to_ns });
+            let Period { from_ns, to_ns } = period;
+            match (lost_until, &rest) {
+                (Some(until), Some((query, rest))) => {
+                    let cut = whole_from(query, until).map_or(to_ns, |cut| cut.clamp(from_ns, to_ns));
+                    let question = Question { query: query.clone(), ..of(from_ns, cut) };
+                    shares.push(Share { question, rest: Some(Rc::clone(rest)) });
+                    shares.extend((cut < to_ns).then(|| Share::whole(of(cut, to_ns))));
+                }
+                _ => shares.push(Share::whole(of(from_ns, to_ns))),
+            }
+        }
+        if !is_asked {
+            shares.iter_mut().for_each(|share| self.begin(share, coarsest, setting));
+        }
+        shares
+    }
+
+    /// The part of a question that loses less of its time when a coarser level answers it.
+    fn known(
+        &self,
+        question: &Question,
+        whole: &Reading,
+        coarsest: Level,
+        setting: &Setting,
+    ) -> Option<(Query, Unknown)> {
+        let levels = [Level::Hour, Level::Minute].into_iter().filter(|level| *level <= coarsest);
+        let parts = levels.filter_map(|level| {
+            let key: KeySpec = self.reading(question, level).1?;
+            let is_told = |query: &Query| fits(query, level) && keeps(query, key, setting);
+            let (query, unknown) = known(&question.query, &is_told, &site(key, setting))?;
+            let lost =
+                self.choose(&Question { query: query.clone(), ..question.clone() }, level, setting).lost_ns();
+            (lost < whole.lost_ns()).then_some((lost, query, unknown))
+        });
+        // Of equal ones the first, which is the coarsest.
+        parts.min_by_key(|(lost, ..)| *lost).map(|(_, query, unknown)| (query, unknown))
+    }
+
+    /// Has a share begin where the levels that it reads do.
+    fn begin(&self, share: &mut Share, coarsest: Level, setting: &Setting) {
+        let reading = self.choose(&share.question, coarsest, setting);
+        let nodes = self.nodes().into_iter().filter(|node| (share.question.runs_on)(Some(node)));
+        if let Some(until) = nodes.filter_map(|node| reading.lost_until(node)).max() {
+            let Period { from_ns, to_ns } = share.question.period.unwrap_or(Period::ALL);
+            share.question.period = Some(Period { from_ns: from_ns.max(until).min(to_ns), to_ns });
+        }
+    }
+}
+
+/// From when on windows have nothing of the time before; `None` where windows overlap, or are none.
+fn whole_from(query: &Query, lost_until: u64) -> Option<u64> {
+    match query.over {
+        Over::Windows { every_ns, over_ns } if every_ns == over_ns => {
+            lost_until.checked_next_multiple_of(every_ns)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,117 @@
+//! What files do not tell is unknown: it is null, and no number that was made up.
+
+use crate::support::program::call;
+use crate::support::schema;
+use crate::support::scratch::{Scratch, text};
+use serde_json::Value;
+
+/// As nfdump 1.7.1 prints it: begin and end in whole seconds, the duration to the millisecond, no bytes on the wire.
+const NFDUMP: &str = "\
+ts,te,td,sa,da,sp,dp,pr,flg,fwd,stos,ipkt,ibyt,opkt,obyt
+2024-01-01 00:00:00,2024-01-01 00:00:01,1.250,10.0.0.1,10.0.0.2,50000,443,TCP,...AP.S.,0,0,10,5000,0,0
+2024-01-01 00:00:02,2024-01-01 00:00:02,0.500,10.0.0.1,10.0.0.3,50001,443,TCP,...AP.S.,0,0,4,400,0,0
+2024-01-01 00:00:05,2024-01-01 00:00:05,0.000,10.0.0.4,10.0.0.3,50002,53,UDP,........,0,0,1,60,0,0
+";
+
+fn only(stdout: &str) -> Value {
+    let mut lines = stdout.lines();
+    let answer = schema::of_line(lines.next().expect("an answer"));
+    assert_eq!(lines.next(), None);
+    answer
+}
+
+fn check(answer: &Value) {
+    let row = &answer["rows"][0];
+    assert_eq!(row["src_addr"], "10.0.0.1", "{answer}");
+    assert_eq!(
+        [&row["flows"], &row["total_count"], &row["total_byte"], &row["wire_byte"]],
+        [&2.into(), &14.into(), &5400.into(), &Value::Null],
+        "{answer}"
+    );
+    assert_eq!((&answer["status"], &answer["bounds"]), (&"complete".into(), &"exact".into()), "{answer}");
+    assert!(
+        answer["reason"].as_str().is_some_and(|reason| reason.contains("wire_byte not known")),
+        "{answer}"
+    );
+}
+
+#[test]
+fn bytes_on_the_wire_that_are_not_told_are_null() {
+    let scratch = Scratch::new();
+    let file = scratch.file("nf.csv", NFDUMP.as_bytes());
+    let asked = ["--by", "src_addr", "--json"];
+    check(&only(&call(&[&["query", text(&file)], &asked[..]].concat()).expect(0).stdout));
+    // Once imported, too; and beside rows that tell them the sum of all is not known.
+    let store = scratch.path("store");
+    call(&["import", text(&file), "--node", "n1", "--store", text(&store)]).expect(0);
+    check(&only(&call(&[&["query", "--store", text(&store)], &asked[..]].concat()).expect(0).stdout));
+    let hours = [
+        "select src_addr, sum(total_byte) as total_byte, sum(wire_byte) as wire_byte groupby src_addr every 1h",
+    ];
+    let answer =
+        only(&call(&[&["query", "--store", text(&store), "--json"], &hours[..]].concat()).expect(0).stdout);
+    assert_eq!(answer["rows"][0]["wire_byte"], Value::Null, "{answer}");
+    assert_eq!(answer["rows"][0]["total_byte"], 5400, "{answer}");
+    // Asked for alone there is nothing to answer.
+    call(&["query", text(&file), "select sum(wire_byte)"]).says(2, &["wire_byte", text(&file)]);
+}
+
+#[test]
+fn the_duration_of_nfdump_is_to_the_millisecond() {
+    let scratch = Scratch::new();
+    let file = scratch.file("nf.csv", NFDUMP.as_bytes());
+    let asked = "select src_port, max(duration) as d, max(ltime) as e groupby src_port order by src_port";
+    let answer = only(&call(&["query", text(&file), "--json", asked]).expect(0).stdout);
+    let durations: Vec<f64> = answer["rows"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| row["d"].as_f64().expect("a number"))
+        .collect();
+    assert_eq!(durations, [1.25e9, 0.5e9, 0.0]);
+    assert_eq!(answer["rows"][0]["e"], "2024-01-01T00:00:01.250000000Z");
+}
+
+#[test]
+fn a_null_address_is_in_no_group() {
+    let scratch = Scratch::new();
+    let lines = concat!(
+        r#"{"src_addr":"10.0.0.1","dst_addr":"10.0.0.2","total_byte":100,"total_count":1,"ltime":"1704067200000000000"}"#,
+        "\n",
+        r#"{"src_addr":null,"dst_addr":"10.0.0.2","total_byte":2000,"total_count":20,"ltime":"1704067201000000000"}"#,
+        "\n"
+    );
+    let file = scratch.file("foreign.jsonl", lines.as_bytes());
+    for asked in [
+        "select src_addr, count(*) as f, sum(total_byte) as b groupby src_addr",
+        "select src_addr, sum(total_byte) as b groupby src_addr",
+    ] {
+        let ended = call(&["query", text(&file), "--json", asked]);
+        let answer = only(&ended.stdout);
+        let addresses: Vec<&Value> =
+            answer["rows"].as_array().expect("rows").iter().map(|row| &row["src_addr"]).collect();
+        assert!(!addresses.contains(&&Value::from("0.0.0.0")), "{answer}");
+        assert_eq!(answer["rows"][0]["src_addr"], "10.0.0.1", "{answer}");
+        assert_ne!(answer["reason"], Value::Null, "what is in no group is said: {answer}");
+    }
+}
+
+#[test]
+fn a_file_without_flows_is_read() {
+    let scratch = Scratch::new();
+    let empty = scratch.file("empty.jsonl", b"");
+    let answer = only(&call(&["query", text(&empty), "--json", "--by", "src_addr"]).expect(0).stdout);
+    assert_eq!(
+        (&answer["rows"], &answer["status"]),
+        (&Value::Array(Vec::new()), &"complete".into()),
+        "{answer}"
+    );
+    let sum = "select count(*) as f, sum(total_byte) as b";
+    let answer = only(&call(&["query", text(&empty), "--json", sum]).expect(0).stdout);
+    assert_eq!(answer["rows"][0], serde_json::json!({"f": 0, "b": 0}), "{answer}");
+    // Beside a file with flows it changes nothing.
+    let file = scratch.file("nf.csv", NFDUMP.as_bytes());
+    let [one, both] = [vec![text(&file)], vec![text(&file), text(&empty)]]
+        .map(|files| call(&[&["query"], &files[..], &["--json", "-q", sum]].concat()).expect(0).stdout);
+    assert_eq!(one, both);
+}
