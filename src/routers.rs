@@ -204,15 +204,19 @@ fn tally(counts: &Counts, dropped: Option<u64>) -> quality::Tally {
 }
 
 fn exporter(state: ExporterState) -> ExporterReport {
-    let ExporterState { address, version, domain, datagrams, records, sampled, lost, rates } = state;
+    let ExporterState { address, port, version, domain, sessions, .. } = state;
+    let ExporterState { datagrams, records, sampled, lost, counts_messages, rates, .. } = state;
     ExporterReport {
         address,
+        port,
         version: version.to_string(),
         domain: domain.into(),
+        sessions,
         datagrams,
         records,
         sampled,
         lost,
+        lost_unit: if counts_messages { "messages" } else { "records" }.to_owned(),
         sampling: rates.iter().map(ToString::to_string).collect(),
     }
 }

@@ -91,7 +91,7 @@ impl Quality {
         let parts = [
             (datagrams, "datagrams were dropped by the kernel"),
             (records, "records did not arrive"),
-            (messages, "messages of NetFlow v9 did not arrive"),
+            (messages, "messages did not arrive"),
         ];
         let parts: Vec<_> = parts
             .iter()

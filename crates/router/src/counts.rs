@@ -52,9 +52,9 @@ pub struct Counts {
     pub repeated: u64,
     /// Exporters that began anew.
     pub restarts: u64,
-    /// Records that did not arrive, by the sequence numbers of NetFlow v5 and IPFIX.
+    /// Records that did not arrive, by sequence numbers that count records: those of NetFlow v5 and IPFIX.
     pub lost_records: u64,
-    /// Messages that did not arrive, by those of NetFlow v9.
+    /// Messages that did not arrive, by sequence numbers that count messages: those of NetFlow v9.
     pub lost_messages: u64,
 }
 

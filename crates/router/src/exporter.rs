@@ -2,7 +2,7 @@
 
 use crate::element::Plan;
 use crate::rate::Rate;
-use crate::sequence::Sequence;
+use crate::sequence::{Counting, Sequence};
 use crate::waiting::Waiting;
 use record::read::Template;
 use std::collections::HashMap;
@@ -34,13 +34,15 @@ impl fmt::Display for Version {
     }
 }
 
-/// Who sends: an address may have several processes.
+/// A transport session of an exporter, and the domain of which it tells (RFC 7011, section 2 and 8.4): two processes of an address have
+/// ports of their own, and so has one that was started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Name {
     pub(crate) address: IpAddr,
     pub(crate) version: Version,
     /// Observation domain, source identifier, or type and number of the engine.
     pub(crate) domain: u32,
+    pub(crate) port: u16,
 }
 
 /// A template, and how its records are read.
@@ -51,7 +53,7 @@ pub(crate) struct Known {
 }
 
 /// An exporter.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Exporter {
     pub(crate) templates: HashMap<u16, Arc<Known>>,
     /// Fields of all its templates.
@@ -64,8 +66,6 @@ pub(crate) struct Exporter {
     /// When it began, milliseconds since the epoch, where it says so apart from headers.
     pub(crate) start_ms: Option<u64>,
     pub(crate) sequence: Sequence,
-    /// Its time since its start in its last message, milliseconds.
-    pub(crate) uptime_ms: Option<u32>,
     pub(crate) datagrams: u64,
     pub(crate) records: u64,
     /// Records whose packets are samples.
@@ -74,6 +74,26 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
+    pub(crate) fn new(version: Version) -> Self {
+        let counts = match version {
+            Version::V9 => Counting::Messages,
+            Version::V5 | Version::Ipfix => Counting::Records,
+        };
+        Self {
+            templates: HashMap::new(),
+            fields: 0,
+            waiting: Waiting::default(),
+            samplers: HashMap::new(),
+            rate: None,
+            start_ms: None,
+            sequence: Sequence::of(counts),
+            datagrams: 0,
+            records: 0,
+            sampled: 0,
+            seen_ns: 0,
+        }
+    }
+
     /// Keeps the rate of a sampler; false where there is no room.
     pub(crate) fn sampler(&mut self, number: u64, rate: Rate) -> bool {
         let has_room = self.samplers.len() < MOST_SAMPLERS || self.samplers.contains_key(&number);
@@ -97,18 +117,24 @@ impl Exporter {
 pub struct ExporterState {
     /// Its address.
     pub address: IpAddr,
+    /// The port that it sends from; `None` for all its sessions that are over together.
+    pub port: Option<u16>,
     /// What it sends.
     pub version: Version,
     /// Observation domain, source identifier, or type and number of the engine.
     pub domain: u32,
+    /// How many sessions it is.
+    pub sessions: u64,
     /// Its datagrams.
     pub datagrams: u64,
     /// Its records of flows.
     pub records: u64,
     /// Those of them whose packets are samples.
     pub sampled: u64,
-    /// What did not arrive: messages of NetFlow v9, else records.
+    /// What did not arrive.
     pub lost: u64,
+    /// What did not arrive are messages, else records.
+    pub counts_messages: bool,
     /// Its sampling rates, as far as it told them.
     pub rates: Vec<Rate>,
 }
@@ -120,13 +146,31 @@ impl Exporter {
         rates.dedup();
         ExporterState {
             address: name.address,
+            port: Some(name.port),
             version: name.version,
             domain: name.domain,
+            sessions: 1,
             datagrams: self.datagrams,
             records: self.records,
             sampled: self.sampled,
             lost: self.sequence.lost,
+            counts_messages: self.sequence.counts() == Counting::Messages,
             rates,
         }
+    }
+}
+
+impl ExporterState {
+    /// Adds another session of the same exporter; both are over.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.port = None;
+        self.sessions += other.sessions;
+        self.datagrams += other.datagrams;
+        self.records += other.records;
+        self.sampled += other.sampled;
+        self.lost += other.lost;
+        self.counts_messages = other.counts_messages;
+        // What it told last.
+        self.rates = other.rates;
     }
 }

@@ -8,7 +8,7 @@
 //! use router::{Decoder, Settings};
 //!
 //! let mut decoder = Decoder::new(Settings::default());
-//! let exporter = "192.0.2.1".parse().expect("an address");
+//! let exporter = "192.0.2.1:2055".parse().expect("an address");
 //! decoder.datagram(exporter, b"no NetFlow", 0, &mut |_| {});
 //! assert_eq!((decoder.counts().datagrams, decoder.counts().unknown_version), (1, 1));
 //! ```

@@ -1,3 +1,5 @@
 //! Datagrams of flow exporters.
 
 mod datagrams;
+mod sessions;
+mod support;
