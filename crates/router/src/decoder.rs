@@ -1,16 +1,18 @@
 //! From datagrams to flows.
 
 use crate::counts::Counts;
-use crate::element::{Number, Plan};
 use crate::exporter::{Exporter, ExporterState, Known, Name, Version};
+use crate::foreign::{Foreign, Foreigners, Protocol};
 use crate::network::Network;
 use crate::rate::Rate;
 use crate::sequence::{Counting, Heading, Order, Units};
-use crate::values::{Times, Values};
+use crate::values::{self, Times};
 use crate::version5::{self, Header, MOST_RECORDS};
-use crate::waiting::{self, Facts};
+use crate::waiting;
 use flow::FlowRecord;
-use record::read::{Dialect, Octets, Template, Told};
+use record::read::{
+    COUNTERS, Dialect, Facts, FieldPlan, Number, Octets, RecordOf, Template, Told, Totals, Values,
+};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -24,6 +26,8 @@ const SILENT_NS: [u64; 2] = [30 * 60 * SECOND, 60 * SECOND];
 const SECOND: u64 = 1_000_000_000;
 /// The most packets or bytes of a record: 400 Gbit/s for an hour and a half. One that has more would make sums overflow.
 const MOST_COUNT: u64 = 1 << 48;
+/// Octets of the header of a message of IPFIX.
+const HEADER: usize = 16;
 /// Octets of the header of a set.
 const SET_HEADER: usize = 4;
 
@@ -39,10 +43,10 @@ pub struct Settings {
 /// A flow as a router told it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// The record, with packets and bytes as sampling stands for them.
+    /// The record, with packets and bytes as sampling stands for them, as far as that is known.
     pub record: FlowRecord,
-    /// Of how many packets how many were counted.
-    pub rate: Rate,
+    /// Of how many packets how many were counted; `None` where some were left out, and it is not known how many.
+    pub rate: Option<Rate>,
     /// Packets that were counted.
     pub counted: u64,
 }
@@ -70,6 +74,7 @@ pub struct Decoder {
     earlier: HashMap<(IpAddr, Version, u32), ExporterState>,
     /// When room was last made for other exporters.
     swept_ns: u64,
+    foreigners: Foreigners,
     state: State,
 }
 
@@ -83,10 +88,19 @@ struct State {
     fields: usize,
     /// The rate of exporters that tell none.
     sampling: Option<Rate>,
+    totals: Totals,
+    /// Sessions of exporters so far.
+    sessions: u64,
     now_ns: u64,
 }
 
 impl State {
+    /// The number of a session that begins.
+    fn session(&mut self) -> u64 {
+        self.sessions += 1;
+        self.sessions
+    }
+
     /// Whether little room is left of what exporters share.
     fn is_crowded(&self) -> bool {
         self.waiting_bytes > waiting::MOST_BYTES / 2 || self.fields > MOST_FIELDS[0] / 2
@@ -113,6 +127,11 @@ impl Decoder {
         states
     }
 
+    /// Senders of what is not read, each once, and some of them where they are many.
+    pub fn foreigners(&mut self) -> &[Foreign] {
+        self.foreigners.take()
+    }
+
     /// Octets of data that wait for templates.
     pub fn waiting_bytes(&self) -> usize {
         self.state.waiting_bytes
@@ -130,7 +149,8 @@ impl Decoder {
     pub fn datagram(&mut self, from: SocketAddr, octets: &[u8], now_ns: u64, take: &mut Take<'_>) {
         self.state.counts.datagrams += 1;
         self.state.now_ns = now_ns;
-        let from = (from.ip().to_canonical(), from.port());
+        let socket = SocketAddr::new(from.ip().to_canonical(), from.port());
+        let from = (socket.ip(), socket.port());
         let networks = &self.settings.from;
         if !networks.is_empty() && !networks.iter().any(|network| network.contains(from.0)) {
             self.state.counts.refused_exporter += 1;
@@ -140,9 +160,15 @@ impl Decoder {
         let read = match rest.u16() {
             Some(5) => self.version5(from, rest, take),
             Some(9) => self.version9(from, rest, take),
-            Some(10) => self.ipfix(from, rest, octets.len(), take),
+            Some(10) => self.ipfix(from, rest, take),
             _ => {
-                self.state.counts.unknown_version += 1;
+                let protocol = Protocol::of(octets);
+                let counts = &mut self.state.counts;
+                counts.unknown_version += 1;
+                if let Some(protocol) = protocol {
+                    counts.foreign[protocol as usize] += 1;
+                }
+                self.foreigners.add(Foreign { protocol, from: socket });
                 return;
             }
         };
@@ -166,51 +192,51 @@ impl Decoder {
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: header.sequence, facts: header.facts, now_ns: state.now_ns };
         exporter.begins(heading, state);
-        let told = Rate::one_of(header.sampling.into());
+        let told = match Rate::one_of(header.sampling.into()) {
+            None if header.mode != 0 => Some(None),
+            rate => rate.map(Some),
+        };
+        let read = usize::from(header.count) * version5::RECORD;
+        state.counts.trailing_octets += rest.0.len().saturating_sub(read) as u64;
         let times = Times { facts: header.facts, start_ms: None };
         for values in records.take(header.count.into()).filter_map(version5::values) {
-            let rate = told.or(state.sampling).unwrap_or(Rate::ALL);
-            exporter.flow(&values, times, rate, state, take);
+            let rate = told.unwrap_or(state.sampling.or(Some(Rate::ALL))).or(state.sampling);
+            exporter.flow(&values, values.plain_counts(), times, rate, state, take);
         }
-        exporter.rate = told;
+        exporter.samplers.rate = told;
         exporter.follows(heading, Units { records: Some(header.count.into()), flows: None }, state);
         Ok(())
     }
 
     fn version9(&mut self, from: Sender, mut rest: Octets<'_>, take: &mut Take<'_>) -> Result<(), Fault> {
         let mut header = || {
-            let (_count, uptime, seconds) = (rest.u16()?, rest.u32()?, rest.u32()?);
-            Some((uptime, seconds, rest.u32()?, rest.u32()?))
+            let (count, uptime, seconds) = (rest.u16()?, rest.u32()?, rest.u32()?);
+            Some((count, uptime, seconds, rest.u32()?, rest.u32()?))
         };
-        let (uptime, seconds, sequence, domain) = header().ok_or(Fault::Damaged)?;
+        let (count, uptime, seconds, sequence, domain) = header().ok_or(Fault::Damaged)?;
         let facts = Facts { export_ns: u64::from(seconds) * SECOND, uptime_ms: Some(uptime) };
         let name = Name { address: from.0, version: Version::V9, domain, port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
         exporter.begins(heading, state);
-        let (units, read) = exporter.sets(rest, facts, Dialect::NetFlow9, state, take);
+        let (units, read) = exporter.sets(rest, facts, Some(count.into()), state, take);
         exporter.follows(heading, units, state);
         read
     }
 
-    fn ipfix(
-        &mut self,
-        from: Sender,
-        mut rest: Octets<'_>,
-        octets: usize,
-        take: &mut Take<'_>,
-    ) -> Result<(), Fault> {
+    fn ipfix(&mut self, from: Sender, mut rest: Octets<'_>, take: &mut Take<'_>) -> Result<(), Fault> {
         let mut header = || Some((rest.u16()?, rest.u32()?, rest.u32()?, rest.u32()?));
         let (length, seconds, sequence, domain) = header().ok_or(Fault::Damaged)?;
-        if usize::from(length) != octets {
-            return Err(Fault::Damaged);
-        }
+        let content = usize::from(length).checked_sub(HEADER).and_then(|length| rest.take(length));
+        // What stands behind the message is none of it.
+        let behind = std::mem::replace(&mut rest, Octets(content.ok_or(Fault::Damaged)?));
         let facts = Facts { export_ns: u64::from(seconds) * SECOND, uptime_ms: None };
         let name = Name { address: from.0, version: Version::Ipfix, domain, port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
         exporter.begins(heading, state);
-        let (units, read) = exporter.sets(rest, facts, Dialect::Ipfix, state, take);
+        state.counts.trailing_octets += behind.0.len() as u64;
+        let (units, read) = exporter.sets(rest, facts, None, state, take);
         exporter.follows(heading, units, state);
         read
     }
@@ -230,7 +256,9 @@ impl Decoder {
             }
             *self.of_address.entry(name.address).or_default() += 1;
         }
-        let exporter = self.exporters.entry(name).or_insert_with(|| Exporter::new(name.version));
+        let state = &mut self.state;
+        let new = || Exporter::new(name.version, state.session());
+        let exporter = self.exporters.entry(name).or_insert_with(new);
         exporter.datagrams += 1;
         exporter.seen_ns = self.state.now_ns;
         Ok((exporter, &mut self.state))
@@ -273,6 +301,7 @@ impl Exporter {
         if self.sequence.order(heading) == Order::Restart {
             state.counts.restarts += 1;
             state.fields -= self.restart();
+            self.session = state.session();
             // What waited is of templates that are told no more.
             state.counts.without_template += self.waiting.give_up(None, &mut state.waiting_bytes);
             self.sequence.restart();
@@ -291,29 +320,45 @@ impl Exporter {
         *lost = (*lost + self.sequence.lost).saturating_sub(before);
     }
 
-    /// Reads the sets of a message. Returns how many records they have, as far as that is known, and whether all could be read.
+    /// Reads the sets of a message; `count` is how many records one of NetFlow v9 says it has. Returns how many records they have, as far as
+    /// that is known, and whether all could be read.
     fn sets(
         &mut self,
         mut rest: Octets<'_>,
         facts: Facts,
-        dialect: Dialect,
+        count: Option<u32>,
         state: &mut State,
         take: &mut Take<'_>,
     ) -> (Units, Result<(), Fault>) {
-        let [templates, options] = match dialect {
-            Dialect::NetFlow9 => [0, 1],
-            Dialect::Ipfix => [2, 3],
+        let (dialect, [templates, options]) = match count {
+            Some(_) => (Dialect::NetFlow9, [0, 1]),
+            None => (Dialect::Ipfix, [2, 3]),
         };
+        let mut read_records = 0u32;
+        let mut told: Vec<u16> = Vec::new();
         let mut units = Units { records: Some(0), flows: Some(0) };
+        let mut is_damaged = false;
         while rest.0.len() >= SET_HEADER {
+            let behind = rest;
             let (Some(id), Some(length)) = (rest.u16(), rest.u16()) else { break };
             let content = usize::from(length).checked_sub(SET_HEADER).and_then(|length| rest.take(length));
-            let Some(set) = content else { return (Units::default(), Err(Fault::Damaged)) };
+            let Some(set) = content else {
+                // What is no set behind all records, or is zero, is none of the message.
+                rest = behind;
+                let is_whole = count.is_some_and(|count| count != 0 && read_records >= count);
+                is_damaged = !is_whole && rest.0.iter().any(|octet| *octet != 0);
+                break;
+            };
             let read = match id {
-                _ if id == templates => self.learn(set, false, dialect, state, take),
-                _ if id == options => self.learn(set, true, dialect, state, take),
+                _ if id == templates => {
+                    self.learn(set, false, dialect, state, &mut told).map(|more| read_records += more)
+                }
+                _ if id == options => {
+                    self.learn(set, true, dialect, state, &mut told).map(|more| read_records += more)
+                }
                 256.. => match self.templates.get(&id).cloned() {
                     Some(known) => self.data(&known, set, facts, state, take).map(|more| {
+                        read_records = read_records.saturating_add(more);
                         let add =
                             |number: Option<u32>, more| number.map(|number| number.saturating_add(more));
                         let flows = if known.template.is_options { 0 } else { more };
@@ -332,30 +377,39 @@ impl Exporter {
                 _ => Ok(()),
             };
             if read.is_err() {
-                return (Units::default(), read);
+                is_damaged = true;
+                break;
             }
         }
+        // Options of the message may tell how data are sampled that waited for its templates.
+        told.into_iter().for_each(|id| self.read_late(id, state, take));
+        if is_damaged {
+            return (Units::default(), Err(Fault::Damaged));
+        }
+        state.counts.trailing_octets += rest.0.len() as u64;
         (units, Ok(()))
     }
 
-    /// Takes templates, and reads what waited for them.
+    /// Takes templates, and adds those for which data may wait to `told_ids`. Returns how many there were.
     fn learn(
         &mut self,
         set: &[u8],
         is_options: bool,
         dialect: Dialect,
         state: &mut State,
-        take: &mut Take<'_>,
-    ) -> Result<(), Fault> {
+        told_ids: &mut Vec<u16>,
+    ) -> Result<u32, Fault> {
+        let mut number = 0;
         let mut octets = Octets(set);
         while let Some(told) = Template::read(&mut octets, is_options, dialect).map_err(|_| Fault::Damaged)? {
+            number += 1;
             match told {
                 Told::Definition(id, template) => {
                     // Over UDP templates are told again and again.
                     if self.templates.get(&id).is_none_or(|known| known.template != template) {
                         self.define(id, template, state);
                     }
-                    self.read_late(id, state, take);
+                    told_ids.push(id);
                 }
                 Told::Withdrawal(id) => {
                     let is_of = |known: &Known| known.template.is_options == is_options;
@@ -371,7 +425,7 @@ impl Exporter {
                 }
             }
         }
-        Ok(())
+        Ok(number)
     }
 
     fn define(&mut self, id: u16, template: Template, state: &mut State) {
@@ -387,7 +441,7 @@ impl Exporter {
         }
         state.fields += fields;
         self.fields += fields;
-        let plan = Plan::of(&template);
+        let plan = FieldPlan::of(&template);
         self.templates.insert(id, Arc::new(Known { template, plan }));
     }
 
@@ -431,10 +485,14 @@ impl Exporter {
                 self.option(&values, state);
                 continue;
             }
-            let rate = self.rate_of(&values, state);
+            let rate = self.samplers.rate_of(&values, state.sampling, &mut state.counts);
             let times = Times { facts, start_ms: self.start_ms };
-            self.flow(&values, times, rate, state, take);
+            let export_ns = facts.export_ns;
+            let of = RecordOf { plan: &known.plan, set, fields: &fields, session: self.session, export_ns };
+            let counted = values.counts(&mut state.totals, &of);
+            self.flow(&values, counted, times, rate, state, take);
         }
+        state.counts.forgotten_totals = state.totals.forgotten();
         Ok(records)
     }
 
@@ -442,43 +500,23 @@ impl Exporter {
     fn option(&mut self, values: &Values, state: &mut State) {
         state.counts.option_records += 1;
         self.start_ms = values.number(Number::SystemStart).or(self.start_ms);
-        match (values.rate(), values.number(Number::Sampler)) {
-            (None, _) => {}
-            (Some(Ok(rate)), None) => self.rate = Some(rate),
-            (Some(Ok(rate)), Some(sampler)) => {
-                state.counts.too_many_samplers += u64::from(!self.sampler(sampler, rate));
-            }
-            (Some(Err(())), _) => state.counts.wrong_sampling += 1,
-        }
-    }
-
-    /// The rate of a record: its own, that of its sampler, or the exporter's.
-    fn rate_of(&self, values: &Values, state: &mut State) -> Rate {
-        match values.rate() {
-            Some(Ok(rate)) => return rate,
-            Some(Err(())) => state.counts.wrong_sampling += 1,
-            None => {}
-        }
-        let of_sampler = match values.number(Number::Sampler) {
-            Some(number) => {
-                let known = self.samplers.get(&number).copied();
-                // Number 0 is no sampler where none is known by it.
-                state.counts.unknown_sampler += u64::from(known.is_none() && number != 0);
-                known
-            }
-            // An exporter with one sampler need not name it.
-            None if self.samplers.len() == 1 => self.samplers.values().next().copied(),
-            None => None,
-        };
-        of_sampler.or(self.rate).or(state.sampling).unwrap_or(Rate::ALL)
+        self.samplers.option(values, &mut state.counts);
     }
 
     /// Gives the flows of a record.
-    fn flow(&mut self, values: &Values, times: Times, rate: Rate, state: &mut State, take: &mut Take<'_>) {
-        for mut record in values.records(times, &mut state.counts).into_iter().flatten() {
+    fn flow(
+        &mut self,
+        values: &Values,
+        counted: [[u64; COUNTERS]; 2],
+        times: Times,
+        rate: Option<Rate>,
+        state: &mut State,
+        take: &mut Take<'_>,
+    ) {
+        for mut record in values::records(values, counted, times, &mut state.counts).into_iter().flatten() {
             let counted = record.total_count;
             for count in [&mut record.total_count, &mut record.total_byte, &mut record.wire_byte] {
-                *count = rate.scale(*count);
+                *count = rate.map_or(*count, |rate| rate.scale(*count));
             }
             if [record.total_count, record.total_byte, record.wire_byte]
                 .iter()
@@ -488,7 +526,9 @@ impl Exporter {
                 continue;
             }
             self.records += 1;
-            self.sampled += u64::from(rate.is_sampled());
+            self.sampled += u64::from(rate.is_none_or(Rate::is_sampled));
+            self.unknown_rate += u64::from(rate.is_none());
+            state.counts.unknown_rate += u64::from(rate.is_none());
             state.counts.records += 1;
             take(Flow { record, rate, counted });
         }

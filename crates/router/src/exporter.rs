@@ -1,17 +1,14 @@
 //! What is known of an exporter.
 
-use crate::element::Plan;
 use crate::rate::Rate;
+use crate::samplers::Samplers;
 use crate::sequence::{Counting, Sequence};
 use crate::waiting::Waiting;
-use record::read::Template;
+use record::read::{FieldPlan, Template};
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
-
-/// The most samplers of an exporter.
-const MOST_SAMPLERS: usize = 128;
 
 /// The version of what an exporter sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,65 +46,56 @@ pub(crate) struct Name {
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) template: Template,
-    pub(crate) plan: Plan,
+    pub(crate) plan: FieldPlan,
 }
 
 /// An exporter.
 #[derive(Debug)]
 pub(crate) struct Exporter {
+    /// Another one whenever it begins anew: its totals are of no flow before.
+    pub(crate) session: u64,
     pub(crate) templates: HashMap<u16, Arc<Known>>,
     /// Fields of all its templates.
     pub(crate) fields: usize,
     pub(crate) waiting: Waiting,
-    /// Sampling rates by the number of the sampler.
-    pub(crate) samplers: HashMap<u64, Rate>,
-    /// The rate of records that name no sampler.
-    pub(crate) rate: Option<Rate>,
+    pub(crate) samplers: Samplers,
     /// When it began, milliseconds since the epoch, where it says so apart from headers.
     pub(crate) start_ms: Option<u64>,
     pub(crate) sequence: Sequence,
     pub(crate) datagrams: u64,
     pub(crate) records: u64,
-    /// Records whose packets are samples.
+    /// Records whose packets are samples, and those of them whose rate is not known.
     pub(crate) sampled: u64,
+    pub(crate) unknown_rate: u64,
     pub(crate) seen_ns: u64,
 }
 
 impl Exporter {
-    pub(crate) fn new(version: Version) -> Self {
+    pub(crate) fn new(version: Version, session: u64) -> Self {
         let counts = match version {
             Version::V9 => Counting::Messages,
             Version::V5 | Version::Ipfix => Counting::Records,
         };
         Self {
+            session,
             templates: HashMap::new(),
             fields: 0,
             waiting: Waiting::default(),
-            samplers: HashMap::new(),
-            rate: None,
+            samplers: Samplers::default(),
             start_ms: None,
             sequence: Sequence::of(counts),
             datagrams: 0,
             records: 0,
             sampled: 0,
+            unknown_rate: 0,
             seen_ns: 0,
         }
-    }
-
-    /// Keeps the rate of a sampler; false where there is no room.
-    pub(crate) fn sampler(&mut self, number: u64, rate: Rate) -> bool {
-        let has_room = self.samplers.len() < MOST_SAMPLERS || self.samplers.contains_key(&number);
-        if has_room {
-            self.samplers.insert(number, rate);
-        }
-        has_room
     }
 
     /// Forgets what it told before it began anew. Returns how many fields its templates had.
     pub(crate) fn restart(&mut self) -> usize {
         self.templates.clear();
-        self.samplers.clear();
-        (self.rate, self.start_ms) = (None, None);
+        (self.samplers, self.start_ms) = (Samplers::default(), None);
         std::mem::take(&mut self.fields)
     }
 }
@@ -137,13 +125,12 @@ pub struct ExporterState {
     pub counts_messages: bool,
     /// Its sampling rates, as far as it told them.
     pub rates: Vec<Rate>,
+    /// Records of which it is not known by which rate their packets were sampled.
+    pub unknown_rate: u64,
 }
 
 impl Exporter {
     pub(crate) fn state(&self, name: &Name) -> ExporterState {
-        let mut rates: Vec<Rate> = self.samplers.values().copied().chain(self.rate).collect();
-        rates.sort_unstable();
-        rates.dedup();
         ExporterState {
             address: name.address,
             port: Some(name.port),
@@ -155,7 +142,8 @@ impl Exporter {
             sampled: self.sampled,
             lost: self.sequence.lost,
             counts_messages: self.sequence.counts() == Counting::Messages,
-            rates,
+            rates: self.samplers.rates(),
+            unknown_rate: self.unknown_rate,
         }
     }
 }
@@ -169,6 +157,7 @@ impl ExporterState {
         self.records += other.records;
         self.sampled += other.sampled;
         self.lost += other.lost;
+        self.unknown_rate += other.unknown_rate;
         self.counts_messages = other.counts_messages;
         // What it told last.
         self.rates = other.rates;

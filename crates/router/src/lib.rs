@@ -15,12 +15,13 @@
 
 mod counts;
 mod decoder;
-mod element;
 mod exporter;
+mod foreign;
 mod inlet;
 mod intake;
 mod network;
 mod rate;
+mod samplers;
 mod sequence;
 mod values;
 mod version5;
@@ -29,6 +30,7 @@ mod waiting;
 pub use counts::Counts;
 pub use decoder::{Decoder, Flow, Settings};
 pub use exporter::{ExporterState, Version};
+pub use foreign::{Foreign, Protocol};
 pub use inlet::{Inlet, Received};
 pub use intake::{Datagram, Intake};
 pub use network::Network;

@@ -1,6 +1,6 @@
 //! Sequence numbers and times of messages: what did not arrive, and who began anew.
 
-use crate::waiting::Facts;
+use record::read::Facts;
 
 /// Datagrams whose numbers are remembered, to recognise those that come twice.
 const REMEMBERED: usize = 32;

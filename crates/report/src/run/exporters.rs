@@ -33,6 +33,7 @@ pub struct ExporterReport {
     pub lost: u64,
     /// What its sequence numbers count, and `lost`: messages or records.
     pub lost_unit: String,
-    /// Its sampling rates as far as it told them: 1:100 counts one packet of a hundred.
+    /// Its sampling rates as far as it told them: 1:100 counts one packet of a hundred. One of them is `unknown` where records are samples of a
+    /// rate that it did not tell.
     pub sampling: Vec<String>,
 }
