@@ -4,8 +4,6 @@ use crate::cli::RunOptions;
 use crate::exit::Failure;
 use engine::Every;
 use equery::CheckedQuery;
-use flow::Share;
-use record::Format;
 
 /// Refuses options without what would show them.
 pub(crate) fn check(options: &RunOptions) -> Result<(), Failure> {
@@ -57,20 +55,12 @@ pub(crate) fn check_sampled(options: &RunOptions) -> Result<(), Failure> {
     if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
 }
 
-/// Says which of the outputs take a sample without a word about it: of the formats of flow records IPFIX alone has the share.
+/// Says which of the outputs take a sample without a word about it: files have one share, and `--adapt` changes it.
 pub(crate) fn remark_of_sample(options: &RunOptions) -> Option<String> {
-    let path = options.flows.as_deref()?;
-    let place = match (options.adapt, options.tee) {
-        (Some(_), _) => "the report has each share",
-        (None, Some(share)) if share != Share::ALL => ".ipfix has the share",
-        _ => return None,
-    };
-    (!matches!(Format::of(path), Ok(Format::Ipfix))).then(|| {
-        let path = path.display();
-        format!(
-            "--flows {path}: its counters are those of the sample, and this format does not say so; {place}"
-        )
-    })
+    let path = options.flows.as_deref().filter(|_| options.adapt.is_some())?.display();
+    Some(format!(
+        "--flows {path}: its counters are those of the sample, whose share changes; the report has each share"
+    ))
 }
 
 /// Refuses queries that a sample does not answer.

@@ -10,7 +10,7 @@ pub(crate) use quality::Qualities;
 use crate::exit::Failure;
 use engine::{Config, Control, Every, Observer, Outcome, Outputs, RecordSink, Snapshot};
 use report::ExporterReport;
-use router::{Counts, Decoder, ExporterState, Inlet, Intake, Network, Rate, Settings};
+use router::{Counts, Decoder, ExporterState, Foreign, Inlet, Intake, Network, Rate, Settings};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -139,11 +139,13 @@ impl Routers {
                         ..Snapshot::default()
                     });
                     windows.outputs().warnings().into_iter().for_each(|line| observer.warning(line));
+                    decoder.foreigners().iter().for_each(|sender| observer.warning(unread(sender)));
                 }
             },
         }
         let now_ns = clock.now_ns();
         let stopped = !is_over;
+        decoder.foreigners().iter().for_each(|sender| observer.warning(unread(sender)));
         decoder.finish();
         let counts = *decoder.counts();
         if !counts.are_complete() {
@@ -198,22 +200,37 @@ fn listen(listener: &Listener) -> Result<(Inlet, SocketAddr), String> {
     Err(format!("{listener}: cannot listen there: {reason}"))
 }
 
+/// What is said of a sender whose datagrams are not read.
+fn unread(sender: &Foreign) -> String {
+    let from = sender.from;
+    match sender.protocol {
+        Some(protocol) => format!("{from} sends {protocol}, which is not read: have it send NetFlow v5, NetFlow v9 or IPFIX"),
+        None => format!("{from} sends what is neither NetFlow v5, NetFlow v9 nor IPFIX: it is not read"),
+    }
+}
+
 /// What the decoder and the kernel have counted so far.
 fn tally(counts: &Counts, dropped: Option<u64>) -> quality::Tally {
     quality::Tally { counts: *counts, dropped }
 }
 
 fn exporter(state: ExporterState) -> ExporterReport {
-    let ExporterState { address, version, domain, datagrams, records, sampled, lost, rates } = state;
+    let ExporterState { address, port, version, domain, sessions, .. } = state;
+    let ExporterState { datagrams, records, sampled, lost, counts_messages, rates, unknown_rate, .. } = state;
+    let known = rates.iter().map(ToString::to_string);
+    let unknown = (unknown_rate != 0).then(|| "unknown".to_owned());
     ExporterReport {
         address,
+        port,
         version: version.to_string(),
         domain: domain.into(),
+        sessions,
         datagrams,
         records,
         sampled,
         lost,
-        sampling: rates.iter().map(ToString::to_string).collect(),
+        lost_unit: if counts_messages { "messages" } else { "records" }.to_owned(),
+        sampling: known.chain(unknown).collect(),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use router::{Decoder, Settings};
-use std::net::IpAddr;
+use std::net::SocketAddr;
 
 /// The longest datagram of an input, each behind its length in two octets.
 const LENGTH: usize = 2;
@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let mut flows = 0;
     while let Some((head, more)) = rest.split_at_checked(LENGTH) {
         let length = usize::from(u16::from_be_bytes([head[0] & 0x0f, head[1]])).min(more.len());
-        let from = IpAddr::from([192, 0, 2, head[0] >> 4]);
+        let from = SocketAddr::from(([192, 0, 2, head[0] >> 6], u16::from(head[0] >> 4 & 3)));
         let (datagram, others) = more.split_at(length);
         decoder.datagram(from, datagram, now_ns, &mut |_| flows += 1);
         now_ns += 1_000_000_000;

@@ -6,6 +6,8 @@ use crate::cli::QueryOptions;
 use crate::exit::Failure;
 use history::FlowFiles;
 use history::levels::Stored;
+use record::read::Contents;
+use std::path::Path;
 
 /// What questions are answered from.
 pub(super) enum Source {
@@ -35,11 +37,15 @@ impl Source {
         }
     }
 
-    /// What answers say where records are of samples: they are not scaled, as a record has no share.
+    /// What answers say where records are of samples: they are not scaled.
     pub(super) fn sampled(&self) -> Option<String> {
         let Self::Files(files) = self else { return None };
         let sampled = files.contents().filter(|(_, contents)| contents.sampled);
-        let paths: Vec<_> = sampled.map(|(path, _)| path.display().to_string()).collect();
+        let told = |(path, contents): (&Path, &Contents)| match contents.share {
+            Some(share) => format!("{} ({share} of the packets)", path.display()),
+            None => path.display().to_string(),
+        };
+        let paths: Vec<_> = sampled.map(told).collect();
         (!paths.is_empty())
             .then(|| format!("of sampled packets alone, not scaled: the records of {}", paths.join(", ")))
     }

@@ -50,6 +50,8 @@ pub(super) fn named(lost: [u64; 3]) -> Counters {
 pub(super) struct Quality {
     records: u64,
     sampled: u64,
+    /// Those of a rate that is not known.
+    unknown: u64,
     /// The least and the greatest rate of samples.
     rates: Option<[Rate; 2]>,
     /// Estimated packets, and the variance of the estimate.
@@ -65,11 +67,16 @@ impl Quality {
     /// A record counts.
     pub(super) fn add(&mut self, flow: &Flow) {
         self.records += 1;
-        let (factor, counted) = (flow.rate.factor(), flow.counted as f64);
-        self.packets += factor * counted;
-        if flow.rate.is_sampled() {
+        let Some(rate) = flow.rate else {
+            self.unknown += 1;
             self.sampled += 1;
-            self.rates = Some(joined(self.rates, [flow.rate; 2]));
+            return;
+        };
+        let (factor, counted) = (rate.factor(), flow.counted as f64);
+        self.packets += factor * counted;
+        if rate.is_sampled() {
+            self.sampled += 1;
+            self.rates = Some(joined(self.rates, [rate; 2]));
             // Each packet that is counted stands for as many as the rate says, of which it was picked independently.
             self.variance += factor * (factor - 1.0) * counted;
         }
@@ -78,6 +85,7 @@ impl Quality {
     fn plus(&mut self, more: &Self) {
         self.records += more.records;
         self.sampled += more.sampled;
+        self.unknown += more.unknown;
         self.rates = more.rates.map_or(self.rates, |rates| Some(joined(self.rates, rates)));
         self.packets += more.packets;
         self.variance += more.variance;
@@ -91,7 +99,7 @@ impl Quality {
         let parts = [
             (datagrams, "datagrams were dropped by the kernel"),
             (records, "records did not arrive"),
-            (messages, "messages of NetFlow v9 did not arrive"),
+            (messages, "messages did not arrive"),
         ];
         let parts: Vec<_> = parts
             .iter()
@@ -104,6 +112,12 @@ impl Quality {
 
     /// That values are estimates, if they are.
     fn estimates(&self) -> Option<String> {
+        let Self { records, sampled, unknown, .. } = self;
+        if *unknown != 0 {
+            return Some(format!(
+                "not known: {sampled} of {records} records are samples, {unknown} of them of a rate that was not told, which count as they are"
+            ));
+        }
         let [least, greatest] = self.rates?;
         let rates = if least == greatest { least.to_string() } else { format!("{least} to {greatest}") };
         let error = match self.packets {
@@ -111,8 +125,7 @@ impl Quality {
             packets => 100.0 * DEVIATIONS * self.variance.sqrt() / packets,
         };
         Some(format!(
-            "estimates: {} of {} records are samples, {rates}; all packets within {error:.1} % with a confidence of 95 %",
-            self.sampled, self.records
+            "estimates: {sampled} of {records} records are samples, {rates}; all packets within {error:.1} % with a confidence of 95 %"
         ))
     }
 
@@ -227,7 +240,7 @@ mod tests {
     use report::Status;
 
     fn flow(rate: u64, counted: u64) -> Flow {
-        let rate = Rate::one_of(rate).expect("a rate");
+        let rate = Some(Rate::one_of(rate).expect("a rate"));
         Flow { record: FlowRecord::without_packets(0, 0), rate, counted }
     }
 
@@ -270,6 +283,22 @@ mod tests {
                 "{reason}"
             );
         }
+    }
+
+    #[test]
+    fn a_rate_that_is_not_known_is_never_exact() {
+        let qualities = Qualities::default();
+        let mut own = Quality::default();
+        own.add(&flow(100, 25));
+        own.add(&Flow { rate: None, ..flow(1, 50) });
+        qualities.push(span(0), own);
+        let mut answers = [Answer::new("q", Some(span(0)), Vec::new(), Vec::new())];
+        qualities.mark(&mut answers);
+        assert_eq!(answers[0].bounds, "none");
+        assert_eq!(
+            answers[0].reason.as_deref(),
+            Some("not known: 2 of 2 records are samples, 1 of them of a rate that was not told, which count as they are")
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::support::capture::{self, Count, Flows, Frame, Generated};
 use crate::support::deployment::{Broker, Deployment};
 use crate::support::output::{self, number};
-use crate::support::program::{Running, call, edison, run};
+use crate::support::program::{Ended, Running, call, edison, run};
 use crate::support::scratch::{Scratch, text};
 use crate::support::waiting::until;
 use serde_json::Value;
@@ -56,7 +56,13 @@ impl Collecting {
     }
 
     /// Ends it when it has read everything; its standard output and its report.
-    fn end(mut self) -> (String, Value, PathBuf) {
+    fn end(self) -> (String, Value, PathBuf) {
+        let (ended, report, flows) = self.finish();
+        (ended.stdout, report, flows)
+    }
+
+    /// The same with all that it said.
+    fn finish(mut self) -> (Ended, Value, PathBuf) {
         self.wait_for("to read what was sent", |waiting| waiting == Some(0));
         self.running.signal(libc::SIGINT);
         let ended = self.running.wait().expect(0);
@@ -66,7 +72,7 @@ impl Collecting {
         let named = ["refused_exporter", "too_many_exporters", "unknown_version", "damaged"];
         let named: u64 = named.iter().map(|name| of(name)).sum();
         assert_eq!(of("datagrams"), of("decoded") + named, "{remarks}");
-        (ended.stdout, report, self.flows)
+        (ended, report, self.flows)
     }
 }
 
@@ -244,6 +250,71 @@ fn samples_are_estimates_and_what_is_lost_is_said() {
         call(&["query", "--store", text(&store), "select sum(total_count) as packets", "--json"]).expect(0);
     let answer: Value = serde_json::from_str(asked.stdout.lines().next().expect("an answer")).expect("JSON");
     assert_eq!(number(&output::rows(&answer)[0]["packets"]), 900);
+}
+
+#[test]
+fn a_sample_that_was_exported_is_an_estimate_of_all_packets() {
+    const PACKETS: u64 = 20_000;
+    let scratch = Scratch::new();
+    let Generated { path, .. } = capture::generate(&scratch, "packets=20k,flows=2k,seed=9");
+    let collecting = Collecting::start(&scratch, "tee", &[]);
+    let to = format!("ipfix://127.0.0.1:{}?rate=5000", collecting.port);
+    call(&["run", text(&path), "--tee", "10%", "--seed", "1", "--export", &to]).expect(0);
+    let (_, report, _) = collecting.finish();
+    assert_eq!(report["loss"], serde_json::json!({}));
+    let received = number(&report["packets"]["received"]);
+    // Each packet with a probability of a tenth: the deviation of the estimate is 424.
+    assert!(received.abs_diff(PACKETS) < 5 * 424 && received % 10 == 0, "{received}");
+    assert_eq!(report["exporters"][0]["sampling"], serde_json::json!(["1:10"]));
+    let totals = output::of_run(&report, "totals");
+    let reason = totals["reason"].as_str().expect("a reason");
+    // 196 % by the root of some 2,000 packets, and of nine tenths.
+    assert!(reason.contains("1:10; all packets within 4.") && totals["bounds"] == "none", "{reason}");
+}
+
+#[test]
+fn exporters_of_one_address_are_told_apart_and_what_is_not_read_is_said() {
+    let scratch = Scratch::new();
+    let collecting = Collecting::start(&scratch, "several", &[]);
+    let sockets = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").expect("a socket"));
+    let to = ("127.0.0.1", collecting.port);
+    // Sequence numbers far from each other: one would restart and lose at every datagram.
+    for number in 0..5 {
+        for (socket, first) in sockets.iter().zip([900_000, 7]) {
+            socket.send_to(&v5(first + number, 0, 1000, 3, 300), to).expect("sent");
+        }
+    }
+    for version in [1, 7, 8] {
+        sockets[0].send_to(&[&[0, version, 0, 1][..], &[0; 60]].concat(), to).expect("sent");
+    }
+    sockets[1].send_to(&[0, 0, 0, 5, 0, 0, 0, 1, 127, 0, 0, 1], to).expect("sent");
+    let (ended, report, _) = collecting.finish();
+    assert_eq!((number(&report["packets"]["received"]), &report["loss"]), (30, &serde_json::json!({})));
+    let remarks = &report["packets"]["remarks"];
+    assert_eq!((number(&remarks["unknown_version"]), &remarks["restarts"]), (4, &Value::Null));
+    let exporters = output::list(&report["exporters"]);
+    assert_eq!(exporters.len(), 2);
+    for socket in &sockets {
+        let port = socket.local_addr().expect("an address").port();
+        assert!(
+            exporters.iter().any(|exporter| exporter["port"] == port && exporter["records"] == 5),
+            "{report}"
+        );
+        assert!(
+            ended.stderr.contains(&format!("domain 0, port {port}"))
+                || ended.stdout.contains(&format!("domain 0, port {port}"))
+        );
+    }
+    for (protocol, name) in [
+        ("NetFlow v1", "netflow_v1"),
+        ("NetFlow v7", "netflow_v7"),
+        ("NetFlow v8", "netflow_v8"),
+        ("sFlow", "sflow"),
+    ] {
+        let line = format!("sends {protocol}, which is not read");
+        assert_eq!(ended.stderr.matches(&line).count(), 1, "{}", ended.stderr);
+        assert_eq!(remarks[name], 1, "{remarks}");
+    }
 }
 
 #[test]

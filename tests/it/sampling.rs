@@ -231,7 +231,7 @@ fn what_is_of_the_sample_alone_is_named() {
     let scratch = Scratch::new();
     let Generated { path, frames, .. } = capture::generate(&scratch, "packets=600,flows=2,rate=1");
     let there_are = truth("totals", &frames)[""].flows.len() as f64;
-    let (report, ipfix, csv) = (scratch.path("r.json"), scratch.path("x.ipfix"), scratch.path("x.csv"));
+    let (report, ipfix) = (scratch.path("r.json"), scratch.path("x.ipfix"));
     let query = "q: select src_addr, sum(total_byte * 8) as bits, sum(total_byte) as b, min(total_byte) as least, \
                  top(1, dst_addr) as t groupby src_addr";
     let of = |flows: &Path| {
@@ -258,9 +258,15 @@ fn what_is_of_the_sample_alone_is_named() {
     let read = ask(&ipfix);
     assert_eq!((&read["class"], &read["bounds"]), (&"sample".into(), &"none".into()), "{read}");
     assert!(read["reason"].as_str().is_some_and(|reason| reason.contains("x.ipfix")), "{read}");
-    let said = of(&csv).stderr;
-    assert!(said.contains("--flows") && said.contains(".ipfix has the share"), "{said}");
-    assert_eq!(ask(&csv)["rows"], read["rows"]);
+    for name in ["x.csv", "x.jsonl", "x.parquet"] {
+        let file = scratch.path(name);
+        assert!(!of(&file).stderr.contains("--flows"));
+        let other = ask(&file);
+        assert_eq!((&other["class"], &other["bounds"]), (&"sample".into(), &"none".into()), "{other}");
+        assert_eq!(other["rows"], read["rows"]);
+        let reason = other["reason"].as_str().expect("a reason");
+        assert!(reason.contains(&format!("{name} (2% of the packets)")), "{reason}");
+    }
 }
 
 /// What the bounds leave open starts nothing, and an event has the estimate that it was judged by.

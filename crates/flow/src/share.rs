@@ -24,6 +24,12 @@ impl Share {
         self.0
     }
 
+    /// The share with this probability, to the nearest part per million; `None` for what is no share.
+    pub fn of_probability(probability: f64) -> Option<Self> {
+        let ppm = (probability * f64::from(WHOLE_PPM)).round();
+        if (1.0..=f64::from(WHOLE_PPM)).contains(&ppm) { Self::of_ppm(ppm as u32) } else { None }
+    }
+
     /// The probability.
     pub fn probability(self) -> f64 {
         f64::from(self.0) / f64::from(WHOLE_PPM)
@@ -47,6 +53,10 @@ mod tests {
         assert_eq!(Share::of_ppm(1_000_000), Some(Share::ALL));
         let share = |ppm| Share::of_ppm(ppm).expect("a share");
         assert_eq!(share(150_000).probability().to_bits(), 0.15_f64.to_bits());
+        assert_eq!(Share::of_probability(0.15), Some(share(150_000)));
+        for wrong in [0.0, 1.1, -0.1, f64::NAN] {
+            assert_eq!(Share::of_probability(wrong), None, "{wrong}");
+        }
         let texts = [1_000_000, 150_000, 1, 12_345].map(|ppm| share(ppm).to_string());
         assert_eq!(texts, ["100%", "15%", "0.0001%", "1.2345%"]);
     }

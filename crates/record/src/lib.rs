@@ -48,6 +48,7 @@ pub use format::{Format, create};
 pub use ipfix::{Collector, CollectorError, EXPORT_QUEUE_BYTES, Patience, Transport, domain_of, export};
 pub use rotation::{Rotation, create_rotating};
 pub use rows::{RowParts, RowWindow, RowWriter, record_of_row};
+pub(crate) use selection::SHARE_COLUMN;
 pub use selection::{Column, Needed, Parts, Selection, SelectionError};
 pub use sorted::{Copied, CopyError, Order, sorted_copy};
 pub use windows::{RecordedWindows, WindowFacts};

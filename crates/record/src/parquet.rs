@@ -65,6 +65,9 @@ impl ParquetWriter {
         let mut file = ParquetFile::new(target, schema, properties, "records")?;
         file.describe("node", node.to_owned());
         file.describe("key", selection.key_parts());
+        if let Some((name, share)) = selection.share_column() {
+            file.describe(name, share);
+        }
         Ok(Self { file, layout, columns, node: node.into(), pending: Vec::with_capacity(ROW_GROUP) })
     }
 

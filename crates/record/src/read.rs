@@ -29,7 +29,10 @@ pub use block::{RowBlock, Wanted, WithoutKey};
 pub use contents::{Contents, Part, Range};
 pub use error::ReadError;
 /// Templates of exporters, and the records that they describe.
-pub use ipfix::{Dialect, Element, Octets, Template, Told, ntp, unsigned};
+pub use ipfix::{
+    COUNTERS, Dialect, Element, Facts, FieldPlan, Number, Octets, RecordOf, Sampling, Template, Told, Totals,
+    Values,
+};
 
 use crate::Format;
 use source::Source;

@@ -181,6 +181,9 @@ pub struct Selection {
     share: Share,
 }
 
+/// The name of the column that tells by which share packets were sampled.
+pub(crate) const SHARE_COLUMN: &str = "sampling_share";
+
 impl Selection {
     /// The columns of a run without parts beyond the plain record, in the field table's order.
     pub fn all() -> Self {
@@ -196,6 +199,11 @@ impl Selection {
     /// The same of records whose packets were sampled with this share.
     pub fn of_sample(self, share: Share) -> Self {
         Self { share, ..self }
+    }
+
+    /// The column that text formats have behind the others where packets were sampled, with its value in all records: the share.
+    pub(crate) fn share_column(&self) -> Option<(&'static str, String)> {
+        (self.share != Share::ALL).then(|| (SHARE_COLUMN, self.share.probability().to_string()))
     }
 
     /// By which share the packets were sampled.

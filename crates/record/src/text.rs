@@ -30,7 +30,9 @@ impl Dialect {
     /// RFC 4180 with `\n` at the ends of lines; a field is quoted only if necessary.
     pub(crate) const CSV: Self = Self {
         header: |selection| {
-            let names: Vec<_> = selection.columns().iter().map(Chosen::name).collect();
+            let share = selection.share_column();
+            let share = share.iter().map(|(name, _)| *name);
+            let names: Vec<_> = selection.columns().iter().map(Chosen::name).chain(share).collect();
             (names.join(",") + "\n").into_bytes()
         },
         before: |position, _| if position == 0 { Vec::new() } else { b",".to_vec() },
@@ -107,6 +109,8 @@ pub(crate) struct TextWriter {
     groups: Box<[Group]>,
     dialect: &'static Dialect,
     node: Box<[u8]>,
+    /// What follows the last column: the share where packets were sampled, and the end of the line.
+    tail: Box<[u8]>,
     /// Room for [`BUFFER`] bytes and one more record.
     buffer: Box<[u8]>,
     filled: usize,
@@ -130,8 +134,14 @@ impl TextWriter {
         }
         let node: Box<[u8]> = (dialect.quoted)(node).into();
         let header = (dialect.header)(selection);
+        let position = selection.columns().len();
+        let share = selection
+            .share_column()
+            .map(|(name, share)| [(dialect.before)(position, name), share.into()].concat());
+        let tail: Box<[u8]> = [share.unwrap_or_default(), dialect.end.into()].concat().into();
         let names: usize = selection.columns().iter().map(|column| column.name().len()).sum();
-        let record = selection.columns().len() * (32 + Line::SLACK) + names + node.len() + Line::SLACK;
+        let record =
+            selection.columns().len() * (32 + Line::SLACK) + names + node.len() + tail.len() + Line::SLACK;
         let mut buffer = vec![0; BUFFER + header.len() + record].into_boxed_slice();
         buffer[..header.len()].copy_from_slice(&header);
         Self {
@@ -139,6 +149,7 @@ impl TextWriter {
             groups: groups.into(),
             dialect,
             node,
+            tail,
             buffer,
             filled: header.len(),
             ends: Vec::new(),
@@ -147,7 +158,6 @@ impl TextWriter {
     }
 
     fn format(&mut self, record: &FlowRecord) {
-        let end = self.dialect.end;
         let line = &mut Line::after(&mut self.buffer, self.filled);
         for group in &self.groups {
             match record.direction(group.is_reverse) {
@@ -160,7 +170,7 @@ impl TextWriter {
                 }
             }
         }
-        line.bytes(end.as_bytes());
+        line.bytes(&self.tail);
         self.filled = line.len();
         self.ends.push(self.filled);
     }

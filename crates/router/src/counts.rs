@@ -14,14 +14,22 @@ pub struct Counts {
     pub too_many_exporters: u64,
     /// Datagrams of no version that is read.
     pub unknown_version: u64,
+    /// Those of sFlow among them, of NetFlow v1, of v7, and of v8.
+    pub foreign: [u64; 4],
     /// Datagrams that are cut off or contradict themselves. What stands before the damage was taken.
     pub damaged: u64,
+    /// Octets behind the contents of a datagram that is whole.
+    pub trailing_octets: u64,
     /// Records of flows that were given.
     pub records: u64,
     /// Records without an address: of the link layer, of addresses that are translated, of no flow.
     pub without_address: u64,
-    /// Records that count no packet and no byte.
+    /// Records that count no packet and no byte, or whose totals did not grow.
     pub without_packets: u64,
+    /// Records some field of which is no value of its element, and is not read.
+    pub unfit_fields: u64,
+    /// Flows whose totals were forgotten, because there were too many: what comes of them again counts whole.
+    pub forgotten_totals: u64,
     /// Records of options.
     pub option_records: u64,
     /// Records that end before they begin: they count at their end.
@@ -30,10 +38,12 @@ pub struct Counts {
     pub without_time: u64,
     /// Records that do not tell bytes on the wire: those of layer 3 stand for them.
     pub without_wire_bytes: u64,
-    /// Records of a sampler of which nothing was told: they count as `--sampling` says, or as they are.
+    /// Records of a sampler of which nothing was told.
     pub unknown_sampler: u64,
     /// Sampling rates that are impossible, and were ignored.
     pub wrong_sampling: u64,
+    /// Records whose packets are samples of a rate that is not known: they count as they are.
+    pub unknown_rate: u64,
     /// Samplers that found no room.
     pub too_many_samplers: u64,
     /// Records whose counts no router can have; they are left out.
@@ -52,31 +62,39 @@ pub struct Counts {
     pub repeated: u64,
     /// Exporters that began anew.
     pub restarts: u64,
-    /// Records that did not arrive, by the sequence numbers of NetFlow v5 and IPFIX.
+    /// Records that did not arrive, by sequence numbers that count records: those of NetFlow v5 and IPFIX.
     pub lost_records: u64,
-    /// Messages that did not arrive, by those of NetFlow v9.
+    /// Messages that did not arrive, by sequence numbers that count messages: those of NetFlow v9.
     pub lost_messages: u64,
 }
 
 impl Counts {
     /// All of them but the losses, by name.
-    pub fn named(&self) -> [(&'static str, u64); 24] {
+    pub fn named(&self) -> [(&'static str, u64); 32] {
         [
             ("datagrams", self.datagrams),
             ("decoded", self.decoded),
             ("refused_exporter", self.refused_exporter),
             ("too_many_exporters", self.too_many_exporters),
             ("unknown_version", self.unknown_version),
+            ("sflow", self.foreign[0]),
+            ("netflow_v1", self.foreign[1]),
+            ("netflow_v7", self.foreign[2]),
+            ("netflow_v8", self.foreign[3]),
             ("damaged", self.damaged),
+            ("trailing_octets", self.trailing_octets),
             ("records", self.records),
             ("without_address", self.without_address),
             ("without_packets", self.without_packets),
+            ("unfit_fields", self.unfit_fields),
+            ("forgotten_totals", self.forgotten_totals),
             ("option_records", self.option_records),
             ("times_reversed", self.times_reversed),
             ("without_time", self.without_time),
             ("without_wire_bytes", self.without_wire_bytes),
             ("unknown_sampler", self.unknown_sampler),
             ("wrong_sampling", self.wrong_sampling),
+            ("unknown_rate", self.unknown_rate),
             ("too_many_samplers", self.too_many_samplers),
             ("implausible", self.implausible),
             ("late_template", self.late_template),

@@ -1,31 +1,33 @@
 //! From datagrams to flows.
 
 use crate::counts::Counts;
-use crate::element::{Number, Plan};
 use crate::exporter::{Exporter, ExporterState, Known, Name, Version};
+use crate::foreign::{Foreign, Foreigners, Protocol};
 use crate::network::Network;
 use crate::rate::Rate;
-use crate::sequence::{Order, Units};
-use crate::values::{Times, Values};
+use crate::sequence::{Counting, Heading, Order, Units};
+use crate::values::{self, Times};
 use crate::version5::{self, Header, MOST_RECORDS};
-use crate::waiting::{self, Facts};
+use crate::waiting;
 use flow::FlowRecord;
-use record::read::{Dialect, Octets, Template, Told};
+use record::read::{
+    COUNTERS, Dialect, Facts, FieldPlan, Number, Octets, RecordOf, Template, Told, Totals, Values,
+};
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// The most exporters that are known at a time.
-const MOST_EXPORTERS: usize = 4096;
+/// The most exporters that are known at a time, and those of one address: strangers can send from any of its ports.
+const MOST_EXPORTERS: [usize; 2] = [4096, 1024];
 /// The most fields of all templates of all exporters, each template counting as one more; and of those of one.
 const MOST_FIELDS: [usize; 2] = [1 << 17, 1 << 14];
-/// An exporter that was silent for so long may give its place to another one.
-const SILENT_NS: u64 = 30 * 60 * SECOND;
+/// An exporter that was silent for so long may give its place to another one; the second time is where its address has no place left.
+const SILENT_NS: [u64; 2] = [30 * 60 * SECOND, 60 * SECOND];
 const SECOND: u64 = 1_000_000_000;
-/// An exporter whose uptime goes back by more than this, milliseconds, has restarted. Reordered datagrams differ by less.
-const RESTARTED_MS: i32 = 60_000;
 /// The most packets or bytes of a record: 400 Gbit/s for an hour and a half. One that has more would make sums overflow.
 const MOST_COUNT: u64 = 1 << 48;
+/// Octets of the header of a message of IPFIX.
+const HEADER: usize = 16;
 /// Octets of the header of a set.
 const SET_HEADER: usize = 4;
 
@@ -41,14 +43,16 @@ pub struct Settings {
 /// A flow as a router told it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// The record, with packets and bytes as sampling stands for them.
+    /// The record, with packets and bytes as sampling stands for them, as far as that is known.
     pub record: FlowRecord,
-    /// Of how many packets how many were counted.
-    pub rate: Rate,
+    /// Of how many packets how many were counted; `None` where some were left out, and it is not known how many.
+    pub rate: Option<Rate>,
     /// Packets that were counted.
     pub counted: u64,
 }
 
+/// Address and port that a datagram is from.
+type Sender = (IpAddr, u16);
 /// Takes the flows of a datagram.
 type Take<'a> = dyn FnMut(Flow) + 'a;
 
@@ -64,8 +68,13 @@ enum Fault {
 pub struct Decoder {
     settings: Settings,
     exporters: HashMap<Name, Exporter>,
+    /// How many of them an address is.
+    of_address: HashMap<IpAddr, usize>,
+    /// What exporters were whose sessions are over.
+    earlier: HashMap<(IpAddr, Version, u32), ExporterState>,
     /// When room was last made for other exporters.
     swept_ns: u64,
+    foreigners: Foreigners,
     state: State,
 }
 
@@ -79,10 +88,19 @@ struct State {
     fields: usize,
     /// The rate of exporters that tell none.
     sampling: Option<Rate>,
+    totals: Totals,
+    /// Sessions of exporters so far.
+    sessions: u64,
     now_ns: u64,
 }
 
 impl State {
+    /// The number of a session that begins.
+    fn session(&mut self) -> u64 {
+        self.sessions += 1;
+        self.sessions
+    }
+
     /// Whether little room is left of what exporters share.
     fn is_crowded(&self) -> bool {
         self.waiting_bytes > waiting::MOST_BYTES / 2 || self.fields > MOST_FIELDS[0] / 2
@@ -101,11 +119,17 @@ impl Decoder {
         &self.state.counts
     }
 
-    /// The exporters that are known, by their addresses.
+    /// The exporters that are known, by their addresses: those whose sessions are over stand before the others.
     pub fn exporters(&self) -> Vec<ExporterState> {
-        let mut states: Vec<_> = self.exporters.iter().map(|(name, exporter)| exporter.state(name)).collect();
-        states.sort_by_key(|state| (state.address, state.version, state.domain));
+        let known = self.exporters.iter().map(|(name, exporter)| exporter.state(name));
+        let mut states: Vec<_> = known.chain(self.earlier.values().cloned()).collect();
+        states.sort_by_key(|state| (state.address, state.version, state.domain, state.port));
         states
+    }
+
+    /// Senders of what is not read, each once, and some of them where they are many.
+    pub fn foreigners(&mut self) -> &[Foreign] {
+        self.foreigners.take()
     }
 
     /// Octets of data that wait for templates.
@@ -121,13 +145,14 @@ impl Decoder {
         }
     }
 
-    /// Takes a datagram of this address, which came now, and gives its flows.
-    pub fn datagram(&mut self, from: IpAddr, octets: &[u8], now_ns: u64, take: &mut Take<'_>) {
+    /// Takes a datagram of this address and port, which came now, and gives its flows.
+    pub fn datagram(&mut self, from: SocketAddr, octets: &[u8], now_ns: u64, take: &mut Take<'_>) {
         self.state.counts.datagrams += 1;
         self.state.now_ns = now_ns;
-        let from = from.to_canonical();
+        let socket = SocketAddr::new(from.ip().to_canonical(), from.port());
+        let from = (socket.ip(), socket.port());
         let networks = &self.settings.from;
-        if !networks.is_empty() && !networks.iter().any(|network| network.contains(from)) {
+        if !networks.is_empty() && !networks.iter().any(|network| network.contains(from.0)) {
             self.state.counts.refused_exporter += 1;
             return;
         }
@@ -135,9 +160,15 @@ impl Decoder {
         let read = match rest.u16() {
             Some(5) => self.version5(from, rest, take),
             Some(9) => self.version9(from, rest, take),
-            Some(10) => self.ipfix(from, rest, octets.len(), take),
+            Some(10) => self.ipfix(from, rest, take),
             _ => {
-                self.state.counts.unknown_version += 1;
+                let protocol = Protocol::of(octets);
+                let counts = &mut self.state.counts;
+                counts.unknown_version += 1;
+                if let Some(protocol) = protocol {
+                    counts.foreign[protocol as usize] += 1;
+                }
+                self.foreigners.add(Foreign { protocol, from: socket });
                 return;
             }
         };
@@ -149,7 +180,7 @@ impl Decoder {
         } += 1;
     }
 
-    fn version5(&mut self, from: IpAddr, mut rest: Octets<'_>, take: &mut Take<'_>) -> Result<(), Fault> {
+    fn version5(&mut self, from: Sender, mut rest: Octets<'_>, take: &mut Take<'_>) -> Result<(), Fault> {
         let header = Header::read(&mut rest).ok_or(Fault::Damaged)?;
         let records = rest.0.chunks_exact(version5::RECORD);
         let is_whole =
@@ -157,151 +188,184 @@ impl Decoder {
         if !is_whole {
             return Err(Fault::Damaged);
         }
-        let name = Name { address: from, version: Version::V5, domain: header.engine.into() };
+        let name = Name { address: from.0, version: Version::V5, domain: header.engine.into(), port: from.1 };
         let (exporter, state) = self.exporter(name)?;
-        exporter.begins(header.facts, header.sequence, state);
-        let told = Rate::one_of(header.sampling.into());
+        let heading = Heading { number: header.sequence, facts: header.facts, now_ns: state.now_ns };
+        exporter.begins(heading, state);
+        let told = match Rate::one_of(header.sampling.into()) {
+            None if header.mode != 0 => Some(None),
+            rate => rate.map(Some),
+        };
+        let read = usize::from(header.count) * version5::RECORD;
+        state.counts.trailing_octets += rest.0.len().saturating_sub(read) as u64;
         let times = Times { facts: header.facts, start_ms: None };
         for values in records.take(header.count.into()).filter_map(version5::values) {
-            let rate = told.or(state.sampling).unwrap_or(Rate::ALL);
-            exporter.flow(&values, times, rate, state, take);
+            let rate = told.unwrap_or(state.sampling.or(Some(Rate::ALL))).or(state.sampling);
+            exporter.flow(&values, values.plain_counts(), times, rate, state, take);
         }
-        exporter.rate = told;
-        exporter.follows(
-            name.version,
-            header.sequence,
-            Some(Units { all: header.count.into(), own: None }),
-            state,
-        );
+        exporter.samplers.rate = told;
+        exporter.follows(heading, Units { records: Some(header.count.into()), flows: None }, state);
         Ok(())
     }
 
-    fn version9(&mut self, from: IpAddr, mut rest: Octets<'_>, take: &mut Take<'_>) -> Result<(), Fault> {
+    fn version9(&mut self, from: Sender, mut rest: Octets<'_>, take: &mut Take<'_>) -> Result<(), Fault> {
         let mut header = || {
-            let (_count, uptime, seconds) = (rest.u16()?, rest.u32()?, rest.u32()?);
-            Some((uptime, seconds, rest.u32()?, rest.u32()?))
+            let (count, uptime, seconds) = (rest.u16()?, rest.u32()?, rest.u32()?);
+            Some((count, uptime, seconds, rest.u32()?, rest.u32()?))
         };
-        let (uptime, seconds, sequence, domain) = header().ok_or(Fault::Damaged)?;
+        let (count, uptime, seconds, sequence, domain) = header().ok_or(Fault::Damaged)?;
         let facts = Facts { export_ns: u64::from(seconds) * SECOND, uptime_ms: Some(uptime) };
-        let name = Name { address: from, version: Version::V9, domain };
+        let name = Name { address: from.0, version: Version::V9, domain, port: from.1 };
         let (exporter, state) = self.exporter(name)?;
-        exporter.begins(facts, sequence, state);
-        let read = exporter.sets(rest, facts, Dialect::NetFlow9, state, take);
-        exporter.follows(name.version, sequence, Some(Units { all: 1, own: None }), state);
-        read.1
+        let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
+        exporter.begins(heading, state);
+        let (units, read) = exporter.sets(rest, facts, Some(count.into()), state, take);
+        exporter.follows(heading, units, state);
+        read
     }
 
-    fn ipfix(
-        &mut self,
-        from: IpAddr,
-        mut rest: Octets<'_>,
-        octets: usize,
-        take: &mut Take<'_>,
-    ) -> Result<(), Fault> {
+    fn ipfix(&mut self, from: Sender, mut rest: Octets<'_>, take: &mut Take<'_>) -> Result<(), Fault> {
         let mut header = || Some((rest.u16()?, rest.u32()?, rest.u32()?, rest.u32()?));
         let (length, seconds, sequence, domain) = header().ok_or(Fault::Damaged)?;
-        if usize::from(length) != octets {
-            return Err(Fault::Damaged);
-        }
+        let content = usize::from(length).checked_sub(HEADER).and_then(|length| rest.take(length));
+        // What stands behind the message is none of it.
+        let behind = std::mem::replace(&mut rest, Octets(content.ok_or(Fault::Damaged)?));
         let facts = Facts { export_ns: u64::from(seconds) * SECOND, uptime_ms: None };
-        let name = Name { address: from, version: Version::Ipfix, domain };
+        let name = Name { address: from.0, version: Version::Ipfix, domain, port: from.1 };
         let (exporter, state) = self.exporter(name)?;
-        exporter.begins(facts, sequence, state);
-        let (records, read) = exporter.sets(rest, facts, Dialect::Ipfix, state, take);
-        exporter.follows(name.version, sequence, records.filter(|_| read.is_ok()), state);
+        let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
+        exporter.begins(heading, state);
+        state.counts.trailing_octets += behind.0.len() as u64;
+        let (units, read) = exporter.sets(rest, facts, None, state, take);
+        exporter.follows(heading, units, state);
         read
     }
 
     /// The exporter of this name, new if it is not known.
     fn exporter(&mut self, name: Name) -> Result<(&mut Exporter, &mut State), Fault> {
+        let [of_all, of_address] = MOST_EXPORTERS;
         let is_new = !self.exporters.contains_key(&name);
-        let are_many = self.exporters.len() >= MOST_EXPORTERS;
-        // Who is silent keeps what others need.
-        if are_many || self.state.is_crowded() {
-            self.sweep();
+        let is_full = |own: &Self| own.of_address.get(&name.address).is_some_and(|of| *of >= of_address);
+        // Who is silent keeps what others need. Sessions that are over are told together once another one begins.
+        if is_new || self.exporters.len() >= of_all || self.state.is_crowded() {
+            self.sweep(is_full(self).then_some(name.address));
         }
-        if is_new && self.exporters.len() >= MOST_EXPORTERS {
-            return Err(Fault::TooManyExporters);
+        if is_new {
+            if self.exporters.len() >= of_all || is_full(self) {
+                return Err(Fault::TooManyExporters);
+            }
+            *self.of_address.entry(name.address).or_default() += 1;
         }
-        let exporter = self.exporters.entry(name).or_default();
+        let state = &mut self.state;
+        let new = || Exporter::new(name.version, state.session());
+        let exporter = self.exporters.entry(name).or_insert_with(new);
         exporter.datagrams += 1;
         exporter.seen_ns = self.state.now_ns;
         Ok((exporter, &mut self.state))
     }
 
-    /// Forgets exporters that are silent, and what has waited too long, once a second at the most.
-    fn sweep(&mut self) {
+    /// Forgets exporters that are silent, and what has waited too long, once a second at the most. `full`: an address that has no place left.
+    fn sweep(&mut self, full: Option<IpAddr>) {
         let State { counts, waiting_bytes, fields, now_ns, .. } = &mut self.state;
         if now_ns.saturating_sub(self.swept_ns) < SECOND {
             return;
         }
         self.swept_ns = *now_ns;
-        self.exporters.retain(|_, exporter| {
-            let stays = now_ns.saturating_sub(exporter.seen_ns) < SILENT_NS;
+        let Self { exporters, of_address, earlier, .. } = self;
+        exporters.retain(|name, exporter| {
+            let longest = SILENT_NS[usize::from(full == Some(name.address))];
+            let stays = now_ns.saturating_sub(exporter.seen_ns) < longest;
             counts.without_template += exporter.waiting.give_up(stays.then_some(*now_ns), waiting_bytes);
             if !stays {
+                if let Some(others) = of_address.get_mut(&name.address) {
+                    *others -= 1;
+                }
+                let over = ExporterState { port: None, ..exporter.state(name) };
+                let of_same = (name.address, name.version, name.domain);
+                if let Some(known) = earlier.get_mut(&of_same) {
+                    known.add(over);
+                } else if earlier.len() < MOST_EXPORTERS[0] {
+                    earlier.insert(of_same, over);
+                }
                 *fields -= exporter.restart();
             }
             stays
         });
+        of_address.retain(|_, exporters| *exporters != 0);
     }
 }
 
 impl Exporter {
     /// A message begins: an exporter that began anew is recognised before its contents are read.
-    fn begins(&mut self, facts: Facts, sequence: u32, state: &mut State) {
-        let went_back = |(before, now): (u32, u32)| before.wrapping_sub(now) as i32 > RESTARTED_MS;
-        let has_restarted = self.uptime_ms.zip(facts.uptime_ms).is_some_and(went_back);
-        if has_restarted || self.sequence.order(sequence) == Order::Restart {
+    fn begins(&mut self, heading: Heading, state: &mut State) {
+        if self.sequence.order(heading) == Order::Restart {
             state.counts.restarts += 1;
             state.fields -= self.restart();
+            self.session = state.session();
             // What waited is of templates that are told no more.
             state.counts.without_template += self.waiting.give_up(None, &mut state.waiting_bytes);
             self.sequence.restart();
         }
-        self.uptime_ms = facts.uptime_ms;
         state.counts.without_template += self.waiting.give_up(Some(state.now_ns), &mut state.waiting_bytes);
     }
 
-    /// Takes note of a message that was read, with the number of its sequence units.
-    fn follows(&mut self, version: Version, sequence: u32, units: Option<Units>, state: &mut State) {
+    /// Takes note of a message that was read, with what it has.
+    fn follows(&mut self, heading: Heading, units: Units, state: &mut State) {
         let before = self.sequence.lost;
-        state.counts.repeated += u64::from(self.sequence.take(sequence, units));
-        let lost = match version {
-            Version::V9 => &mut state.counts.lost_messages,
-            Version::V5 | Version::Ipfix => &mut state.counts.lost_records,
+        state.counts.repeated += u64::from(self.sequence.take(heading, units));
+        let lost = match self.sequence.counts() {
+            Counting::Messages => &mut state.counts.lost_messages,
+            Counting::Records | Counting::Flows | Counting::OwnFlows => &mut state.counts.lost_records,
         };
         *lost = (*lost + self.sequence.lost).saturating_sub(before);
     }
 
-    /// Reads the sets of a message. Returns how many records they have, if that is known, and whether all could be read.
+    /// Reads the sets of a message; `count` is how many records one of NetFlow v9 says it has. Returns how many records they have, as far as
+    /// that is known, and whether all could be read.
     fn sets(
         &mut self,
         mut rest: Octets<'_>,
         facts: Facts,
-        dialect: Dialect,
+        count: Option<u32>,
         state: &mut State,
         take: &mut Take<'_>,
-    ) -> (Option<Units>, Result<(), Fault>) {
-        let [templates, options] = match dialect {
-            Dialect::NetFlow9 => [0, 1],
-            Dialect::Ipfix => [2, 3],
+    ) -> (Units, Result<(), Fault>) {
+        let (dialect, [templates, options]) = match count {
+            Some(_) => (Dialect::NetFlow9, [0, 1]),
+            None => (Dialect::Ipfix, [2, 3]),
         };
-        let (mut units, mut flows) = (Some(0u32), 0u32);
+        let mut read_records = 0u32;
+        let mut told: Vec<u16> = Vec::new();
+        let mut units = Units { records: Some(0), flows: Some(0) };
+        let mut is_damaged = false;
         while rest.0.len() >= SET_HEADER {
+            let behind = rest;
             let (Some(id), Some(length)) = (rest.u16(), rest.u16()) else { break };
             let content = usize::from(length).checked_sub(SET_HEADER).and_then(|length| rest.take(length));
-            let Some(set) = content else { return (None, Err(Fault::Damaged)) };
+            let Some(set) = content else {
+                // What is no set behind all records, or is zero, is none of the message.
+                rest = behind;
+                let is_whole = count.is_some_and(|count| count != 0 && read_records >= count);
+                is_damaged = !is_whole && rest.0.iter().any(|octet| *octet != 0);
+                break;
+            };
             let read = match id {
-                _ if id == templates => self.learn(set, false, dialect, state, take),
-                _ if id == options => self.learn(set, true, dialect, state, take),
+                _ if id == templates => {
+                    self.learn(set, false, dialect, state, &mut told).map(|more| read_records += more)
+                }
+                _ if id == options => {
+                    self.learn(set, true, dialect, state, &mut told).map(|more| read_records += more)
+                }
                 256.. => match self.templates.get(&id).cloned() {
                     Some(known) => self.data(&known, set, facts, state, take).map(|more| {
-                        units = units.map(|units| units.saturating_add(more));
-                        flows = flows.saturating_add(if known.template.is_options { 0 } else { more });
+                        read_records = read_records.saturating_add(more);
+                        let add =
+                            |number: Option<u32>, more| number.map(|number| number.saturating_add(more));
+                        let flows = if known.template.is_options { 0 } else { more };
+                        units = Units { records: add(units.records, more), flows: add(units.flows, flows) };
                     }),
                     None => {
-                        units = None;
+                        units = Units::default();
                         let State { waiting_bytes, now_ns, .. } = state;
                         if !self.waiting.keep(id, set, facts, *now_ns, waiting_bytes) {
                             state.counts.without_template += 1;
@@ -313,30 +377,39 @@ impl Exporter {
                 _ => Ok(()),
             };
             if read.is_err() {
-                return (None, read);
+                is_damaged = true;
+                break;
             }
         }
-        (units.map(|all| Units { all, own: Some(flows) }), Ok(()))
+        // Options of the message may tell how data are sampled that waited for its templates.
+        told.into_iter().for_each(|id| self.read_late(id, state, take));
+        if is_damaged {
+            return (Units::default(), Err(Fault::Damaged));
+        }
+        state.counts.trailing_octets += rest.0.len() as u64;
+        (units, Ok(()))
     }
 
-    /// Takes templates, and reads what waited for them.
+    /// Takes templates, and adds those for which data may wait to `told_ids`. Returns how many there were.
     fn learn(
         &mut self,
         set: &[u8],
         is_options: bool,
         dialect: Dialect,
         state: &mut State,
-        take: &mut Take<'_>,
-    ) -> Result<(), Fault> {
+        told_ids: &mut Vec<u16>,
+    ) -> Result<u32, Fault> {
+        let mut number = 0;
         let mut octets = Octets(set);
         while let Some(told) = Template::read(&mut octets, is_options, dialect).map_err(|_| Fault::Damaged)? {
+            number += 1;
             match told {
                 Told::Definition(id, template) => {
                     // Over UDP templates are told again and again.
                     if self.templates.get(&id).is_none_or(|known| known.template != template) {
                         self.define(id, template, state);
                     }
-                    self.read_late(id, state, take);
+                    told_ids.push(id);
                 }
                 Told::Withdrawal(id) => {
                     let is_of = |known: &Known| known.template.is_options == is_options;
@@ -352,7 +425,7 @@ impl Exporter {
                 }
             }
         }
-        Ok(())
+        Ok(number)
     }
 
     fn define(&mut self, id: u16, template: Template, state: &mut State) {
@@ -368,7 +441,7 @@ impl Exporter {
         }
         state.fields += fields;
         self.fields += fields;
-        let plan = Plan::of(&template);
+        let plan = FieldPlan::of(&template);
         self.templates.insert(id, Arc::new(Known { template, plan }));
     }
 
@@ -412,10 +485,14 @@ impl Exporter {
                 self.option(&values, state);
                 continue;
             }
-            let rate = self.rate_of(&values, state);
+            let rate = self.samplers.rate_of(&values, state.sampling, &mut state.counts);
             let times = Times { facts, start_ms: self.start_ms };
-            self.flow(&values, times, rate, state, take);
+            let export_ns = facts.export_ns;
+            let of = RecordOf { plan: &known.plan, set, fields: &fields, session: self.session, export_ns };
+            let counted = values.counts(&mut state.totals, &of);
+            self.flow(&values, counted, times, rate, state, take);
         }
+        state.counts.forgotten_totals = state.totals.forgotten();
         Ok(records)
     }
 
@@ -423,43 +500,23 @@ impl Exporter {
     fn option(&mut self, values: &Values, state: &mut State) {
         state.counts.option_records += 1;
         self.start_ms = values.number(Number::SystemStart).or(self.start_ms);
-        match (values.rate(), values.number(Number::Sampler)) {
-            (None, _) => {}
-            (Some(Ok(rate)), None) => self.rate = Some(rate),
-            (Some(Ok(rate)), Some(sampler)) => {
-                state.counts.too_many_samplers += u64::from(!self.sampler(sampler, rate));
-            }
-            (Some(Err(())), _) => state.counts.wrong_sampling += 1,
-        }
-    }
-
-    /// The rate of a record: its own, that of its sampler, or the exporter's.
-    fn rate_of(&self, values: &Values, state: &mut State) -> Rate {
-        match values.rate() {
-            Some(Ok(rate)) => return rate,
-            Some(Err(())) => state.counts.wrong_sampling += 1,
-            None => {}
-        }
-        let of_sampler = match values.number(Number::Sampler) {
-            Some(number) => {
-                let known = self.samplers.get(&number).copied();
-                // Number 0 is no sampler where none is known by it.
-                state.counts.unknown_sampler += u64::from(known.is_none() && number != 0);
-                known
-            }
-            // An exporter with one sampler need not name it.
-            None if self.samplers.len() == 1 => self.samplers.values().next().copied(),
-            None => None,
-        };
-        of_sampler.or(self.rate).or(state.sampling).unwrap_or(Rate::ALL)
+        self.samplers.option(values, &mut state.counts);
     }
 
     /// Gives the flows of a record.
-    fn flow(&mut self, values: &Values, times: Times, rate: Rate, state: &mut State, take: &mut Take<'_>) {
-        for mut record in values.records(times, &mut state.counts).into_iter().flatten() {
+    fn flow(
+        &mut self,
+        values: &Values,
+        counted: [[u64; COUNTERS]; 2],
+        times: Times,
+        rate: Option<Rate>,
+        state: &mut State,
+        take: &mut Take<'_>,
+    ) {
+        for mut record in values::records(values, counted, times, &mut state.counts).into_iter().flatten() {
             let counted = record.total_count;
             for count in [&mut record.total_count, &mut record.total_byte, &mut record.wire_byte] {
-                *count = rate.scale(*count);
+                *count = rate.map_or(*count, |rate| rate.scale(*count));
             }
             if [record.total_count, record.total_byte, record.wire_byte]
                 .iter()
@@ -469,7 +526,9 @@ impl Exporter {
                 continue;
             }
             self.records += 1;
-            self.sampled += u64::from(rate.is_sampled());
+            self.sampled += u64::from(rate.is_none_or(Rate::is_sampled));
+            self.unknown_rate += u64::from(rate.is_none());
+            state.counts.unknown_rate += u64::from(rate.is_none());
             state.counts.records += 1;
             take(Flow { record, rate, counted });
         }

@@ -1,17 +1,14 @@
 //! What is known of an exporter.
 
-use crate::element::Plan;
 use crate::rate::Rate;
-use crate::sequence::Sequence;
+use crate::samplers::Samplers;
+use crate::sequence::{Counting, Sequence};
 use crate::waiting::Waiting;
-use record::read::Template;
+use record::read::{FieldPlan, Template};
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
-
-/// The most samplers of an exporter.
-const MOST_SAMPLERS: usize = 128;
 
 /// The version of what an exporter sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,60 +31,71 @@ impl fmt::Display for Version {
     }
 }
 
-/// Who sends: an address may have several processes.
+/// A transport session of an exporter, and the domain of which it tells (RFC 7011, section 2 and 8.4): two processes of an address have
+/// ports of their own, and so has one that was started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Name {
     pub(crate) address: IpAddr,
     pub(crate) version: Version,
     /// Observation domain, source identifier, or type and number of the engine.
     pub(crate) domain: u32,
+    pub(crate) port: u16,
 }
 
 /// A template, and how its records are read.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) template: Template,
-    pub(crate) plan: Plan,
+    pub(crate) plan: FieldPlan,
 }
 
 /// An exporter.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Exporter {
+    /// Another one whenever it begins anew: its totals are of no flow before.
+    pub(crate) session: u64,
     pub(crate) templates: HashMap<u16, Arc<Known>>,
     /// Fields of all its templates.
     pub(crate) fields: usize,
     pub(crate) waiting: Waiting,
-    /// Sampling rates by the number of the sampler.
-    pub(crate) samplers: HashMap<u64, Rate>,
-    /// The rate of records that name no sampler.
-    pub(crate) rate: Option<Rate>,
+    pub(crate) samplers: Samplers,
     /// When it began, milliseconds since the epoch, where it says so apart from headers.
     pub(crate) start_ms: Option<u64>,
     pub(crate) sequence: Sequence,
-    /// Its time since its start in its last message, milliseconds.
-    pub(crate) uptime_ms: Option<u32>,
     pub(crate) datagrams: u64,
     pub(crate) records: u64,
-    /// Records whose packets are samples.
+    /// Records whose packets are samples, and those of them whose rate is not known.
     pub(crate) sampled: u64,
+    pub(crate) unknown_rate: u64,
     pub(crate) seen_ns: u64,
 }
 
 impl Exporter {
-    /// Keeps the rate of a sampler; false where there is no room.
-    pub(crate) fn sampler(&mut self, number: u64, rate: Rate) -> bool {
-        let has_room = self.samplers.len() < MOST_SAMPLERS || self.samplers.contains_key(&number);
-        if has_room {
-            self.samplers.insert(number, rate);
+    pub(crate) fn new(version: Version, session: u64) -> Self {
+        let counts = match version {
+            Version::V9 => Counting::Messages,
+            Version::V5 | Version::Ipfix => Counting::Records,
+        };
+        Self {
+            session,
+            templates: HashMap::new(),
+            fields: 0,
+            waiting: Waiting::default(),
+            samplers: Samplers::default(),
+            start_ms: None,
+            sequence: Sequence::of(counts),
+            datagrams: 0,
+            records: 0,
+            sampled: 0,
+            unknown_rate: 0,
+            seen_ns: 0,
         }
-        has_room
     }
 
     /// Forgets what it told before it began anew. Returns how many fields its templates had.
     pub(crate) fn restart(&mut self) -> usize {
         self.templates.clear();
-        self.samplers.clear();
-        (self.rate, self.start_ms) = (None, None);
+        (self.samplers, self.start_ms) = (Samplers::default(), None);
         std::mem::take(&mut self.fields)
     }
 }
@@ -97,36 +105,61 @@ impl Exporter {
 pub struct ExporterState {
     /// Its address.
     pub address: IpAddr,
+    /// The port that it sends from; `None` for all its sessions that are over together.
+    pub port: Option<u16>,
     /// What it sends.
     pub version: Version,
     /// Observation domain, source identifier, or type and number of the engine.
     pub domain: u32,
+    /// How many sessions it is.
+    pub sessions: u64,
     /// Its datagrams.
     pub datagrams: u64,
     /// Its records of flows.
     pub records: u64,
     /// Those of them whose packets are samples.
     pub sampled: u64,
-    /// What did not arrive: messages of NetFlow v9, else records.
+    /// What did not arrive.
     pub lost: u64,
+    /// What did not arrive are messages, else records.
+    pub counts_messages: bool,
     /// Its sampling rates, as far as it told them.
     pub rates: Vec<Rate>,
+    /// Records of which it is not known by which rate their packets were sampled.
+    pub unknown_rate: u64,
 }
 
 impl Exporter {
     pub(crate) fn state(&self, name: &Name) -> ExporterState {
-        let mut rates: Vec<Rate> = self.samplers.values().copied().chain(self.rate).collect();
-        rates.sort_unstable();
-        rates.dedup();
         ExporterState {
             address: name.address,
+            port: Some(name.port),
             version: name.version,
             domain: name.domain,
+            sessions: 1,
             datagrams: self.datagrams,
             records: self.records,
             sampled: self.sampled,
             lost: self.sequence.lost,
-            rates,
+            counts_messages: self.sequence.counts() == Counting::Messages,
+            rates: self.samplers.rates(),
+            unknown_rate: self.unknown_rate,
         }
+    }
+}
+
+impl ExporterState {
+    /// Adds another session of the same exporter; both are over.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.port = None;
+        self.sessions += other.sessions;
+        self.datagrams += other.datagrams;
+        self.records += other.records;
+        self.sampled += other.sampled;
+        self.lost += other.lost;
+        self.unknown_rate += other.unknown_rate;
+        self.counts_messages = other.counts_messages;
+        // What it told last.
+        self.rates = other.rates;
     }
 }

@@ -2,7 +2,7 @@
 
 use socket2::{Domain, Socket, Type};
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
@@ -28,8 +28,8 @@ pub struct Inlet {
 /// What a call found.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received<'a> {
-    /// A datagram of this address.
-    Datagram(IpAddr, &'a [u8]),
+    /// A datagram of this address and port.
+    Datagram(SocketAddr, &'a [u8]),
     /// Nothing came for a while.
     Nothing,
 }
@@ -90,7 +90,7 @@ impl Inlet {
     /// The socket failed.
     pub fn receive(&mut self) -> io::Result<Received<'_>> {
         match self.socket.recv_from(&mut self.buffer) {
-            Ok((octets, from)) => Ok(Received::Datagram(from.ip(), &self.buffer[..octets])),
+            Ok((octets, from)) => Ok(Received::Datagram(from, &self.buffer[..octets])),
             Err(error) if is_nothing(error.kind()) => Ok(Received::Nothing),
             Err(error) => Err(error),
         }

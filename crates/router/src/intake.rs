@@ -3,7 +3,7 @@
 use crate::inlet::{Inlet, Received};
 use std::collections::VecDeque;
 use std::io;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,8 +19,8 @@ const LOOK: u32 = 1024;
 /// How long what is in the socket is read at the end: where more comes all the time, there is none.
 const REST: Duration = Duration::from_secs(1);
 
-/// A datagram, and whose it is.
-pub type Datagram = (IpAddr, Box<[u8]>);
+/// A datagram, and where it is from.
+pub type Datagram = (SocketAddr, Box<[u8]>);
 
 /// Datagrams as they come. Once it is told to end, what is in the socket is read, and no more.
 #[derive(Debug)]
@@ -206,7 +206,7 @@ mod tests {
         sender.send_to(&[7], ("127.0.0.1", port)).expect("sent");
         // What was sent on loopback is there.
         assert!(
-            matches!(inlet.receive(), Ok(Received::Datagram(from, [7])) if from.to_canonical().is_ipv4())
+            matches!(inlet.receive(), Ok(Received::Datagram(from, [7])) if from.ip().to_canonical().is_ipv4())
         );
     }
 

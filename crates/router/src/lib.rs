@@ -8,19 +8,20 @@
 //! use router::{Decoder, Settings};
 //!
 //! let mut decoder = Decoder::new(Settings::default());
-//! let exporter = "192.0.2.1".parse().expect("an address");
+//! let exporter = "192.0.2.1:2055".parse().expect("an address");
 //! decoder.datagram(exporter, b"no NetFlow", 0, &mut |_| {});
 //! assert_eq!((decoder.counts().datagrams, decoder.counts().unknown_version), (1, 1));
 //! ```
 
 mod counts;
 mod decoder;
-mod element;
 mod exporter;
+mod foreign;
 mod inlet;
 mod intake;
 mod network;
 mod rate;
+mod samplers;
 mod sequence;
 mod values;
 mod version5;
@@ -29,6 +30,7 @@ mod waiting;
 pub use counts::Counts;
 pub use decoder::{Decoder, Flow, Settings};
 pub use exporter::{ExporterState, Version};
+pub use foreign::{Foreign, Protocol};
 pub use inlet::{Inlet, Received};
 pub use intake::{Datagram, Intake};
 pub use network::Network;

@@ -23,6 +23,27 @@ impl Rate {
         Some(Self { packets: packets.ok()?, counted: counted.ok()? })
     }
 
+    /// Each packet with this probability: the rate of the least numbers that is as good as equal. `None` where it is no probability, or less
+    /// than that of [`Rate::MOST`].
+    pub fn with_probability(probability: f64) -> Option<Self> {
+        if !(1.0 / f64::from(Self::MOST) * 0.999..=1.0).contains(&probability) {
+            return None;
+        }
+        // Continued fractions of the inverse; a float of 32 bits has 24 of them.
+        let inverse = 1.0 / probability;
+        let (mut rest, mut last, mut now) = (inverse, (0.0, 1.0), (1.0, 0.0));
+        for _ in 0..32 {
+            let whole: f64 = rest.floor();
+            (last, now) = (now, (whole * now.0 + last.0, whole * now.1 + last.1));
+            let is_good = (now.0 / now.1 / inverse - 1.0).abs() < 1e-7;
+            rest = 1.0 / (rest - whole);
+            if is_good || !rest.is_finite() {
+                break;
+            }
+        }
+        Self::new(now.0 as u64, now.1 as u64)
+    }
+
     /// One packet of `packets`.
     pub fn one_of(packets: u64) -> Option<Self> {
         Self::new(packets, 1)
@@ -70,6 +91,16 @@ mod tests {
         assert_eq!((rate.scale(4), rate.scale(3), rate.to_string().as_str()), (6, 5, "2:3"));
         assert_eq!(Rate::new(7, 7), Some(Rate::ALL));
         assert_eq!(rate.scale(u64::MAX), u64::MAX);
+        for (probability, text) in
+            [(0.01, "1:100"), (f64::from(0.01f32), "1:100"), (0.3, "3:10"), (1.0, "1:1"), (0.5, "1:2")]
+        {
+            assert_eq!(Rate::with_probability(probability).expect("a rate").to_string(), text);
+        }
+        let odd = Rate::with_probability(0.123_456_789).expect("a rate").factor();
+        assert!((odd * 0.123_456_789 - 1.0).abs() < 1e-6, "{odd}");
+        for wrong in [0.0, -0.5, 1.5, f64::NAN, f64::INFINITY, 1e-9] {
+            assert_eq!(Rate::with_probability(wrong), None, "{wrong}");
+        }
         for (packets, counted) in [(0, 0), (5, 0), (3, 5), (u64::MAX, 1), (u64::from(Rate::MOST) + 1, 1)] {
             assert_eq!(Rate::new(packets, counted), None, "{counted}:{packets}");
         }

@@ -1,23 +1,36 @@
-//! Sequence numbers: what did not arrive.
+//! Sequence numbers and times of messages: what did not arrive, and who began anew.
 
-/// A number that is too small, but not below this difference, is of a datagram that was overtaken, or came twice.
-const OVERTAKEN: i32 = -1024;
+use record::read::Facts;
+
 /// Datagrams whose numbers are remembered, to recognise those that come twice.
 const REMEMBERED: usize = 32;
-/// After this number of datagrams in a row whose numbers count in the other unit, numbers are taken to count in that.
+/// After this number of datagrams in a row whose numbers count in another unit, numbers are taken to count in that.
 const CONVINCING: u8 = 2;
+/// A number that is further behind than this is of an exporter that began anew if its message was sent in a later second.
+const OVERTAKEN: u32 = 1024;
+/// A number that is behind is of an exporter that began anew if its message was sent so much later: datagrams that were overtaken were sent
+/// before. Times of exporters have whole seconds.
+const LATER_MS: i64 = 2_000;
+/// Export time and uptime tell when an exporter began. Where that is later by more than this, and the uptime went back, it began anew.
+const BEGAN_LATER_MS: i64 = 10_000;
+/// No datagram is under way for longer: one whose number was passed so long ago is of an exporter that began anew.
+const LONGEST_WAY_NS: u64 = 30 * 1_000_000_000;
+const MILLISECOND: u64 = 1_000_000;
 
 /// The sequence of an exporter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sequence {
     last: Option<Last>,
+    /// What its numbers count.
     counts: Counting,
-    /// Datagrams in a row whose numbers count in the other way.
-    others: u8,
+    /// What they count if not that, and datagrams in a row whose numbers do.
+    other: Option<(Counting, u8)>,
     /// The numbers of the last datagrams with units. No two of an exporter have the same.
     recent: [Option<u32>; REMEMBERED],
     /// Where the next one goes.
     at: u8,
+    /// Numbers that were passed, and when: the second one is later by [`LONGEST_WAY_NS`] at least.
+    passed: [Option<(u64, u32)>; 2],
     /// Units that did not arrive.
     pub(crate) lost: u64,
 }
@@ -26,18 +39,27 @@ pub(crate) struct Sequence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Last {
     number: u32,
-    /// The next number where numbers count what was sent before; `None` where it is not known.
-    next: Option<u32>,
+    facts: Facts,
+    arrived_ns: u64,
+    /// What it has.
+    units: Units,
 }
 
 /// What numbers count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Counting {
-    /// What was sent before, as all standards have it.
-    #[default]
-    Before,
-    /// The flows of the datagram too: softflowd's IPFIX.
-    Own,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counting {
+    /// Messages sent before: NetFlow v9.
+    Messages,
+    /// Records sent before: NetFlow v5 and IPFIX.
+    Records,
+    /// Flows sent before, and no options: some exporters of NetFlow v9.
+    Flows,
+    /// Flows sent before and those of the message itself: softflowd's IPFIX.
+    OwnFlows,
+}
+
+impl Counting {
+    const ALL: [Self; 4] = [Self::Messages, Self::Records, Self::Flows, Self::OwnFlows];
 }
 
 /// What a number says of its datagram.
@@ -51,28 +73,101 @@ pub(crate) enum Order {
     Restart,
 }
 
-/// Units of a datagram that sequence numbers count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the header of a message says, and when it came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heading {
+    pub(crate) number: u32,
+    pub(crate) facts: Facts,
+    pub(crate) now_ns: u64,
+}
+
+/// What a message has, as far as it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Units {
-    /// All of them.
-    pub(crate) all: u32,
-    /// Those of flows, where numbers may count these of their own datagram.
-    pub(crate) own: Option<u32>,
+    /// Records of flows and of options.
+    pub(crate) records: Option<u32>,
+    /// Those of flows.
+    pub(crate) flows: Option<u32>,
+}
+
+impl Units {
+    fn number(self, counting: Counting) -> Option<u32> {
+        match counting {
+            Counting::Messages => Some(1),
+            Counting::Records => self.records,
+            Counting::Flows | Counting::OwnFlows => self.flows,
+        }
+    }
 }
 
 impl Sequence {
-    /// What the number of a datagram says of it.
-    pub(crate) fn order(&self, number: u32) -> Order {
-        match self.last.map(|last| number.wrapping_sub(last.number) as i32) {
-            None | Some(0..) => Order::Next,
-            Some(OVERTAKEN..0) => Order::Late,
-            Some(_) => Order::Restart,
+    /// Numbers that count this, unless they turn out to count something else.
+    pub(crate) fn of(counts: Counting) -> Self {
+        Self {
+            last: None,
+            counts,
+            other: None,
+            recent: [None; REMEMBERED],
+            at: 0,
+            passed: [None; 2],
+            lost: 0,
         }
     }
 
-    /// Takes the sequence number of a datagram and its number of units, `None` if that is unknown. Returns whether the datagram is a repetition.
-    pub(crate) fn take(&mut self, number: u32, units: Option<Units>) -> bool {
-        let has_units = units.is_some_and(|units| units.all != 0);
+    /// What numbers count.
+    pub(crate) fn counts(&self) -> Counting {
+        self.counts
+    }
+
+    /// What the header of a datagram says of its place.
+    pub(crate) fn order(&self, heading: Heading) -> Order {
+        let Some(last) = self.last else { return Order::Next };
+        let is_behind = (heading.number.wrapping_sub(last.number) as i32) < 0;
+        let signed = |ns: u64| (ns / MILLISECOND) as i64;
+        let sent_later_ms = signed(heading.facts.export_ns) - signed(last.facts.export_ns);
+        if let Some((before, now)) = last.facts.uptime_ms.zip(heading.facts.uptime_ms) {
+            // The counter begins anew every seven weeks.
+            let passed_ms = i64::from(now.wrapping_sub(before) as i32);
+            if passed_ms < 0 {
+                let began_later_ms = sent_later_ms - passed_ms;
+                if began_later_ms > BEGAN_LATER_MS {
+                    return Order::Restart;
+                }
+                // It was sent before by both clocks.
+                if is_behind && sent_later_ms < 0 {
+                    return Order::Late;
+                }
+            }
+        }
+        if !is_behind {
+            return Order::Next;
+        }
+        let behind = last.number.wrapping_sub(heading.number);
+        let is_later = sent_later_ms >= LATER_MS || sent_later_ms > 0 && behind > OVERTAKEN;
+        let is_too_late = |passed: u32| (heading.number.wrapping_sub(passed) as i32) < 0;
+        match self.passed_before(heading.now_ns) {
+            _ if is_later => Order::Restart,
+            Some(passed) if is_too_late(passed) => Order::Restart,
+            _ => Order::Late,
+        }
+    }
+
+    /// A number that was passed longer ago than any datagram is under way.
+    fn passed_before(&self, now_ns: u64) -> Option<u32> {
+        let is_old = |at: u64| now_ns.saturating_sub(at) >= LONGEST_WAY_NS;
+        let last = self.last.map(|last| (last.arrived_ns, last.number));
+        let known = [last, self.passed[1], self.passed[0]].into_iter().flatten();
+        known.into_iter().find(|(at, _)| is_old(*at)).map(|(_, number)| number)
+    }
+
+    /// Takes a datagram with what it has. Returns whether it is a repetition.
+    pub(crate) fn take(&mut self, heading: Heading, units: Units) -> bool {
+        let Heading { number, facts, now_ns } = heading;
+        let order = self.order(heading);
+        if order == Order::Restart {
+            self.restart();
+        }
+        let has_units = units.number(self.counts).is_some_and(|units| units != 0);
         if has_units && self.recent.contains(&Some(number)) {
             return true;
         }
@@ -80,46 +175,53 @@ impl Sequence {
             self.recent[usize::from(self.at)] = Some(number);
             self.at = (self.at + 1) % REMEMBERED as u8;
         }
-        match self.order(number) {
+        match order {
             // It was counted as lost, and was only late.
             Order::Late => {
-                self.lost = self.lost.saturating_sub(units.map_or(0, |units| units.all.into()));
+                self.lost = self.lost.saturating_sub(units.number(self.counts).unwrap_or(0).into());
                 return false;
             }
             Order::Next => self.lost += self.gap(number, units),
             Order::Restart => {}
         }
-        self.last = Some(Last { number, next: units.map(|units| number.wrapping_add(units.all)) });
+        if self.passed[1].is_none_or(|(at, _)| now_ns.saturating_sub(at) >= LONGEST_WAY_NS) {
+            self.passed = [self.passed[1], Some((now_ns, number))];
+        }
+        self.last = Some(Last { number, facts, arrived_ns: now_ns, units });
         false
     }
 
     /// Units that are missing before this number.
-    fn gap(&mut self, number: u32, units: Option<Units>) -> u64 {
-        let Some(Last { number: last, next: Some(next) }) = self.last else { return 0 };
-        // A number that is too small is of a datagram that came twice.
-        let gap = |next: u32| u64::try_from(number.wrapping_sub(next) as i32).unwrap_or(0);
-        let Some(units) = units else { return if self.counts == Counting::Own { 0 } else { gap(next) } };
-        let Some(own) = units.own.map(|own| last.wrapping_add(own)) else { return gap(next) };
-        let [expected, other] = match self.counts {
-            Counting::Before => [next, own],
-            Counting::Own => [own, next],
+    fn gap(&mut self, number: u32, units: Units) -> u64 {
+        let Some(last) = self.last else { return 0 };
+        let expected = |counting: Counting| {
+            let own = if counting == Counting::OwnFlows { units } else { last.units };
+            own.number(counting).map(|units| last.number.wrapping_add(units))
         };
-        if number == expected || number != other {
-            self.others = 0;
-            return gap(expected);
+        let own = expected(self.counts);
+        let is_other = |counting: &Counting| *counting != self.counts && expected(*counting) == Some(number);
+        let other = if own == Some(number) { None } else { Counting::ALL.into_iter().find(is_other) };
+        let Some(other) = other else {
+            self.other = None;
+            // A number that is too small is of a datagram that came twice.
+            let missing = |own: u32| u64::try_from(number.wrapping_sub(own) as i32).unwrap_or(0);
+            return own.map_or(0, missing);
+        };
+        let times = match self.other {
+            Some((counting, times)) if counting == other => times + 1,
+            _ => 1,
+        };
+        self.other = Some((other, times));
+        if times == CONVINCING {
+            (self.counts, self.other) = (other, None);
         }
-        self.others += 1;
-        if self.others == CONVINCING {
-            self.others = 0;
-            self.counts = if self.counts == Counting::Before { Counting::Own } else { Counting::Before };
-        }
-        // In the other way nothing is missing.
+        // In the other unit nothing is missing.
         0
     }
 
     /// The exporter has begun anew: nothing is known of the next number.
     pub(crate) fn restart(&mut self) {
-        *self = Self { lost: self.lost, ..Self::default() };
+        *self = Self { lost: self.lost, ..Self::of(self.counts) };
     }
 }
 
@@ -127,22 +229,38 @@ impl Sequence {
 mod tests {
     use super::*;
 
-    /// What the number says, and what is lost after it.
-    fn taken(sequence: &mut Sequence, number: u32, units: Option<u32>) -> (Order, u64) {
-        let order = sequence.order(number);
-        sequence.take(number, of(units));
-        (order, sequence.lost)
+    const SECOND: u64 = 1_000_000_000;
+    const BEGIN: u64 = 1_700_000_000 * SECOND;
+
+    /// A heading that was sent and came then, seconds after the begin.
+    fn heading(number: u32, sent: u64, came: u64) -> Heading {
+        let facts = Facts { export_ns: BEGIN + sent * SECOND, uptime_ms: None };
+        Heading { number, facts, now_ns: BEGIN + came * SECOND }
     }
 
-    fn of(units: Option<u32>) -> Option<Units> {
-        units.map(|all| Units { all, own: None })
+    /// The same of an exporter that tells its uptime, milliseconds.
+    fn with_uptime(number: u32, sent: u64, uptime_ms: u32) -> Heading {
+        let plain = heading(number, sent, sent);
+        Heading { facts: Facts { uptime_ms: Some(uptime_ms), ..plain.facts }, ..plain }
+    }
+
+    fn of(records: Option<u32>) -> Units {
+        Units { records, flows: None }
+    }
+
+    /// What the number says, and what is lost after it.
+    fn taken(sequence: &mut Sequence, number: u32, records: Option<u32>) -> (Order, u64) {
+        let order = sequence.order(heading(number, 0, 0));
+        sequence.take(heading(number, 0, 0), of(records));
+        (order, sequence.lost)
     }
 
     #[test]
     fn numbers_that_count_their_own_flows_are_recognised() {
-        let mut sequence = Sequence::default();
-        let mut take = |number, all, flows| {
-            sequence.take(number, Some(Units { all, own: Some(flows) }));
+        let mut sequence = Sequence::of(Counting::Records);
+        let mut take = |number, records, flows| {
+            let units = Units { records: Some(records), flows: Some(flows) };
+            sequence.take(heading(number, 0, 0), units);
             sequence.lost
         };
         // The first has a record of options, which its numbers do not count.
@@ -151,10 +269,41 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_netflow_9_that_count_flows_are_recognised() {
+        let mut sequence = Sequence::of(Counting::Messages);
+        let mut take = |number, flows| {
+            // Each has a record of options besides.
+            let units = Units { records: Some(flows + 1), flows: Some(flows) };
+            let is_repeated = sequence.take(heading(number, 0, 0), units);
+            (is_repeated, sequence.lost, sequence.counts())
+        };
+        assert_eq!(take(7, 10), (false, 0, Counting::Messages));
+        assert_eq!(take(17, 12), (false, 0, Counting::Messages));
+        assert_eq!(take(29, 3), (false, 0, Counting::Flows));
+        assert_eq!(take(32, 0), (false, 0, Counting::Flows));
+        // Templates and options alone are not counted.
+        assert_eq!(take(32, 5), (false, 0, Counting::Flows));
+        assert_eq!(take(41, 5), (false, 4, Counting::Flows));
+        assert_eq!(take(37, 4), (false, 0, Counting::Flows));
+        assert_eq!(take(37, 4), (true, 0, Counting::Flows));
+    }
+
+    #[test]
+    fn numbers_of_ipfix_that_count_messages_are_recognised() {
+        let mut sequence = Sequence::of(Counting::Records);
+        for number in 0..5 {
+            sequence.take(heading(number, 0, 0), of(Some(20)));
+        }
+        assert_eq!((sequence.lost, sequence.counts()), (0, Counting::Messages));
+        sequence.take(heading(7, 0, 0), of(Some(20)));
+        assert_eq!(sequence.lost, 2);
+    }
+
+    #[test]
     fn a_gap_that_fits_by_chance_changes_nothing() {
-        let mut sequence = Sequence::default();
+        let mut sequence = Sequence::of(Counting::Records);
         let mut take = |number, all| {
-            sequence.take(number, Some(Units { all, own: Some(all) }));
+            sequence.take(heading(number, 0, 0), Units { records: Some(all), flows: Some(all) });
             sequence.lost
         };
         // The second is lost, and as long as the third: nothing can be said of it.
@@ -166,7 +315,7 @@ mod tests {
 
     #[test]
     fn gaps_are_lost_until_they_are_filled() {
-        let mut sequence = Sequence::default();
+        let mut sequence = Sequence::of(Counting::Records);
         assert_eq!(taken(&mut sequence, u32::MAX - 9, Some(10)), (Order::Next, 0));
         assert_eq!(taken(&mut sequence, 0, Some(5)), (Order::Next, 0), "the numbers begin anew");
         assert_eq!(taken(&mut sequence, 12, Some(3)), (Order::Next, 7));
@@ -176,9 +325,10 @@ mod tests {
 
     #[test]
     fn an_exporter_that_begins_anew_lost_nothing() {
-        let mut sequence = Sequence::default();
-        sequence.take(5_000_000, of(Some(10)));
-        assert_eq!(taken(&mut sequence, 0, Some(2)), (Order::Restart, 0));
+        let mut sequence = Sequence::of(Counting::Records);
+        sequence.take(heading(5_000_000, 0, 0), of(Some(10)));
+        assert_eq!(sequence.order(heading(0, 1, 1)), Order::Restart);
+        assert!(!sequence.take(heading(0, 1, 1), of(Some(2))));
         assert_eq!(taken(&mut sequence, 2, Some(2)), (Order::Next, 0));
         // A datagram that comes twice is none of another exporter.
         assert_eq!(taken(&mut sequence, 0, Some(2)), (Order::Late, 0));
@@ -190,27 +340,68 @@ mod tests {
     }
 
     #[test]
+    fn a_datagram_that_was_sent_before_is_late_however_far_it_is_behind() {
+        let mut sequence = Sequence::of(Counting::Records);
+        sequence.take(heading(0, 100, 100), of(Some(10)));
+        sequence.take(heading(5_000_000, 102, 102), of(Some(10)));
+        for (number, sent) in [(4_000_000, 101), (1_000, 102), (4_999_999, 103)] {
+            assert_eq!(sequence.order(heading(number, sent, 102)), Order::Late, "{number} sent at {sent}");
+        }
+        // One that was sent later is of an exporter that began anew: by a second where it is far behind, by two where it is not.
+        for (number, sent) in [(4_998_000, 103), (4_999_999, 104)] {
+            assert_eq!(sequence.order(heading(number, sent, 104)), Order::Restart, "{number} sent at {sent}");
+        }
+    }
+
+    #[test]
+    fn what_was_passed_long_ago_is_of_an_exporter_that_began_anew_with_another_clock() {
+        let mut sequence = Sequence::of(Counting::Records);
+        for second in 0..100 {
+            sequence.take(heading(10 * second as u32, 1_000 + second, second), of(Some(10)));
+        }
+        // Its clock is behind by now.
+        assert_eq!(sequence.order(heading(650, 10, 99)), Order::Late);
+        assert_eq!(sequence.order(heading(100, 10, 99)), Order::Restart);
+        assert_eq!(sequence.order(heading(980, 10, 128)), Order::Late);
+        assert_eq!(sequence.order(heading(980, 10, 129)), Order::Restart);
+    }
+
+    #[test]
+    fn the_uptime_tells_who_began_anew() {
+        let mut sequence = Sequence::of(Counting::Messages);
+        sequence.take(with_uptime(5_000, 1_000, 500_000), Units::default());
+        // Two minutes late: both clocks are behind.
+        assert_eq!(sequence.order(with_uptime(10, 880, 380_000)), Order::Late);
+        // It began anew, whatever its number is.
+        assert_eq!(sequence.order(with_uptime(0, 1_001, 1_000)), Order::Restart);
+        assert_eq!(sequence.order(with_uptime(6_000, 1_020, 7_000)), Order::Restart);
+        // Its clock was set, and the uptime's 32 bits begin anew.
+        assert_eq!(sequence.order(with_uptime(5_001, 4_600, 501_000)), Order::Next);
+        assert_eq!(sequence.order(with_uptime(5_001, 10, 501_000)), Order::Next);
+        let mut sequence = Sequence::of(Counting::Messages);
+        sequence.take(with_uptime(5_001, 1_001, u32::MAX - 10), Units::default());
+        assert_eq!(sequence.order(with_uptime(5_002, 1_002, 900)), Order::Next);
+    }
+
+    #[test]
     fn what_comes_twice_takes_nothing_off_what_is_lost() {
-        let mut sequence = Sequence::default();
-        sequence.take(0, of(Some(10)));
-        assert!(!sequence.take(30, of(Some(10))));
-        assert_eq!(sequence.lost, 20);
-        assert!(sequence.take(0, of(Some(10))) && sequence.take(30, of(Some(10))));
-        assert_eq!(sequence.lost, 20);
+        let mut sequence = Sequence::of(Counting::Records);
+        let mut take = |number, records| {
+            let is_repeated = sequence.take(heading(number, 0, 0), of(Some(records)));
+            (is_repeated, sequence.lost)
+        };
+        assert_eq!([take(0, 10), take(30, 10)], [(false, 0), (false, 20)]);
+        assert_eq!([take(0, 10), take(30, 10)], [(true, 20); 2]);
         // One that was overtaken is none of these, the first time.
-        assert!(!sequence.take(10, of(Some(10))));
-        assert!(sequence.take(10, of(Some(10))));
-        assert_eq!(sequence.lost, 10);
+        assert_eq!([take(10, 10), take(10, 10)], [(false, 10), (true, 10)]);
         // Messages of templates alone have the number of the one that follows.
-        assert!(!sequence.take(40, of(Some(0))) && !sequence.take(40, of(Some(0))));
-        assert!(!sequence.take(40, of(Some(5))));
-        assert_eq!(taken(&mut sequence, 45, Some(1)), (Order::Next, 10));
+        assert_eq!([take(40, 0), take(40, 0), take(40, 5), take(45, 1)], [(false, 10); 4]);
     }
 
     #[test]
     fn after_an_unknown_number_of_units_nothing_is_said() {
-        let mut sequence = Sequence::default();
-        sequence.take(1, None);
+        let mut sequence = Sequence::of(Counting::Records);
+        sequence.take(heading(1, 0, 0), of(None));
         assert_eq!(taken(&mut sequence, 900, Some(1)), (Order::Next, 0));
         assert_eq!(taken(&mut sequence, 902, Some(1)), (Order::Next, 1));
     }

@@ -1,9 +1,6 @@
 //! NetFlow v5: records in fixed places.
 
-use crate::element::Number;
-use crate::values::Values;
-use crate::waiting::Facts;
-use record::read::Octets;
+use record::read::{Facts, Number, Octets, Values};
 use std::net::Ipv4Addr;
 
 /// Octets of a record.
@@ -21,6 +18,8 @@ pub(crate) struct Header {
     pub(crate) engine: u16,
     /// The sampling interval N: one packet of N is counted; 0 if it is not given.
     pub(crate) sampling: u16,
+    /// How it samples; 0 if it does not, or does not say so.
+    pub(crate) mode: u16,
 }
 
 impl Header {
@@ -30,14 +29,8 @@ impl Header {
         let (uptime, seconds, nanoseconds) = (octets.u32()?, octets.u32()?, octets.u32()?);
         let export_ns = u64::from(seconds) * 1_000_000_000 + u64::from(nanoseconds.min(999_999_999));
         let facts = Facts { export_ns, uptime_ms: Some(uptime) };
-        // The upper two bits are the mode.
-        Some(Self {
-            count,
-            facts,
-            sequence: octets.u32()?,
-            engine: octets.u16()?,
-            sampling: octets.u16()? & 0x3fff,
-        })
+        let (sequence, engine, sampling) = (octets.u32()?, octets.u16()?, octets.u16()?);
+        Some(Self { count, facts, sequence, engine, sampling: sampling & 0x3fff, mode: sampling >> 14 })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Data that wait for a template which comes late.
 
+use record::read::Facts;
 use std::collections::{HashMap, VecDeque};
 
 /// The most octets of all exporters.
@@ -17,15 +18,6 @@ pub(crate) struct WaitingSet {
     pub(crate) octets: Box<[u8]>,
     pub(crate) facts: Facts,
     arrived_ns: u64,
-}
-
-/// What the header of a message says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Facts {
-    /// When it was sent, nanoseconds since the epoch.
-    pub(crate) export_ns: u64,
-    /// The exporter's time since its start then, milliseconds, where it is told.
-    pub(crate) uptime_ms: Option<u32>,
 }
 
 /// Sets of one exporter that wait.

@@ -106,7 +106,7 @@ impl Collected {
             ..FlowKey::default()
         });
         [record.total_count, record.total_byte, record.wire_byte] = [packets, 40 * packets, 64 * packets];
-        self.windows.take(Flow { record, rate: Rate::ALL, counted: packets }, now_ns);
+        self.windows.take(Flow { record, rate: Some(Rate::ALL), counted: packets }, now_ns);
     }
 
     fn end(self, now_ns: u64, tally: &Tally) -> (RunTotals, BTreeMap<u64, Arrived>) {

@@ -2,6 +2,7 @@
 
 use super::WithoutKey;
 use crate::RecordedWindows;
+use flow::Share;
 use packet::KeySpec;
 use std::collections::BTreeSet;
 
@@ -31,6 +32,8 @@ pub struct Contents {
     pub node: Option<String>,
     /// Of packets only a sample was counted, as far as the file tells it: counters are those of the sample.
     pub sampled: bool,
+    /// By which share, where the file tells one of all its records.
+    pub share: Option<Share>,
     /// The number of rows, where it is known.
     pub rows: Option<u64>,
     /// The parts that can be read one by one.
@@ -67,4 +70,12 @@ pub enum Range {
     Numbers(u64, u64),
     /// Addresses likewise; IPv4 as mapped ones.
     Addresses(u128, u128),
+}
+
+impl Contents {
+    /// Takes note of the share that the file tells of all its records.
+    pub(crate) fn sampled_by(&mut self, share: &str) {
+        self.share = share.trim().parse().ok().and_then(Share::of_probability);
+        self.sampled = self.share.is_some_and(|share| share != Share::ALL);
+    }
 }

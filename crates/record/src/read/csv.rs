@@ -6,6 +6,7 @@ use super::schema::Schema;
 use super::source::{Bytes, size};
 use super::text_column::{Kind, TextColumn};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
+use crate::SHARE_COLUMN;
 use csv_core::{ReadRecordResult, Reader};
 use std::io::{BufRead, Seek};
 use std::path::{Path, PathBuf};
@@ -49,6 +50,13 @@ impl CsvReader {
             return Err(refused(&"no column of the header line is a field; `edison fields` lists them"));
         }
         contents.parts = vec![Part { bytes: size, ..Part::default() }];
+        // It is the same in all lines. A line that is wrong is found when it is read.
+        if let Some(at) = names.iter().position(|name| name == SHARE_COLUMN)
+            && lines.next().is_ok_and(|is_line| is_line)
+            && at < lines.fields()
+        {
+            contents.sampled_by(&String::from_utf8_lossy(lines.field(at)));
+        }
         Ok(Self {
             path: path.to_owned(),
             schema,

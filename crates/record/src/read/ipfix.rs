@@ -1,19 +1,24 @@
 //! IPFIX files (RFC 5655): messages in sequence. What messages mean is in a [`Session`], which does not know where they come from.
 
+mod element;
 mod meaning;
 mod plan;
 mod session;
 mod template;
+mod totals;
+mod values;
 
 use super::gather::Gatherer;
 use super::schema::Schema;
 use super::source::{Bytes, size};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
 use crate::ipfix::HEADER;
-pub use plan::ntp;
-pub use template::{Dialect, Element, Octets, Template, Told, unsigned};
+pub use element::Number;
+pub use template::{Dialect, Element, Octets, Template, Told};
+pub use totals::Totals;
+pub use values::{COUNTERS, Facts, FieldPlan, RecordOf, Told as Sampling, Values};
 
-use meaning::meaning;
+use meaning::Meaning;
 use plan::{Plan, places};
 use session::{Record, Session, VERSION};
 use std::collections::HashMap;
@@ -37,8 +42,9 @@ pub(crate) struct IpfixReader {
     scanned: Session,
     /// No record has another direction.
     is_one_way: bool,
-    /// Sets that had no template before them, in what was read last.
+    /// Sets that had no template before them, in what was read last, and flows whose totals were forgotten.
     without_template: u64,
+    forgotten: u64,
 }
 
 impl IpfixReader {
@@ -71,8 +77,17 @@ impl IpfixReader {
         }
         let (mut contents, has_reverse) = contents(&session, size, is_whole);
         contents.sampled = has_samples || session.is_sampled();
+        contents.share = session.share().filter(|_| session.is_sampled() && !has_samples);
         let is_one_way = is_whole && !has_reverse;
-        Ok(Self { path: path.to_owned(), bytes, contents, scanned: session, is_one_way, without_template: 0 })
+        Ok(Self {
+            path: path.to_owned(),
+            bytes,
+            contents,
+            scanned: session,
+            is_one_way,
+            without_template: 0,
+            forgotten: 0,
+        })
     }
 }
 
@@ -80,13 +95,16 @@ impl IpfixReader {
 fn contents(session: &Session, size: u64, is_whole: bool) -> (Contents, bool) {
     let mut names: Vec<String> = Vec::new();
     for element in session.elements() {
-        let name = match meaning(element, session) {
-            None => continue,
-            Some(Ok(meaning)) => meaning.name.to_string(),
-            Some(Err(unread)) => unread,
+        let of_element = match Meaning::of(element, session) {
+            Meaning::Nothing => Vec::new(),
+            Meaning::Value(columns) => columns.iter().map(ToString::to_string).collect(),
+            Meaning::Column(column) => vec![column.name.to_string()],
+            Meaning::Unread(name) => vec![name],
         };
-        if !names.contains(&name) && names.len() < MOST_NAMES {
-            names.push(name);
+        for name in of_element {
+            if !names.contains(&name) && names.len() < MOST_NAMES {
+                names.push(name);
+            }
         }
     }
     let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), |_, _| Ok(()), None);
@@ -110,18 +128,19 @@ impl FormatReader for IpfixReader {
     }
 
     fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
-        let Self { path, bytes, scanned, is_one_way, without_template, .. } = self;
+        let Self { path, bytes, scanned, is_one_way, without_template, forgotten, .. } = self;
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
         let places = places(wanted, !*is_one_way);
         let mut plans = Plans::default();
         let mut gatherer = Gatherer::new(wanted, sink);
         let mut session = scanned.again();
         let mut messages = Messages::new(bytes);
+        let mut totals = Totals::default();
         let mut read = || {
             while messages.next()? {
                 let continues = session.read(&messages.octets, &mut |record| {
                     let plan = plans.of(record, || Plan::new(record, wanted, &places));
-                    gatherer.add(|rows| plan.fill(record, &places, rows))
+                    gatherer.add(|rows| plan.fill(record, &places, &mut totals, rows))
                 })?;
                 if !continues {
                     return Ok(false);
@@ -131,6 +150,7 @@ impl FormatReader for IpfixReader {
         };
         let read = read();
         *without_template = session.without_template();
+        *forgotten = totals.forgotten();
         let (number, start) = (messages.number, messages.start);
         gatherer
             .finish(read)
@@ -138,8 +158,14 @@ impl FormatReader for IpfixReader {
     }
 
     fn passed_over(&self) -> Option<String> {
-        let sets = self.without_template;
-        (sets != 0).then(|| format!("{sets} sets have no template before them: their records are not read"))
+        let [sets, flows] = [self.without_template, self.forgotten];
+        let sets = (sets != 0)
+            .then(|| format!("{sets} sets have no template before them: their records are not read"));
+        let flows = (flows != 0).then(|| {
+            format!("the totals of {flows} flows found no room: what came of them later may count twice")
+        });
+        let parts: Vec<String> = [sets, flows].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 }
 

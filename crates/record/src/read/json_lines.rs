@@ -5,6 +5,7 @@ use super::schema::Schema;
 use super::source::{Bytes, size};
 use super::text_column::{Kind, TextColumn};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
+use crate::SHARE_COLUMN;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -32,7 +33,7 @@ impl JsonLinesReader {
     pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
         let refused = |reason: &dyn fmt::Display| ReadError::not_flows(path, reason);
         let size = size(&mut bytes).map_err(|error| refused(&error))?;
-        let names = names(&mut bytes).map_err(|error| refused(&error))?;
+        let (names, share) = names(&mut bytes).map_err(|error| refused(&error))?;
         let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), Kind::of, None);
         if schema.columns.is_empty() && !names.is_empty() {
             return Err(refused(&"no member of its objects is a field; `edison fields` lists them"));
@@ -42,12 +43,16 @@ impl JsonLinesReader {
             // Without an object it tells no columns: it has the rows of any question, which are none.
             contents.rows = Some(0);
         }
+        if let Some(share) = share {
+            contents.sampled_by(&share);
+        }
         Ok(Self { path: path.to_owned(), schema, contents, bytes })
     }
 }
 
-/// The names in the first lines, in their order.
-fn names(bytes: &mut Bytes) -> Result<Vec<String>, String> {
+/// The names in the first lines, in their order, and the share by which packets were sampled.
+fn names(bytes: &mut Bytes) -> Result<(Vec<String>, Option<String>), String> {
+    let mut share = None;
     let mut names: Vec<String> = Vec::new();
     let mut known = HashMap::new();
     let mut lines = Lines::new(bytes);
@@ -62,9 +67,11 @@ fn names(bytes: &mut Bytes) -> Result<Vec<String>, String> {
                             known.insert(name.to_owned(), names.len());
                             names.push(name.to_owned());
                         }
-                        None
+                        (name == SHARE_COLUMN).then_some(0)
                     },
-                    |_, _| (),
+                    |_, value| {
+                        share.get_or_insert_with(|| value.get().to_owned());
+                    },
                 )?;
                 if names.len() > MOST_COLUMNS {
                     result = Err(format!("its objects have more than {MOST_COLUMNS} names"));
@@ -80,7 +87,7 @@ fn names(bytes: &mut Bytes) -> Result<Vec<String>, String> {
             Err(_) => break,
         }
     }
-    Ok(names)
+    Ok((names, share))
 }
 
 impl FormatReader for JsonLinesReader {

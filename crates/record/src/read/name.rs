@@ -1,5 +1,6 @@
 //! What the name of a column means.
 
+use crate::SHARE_COLUMN;
 use flow::{Aggregation, Field, RowValue, Statistic};
 use std::fmt;
 
@@ -41,7 +42,7 @@ impl Name {
         match (plain.parse(), plain) {
             (Ok(statistic), _) => Self::Statistic { statistic, is_reverse },
             (_, "window_start") => Self::WindowStart,
-            (_, "ip_version") => Self::NoRowValue,
+            (_, "ip_version" | SHARE_COLUMN) => Self::NoRowValue,
             _ => Self::Unknown,
         }
     }

@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// The most rows of a row group: those that are written have fewer.
 const MOST_ROWS: i64 = 1 << 20;
 /// What is equal in the metadata of all files of a copy.
-const COMMON: [&str; 4] = ["edison.node", "edison.key", "edison.schema", "edison.window_ns"];
+const COMMON: [&str; 5] =
+    ["edison.node", "edison.key", "edison.schema", "edison.window_ns", "edison.sampling_share"];
 
 /// An open file.
 pub(super) struct Input {

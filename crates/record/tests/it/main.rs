@@ -18,4 +18,5 @@ mod read_quietly;
 mod rotation;
 mod round_trip;
 mod rows;
+mod sampled;
 mod sorted;

@@ -303,3 +303,72 @@ fn fields_without_octets_cost_nothing() {
     let given = read(&messages, &[]);
     assert_eq!((given.rows.len(), given.error), (10_000, None));
 }
+
+/// Packets and bytes of the rows of a file of one template.
+fn counted(fields: &[Field], records: &[Vec<u8>]) -> Vec<(u64, u64)> {
+    let fields = [&[(0, 8, 4), (0, 12, 4)], fields].concat();
+    let of = |record: &Vec<u8>| [&[10, 0, 0, 1, 10, 0, 0, 2][..], record].concat();
+    let data: Vec<u8> = records.iter().flat_map(of).collect();
+    let messages = [message(1, &[set(2, &template(256, &fields)), set(256, &data)])];
+    let given = read(&messages, &[RowValue::Packets, RowValue::Bytes]);
+    assert_eq!(given.error, None);
+    let mut rows: Vec<_> = given.rows.iter().map(|(_, values)| (values[0], values[1])).collect();
+    rows.sort_unstable();
+    rows
+}
+
+#[test]
+fn totals_that_grow_are_differences_in_files_too() {
+    let totals = [(0, 86, 1), (0, 85, 1), (0, 150, 4)];
+    let record = |packets: u8, start: u8| vec![packets, 2 * packets, 0, 0, 1, start];
+    assert_eq!(counted(&totals, &[record(10, 1), record(20, 1), record(30, 1)]), [(10, 20); 3]);
+    // Another flow of the key.
+    assert_eq!(
+        counted(&totals, &[record(10, 1), record(40, 2), record(50, 2)]),
+        [(10, 20), (10, 20), (40, 80)]
+    );
+    // Whatever is wanted of the rows, the flows are told apart. Rows are sorted.
+    let messages = [message(
+        1,
+        &[
+            set(2, &template(256, &[(0, 8, 4), (0, 86, 1)])),
+            set(256, &[[10, 0, 0, 1, 10], [10, 0, 0, 2, 30], [10, 0, 0, 1, 15]].concat()),
+        ],
+    )];
+    let wanted = Wanted { columns: vec![RowValue::Packets], ..Wanted::default() };
+    let rows = given(&mut open(&messages), &wanted).rows;
+    let packets: Vec<_> = rows.iter().map(|(_, values)| values[0]).collect();
+    assert_eq!(packets, [5, 10, 30]);
+}
+
+#[test]
+fn counts_of_both_directions_and_of_what_left() {
+    assert_eq!(
+        counted(&[(0, 2, 1), (0, 1, 1), (0, 24, 1), (0, 23, 1)], &[vec![0, 0, 5, 9], vec![1, 2, 5, 9]]),
+        [(1, 2), (5, 9)]
+    );
+    assert_eq!(counted(&[(0, 2, 1), (0, 1, 1), (0, 86, 1), (0, 85, 1)], &[vec![0, 0, 5, 9]]), [(5, 9)]);
+    let biflow = [(0, 86, 1), (0, 85, 1), (29305, 86, 1), (29305, 85, 1)];
+    assert_eq!(counted(&biflow, &[vec![10, 50, 5, 70]]), [(5, 70), (10, 50)]);
+    assert_eq!(
+        counted(&[(0, 298, 1), (0, 231, 1), (0, 299, 1), (0, 232, 1)], &[vec![1, 2, 3, 4]]),
+        [(1, 2), (3, 4)]
+    );
+}
+
+#[test]
+fn durations_and_events_are_times() {
+    let times = |fields: &[Field], data: &[u8]| {
+        let messages = [message(1, &[set(2, &template(256, fields)), set(256, data)])];
+        let wanted = Wanted { columns: vec![RowValue::First, RowValue::Time], ..Wanted::default() };
+        given(&mut open(&messages), &wanted).rows[0].1.clone()
+    };
+    let start = 1_700_000_000_u32.to_be_bytes();
+    assert_eq!(
+        times(&[(0, 150, 4), (0, 161, 2)], &[&start[..], &[0x46, 0x50]].concat()),
+        [START, START + 18 * SECOND]
+    );
+    assert_eq!(times(&[(0, 322, 4)], &start), [NULL, START]);
+    let both = open(&[message(1, &[set(2, &template(256, &[(0, 150, 4), (0, 161, 2)]))])]);
+    assert!(both.contents().fields.contains("stime") && both.contents().fields.contains("ltime"));
+}

@@ -9,11 +9,16 @@ use std::net::IpAddr;
 pub struct ExporterReport {
     /// Its address.
     pub address: IpAddr,
+    /// The port that it sends from; `None` for all its sessions that are over together.
+    pub port: Option<u16>,
     /// What it sent: NetFlow v5, NetFlow v9 or IPFIX.
     pub version: String,
     /// Observation domain, source identifier, or type and number of the engine.
     #[serde(with = "integer")]
     pub domain: u64,
+    /// How many transport sessions it is: one, or those that are over. An exporter that is started again with another port begins a new one.
+    #[serde(with = "integer")]
+    pub sessions: u64,
     /// Its datagrams.
     #[serde(with = "integer")]
     pub datagrams: u64,
@@ -23,9 +28,12 @@ pub struct ExporterReport {
     /// Those of them whose packets are samples.
     #[serde(with = "integer")]
     pub sampled: u64,
-    /// What did not arrive by its sequence numbers: messages of NetFlow v9, else records.
+    /// What did not arrive by its sequence numbers.
     #[serde(with = "integer")]
     pub lost: u64,
-    /// Its sampling rates as far as it told them: 1:100 counts one packet of a hundred.
+    /// What its sequence numbers count, and `lost`: messages or records.
+    pub lost_unit: String,
+    /// Its sampling rates as far as it told them: 1:100 counts one packet of a hundred. One of them is `unknown` where records are samples of a
+    /// rate that it did not tell.
     pub sampling: Vec<String>,
 }

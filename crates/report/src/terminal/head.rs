@@ -22,20 +22,31 @@ pub fn sources(names: &[String]) -> String {
 const MOST_NAMES: usize = 4;
 
 /// Routers, those with the most records; of many, the number of the others.
-pub(super) fn exporters(exporters: &[ExporterReport]) -> Vec<String> {
-    let mut shown: Vec<&ExporterReport> = exporters.iter().collect();
+pub(super) fn exporters(all: &[ExporterReport]) -> Vec<String> {
+    let mut shown: Vec<&ExporterReport> = all.iter().collect();
     shown.sort_by_key(|exporter| std::cmp::Reverse(exporter.records));
     let others = shown.split_off(shown.len().min(MOST_EXPORTERS));
     let line = |exporter: &&ExporterReport| {
-        let ExporterReport { address, version, domain, records, lost, sampling, .. } = exporter;
+        let ExporterReport { address, port, version, domain, sessions, records, lost, .. } = exporter;
+        let ExporterReport { lost_unit, sampling, .. } = exporter;
+        // The port changes when an exporter is started again: it is told where it tells exporters apart.
+        let is_other = |other: &&ExporterReport| {
+            (other.address, &other.version, other.domain) == (*address, version, *domain)
+        };
+        let are_several = all.iter().filter(is_other).count() > 1;
+        let session = match port {
+            Some(port) if are_several => format!(", port {port}"),
+            None if *sessions != 1 => format!(", {} earlier sessions", grouped(*sessions)),
+            None => ", an earlier session".to_owned(),
+            Some(_) => String::new(),
+        };
         let sampling = match &sampling[..] {
             [] => String::new(),
             rates => format!(", sampling {}", rates.join(" ")),
         };
-        let unit = if version == "NetFlow v9" { "messages" } else { "records" };
-        let lost = if *lost == 0 { String::new() } else { format!(", {} {unit} lost", grouped(*lost)) };
+        let lost = if *lost == 0 { String::new() } else { format!(", {} {lost_unit} lost", grouped(*lost)) };
         format!(
-            "router    {address} {version}, domain {domain}: {} records{sampling}{lost}",
+            "router    {address} {version}, domain {domain}{session}: {} records{sampling}{lost}",
             grouped(*records)
         )
     };

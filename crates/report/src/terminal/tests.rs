@@ -514,3 +514,39 @@ fn a_port_is_a_name_and_has_no_groups_of_digits() {
     let shown = answer(&ports, None, 1);
     assert!(shown.ends_with("  tcp       62808  62,808\n"), "{shown}");
 }
+
+#[test]
+fn sessions_of_an_exporter_are_told_apart_by_their_ports() {
+    let of = |last: u8, port, sessions, lost, lost_unit: &str| crate::ExporterReport {
+        address: std::net::IpAddr::from([192, 0, 2, last]),
+        port,
+        version: "IPFIX".to_owned(),
+        domain: 7,
+        sessions,
+        datagrams: 1,
+        records: 1000 - u64::from(last) - u64::from(port.unwrap_or(0)),
+        sampled: 0,
+        lost,
+        lost_unit: lost_unit.to_owned(),
+        sampling: Vec::new(),
+    };
+    let all = [
+        of(1, Some(10), 1, 0, "records"),
+        of(2, Some(20), 1, 3, "messages"),
+        of(2, Some(30), 1, 0, "records"),
+    ];
+    let earlier =
+        [of(2, None, 2, 0, "records"), of(3, None, 1, 0, "records"), of(3, Some(600), 1, 0, "records")];
+    let lines = head::exporters(&[&all[..], &earlier[..]].concat());
+    assert_eq!(
+        lines,
+        [
+            "router    192.0.2.2 IPFIX, domain 7, 2 earlier sessions: 998 records",
+            "router    192.0.2.3 IPFIX, domain 7, an earlier session: 997 records",
+            "router    192.0.2.1 IPFIX, domain 7: 989 records",
+            "router    192.0.2.2 IPFIX, domain 7, port 20: 978 records, 3 messages lost",
+            "router    192.0.2.2 IPFIX, domain 7, port 30: 968 records",
+            "router    192.0.2.3 IPFIX, domain 7, port 600: 397 records",
+        ]
+    );
+}

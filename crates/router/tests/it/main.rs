@@ -1,3 +1,8 @@
 //! Datagrams of flow exporters.
 
+mod cases;
 mod datagrams;
+mod sampling;
+mod sessions;
+mod strangers;
+mod support;

@@ -1,31 +1,42 @@
-//! From the fields of a template to the columns that are wanted.
+//! From the values of a record to the columns that are wanted.
 
 use super::super::block::Wanted;
 use super::super::columns::{Cell, Columns, Place};
 use super::super::name::Name;
-use super::meaning::{Meaning, Reading, meaning};
+use super::element::Number;
+use super::meaning::{Column, Meaning, Reading};
 use super::session::Record;
-use super::template::{Element, unsigned};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-/// systemInitTimeMilliseconds.
-const SYSTEM_START: Element = Element::registered(160);
-/// From 1900 to 1970, seconds.
-const EPOCH: u64 = 2_208_988_800;
-const SECOND: u64 = 1_000_000_000;
+use super::template::unsigned;
+use super::totals::Totals;
+use super::values::{FieldPlan, RecordOf, Values};
+use flow::{FIELDS, NULL, RowValue};
 
 /// How records of a template fill a row.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// For each place, in their order, the fields that may have its value: of an address one of each family, else one.
-    sources: Vec<Vec<Source>>,
+    fields: FieldPlan,
+    /// Where the value of each place is from, in their order.
+    origins: Vec<Origin>,
 }
 
+/// Where the value of a place is from. The direction is the other one where it is true.
+#[derive(Debug)]
+enum Origin {
+    Address(usize),
+    Port(usize),
+    Time(usize, bool),
+    Count(usize, bool),
+    Number(Number, bool),
+    /// A field of the template that nothing else is.
+    Field(Source),
+    Nothing,
+}
+
+/// A field of the template.
 #[derive(Debug)]
 struct Source {
-    /// The number of the field in the template.
-    field: usize,
-    meaning: Meaning,
+    number: usize,
+    column: Column,
     most: u64,
 }
 
@@ -50,22 +61,40 @@ pub(crate) fn places(wanted: &Wanted, has_reverse: bool) -> Vec<Place> {
 impl Plan {
     /// Of the template of a record.
     pub(crate) fn new(record: &Record<'_>, wanted: &Wanted, places: &[Place]) -> Self {
-        let mut sources: Vec<Vec<Source>> = places.iter().map(|_| Vec::new()).collect();
-        for (field, element) in record.template.elements().enumerate() {
-            let Some(Ok(meaning)) = meaning(element, record.session) else { continue };
-            for place in meaning.name.places(wanted, false) {
-                let Some(at) = places.iter().position(|of| *of == place) else { continue };
-                let of_place = &mut sources[at];
-                let is_address = matches!(place, Place::Source | Place::Destination);
-                let source = Source { field, most: meaning.name.most(), meaning: meaning.clone() };
-                match of_place.first() {
-                    Some(_) if is_address => of_place.push(source),
-                    Some(known) if known.meaning.rank <= meaning.rank => {}
-                    _ => *of_place = vec![source],
-                }
+        let mut columns: Vec<Source> = Vec::new();
+        for (number, element) in record.template.elements().enumerate() {
+            if let Meaning::Column(column) = Meaning::of(element, record.session) {
+                columns.push(Source { number, most: column.name.most(), column });
             }
         }
-        Self { sources }
+        let origin = |place: &Place| {
+            let origin = match place {
+                Place::Source => Origin::Address(0),
+                Place::Destination => Origin::Address(1),
+                Place::SourcePort => Origin::Port(0),
+                Place::DestinationPort => Origin::Port(1),
+                Place::Protocol => Origin::Number(Number::Protocol, false),
+                Place::Vlan => Origin::Number(Number::Vlan, false),
+                Place::Tos => Origin::Number(Number::Tos, false),
+                Place::HasReverse => Origin::Count(0, true),
+                Place::Value(at) => value(wanted.columns[*at], false),
+                Place::Reverse(at) => value(wanted.columns[*at], true),
+                Place::Node | Place::Nowhere => Origin::Nothing,
+            };
+            if !matches!(origin, Origin::Nothing) {
+                return origin;
+            }
+            let is_of = |source: &Source| source.column.name.places(wanted, false).contains(place);
+            let found = columns.iter().position(is_of);
+            found.map_or(Origin::Nothing, |at| {
+                let Source { number, ref column, most } = columns[at];
+                Origin::Field(Source { number, column: column.clone(), most })
+            })
+        };
+        let origins: Vec<Origin> = places.iter().map(origin).collect();
+        let needed: Vec<&str> = places.iter().flat_map(|place| needed(place, wanted)).collect();
+        let fields = FieldPlan::of(record.template).only(|column| needed.contains(&column));
+        Self { fields, origins }
     }
 
     /// Puts the values of a record.
@@ -73,22 +102,37 @@ impl Plan {
         &self,
         record: &Record<'_>,
         places: &[Place],
+        totals: &mut Totals,
         columns: &mut Columns,
     ) -> Result<(), String> {
-        for (place, sources) in places.iter().zip(&self.sources) {
-            let mut cell = Cell::None;
-            for source in sources {
-                let value = source.cell(record)?;
-                // Some templates have addresses of both families, of which one is zero.
-                let is_better = match (cell, value) {
-                    (Cell::None, _) => true,
-                    (Cell::Address(before), Cell::Address(_)) => before.is_unspecified(),
-                    _ => false,
-                };
-                if is_better {
-                    cell = value;
+        let (set, fields) = record.octets_of_fields();
+        let values = Values::read(&self.fields, set, fields);
+        if let Some(unfit) = values.unfit() {
+            return Err(unfit.to_string());
+        }
+        let facts = record.facts();
+        let of = RecordOf {
+            plan: &self.fields,
+            set,
+            fields,
+            session: record.number.into(),
+            export_ns: facts.export_ns,
+        };
+        let counts = values.counts(totals, &of);
+        let times = [false, true].map(|is_reverse| values.times(is_reverse, facts, record.domain.start_ms));
+        let number = |number: Option<u64>| number.map_or(Cell::None, Cell::Number);
+        for (place, origin) in places.iter().zip(&self.origins) {
+            let mut cell = match origin {
+                Origin::Address(at) => values.addresses()[*at].map_or(Cell::None, Cell::Address),
+                Origin::Port(at) => number(values.ports()[*at]),
+                Origin::Time(at, is_reverse) => number(times[usize::from(*is_reverse)][*at]),
+                Origin::Count(at, is_reverse) => {
+                    number(Some(counts[usize::from(*is_reverse)][*at]).filter(|count| *count != NULL))
                 }
-            }
+                Origin::Number(of, is_reverse) => number(values.of(*of, *is_reverse)),
+                Origin::Field(source) => source.cell(record)?,
+                Origin::Nothing => Cell::None,
+            };
             if *place == Place::Node && cell == Cell::None {
                 cell = record.domain.name.as_deref().map_or(Cell::None, Cell::Node);
             }
@@ -98,15 +142,55 @@ impl Plan {
     }
 }
 
+/// The origin of a column of rows.
+fn value(column: RowValue, is_reverse: bool) -> Origin {
+    let number = |number| Origin::Number(number, is_reverse);
+    match column {
+        RowValue::Packets => Origin::Count(0, is_reverse),
+        RowValue::Bytes => Origin::Count(1, is_reverse),
+        RowValue::WireBytes => Origin::Count(2, is_reverse),
+        RowValue::First => Origin::Time(0, is_reverse),
+        RowValue::Last | RowValue::Time => Origin::Time(1, is_reverse),
+        RowValue::TcpSeq => number(Number::TcpSeq),
+        RowValue::TcpAck => number(Number::TcpAck),
+        RowValue::TcpWin => number(Number::TcpWindow),
+        RowValue::TcpFlags => number(Number::Flags),
+        RowValue::IpTtl => number(Number::Ttl),
+        RowValue::IpTos => number(Number::Tos),
+        RowValue::Vlan => number(Number::Vlan),
+        RowValue::SourceMac => number(Number::SourceMac),
+        RowValue::DestinationMac => number(Number::DestinationMac),
+        _ => Origin::Nothing,
+    }
+}
+
+/// The fields of a row that the value of a place needs.
+fn needed(place: &Place, wanted: &Wanted) -> Vec<&'static str> {
+    match place {
+        Place::Source => vec!["src_addr"],
+        Place::Destination => vec!["dst_addr"],
+        // What they mean depends on the protocol.
+        Place::SourcePort => vec!["src_port", "protocol"],
+        Place::DestinationPort => vec!["dst_port", "protocol"],
+        Place::Protocol => vec!["protocol"],
+        Place::Vlan => vec!["vlan"],
+        Place::Tos => vec!["ip_tos"],
+        Place::HasReverse => vec!["total_count"],
+        Place::Value(at) | Place::Reverse(at) => match wanted.columns[*at] {
+            // One may follow from the other.
+            RowValue::First | RowValue::Last | RowValue::Time => vec!["stime", "ltime"],
+            column => FIELDS.iter().filter(|field| field.row == column).map(|field| field.name).collect(),
+        },
+        Place::Node | Place::Nowhere => Vec::new(),
+    }
+}
+
 impl Source {
     fn cell<'a>(&self, record: &'a Record<'_>) -> Result<Cell<'a>, String> {
-        let octets = record.field(self.field);
+        let octets = record.field(self.number);
         let unfit = || format!("a value of {} octets is none of {}", octets.len(), self.what());
-        let number = || unsigned(octets).ok_or_else(unfit);
-        let value = match self.meaning.reading {
-            Reading::Number => Some(number()?),
-            Reading::LowOctet => Some(number()? & 0xff),
-            Reading::NonZero => Some(number()?).filter(|number| *number != 0),
+        let number = match self.column.reading {
+            Reading::Number => unsigned(octets).ok_or_else(unfit)?,
             Reading::Float => {
                 let value = match (<[u8; 8]>::try_from(octets), <[u8; 4]>::try_from(octets)) {
                     (Ok(octets), _) => f64::from_be_bytes(octets),
@@ -115,64 +199,21 @@ impl Source {
                 };
                 return Ok(Cell::Number(flow::float_bits(Some(value).filter(|value| value.is_finite()))));
             }
-            Reading::V4 => {
-                let octets: [u8; 4] = octets.try_into().map_err(|_| unfit())?;
-                return Ok(Cell::Address(IpAddr::V4(Ipv4Addr::from(octets))));
-            }
-            Reading::V6 => {
-                let octets: [u8; 16] = octets.try_into().map_err(|_| unfit())?;
-                return Ok(Cell::Address(IpAddr::V6(Ipv6Addr::from(octets))));
-            }
             Reading::Text => {
                 let name = std::str::from_utf8(octets).map_err(|_| unfit())?;
                 return Ok(if name.is_empty() { Cell::None } else { Cell::Node(name) });
             }
-            Reading::Seconds => number()?.checked_mul(SECOND),
-            Reading::Milliseconds => number()?.checked_mul(1_000_000),
-            Reading::NtpMicroseconds => ntp(number()?, 1_000_000),
-            Reading::NtpNanoseconds => ntp(number()?, SECOND),
-            Reading::Uptime => {
-                let start = record.number(SYSTEM_START).or(record.domain.start_ms);
-                let export_ms = u64::from(record.export_time) * 1000;
-                let uptime = number()?;
-                start.and_then(|start| since(start, uptime, export_ms)?.checked_mul(1_000_000))
-            }
-            Reading::MicrosecondsBefore => {
-                let export = u64::from(record.export_time) * SECOND;
-                number()?.checked_mul(1000).and_then(|before| export.checked_sub(before))
-            }
         };
-        match value {
-            Some(number) if number != flow::NULL && number > self.most => {
-                Err(format!("the number {number} is greater than {}: {}", self.most, self.what()))
-            }
-            value => Ok(value.map_or(Cell::None, Cell::Number)),
+        if number != NULL && number > self.most {
+            return Err(format!("the number {number} is greater than {}: {}", self.most, self.what()));
         }
+        Ok(Cell::Number(number))
     }
 
     fn what(&self) -> &'static str {
-        match &self.meaning.name {
+        match &self.column.name {
             Name::Field { field, .. } => field.name,
             _ => "a statistic",
         }
     }
-}
-
-/// When an uptime was, where it began at a time, all of them in milliseconds: a counter of 32 bits begins anew every seven weeks, so that
-/// it is the time that is nearest to the export. The export itself is told in seconds.
-fn since(start: u64, uptime: u64, export: u64) -> Option<u64> {
-    const TURN: u64 = 1 << 32;
-    let first = start.checked_add(uptime)?;
-    let turns = if uptime < TURN { export.saturating_sub(first).saturating_add(TURN / 2) / TURN } else { 0 };
-    first.checked_add(turns * TURN)
-}
-
-/// Nanoseconds since 1970 of an NTP timestamp whose fraction is rounded to a unit; `units` of them are a second. Seconds before 1968 are
-/// of the second era, which begins in 2036.
-pub fn ntp(timestamp: u64, units: u64) -> Option<u64> {
-    const ERA: u64 = 1 << 32;
-    let (seconds, fraction) = (timestamp >> 32, timestamp & (ERA - 1));
-    let seconds = if seconds < ERA / 2 { seconds + ERA } else { seconds };
-    let rounded = (fraction * units + ERA / 2) >> 32;
-    Some(seconds.checked_sub(EPOCH)? * SECOND + rounded * (SECOND / units))
 }

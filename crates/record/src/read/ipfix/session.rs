@@ -1,8 +1,9 @@
 //! A session (RFC 7011): the state that messages build upon, apart from where they come from.
 
 use super::template::{Dialect, Element, Octets, Template, Told, unsigned};
+use super::values::{Facts, FieldPlan, Told as Sampling, Values};
 use crate::ipfix::{OPTIONS_TEMPLATE_SET, SET_HEADER, TEMPLATE_SET, element};
-use flow::InformationElement;
+use flow::{InformationElement, Share};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub(crate) struct Session {
     without_template: u64,
     /// Options say that packets were left out.
     is_sampled: bool,
+    /// With which probabilities they say that packets are counted, as far as two differ.
+    probabilities: Vec<Option<f64>>,
 }
 
 /// An observation domain.
@@ -59,6 +62,8 @@ pub(crate) struct Record<'a> {
     fields: &'a [Range<usize>],
     pub(crate) session: &'a Session,
     pub(crate) domain: &'a Domain,
+    /// The number of the domain.
+    pub(crate) number: u32,
     /// Seconds since the epoch.
     pub(crate) export_time: u32,
 }
@@ -69,8 +74,18 @@ impl Record<'_> {
         &self.set[self.fields[at].clone()]
     }
 
+    /// Its set, and where its fields are in it.
+    pub(crate) fn octets_of_fields(&self) -> (&[u8], &[Range<usize>]) {
+        (self.set, self.fields)
+    }
+
+    /// What its message tells of time.
+    pub(crate) fn facts(&self) -> Facts {
+        Facts { export_ns: u64::from(self.export_time) * 1_000_000_000, uptime_ms: None }
+    }
+
     /// The number in the first field of an element, if there is one.
-    pub(crate) fn number(&self, element: Element) -> Option<u64> {
+    fn number_of(&self, element: Element) -> Option<u64> {
         unsigned(self.octets(element)?)
     }
 
@@ -85,26 +100,26 @@ impl Record<'_> {
         Some(String::from_utf8_lossy(&octets[..octets.len().min(LONGEST_NAME)]).into_owned())
     }
 
-    /// Whether it says that packets were left out, of itself or, in options, of others: by samplingInterval and samplerRandomInterval,
-    /// samplingPacketSpace, samplingSize and samplingPopulation, or samplingProbability.
+    /// Whether it says that packets were left out, of itself or, in options, of others.
     pub(crate) fn tells_of_samples(&self) -> bool {
-        let number = |number| self.number(Element::registered(number)).unwrap_or(0);
-        let is_below_one = |octets: &[u8]| match (<[u8; 8]>::try_from(octets), <[u8; 4]>::try_from(octets)) {
-            (Ok(octets), _) => f64::from_be_bytes(octets) < 1.0,
-            (_, Ok(octets)) => f32::from_be_bytes(octets) < 1.0,
-            _ => false,
-        };
-        number(34) > 1
-            || number(50) > 1
-            || number(306) != 0
-            || number(310) > number(309)
-            || self.octets(of(element::PROBABILITY)).is_some_and(is_below_one)
+        self.probability().is_some_and(|probability| probability.is_none_or(|of| of < 1.0))
+    }
+
+    /// With which probability it says that packets are counted, of itself or of others; `None` within where it says that some are left out,
+    /// and not how many.
+    fn probability(&self) -> Option<Option<f64>> {
+        let plan = FieldPlan::of_sampling(self.template)?;
+        Some(match Values::read(&plan, self.set, self.fields).sampling()? {
+            Sampling::Rate { packets, counted } => Some(counted as f64 / packets as f64),
+            Sampling::Probability(probability) => Some(probability),
+            Sampling::Unknown => None,
+        })
     }
 
     /// The element that a record of options describes, and its name (RFC 5610).
     fn described(&self) -> Option<(Element, String)> {
-        let enterprise = u32::try_from(self.number(of(element::ENTERPRISE))?).ok()?;
-        let number = u16::try_from(self.number(of(element::ELEMENT_ID))?).ok()?;
+        let enterprise = u32::try_from(self.number_of(of(element::ENTERPRISE))?).ok()?;
+        let number = u16::try_from(self.number_of(of(element::ELEMENT_ID))?).ok()?;
         let element = Element { enterprise, number: number & 0x7fff };
         Some((element, self.text(of(element::ELEMENT_NAME))?))
     }
@@ -148,6 +163,12 @@ impl Session {
     /// Whether options said that packets were left out.
     pub(crate) fn is_sampled(&self) -> bool {
         self.is_sampled
+    }
+
+    /// By which share packets were sampled, where options tell one for all.
+    pub(crate) fn share(&self) -> Option<Share> {
+        let [Some(probability)] = self.probabilities[..] else { return None };
+        Share::of_probability(probability)
     }
 
     /// The name that an element says it has.
@@ -262,20 +283,34 @@ impl Session {
         let mut at = 0;
         while template.split(set, &mut at, &mut fields)? {
             let Some(domain) = self.domains.get(&number) else { break };
-            let record =
-                Record { template: &template, set, fields: &fields, session: self, domain, export_time };
+            let record = Record {
+                template: &template,
+                set,
+                fields: &fields,
+                session: self,
+                domain,
+                number,
+                export_time,
+            };
             if !template.is_options {
                 if !take(&record)? {
                     return Ok(false);
                 }
                 continue;
             }
-            let about = record.number(of(element::DOMAIN)).and_then(|number| u32::try_from(number).ok());
+            let about = record.number_of(of(element::DOMAIN)).and_then(|number| u32::try_from(number).ok());
             let name = record.text(of(element::DOMAIN_NAME));
-            let start_ms = record.number(SYSTEM_START);
+            let start_ms = record.number_of(SYSTEM_START);
             let described = record.described();
             let is_sampled = record.tells_of_samples();
+            let probability = record.probability();
             self.is_sampled |= is_sampled;
+            if let Some(probability) = probability
+                && self.probabilities.len() < 2
+                && !self.probabilities.contains(&probability)
+            {
+                self.probabilities.push(probability);
+            }
             self.describe(about.unwrap_or(number), name, start_ms);
             if let Some((element, name)) = described {
                 self.rename(element, name);

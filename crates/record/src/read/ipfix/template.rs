@@ -183,7 +183,7 @@ fn variable_length(octets: &mut Octets<'_>) -> Option<usize> {
 }
 
 /// An unsigned number of at most 8 octets.
-pub fn unsigned(octets: &[u8]) -> Option<u64> {
+pub(crate) fn unsigned(octets: &[u8]) -> Option<u64> {
     let is_number = (1..=8).contains(&octets.len());
     is_number.then(|| octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)))
 }

@@ -40,6 +40,9 @@ pub(crate) fn read(metadata: &FileMetaData) -> (Schema, Contents) {
     });
     contents.node =
         entry("edison.node").filter(|_| schema.columns.iter().any(|known| known.name.is_field("node_id")));
+    if let Some(share) = entry("edison.sampling_share") {
+        contents.sampled_by(&share);
+    }
     (schema, contents)
 }
 

@@ -1,0 +1,141 @@
+//! Which packets an exporter counts: rates of samplers, of interfaces, and of all.
+
+use crate::counts::Counts;
+use crate::rate::Rate;
+use crate::values;
+use record::read::{Number, Values};
+use std::collections::HashMap;
+
+/// The most samplers of an exporter, the most sequences of selectors, and the most interfaces whose rates differ.
+const MOST: [usize; 3] = [128, 128, 4096];
+
+/// What an exporter told of sampling. A rate is `None` where packets are left out and it is not known how many.
+#[derive(Debug, Default)]
+pub(crate) struct Samplers {
+    /// By their numbers, which are those of selectors, too.
+    samplers: HashMap<u64, Option<Rate>>,
+    /// The sampler of a sequence of selectors.
+    sequences: HashMap<u64, u64>,
+    interfaces: HashMap<u64, OfInterface>,
+    /// Of records that name none of these.
+    pub(crate) rate: Option<Option<Rate>>,
+}
+
+/// What is told of an interface.
+#[derive(Clone, Copy, Debug)]
+enum OfInterface {
+    Rate(Option<Rate>),
+    Sampler(u64),
+}
+
+impl Samplers {
+    /// Takes what a record of options says.
+    pub(crate) fn option(&mut self, values: &Values, counts: &mut Counts) {
+        let told = values::sampling(values);
+        counts.wrong_sampling += u64::from(told == Some(Err(())));
+        // What is impossible is not known.
+        let rate = told.map(|told| told.unwrap_or(None));
+        let sampler = values.number(Number::Sampler);
+        let interfaces =
+            [Number::Ingress, Number::Egress].map(|of| values.number(of).filter(|number| *number != 0));
+        let interface = interfaces[0].or(interfaces[1]);
+        let [of_samplers, of_sequences, of_interfaces] = MOST;
+        let mut has_room = true;
+        match (sampler, rate) {
+            (Some(sampler), Some(rate)) => has_room &= put(&mut self.samplers, sampler, rate, of_samplers),
+            (None, Some(rate)) if interface.is_none() => self.rate = Some(rate),
+            // A sampler is there, and its rate may follow.
+            (Some(sampler), None) if sampler != 0 && values.number(Number::Algorithm).is_none() => {
+                has_room &= self.samplers.contains_key(&sampler)
+                    || put(&mut self.samplers, sampler, None, of_samplers);
+            }
+            _ => {}
+        }
+        let of_interface = sampler.map(OfInterface::Sampler).or(rate.map(OfInterface::Rate));
+        if let Some((interface, what)) = interface.zip(of_interface) {
+            has_room &= put(&mut self.interfaces, interface, what, of_interfaces);
+        }
+        if let Some((sequence, sampler)) = values.number(Number::Sequence).zip(sampler) {
+            has_room &= put(&mut self.sequences, sequence, sampler, of_sequences);
+        }
+        counts.too_many_samplers += u64::from(!has_room);
+    }
+
+    /// The rate of a record: its own, that of its sampler, of its interface, of the only sampler, or the exporter's. `usual` is that of exporters
+    /// that tell none.
+    pub(crate) fn rate_of(&self, values: &Values, usual: Option<Rate>, counts: &mut Counts) -> Option<Rate> {
+        self.told_of(values, counts).unwrap_or(usual.or(Some(Rate::ALL))).or(usual)
+    }
+
+    /// What was told of a record's rate; `None` where that is nothing.
+    fn told_of(&self, values: &Values, counts: &mut Counts) -> Option<Option<Rate>> {
+        match values::sampling(values) {
+            Some(Ok(rate)) => return Some(rate),
+            Some(Err(())) => counts.wrong_sampling += 1,
+            None => {}
+        }
+        let of_sequence =
+            || values.number(Number::Sequence).and_then(|number| self.sequences.get(&number).copied());
+        let named = values.number(Number::Sampler).or_else(of_sequence);
+        if let Some(number) = named {
+            if let Some(rate) = self.samplers.get(&number) {
+                return Some(*rate);
+            }
+            counts.unknown_sampler += u64::from(number != 0);
+            // Number 0 is no sampler where none is known by it.
+            return self.rate.or((number != 0).then_some(None));
+        }
+        if !self.interfaces.is_empty() {
+            return self.of_interface(values).or(self.rate).or(Some(None));
+        }
+        // An exporter with one sampler need not name it, nor one whose samplers are alike.
+        let mut rates = self.samplers.values();
+        let first = rates.next().copied();
+        match first {
+            Some(rate) if rates.all(|other| *other == rate) => Some(rate),
+            Some(_) => self.rate.or(Some(None)),
+            None => self.rate,
+        }
+    }
+
+    fn of_interface(&self, values: &Values) -> Option<Option<Rate>> {
+        let mut interfaces = [Number::Ingress, Number::Egress].map(|of| values.number(of));
+        if values.number(Number::Direction) == Some(1) {
+            interfaces.reverse();
+        }
+        let found = interfaces.into_iter().flatten().find_map(|interface| self.interfaces.get(&interface))?;
+        Some(match found {
+            OfInterface::Rate(rate) => *rate,
+            OfInterface::Sampler(number) => self.samplers.get(number).copied().flatten(),
+        })
+    }
+
+    /// All rates that were told.
+    pub(crate) fn rates(&self) -> Vec<Rate> {
+        let of_interface = |of: &OfInterface| match of {
+            OfInterface::Rate(rate) => *rate,
+            OfInterface::Sampler(_) => None,
+        };
+        let interfaces = self.interfaces.values().filter_map(of_interface);
+        let mut rates: Vec<Rate> = self
+            .samplers
+            .values()
+            .copied()
+            .chain([self.rate.flatten()])
+            .flatten()
+            .chain(interfaces)
+            .collect();
+        rates.sort_unstable();
+        rates.dedup();
+        rates
+    }
+}
+
+/// Keeps a value; false where there is no room.
+fn put<T>(values: &mut HashMap<u64, T>, number: u64, value: T, most: usize) -> bool {
+    let has_room = values.len() < most || values.contains_key(&number);
+    if has_room {
+        values.insert(number, value);
+    }
+    has_room
+}
