@@ -231,7 +231,8 @@ impl PacketSource for CaptureSource {
     }
 
     /// The sums of `isb_ifdrop` and `isb_osdrop` over the interfaces of a pcapng file that has them; both count
-    /// frames that are not in the file, lost before and in the capturing machine's own buffers.
+    /// frames that are not in the file, lost before and in the capturing machine's own buffers. `epb_dropcount`: what packets say was
+    /// lost before them, of interfaces without statistics all of it, of others what is in excess of those.
     fn lost(&mut self) -> Option<Vec<SourceCounter>> {
         match &self.format {
             Format::Pcapng(reader) => reader.lost(),

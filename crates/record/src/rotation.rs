@@ -1,13 +1,14 @@
 //! Rotation: a run's records in a sequence of files, each of which gets its name when it is complete.
 
 use crate::fault::with_earlier;
-use crate::target::{self, Target};
+use crate::target::{self, LateName, Target};
 use crate::writer::Delivery;
 use crate::{Account, Format, RecordWriter, Selection};
 use flow::FlowRecord;
-use std::collections::HashSet;
+use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 /// Where one file ends and the next begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,9 +25,8 @@ pub enum Rotation {
 const BETWEEN_LOOKS: usize = 64;
 
 /// Opens a writer for files next to `path`: `flows.csv` gives `flows-20261122-101500.csv` and so on, by the
-/// time (UTC) at which the file's period began or, without periods, the time of its first record. A further
-/// file of the same time gets the suffix `-2`. The first file is opened at the first record; without records
-/// there is no file.
+/// time (UTC) of the first packet of the flows in it. A file of a name that is taken gets the suffix `-2`, and so on, whoever has it:
+/// no file is replaced. The first file is opened at the first record; without records there is no file.
 ///
 /// # Errors
 /// If it is no regular file, has an unknown suffix, is in a directory without write access, or is rotated by
@@ -59,7 +59,8 @@ pub fn create_rotating(
         current: None,
         end_ns: 0,
         latest_ns: 0,
-        used: HashSet::new(),
+        first_ns: u64::MAX,
+        file_name: LateName::default(),
         last_account: None,
         name: path.display().to_string(),
         taken: 0,
@@ -80,8 +81,10 @@ struct Rotating {
     end_ns: u64,
     /// Stream time.
     latest_ns: u64,
-    /// Names already used, by their seconds.
-    used: HashSet<String>,
+    /// The first packet of the current file's flows.
+    first_ns: u64,
+    /// The current file's name when it is complete.
+    file_name: LateName,
     last_account: Option<Account>,
     /// As the user calls all of them.
     name: String,
@@ -92,38 +95,45 @@ struct Rotating {
 }
 
 impl Rotating {
-    /// The time in the next file's name, nanoseconds; sets where it ends.
-    fn begin_period(&mut self) -> u64 {
-        match self.rotation {
-            Rotation::Time(length) => {
-                let start = self.latest_ns - self.latest_ns % length;
-                self.end_ns = start.saturating_add(length);
-                start
-            }
-            Rotation::Size(_) | Rotation::OnDemand => self.latest_ns,
+    /// Sets where the next file ends.
+    fn begin_period(&mut self) {
+        if let Rotation::Time(length) = self.rotation {
+            self.end_ns = (self.latest_ns - self.latest_ns % length).saturating_add(length);
         }
     }
 
-    fn name(&mut self, start_ns: u64) -> PathBuf {
-        let time = utc(start_ns / 1_000_000_000);
-        let mut count = 1;
-        let tail = loop {
-            let tail = if count == 1 { time.clone() } else { format!("{time}-{count}") };
-            if self.used.insert(tail.clone()) {
-                break tail;
+    /// The path of a file whose first packet had this time; the number tells apart those of one second.
+    fn path(&self, first_ns: u64, number: u32) -> PathBuf {
+        let time = utc(first_ns / 1_000_000_000);
+        let mut path = self.stem.clone().into_os_string();
+        let suffix = &self.suffix;
+        path.push(if number == 1 {
+            format!("-{time}.{suffix}")
+        } else {
+            format!("-{time}-{number}.{suffix}")
+        });
+        path.into()
+    }
+
+    /// Makes an empty file of the first free name, which the current file then takes.
+    fn reserve_name(&self) -> Result<PathBuf> {
+        for number in 1.. {
+            let path = self.path(self.first_ns, number);
+            match File::create_new(&path) {
+                Ok(_) => return Ok(path),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::new(error.kind(), format!("{}: {error}", path.display()))),
             }
-            count += 1;
-        };
-        let mut name = self.stem.clone().into_os_string();
-        name.push(format!("-{tail}.{}", self.suffix));
-        name.into()
+        }
+        Err(Error::other("no name is free"))
     }
 
     fn writer(&mut self) -> Result<&mut Box<dyn RecordWriter>> {
         if self.current.is_none() {
-            let start = self.begin_period();
-            let path = self.name(start);
-            let writer = self.format.to_target(Target::open(&path)?, &self.node, &self.selection)?;
+            self.begin_period();
+            // Until it is complete, by the first record.
+            let target = Target::open(&self.path(self.first_ns, 1))?.named_late(self.file_name.clone());
+            let writer = self.format.to_target(target, &self.node, &self.selection)?;
             return Ok(self.current.insert(writer));
         }
         // Its existence was just checked.
@@ -135,7 +145,14 @@ impl Rotating {
         if let Some(account) = &self.last_account {
             writer.account(account)?;
         }
-        writer.finish()?;
+        let name = self.reserve_name()?;
+        *self.file_name.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.clone());
+        if let Err(error) = writer.finish() {
+            // The name was made for this file, which keeps that of a part.
+            let _ = std::fs::remove_file(name);
+            return Err(error);
+        }
+        self.first_ns = u64::MAX;
         self.complete += std::mem::take(&mut self.taken);
         Ok(())
     }
@@ -148,10 +165,12 @@ impl Rotating {
     fn write_records(&mut self, mut records: &[FlowRecord]) -> Result<()> {
         while let Some(first) = records.first() {
             self.advance(first.ltime)?;
+            self.first_ns = self.first_ns.min(first_packet(first));
             self.writer()?;
             let (now, later) = records.split_at(self.of_period(records).max(1));
             for record in now {
                 self.latest_ns = self.latest_ns.max(record.ltime);
+                self.first_ns = self.first_ns.min(first_packet(record));
             }
             let writer = self.writer()?;
             writer.write(now)?;
@@ -222,6 +241,11 @@ impl RecordWriter for Rotating {
         self.of_all(ended)?;
         Ok(Delivery::default())
     }
+}
+
+/// The time of the first packet of a record, of either direction.
+fn first_packet(record: &FlowRecord) -> u64 {
+    record.reverse().map_or(record.stime, |reverse| reverse.stime.min(record.stime))
 }
 
 /// A time as `20261122-101500`, by the proleptic Gregorian calendar.

@@ -5,6 +5,11 @@ use crate::fault::fault;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The name that a file gets when it is complete, where that is known only then: it is chosen when the file asks for it, and belongs to an
+/// empty file that was made for it.
+pub(crate) type LateName = Arc<Mutex<Option<PathBuf>>>;
 
 /// What a writer writes to. After a failure it accepts nothing more.
 pub(crate) struct Target {
@@ -15,6 +20,8 @@ pub(crate) struct Target {
     path: String,
     len: u64,
     failed: bool,
+    /// Takes the place of the path, where it is given by then.
+    late_name: Option<LateName>,
 }
 
 enum Output {
@@ -52,7 +59,12 @@ impl Target {
     }
 
     fn new(out: Output, name: String, path: String) -> Self {
-        Self { out, name, path, len: 0, failed: false }
+        Self { out, name, path, len: 0, failed: false, late_name: None }
+    }
+
+    /// The same, which takes the name that is there when it is complete.
+    pub(crate) fn named_late(self, name: LateName) -> Self {
+        Self { late_name: Some(name), ..self }
     }
 
     /// The place as the user calls it.
@@ -67,7 +79,8 @@ impl Target {
         }
         let out = std::mem::replace(&mut self.out, Output::Stream(Box::new(io::sink())));
         self.close();
-        Some(Self::new(out, self.name.clone(), self.path.clone()))
+        let target = Self::new(out, self.name.clone(), self.path.clone());
+        Some(Self { late_name: self.late_name.clone(), ..target })
     }
 
     /// Whether a reader may be waiting at the other end.
@@ -119,6 +132,11 @@ impl Target {
     pub(crate) fn complete(&mut self) -> io::Result<()> {
         self.flush()?;
         let Output::Part { part, path, .. } = &self.out else { return Ok(()) };
+        let late = self
+            .late_name
+            .as_ref()
+            .and_then(|name| name.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let path = late.as_ref().unwrap_or(path);
         fs::rename(part, path).map_err(|e| {
             io::Error::new(e.kind(), format!("cannot rename {} to {}: {e}", part.display(), path.display()))
         })

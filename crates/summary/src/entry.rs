@@ -45,7 +45,7 @@ struct State(u8);
 impl State {
     /// A record is in the slot.
     const LIVE: u8 = 1 << 7;
-    /// Of a pair: began after the other direction.
+    /// Of a pair: the other direction is the initiator, also of a record that ended by the active timeout.
     const SECOND: u8 = 1 << 6;
     /// A record that ended in the window left counts here, which are sealed with the window.
     const LEFT: u8 = 1 << 5;
@@ -83,7 +83,8 @@ pub(crate) struct Cold {
     total_count: u64,
     total_byte: u64,
     wire_byte: u64,
-    /// Number of the first packet, where numbers are kept.
+    /// Number of the first packet, where numbers are kept. Of a pair without a record, in its first slot: the latest packet of both
+    /// directions of the one that ended by the active timeout.
     pub(crate) first_number: u64,
     /// Earliest packet of the open window, if it has any.
     first_ns: u64,
@@ -158,7 +159,7 @@ impl<K: Key> Hot<K> {
         self.state.has(State::LIVE)
     }
 
-    /// Of a pair: true if the record began when the other direction had one.
+    /// Of a pair: true if the other direction is the initiator.
     pub(crate) fn is_second(&self) -> bool {
         self.state.has(State::SECOND)
     }
@@ -406,6 +407,20 @@ impl<K: Key> Slot<'_, K> {
 }
 
 impl Cold {
+    /// TCP flags of the record before the open window.
+    pub(crate) fn sealed_flags(&self) -> u8 {
+        self.sealed_flags
+    }
+
+    /// Of the first slot of a pair without a record: the latest packet of the one that ended by the active timeout.
+    pub(crate) fn last_of_both(&self) -> u64 {
+        self.first_number
+    }
+
+    pub(crate) fn set_last_of_both(&mut self, time_ns: u64) {
+        self.first_number = time_ns;
+    }
+
     pub(crate) const EMPTY: Self = Self {
         stime: 0,
         total_count: 0,

@@ -12,6 +12,7 @@ use crate::share::{FlowShare, Marks};
 use crate::statistic_part::StatisticPart;
 use crate::tally::Spills;
 use crate::tcp::LossCounts;
+use crate::tcp::flag::{ACK, SYN};
 use crate::timeouts::{Stale, Timeouts};
 use flow::{EndReason, FlowRecord, Loss, Metric, WindowRow};
 use packet::{Key, KeyBurst, KeySpec, KeyedPacket, Numbers, OutOfOrder, PacketFields, Seed, TcpSegment};
@@ -46,6 +47,8 @@ pub trait FlowSink {
 
 /// IP protocol number.
 const TCP: u8 = 6;
+/// What answers a SYN.
+const SYN_ACK: u8 = SYN | ACK;
 
 /// Packets that pass through the table's stages together. While one stage works on a batch, the memory that
 /// the next one needs is being fetched: 32 to 64 outstanding lines cover a memory access of 140 ns.
@@ -485,8 +488,9 @@ impl<K: Key> FlowTable<K> {
             }
             self.enter_window(slot, sink);
             if self.hot[slot].has_left() {
+                let is_second = self.begins_second(slot, packet);
                 self.slot(slot).begin_again(packet, number);
-                self.began(slot, packet, arrived);
+                self.began(slot, packet, arrived, is_second);
             } else {
                 self.begin(slot, self.hot[slot].key, packet, arrived, number);
             }
@@ -583,8 +587,53 @@ impl<K: Key> FlowTable<K> {
     /// Begins a record in a slot of an entry that is in the index, with a flow that was taken out of the limits.
     #[inline]
     fn begin(&mut self, slot: usize, key: K, packet: &PacketFields, arrived: Option<u64>, number: u64) {
+        let is_second = self.begins_second(slot, packet);
         self.put(slot, Hot::first(key, packet, number, self.window), Cold::first(packet, number));
-        self.began(slot, packet, arrived);
+        self.began(slot, packet, arrived, is_second);
+    }
+
+    /// Whether the direction whose record begins in `slot` by this packet is the one that answers (RFC 5103, section 6.3): by a SYN; else by
+    /// the other direction's record, or by that of both that ended by the active timeout before; else it is the first.
+    fn begins_second(&self, slot: usize, packet: &PacketFields) -> bool {
+        if self.slot_bits == 0 {
+            return false;
+        }
+        let other = slot ^ 1;
+        let first_is_other = self.hot[other].is_live() && !self.hot[other].is_second();
+        match packet.tcp_flags & (SYN | ACK) {
+            // Both may open at the same time.
+            SYN => first_is_other && (self.hot[other].tcp_flags | self.cold[other].sealed_flags()) & SYN != 0,
+            SYN_ACK => true,
+            _ if self.hot[other].is_live() => first_is_other,
+            _ => {
+                let now = self.now.max(packet.time_ns);
+                self.remembers(slot >> 1, now) && self.hot[slot].is_second()
+            }
+        }
+    }
+
+    /// True if an entry without a record is kept because it has the direction of the one that ended, which goes on.
+    fn remembers(&self, entry: usize, now: u64) -> bool {
+        let (slot, other) = (entry << self.slot_bits, entry << self.slot_bits | 1);
+        let Timeouts { idle_ns, active_ns } = self.config.timeouts;
+        self.config.parts.biflow
+            && self.hot[slot].is_second() != self.hot[other].is_second()
+            && now.saturating_sub(self.cold[slot].last_of_both()) <= idle_ns.min(active_ns)
+    }
+
+    /// The record of a pair has ended, whose last packet had this time. What goes on after the active timeout keeps its direction; after
+    /// silence it is told anew.
+    fn remember_direction(&mut self, slot: usize, reason: EndReason, ltime: u64) {
+        if reason == EndReason::Active {
+            self.cold[slot & !1].set_last_of_both(ltime);
+        } else {
+            self.forget_direction(slot);
+        }
+    }
+
+    fn forget_direction(&mut self, slot: usize) {
+        self.hot[slot].set_second(false);
+        self.hot[slot ^ 1].set_second(false);
     }
 
     /// Writes both lines of a slot, which may be the first one behind all others.
@@ -600,10 +649,14 @@ impl<K: Key> FlowTable<K> {
 
     /// A record has begun in `slot` by this packet: so do its parts.
     #[inline]
-    fn began(&mut self, slot: usize, packet: &PacketFields, arrived: Option<u64>) {
+    fn began(&mut self, slot: usize, packet: &PacketFields, arrived: Option<u64>, is_second: bool) {
         if let Some(arrived) = arrived {
             let time = packet.time_ns;
             self.slot(slot).set_times(&Times { stime: time, ltime: time, began: arrived, arrived });
+        }
+        if self.slot_bits != 0 {
+            self.hot[slot].set_second(is_second);
+            self.hot[slot ^ 1].set_second(!is_second);
         }
         self.began_parts(slot);
     }
@@ -616,10 +669,6 @@ impl<K: Key> FlowTable<K> {
             loss.begin(slot);
         }
         if self.slot_bits != 0 {
-            let other = slot ^ 1;
-            let is_alone = !self.hot[other].is_live();
-            let is_second = !is_alone && !self.hot[other].is_second();
-            self.hot[slot].set_second(is_second);
             self.age_pair(slot);
         }
         self.len += 1;
@@ -711,12 +760,17 @@ impl<K: Key> FlowTable<K> {
     /// number of flows that ended, which are still to be credited to the limits.
     fn end(&mut self, slot: usize, reason: EndReason, sink: &mut impl FlowSink) -> usize {
         let other = slot ^ 1;
-        let is_pair = self.config.parts.biflow && self.hot[other].is_live();
+        let is_biflow = self.config.parts.biflow;
+        let is_pair = is_biflow && self.hot[other].is_live();
+        let ltime = if is_biflow { self.times_of_record(slot).ltime } else { 0 };
         if !sink.takes_records() {
             for slot in [Some(slot), is_pair.then_some(other)].into_iter().flatten() {
                 self.enter_window(slot, sink);
                 self.give_row(slot, sink);
                 self.leave(slot);
+            }
+            if is_biflow {
+                self.remember_direction(slot, reason, ltime);
             }
             sink.flow_ended_unmade();
             return 1 + usize::from(is_pair);
@@ -730,6 +784,9 @@ impl<K: Key> FlowTable<K> {
         } else {
             self.end_slot(slot, reason, sink)
         };
+        if is_biflow {
+            self.remember_direction(slot, reason, ltime);
+        }
         sink.flow_ended(record);
         1 + usize::from(is_pair)
     }
@@ -840,8 +897,13 @@ impl<K: Key> FlowTable<K> {
                         self.enter_window(slot, sink);
                         self.remove_if_vacant(slot);
                     }
-                } else if self.loss.is_some() && self.hot[slot ^ 1].is_live() {
-                    self.enter_window(slot, sink);
+                } else if self.slot_bits != 0 && self.hot[slot ^ 1].is_live() {
+                    if self.loss.is_some() {
+                        self.enter_window(slot, sink);
+                    }
+                } else if self.slot_bits != 0 && hot.is_second() {
+                    // Not one that is free: those have no direction.
+                    self.remove_if_vacant(slot);
                 }
                 continue;
             }
@@ -961,13 +1023,18 @@ impl<K: Key> FlowTable<K> {
     }
 
     /// Removes the entry of `slot` from the index if no direction of it has a record, or counts that are to
-    /// be sealed.
+    /// be sealed, or has to be remembered.
     fn remove_if_vacant(&mut self, slot: usize) {
         let entry = slot >> self.slot_bits;
         let first = entry << self.slot_bits;
         let is_in_use = |slot: usize| self.hot[slot].is_live() || self.hot[slot].has_left();
-        if (first..first + (1 << self.slot_bits)).any(is_in_use) {
+        if (first..first + (1 << self.slot_bits)).any(is_in_use)
+            || self.slot_bits != 0 && self.remembers(entry, self.now)
+        {
             return;
+        }
+        if self.slot_bits != 0 {
+            self.forget_direction(first);
         }
         let hot = &mut self.hot[first];
         let hash = match self.slot_bits {

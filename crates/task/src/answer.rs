@@ -113,7 +113,7 @@ pub(crate) fn no_rows(task: &Task) -> TaskRows {
         (Kind::SuperSpreaders, _) => CONTACTS,
         (_, weight) => name_of(weight),
     };
-    TaskRows::Flows { key: task.key, figure, is_hierarchy: false, flows: Vec::new(), more: 0 }
+    flow_rows(task, figure, Vec::new(), 0)
 }
 
 /// The structure, with its sizes for IPv4.
@@ -170,6 +170,12 @@ fn ranked(
     } else {
         OK.to_owned()
     };
-    let is_hierarchy = asked.task.levels[0].prefix.is_some();
-    (TaskRows::Flows { key: asked.task.key, figure, is_hierarchy, flows, more: more as u64 }, status)
+    (flow_rows(asked.task, figure, flows, more as u64), status)
+}
+
+/// The rows of a task about flows.
+fn flow_rows(task: &Task, figure: &'static str, flows: Vec<EstimatedFlow>, more: u64) -> TaskRows {
+    let is_hierarchy = task.levels[0].prefix.is_some();
+    let keys_are_certain = task.maker.choice.structure.checks_keys();
+    TaskRows::Flows { key: task.key, figure, is_hierarchy, keys_are_certain, flows, more }
 }

@@ -83,6 +83,11 @@ impl Structure {
         matches!(self, Conservative | StreamSample)
     }
 
+    /// Whether a flow that it names is the one that it counted.
+    pub(crate) fn checks_keys(self) -> bool {
+        self != SimpleHashTable
+    }
+
     /// Why byte counts cannot be kept in it; `None` if they can.
     pub(crate) fn why_not_bytes(self) -> Option<&'static str> {
         match self {

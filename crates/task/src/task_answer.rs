@@ -11,6 +11,11 @@ use std::sync::Arc;
 /// How the status begins of a change that is not answered because its own window was watched only in part.
 pub(crate) const NOT_COMPARED: &str = "not compared";
 
+/// The column that says so where a row's key is not certain.
+const KEY_CERTAIN: &str = "key_certain";
+/// What is to be known of such an answer, also where a query's columns leave no place for that one.
+const UNCHECKED: &str = "keys are not certain: this structure does not check them, and a row may name another flow than the one that it counted";
+
 /// What one task answers of one window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskAnswer {
@@ -39,6 +44,8 @@ pub enum TaskRows {
         figure: &'static str,
         /// Whether they are prefixes of a hierarchy.
         is_hierarchy: bool,
+        /// Whether what a row has counted is its key's; else flows that share its counter may have as much of it.
+        keys_are_certain: bool,
         /// The flows.
         flows: Vec<EstimatedFlow>,
         /// The number of further ones that belong here, as far as is known.
@@ -194,7 +201,7 @@ impl TaskRows {
     pub(crate) fn columns(&self) -> Vec<Column> {
         let estimate = |name: &str, unit: &str| Column::new(name, ColumnKind::Estimate, unit);
         match self {
-            &Self::Flows { key, figure, is_hierarchy, .. } => {
+            &Self::Flows { key, figure, is_hierarchy, keys_are_certain, .. } => {
                 let member = |name| {
                     let column = Field::named(name).map(Column::of_field);
                     let column = column.unwrap_or_else(|| Column::new(name, ColumnKind::Text, ""));
@@ -206,7 +213,8 @@ impl TaskRows {
                 };
                 let unit = Field::named(figure).map_or("", |field| field.unit);
                 let own = is_hierarchy.then(|| estimate("own", unit));
-                key.columns().map(member).chain([estimate(figure, unit)]).chain(own).collect()
+                let certain = (!keys_are_certain).then(|| Column::new(KEY_CERTAIN, ColumnKind::Text, ""));
+                key.columns().map(member).chain(certain).chain([estimate(figure, unit)]).chain(own).collect()
             }
             Self::Sizes(_) => vec![
                 Column::new("size_from", ColumnKind::Unsigned, "packets"),
@@ -226,7 +234,8 @@ impl TaskRows {
 
     fn rows(&self) -> Vec<Vec<Value>> {
         match self {
-            Self::Flows { key, flows, .. } => {
+            Self::Flows { key, flows, keys_are_certain, .. } => {
+                let certain = (!keys_are_certain).then_some(Value::from("no"));
                 let row = |flow: &EstimatedFlow| {
                     let member = |name| {
                         let value = Value::of_key(&flow.key, name).unwrap_or_default();
@@ -239,7 +248,8 @@ impl TaskRows {
                         }
                     };
                     let own = flow.own.map(Value::from);
-                    key.columns().map(member).chain([flow.estimate.into()]).chain(own).collect()
+                    let figures = [flow.estimate.into()].into_iter().chain(own);
+                    key.columns().map(member).chain(certain.clone()).chain(figures).collect()
                 };
                 flows.iter().map(row).collect()
             }
@@ -302,6 +312,9 @@ impl TaskAnswer {
             let is_cut = self.status.starts_with(NOT_COMPARED);
             answer.status = if is_cut { Status::Cut } else { Status::Partial };
             answer.reason = Some(self.status);
+        }
+        if matches!(&self.rows, TaskRows::Flows { keys_are_certain: false, flows, .. } if !flows.is_empty()) {
+            answer.remark(UNCHECKED);
         }
         answer.task = Some(self.note);
         let more = match self.rows {

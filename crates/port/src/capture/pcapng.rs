@@ -35,6 +35,9 @@ const IF_TSRESOL: u16 = 9;
 const IF_FCSLEN: u16 = 13;
 const IF_TSOFFSET: u16 = 14;
 const EPB_FLAGS: u16 = 2;
+const EPB_DROPCOUNT: u16 = 4;
+/// The count of drops of an obsolete packet block that does not know it.
+const DROPS_UNKNOWN: u16 = u16::MAX;
 const ISB_IFDROP: u16 = 5;
 const ISB_OSDROP: u16 = 7;
 
@@ -48,21 +51,38 @@ struct Interface {
     dropped: Dropped,
 }
 
-/// The last interface statistics; `None` if they were never given.
+/// What was lost of an interface; `None` if it was never given.
 #[derive(Clone, Copy, Default)]
 struct Dropped {
+    /// By the last interface statistics, which count from the beginning of the capture.
     by_interface: Option<u64>,
     by_system: Option<u64>,
+    /// The sum of what each packet says was lost since the one before.
+    by_packets: Option<u64>,
+}
+
+/// The sum of what is known.
+fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (a, b) => a.or(b),
+    }
 }
 
 impl Dropped {
     fn add(&mut self, other: &Self) {
-        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
-            (Some(a), Some(b)) => Some(a.saturating_add(b)),
-            (a, b) => a.or(b),
-        };
         self.by_interface = sum(self.by_interface, other.by_interface);
         self.by_system = sum(self.by_system, other.by_system);
+        self.by_packets = sum(self.by_packets, other.by_packets);
+    }
+
+    /// Each frame once: where an interface has both, they count the same frames, and the larger count is right. The packets' is then what
+    /// they have in excess of the statistics.
+    fn once(self) -> Self {
+        let Some(statistics) = sum(self.by_interface, self.by_system) else { return self };
+        let excess =
+            self.by_packets.map(|dropped| dropped.saturating_sub(statistics)).filter(|more| *more > 0);
+        Self { by_packets: excess, ..self }
     }
 }
 
@@ -120,14 +140,17 @@ impl PcapngReader {
         }
     }
 
-    /// The loss according to the interface statistics, if any.
+    /// The loss according to the interface statistics and the packets, if any has a count.
     pub(super) fn lost(&self) -> Option<Vec<SourceCounter>> {
         let mut sum = self.dropped_before;
-        self.interfaces.iter().for_each(|interface| sum.add(&interface.dropped));
-        let counters: Vec<SourceCounter> = [("isb_ifdrop", sum.by_interface), ("isb_osdrop", sum.by_system)]
-            .into_iter()
-            .filter_map(|(name, value)| value.map(|value| (name, value)))
-            .collect();
+        self.interfaces.iter().for_each(|interface| sum.add(&interface.dropped.once()));
+        let counters = [
+            ("isb_ifdrop", sum.by_interface),
+            ("isb_osdrop", sum.by_system),
+            ("epb_dropcount", sum.by_packets),
+        ];
+        let counters: Vec<SourceCounter> =
+            counters.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect();
         (!counters.is_empty()).then_some(counters)
     }
 
@@ -243,7 +266,7 @@ impl PcapngReader {
             return Err(damaged(format!("the section has the unknown pcapng version {major}.{minor}")));
         }
         for interface in self.interfaces.drain(..) {
-            self.dropped_before.add(&interface.dropped);
+            self.dropped_before.add(&interface.dropped.once());
         }
         Ok(())
     }
@@ -306,25 +329,37 @@ impl PcapngReader {
         let mut packet = self.timed_packet(body, number)?;
         let options = body.get(20 + packet.data.len().next_multiple_of(4)..).unwrap_or(&[]);
         if !options.is_empty() {
-            self.each_option(options, |order, code, value| {
+            let mut dropped = None;
+            self.each_option(options, |order, code, value| match code {
                 // Bits 5 to 8: bytes of frame check sequence in this frame, if present.
-                if code == EPB_FLAGS && value.len() == 4 {
-                    match (order.u32(value, 0) >> 5) & 0xf {
-                        0 => {}
-                        length => packet.fcs_len = length,
-                    }
-                }
+                EPB_FLAGS if value.len() == 4 => match (order.u32(value, 0) >> 5) & 0xf {
+                    0 => {}
+                    length => packet.fcs_len = length,
+                },
+                EPB_DROPCOUNT => dropped = order.u64(value).or(dropped),
+                _ => {}
             })?;
+            self.dropped(number, dropped);
         }
         Ok(packet)
     }
 
     /// The obsolete packet block: like the enhanced one, except for sixteen bits of interface number and a
-    /// count of drops. That count is the interface statistics' again, so it is not used.
+    /// count of drops, of which none does not say that anybody counted.
     fn packet<'a>(&mut self, body: &'a [u8]) -> Result<PacketBlock<'a>, Stop> {
         let body = at_least(body, 20, "packet")?;
         let number = u32::from(self.order.u16(body, 0));
-        self.timed_packet(body, number)
+        let dropped = self.order.u16(body, 2);
+        let packet = self.timed_packet(body, number)?;
+        self.dropped(number, (dropped != 0 && dropped != DROPS_UNKNOWN).then_some(dropped.into()));
+        Ok(packet)
+    }
+
+    /// Counts what a packet of this interface says was lost before it.
+    fn dropped(&mut self, number: u32, dropped: Option<u64>) {
+        if let (Some(interface), Some(_)) = (self.interfaces.get_mut(number as usize), dropped) {
+            interface.dropped.by_packets = sum(interface.dropped.by_packets, dropped);
+        }
     }
 
     fn simple_packet<'a>(&self, body: &'a [u8]) -> Result<PacketBlock<'a>, Stop> {

@@ -272,13 +272,62 @@ fn pcapng_of_careless_writers_is_read_with_a_remark() {
     }
 }
 
+/// What packets say was lost before them, of each interface; where its statistics count too, the larger count.
+#[test]
+fn pcapng_packets_say_what_was_lost() {
+    const DROPS: u16 = 4;
+    for order in [LITTLE, BIG] {
+        let packet = |interface, dropped: Option<u64>| {
+            let option = dropped.map(|dropped| order.option(DROPS, &order.u64(dropped)));
+            order.enhanced(interface, 0, 9, b"abc", option.as_slice())
+        };
+        let statistics = |interface, code, dropped| {
+            order.block(
+                5,
+                &[order.u32(interface), vec![0; 8], order.option(code, &order.u64(dropped))].concat(),
+            )
+        };
+        let lost = |blocks: &[Vec<u8>]| {
+            let start = [order.section(), order.interface(1, 0, &[]), order.interface(1, 0, &[])].concat();
+            let mut source = source([start, blocks.concat()].concat());
+            assert_eq!(drain(&mut source).1, None);
+            source.lost()
+        };
+        assert_eq!(lost(&[packet(0, None)]), None);
+        assert_eq!(lost(&[packet(0, Some(0)), packet(0, None)]), Some(vec![("epb_dropcount", 0)]));
+        assert_eq!(
+            lost(&[packet(0, Some(7)), packet(1, Some(100)), packet(0, None), packet(0, Some(5))]),
+            Some(vec![("epb_dropcount", 112)])
+        );
+        // The same frames: they are counted once.
+        assert_eq!(lost(&[packet(0, Some(7)), statistics(0, 5, 7)]), Some(vec![("isb_ifdrop", 7)]));
+        assert_eq!(lost(&[packet(0, Some(7)), statistics(0, 7, 9)]), Some(vec![("isb_osdrop", 9)]));
+        // Statistics from before the last packets, and those of another interface.
+        assert_eq!(
+            lost(&[packet(0, Some(7)), statistics(0, 5, 7), packet(0, Some(3)), packet(1, Some(2))]),
+            Some(vec![("isb_ifdrop", 7), ("epb_dropcount", 5)])
+        );
+        // A section of its own.
+        let again = [order.section(), order.interface(1, 0, &[])].concat();
+        assert_eq!(lost(&[packet(0, Some(7)), again, packet(0, Some(1))]), Some(vec![("epb_dropcount", 8)]));
+        // The obsolete block has sixteen bits; none says nothing, and all ones that it is not known.
+        let obsolete = |drops: u16| {
+            let body =
+                [order.u16(0), order.u16(drops), vec![0; 8], order.u32(3), order.u32(9), b"abc\0".to_vec()];
+            order.block(2, &body.concat())
+        };
+        assert_eq!(lost(&[obsolete(0), obsolete(u16::MAX)]), None);
+        assert_eq!(lost(&[obsolete(4), obsolete(0), obsolete(2)]), Some(vec![("epb_dropcount", 6)]));
+    }
+}
+
 #[test]
 fn pcapng_with_all_its_blocks() {
     let (file, frames) = some_pcapng();
     let mut source = source(file);
     assert_eq!(drain(&mut source), (frames, None));
-    // Two sections; in each the last of interface 0 and that of interface 1.
-    assert_eq!(source.lost(), Some(vec![("isb_ifdrop", 24)]));
+    // Two sections; in each the last of interface 0 and that of interface 1, and what the packet of interface 2 says, which has none.
+    assert_eq!(source.lost(), Some(vec![("isb_ifdrop", 24), ("epb_dropcount", 18)]));
     let warnings = source.warnings();
     assert!(
         warnings.len() == 2 && warnings[0].contains("147") && warnings[1].contains("no time"),

@@ -91,14 +91,16 @@ impl Messages {
         Self { limit, done: Vec::new(), bytes: vec![0; HEADER], records: 0, set: None }
     }
 
-    /// Adds a record of any kind to a set with the number `set`.
+    /// Adds a record of any kind to a set with the number `set`. An options template has a set of its own: pmacct's collector
+    /// reads one of each set and refuses the rest, and with it all flows.
     pub(super) fn put(&mut self, set: u16, record: &[u8]) {
-        let opens = self.set.is_none_or(|(_, open)| open != set);
+        let continues = |(_, open): (usize, u16)| open == set && set != OPTIONS_TEMPLATE_SET;
+        let opens = !self.set.is_some_and(continues);
         let needed = record.len() + if opens { SET_HEADER } else { 0 };
         if self.bytes.len() + needed > self.limit && self.bytes.len() > HEADER {
             self.end_message();
         }
-        if self.set.is_none_or(|(_, open)| open != set) {
+        if !self.set.is_some_and(continues) {
             self.end_set();
             self.set = Some((self.bytes.len(), set));
             self.bytes.extend(set.to_be_bytes());

@@ -19,9 +19,9 @@ fn selection() -> Selection {
     Selection::parse("ltime,total_count", &Parts::default()).unwrap()
 }
 
-/// A record that ended this many nanoseconds after the start.
+/// A record of a moment, this many nanoseconds after the start.
 fn ended(at: u64, count: u64) -> FlowRecord {
-    FlowRecord { ltime: START + at, stime: START, total_count: count, ..sample::records(1).remove(0) }
+    FlowRecord { ltime: START + at, stime: START + at, total_count: count, ..sample::records(1).remove(0) }
 }
 
 /// `total_count` of each line of a CSV file.
@@ -40,15 +40,16 @@ fn periods_begin_at_multiples_of_their_length() {
     // 22:13:20, 22:14:59.999999999 | 22:15:00, and a latecomer | nothing from 22:20 | 22:25:00
     let batch = [ended(0, 1), ended(99_999_999_999, 2), ended(100_000_000_000, 3), ended(50_000_000_000, 4)];
     writer.write(&batch).unwrap();
-    assert_eq!(directory.names(), ["flows-20231114-221000.csv", "flows-20231114-221500.csv.part"]);
+    assert_eq!(directory.names(), ["flows-20231114-221320.csv", "flows-20231114-221500.csv.part"]);
     writer.write(&[ended(700_000_000_000, 5)]).unwrap();
     writer.finish().unwrap();
     assert_eq!(
         directory.names(),
-        ["flows-20231114-221000.csv", "flows-20231114-221500.csv", "flows-20231114-222500.csv"]
+        ["flows-20231114-221320.csv", "flows-20231114-221410.csv", "flows-20231114-222500.csv"],
+        "the first packet is the latecomer's"
     );
-    assert_eq!(counts(&directory, "flows-20231114-221000.csv"), [1, 2]);
-    assert_eq!(counts(&directory, "flows-20231114-221500.csv"), [3, 4]);
+    assert_eq!(counts(&directory, "flows-20231114-221320.csv"), [1, 2]);
+    assert_eq!(counts(&directory, "flows-20231114-221410.csv"), [3, 4]);
     assert_eq!(counts(&directory, "flows-20231114-222500.csv"), [5]);
 }
 
@@ -59,13 +60,13 @@ fn the_end_of_a_window_completes_the_file_before_it() {
     writer.write(&[ended(0, 1)]).unwrap();
     let account = |time_ns| Account { time_ns, ..Account::default() };
     writer.account(&account(START + 99_000_000_000)).unwrap();
-    assert_eq!(directory.names(), ["flows-20231114-221000.csv.part"]);
+    assert_eq!(directory.names(), ["flows-20231114-221320.csv.part"]);
     writer.account(&account(START + 100_000_000_000)).unwrap();
-    assert_eq!(directory.names(), ["flows-20231114-221000.csv"]);
+    assert_eq!(directory.names(), ["flows-20231114-221320.csv"]);
     // A flow that ended before is reported after: it goes into the open period.
     writer.write(&[ended(10_000_000_000, 2)]).unwrap();
     writer.finish().unwrap();
-    assert_eq!(counts(&directory, "flows-20231114-221500.csv"), [2]);
+    assert_eq!(counts(&directory, "flows-20231114-221330.csv"), [2]);
 }
 
 #[test]
@@ -171,13 +172,37 @@ fn what_cannot_rotate_is_refused_with_the_reason() {
 }
 
 #[test]
-fn files_that_are_there_stay_until_they_are_replaced() {
+fn files_that_are_there_stay() {
     let directory = tool::Directory::new("rotate-older");
-    std::fs::write(directory.path("flows-20231114-221000.csv"), "older").unwrap();
-    let mut writer = open(&directory.path("flows.csv"), Rotation::Time(5 * MINUTE));
-    writer.write(&[ended(0, 1)]).unwrap();
-    let older = || std::fs::read_to_string(directory.path("flows-20231114-221000.csv")).unwrap();
-    assert_eq!(older(), "older");
-    writer.finish().unwrap();
-    assert_eq!(counts(&directory, "flows-20231114-221000.csv"), [1]);
+    std::fs::write(directory.path("flows-20231114-221320.csv"), "older").unwrap();
+    for number in 2..4 {
+        let mut writer = open(&directory.path("flows.csv"), Rotation::Time(5 * MINUTE));
+        writer.write(&[ended(0, number)]).unwrap();
+        writer.finish().unwrap();
+        assert_eq!(counts(&directory, &format!("flows-20231114-221320-{number}.csv")), [number]);
+    }
+    assert_eq!(std::fs::read_to_string(directory.path("flows-20231114-221320.csv")).unwrap(), "older");
+    assert_eq!(directory.names().len(), 3);
+}
+
+/// In every format: of the packets of all flows in the file the first, in whichever direction and record.
+#[test]
+fn a_file_is_called_by_its_first_packet() {
+    for suffix in ["csv", "jsonl", "ipfix", "parquet"] {
+        for rotation in [Rotation::Time(5 * MINUTE), Rotation::Size(1 << 30), Rotation::OnDemand] {
+            let directory = tool::Directory::new("rotate-first");
+            let path = directory.path(&format!("flows.{suffix}"));
+            let mut writer = create_rotating(&path, rotation, "probe", &selection()).unwrap();
+            let long = FlowRecord { stime: START + 1_999_999_999, ..ended(60_000_000_000, 1) };
+            let mut both = ended(70_000_000_000, 2);
+            let reverse = FlowRecord { stime: START + 999_999_999, ..both.clone() };
+            both.more = Some(Box::new(flow::More { reverse: Some(reverse), ..Default::default() }));
+            writer.write(&[ended(50_000_000_000, 3), long, both]).unwrap();
+            assert_eq!(directory.names(), [format!("flows-20231114-221410.{suffix}.part")]);
+            // Nothing came since: no file is made of it.
+            writer.account(&Account { time_ns: START + 900_000_000_000, ..Account::default() }).unwrap();
+            writer.finish().unwrap();
+            assert_eq!(directory.names(), [format!("flows-20231114-221320.{suffix}")], "{rotation:?}");
+        }
+    }
 }

@@ -21,6 +21,7 @@
 
 mod bounds;
 mod cell;
+mod deviations;
 mod inner_product;
 mod places;
 mod policy;
@@ -38,7 +39,7 @@ use super::counters::Counters;
 use super::grid::widest;
 use super::row_hash::MAX_ROWS;
 use super::{
-    Configuration, Estimate, Frequency, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
+    Bounds, Configuration, Estimate, Frequency, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
 use packet::{Key, Seed};
 use places::{Places, with_depth};
@@ -181,7 +182,33 @@ pub struct CounterArray<P: Policy> {
 impl<P: Policy> CounterArray<P> {
     /// The total weight of the key with this hash. If nothing was ever removed it is not below zero.
     pub fn estimate_hash(&self, hash: u64) -> Estimate {
-        let estimate = P::estimate(self, hash);
+        self.of_totals(P::estimate(self, hash))
+    }
+
+    /// The estimates of the flows of a list, by their hashes: their bounds hold for all flows together, and so for those that were
+    /// listed for their estimates.
+    pub(super) fn estimates_of_listed<K>(&self, flows: impl Iterator<Item = (K, u64)>) -> Vec<(K, Estimate)> {
+        let mut noise = None;
+        let widened = |(key, hash)| {
+            let Estimate { value, bounds } = P::estimate(self, hash);
+            let bounds = bounds.map(|bounds| {
+                let noise = *noise.get_or_insert_with(|| self.noise_of_all(bounds.confidence));
+                // What is expected of other flows is taken from all, the flow itself included.
+                let own = if P::TAKES_LEAST {
+                    0.0
+                } else {
+                    2.0 * (value.abs() + noise) / self.configuration.width as f64
+                };
+                let (below, above) = (noise + own, if P::TAKES_LEAST { 0.0 } else { noise + own });
+                Bounds { lower: value - below, upper: value + above, ..bounds }
+            });
+            (key, self.of_totals(Estimate { value, bounds }))
+        };
+        flows.map(widened).collect()
+    }
+
+    /// An estimate that is not below zero where nothing was ever removed.
+    fn of_totals(&self, estimate: Estimate) -> Estimate {
         if self.removed == 0 { bounds::not_negative(estimate) } else { estimate }
     }
 

@@ -10,13 +10,18 @@ use super::summary::BURST;
 use super::{Configuration, SketchError};
 use super::{Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Unmergeable, Update, UpdateBurst};
 use packet::Key;
+use std::cmp::Reverse;
 
 /// The purpose of its hash function.
 pub(crate) const PURPOSE: u64 = 0x5117;
 
-/// One row of counters; the key is never checked, so flows that share a counter count as one: its answers are
-/// those of one row of Count-Min, with that bound (1 − 1/e), and an entry names its first flow.
+/// One row of counters; the key is never checked, so flows that share a counter count as one. The answer for a flow
+/// is that of one row of Count-Min, with that bound (1 − 1/e), and an entry names its first flow.
 /// The lab has one that checks it (`CheckedHashTable`), and is certain of both.
+///
+/// A list names the key of each entry, however little of the counter is its own: which flows come first is the
+/// stream's choice and not the seed's, so that no probability bounds the rest. The bounds of a list are therefore
+/// certain ones: the key had at least one packet, and no more than the counter.
 ///
 /// Counters are 32 bits and saturate, which is counted. They are stored separately from the keys: a packet
 /// touches one counter, and a key only if it is the first. Packets that are counted one by one use a byte per
@@ -28,6 +33,8 @@ pub struct SimpleHashTable<K> {
     counts: Counters<u32>,
     /// Valid where the count is not 0.
     keys: Box<[K]>,
+    /// Of each key the counter of the part that it comes from; empty before the first merge, where that is all of it.
+    parts: Box<[u32]>,
     saturated: u64,
     /// No counter has more than all that was added.
     added: u64,
@@ -74,9 +81,9 @@ impl<K: Key> SimpleHashTable<K> {
         self.added = self.added.saturating_add(count);
     }
 
-    /// The kept keys and their counters.
-    fn kept(&self) -> impl Iterator<Item = (&K, u32)> {
-        self.keys.iter().zip(self.counts.iter()).filter(|(_, count)| *count > 0)
+    /// The kept keys and their counters, by place.
+    fn kept(&self) -> impl Iterator<Item = (usize, (&K, u32))> {
+        self.keys.iter().zip(self.counts.iter()).enumerate().filter(|(_, (_, count))| *count > 0)
     }
 }
 
@@ -90,6 +97,7 @@ impl<K: Key> Summary for SimpleHashTable<K> {
             hash: RowHash::draw(&config.seed, PURPOSE)[0],
             counts: Counters::new(config.width)?,
             keys: filled(config.width, K::default())?,
+            parts: Box::default(),
             saturated: 0,
             added: 0,
         })
@@ -101,6 +109,7 @@ impl<K: Key> Summary for SimpleHashTable<K> {
 
     fn reset(&mut self) {
         self.counts.reset();
+        self.parts = Box::default();
         (self.saturated, self.added) = (0, 0);
     }
 
@@ -124,7 +133,7 @@ impl<K: Key> SimpleHashTable<K> {
     #[inline(always)]
     fn add<Packet>(&mut self, burst: &[Packet], weights: Weights, of: impl Fn(&Packet) -> Update<K>) {
         self.added = self.added.saturating_add(weights.sum);
-        let Self { config, hash, counts, keys, saturated, added } = self;
+        let Self { config, hash, counts, keys, saturated, added, .. } = self;
         let place = |update: Update<K>| place(hash.word(update.hash), config.width as u32);
         if *added >= u32::MAX.into() {
             counts.settle();
@@ -164,16 +173,25 @@ fn count_into<K: Key, Packet>(
     }
 }
 
-/// As one pass over both streams, `other`'s after ours.
+/// Counters are those of one pass over both streams. Of the parts that are merged, the one with the largest counter gives
+/// the key, whatever their order: where each has flows of its own, that is most likely the heaviest flow's.
 impl<K: Key> Merge for SimpleHashTable<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
+        let mut parts = std::mem::take(&mut self.parts);
+        if parts.is_empty() {
+            parts = self.counts.iter().collect();
+        }
+        for (at, (key, count)) in other.kept() {
+            let part = other.parts.get(at).copied().unwrap_or(count);
+            if (part, Reverse(key)) > (parts[at], Reverse(&self.keys[at])) {
+                (parts[at], self.keys[at]) = (part, *key);
+            }
+        }
+        self.parts = parts;
         self.counts.settle();
         let mut counts = self.counts.weighed().growing::<true>(&mut self.saturated);
-        for (at, (key, count)) in other.keys.iter().zip(other.counts.iter()).enumerate() {
-            if counts.is_zero(at) {
-                self.keys[at] = *key;
-            }
+        for (at, (_, count)) in other.kept() {
             counts.count(at, count.into());
         }
         self.saturated += other.saturated;
@@ -190,9 +208,15 @@ impl<K: Key> Frequency<K> for SimpleHashTable<K> {
 
 impl<K: Key> HeavyHitters<K> for SimpleHashTable<K> {
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
-        let heavy = self.kept().filter(|(_, count)| u64::from(*count) >= threshold);
-        HeavyKeys::new(heavy.map(|(key, count)| (*key, self.bounded(count))).collect(), false)
+        let heavy = self.kept().filter(|(_, (_, count))| u64::from(*count) >= threshold);
+        HeavyKeys::new(heavy.map(|(_, (key, count))| (*key, named(count))).collect(), false)
     }
+}
+
+/// The bounds of a key that an entry names.
+fn named(count: u32) -> Estimate {
+    let value = f64::from(count);
+    Estimate::bounded(value, 1.0, if count == u32::MAX { f64::INFINITY } else { value }, 1.0)
 }
 
 #[cfg(test)]
@@ -259,9 +283,11 @@ mod tests {
     fn merges_resets_and_sizes() {
         let (stream, second) = (Stream::zipf(9_000, 3_000, 1), Stream::bytes(5_000, 900, 2));
         let answers = |table: &Table| oracle::all_answers(table, &stream);
+        // Which key a counter has depends on the parts.
+        let counters = |table: &Table| table.counts.iter().collect::<Vec<_>>();
         for width in [500, 140_000] {
             let config = GridConfig::with_width(width, Seed::new(1));
-            oracle::merge_equals_one_pass(&config, &stream.updates, answers);
+            oracle::merge_equals_one_pass(&config, &stream.updates, counters);
             oracle::keys_count_as_packets(&config, &stream, answers);
             oracle::reset_equals_new(&config, &stream.updates, &second.updates, answers);
         }
@@ -270,6 +296,37 @@ mod tests {
         oracle::do_not_merge::<Table>(&config, &GridConfig::with_width(500, Seed::new(2)));
         oracle::sizes_are_kept::<Table>();
         assert!(Table::new(&GridConfig::with_width(0, config.seed)).is_err());
+    }
+
+    /// Of a mouse that came first and an elephant, whichever of four parts has the elephant and in whichever order they are merged.
+    #[test]
+    fn the_key_of_the_largest_part_stays() {
+        let config = GridConfig::with_width(1, Seed::new(1));
+        let update = |flow: u8, weight| Update::new(KeyV4::new([flow; 8], [0; 4], 6), weight, &config.seed);
+        let parts = [(1, 40), (2, 100), (3, 40), (4, 40)];
+        for first in 0..4 {
+            for paired in [false, true] {
+                let mut tables = (0..4).map(|at| {
+                    let (flow, weight) = parts[(first + at) % 4];
+                    oracle::summary_of::<Table, _>(&config, &[update(flow, weight)])
+                });
+                let mut take = || tables.next().expect("four");
+                let (mut merged, second, mut third, fourth) = (take(), take(), take(), take());
+                merged.merge(&second).expect("equal configurations");
+                if paired {
+                    third.merge(&fourth).expect("equal configurations");
+                    merged.merge(&third).expect("equal configurations");
+                } else {
+                    merged.merge(&third).expect("equal configurations");
+                    merged.merge(&fourth).expect("equal configurations");
+                }
+                // Some of it is the key's, and no more than all.
+                let named = vec![(update(2, 1).key, Estimate::bounded(220.0, 1.0, 220.0, 1.0))];
+                assert_eq!(merged.heavy_hitters(1).keys, named, "{first} {paired}");
+                merged.reset();
+                assert!(merged.heavy_hitters(1).keys.is_empty() && merged.parts.is_empty());
+            }
+        }
     }
 
     #[test]

@@ -96,6 +96,9 @@ impl<K, P: Policy> fmt::Display for TrackedConfig<K, P> {
 /// or more is in the answer, unless as many others as there are candidates had at least as much when its last
 /// packet arrived; if they reach the threshold, the answer states that it is cut short. Under the other
 /// policies estimates move both ways, and a flow near the threshold can be missed.
+///
+/// The bounds of a list hold for all flows together: they come from the counters, as many flows are asked about at once
+/// and those with the largest estimates are named (`counter_array/deviations.rs`).
 #[derive(Clone, Debug)]
 pub struct Tracked<K: Key, P: Policy> {
     configuration: TrackedConfig<K, P>,
@@ -161,9 +164,9 @@ impl<K: Key, P: Policy> Frequency<K> for Tracked<K, P> {
 
 impl<K: Key, P: Policy> HeavyHitters<K> for Tracked<K, P> {
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
-        let estimates = self.candidates.iter().map(|(key, hash)| (key, self.array.estimate_hash(hash)));
-        let is_heavy = |(_, estimate): &(K, Estimate)| estimate.value >= threshold as f64;
-        HeavyKeys::new(estimates.filter(is_heavy).collect(), self.candidates.may_lack(threshold))
+        let mut heavy = self.array.estimates_of_listed(self.candidates.iter());
+        heavy.retain(|(_, estimate)| estimate.value >= threshold as f64);
+        HeavyKeys::new(heavy, self.candidates.may_lack(threshold))
     }
 }
 
@@ -214,10 +217,10 @@ where
         difference.subtract(&earlier.array)?;
         let both = self.candidates.iter().chain(earlier.candidates.iter());
         let keys: HashMap<u64, K> = both.map(|(key, hash)| (hash, key)).collect();
-        let estimates = keys.into_iter().map(|(hash, key)| (key, difference.estimate_hash(hash)));
-        let has_changed = |(_, estimate): &(K, Estimate)| estimate.value.abs() >= threshold as f64;
+        let mut changed = difference.estimates_of_listed(keys.into_iter().map(|(hash, key)| (key, hash)));
+        changed.retain(|(_, estimate)| estimate.value.abs() >= threshold as f64);
         let may_lack = self.candidates.may_lack(threshold) || earlier.candidates.may_lack(threshold);
-        Ok(HeavyKeys::new(estimates.filter(has_changed).collect(), may_lack))
+        Ok(HeavyKeys::new(changed, may_lack))
     }
 }
 

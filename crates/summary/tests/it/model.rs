@@ -84,6 +84,8 @@ struct Model {
     flows: HashMap<FlowKey, ModelFlow>,
     /// By the smaller key of a pair: what the tracker has of it and what it booked, smaller key first.
     connections: HashMap<FlowKey, Connection>,
+    /// By the smaller key of a pair without a record: the initiator of the one that ended by the active timeout, and its last packet.
+    initiators: HashMap<FlowKey, (FlowKey, u64)>,
     /// Booked of a direction while it had no record: windows have it, records do not.
     unrecorded: LossCounts,
     given: Given,
@@ -190,6 +192,13 @@ impl Model {
     fn end(&mut self, key: FlowKey, reason: EndReason) {
         let flow = self.take(key).expect("it was found");
         let other = if self.parts.biflow { self.take(reversed(key)) } else { None };
+        let pair = key.min(reversed(key));
+        self.initiators.remove(&pair);
+        if self.parts.biflow && reason == EndReason::Active {
+            let initiator = if flow.is_second { reversed(key) } else { key };
+            let ltime = flow.record.ltime.max(other.as_ref().map_or(0, |other| other.record.ltime));
+            self.initiators.insert(pair, (initiator, ltime));
+        }
         let record = match other {
             None => self.close(flow, reason),
             Some(other) => {
@@ -208,6 +217,23 @@ impl Model {
             && let Some(reason) = self.due(&key)
         {
             self.end(key, reason);
+        }
+    }
+
+    /// Whether a record of `key` that begins by this packet is of the direction that answers.
+    fn is_second(&self, key: FlowKey, p: &PacketFields) -> bool {
+        let other = self.flows.get(&reversed(key));
+        let came_second = other.is_some_and(|other| !other.is_second);
+        match p.tcp_flags & (SYN | ACK) {
+            SYN => came_second && other.is_some_and(|other| other.record.tcp_flags & SYN != 0),
+            both if both == SYN | ACK => true,
+            _ if other.is_some() => came_second,
+            _ => {
+                let keep = self.timeouts.idle_ns.min(self.timeouts.active_ns);
+                let goes_on = |ltime| self.now.max(p.time_ns) <= u64::saturating_add(ltime, keep);
+                let before = self.initiators.get(&key.min(reversed(key)));
+                before.is_some_and(|(initiator, ltime)| goes_on(*ltime) && *initiator != key)
+            }
         }
     }
 
@@ -237,7 +263,13 @@ impl Model {
             hot[at].book_rtt(&mut booked[at]);
             self.unrecorded.add(&std::mem::take(&mut booked[at]));
         }
-        let other = self.flows.get(&reversed(key)).map(|other| !other.is_second);
+        let is_second = self.is_second(key, p);
+        if self.parts.are_paired()
+            && !self.flows.contains_key(&key)
+            && let Some(other) = self.flows.get_mut(&reversed(key))
+        {
+            other.is_second = !is_second;
+        }
         let flow = self.flows.entry(key).or_insert(ModelFlow {
             record: FlowRecord {
                 key: Some(key),
@@ -250,7 +282,7 @@ impl Model {
             arrived,
             samples: Default::default(),
             last: None,
-            is_second: other.unwrap_or(false),
+            is_second,
             loss: None,
         });
         flow.arrived = arrived;
@@ -431,6 +463,7 @@ fn compare<K: Key>(
         window: 0,
         flows: HashMap::new(),
         connections: HashMap::new(),
+        initiators: HashMap::new(),
         unrecorded: LossCounts::default(),
         given: Given::default(),
     };
@@ -566,6 +599,72 @@ proptest! {
         let parts = Parts { loss: true, biflow, ..Parts::default() };
         compare(key_v4, &steps, timeouts, parts, usize::MAX, seed);
     }
+}
+
+/// A connection that goes on longer than the active timeout, with data of the server: who opened it is known by the SYN, whether the
+/// sweep has ended the record before its next packet or not. After silence the first packet tells.
+#[test]
+fn the_initiator_is_who_sent_the_syn() {
+    const SECOND: u64 = 1_000_000_000;
+    let (client, server, seed) = (key_v4(2), key_v4(3), Seed::new(1));
+    // Of each: who, when, the flags.
+    let mut packets = vec![(client, 0, SYN), (server, 0, SYN | ACK), (client, 0, ACK)];
+    packets.extend((0..10).flat_map(|n| [(server, 1 + 60 * n, ACK), (client, 1 + 60 * n, ACK)]));
+    packets.extend([(server, 800, ACK), (client, 801, ACK)]);
+    // Its SYN was lost, or comes after the answer.
+    packets.extend([
+        (server, 1_000, SYN | ACK),
+        (client, 1_000, ACK),
+        (server, 1_200, SYN | ACK),
+        (client, 1_200, SYN),
+    ]);
+    let timeouts = Timeouts { idle_ns: 90 * SECOND, active_ns: 120 * SECOND };
+    let parts = Parts { biflow: true, ..Parts::default() };
+    for sweeps in [false, true] {
+        let limits = Limits::new(64 << 20, usize::MAX);
+        let config = TableConfig { parts, ..TableConfig::plain(seed, timeouts) };
+        let mut table = FlowTable::<KeyV4>::new(config, &limits).expect("address space");
+        let (mut given, mut burst) = (Given::default(), KeyBurst::with_capacity(1));
+        for (at, (key, second, flags)) in packets.iter().enumerate() {
+            burst.clear();
+            let packet = fields(second * SECOND + at as u64 + 1, *flags, 60);
+            burst.push_keyed(&KeyedPacket::new(*key, packet, true, &seed), Some(&TcpSegment::NONE));
+            table.update_burst(&burst, &mut given);
+            for turn in (0..59).take_while(|_| sweeps && flags & SYN == 0 && *key == client) {
+                table.advance((second + turn) * SECOND + at as u64 + 2);
+                table.turn();
+                assert!(table.sweep(usize::MAX, &mut given));
+            }
+        }
+        table.end_all(&mut given);
+        let of = |key: KeyV4| key.flow_key(&KeySpec::FIVE_TUPLE);
+        let ends: Vec<_> =
+            given.records.iter().map(|record| (record.key.unwrap(), record.reverse().is_some())).collect();
+        let mut expected = vec![(of(client), true); 5];
+        expected.extend([(of(server), true), (of(client), true), (of(client), true)]);
+        assert_eq!(ends, expected, "{sweeps}");
+        assert!(table.is_empty());
+    }
+}
+
+/// What is remembered of a pair is forgotten in time: its entry is used again.
+#[test]
+fn a_direction_is_not_remembered_for_ever() {
+    let (seed, limits) = (Seed::new(1), Limits::new(64 << 20, usize::MAX));
+    let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: 1_000 };
+    let parts = Parts { biflow: true, ..Parts::default() };
+    let config = TableConfig { parts, ..TableConfig::plain(seed, timeouts) };
+    let mut table = FlowTable::<KeyV4>::new(config, &limits).expect("address space");
+    let (mut given, mut burst) = (Given::default(), KeyBurst::with_capacity(1));
+    for n in 0..1_000_u32 {
+        burst.clear();
+        let packet = fields(u64::from(n) * 1_000, ACK, 60);
+        burst.push_keyed(&KeyedPacket::new(key_v4(2 + n), packet, true, &seed), Some(&TcpSegment::NONE));
+        table.update_burst(&burst, &mut given);
+        table.turn();
+        assert!(table.sweep(usize::MAX, &mut given));
+    }
+    assert!(table.sweep_len() < 8, "{} entries", table.sweep_len());
 }
 
 const OFF: Timeouts = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };

@@ -1,10 +1,10 @@
 //! Flows whose traffic changed: against the last window, or against the forecast of a moving average over
 //! several (Krishnamurthy, Sen, Zhang, Chen, IMC 2003).
 
-use super::{AnswerInput, Rows, estimated, ranked};
+use super::{AnswerInput, Rows, estimated, flow_rows, ranked};
 use crate::spec::{Against, Limit};
 use crate::state::{Counted, Part, State, StateKind};
-use crate::task_answer::{EstimatedFlow, TaskRows};
+use crate::task_answer::EstimatedFlow;
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
 use std::collections::BTreeMap;
@@ -17,13 +17,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     let spec = &asked.task.spec;
     let past = &asked.past.windows;
     let needed = spec.windows_back();
-    let empty = TaskRows::Flows {
-        key: asked.task.key,
-        figure: "change",
-        is_hierarchy: false,
-        flows: Vec::new(),
-        more: 0,
-    };
+    let empty = flow_rows(asked.task, "change", Vec::new(), 0);
     if past.len() < needed {
         let how = match spec.against {
             Against::Last => "no window came before this one".to_owned(),

@@ -6,6 +6,7 @@ mod answers;
 mod changes;
 mod named_flows;
 mod planner;
+mod promises;
 mod row_tasks;
 mod sketched;
 mod windows;

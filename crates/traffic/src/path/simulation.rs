@@ -69,8 +69,8 @@ impl Packet {
 enum Event {
     /// The client may send.
     Send,
-    /// A packet passes a tap.
-    Tap(u32, Packet),
+    /// A packet passes a tap, with its IP identification where it was seen at one before.
+    Tap(u32, Packet, Option<u16>),
 }
 
 /// What the lossy hop does with the first transmission of a segment. It is drawn also where no hop is lossy:
@@ -154,7 +154,7 @@ impl Path {
         for number in 0..spec.connections {
             let at = start_ns + (u128::from(number) * over_ns / u128::from(spec.connections)) as u64;
             path.connections.push(Connection::new(number, &spec, server, &mut random));
-            path.schedule(at, number, Event::Tap(0, Packet::Syn));
+            path.schedule(at, number, Event::Tap(0, Packet::Syn, None));
         }
         path
     }
@@ -197,17 +197,19 @@ impl Path {
         while let Some(Reverse((now, _, number, EventSlot(event)))) = self.events.pop() {
             match event {
                 Event::Send => self.send(now, number),
-                Event::Tap(tap, packet) => return Some(self.pass(now, number, tap, packet)),
+                Event::Tap(tap, packet, id) => return Some(self.pass(now, number, (tap, packet, id))),
             }
         }
         None
     }
 
     /// A packet passes a tap and continues to the next one, to an end, or nowhere.
-    fn pass(&mut self, now: u64, number: u32, tap: u32, packet: Packet) -> TapFrame {
+    fn pass(&mut self, now: u64, number: u32, (tap, packet, id): (u32, Packet, Option<u16>)) -> TapFrame {
         let hop_ns = u64::from(self.spec.rtt_us) * 1000 / 2 / u64::from(self.spec.hops);
         let connection = &mut self.connections[number as usize];
-        let (data, wire_len, total_byte) = connection.frame(packet);
+        let id = id.unwrap_or_else(|| connection.next_id());
+        let passed = if packet.goes_forward() { tap } else { self.spec.hops - tap };
+        let (data, wire_len, total_byte) = connection.frame(packet, id, passed as u8);
         self.truth.taps[tap as usize].packets += 1;
         let truth = &mut self.truth.taps[tap as usize].loss;
         // A segment that was lost is repaired once: before the lossy hop that is a retransmission, after it a
@@ -236,9 +238,9 @@ impl Path {
             self.truth.lost_count += 1;
             self.truth.lost_byte += u64::from(PAYLOAD);
         } else if forward && tap < self.spec.hops {
-            self.schedule(now + hop_ns, number, Event::Tap(tap + 1, packet));
+            self.schedule(now + hop_ns, number, Event::Tap(tap + 1, packet, Some(id)));
         } else if !forward && tap > 0 {
-            self.schedule(now + hop_ns, number, Event::Tap(tap - 1, packet));
+            self.schedule(now + hop_ns, number, Event::Tap(tap - 1, packet, Some(id)));
         } else {
             self.arrive(now, number, packet);
         }
@@ -252,10 +254,10 @@ impl Path {
         let connection = &mut self.connections[number as usize];
         let soon = now + 1000;
         match packet {
-            Packet::Syn => self.schedule(soon, number, Event::Tap(last, Packet::SynAck)),
+            Packet::Syn => self.schedule(soon, number, Event::Tap(last, Packet::SynAck, None)),
             Packet::SynAck => {
                 connection.sends = true;
-                self.schedule(soon, number, Event::Tap(0, Packet::Ack(0, None)));
+                self.schedule(soon, number, Event::Tap(0, Packet::Ack(0, None), None));
                 self.schedule(soon + SPACING_NS, number, Event::Send);
             }
             Packet::Data(segment, _) => {
@@ -264,7 +266,7 @@ impl Path {
                     connection.expected += 1;
                 }
                 let ack = Packet::Ack(connection.expected, Some(segment));
-                self.schedule(soon, number, Event::Tap(last, ack));
+                self.schedule(soon, number, Event::Tap(last, ack, None));
             }
             Packet::Ack(expected, Some(segment)) => {
                 connection.learn(expected, segment);
@@ -273,8 +275,8 @@ impl Path {
                     self.schedule(soon, number, Event::Send);
                 }
             }
-            Packet::Fin => self.schedule(soon, number, Event::Tap(last, Packet::FinAck)),
-            Packet::FinAck => self.schedule(soon, number, Event::Tap(0, Packet::LastAck)),
+            Packet::Fin => self.schedule(soon, number, Event::Tap(last, Packet::FinAck, None)),
+            Packet::FinAck => self.schedule(soon, number, Event::Tap(0, Packet::LastAck, None)),
             Packet::Ack(_, None) | Packet::LastAck => {}
         }
     }
@@ -292,11 +294,11 @@ impl Path {
             connection.sends = false;
             if connection.acknowledged == segments && connection.next == segments {
                 connection.next += 1;
-                self.schedule(now, number, Event::Tap(0, Packet::Fin));
+                self.schedule(now, number, Event::Tap(0, Packet::Fin, None));
             }
             return;
         };
-        self.schedule(now, number, Event::Tap(0, packet));
+        self.schedule(now, number, Event::Tap(0, packet, None));
         self.schedule(now + SPACING_NS, number, Event::Send);
     }
 }
@@ -369,9 +371,16 @@ impl Connection {
         }
     }
 
-    /// Bytes, length on the wire, and length by the IP header.
-    fn frame(&mut self, packet: Packet) -> (Vec<u8>, u32, u32) {
-        let flow = if packet.goes_forward() { &self.flow } else { &self.reverse };
+    /// The IP identification of the next packet, which it has at all taps.
+    fn next_id(&mut self) -> u16 {
+        self.id = self.id.wrapping_add(1);
+        self.id
+    }
+
+    /// Bytes, length on the wire, and length by the IP header, of a packet that has passed so many hops, each of which takes one off its TTL.
+    fn frame(&self, packet: Packet, id: u16, passed: u8) -> (Vec<u8>, u32, u32) {
+        let flow = if packet.goes_forward() { self.flow } else { self.reverse };
+        let flow = &Flow { ttl: flow.ttl - passed, ..flow };
         let (client, server) =
             (self.flow.initial_seq.wrapping_add(1), self.reverse.initial_seq.wrapping_add(1));
         let behind = |segments: u32| client.wrapping_add(segments.wrapping_mul(PAYLOAD));
@@ -386,10 +395,9 @@ impl Connection {
             Packet::FinAck => (server, all.wrapping_add(1), FIN | ACK, 0),
             Packet::LastAck => (all.wrapping_add(1), server.wrapping_add(1), ACK, 0),
         };
-        self.id = self.id.wrapping_add(1);
         let length = headers::length(flow);
         let total_byte = (length - headers::ETHERNET) as u32 + payload;
-        let built = headers::build(flow, &Position { seq, ack, tcp_flags, id: self.id }, total_byte);
+        let built = headers::build(flow, &Position { seq, ack, tcp_flags, id }, total_byte);
         let wire_len = (total_byte + headers::ETHERNET as u32).max(60);
         (built[..length].to_vec(), wire_len, total_byte)
     }

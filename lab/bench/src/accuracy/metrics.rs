@@ -257,6 +257,7 @@ mod tests {
                 key: KeySpec::FIVE_TUPLE,
                 figure: "total_count",
                 is_hierarchy: false,
+                keys_are_certain: true,
                 flows,
                 more: 0,
             },

@@ -105,7 +105,12 @@ impl Session {
             let set = &bytes[at + 4..at + length];
             match id {
                 2 => self.templates(set, false),
-                3 => self.templates(set, true),
+                3 => {
+                    let before: usize = self.told.values().sum();
+                    self.templates(set, true);
+                    // More are allowed, but pmacct reads no flow then.
+                    assert_eq!(self.told.values().sum::<usize>(), before + 1, "options templates of a set");
+                }
                 256.. => self.data(id, set),
                 _ => panic!("set {id} is reserved"),
             }

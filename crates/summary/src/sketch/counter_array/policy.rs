@@ -25,6 +25,15 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
     /// True if a packet adds to its counters and nothing else, so that many of them are split
     /// (`counters.rs`).
     const SPLITS: bool = false;
+    /// True if the least row is the answer, and too large if anything; else it is the median, off either way.
+    const TAKES_LEAST: bool = false;
+    /// Counters of a row that may be nearer to what is expected of them by the weight of a flow whose own they are.
+    const HIDDEN: f64 = if Self::TAKES_LEAST { 0.0 } else { 1.0 };
+
+    /// What other flows are expected to add to a counter of `array`, which the answer is less.
+    fn expected(_array: &CounterArray<Self>) -> f64 {
+        0.0
+    }
 
     /// Adds `weight` at the places of a packet. Returns the counters after it, without their signs. Without
     /// `MAY_END` no counter can reach its limit.
@@ -167,6 +176,7 @@ impl<C: Cell> Policy for CountMin<C> {
     const KIND: &'static str = "count_min";
     const USUAL_DEPTH: usize = 3;
     const SPLITS: bool = true;
+    const TAKES_LEAST: bool = true;
 
     #[inline(always)]
     fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
@@ -189,6 +199,7 @@ impl<C: Cell> Policy for Conservative<C> {
     type Cell = C;
     const KIND: &'static str = "conservative_update";
     const USUAL_DEPTH: usize = 3;
+    const TAKES_LEAST: bool = true;
 
     #[inline(always)]
     fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
@@ -275,6 +286,10 @@ impl<C: SignedCell> Policy for KAry<C> {
     /// One counter cannot distinguish a flow from the rest.
     const LEAST_WIDTH: usize = 2;
     const SPLITS: bool = true;
+
+    fn expected(array: &CounterArray<Self>) -> f64 {
+        array.total() / array.configuration.width as f64
+    }
 
     #[inline(always)]
     fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
