@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod ast;
+mod canonical;
 mod chain;
 mod check;
 mod checked;

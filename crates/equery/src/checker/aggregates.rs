@@ -45,7 +45,7 @@ pub(crate) const FUNCTIONS: [Word; 13] = [
 const AGGREGATES: usize = 10;
 
 /// Whether the function aggregates rows.
-pub(super) fn is_aggregate(function: &str) -> bool {
+pub(crate) fn is_aggregate(function: &str) -> bool {
     FUNCTIONS[..AGGREGATES].iter().any(|known| known.word == function)
 }
 

@@ -335,9 +335,22 @@ impl Parser<'_, '_, '_> {
         self.at > 0 && end(self.at - 1) == start(self.at) && end(self.at) == start(self.at + 1)
     }
 
+    /// Whether `distinct` stands before an argument: a query and a column may have this name.
+    fn is_distinct(&self) -> bool {
+        let begins_argument = match self.ahead(1) {
+            Token::Word(word) => !is_reserved(word),
+            Token::Literal(_) | Token::Symbol("(") => true,
+            Token::Symbol(_) | Token::End => false,
+        };
+        self.is_word(0, "distinct") && begins_argument
+    }
+
     /// Arguments, behind the parenthesis.
     fn call(&mut self, start: usize, function: &str) -> Parsed<Node> {
-        let distinct = self.takes_word("distinct");
+        let distinct = self.is_distinct();
+        if distinct {
+            self.advance();
+        }
         let mut arguments = Vec::new();
         if !self.takes_symbol(")") {
             loop {
