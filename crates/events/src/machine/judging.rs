@@ -278,7 +278,9 @@ fn size(values: &[Value]) -> f64 {
 fn is_other(before: Phase, after: Phase) -> bool {
     match (before, after) {
         (Phase::Pending { is_true: before, .. }, Phase::Pending { is_true: after, .. })
-        | (Phase::Recovering { is_true: before, .. }, Phase::Recovering { is_true: after, .. }) => before != after,
+        | (Phase::Recovering { is_true: before, .. }, Phase::Recovering { is_true: after, .. }) => {
+            before != after
+        }
         (before, after) => before != after,
     }
 }

@@ -165,7 +165,8 @@ fn a_jump_ends_where_a_cooldown_or_a_hold_does() {
                 break event.at_ns;
             }
             assert!(next < 100 * SECOND, "it never fires again");
-            next = if step.is_quiet { machine.next_change(since).expect("it changes") } else { next + SECOND };
+            next =
+                if step.is_quiet { machine.next_change(since).expect("it changes") } else { next + SECOND };
         };
         // At the earliest when the cooldown has passed since it fired, and the hold since it is true again.
         assert_eq!(again, expected * SECOND, "{hold} {cooldown}");

@@ -110,7 +110,7 @@ impl Plan {
 fn rank(order: &PlannedOrder, group: &impl Group) -> Ranked {
     match &order.by {
         OrderBy::Number(value) => Ranked::Number(value.of(group)),
-        OrderBy::Member(number) => Ranked::Member(group.member(*number)),
+        OrderBy::Member(number) => Ranked::Member(group.member(*number).unwrap_or_default()),
     }
 }
 

@@ -384,7 +384,9 @@ fn follow(
         (Phase::Recovering { held_ns, .. }, None) => (Phase::Pending { held_ns }, None),
         (Phase::Active { .. }, _) | (_, None) => (phase, None),
         (Phase::Idle, Some(true)) => hold(every_ns),
-        (Phase::Pending { held_ns } | Phase::Recovering { held_ns, .. }, Some(true)) => hold(held_ns + every_ns),
+        (Phase::Pending { held_ns } | Phase::Recovering { held_ns, .. }, Some(true)) => {
+            hold(held_ns + every_ns)
+        }
         (_, Some(false)) => (Phase::Idle, None),
     }
 }
