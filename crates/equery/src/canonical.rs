@@ -3,6 +3,7 @@
 
 use crate::ast::{Expr, Node, QueryText};
 use crate::checker::{is_aggregate, is_node};
+use crate::habits;
 use crate::names::field_name;
 use crate::parents::Parents;
 use std::collections::HashMap;
@@ -13,8 +14,10 @@ type ColumnFields = HashMap<String, Option<String>>;
 /// Gives the fields of a query their own names.
 pub(crate) fn name_fields(query: &mut QueryText) {
     let none = ColumnFields::new();
+    habits::before_names(query);
     let QueryText { select, filter, group, having, order, .. } = query;
     let mut columns = ColumnFields::new();
+    let mut names = Vec::new();
     for item in select.iter_mut().flat_map(|select| &mut select.value) {
         fields_in(&mut item.value, &none);
         let name = match &item.alias {
@@ -25,12 +28,14 @@ pub(crate) fn name_fields(query: &mut QueryText) {
             Expr::Name(field) => Some(field.clone()),
             _ => None,
         };
+        names.push(name.clone());
         columns.entry(name).or_insert(field);
     }
     filter.iter_mut().for_each(|filter| fields_in(&mut filter.value, &none));
     group.iter_mut().flat_map(|group| &mut group.value).for_each(|field| fields_in(field, &none));
     having.iter_mut().for_each(|having| fields_in(&mut having.value, &columns));
     order.iter_mut().flat_map(|order| &mut order.value).for_each(|item| fields_in(&mut item.value, &columns));
+    habits::after_names(query, &names);
 }
 
 /// Gives items of other queries, which may be columns or fields, the names that these queries have for them.

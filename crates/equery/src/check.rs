@@ -3,14 +3,15 @@
 mod computed;
 
 use crate::ast::{QueryText, Spanned};
+use crate::canonical::{name_fields, name_items};
 use crate::checked::{
     Bound, Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, NotRun, Trigger,
 };
 use crate::checker::{Checker, Links, Outline, Used, derived, finish, outline, sources};
-use crate::canonical::{name_fields, name_items};
 use crate::diagnostic::Diagnostics;
 use crate::earlier::{self, Earlier};
 use crate::graph::{cycles, ordered};
+use crate::habits::without_table;
 use crate::kind::Kind;
 use crate::memory;
 use crate::options::Options;
@@ -43,6 +44,11 @@ pub fn check(source: &Source<'_>, options: &Options) -> Checked {
     file.queries.iter_mut().for_each(name_fields);
     let variables = Variables::new(&file.definitions, &options.set, &mut diagnostics);
     let labels = labels(&file.queries, &mut diagnostics);
+    let is_query = |name: &str| {
+        let mut known = options.standing.iter().map(|standing| &standing.name).chain(&labels);
+        known.any(|known| known == name)
+    };
+    file.queries.iter_mut().for_each(|query| without_table(query, is_query));
     let mut session = Session {
         texts: file.queries,
         labels,

@@ -4,8 +4,7 @@
 #[cfg(test)]
 use crate::ast::{Definition, File};
 use crate::ast::{
-    Expr, From, Node, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText,
-    Using,
+    Expr, From, Node, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText, Using,
 };
 use crate::literal::{Literal, duration_text};
 use std::fmt::{self, Display, Formatter, Write};
@@ -208,7 +207,8 @@ impl Display for Using {
         if self.settings.is_empty() {
             return Ok(());
         }
-        let settings = self.settings.iter().map(|(name, value)| format!("{name}={}", At(value, Binding::Sign)));
+        let settings =
+            self.settings.iter().map(|(name, value)| format!("{name}={}", At(value, Binding::Sign)));
         write!(f, "({})", settings.collect::<Vec<_>>().join(", "))
     }
 }

@@ -34,6 +34,7 @@ mod executor;
 mod explain;
 mod fields;
 mod graph;
+mod habits;
 mod kind;
 mod language;
 mod lexer;

@@ -116,7 +116,9 @@ impl Variables {
     fn meaning(&self, value: &Node, diagnostics: &mut Diagnostics<'_>) -> Meaning {
         match &*value.value {
             Expr::Literal(literal) => Meaning::Constant(Constant::new(literal.clone())),
-            Expr::Name(name) => self.meanings.get(name).cloned().unwrap_or_else(|| Meaning::Bare(name.clone())),
+            Expr::Name(name) => {
+                self.meanings.get(name).cloned().unwrap_or_else(|| Meaning::Bare(name.clone()))
+            }
             Expr::Negative(of) => match &*of.value {
                 Expr::Literal(literal) => {
                     Meaning::Constant(Constant { literal: literal.clone(), is_negative: true })

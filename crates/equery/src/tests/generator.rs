@@ -14,13 +14,43 @@ struct Known {
 
 /// Names of columns and of queries that mean something else, too.
 const ALIASES: [&str; 32] = [
-    "proto", "bytes", "packets", "srcip", "src_addr", "total_byte", "total_count", "sum", "distinct", "each", "missing", "same",
-    "once", "nodes", "by", "to", "window", "x", "n", "q1", "K1", "Node", "a b", "it's", "say \"x\"", "select", "limit 5", "10",
-    "iat_p99.9", "sum(total_byte)", "count(*)", "é",
+    "proto",
+    "bytes",
+    "packets",
+    "srcip",
+    "src_addr",
+    "total_byte",
+    "total_count",
+    "sum",
+    "distinct",
+    "each",
+    "missing",
+    "same",
+    "once",
+    "nodes",
+    "by",
+    "to",
+    "window",
+    "x",
+    "n",
+    "q1",
+    "K1",
+    "Node",
+    "a b",
+    "it's",
+    "say \"x\"",
+    "select",
+    "limit 5",
+    "10",
+    "iat_p99.9",
+    "sum(total_byte)",
+    "count(*)",
+    "é",
 ];
 const LABELS: [&str; 26] = [
-    "a", "b", "bytes", "proto", "dst_addr", "flows", "between", "in", "like", "is", "as", "or", "and", "each", "distinct", "same",
-    "missing", "last", "when", "order", "K1", "sum", "surely", "once", "to", "q9",
+    "a", "b", "bytes", "proto", "dst_addr", "flows", "between", "in", "like", "is", "as", "or", "and",
+    "each", "distinct", "same", "missing", "last", "when", "order", "K1", "sum", "surely", "once", "to",
+    "q9",
 ];
 const VARIABLES: [&str; 8] = ["K1", "K2", "Node", "distinct", "once", "Text", "x", "by"];
 const KEYS: [&[&str]; 12] = [
@@ -195,15 +225,32 @@ impl Generator {
 
     fn of_row(&mut self) -> String {
         match self.below(16) {
-            0 => format!("{} in 10.0.0.0/8", self.one(&["src_addr", "srcip", "addr", "DSTIP"])),
+            0 => format!(
+                "{} in {}",
+                self.one(&["src_addr", "srcip", "addr", "DSTIP"]),
+                self.one(&["10.0.0.0/8", "'10.0.0.0/8'", "('::1', 10.1.2.3)"])
+            ),
             1 => format!("{} not in (10.0.0.1, 2001:db8::/32)", self.one(&["dst_addr", "dstip"])),
-            2 => format!("{} = {}", self.one(&["proto", "protocol"]), self.one(&["tcp", "UDP", "'tcp'", "47"])),
-            3 => format!("{} in (53, https, 'http')", self.one(&["dport", "dst_port", "port"])),
+            2 => {
+                format!("{} = {}", self.one(&["proto", "protocol"]), self.one(&["tcp", "UDP", "'tcp'", "47"]))
+            }
+            3 => {
+                format!("{} in (53, https, 'http')", self.one(&["dport", "dst_port", "\"port\"", "`dport`"]))
+            }
             4 => "srcip = dst_addr".to_owned(),
-            5 => format!("{} like {}", self.one(&["service", "protocol_name"]), self.one(&["'ht%'", "\"a''%\"", "'%\"_'"])),
+            5 => format!(
+                "{} {} {}",
+                self.one(&["service", "protocol_name"]),
+                self.one(&["like", "not ilike"]),
+                self.one(&["'ht%'", "\"a''%\"", "'%\"_'"])
+            ),
             6 => "stime >= '2024-01-01T00:00:05'".to_owned(),
             7 => "smac != 02:00:5e:10:00:01".to_owned(),
-            8 => format!("node_id {} {}", self.one(&["=", "!="]), self.one(&["bytes", "Node1", "'n 1'", "proto", "Node"])),
+            8 => format!(
+                "node_id {} {}",
+                self.one(&["=", "!="]),
+                self.one(&["bytes", "Node1", "'n 1'", "proto", "Node"])
+            ),
             9 => "node_id not in (bytes, Node1, \"n'1\")".to_owned(),
             10 => "node_id like 'N%'".to_owned(),
             11 => "duration < 1h30m".to_owned(),
@@ -250,7 +297,8 @@ impl Generator {
         let mut keys: Vec<&str> = Vec::new();
         for _ in 0..self.below(3) {
             let key = self.spelled(&KEYS);
-            let field = |key: &str| crate::names::field_name(key.split('/').next().unwrap_or_default()).to_owned();
+            let field =
+                |key: &str| crate::names::field_name(key.split('/').next().unwrap_or_default()).to_owned();
             if !keys.iter().any(|known| field(known) == field(key)) {
                 keys.push(key);
             }
@@ -269,12 +317,12 @@ impl Generator {
             }
             order.push((*key).to_owned());
         }
+        if !items.is_empty() {
+            order.push("1".to_owned());
+        }
         for _ in 0..1 + self.below(3) {
-            let of = if self.often(10) {
-                format!("top(3, {})", self.spelled(&KEYS))
-            } else {
-                self.aggregate()
-            };
+            let of =
+                if self.often(10) { format!("top(3, {})", self.spelled(&KEYS)) } else { self.aggregate() };
             let is_number = !of.starts_with("top") && !of.starts_with("max(ltime");
             let of = match self.below(12) {
                 0 if is_number => format!("prev({of})"),
@@ -292,7 +340,11 @@ impl Generator {
                         if is_plain {
                             having.push(alias.clone());
                         }
-                        order.push(if is_plain && self.often(80) { alias } else { format!("'{}'", alias.replace('\'', "''")) });
+                        order.push(if is_plain && self.often(80) {
+                            alias
+                        } else {
+                            format!("'{}'", alias.replace('\'', "''"))
+                        });
                     }
                 }
                 None => {
@@ -441,7 +493,8 @@ impl Generator {
         if self.often(70) {
             text.push_str(" every 1s");
             if !name.is_empty() && !numbers.is_empty() && self.often(30) {
-                let keys = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"].map(str::to_owned).to_vec();
+                let keys =
+                    ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"].map(str::to_owned).to_vec();
                 self.known.push(Known { label: name, keys, numbers, every: "1s", is_plain: true });
             }
         }

@@ -41,7 +41,8 @@ fn judge(text: &str, set: &[(String, String)]) -> bool {
     assert_eq!(first.graph, second.graph, "{text}\nbecame\n{canonical}");
     assert_eq!(printed(&second), canonical, "{text}");
     // Each query by itself, where it reads no other one.
-    for query in first.queries.iter().filter(|query| query.derived_from.is_empty() && query.trigger.is_none()) {
+    for query in first.queries.iter().filter(|query| query.derived_from.is_empty() && query.trigger.is_none())
+    {
         let alone = checked(&format!("{}\n{}", query.definitions.join("\n"), query.text), &[]);
         assert!(!alone.has_errors(), "{text}\nset {set:?}\n{:?}\n{}", query.definitions, query.text);
         assert_eq!(alone.queries[0].plan.columns, query.plan.columns, "{}", query.text);
@@ -52,10 +53,44 @@ fn judge(text: &str, set: &[(String, String)]) -> bool {
 
 /// What must be met often enough: a word of the text.
 const KINDS: [&str; 38] = [
-    " from ", " when ", " when each ", " while ", " until ", " cooldown ", " for ", " offset ", "avg_over(", "prev(", "top(",
-    "entropy(", "quantile(", "count(distinct ", " using ", " error ", " across nodes by ", " limit ", " every ", " over ",
-    " having ", " order by ", " in same window", " run once", " within ", " capture ", " export as metric", " last ", "surely(",
-    " is missing", " like ", " between ", " is not null", "node_id", "let ", " as \"", "/24", ".\"",
+    " from ",
+    " when ",
+    " when each ",
+    " while ",
+    " until ",
+    " cooldown ",
+    " for ",
+    " offset ",
+    "avg_over(",
+    "prev(",
+    "top(",
+    "entropy(",
+    "quantile(",
+    "count(distinct ",
+    " using ",
+    " error ",
+    " across nodes by ",
+    " limit ",
+    " every ",
+    " over ",
+    " having ",
+    " order by ",
+    " in same window",
+    " run once",
+    " within ",
+    " capture ",
+    " export as metric",
+    " last ",
+    "surely(",
+    " is missing",
+    " like ",
+    " between ",
+    " is not null",
+    "node_id",
+    "let ",
+    " as \"",
+    "/24",
+    ".\"",
 ];
 
 #[test]
