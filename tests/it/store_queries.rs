@@ -250,9 +250,8 @@ fn mapped(is_v6: bool, time_ns: u64) -> capture::Frame {
 fn an_address_of_ipv4_and_one_of_ipv6_that_contains_it_are_two_in_files_too() {
     let scratch = Scratch::new();
     let second = 1_000_000_000;
-    let frames: Vec<_> = (0..6_u64)
-        .map(|at| mapped(at % 3 == 2, 1_704_067_200 * second + at * second))
-        .collect();
+    let frames: Vec<_> =
+        (0..6_u64).map(|at| mapped(at % 3 == 2, 1_704_067_200 * second + at * second)).collect();
     let path = scratch.path("two.pcap");
     std::fs::write(&path, capture::pcap(1, &frames)).expect("written");
     let store = made_store::of_capture(&scratch, &path, "n1", "2s");

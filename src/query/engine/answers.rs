@@ -211,7 +211,8 @@ impl<'a> Collected<'a> {
                 break;
             }
             if let Some(next) = next.filter(|next| *next < start_ns) {
-                let mut empty = Answer { rows: Vec::new(), ..blank.clone() };
+                let rest = Rest { groups: 0, totals: Vec::new() };
+                let mut empty = Answer { rows: Vec::new(), rest, ..blank.clone() };
                 empty.window = Some(Span { start_ns: next, end_ns: end_ns.saturating_sub(every_ns) });
                 empty.empty = Some((start_ns - next) / every_ns);
                 answers.push(empty);

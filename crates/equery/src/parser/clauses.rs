@@ -162,7 +162,10 @@ impl Parser<'_, '_, '_> {
                 let clauses = crate::names::CLAUSES.iter().map(|clause| clause.word);
                 // A field is more likely another column, whose comma is missing.
                 let is_field = crate::fields::find(word).is_some();
-                !is_reserved(word) && !is_field && !self.is_sql() && crate::names::nearest(word, clauses).is_none()
+                !is_reserved(word)
+                    && !is_field
+                    && !self.is_sql()
+                    && crate::names::nearest(word, clauses).is_none()
             }
             Token::Literal(Literal::Text(text)) => !text.is_empty(),
             _ => false,
