@@ -13,6 +13,8 @@ pub(crate) enum Scalar {
     Unknown,
     Integer(i128),
     Float(f64),
+    /// An integer that rows tell, of which no bounds are known: a double does not tell nanoseconds of times apart.
+    Seen(i128),
     /// The truth is between the bounds.
     Between {
         value: f64,
@@ -36,15 +38,28 @@ impl Scalar {
     pub(crate) fn likely(self) -> Option<f64> {
         match self {
             Self::Null | Self::Unknown => None,
-            Self::Integer(number) => Some(number as f64),
+            Self::Integer(number) | Self::Seen(number) => Some(number as f64),
             Self::Float(number) | Self::Between { value: number, .. } => Some(number),
         }
+    }
+
+    /// The integer that it most likely is, exactly.
+    fn whole(self) -> Option<i128> {
+        match self {
+            Self::Integer(number) | Self::Seen(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Whether no more than bounds are known of it.
+    fn is_unsure(self) -> bool {
+        matches!(self, Self::Between { .. } | Self::Seen(_))
     }
 
     /// The natural number that it most likely is.
     pub(crate) fn natural(self) -> Option<u64> {
         match self {
-            Self::Integer(number) => u64::try_from(number).ok(),
+            Self::Integer(number) | Self::Seen(number) => u64::try_from(number).ok(),
             Self::Between { value, .. } => Some(value as u64),
             _ => None,
         }
@@ -54,6 +69,7 @@ impl Scalar {
     pub(crate) fn interval(self) -> Option<[f64; 3]> {
         match self {
             Self::Between { value, lower, upper } => Some([value, lower, upper]),
+            Self::Seen(number) => Some([number as f64, f64::NEG_INFINITY, f64::INFINITY]),
             other => other.likely().map(|value| [value; 3]),
         }
     }
@@ -71,6 +87,17 @@ impl Scalar {
             let is_in_range = |number: &i128| i64::try_from(*number).is_ok();
             return integer.filter(is_in_range).map_or(Self::Null, Self::Integer);
         }
+        if let (Some(left), Some(right)) = (self.whole(), other.whole()) {
+            let whole = match operator {
+                Operator::Add => left.checked_add(right),
+                Operator::Subtract => left.checked_sub(right),
+                Operator::Multiply => left.checked_mul(right),
+                Operator::Divide => None,
+            };
+            if let Some(whole) = whole {
+                return Self::Seen(whole);
+            }
+        }
         let (Some(left), Some(right)) = (self.interval(), other.interval()) else {
             return if self == Self::Null || other == Self::Null { Self::Null } else { Self::Unknown };
         };
@@ -85,7 +112,7 @@ impl Scalar {
             return if right[1] == right[2] { Self::Null } else { Self::Unknown };
         }
         let value = of(left[0], right[0]);
-        if !matches!((self, other), (Self::Between { .. }, _) | (_, Self::Between { .. })) {
+        if !self.is_unsure() && !other.is_unsure() {
             return Self::float(value);
         }
         let ends = [(1, 1), (1, 2), (2, 1), (2, 2)].map(|(one, other)| of(left[one], right[other]));
@@ -122,7 +149,7 @@ impl Scalar {
                 },
             };
         };
-        if !matches!((self, other), (Self::Between { .. }, _) | (_, Self::Between { .. })) {
+        if !self.is_unsure() && !other.is_unsure() {
             return if self.order(other, false) == side { self } else { other };
         }
         let of = |at: usize| if side.is_lt() { one[at].min(two[at]) } else { one[at].max(two[at]) };
@@ -135,7 +162,9 @@ impl Scalar {
             (Self::Null | Self::Unknown, Self::Null | Self::Unknown) => return Ordering::Equal,
             (Self::Null | Self::Unknown, _) => return Ordering::Greater,
             (_, Self::Null | Self::Unknown) => return Ordering::Less,
-            (Self::Integer(one), Self::Integer(other)) => one.cmp(&other),
+            (one, other) if one.whole().is_some() && other.whole().is_some() => {
+                one.whole().cmp(&other.whole())
+            }
             (one, other) => one.likely().unwrap_or(0.0).total_cmp(&other.likely().unwrap_or(0.0)),
         };
         if descending { by_value.reverse() } else { by_value }
@@ -204,6 +233,9 @@ impl Scalar {
     fn estimate(self) -> Value {
         match self {
             Self::Between { value, lower, upper } => Value::Estimate { value, lower, upper },
+            Self::Seen(number) => {
+                Value::Estimate { value: number as f64, lower: f64::NEG_INFINITY, upper: f64::INFINITY }
+            }
             _ => Value::Null,
         }
     }
@@ -237,6 +269,25 @@ mod tests {
         assert_eq!(between.compare(Comparison::Less, Scalar::Integer(8)), Some(false));
         assert_eq!(between.compare(Comparison::LessOrEqual, Scalar::Integer(12)), Some(true));
         assert_eq!(between.compare(Comparison::Equal, Scalar::Integer(13)), Some(false));
+    }
+
+    #[test]
+    fn a_difference_of_times_is_exact_where_no_bounds_are_known() {
+        let (first, last) = (1_767_225_600_000_000_001, 1_767_225_600_700_000_004);
+        let (none, all) = (f64::NEG_INFINITY, f64::INFINITY);
+        let expected = Value::Estimate { value: 700_000_003.0, lower: none, upper: all };
+        for (from, to) in [
+            (Scalar::Seen(first), Scalar::Seen(last)),
+            (Scalar::Integer(first), Scalar::Seen(last)),
+            (Scalar::Seen(first), Scalar::Integer(last)),
+        ] {
+            let span = to.calculate(Operator::Subtract, from);
+            assert_eq!(span.signed(), expected);
+            assert_eq!(span.compare(Comparison::Greater, Scalar::Integer(0)), None);
+        }
+        assert_eq!(Scalar::Seen(first).order(Scalar::Seen(first + 1), false), Ordering::Less);
+        let half = Scalar::Seen(6).calculate(Operator::Divide, Scalar::Integer(4));
+        assert_eq!(half, Scalar::Between { value: 1.5, lower: none, upper: all });
     }
 
     #[test]

@@ -113,7 +113,10 @@ impl GroupBounds {
 
 /// A value of which rows tell no bounds, and not whether there is one where they have none: what packets without a place have is in no row.
 pub(crate) fn unbounded(rows: Scalar) -> Scalar {
-    rows.likely().map_or(Scalar::Unknown, Scalar::unbounded)
+    match rows {
+        Scalar::Integer(number) | Scalar::Seen(number) => Scalar::Seen(number),
+        rows => rows.likely().map_or(Scalar::Unknown, Scalar::unbounded),
+    }
 }
 
 fn between(value: u64, lower: u64, upper: u64) -> Scalar {
