@@ -45,6 +45,13 @@ impl Failure {
         Self { code: FAULT, messages: messages.into_iter().collect() }
     }
 
+    /// Several as one, which is a fault if one of them is; `None` of none.
+    pub(crate) fn joined(failures: Vec<Self>) -> Option<Self> {
+        // Of the codes of failures a fault's is the least.
+        let code = failures.iter().map(|failure| failure.code).min()?;
+        Some(Self { code, messages: failures.into_iter().flat_map(|failure| failure.messages).collect() })
+    }
+
     /// The same of what an option asks for.
     pub(crate) fn of(mut self, option: &str) -> Self {
         self.messages.iter_mut().for_each(|message| *message = format!("{option}: {message}"));

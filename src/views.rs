@@ -118,7 +118,7 @@ fn phase<'a>(edge: &Edge, progress: &'a Progress) -> Option<Told<'a>> {
             (view::Phase::Pending, edge.last_end_ns.map(|last| last.saturating_sub(held_ns)), None, None)
         }
         Phase::Active { fired_ns } => (view::Phase::Active, Some(fired_ns), None, event),
-        Phase::Recovering { until_ns } => (view::Phase::Recovering, None, Some(until_ns), event),
+        Phase::Recovering { until_ns, .. } => (view::Phase::Recovering, None, Some(until_ns), event),
     })
 }
 

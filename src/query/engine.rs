@@ -56,7 +56,7 @@ pub(super) fn check(options: &QueryOptions) -> Result<(), Failure> {
     if refused.is_empty() { Ok(()) } else { Err(Failure::usages(refused)) }
 }
 
-/// Answers questions one by one.
+/// Answers questions one by one. Those after one that has no answer are answered all the same.
 pub(super) fn answer(
     command: &Command<'_>,
     stored: &mut Stored,
@@ -64,13 +64,20 @@ pub(super) fn answer(
     dialect: Dialect,
 ) -> Result<ExitCode, Failure> {
     let printer = Printer::new(command.options);
-    let (mut damaged, mut idle) = (Vec::new(), Vec::new());
+    let (mut damaged, mut idle, mut failures) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_stopped = false;
     let shares: Vec<Share> =
         questions.into_iter().flat_map(|question| stored.shares(question, &command.setting)).collect();
     for share in shares {
         let asked = Asked { command, question: &share.question, dialect };
-        match asked.answers(stored)? {
+        let told = match asked.answers(stored) {
+            Ok(told) => told,
+            Err(failure) => {
+                failures.push(failure);
+                break;
+            }
+        };
+        match told {
             Told::Answers { answers, elsewhere } => {
                 if elsewhere.blanks.is_empty() {
                     let nodes: Vec<_> = stored.shelf().nodes().into_iter().collect();
@@ -83,6 +90,7 @@ pub(super) fn answer(
                     printer.print(answer);
                 }
             }
+            Told::Failed(failure) => failures.push(failure),
             Told::Stopped => {
                 is_stopped = true;
                 break;
@@ -101,6 +109,9 @@ pub(super) fn answer(
         say_error("stopped before the end");
     }
     printer.withheld().iter().for_each(|line| say(line));
+    if let (None, Some(failure)) = (printer.fault(), Failure::joined(failures)) {
+        return Err(failure);
+    }
     Ok(match printer.fault() {
         Some(fault) => {
             say_error(&fault);
@@ -114,7 +125,12 @@ pub(super) fn answer(
 
 /// How a question ended.
 enum Told {
-    Answers { answers: Vec<Answer>, elsewhere: Box<Elsewhere> },
+    Answers {
+        answers: Vec<Answer>,
+        elsewhere: Box<Elsewhere>,
+    },
+    /// It has no answer; others may have one.
+    Failed(Failure),
     Stopped,
 }
 
@@ -127,28 +143,39 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// The answers of all nodes. What the store replaces while an engine reads is read again.
+    ///
+    /// # Errors
+    /// The engine is not there for any question.
     fn answers(&self, stored: &mut Stored) -> Result<Told, Failure> {
         let mut tries = 0;
         loop {
             tries += 1;
             let elsewhere = stored.elsewhere(self.question, &self.command.setting);
-            let elsewhere = elsewhere.map_err(|refused| self.refused(refused))?;
+            let elsewhere = match elsewhere {
+                Ok(elsewhere) => elsewhere,
+                Err(refused) => return Ok(Told::Failed(self.refused(refused))),
+            };
             let told = self.once(&elsewhere);
             // An engine may pass over a file that is gone without a word.
-            if elsewhere.is_outdated() && !matches!(told, Ok(None)) {
+            if elsewhere.is_outdated() && !matches!(told, Err(Trouble::Stopped)) {
                 if tries < MOST_TRIES {
                     continue;
                 }
-                return Err(Failure::fault(format!(
+                return Ok(Told::Failed(Failure::fault(format!(
                     "{}: the store replaced files {tries} times while {} read them: ask again, or for a shorter period",
                     self.question.query.name,
                     self.dialect.title()
-                )));
+                ))));
             }
-            return Ok(match told? {
-                Some(answers) => Told::Answers { answers, elsewhere: Box::new(elsewhere) },
-                None => Told::Stopped,
-            });
+            let failure = |trouble: Trouble| {
+                trouble.into_failure(&format!("{}: {}", self.question.query.name, self.dialect.title()))
+            };
+            return match told {
+                Ok(answers) => Ok(Told::Answers { answers, elsewhere: Box::new(elsewhere) }),
+                Err(Trouble::Stopped) => Ok(Told::Stopped),
+                Err(trouble @ Trouble::Usage(_)) => Err(failure(trouble)),
+                Err(trouble) => Ok(Told::Failed(failure(trouble))),
+            };
         }
     }
 
@@ -157,8 +184,8 @@ impl Asked<'_> {
         Command::refused(refused)
     }
 
-    /// The answers over the files that are named now; `None` where the user stopped.
-    fn once(&self, elsewhere: &Elsewhere) -> Result<Option<Vec<Answer>>, Failure> {
+    /// The answers over the files that are named now.
+    fn once(&self, elsewhere: &Elsewhere) -> Result<Vec<Answer>, Trouble> {
         let query = &self.question.query;
         let parts = elsewhere.parts().into_iter();
         let parts: Vec<RowPart> =
@@ -166,26 +193,18 @@ impl Asked<'_> {
         let (Some(blank), Some(watched), false) =
             (elsewhere.blanks.first(), elsewhere.watched, parts.is_empty())
         else {
-            return Ok(Some(elsewhere.told(self.question, answers::of_nothing(query, elsewhere))));
+            return Ok(elsewhere.told(self.question, answers::of_nothing(query, elsewhere)));
         };
         let span = [watched.start_ns, watched.end_ns];
         let asked =
             equery::engine_sql(query, &elsewhere.key.parts(), &parts, &blank.columns, span, self.dialect);
-        let asked = asked.map_err(Failure::usage)?;
+        let asked = asked.map_err(Trouble::Question)?;
         let mut collected = Collected::new(query, &elsewhere.key, &blank.columns, &asked);
-        let told = match self.lines(&asked.statement) {
-            Ok(lines) => {
-                let time = self.command.options.engine.time();
-                lines.each(time, &|| self.command.reading.goes_on(), &mut |line| collected.take(line))
-            }
-            Err(trouble) => Err(trouble),
-        };
-        let told = told.and_then(|()| collected.check().map_err(Trouble::Wrong));
-        match told {
-            Ok(()) => Ok(Some(elsewhere.told(self.question, collected.answers(elsewhere)))),
-            Err(Trouble::Stopped) => Ok(None),
-            Err(trouble) => Err(trouble.into_failure(&format!("{}: {}", query.name, self.dialect.title()))),
-        }
+        let time = self.command.options.engine.time();
+        let lines = self.lines(&asked.statement)?;
+        lines.each(time, &|| self.command.reading.goes_on(), &mut |line| collected.take(line))?;
+        collected.check().map_err(Trouble::Wrong)?;
+        Ok(elsewhere.told(self.question, collected.answers(elsewhere)))
     }
 
     /// Puts the statement to the engine.

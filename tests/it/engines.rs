@@ -273,3 +273,49 @@ fn files_that_the_store_replaces_meanwhile_are_asked_for_again() {
     let asked_for = |path: &Path| questions.matches(&format!("/{}'", name(path))).count();
     assert_eq!((asked_for(&file.path), asked_for(&path)), (1, 1), "{questions}");
 }
+
+#[test]
+fn a_question_without_an_answer_does_not_keep_others_from_theirs() {
+    let scratch = Scratch::new();
+    let store = made(&scratch);
+    // It has no answer to what asks for the greatest.
+    let lines = format!("if grep -q 'max(' -; then echo 'Binder Error: max' >&2; exit 1; fi; echo '{RIGHT}'");
+    let program = program(&scratch, &lines);
+    let texts = format!(
+        "a: select max(total_byte); b: {ASKED}; c: select conversation, count(*) groupby conversation order by conversation; d: {ASKED}"
+    );
+    let ended = call(&[
+        "query",
+        "--store",
+        text(&store),
+        "--json",
+        "-q",
+        &texts,
+        "--engine",
+        "duckdb",
+        "--engine-program",
+        text(&program),
+    ])
+    .expect(1);
+    let names: Vec<_> = ended.stdout.lines().map(|line| schema::of_line(line)["query"].clone()).collect();
+    assert_eq!(names, ["b", "d"], "{ended:?}");
+    for line in ["a: DuckDB: Binder Error: max", "c: no other engine orders conversations as texts"] {
+        assert!(ended.stderr.contains(line), "{ended:?}");
+    }
+    // All are refused alike where the program is not there, in one line.
+    let missing = scratch.path("missing");
+    let ended = call(&[
+        "query",
+        "--store",
+        text(&store),
+        "--json",
+        "-q",
+        &texts,
+        "--engine",
+        "duckdb",
+        "--engine-program",
+        text(&missing),
+    ])
+    .expect(2);
+    assert_eq!(ended.stderr.matches("there is no program").count(), 1, "{ended:?}");
+}

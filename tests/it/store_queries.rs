@@ -232,3 +232,57 @@ fn a_dry_run_over_a_store_tells_what_the_run_told() {
     call(&["dry-run", "--store", text(&store), "-q", chain, "rows.parquet"])
         .says(2, &["rows.parquet", "--store"]);
 }
+
+/// A UDP packet of either family: the addresses are 10.0.0.1 and 10.0.0.9, of IPv6 those that contain them.
+fn mapped(is_v6: bool, time_ns: u64) -> capture::Frame {
+    let mut data = if is_v6 { capture::udp6(53) } else { capture::udp(53) };
+    let of = |last: u8| {
+        let address = std::net::Ipv4Addr::from([10, 0, 0, last]);
+        if is_v6 { address.to_ipv6_mapped().octets().to_vec() } else { address.octets().to_vec() }
+    };
+    let (at, length) = if is_v6 { (22, 16) } else { (26, 4) };
+    data[at..at + length].copy_from_slice(&of(1));
+    data[at + length..at + 2 * length].copy_from_slice(&of(9));
+    capture::Frame { time_ns, data }
+}
+
+#[test]
+fn an_address_of_ipv4_and_one_of_ipv6_that_contains_it_are_two_in_files_too() {
+    let scratch = Scratch::new();
+    let second = 1_000_000_000;
+    let frames: Vec<_> =
+        (0..6_u64).map(|at| mapped(at % 3 == 2, 1_704_067_200 * second + at * second)).collect();
+    let path = scratch.path("two.pcap");
+    std::fs::write(&path, capture::pcap(1, &frames)).expect("written");
+    let store = made_store::of_capture(&scratch, &path, "n1", "2s");
+    let flows = scratch.path("flows.parquet");
+    call(&["run", text(&path), "--flows", text(&flows), "--node", "n1"]).expect(0);
+    for (query, expected) in [
+        (
+            "select src_addr, sum(total_count) as n groupby src_addr",
+            vec![("10.0.0.1", 4), ("::ffff:10.0.0.1", 2)],
+        ),
+        (
+            "select src_addr, dst_addr, src_port, total_count as n",
+            vec![("10.0.0.1", 4), ("::ffff:10.0.0.1", 2)],
+        ),
+        (
+            "select src_addr, sum(total_count) as n where src_addr in 10.0.0.0/8 groupby src_addr",
+            vec![("10.0.0.1", 4)],
+        ),
+        (
+            "select src_addr, sum(total_count) as n where src_addr in ::/0 groupby src_addr",
+            vec![("::ffff:10.0.0.1", 2)],
+        ),
+    ] {
+        for source in [vec!["--store", text(&store)], vec![text(&flows)]] {
+            let ended = call(&[&["query", "--json"], &source[..], &["-q", query]].concat()).expect(0);
+            let answer = &answers(&ended)[0];
+            let rows = answer["rows"].as_array().expect("rows").iter();
+            let found: Vec<_> = rows
+                .map(|row| (row["src_addr"].as_str().expect("a text"), row["n"].as_i64().expect("a number")))
+                .collect();
+            assert_eq!(found, expected, "{query} {source:?}");
+        }
+    }
+}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import virtual_environment
 
-from . import cluster, engines, frames, others, queries
+from . import cluster, engines, families, frames, others, queries
 from .duck import Duck
 from .program import Program
 from .values import are_same, difference, of_answer, of_engine
@@ -143,8 +143,21 @@ def check_others(program, store, table, engines):
 
 
 def check_engine(program, name, store, texts, table):
-    """The answers of an engine that the program asks itself, each whole."""
-    whole = [queries.whole(text, "1h") for text in texts]
+    """The answers of an engine that the program asks itself, each whole: to all groups of windows."""
+    check_questions(program, name, store, [queries.whole(text, "1h") for text in texts], table)
+
+
+def check_families(program, folder, names, table):
+    """The same of packets whose addresses, orders and roundings are easily mistaken, with limits, in windows and over all time."""
+    store = folder / "families"
+    program.call("run", families.capture(folder / "families.pcap"), "--node", "n1", "--every", "2s", "--loss", "--store", store)
+    for name in names:
+        texts = families.QUESTIONS + [f"{text} every 2s" for text in families.QUESTIONS]
+        check_questions(program, name, store, texts, table)
+
+
+def check_questions(program, name, store, whole, table):
+    """The answers of an engine to these texts."""
     file = program.queries(whole)
     stored = program.answers("query", "--store", store, "-f", file)
     with engines.ENGINES[name](program.folder) as (options, environment):
@@ -174,6 +187,7 @@ def main(root):
         print(f"{'':8}{'engine':17}{'windows':>6}{'rows':>8}  {'read from':14}query")
         check(program, capture, store, texts, table)
         check_engine(program, "DuckDB", store, texts, table)
+        check_families(program, folder, ["DuckDB", *(["chDB", "Spark"] if options.all else [])], table)
         known = [("pandas", frames.of_pandas), ("pyarrow", frames.of_pyarrow)]
         if options.all:
             known += [("chDB", others.of_chdb), ("Spark", others.of_spark)]

@@ -10,12 +10,13 @@ PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp", 58: "icmp6"}
 
 
 def address(octets):
-    """An address of 16 octets; IPv4 is mapped."""
-    found = ipaddress.IPv6Address(bytes(octets))
-    return found.ipv4_mapped or found
+    """An address of 16 octets, of which IPv4 is mapped, also behind an octet with its family."""
+    octets = bytes(octets)
+    found = ipaddress.IPv6Address(octets[-16:])
+    return found if octets[:-16] == b"\x06" else found.ipv4_mapped or found
 
 
-CONVERSATION = re.compile(r"([0-9A-F]{32}) (\d+) ([0-9A-F]{32}) (\d+) (\d+)")
+CONVERSATION = re.compile(r"([0-9A-F]{34}) (\d+) ([0-9A-F]{34}) (\d+) (\d+)")
 
 
 def text(value):

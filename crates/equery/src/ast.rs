@@ -89,6 +89,26 @@ pub(crate) enum Expr {
     IsMissing(Node),
 }
 
+impl Expr {
+    /// Returns the expressions that it is made of.
+    pub(crate) fn parts(&mut self) -> Vec<&mut Node> {
+        match self {
+            Self::Literal(_) | Self::Name(_) | Self::Prefixed(..) | Self::Star => Vec::new(),
+            Self::Of(_, of)
+            | Self::Negative(of)
+            | Self::Offset(of, _)
+            | Self::Not(of)
+            | Self::IsNull { value: of, .. }
+            | Self::IsMissing(of) => vec![of],
+            Self::Arithmetic(left, _, right) | Self::Compare(left, _, right) => vec![left, right],
+            Self::Call { arguments: of, .. } | Self::And(of) | Self::Or(of) => of.iter_mut().collect(),
+            Self::In { value, list, .. } => std::iter::once(value).chain(list).collect(),
+            Self::Between { value, low, high, .. } => vec![value, low, high],
+            Self::Like { value, pattern, .. } => vec![value, pattern],
+        }
+    }
+}
+
 /// An item of `select`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SelectItem {

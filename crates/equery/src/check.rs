@@ -2,7 +2,8 @@
 
 mod computed;
 
-use crate::ast::{Definition, QueryText, Spanned};
+use crate::ast::{QueryText, Spanned};
+use crate::canonical::{name_fields, name_items};
 use crate::checked::{
     Bound, Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, NotRun, Trigger,
 };
@@ -10,6 +11,7 @@ use crate::checker::{Checker, Links, Outline, Used, derived, finish, outline, so
 use crate::diagnostic::Diagnostics;
 use crate::earlier::{self, Earlier};
 use crate::graph::{cycles, ordered};
+use crate::habits::without_table;
 use crate::kind::Kind;
 use crate::memory;
 use crate::options::Options;
@@ -19,7 +21,7 @@ use crate::source::Source;
 use crate::variables::{Variables, constants};
 use crate::{executor, lexer, parser};
 use packet::Pins;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use task::query::Query;
 
@@ -38,27 +40,33 @@ pub fn check(source: &Source<'_>, options: &Options) -> Checked {
     }
     let tokens = lexer::tokens(source.text, &mut diagnostics);
     let constants = constants(&tokens, &options.set);
-    let file = parser::parse(&tokens, &constants, &mut diagnostics);
+    let mut file = parser::parse(&tokens, &constants, &mut diagnostics);
+    file.queries.iter_mut().for_each(name_fields);
     let variables = Variables::new(&file.definitions, &options.set, &mut diagnostics);
     let labels = labels(&file.queries, &mut diagnostics);
+    let is_query = |name: &str| {
+        let mut known = options.standing.iter().map(|standing| &standing.name).chain(&labels);
+        known.any(|known| known == name)
+    };
+    file.queries.iter_mut().for_each(|query| without_table(query, is_query));
     let mut session = Session {
-        texts: &file.queries,
-        definitions: &file.definitions,
-        defined: file.definitions.iter().enumerate().map(|(at, own)| (own.name.value.as_str(), at)).collect(),
+        texts: file.queries,
         labels,
         variables,
         options,
         parents: standing(options),
         outlines: Vec::new(),
     };
-    session.outlines.resize_with(file.queries.len(), || None);
+    session.outlines.resize_with(session.texts.len(), || None);
     session.outline(&mut diagnostics);
     let links = session.link(&mut diagnostics);
     let graph = session.graph(&links, &mut diagnostics);
-    let spans = file.queries.iter().map(|query| query.span.0.clone());
+    let spans = session.texts.iter().map(|query| query.span.0.clone());
     let places = session.labels.iter().cloned().zip(spans).collect();
     let queries = session.planned(links, &mut diagnostics);
-    Checked { queries, diagnostics: diagnostics.finish(), graph, places }
+    let texts: Vec<&str> = queries.iter().map(|query| query.text.as_str()).collect();
+    let definitions = session.variables.definitions_in(&texts.join(" "));
+    Checked { queries, definitions, diagnostics: diagnostics.finish(), graph, places }
 }
 
 /// Names of queries: their labels, and `q1`, `q2`, … as far as these are free.
@@ -103,10 +111,7 @@ fn standing(options: &Options) -> Parents {
 
 /// The queries of a text while they are checked.
 struct Session<'a> {
-    texts: &'a [QueryText],
-    definitions: &'a [Definition],
-    /// Their places, by name.
-    defined: HashMap<&'a str, usize>,
+    texts: Vec<QueryText>,
     labels: Vec<String>,
     variables: Variables,
     options: &'a Options,
@@ -132,6 +137,7 @@ impl Session<'_> {
             self.parents.insert(self.labels[at].clone(), Parent::default());
         }
         for at in order {
+            name_items(&mut self.texts[at], &self.parents);
             let (text, label) = (&self.texts[at], &self.labels[at]);
             let mut checker = self.checker(diagnostics);
             let outline = match sources(text) {
@@ -165,7 +171,8 @@ impl Session<'_> {
     }
 
     /// Checks what refers to other queries, also of queries that have errors elsewhere.
-    fn link(&self, diagnostics: &mut Diagnostics<'_>) -> Vec<Links> {
+    fn link(&mut self, diagnostics: &mut Diagnostics<'_>) -> Vec<Links> {
+        self.texts.iter_mut().for_each(|text| name_items(text, &self.parents));
         let mut links = Vec::with_capacity(self.texts.len());
         for (text, outline) in self.texts.iter().zip(&self.outlines) {
             links.push(finish(&mut self.checker(diagnostics), text, outline.as_ref()));
@@ -233,7 +240,7 @@ impl Session<'_> {
     }
 
     /// The queries that have no errors.
-    fn planned(mut self, links: Vec<Links>, diagnostics: &mut Diagnostics<'_>) -> Vec<CheckedQuery> {
+    fn planned(&mut self, links: Vec<Links>, diagnostics: &mut Diagnostics<'_>) -> Vec<CheckedQuery> {
         let outlines = std::mem::take(&mut self.outlines);
         let all = outlines.into_iter().zip(links).zip(self.texts.iter().zip(&self.labels));
         let planned = all.filter_map(|((outline, links), (text, label))| {
@@ -314,7 +321,7 @@ impl Session<'_> {
         Some(CheckedQuery {
             label: label.to_owned(),
             text: text.to_string(),
-            definitions: self.definitions_in(&text.to_string()),
+            definitions: self.variables.definitions_in(&text.to_string()),
             text_span: text.span.0.clone(),
             columns,
             nodes: outline.nodes,
@@ -343,14 +350,6 @@ impl Session<'_> {
 
 impl Session<'_> {
     /// Parents whose answers this version does not judge.
-    /// The definitions whose names stand in a text. A name that means something else there brings one too many.
-    fn definitions_in(&self, text: &str) -> Vec<String> {
-        let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
-        let words = text.split(|letter| !is_of_name(letter));
-        let named: BTreeSet<usize> = words.filter_map(|word| self.defined.get(word)).copied().collect();
-        named.into_iter().map(|at| self.definitions[at].to_string()).collect()
-    }
-
     fn parents_not_run(&self, text: &QueryText, trigger: Option<&Trigger>) -> Vec<NotRun> {
         let (Some(clause), Some(trigger)) = (&text.trigger, trigger) else { return Vec::new() };
         let of = |name: &String| {

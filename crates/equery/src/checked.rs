@@ -14,6 +14,9 @@ use task::query::{Across, Condition, Over, Query};
 pub struct Checked {
     /// Queries without errors, in the order of the text.
     pub queries: Vec<CheckedQuery>,
+    /// The definitions that these read, as canonical text that stands before theirs.
+    #[serde(skip)]
+    pub definitions: Vec<String>,
     /// Errors, warnings and notes, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
     /// Which query triggers which.
@@ -182,7 +185,7 @@ pub struct CheckedQuery {
     pub label: String,
     /// The query as canonical text.
     pub text: String,
-    /// The definitions that it reads, as canonical text (`let NAME = VALUE;`).
+    /// The definitions that it reads, as canonical text (`let NAME = VALUE;`) with the values that they have, also by `--set`.
     pub definitions: Vec<String>,
     /// Where it stands, bytes of the text.
     pub text_span: Range<usize>,

@@ -22,9 +22,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use task::query::{Expression, GroupField};
 
-pub(crate) use aggregates::FUNCTIONS;
+pub(crate) use aggregates::{FUNCTIONS, is_aggregate};
 pub(crate) use derived::{derived, sources};
 pub(crate) use earlier::fits;
+pub(crate) use nodes::is_node;
 pub(crate) use queries::{Outline, outline};
 pub(crate) use triggers::{Links, finish};
 pub(crate) use values::group_text;

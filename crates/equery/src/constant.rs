@@ -30,6 +30,14 @@ impl Constant {
         format!("{}{}", if self.is_negative { "-" } else { "" }, self.literal)
     }
 
+    /// The text, if it is a number in quotes.
+    fn without_quotes(&self) -> Option<&str> {
+        let Literal::Text(text) = &self.literal else { return None };
+        let unit = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (digits, unit) = text.split_at(unit);
+        crate::literal::number(digits, unit).is_ok().then_some(text)
+    }
+
     fn integer(&self, number: u64) -> Option<Expression> {
         let number = i64::try_from(number).ok()?;
         Some(Expression::Integer(if self.is_negative { -number } else { number }))
@@ -74,7 +82,8 @@ impl Constant {
         let whole = |number: u64| self.integer(number).ok_or_else(out_of_range);
         let other = || {
             let message = format!("{of} is {kind}: expected {}, but found {}", kind.expected(), self.text());
-            Unfit { message, help: None }
+            let help = self.without_quotes().map(|text| format!("write {text} without quotes"));
+            Unfit { message, help }
         };
         let is_text = matches!(self.literal, Literal::Text(_));
         if self.is_negative && !matches!(kind, Kind::Number(_) | Kind::Unknown) {
@@ -93,6 +102,7 @@ impl Constant {
             (Kind::Port | Kind::Protocol, Literal::Text(text)) => named(kind, text).ok_or_else(other),
             (Kind::Identifier, Literal::Integer(number)) => whole(*number),
             (Kind::Mac, Literal::Mac(number)) => whole(*number),
+            (Kind::Mac, Literal::Text(text)) => crate::literal::mac(text).map_or_else(|| Err(other()), whole),
             (Kind::Text, Literal::Text(text)) => Ok(Expression::Text(text.clone())),
             (Kind::Time, Literal::Text(text)) => match notation::moment_ns(text) {
                 Some(ns) => Ok(Expression::Integer(ns)),
@@ -164,6 +174,11 @@ impl Constant {
             Literal::Address(address) => Ok((address, if address.is_ipv4() { 32 } else { 128 })),
             Literal::Prefix(address, length) => Ok((network(address, length), length)),
             _ => {
+                if let Literal::Text(text) = &self.literal
+                    && let Some((address, length)) = address_in(text)
+                {
+                    return Ok((network(address, length), length));
+                }
                 let message = format!(
                     "{of} is an address: expected {}, but found {}",
                     Kind::Address.expected(),
@@ -173,6 +188,16 @@ impl Constant {
             }
         }
     }
+}
+
+/// An address, or an address and the length of a prefix, as text.
+fn address_in(text: &str) -> Option<(IpAddr, u8)> {
+    let (address, length) =
+        text.split_once('/').map_or((text, None), |(address, length)| (address, Some(length)));
+    let address: IpAddr = address.parse().ok()?;
+    let most = if address.is_ipv4() { 32 } else { 128 };
+    let length = length.map_or(Some(most), |length| length.parse().ok())?;
+    (length <= most).then_some((address, length))
 }
 
 /// The address with all bits behind the prefix zero.

@@ -1,13 +1,12 @@
-//! The tree as canonical text: one line for each query, keywords in lower case, fields by their own names.
+//! The tree as canonical text: one line for each query, keywords in lower case. Names stand as
+//! they are in the tree, where [`crate::canonical`] gives fields their own.
 
 #[cfg(test)]
-use crate::ast::File;
+use crate::ast::{Definition, File};
 use crate::ast::{
-    Definition, Expr, From, Node, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText,
-    Using,
+    Expr, From, Node, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText, Using,
 };
 use crate::literal::{Literal, duration_text};
-use crate::names::field_name;
 use std::fmt::{self, Display, Formatter, Write};
 use task::query::{Across, Operator};
 
@@ -86,9 +85,9 @@ impl Display for Expr {
         use Binding::{Not, Offset, Primary, Product, Sign, Sum};
         match self {
             Self::Literal(literal) => literal.fmt(f),
-            Self::Name(name) => f.write_str(field_name(name)),
+            Self::Name(name) => f.write_str(name),
             Self::Prefixed(name, lengths) => {
-                f.write_str(field_name(name))?;
+                f.write_str(name)?;
                 lengths.iter().try_for_each(|length| write!(f, "/{length}"))
             }
             Self::Of(query, item) => write!(f, "{}.{}", query.value, item.value),
@@ -208,7 +207,8 @@ impl Display for Using {
         if self.settings.is_empty() {
             return Ok(());
         }
-        let settings = self.settings.iter().map(|(name, value)| format!("{name}={}", value.value));
+        let settings =
+            self.settings.iter().map(|(name, value)| format!("{name}={}", At(value, Binding::Sign)));
         write!(f, "({})", settings.collect::<Vec<_>>().join(", "))
     }
 }
@@ -264,6 +264,7 @@ impl Display for QueryText {
     }
 }
 
+#[cfg(test)]
 impl Display for Definition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "let {} = {};", self.name.value, self.value.value)

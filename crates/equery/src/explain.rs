@@ -54,6 +54,9 @@ impl ExplainOptions {
 /// All queries of a text, explained. Displayed as text for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
+    /// The definitions that the queries read, with the values that they have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub definitions: Vec<String>,
     /// The queries.
     pub queries: Vec<QueryExplanation>,
     /// Which query triggers which, drawn; empty where none does.
@@ -115,7 +118,8 @@ pub fn explain(checked: &Checked, site: &ExplainOptions) -> Explanation {
     let reactions = reactions(checked, site);
     let of = |query: &CheckedQuery| one(query, site, reactions.get(query.label.as_str()).copied());
     let graph = if checked.has_errors() { String::new() } else { drawing::draw(&checked.graph) };
-    Explanation { queries: checked.queries.iter().map(of).collect(), graph }
+    let definitions = checked.definitions.clone();
+    Explanation { definitions, queries: checked.queries.iter().map(of).collect(), graph }
 }
 
 fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) -> QueryExplanation {
@@ -355,6 +359,7 @@ fn step_ns(over: &Over, site: &ExplainOptions) -> u64 {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.definitions.iter().try_for_each(|definition| writeln!(f, "{definition}"))?;
         for (at, query) in self.queries.iter().enumerate() {
             write!(f, "{}{query}", if at == 0 { "" } else { "\n" })?;
         }

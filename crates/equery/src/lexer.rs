@@ -62,6 +62,10 @@ impl<'a> Lexer<'a, '_, '_> {
             let blanks = rest.len() - rest.trim_start().len();
             self.at += blanks;
             let rest = &rest[blanks..];
+            if let Some(comment) = rest.strip_prefix("/*") {
+                self.at += comment.find("*/").map_or(rest.len(), |end| end + 4);
+                continue;
+            }
             if !(rest.starts_with("--") || rest.starts_with('#')) {
                 return;
             }
@@ -76,6 +80,7 @@ impl<'a> Lexer<'a, '_, '_> {
             let first = self.rest().chars().next()?;
             let token = match first {
                 '"' | '\'' => self.string(first),
+                '`' => self.name_in_backticks(),
                 _ => match self.address() {
                     Some(address) => address,
                     None => match first {
@@ -101,10 +106,35 @@ impl<'a> Lexer<'a, '_, '_> {
                 symbol => symbol,
             }));
         }
+        // As other languages write them.
+        if let Some((symbol, word)) =
+            [("&&", "and"), ("||", "or")].iter().find(|(symbol, _)| self.rest().starts_with(symbol))
+        {
+            self.at += symbol.len();
+            return Some(Token::Word(word));
+        }
         let span = self.at..self.at + first.len_utf8();
         self.at = span.end;
-        let shown = first.escape_debug();
-        self.diagnostics.error("unknown_character", &span, format!("'{shown}' has no meaning here"));
+        let message = format!("'{}' has no meaning here", first.escape_debug());
+        match first {
+            '!' => self.diagnostics.error_with_help("unknown_character", &span, message, "write 'not'"),
+            _ => self.diagnostics.error("unknown_character", &span, message),
+        }
+        None
+    }
+
+    /// A name as other languages quote it.
+    fn name_in_backticks(&mut self) -> Option<Token<'a>> {
+        let start = self.at;
+        let length = self.run(start + 1, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'));
+        let end = start + 1 + length;
+        if length != 0 && self.text[end..].starts_with('`') {
+            self.at = end + 1;
+            return Some(Token::Word(&self.text[start + 1..end]));
+        }
+        self.at = end;
+        let help = "names of fields stand without quotes, other names of columns in \"…\"";
+        self.diagnostics.error_with_help("unknown_character", &(start..end), "'`' begins no name here", help);
         None
     }
 

@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod ast;
+mod canonical;
 mod chain;
 mod check;
 mod checked;
@@ -33,6 +34,7 @@ mod executor;
 mod explain;
 mod fields;
 mod graph;
+mod habits;
 mod kind;
 mod language;
 mod lexer;

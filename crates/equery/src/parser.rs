@@ -14,6 +14,26 @@ use crate::names::{CLAUSES, begins_clause, is_reserved};
 use crate::variables::Constants;
 use std::ops::Range;
 
+/// Words that begin clauses of SQL, and what to write.
+const OF_SQL: [(&[&str], &str); 10] = [
+    (&["offset"], "no rows are passed over: 'limit 15' has the first 15"),
+    (&["fetch"], "write 'limit 10'"),
+    (&["sort", "cluster", "distribute"], "write 'order by'"),
+    (&["qualify", "filter"], "write 'having'"),
+    (
+        &["join", "inner", "outer", "left", "right", "full", "cross", "natural"],
+        "name both queries, 'a: select …; b: select …;', and join their answers by their keys: 'select a.n, b.n from a, b'",
+    ),
+    (&["union", "intersect", "except"], "write two queries, with ';' between them"),
+    (&["with"], "name the inner query, 'q1: select …;', and read its answers: 'select q1.n from q1'"),
+    (&["insert", "update", "delete", "create", "drop", "into"], "queries read only: 'select …'"),
+    (
+        &["explain", "describe"],
+        "edison explain -q 'select …' explains a query, edison fields lists the fields",
+    ),
+    (&["partition", "window"], "'every 10s' answers for each 10 s, and 'groupby' for each group"),
+];
+
 /// An error was reported.
 #[derive(Debug)]
 pub(crate) struct Failed;
@@ -115,15 +135,28 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
 
     /// Reports that something else was expected than what is next.
     fn expected(&mut self, what: &str) -> Failed {
+        let message = self.expectation(what);
+        let span = self.span();
+        self.diagnostics.error("syntax", &span, message);
+        Failed
+    }
+
+    /// The same, and what to write.
+    fn expected_with_help(&mut self, what: &str, help: impl Into<String>) -> Failed {
+        let message = self.expectation(what);
+        let span = self.span();
+        self.diagnostics.error_with_help("syntax", &span, message, help);
+        Failed
+    }
+
+    fn expectation(&self, what: &str) -> String {
         let found = match self.peek() {
             Token::End => "the text ends".to_owned(),
             Token::Word(word) => format!("found '{}'", shortened(word)),
             Token::Literal(literal) => format!("found {}", shortened(&literal.to_string())),
             Token::Symbol(symbol) => format!("found '{symbol}'"),
         };
-        let span = self.span();
-        self.diagnostics.error("syntax", &span, format!("expected {what}, but {found}"));
-        Failed
+        format!("expected {what}, but {found}")
     }
 
     /// A word that may be a keyword elsewhere: what follows it tells that it is a name.
@@ -271,6 +304,12 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
         }
     }
 
+    /// Whether a word of SQL that begins a clause there is next.
+    fn is_sql(&self) -> bool {
+        let word = self.word();
+        OF_SQL.iter().any(|(words, _)| words.iter().any(|known| known.eq_ignore_ascii_case(word)))
+    }
+
     /// Reports what stands where a clause should, and moves past it.
     fn not_a_clause(&mut self) -> Failed {
         let span = self.span();
@@ -280,9 +319,15 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
                 let near =
                     crate::names::nearest(word, CLAUSES.iter().map(|clause| clause.word).chain(others));
                 let message = format!("'{}' begins no clause", shortened(word));
-                let help = match near {
-                    Some(near) => format!("'{near}' may be meant"),
-                    None => "clauses are select, from, where, groupby, having, order by, limit, every, over, when and others".to_owned(),
+                let of_sql = OF_SQL
+                    .iter()
+                    .find(|(words, _)| words.iter().any(|known| known.eq_ignore_ascii_case(word)));
+                let is_field = crate::fields::find(word).is_some();
+                let help = match (of_sql, near) {
+                    _ if is_field => format!("write ', {0}' if it is a column, 'as {0}' if it is the name of one", shortened(word)),
+                    (Some((_, help)), _) => (*help).to_owned(),
+                    (None, Some(near)) => format!("'{near}' may be meant"),
+                    (None, None) => "clauses are select, from, where, groupby, having, order by, limit, every, over, when and others".to_owned(),
                 };
                 self.diagnostics.error_with_help("unknown_clause", &span, message, help);
             }

@@ -1,8 +1,10 @@
 //! What the language means, rule by rule.
 
 mod computed;
+mod generator;
 mod limits;
 mod meaning;
+mod printed;
 mod random;
 mod sketches;
 mod sql;

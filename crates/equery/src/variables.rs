@@ -7,7 +7,7 @@ use crate::fields;
 use crate::lexer::{Placed, Token, tokens};
 use crate::literal::Literal;
 use crate::names::is_identifier;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What stands in the place of a name.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +65,11 @@ impl Meaning {
 
 /// All variables by name.
 #[derive(Debug, Default)]
-pub(crate) struct Variables(HashMap<String, Meaning>);
+pub(crate) struct Variables {
+    meanings: HashMap<String, Meaning>,
+    /// Their names, in the order in which they are defined.
+    names: Vec<String>,
+}
 
 impl Variables {
     /// Those of the text, and those set from outside, which win.
@@ -76,7 +80,7 @@ impl Variables {
     ) -> Self {
         let mut variables = Self::default();
         for Definition { name, value } in definitions {
-            if variables.0.contains_key(&name.value) {
+            if variables.meanings.contains_key(&name.value) {
                 let message = format!("'{}' is defined for the second time", name.value);
                 diagnostics.error_with_help(
                     "duplicate_variable",
@@ -89,7 +93,7 @@ impl Variables {
                 diagnostics.error_with_help("variable_is_field", &name.span, message, "choose another name");
             } else {
                 let meaning = variables.meaning(value, diagnostics);
-                variables.0.insert(name.value.clone(), meaning);
+                variables.define(&name.value, meaning);
             }
         }
         for (name, value) in set {
@@ -97,16 +101,24 @@ impl Variables {
                 let message = format!("--set {name}={value}: '{name}' cannot be the name of a variable");
                 diagnostics.error_with_help("variable_name", &(0..0), message, "choose another name");
             } else {
-                variables.0.insert(name.clone(), of_text(value));
+                variables.define(name, of_text(value));
             }
         }
         variables
     }
 
+    fn define(&mut self, name: &str, meaning: Meaning) {
+        if self.meanings.insert(name.to_owned(), meaning).is_none() {
+            self.names.push(name.to_owned());
+        }
+    }
+
     fn meaning(&self, value: &Node, diagnostics: &mut Diagnostics<'_>) -> Meaning {
         match &*value.value {
             Expr::Literal(literal) => Meaning::Constant(Constant::new(literal.clone())),
-            Expr::Name(name) => self.0.get(name).cloned().unwrap_or_else(|| Meaning::Bare(name.clone())),
+            Expr::Name(name) => {
+                self.meanings.get(name).cloned().unwrap_or_else(|| Meaning::Bare(name.clone()))
+            }
             Expr::Negative(of) => match &*of.value {
                 Expr::Literal(literal) => {
                     Meaning::Constant(Constant { literal: literal.clone(), is_negative: true })
@@ -127,7 +139,26 @@ impl Variables {
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Meaning> {
-        self.0.get(name)
+        self.meanings.get(name)
+    }
+
+    /// Returns what defines the variables whose names stand in a text, as text that means the same before it. A name that means something
+    /// else there brings one too many.
+    pub(crate) fn definitions_in(&self, text: &str) -> Vec<String> {
+        let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let words: HashSet<&str> = text.split(|letter| !is_of_name(letter)).collect();
+        let named: Vec<&String> = self.names.iter().filter(|name| words.contains(name.as_str())).collect();
+        let written = |is_bare: bool| {
+            let of = move |name: &String| match self.meanings.get(name)? {
+                Meaning::Bare(text) => is_bare.then(|| format!("let {name} = {text};")),
+                Meaning::Constant(constant) => {
+                    (!is_bare).then(|| format!("let {name} = {};", constant.text()))
+                }
+            };
+            named.iter().filter_map(move |name| of(name)).collect::<Vec<_>>()
+        };
+        // A text without quotes would mean a variable that is defined before it.
+        [written(true), written(false)].concat()
     }
 }
 

@@ -54,7 +54,15 @@ impl Figure {
     /// A value of an answer.
     pub fn of(value: &Value, role: Role, certainty: Certainty) -> Self {
         let number = match value {
-            Value::Null => return Self::Null,
+            Value::Null => {
+                return match (role, certainty) {
+                    (Role::Key | Role::Bounded, _) | (_, Certainty::Whole) | (Role::Rate, Certainty::Cut) => {
+                        Self::Null
+                    }
+                    // What is not in the answer may have a value.
+                    _ => Self::Unknown,
+                };
+            }
             Value::Unsigned(number) => Interval::integer((*number).into()),
             Value::Signed(number) => Interval::integer((*number).into()),
             Value::Time(ns) => Interval::integer((*ns).into()),
@@ -126,6 +134,10 @@ mod tests {
         }
         let estimate = Value::Estimate { value: 5.0, lower: 4.0, upper: 9.0 };
         assert_eq!(Figure::of(&estimate, Role::Total, Certainty::Whole), number(4.0, 9.0));
-        assert_eq!(Figure::of(&Value::Null, Role::Total, Certainty::Cut), Figure::Null);
+        for certainty in [Certainty::Cut, Certainty::Partial] {
+            assert_eq!(Figure::of(&Value::Null, Role::Greatest, certainty), Figure::Unknown);
+            assert_eq!(Figure::of(&Value::Null, Role::Key, certainty), Figure::Null);
+        }
+        assert_eq!(Figure::of(&Value::Null, Role::Greatest, Certainty::Whole), Figure::Null);
     }
 }

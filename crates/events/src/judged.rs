@@ -37,15 +37,22 @@ impl Phase {
         let Time { end_ns, length_ns, skipped_ns } = time;
         match self {
             Self::Idle => idle(judged.truth, 0, time, trigger),
-            Self::Recovering { until_ns } if end_ns < until_ns => (self, None),
-            Self::Recovering { .. } => idle(judged.truth, 0, time, trigger),
+            Self::Recovering { until_ns, held_ns, is_true } => {
+                let held_ns = if is_true { held_ns.saturating_add(skipped_ns) } else { held_ns };
+                if end_ns >= until_ns {
+                    return pending(judged.truth, held_ns, time, trigger);
+                }
+                let is_true = judged.truth == Truth::True;
+                let held_ns = match judged.truth {
+                    Truth::True => held_ns.saturating_add(length_ns),
+                    Truth::False => 0,
+                    Truth::Unknown => held_ns,
+                };
+                (Self::Recovering { until_ns, held_ns, is_true }, None)
+            }
             Self::Pending { held_ns, is_true } => {
                 let held_ns = if is_true { held_ns.saturating_add(skipped_ns) } else { held_ns };
-                match judged.truth {
-                    Truth::True => idle(Truth::True, held_ns, time, trigger),
-                    Truth::False => (Self::Idle, None),
-                    Truth::Unknown => (Self::Pending { held_ns, is_true: false }, None),
-                }
+                pending(judged.truth, held_ns, time, trigger)
             }
             Self::Active { .. } if trigger.kind == TriggerKind::Each && judged.truth == Truth::True => {
                 (Self::Active { fired_ns: end_ns }, Some(Change::Fired))
@@ -57,10 +64,19 @@ impl Phase {
                 let until_ns = fired_ns.saturating_add(trigger.cooldown_ns);
                 // The next window is the first that may fire.
                 let is_quiet = until_ns > end_ns.saturating_add(length_ns);
-                let phase = if is_quiet { Self::Recovering { until_ns } } else { Self::Idle };
+                let recovering = Self::Recovering { until_ns, held_ns: 0, is_true: false };
+                let phase = if is_quiet { recovering } else { Self::Idle };
                 (phase, Some(Change::Resolved))
             }
         }
+    }
+}
+
+/// A key that may fire, and for which the condition held for `held_ns` before, which a window that does not decide it leaves so.
+fn pending(truth: Truth, held_ns: u64, time: Time, trigger: &Trigger) -> (Phase, Option<Change>) {
+    match truth {
+        Truth::Unknown if held_ns != 0 => (Phase::Pending { held_ns, is_true: false }, None),
+        truth => idle(truth, held_ns, time, trigger),
     }
 }
 

@@ -162,7 +162,13 @@ impl Machine {
                         let left = trigger.hold_ns.saturating_sub(held_ns);
                         consider(last_ns.saturating_add(left), watch.every_ns);
                     }
-                    Phase::Recovering { until_ns } => consider(until_ns, watch.every_ns),
+                    Phase::Recovering { until_ns, held_ns, is_true } => {
+                        consider(until_ns, watch.every_ns);
+                        if is_true {
+                            let left = trigger.hold_ns.saturating_sub(held_ns);
+                            consider(until_ns.max(last_ns.saturating_add(left)), watch.every_ns);
+                        }
+                    }
                     _ => {}
                 }
                 if watch.sees(edge) && !watch.pinned.contains(key) {

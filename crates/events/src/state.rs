@@ -112,6 +112,12 @@ pub enum Phase {
     Recovering {
         /// When.
         until_ns: u64,
+        /// For how long the condition has been true again, nanoseconds.
+        #[serde(default)]
+        held_ns: u64,
+        /// It was true in the last window.
+        #[serde(default)]
+        is_true: bool,
     },
 }
 

@@ -965,6 +965,8 @@ export interface components {
             refused: string[];
             /** @description `null` where the text has errors. */
             explanation: {
+                /** @description Not always there. The definitions that the queries read, as text that stands before theirs: each variable with the value that it has. */
+                definitions?: string[];
                 queries: components["schemas"]["Explained"][];
                 /** @description Which query starts which, drawn; empty where none does. */
                 graph: string;

@@ -8,7 +8,7 @@ use packet::KeySpec;
 use report::{Answer, Column, ColumnKind, Rest, Span, Status, Value};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
-use task::query::{Grouping, Over, Query};
+use task::query::{Aggregate, Expression, Grouping, Operator, Over, Query};
 
 /// The groups of a window and node.
 #[derive(Debug, Default)]
@@ -211,7 +211,8 @@ impl<'a> Collected<'a> {
                 break;
             }
             if let Some(next) = next.filter(|next| *next < start_ns) {
-                let mut empty = Answer { rows: Vec::new(), ..blank.clone() };
+                let rest = Rest { groups: 0, totals: Vec::new() };
+                let mut empty = Answer { rows: Vec::new(), rest, ..blank.clone() };
                 empty.window = Some(Span { start_ns: next, end_ns: end_ns.saturating_sub(every_ns) });
                 empty.empty = Some((start_ns - next) / every_ns);
                 answers.push(empty);
@@ -240,8 +241,9 @@ impl<'a> Collected<'a> {
         let mut answer = blank.clone();
         if self.query.group == Grouping::All {
             // Without rows there is the group of none, unless it is restricted.
-            if window.groups.is_some() {
-                answer.rows = window.rows;
+            match window.groups {
+                Some(_) => answer.rows = window.rows,
+                None => set_rates(self.query, &mut answer),
             }
             return answer;
         }
@@ -266,7 +268,50 @@ pub(super) fn of_nothing(query: &Query, elsewhere: &Elsewhere) -> Vec<Answer> {
     if matches!(query.over, Over::Windows { .. }) {
         return Vec::new();
     }
-    elsewhere.blanks.iter().map(|blank| of_all(blank.clone(), elsewhere)).collect()
+    let mut answers: Vec<_> = elsewhere.blanks.iter().map(|blank| of_all(blank.clone(), elsewhere)).collect();
+    answers.iter_mut().filter(|_| elsewhere.watched.is_some()).for_each(|answer| set_rates(query, answer));
+    answers
+}
+
+/// Gives the group of no rows its rates, which the answer over no time does not have.
+fn set_rates(query: &Query, answer: &mut Answer) {
+    for row in &mut answer.rows {
+        for (cell, item) in row.iter_mut().zip(&query.columns) {
+            if has_rate(&item.value) {
+                *cell = of_no_rows(&item.value).map_or(Value::Null, Value::Float);
+            }
+        }
+    }
+}
+
+fn has_rate(value: &Expression) -> bool {
+    match value {
+        Expression::Aggregate(Aggregate::Rate(_)) => true,
+        Expression::Arithmetic(left, _, right) => has_rate(left) || has_rate(right),
+        _ => false,
+    }
+}
+
+/// A value of no rows: counts, sums and rates are 0, all else is null.
+fn of_no_rows(value: &Expression) -> Option<f64> {
+    match value {
+        Expression::Integer(number) => Some(*number as f64),
+        Expression::Float(number) => Some(*number),
+        Expression::Aggregate(
+            Aggregate::Count | Aggregate::CountDistinct(_) | Aggregate::Sum(_) | Aggregate::Rate(_),
+        ) => Some(0.0),
+        Expression::Arithmetic(left, operator, right) => {
+            let (left, right) = (of_no_rows(left)?, of_no_rows(right)?);
+            let number = match operator {
+                Operator::Add => left + right,
+                Operator::Subtract => left - right,
+                Operator::Multiply => left * right,
+                Operator::Divide => left / right,
+            };
+            number.is_finite().then_some(number)
+        }
+        _ => None,
+    }
 }
 
 /// An answer over all rows.

@@ -19,6 +19,8 @@ const MOST_WORDS: usize = 400;
 pub(super) enum Trouble {
     /// What the user asks for is not there: a program, an address.
     Usage(String),
+    /// No engine answers this question: why, with its name.
+    Question(String),
     /// The engine is away, refuses, or dies.
     Fault(String),
     /// What it says is no answer to the question.
@@ -36,6 +38,7 @@ impl Trouble {
     pub(super) fn into_failure(self, engine: &str) -> Failure {
         match self {
             Self::Usage(line) => Failure::usage(format!("{engine}: {line}")),
+            Self::Question(line) => Failure::usage(line),
             Self::Fault(line) => Failure::fault(format!("{engine}: {line}")),
             Self::Wrong(line) => Failure::fault(format!(
                 "{engine} does not answer what was asked: {line}; is it the engine that --engine names, and of a version that \

@@ -44,11 +44,19 @@ impl Shape {
     }
 
     fn of_field(name: &str, prefix: Option<[u8; 2]>, key: &KeySpec, kind: ColumnKind) -> Self {
-        let of_key = || key.prefix_lengths(name).filter(|lengths| *lengths != [32, 128]);
+        // As rows have them: those of the flow key are no longer for a question.
+        let member = if name == "addr" { "src_addr" } else { name };
+        let of_key = key.prefix_lengths(member).unwrap_or([32, 128]);
+        let lengths = prefix.map_or(of_key, |[v4, v6]| [v4.min(of_key[0]), v6.min(of_key[1])]);
+        let is_whole = lengths == [32, 128];
         match (name, kind) {
             ("conversation", _) => Self::Conversation,
             (_, ColumnKind::Address | ColumnKind::Prefix) => {
-                prefix.or_else(of_key).map_or(Self::Plain(ColumnKind::Address), Self::Prefix)
+                if is_whole {
+                    Self::Plain(ColumnKind::Address)
+                } else {
+                    Self::Prefix(lengths)
+                }
             }
             (_, kind) => Self::Plain(kind),
         }
@@ -136,11 +144,16 @@ fn float(json: &Json) -> Option<Value> {
     Some(if number.is_finite() { Value::Float(number) } else { Value::Null })
 }
 
-/// An address of 16 bytes as hexadecimal digits; IPv4 is mapped.
+/// An address of 16 bytes behind its family as hexadecimal digits; IPv4 is mapped.
 fn address(digits: &str) -> Option<IpAddr> {
-    let is_one = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let address = Ipv6Addr::from_bits(u128::from_str_radix(digits, 16).ok().filter(|_| is_one)?);
-    Some(address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4))
+    let is_one = digits.len() == 34 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let (family, bits) = digits.split_at_checked(2).filter(|_| is_one)?;
+    let address = Ipv6Addr::from_bits(u128::from_str_radix(bits, 16).ok()?);
+    match family {
+        "04" => address.to_ipv4_mapped().map(IpAddr::V4),
+        "06" => Some(IpAddr::V6(address)),
+        _ => None,
+    }
 }
 
 /// Address and port of both ends, and the protocol.
@@ -159,7 +172,8 @@ mod tests {
     #[test]
     fn values_are_read_as_the_plan_has_them() {
         use ColumnKind::{Address, Float, Signed, Text, Time, Unsigned};
-        let mapped = "00000000000000000000FFFF0A010203";
+        let mapped = "0400000000000000000000FFFF0A010203";
+        let of_v6 = "0600000000000000000000FFFF0A010203";
         let v4 = IpAddr::from([10, 1, 2, 3]);
         let cases = [
             (Unsigned, json!(7), Some(Value::Unsigned(7))),
@@ -177,17 +191,20 @@ mod tests {
             (Text, json!("x"), Some(Value::Text("x".to_owned()))),
             (Text, json!(1), None),
             (Address, json!(mapped), Some(Value::Address(v4))),
-            (Address, json!("+0000000000000000000FFFF0A010203"), None),
+            (Address, json!(of_v6), Some(Value::Address("::ffff:10.1.2.3".parse().expect("an address")))),
+            (Address, json!("040000000000000000000000000A010203"), None),
+            (Address, json!("04+0000000000000000000FFFF0A010203"), None),
+            (Address, json!("00000000000000000000FFFF0A010203"), None),
             (Address, json!("10.1.2.3"), None),
             (Address, json!(null), Some(Value::Null)),
         ];
         for (kind, json, expected) in cases {
             assert_eq!(Shape::Plain(kind).read(&json), expected, "{kind:?} {json}");
         }
-        let prefix = Shape::Prefix([24, 48]).read(&json!("00000000000000000000FFFF0A010200"));
+        let prefix = Shape::Prefix([24, 48]).read(&json!("0400000000000000000000FFFF0A010200"));
         assert_eq!(prefix, Some(Value::Prefix { address: IpAddr::from([10, 1, 2, 0]), length: 24 }));
         let ends = [(v4, 80), (IpAddr::V6(Ipv6Addr::LOCALHOST), 9)];
-        let text = format!("{mapped} 80 00000000000000000000000000000001 9 6");
+        let text = format!("{mapped} 80 0600000000000000000000000000000001 9 6");
         let read = Shape::Conversation.read(&json!(text));
         assert_eq!(read, Some(Value::Conversation(Conversation { ends, protocol: 6 })));
         assert_eq!(Shape::Conversation.read(&json!(format!("{text} 6"))), None);

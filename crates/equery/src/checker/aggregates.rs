@@ -45,8 +45,34 @@ pub(crate) const FUNCTIONS: [Word; 13] = [
 const AGGREGATES: usize = 10;
 
 /// Whether the function aggregates rows.
-pub(super) fn is_aggregate(function: &str) -> bool {
+pub(crate) fn is_aggregate(function: &str) -> bool {
     FUNCTIONS[..AGGREGATES].iter().any(|known| known.word == function)
+}
+
+/// What to write in the place of a function of SQL.
+fn of_sql(function: &str, arguments: &[Node]) -> Option<String> {
+    let first = arguments.first().map_or_else(|| "total_byte".to_owned(), |of| of.value.to_string());
+    let share = match arguments.get(1).map(|share| &*share.value) {
+        Some(Expr::Literal(Literal::Integer(percent))) if *percent > 1 => format!("{percent}%"),
+        Some(share) => share.to_string(),
+        None => "95%".to_owned(),
+    };
+    Some(match function {
+        "mean" | "average" => format!("write avg({first})"),
+        "median" => format!("write quantile({first}, 0.5)"),
+        "percentile" | "percentile_cont" | "percentile_disc" | "approx_quantile" | "approx_percentile" => {
+            format!("write quantile({first}, {share})")
+        }
+        "std" | "stdev" | "stddev_pop" | "stddev_samp" => format!("write stddev({first})"),
+        "approx_count_distinct" | "count_distinct" | "uniq" => format!("write count(distinct {first})"),
+        "total" => format!("write sum({first})"),
+        "lag" => format!("write prev({first})"),
+        "now" | "interval" | "current_timestamp" => "write 'last 1h', or 'from -2h to -1h'".to_owned(),
+        "date_trunc" | "time_bucket" | "date_bin" | "tumble" => {
+            "write 'every 1h': an answer for each hour".to_owned()
+        }
+        _ => return None,
+    })
 }
 
 impl Checker<'_, '_> {
@@ -62,10 +88,11 @@ impl Checker<'_, '_> {
         else {
             let near = crate::names::nearest(function, FUNCTIONS.iter().map(|known| known.word));
             let known: Vec<_> = FUNCTIONS.iter().map(|known| known.word).collect();
-            let help = near.map_or_else(
-                || format!("functions are {}", known.join(", ")),
-                |near| format!("'{near}' may be meant"),
-            );
+            let help = match (of_sql(function, arguments), near) {
+                (Some(help), _) => help,
+                (None, Some(near)) => format!("'{near}' may be meant"),
+                (None, None) => format!("functions are {}", known.join(", ")),
+            };
             let message = format!("there is no function '{}'", shortened(function));
             self.diagnostics.error_with_help("unknown_function", &node.span, message, help);
             return None;

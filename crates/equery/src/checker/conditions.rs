@@ -399,9 +399,15 @@ impl Checker<'_, '_> {
         match (typed.value, &typed.kind) {
             (Expression::Field(name), Kind::Text | Kind::Unknown) => Some(Condition::Like(name, pattern)),
             (_, kind) => {
-                let message =
-                    format!("'{}' is {kind}: like compares texts", shortened(&value.value.to_string()));
-                self.diagnostics.error("like", &value.span, message);
+                let text = shortened(&value.value.to_string());
+                let message = format!("'{text}' is {kind}: like compares texts");
+                match kind {
+                    Kind::Address => {
+                        let help = format!("'{text} in 10.0.0.0/8' selects a range of addresses");
+                        self.diagnostics.error_with_help("like", &value.span, message, help);
+                    }
+                    _ => self.diagnostics.error("like", &value.span, message),
+                }
                 None
             }
         }

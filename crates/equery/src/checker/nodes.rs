@@ -25,7 +25,7 @@ impl Mention {
     }
 }
 
-fn is_node(node: &Node) -> bool {
+pub(crate) fn is_node(node: &Node) -> bool {
     matches!(&*node.value, Expr::Name(name) if field_name(name) == "node_id")
 }
 

@@ -6,6 +6,7 @@ use crate::ast::{
 };
 use crate::lexer::Token;
 use crate::literal::Literal;
+use crate::names::{begins_clause, is_reserved};
 use std::ops::Range;
 use task::query::Across;
 
@@ -21,6 +22,7 @@ impl Parser<'_, '_, '_> {
         let clause = keyword.as_str();
         match clause {
             "select" => {
+                self.other_select()?;
                 let items = self.items("columns", |parser| parser.select_item())?;
                 self.set(&mut query.select, items, &start, clause)
             }
@@ -52,6 +54,10 @@ impl Parser<'_, '_, '_> {
             }
             "limit" => {
                 let limit = self.count("a number of rows behind limit, such as 10")?;
+                if *self.peek() == Token::Symbol(",") {
+                    let help = format!("no rows are passed over: 'limit {limit}' has the first {limit}");
+                    return Err(self.expected_with_help("one number behind limit", help));
+                }
                 self.set(&mut query.limit, limit, &start, clause)
             }
             "every" => {
@@ -140,13 +146,57 @@ impl Parser<'_, '_, '_> {
     fn select_item(&mut self) -> Parsed<SelectItem> {
         if matches!(self.peek(), Token::Symbol("*")) {
             let span = self.span();
-            let help = "name the columns, such as src_addr, dst_addr, total_byte";
+            let help = "name the columns: 'select src_addr, dst_addr, protocol, src_port, dst_port, total_count, total_byte'";
             self.diagnostics.error_with_help("select_all", &span, "select does not take '*'", help);
             return Err(Failed);
         }
         let value = self.expression()?;
-        let alias = if self.takes_word("as") { Some(self.alias()?) } else { None };
+        let alias = if self.takes_word("as") || self.is_alias() { Some(self.alias()?) } else { None };
         Ok(SelectItem { value, alias })
+    }
+
+    /// Whether the name of a column stands here without `as`: not a clause that is misspelt.
+    fn is_alias(&self) -> bool {
+        let is_name = match self.peek() {
+            Token::Word(word) => {
+                let clauses = crate::names::CLAUSES.iter().map(|clause| clause.word);
+                // A field is more likely another column, whose comma is missing.
+                let is_field = crate::fields::find(word).is_some();
+                !is_reserved(word)
+                    && !is_field
+                    && !self.is_sql()
+                    && crate::names::nearest(word, clauses).is_none()
+            }
+            Token::Literal(Literal::Text(text)) => !text.is_empty(),
+            _ => false,
+        };
+        is_name
+            && match self.ahead(1) {
+                Token::End | Token::Symbol("," | ";") => true,
+                Token::Word(word) => {
+                    begins_clause(word) || word.eq_ignore_ascii_case("in") && self.is_word(2, "same")
+                }
+                _ => false,
+            }
+    }
+
+    /// Reports `select distinct …` and `select top 10 …`.
+    fn other_select(&mut self) -> Parsed<()> {
+        let span = self.span();
+        if self.is_distinct() {
+            self.advance();
+            let items = self.items("columns", |parser| parser.select_item())?;
+            let items = items.iter().map(|item| item.value.value.to_string()).collect::<Vec<_>>().join(", ");
+            let help = format!("write 'select {items} groupby {items}'");
+            self.diagnostics.error_with_help("select_distinct", &span, "select takes no 'distinct'", help);
+            return Err(Failed);
+        }
+        if let (true, Token::Literal(Literal::Integer(number))) = (self.is_word(0, "top"), self.ahead(1)) {
+            let help = format!("write 'limit {number}' behind the columns");
+            self.diagnostics.error_with_help("select_top", &span, "select takes no 'top'", help);
+            return Err(Failed);
+        }
+        Ok(())
     }
 
     fn alias(&mut self) -> Parsed<Spanned<String>> {
@@ -167,6 +217,16 @@ impl Parser<'_, '_, '_> {
         if !descending {
             self.takes_word("asc");
         }
+        // They are the last in either direction.
+        if self.is_word(0, "nulls") {
+            self.advance();
+            if !self.takes_word("last") {
+                return Err(self.expected_with_help(
+                    "'last' behind 'nulls'",
+                    "values that are null are the last: leave it out",
+                ));
+            }
+        }
         Ok(OrderItem { value, descending })
     }
 
@@ -178,9 +238,16 @@ impl Parser<'_, '_, '_> {
     fn from(&mut self) -> Parsed<From> {
         let is_time = matches!(self.peek(), Token::Literal(Literal::Text(_)) | Token::Symbol("-"));
         if !is_time {
-            return Ok(From::Queries(
-                self.items("queries", |parser| parser.name("the name of a query, or a time in quotes"))?,
-            ));
+            let names =
+                self.items("queries", |parser| parser.name("the name of a query, or a time in quotes"))?;
+            let is_other =
+                matches!(self.peek(), Token::Word(word) if !is_reserved(word)) && !self.is_label(0);
+            if self.is_word(0, "as") || is_other && !self.is_sql() {
+                let help =
+                    "what is read has no other name: leave it out, and write fields alone and items as q1.n";
+                return Err(self.expected_with_help("the next clause behind 'from'", help));
+            }
+            return Ok(From::Queries(names));
         }
         let from = self.time()?;
         let to = if self.takes_word("to") { Some(self.time()?) } else { None };

@@ -102,6 +102,10 @@ impl Parser<'_, '_, '_> {
         let start = self.span().start;
         let value = self.sum()?;
         if let Some(comparison) = self.comparison_symbol() {
+            if self.is_word(0, "null") {
+                let is_it = if comparison == Comparison::NotEqual { "is not null" } else { "is null" };
+                return Err(self.expected_with_help("a value", format!("write '{is_it}'")));
+            }
             let right = self.sum()?;
             if self.comparison_symbol().is_some() {
                 let span = self.since(start);
@@ -120,8 +124,8 @@ impl Parser<'_, '_, '_> {
             return self.is(start, value);
         }
         // `in same window` is a clause.
-        let negated =
-            self.is_word(0, "not") && ["in", "between", "like"].iter().any(|word| self.is_word(1, word));
+        let negated = self.is_word(0, "not")
+            && ["in", "between", "like", "ilike"].iter().any(|word| self.is_word(1, word));
         if negated {
             self.advance();
         }
@@ -136,7 +140,8 @@ impl Parser<'_, '_, '_> {
             let high = self.sum()?;
             return Ok(self.node(start, Expr::Between { value, low, high, negated }));
         }
-        if self.takes_word("like") {
+        // Of SQL's two it is the one for which letters of either case are equal.
+        if self.takes_word("like") || self.takes_word("ilike") {
             let pattern = self.primary()?;
             return Ok(self.node(start, Expr::Like { value, pattern, negated }));
         }
@@ -165,7 +170,8 @@ impl Parser<'_, '_, '_> {
         if !negated && self.takes_word("missing") {
             return Ok(self.node(start, Expr::IsMissing(value)));
         }
-        Err(self.expected("'null', 'not null' or 'missing' behind 'is'"))
+        let help = format!("'is' asks for null alone: write '{}'", if negated { "!=" } else { "=" });
+        Err(self.expected_with_help("'null', 'not null' or 'missing' behind 'is'", help))
     }
 
     /// Values in parentheses, or one without.
@@ -335,9 +341,22 @@ impl Parser<'_, '_, '_> {
         self.at > 0 && end(self.at - 1) == start(self.at) && end(self.at) == start(self.at + 1)
     }
 
+    /// Whether `distinct` stands before an argument: a query and a column may have this name.
+    pub(super) fn is_distinct(&self) -> bool {
+        let begins_argument = match self.ahead(1) {
+            Token::Word(word) => !is_reserved(word),
+            Token::Literal(_) | Token::Symbol("(") => true,
+            Token::Symbol(_) | Token::End => false,
+        };
+        self.is_word(0, "distinct") && begins_argument
+    }
+
     /// Arguments, behind the parenthesis.
     fn call(&mut self, start: usize, function: &str) -> Parsed<Node> {
-        let distinct = self.takes_word("distinct");
+        let distinct = self.is_distinct();
+        if distinct {
+            self.advance();
+        }
         let mut arguments = Vec::new();
         if !self.takes_symbol(")") {
             loop {

@@ -2,7 +2,7 @@
 
 use super::SqlStep;
 use super::dialect::Dialect;
-use super::expressions::{self, field, prefixed};
+use super::expressions::{self, field, grouped};
 use task::query::{Aggregate, Condition, Expression, GroupField, Grouping, MOST_GROUPS, Query, Weight};
 
 /// The last steps of a query.
@@ -36,11 +36,9 @@ impl<'a> Statement<'a> {
         let ends = fields_of_ends(groups.iter().map(|group| group.field.as_str()));
         let mut columns = vec!["*".to_owned()];
         for (at, group) in groups.iter().enumerate() {
-            let value = match group.field.as_str() {
-                "addr" | "port" => self.dialect.of_end("one_end", &group.field, &ends),
-                name => field(self.dialect, name),
-            };
-            columns.push(format!("{} AS k{}", prefixed(self.dialect, &value, group), at + 1));
+            let is_of_end = matches!(group.field.as_str(), "addr" | "port");
+            let end = is_of_end.then(|| self.dialect.of_end("one_end", &group.field, &ends));
+            columns.push(format!("{} AS k{}", grouped(self.dialect, group, end), at + 1));
         }
         let either = if ends.is_empty() { String::new() } else { self.dialect.either_end("one_end", &ends) };
         let filter = self.query.filter.as_ref();
@@ -87,8 +85,8 @@ impl<'a> Statement<'a> {
                 Aggregate::Entropy(of, weight) => (
                     "the entropy of values",
                     self.weighed(of, &self.weight(weight), &keys),
-                    // DuckDB refuses the logarithm of zero.
-                    "log2(nullif(sum(weight), 0)) - sum(weight * log2(nullif(weight, 0))) / sum(weight) AS result"
+                    // DuckDB refuses the logarithm of zero. The last bits depend on the order of the sum.
+                    "abs(round(log2(nullif(sum(weight), 0)) - sum(weight * log2(nullif(weight, 0))) / sum(weight), 9)) AS result"
                         .to_owned(),
                 ),
                 Aggregate::Top(most, of, weight) => {
@@ -118,14 +116,14 @@ impl<'a> Statement<'a> {
     /// The weight of each value in each group, as a query.
     fn weighed(&self, of: &GroupField, weight: &str, keys: &str) -> String {
         let ends = fields_of_ends(std::iter::once(of.field.as_str()));
-        let (value, either) = match &ends[..] {
+        let (end, either) = match &ends[..] {
             [end] => {
                 let value = self.dialect.of_end("value_end", end, &ends);
-                (value, self.dialect.either_end("value_end", &ends))
+                (Some(value), self.dialect.either_end("value_end", &ends))
             }
-            _ => (field(self.dialect, &of.field), String::new()),
+            _ => (None, String::new()),
         };
-        let value = prefixed(self.dialect, &value, of);
+        let value = grouped(self.dialect, of, end);
         format!(
             "    SELECT {keys}, {value} AS value, {weight} AS weight\n    FROM selected{either}\n    WHERE {value} IS NOT \
              NULL GROUP BY {keys}, {value}"
@@ -208,14 +206,7 @@ impl<'a> Statement<'a> {
     fn order(&self) -> Vec<String> {
         let text = |value: &Expression, descending: bool| {
             let direction = if descending { "DESC" } else { "ASC" };
-            let text = format!("{} {direction} NULLS LAST", self.value(value));
-            match value {
-                // As bytes some addresses of IPv6 come before those of IPv4.
-                Expression::Field(name) if expressions::is_address(name) => {
-                    format!("{} {direction}, {text}", self.family())
-                }
-                _ => text,
-            }
+            format!("{} {direction} NULLS LAST", self.value(value))
         };
         if self.query.group == Grouping::All {
             return Vec::new();
@@ -337,15 +328,14 @@ impl<'a> Statement<'a> {
         match aggregate {
             Aggregate::Count => "count(*)".to_owned(),
             Aggregate::CountDistinct(group) => {
-                let value = field(self.dialect, &group.field);
-                format!("count(DISTINCT {})", prefixed(self.dialect, &value, group))
+                format!("count(DISTINCT {})", grouped(self.dialect, group, None))
             }
             Aggregate::Sum(value) => format!("coalesce(sum({}), 0)", of(value)),
             Aggregate::Min(value) => format!("min({})", of(value)),
             Aggregate::Max(value) => format!("max({})", of(value)),
             Aggregate::Mean(value) => format!("avg({})", of(value)),
             Aggregate::Deviation(value) => self.dialect.deviation(&of(value)),
-            Aggregate::Rate(value) => format!("sum({}) / {}", of(value), self.seconds),
+            Aggregate::Rate(value) => format!("coalesce(sum({}), 0) / {}", of(value), self.seconds),
             Aggregate::Quantile(value, share) => self.dialect.quantile(&of(value), *share),
             Aggregate::MeanRoundTrip => "avg(rtt_avg)".to_owned(),
             // These are side aggregates always.

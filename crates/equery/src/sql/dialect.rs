@@ -242,6 +242,15 @@ impl Dialect {
         }
     }
 
+    /// An address of 16 bytes behind the number of its family, so that 10.0.0.1 and ::ffff:10.0.0.1 are two, and those of IPv4 come first.
+    pub(super) fn with_family(self, address: &str) -> String {
+        let family = "CASE ip_version WHEN 4 THEN unhex('04') ELSE unhex('06') END";
+        match self {
+            Self::DuckDb => format!("({family} || {address})"),
+            Self::ClickHouse | Self::Spark => format!("concat({family}, {address})"),
+        }
+    }
+
     /// The first bits of an address of 16 bytes, the others zero.
     pub(super) fn first_bits(self, address: &str, [v4, v6]: [u8; 2]) -> String {
         let [v4, v6] = [96 + usize::from(v4.min(32)), usize::from(v6.min(128))];

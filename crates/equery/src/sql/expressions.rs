@@ -24,7 +24,8 @@ pub(super) fn field(dialect: Dialect, name: &str) -> String {
         "bytes_per_packet" => "(total_byte / nullif(total_count, 0))".to_owned(),
         "protocol_name" => protocol_name(dialect),
         "service" => service(dialect),
-        "conversation" => conversation(),
+        "conversation" => conversation(dialect),
+        "src_addr" | "dst_addr" => dialect.with_family(&column(dialect, name)),
         "forward" => format!("CASE WHEN {FORWARD} THEN 1 ELSE 0 END"),
         name => column(dialect, name),
     }
@@ -76,20 +77,28 @@ pub(super) fn is_address(name: &str) -> bool {
 }
 
 /// The 5-tuple, the lesser endpoint first, as a text: address and port of both, and the protocol.
-fn conversation() -> String {
+fn conversation(dialect: Dialect) -> String {
     let of = |one: &str, other: &str| {
-        let ends = [one, other].map(|end| format!("hex({end}_addr), ' ', {end}_port, ' ', "));
+        let ends = [one, other].map(|end| {
+            let address = field(dialect, &format!("{end}_addr"));
+            format!("hex({address}), ' ', {end}_port, ' ', ")
+        });
         format!("concat({}{}protocol)", ends[0], ends[1])
     };
     format!("CASE WHEN {FORWARD} THEN {} ELSE {} END", of("src", "dst"), of("dst", "src"))
 }
 
-/// The group's part of a value: of an address the prefix.
-pub(super) fn prefixed(dialect: Dialect, value: &str, group: &GroupField) -> String {
-    match group.prefix {
-        Some(lengths) => dialect.first_bits(value, lengths),
-        None => value.to_owned(),
+/// What rows are grouped by, or whose values are counted: of an address the prefix. `end`: where the field is of either end, the end's.
+pub(super) fn grouped(dialect: Dialect, group: &GroupField, end: Option<String>) -> String {
+    let name = group.field.as_str();
+    if !is_address(name) {
+        return end.unwrap_or_else(|| field(dialect, name));
     }
+    let address = end.unwrap_or_else(|| column(dialect, name));
+    dialect.with_family(&match group.prefix {
+        Some(lengths) => dialect.first_bits(&address, lengths),
+        None => address,
+    })
 }
 
 /// A value of a row.
@@ -167,10 +176,18 @@ pub(super) fn condition_with(
         Condition::Not(of) => format!("NOT {}", inner(of)),
         Condition::Compare(left, comparison, right) => compare(dialect, left, *comparison, right, value_of),
         Condition::InPrefixes(name, prefixes) => {
-            let is_end = name == "addr" && field_of("addr") == column("addr");
-            let fields =
-                if is_end { vec![column("src_addr"), column("dst_addr")] } else { vec![field_of(name)] };
-            let ranges = prefixes.iter().flat_map(|prefix| fields.iter().map(|field| range(field, *prefix)));
+            // Of rows, whose columns have no family: files can then leave out parts by their least and greatest addresses.
+            let of_row = field_of(name) == field(dialect, name);
+            let fields = match (name.as_str(), of_row) {
+                ("addr", true) => vec![column("src_addr"), column("dst_addr")],
+                (name, true) => vec![column(name)],
+                (name, false) => vec![field_of(name)],
+            };
+            let of_field = |field: &String, prefix| {
+                if of_row { row_range(field, prefix) } else { group_range(field, prefix) }
+            };
+            let ranges =
+                prefixes.iter().flat_map(|prefix| fields.iter().map(|field| of_field(field, *prefix)));
             format!("({})", ranges.collect::<Vec<_>>().join(" OR "))
         }
         Condition::In(value, list) => {
@@ -226,21 +243,36 @@ fn operand(
     }
 }
 
-/// Addresses of a prefix: in the order of bytes they are a range.
-fn range(field: &str, (address, length): (IpAddr, u8)) -> String {
+/// The first and the last address of a prefix, of 16 bytes.
+fn ends_of_prefix((address, length): (IpAddr, u8)) -> [u128; 2] {
     let (first, behind) = match address {
         IpAddr::V4(address) => (address.to_ipv6_mapped().to_bits(), 32 - u32::from(length.min(32))),
         IpAddr::V6(address) => (address.to_bits(), 128 - u32::from(length.min(128))),
     };
-    let last = first | 1_u128.checked_shl(behind).map_or(u128::MAX, |bit| bit - 1);
-    let between = |first: u128, last: u128| format!("BETWEEN unhex('{first:032x}') AND unhex('{last:032x}')");
-    if first == last {
-        return format!("{field} = unhex('{first:032x}')");
+    [first, first | 1_u128.checked_shl(behind).map_or(u128::MAX, |bit| bit - 1)]
+}
+
+fn between(field: &str, [first, last]: [String; 2]) -> String {
+    match first == last {
+        true => format!("{field} = unhex('{first}')"),
+        false => format!("{field} BETWEEN unhex('{first}') AND unhex('{last}')"),
     }
-    let (first_v4, last_v4) = (0xffff_0000_0000, 0xffff_ffff_ffff);
-    if address.is_ipv6() && first <= first_v4 && last >= last_v4 {
-        // IPv4 is in the same order, but in no prefix of IPv6.
-        return format!("({field} {} AND {field} NOT {})", between(first, last), between(first_v4, last_v4));
+}
+
+/// Rows whose address is of a prefix: in the order of bytes these are a range.
+fn row_range(column: &str, prefix: (IpAddr, u8)) -> String {
+    let family = if prefix.0.is_ipv4() { 4 } else { 6 };
+    let of_family = format!("ip_version = {family}");
+    let [first, last] = ends_of_prefix(prefix);
+    let whole = if prefix.0.is_ipv4() { [0xffff_0000_0000, 0xffff_ffff_ffff] } else { [0, u128::MAX] };
+    if [first, last] == whole {
+        return format!("({of_family} AND {column} IS NOT NULL)");
     }
-    format!("{field} {}", between(first, last))
+    format!("({of_family} AND {})", between(column, [first, last].map(|end| format!("{end:032x}"))))
+}
+
+/// Groups whose address, which has its family, is of a prefix.
+fn group_range(field: &str, prefix: (IpAddr, u8)) -> String {
+    let family = if prefix.0.is_ipv4() { 4 } else { 6 };
+    between(field, ends_of_prefix(prefix).map(|end| format!("{family:02x}{end:032x}")))
 }

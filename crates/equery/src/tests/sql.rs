@@ -79,7 +79,7 @@ fn equal_groups_are_ordered_as_their_keys_are() {
     };
     assert_eq!(
         order("select dst_port, src_addr, count(*) groupby dst_port, src_addr order by src_addr desc"),
-        "min(selected.ip_version) DESC, selected.k2 DESC NULLS LAST, min(selected.ip_version), selected.k2 NULLS FIRST, selected.k1 NULLS FIRST"
+        "selected.k2 DESC NULLS LAST, min(selected.ip_version), selected.k2 NULLS FIRST, selected.k1 NULLS FIRST"
     );
     let names =
         order("select service, protocol_name, dst_port, count(*) groupby service, protocol_name, dst_port");

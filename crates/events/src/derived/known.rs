@@ -14,6 +14,49 @@ pub(crate) struct Number {
     exact: Option<i128>,
     value: f64,
     bounds: Interval,
+    /// The same of an integer with bounds: a double does not tell nanoseconds of times apart.
+    whole: Option<Whole>,
+}
+
+/// An integer between bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Whole {
+    likely: i128,
+    /// `None` where nothing is known.
+    lower: Option<i128>,
+    upper: Option<i128>,
+}
+
+impl Whole {
+    fn exact(number: i128) -> Self {
+        Self { likely: number, lower: Some(number), upper: Some(number) }
+    }
+
+    /// A sum or a difference; `None` where it is too large, and of other operators.
+    fn calculate(self, operator: Operator, other: Self) -> Option<Self> {
+        let of = |a: Option<i128>, b: Option<i128>| match operator {
+            Operator::Add => a?.checked_add(b?),
+            Operator::Subtract => a?.checked_sub(b?),
+            Operator::Multiply | Operator::Divide => None,
+        };
+        let [lower, upper] = match operator {
+            Operator::Subtract => [other.upper, other.lower],
+            _ => [other.lower, other.upper],
+        };
+        Some(Self {
+            likely: of(Some(self.likely), Some(other.likely))?,
+            lower: of(self.lower, lower),
+            upper: of(self.upper, upper),
+        })
+    }
+
+    /// The bounds as doubles, which are not within them.
+    fn bounds(self) -> Interval {
+        Interval {
+            lower: self.lower.map_or(f64::NEG_INFINITY, |lower| Interval::integer(lower).lower),
+            upper: self.upper.map_or(f64::INFINITY, |upper| Interval::integer(upper).upper),
+        }
+    }
 }
 
 /// What is known of a value.
@@ -33,17 +76,30 @@ pub(crate) enum Known {
 impl Number {
     /// An integer.
     pub(crate) fn integer(number: i128) -> Self {
-        Self { exact: Some(number), value: number as f64, bounds: Interval::integer(number) }
+        let whole = Some(Whole::exact(number));
+        Self { exact: Some(number), value: number as f64, bounds: Interval::integer(number), whole }
     }
 
     /// A number that is known.
     pub(crate) fn float(number: f64) -> Self {
-        Self { exact: None, value: number, bounds: Interval::exact(number) }
+        Self { exact: None, value: number, bounds: Interval::exact(number), whole: None }
     }
 
     /// A number between bounds.
     pub(crate) fn between(value: f64, bounds: Interval) -> Self {
-        Self { exact: None, value, bounds }
+        Self { exact: None, value, bounds, whole: None }
+    }
+
+    /// An integer of which these bounds are known, which are its own or none.
+    fn bounded(number: i128, bounds: Interval) -> Self {
+        let own = |end: f64| end.is_finite().then_some(number);
+        let whole = Whole { likely: number, lower: own(bounds.lower), upper: own(bounds.upper) };
+        Self { whole: Some(whole), ..Self::between(number as f64, bounds) }
+    }
+
+    /// The same number where no more than these bounds is known of it.
+    fn within(self, bounds: Interval) -> Self {
+        self.exact.map_or_else(|| Self::between(self.value, bounds), |exact| Self::bounded(exact, bounds))
     }
 
     /// The integer, if it is one that is known.
@@ -88,6 +144,11 @@ impl Number {
         if self.is_plain() && other.is_plain() {
             // A division by zero has no result.
             return if value.is_finite() { Known::Number(Self::float(value)) } else { Known::Null };
+        }
+        let whole = self.whole.zip(other.whole).and_then(|(one, other)| one.calculate(operator, other));
+        if let Some(whole) = whole {
+            let number = Self::between(whole.likely as f64, whole.bounds());
+            return Known::Number(Self { whole: Some(whole), ..number });
         }
         let bounds = self.bounds.calculate(operator, other.bounds).unwrap_or(Interval::ANY);
         if value.is_finite() { Known::Number(Self::between(value, bounds)) } else { Known::Unknown }
@@ -136,7 +197,12 @@ impl Known {
     /// A value of an answer.
     pub(crate) fn of(value: &Value, role: Role, certainty: Certainty) -> Self {
         let number = match value {
-            Value::Null => return Self::Null,
+            Value::Null => {
+                return match Figure::of(value, role, certainty) {
+                    Figure::Null => Self::Null,
+                    _ => Self::Unknown,
+                };
+            }
             Value::Unsigned(number) => Number::integer((*number).into()),
             Value::Signed(number) => Number::integer((*number).into()),
             Value::Time(ns) => Number::integer((*ns).into()),
@@ -154,8 +220,8 @@ impl Known {
         };
         Self::Number(match Figure::of(value, role, certainty) {
             Figure::Number(bounds) if bounds == number.bounds => number,
-            Figure::Number(bounds) => Number::between(number.value, bounds),
-            _ => Number::between(number.value, Interval::ANY),
+            Figure::Number(bounds) => number.within(bounds),
+            _ => number.within(Interval::ANY),
         })
     }
 
@@ -257,6 +323,33 @@ mod tests {
         // Of integers that no double is, the quotient is a number as it is in rows.
         let one = large.clone().calculate(Operator::Divide, large);
         assert_eq!(one.value(ColumnKind::Float), Value::Float(1.0));
+    }
+
+    #[test]
+    fn a_difference_of_times_is_exact_where_a_window_was_watched_in_part() {
+        let (first, last) = (1_767_225_600_000_000_001, 1_767_225_600_700_000_004);
+        let of = |ns, role| Known::of(&Value::Time(ns), role, Certainty::Cut);
+        let span = |from: Known, to: Known| to.calculate(Operator::Subtract, from).value(ColumnKind::Signed);
+        let (lower, upper) = (700_000_003.0, f64::INFINITY);
+        assert_eq!(
+            span(of(first, Role::Least), of(last, Role::Greatest)),
+            Value::Estimate { value: 700_000_003.0, lower, upper }
+        );
+        // Nothing is known of the whole window; what was seen is.
+        let seen = span(of(first, Role::Other), of(last, Role::Other));
+        assert_eq!(seen, Value::Estimate { value: 700_000_003.0, lower: f64::NEG_INFINITY, upper });
+        // With what is known exactly, and twice.
+        let start = Known::of(&Value::Time(first), Role::Key, Certainty::Cut);
+        assert_eq!(
+            span(start, of(last, Role::Greatest)),
+            Value::Estimate { value: 700_000_003.0, lower, upper }
+        );
+        let sum = of(first, Role::Least)
+            .calculate(Operator::Add, Known::of(&Value::Unsigned(2), Role::Key, Certainty::Whole));
+        assert_eq!(
+            span(sum, of(last, Role::Greatest)),
+            Value::Estimate { value: 700_000_001.0, lower: 700_000_001.0, upper }
+        );
     }
 
     #[test]

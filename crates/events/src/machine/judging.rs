@@ -157,7 +157,7 @@ impl JudgedEdge<'_> {
 impl Phase {
     /// A window of which nothing is known.
     fn wait(&mut self, time: Time) {
-        if let Self::Pending { held_ns, is_true } = self {
+        if let Self::Pending { held_ns, is_true } | Self::Recovering { held_ns, is_true, .. } = self {
             *held_ns += if *is_true { time.skipped_ns } else { 0 };
             *is_true = false;
         }
@@ -277,7 +277,10 @@ fn size(values: &[Value]) -> f64 {
 /// Whether two phases differ in more than the time that passes.
 fn is_other(before: Phase, after: Phase) -> bool {
     match (before, after) {
-        (Phase::Pending { is_true: before, .. }, Phase::Pending { is_true: after, .. }) => before != after,
+        (Phase::Pending { is_true: before, .. }, Phase::Pending { is_true: after, .. })
+        | (Phase::Recovering { is_true: before, .. }, Phase::Recovering { is_true: after, .. }) => {
+            before != after
+        }
         (before, after) => before != after,
     }
 }

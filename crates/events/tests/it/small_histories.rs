@@ -102,6 +102,77 @@ fn a_suppressed_firing_is_not_resolved_as_the_firing_before() {
     assert_eq!(parents, [Some(second[0].event.clone())]);
 }
 
+/// When a key fires, of windows of a second in which its condition is true (`T`), false (`F`) or unknown (`U`).
+fn firings(hold: u64, cooldown: u64, windows: &str) -> Vec<u64> {
+    let mut child = query("child", 1, when(compare(1, Comparison::Greater, 0.0)));
+    let trigger = child.trigger.as_mut().expect("it has one");
+    (trigger.hold_ns, trigger.cooldown_ns) = (hold * SECOND, cooldown * SECOND);
+    let mut machine = machine(vec![query("parent", 1, None), child], 64);
+    let mut fired = Vec::new();
+    for (end, truth) in (1..).zip(windows.chars()) {
+        let mut answer = totals(&[(7, u64::from(truth == 'T'))]);
+        if truth == 'U' {
+            answer.lacks("a part");
+        }
+        let events = machine.step(end * SECOND, &|_| Seen::Answer(&answer)).events;
+        fired.extend(events.iter().filter(|event| event.kind == EventKind::Fired).map(|_| end));
+    }
+    fired
+}
+
+#[test]
+fn time_counts_for_a_hold_while_the_key_cools_down() {
+    // Re-armed in the fourth window, true again from the fifth on: the cooldown ends 10 s after the firing.
+    assert_eq!(firings(3, 10, "TTTFTTTTTTTTTTTTT"), [3, 13]);
+    // Not for long enough when the cooldown ends.
+    assert_eq!(firings(3, 5, "TTTFFFTTTTTTTTTTT"), [3, 9]);
+    // A window that is false begins anew, one that is unknown does not count.
+    assert_eq!(firings(3, 8, "TTTFTTTFFFTTTTTTT"), [3, 13]);
+    assert_eq!(firings(3, 5, "TTTFTTUTTTTTTTTTT"), [3, 8]);
+    assert_eq!(firings(4, 5, "TTTTFTTUUTTTTTTTT"), [4, 11]);
+    assert_eq!(firings(4, 5, "TTTTFTTUUUUUUTTTT"), [4, 15]);
+    // Without either.
+    assert_eq!(firings(3, 0, "TTTFTTTTTTTTTTTTT"), [3, 7]);
+    assert_eq!(firings(0, 10, "TFTTTTTTTTTTTTTTT"), [1, 11]);
+}
+
+#[test]
+fn a_jump_ends_where_a_cooldown_or_a_hold_does() {
+    let never_seen = compare(1, Comparison::Less, 1.0);
+    for (hold, cooldown, expected) in [(3, 10, 13), (20, 10, 41), (3, 4, 7)] {
+        let mut parent = query("parent", 1, None);
+        parent.pinned = [key(7)].into();
+        let mut child = query("child", 1, when(never_seen.clone()));
+        let trigger = child.trigger.as_mut().expect("it has one");
+        (trigger.hold_ns, trigger.cooldown_ns) = (hold * SECOND, cooldown * SECOND);
+        let mut machine = machine(vec![parent, child], 64);
+        // It fires after the hold, is false for one window, and then true without end.
+        let present = totals(&[(7, 1)]);
+        let mut end = 0;
+        let mut fired = Vec::new();
+        while end < hold {
+            end += 1;
+            fired.extend(machine.step(end * SECOND, &|_| Seen::Empty).events);
+        }
+        assert_eq!(fired.iter().map(|event| event.at_ns).collect::<Vec<_>>(), [hold * SECOND]);
+        end += 1;
+        machine.step(end * SECOND, &|_| Seen::Answer(&present));
+        let since = end * SECOND;
+        let mut next = end * SECOND + SECOND;
+        let again = loop {
+            let step = machine.step(next, &|_| Seen::Empty);
+            if let Some(event) = step.events.iter().find(|event| event.kind == EventKind::Fired) {
+                break event.at_ns;
+            }
+            assert!(next < 100 * SECOND, "it never fires again");
+            next =
+                if step.is_quiet { machine.next_change(since).expect("it changes") } else { next + SECOND };
+        };
+        // At the earliest when the cooldown has passed since it fired, and the hold since it is true again.
+        assert_eq!(again, expected * SECOND, "{hold} {cooldown}");
+    }
+}
+
 #[test]
 fn a_jump_waits_for_what_longer_windows_change() {
     let never = compare(1, Comparison::Less, 0.0);

@@ -26,6 +26,8 @@ struct Direction<'a> {
     protocol: &'a [u64],
     vlan: &'a [u64],
     tos: &'a [u64],
+    /// The family of the addresses, where the file tells it; empty elsewhere.
+    ip_version: &'a [u64],
     key_has_vlan: bool,
 }
 
@@ -62,6 +64,10 @@ impl Direction<'_> {
             [None, None] => {
                 (has_number() || numbers.iter().all(|values| values.is_empty())).then_some(Family::V4)
             }
+            // What is mapped is of IPv6 where the row is.
+            families if Columns::number(self.ip_version, row) == 6 => {
+                families.iter().flatten().find(|family| **family != Family::None).map(|_| Family::V6)
+            }
             // A row of mixed families is of IPv6, with the other address mapped.
             families => [Family::V6, Family::V4].into_iter().find(|family| families.contains(&Some(*family))),
         }
@@ -72,6 +78,7 @@ impl Direction<'_> {
         let numbers = [self.source_port, self.destination_port, self.protocol, self.tos];
         [self.source, self.destination].iter().all(|addresses| addresses.are_all_v4())
             && numbers.iter().all(|numbers| !numbers.contains(&NULL))
+            && !self.ip_version.contains(&6)
     }
 
     #[inline(always)]
@@ -100,7 +107,7 @@ impl Assembler {
         // The other direction first: giving the rows themselves takes their columns.
         if !columns.has_reverse.is_empty() {
             let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
-            let Columns { vlan, tos, reverse, has_reverse, node, nodes, .. } = columns;
+            let Columns { vlan, tos, ip_version, reverse, has_reverse, node, nodes, .. } = columns;
             let direction = Direction {
                 source: destination,
                 destination: source,
@@ -109,6 +116,7 @@ impl Assembler {
                 protocol,
                 vlan,
                 tos,
+                ip_version,
                 key_has_vlan,
             };
             let is_there = |row: &u32| !matches!(has_reverse[*row as usize], 0 | NULL);
@@ -117,7 +125,7 @@ impl Assembler {
             }
         }
         let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
-        let Columns { vlan, tos, values, node, nodes, .. } = columns;
+        let Columns { vlan, tos, ip_version, values, node, nodes, .. } = columns;
         let direction = Direction {
             source,
             destination,
@@ -126,6 +134,7 @@ impl Assembler {
             protocol,
             vlan,
             tos,
+            ip_version,
             key_has_vlan,
         };
         self.each_node(&direction, values, wanted, node, nodes, rows, None, sink)

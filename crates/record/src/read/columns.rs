@@ -33,6 +33,8 @@ pub(crate) enum Place {
     Protocol,
     Vlan,
     Tos,
+    /// The family of the addresses, 4 or 6.
+    IpVersion,
     /// The number of a column in [`Wanted::columns`].
     Value(usize),
     /// The same of the other direction.
@@ -55,6 +57,7 @@ pub(crate) struct Columns {
     pub(crate) protocol: Vec<u64>,
     pub(crate) vlan: Vec<u64>,
     pub(crate) tos: Vec<u64>,
+    pub(crate) ip_version: Vec<u64>,
     /// In the order of [`Wanted::columns`]; one that the file lacks is empty.
     pub(crate) values: Vec<Vec<u64>>,
     pub(crate) reverse: Vec<Vec<u64>>,
@@ -78,6 +81,7 @@ impl Columns {
             Place::Protocol => Some(&mut self.protocol),
             Place::Vlan => Some(&mut self.vlan),
             Place::Tos => Some(&mut self.tos),
+            Place::IpVersion => Some(&mut self.ip_version),
             Place::Value(at) => self.values.get_mut(*at),
             Place::Reverse(at) => self.reverse.get_mut(*at),
             Place::HasReverse => Some(&mut self.has_reverse),
@@ -97,11 +101,11 @@ impl Columns {
     /// Removes all rows and keeps the memory and the nodes.
     pub(crate) fn clear(&mut self) {
         let Self { rows, source, destination, source_port, destination_port, protocol, vlan, tos, .. } = self;
-        let Self { values, reverse, has_reverse, node, .. } = self;
+        let Self { ip_version, values, reverse, has_reverse, node, .. } = self;
         *rows = 0;
         source.clear();
         destination.clear();
-        let numbers = [source_port, destination_port, protocol, vlan, tos, has_reverse];
+        let numbers = [source_port, destination_port, protocol, vlan, tos, ip_version, has_reverse];
         numbers.into_iter().chain(values).chain(reverse).for_each(Vec::clear);
         node.clear();
     }
@@ -144,10 +148,10 @@ impl Columns {
     /// Removes what was put of a row that could not be filled.
     pub(crate) fn remove_unfinished(&mut self) {
         let Self { rows, source, destination, source_port, destination_port, protocol, vlan, tos, .. } = self;
-        let Self { values, reverse, has_reverse, node, .. } = self;
+        let Self { ip_version, values, reverse, has_reverse, node, .. } = self;
         source.truncate(*rows);
         destination.truncate(*rows);
-        let numbers = [source_port, destination_port, protocol, vlan, tos, has_reverse];
+        let numbers = [source_port, destination_port, protocol, vlan, tos, ip_version, has_reverse];
         numbers.into_iter().chain(values).chain(reverse).for_each(|numbers| numbers.truncate(*rows));
         node.truncate(*rows);
     }

@@ -19,6 +19,8 @@ pub(crate) enum Name {
         statistic: Statistic,
         is_reverse: bool,
     },
+    /// Of which family the addresses of the row are, 4 or 6: as 16 bytes those of IPv4 are also some of IPv6.
+    IpVersion,
     /// Known, but no part of a row: it follows from the others, or is of records alone.
     NoRowValue,
     Unknown,
@@ -42,7 +44,8 @@ impl Name {
         match (plain.parse(), plain) {
             (Ok(statistic), _) => Self::Statistic { statistic, is_reverse },
             (_, "window_start") => Self::WindowStart,
-            (_, "ip_version" | SHARE_COLUMN) => Self::NoRowValue,
+            (_, SHARE_COLUMN) => Self::NoRowValue,
+            (_, "ip_version") if !is_reverse => Self::IpVersion,
             _ => Self::Unknown,
         }
     }
@@ -60,6 +63,7 @@ impl fmt::Display for Name {
             Self::WindowStart => f.write_str("window_start"),
             Self::Field { field, .. } => f.write_str(field.name),
             Self::Statistic { statistic, .. } => statistic.fmt(f),
+            Self::IpVersion => f.write_str("ip_version"),
             Self::NoRowValue | Self::Unknown => Ok(()),
         }
     }

@@ -40,7 +40,7 @@ impl<S> Schema<S> {
             let column = column.to_owned();
             let is_known = |known: &Known<S>| known.name == name;
             match (&name, stored(number, &name)) {
-                (Name::NoRowValue, _) => {}
+                (Name::NoRowValue, _) | (Name::IpVersion, Err(_)) => {}
                 (Name::Unknown, _) => contents.unread.push((column, "it is no field".to_owned())),
                 (_, Err(kind)) => contents.unread.push((column, format!("its type is {kind}"))),
                 _ if columns.iter().any(is_known) => {
@@ -172,6 +172,10 @@ impl Name {
         if let Self::Field { field, is_reverse: false } = self {
             let is_wanted = wanted.members.contains(&field.name);
             places.extend(place_of(field.name).filter(|place| is_wanted || *place == Place::Node));
+        }
+        let has_address = || wanted.members.iter().any(|member| ["src_addr", "dst_addr"].contains(member));
+        if *self == Self::IpVersion && has_address() {
+            places.push(Place::IpVersion);
         }
         for (at, column) in wanted.columns.iter().enumerate() {
             let is_this = match (self, column) {

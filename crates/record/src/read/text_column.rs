@@ -32,6 +32,8 @@ impl Kind {
                 _ if field.name == "protocol" => Self::Protocol,
                 _ => Self::Number,
             },
+            // Addresses as text tell it.
+            Name::IpVersion => return Err("no number".to_owned()),
             Name::NoRowValue | Name::Unknown => Self::Number,
         })
     }

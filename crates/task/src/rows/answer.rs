@@ -108,9 +108,10 @@ impl QueryState {
             seconds,
             bounds: bounds.as_ref(),
             sampled: covered.outside.sampled.filter(|sampled| !sampled.is_whole()),
+            is_open: self.unplaced_rows != 0 || bounds.is_none() && covered.outside.totals.packets != 0,
         };
         let selected = selected(&mut self.groups, setting);
-        let open = bounds.as_ref().map_or(0, |bounds| open_groups(bounds, &self.groups, setting));
+        let open = open_groups(&self.groups, setting);
         let rows = rows(plan, program, setting, &selected.first);
         let columns = plan.items.iter().map(|item| item.column.clone()).collect();
         let mut answer = Answer::new(plan.query.name.clone(), covered.window, columns, rows);
@@ -144,7 +145,10 @@ impl QueryState {
         }
         if let Some(bounds) = &bounds {
             let is_listed = matches!(self.groups, Kinds::All(_) | Kinds::Parts(_));
-            bounded(&mut answer, bounds, plan, is_listed, open);
+            bounded(&mut answer, bounds, plan, is_listed);
+        }
+        if open != 0 {
+            answer.lacks(&format!("of {open} groups or more it is not known whether they pass `having`"));
         }
         if self.unplaced_rows != 0 {
             answer.lacks(&format!(
@@ -390,18 +394,13 @@ fn heaviest(
 }
 
 fn value(item: &PlannedItem, group: &GroupView<'_>, heaviest: &HashMap<u64, Value>) -> Value {
-    let natural = |value: &GroupValue| match value.of(group) {
-        Scalar::Integer(number) => u64::try_from(number).ok(),
-        Scalar::Between { value, .. } => Some(value as u64),
-        _ => None,
-    };
     match &item.value {
-        ItemValue::Member(number) => group.member(*number),
+        ItemValue::Member(number) => group.key_value(*number),
         ItemValue::Node => Value::Text(group.setting.plan.node.clone()),
         ItemValue::Conversation => group.conversation(),
-        ItemValue::Mac(value) => natural(value).map_or(Value::Null, mac),
+        ItemValue::Mac(value) => value.of(group).natural().map_or(Value::Null, mac),
         ItemValue::Name(value, names) => {
-            natural(value).map_or(Value::Null, |number| Value::Text(names.name(number)))
+            value.of(group).natural().map_or(Value::Null, |number| Value::Text(names.name(number)))
         }
         ItemValue::Top { .. } => heaviest.get(&group.number).cloned().unwrap_or_default(),
         ItemValue::Number(value) => of_kind(value.of(group), item.column.kind),

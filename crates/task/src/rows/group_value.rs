@@ -44,13 +44,17 @@ pub(crate) trait Group {
     fn aggregate(&self, number: usize) -> Scalar;
     /// A quantile of an aggregate's values.
     fn quantile(&self, number: usize, share: f64) -> Scalar;
-    /// The value of a grouped field.
-    fn member(&self, number: usize) -> Value;
+    /// The value of a grouped field; `None` if it is not known.
+    fn member(&self, number: usize) -> Option<Value>;
+    /// The flow that the group is, without its direction; null of other groups.
+    fn conversation(&self) -> Value {
+        Value::Null
+    }
     /// The seconds watched; `None` if that is not known.
     fn seconds(&self) -> Option<f64>;
     /// The value of an aggregate per second.
     fn rate(&self, number: usize) -> Scalar {
-        let seconds = self.seconds().map_or(Scalar::Null, Scalar::Float);
+        let seconds = self.seconds().map_or(Scalar::Unknown, Scalar::Float);
         self.aggregate(number).calculate(Operator::Divide, seconds)
     }
 }
@@ -81,8 +85,9 @@ impl GroupValue {
             Self::Rate(number) => group.rate(*number),
             Self::Quantile(number, share) => group.quantile(*number, *share),
             Self::Member(number) => match group.member(*number) {
-                Value::Unsigned(number) | Value::Time(number) => Scalar::Integer(number.into()),
-                _ => Scalar::Null,
+                Some(Value::Unsigned(number) | Value::Time(number)) => Scalar::Integer(number.into()),
+                Some(_) => Scalar::Null,
+                None => Scalar::Unknown,
             },
             Self::Constant(constant) => *constant,
             Self::Arithmetic(left, operator, right) => left.of(group).calculate(*operator, right.of(group)),
@@ -112,10 +117,11 @@ impl GroupCondition {
             }
             Self::Not(part) => part.holds(group).map(|holds| !holds),
             Self::Compare(left, comparison, right) => left.of(group).compare(*comparison, right.of(group)),
-            Self::IsNull(value) => Some(value.of(group) == Scalar::Null),
-            Self::IsMemberNull(number) => Some(group.member(*number) == Value::Null),
+            Self::IsNull(value) => value.of(group).is_null(),
+            Self::IsMemberNull(number) => group.member(*number).map(|member| member == Value::Null),
             Self::InNetworks(number, networks) => {
-                let (Value::Address(address) | Value::Prefix { address, .. }) = group.member(*number) else {
+                let Some(Value::Address(address) | Value::Prefix { address, .. }) = group.member(*number)
+                else {
                     return None;
                 };
                 let bits = match address {
@@ -129,8 +135,8 @@ impl GroupCondition {
                 )
             }
             Self::IsText(number, texts) => match group.member(*number) {
-                Value::Text(own) => Some(texts.iter().any(|text| text.eq_ignore_ascii_case(&own))),
-                Value::Conversation(own) => {
+                Some(Value::Text(own)) => Some(texts.iter().any(|text| text.eq_ignore_ascii_case(&own))),
+                Some(Value::Conversation(own)) => {
                     let own = own.to_string();
                     Some(texts.iter().any(|text| text.eq_ignore_ascii_case(&own)))
                 }

@@ -28,12 +28,22 @@ pub(crate) struct Setting<'a> {
     pub(crate) bounds: Option<&'a GroupBounds>,
     /// How the packets were sampled; `None`: all were taken.
     pub(crate) sampled: Option<Sampled>,
+    /// Whether a group may have rows or packets that are in none, of which no bounds are known.
+    pub(crate) is_open: bool,
 }
 
 impl<'a> Setting<'a> {
     /// For the order of groups that is not by a rate.
     pub(crate) fn of_order(plan: &'a Plan) -> Self {
-        Self { plan, collections: None, entropies: None, seconds: None, bounds: None, sampled: None }
+        Self {
+            plan,
+            collections: None,
+            entropies: None,
+            seconds: None,
+            bounds: None,
+            sampled: None,
+            is_open: false,
+        }
     }
 }
 
@@ -45,17 +55,6 @@ pub(crate) struct GroupView<'a> {
     /// The words of its key.
     pub(crate) words: &'a [u64],
     pub(crate) state: &'a [u64],
-}
-
-impl GroupView<'_> {
-    /// The flow that the group is, without its direction.
-    pub(crate) fn conversation(&self) -> Value {
-        let key = match self.number & OF_V6 == 0 {
-            true => lesser(KeyV4::of_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
-            false => lesser(KeyV6::of_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
-        };
-        conversation(&key).map_or(Value::Null, Value::Conversation)
-    }
 }
 
 impl GroupView<'_> {
@@ -87,7 +86,10 @@ impl Group for GroupView<'_> {
         let rows = self.of_rows(number);
         let spilled = self.setting.plan.spilled[number];
         let seen = self.setting.bounds.map_or(rows, |bounds| bounds.widen(spilled, rows, &self.spilled()));
-        self.of_all(number, seen)
+        match self.of_all(number, seen) {
+            Scalar::Null if self.setting.is_open => Scalar::Unknown,
+            value => value,
+        }
     }
 
     fn quantile(&self, number: usize, share: f64) -> Scalar {
@@ -96,7 +98,8 @@ impl Group for GroupView<'_> {
         match (kind, collections) {
             (Kind::Samples(list, _, of), Some(collections)) => {
                 let rows = collections.lists[*list].quantile(self.number, share, *of, self.state[*at]);
-                if self.spilled().is_nothing() && self.setting.sampled.is_none() {
+                let is_all = !self.setting.is_open || rows != Scalar::Null;
+                if is_all && self.spilled().is_nothing() && self.setting.sampled.is_none() {
                     rows
                 } else {
                     unbounded(rows)
@@ -106,7 +109,26 @@ impl Group for GroupView<'_> {
         }
     }
 
-    fn member(&self, number: usize) -> Value {
+    fn member(&self, number: usize) -> Option<Value> {
+        Some(self.key_value(number))
+    }
+
+    fn conversation(&self) -> Value {
+        let key = match self.number & OF_V6 == 0 {
+            true => lesser(KeyV4::of_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
+            false => lesser(KeyV6::of_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
+        };
+        conversation(&key).map_or(Value::Null, Value::Conversation)
+    }
+
+    fn seconds(&self) -> Option<f64> {
+        self.setting.seconds
+    }
+}
+
+impl GroupView<'_> {
+    /// The value of a grouped field.
+    pub(super) fn key_value(&self, number: usize) -> Value {
         let plan = self.setting.plan;
         let field = &plan.fields[number];
         let PlannedGrouping::Parts(parts) = &plan.grouping else {
@@ -134,9 +156,5 @@ impl Group for GroupView<'_> {
                 column_value(name, names, self.words.get(words + before).copied().unwrap_or(NULL))
             }
         }
-    }
-
-    fn seconds(&self) -> Option<f64> {
-        self.setting.seconds
     }
 }

@@ -59,9 +59,8 @@ impl Plan {
     }
 }
 
-/// Says how sure an answer is to which packets without a place belong. `is_listed`: groups that only these tell of are in it. `open`:
-/// groups of which it is not known whether they pass.
-pub(crate) fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &Plan, is_listed: bool, open: u64) {
+/// Says how sure an answer is to which packets without a place belong. `is_listed`: groups that only these tell of are in it.
+pub(crate) fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &Plan, is_listed: bool) {
     if bounds.are_nothing() {
         return;
     }
@@ -91,9 +90,6 @@ pub(crate) fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &Plan, is
             "{packets} packets had no place in the table: flows of which only they tell are not in it"
         ));
     }
-    if open != 0 {
-        answer.lacks(&format!("of {open} groups or more it is not known whether they pass `having`"));
-    }
     if has_estimates {
         answer.class = Class::Sketch;
         answer.bounds = "certain".to_owned();
@@ -101,8 +97,11 @@ pub(crate) fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &Plan, is
 }
 
 /// Groups of which it is not known whether they pass; all of which nothing else is known count as one.
-pub(crate) fn open_groups(bounds: &GroupBounds, groups: &Kinds, setting: Setting<'_>) -> u64 {
-    let Some(having) = &setting.plan.having else { return 0 };
+pub(crate) fn open_groups(groups: &Kinds, setting: Setting<'_>) -> u64 {
+    let Some(having) = setting.plan.having.as_ref().filter(|_| setting.bounds.is_some() || setting.is_open)
+    else {
+        return 0;
+    };
     let mut open = 0;
     let mut look = |number: u64, words: &[u64], state: &[u64]| {
         open += u64::from(having.holds(&GroupView { setting, number, words, state }).is_none());
@@ -112,8 +111,9 @@ pub(crate) fn open_groups(bounds: &GroupBounds, groups: &Kinds, setting: Setting
         Kinds::Parts(groups) => groups.each(look),
         Kinds::Rows(_) | Kinds::Ranked(_) => {}
     }
-    let may_pass =
-        !bounds.others.is_nothing() && having.holds(&UnknownGroup { setting, bounds }) != Some(false);
+    let may_pass = setting.bounds.is_some_and(|bounds| {
+        !bounds.others.is_nothing() && having.holds(&UnknownGroup { setting, bounds }) != Some(false)
+    });
     open + u64::from(may_pass)
 }
 
@@ -131,11 +131,11 @@ impl Group for UnknownGroup<'_> {
     }
 
     fn quantile(&self, _: usize, _: f64) -> Scalar {
-        Scalar::Null
+        Scalar::Unknown
     }
 
-    fn member(&self, _: usize) -> Value {
-        Value::Null
+    fn member(&self, _: usize) -> Option<Value> {
+        None
     }
 
     fn seconds(&self) -> Option<f64> {

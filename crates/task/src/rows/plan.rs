@@ -70,6 +70,10 @@ pub(crate) enum OrderBy {
     Number(GroupValue),
     /// A grouped field, by its number.
     Member(usize),
+    /// What has names, by these, as they are shown.
+    Name(GroupValue, Names),
+    /// The flow that the group is, without its direction.
+    Conversation,
 }
 
 impl OrderBy {

@@ -33,7 +33,8 @@ impl Plan {
 
     /// The value of an aggregate of all packets, of which rows tell `seen`.
     pub(crate) fn of_all(&self, sampled: &Sampled, number: usize, seen: Scalar) -> Scalar {
-        let Some([value, lower, upper]) = seen.interval() else { return seen };
+        // What was not sampled may have a value.
+        let Some([value, lower, upper]) = seen.interval() else { return unbounded(seen) };
         let estimate = match self.spilled[number] {
             SpilledValue::Weight(0) => sampled.packets_between(value, lower, upper),
             SpilledValue::Weight(1) => sampled.bytes_between(value, lower, upper),

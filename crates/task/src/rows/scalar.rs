@@ -7,9 +7,14 @@ use std::cmp::Ordering;
 /// A value of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scalar {
+    /// There is no value.
     Null,
+    /// Whether there is a value is not known.
+    Unknown,
     Integer(i128),
     Float(f64),
+    /// An integer that rows tell, of which no bounds are known: a double does not tell nanoseconds of times apart.
+    Seen(i128),
     /// The truth is between the bounds.
     Between {
         value: f64,
@@ -32,9 +37,31 @@ impl Scalar {
     /// The most likely value; `None` if there is none.
     pub(crate) fn likely(self) -> Option<f64> {
         match self {
-            Self::Null => None,
-            Self::Integer(number) => Some(number as f64),
+            Self::Null | Self::Unknown => None,
+            Self::Integer(number) | Self::Seen(number) => Some(number as f64),
             Self::Float(number) | Self::Between { value: number, .. } => Some(number),
+        }
+    }
+
+    /// The integer that it most likely is, exactly.
+    fn whole(self) -> Option<i128> {
+        match self {
+            Self::Integer(number) | Self::Seen(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Whether no more than bounds are known of it.
+    fn is_unsure(self) -> bool {
+        matches!(self, Self::Between { .. } | Self::Seen(_))
+    }
+
+    /// The natural number that it most likely is.
+    pub(crate) fn natural(self) -> Option<u64> {
+        match self {
+            Self::Integer(number) | Self::Seen(number) => u64::try_from(number).ok(),
+            Self::Between { value, .. } => Some(value as u64),
+            _ => None,
         }
     }
 
@@ -42,6 +69,7 @@ impl Scalar {
     pub(crate) fn interval(self) -> Option<[f64; 3]> {
         match self {
             Self::Between { value, lower, upper } => Some([value, lower, upper]),
+            Self::Seen(number) => Some([number as f64, f64::NEG_INFINITY, f64::INFINITY]),
             other => other.likely().map(|value| [value; 3]),
         }
     }
@@ -59,7 +87,20 @@ impl Scalar {
             let is_in_range = |number: &i128| i64::try_from(*number).is_ok();
             return integer.filter(is_in_range).map_or(Self::Null, Self::Integer);
         }
-        let (Some(left), Some(right)) = (self.interval(), other.interval()) else { return Self::Null };
+        if let (Some(left), Some(right)) = (self.whole(), other.whole()) {
+            let whole = match operator {
+                Operator::Add => left.checked_add(right),
+                Operator::Subtract => left.checked_sub(right),
+                Operator::Multiply => left.checked_mul(right),
+                Operator::Divide => None,
+            };
+            if let Some(whole) = whole {
+                return Self::Seen(whole);
+            }
+        }
+        let (Some(left), Some(right)) = (self.interval(), other.interval()) else {
+            return if self == Self::Null || other == Self::Null { Self::Null } else { Self::Unknown };
+        };
         let of = |left: f64, right: f64| match operator {
             Operator::Add => left + right,
             Operator::Subtract => left - right,
@@ -68,10 +109,10 @@ impl Scalar {
         };
         // A divisor that may be 0 leaves nothing known.
         if operator == Operator::Divide && (right[0] == 0.0 || right[1] <= 0.0 && right[2] >= 0.0) {
-            return Self::Null;
+            return if right[1] == right[2] { Self::Null } else { Self::Unknown };
         }
         let value = of(left[0], right[0]);
-        if !matches!((self, other), (Self::Between { .. }, _) | (_, Self::Between { .. })) {
+        if !self.is_unsure() && !other.is_unsure() {
             return Self::float(value);
         }
         let ends = [(1, 1), (1, 2), (2, 1), (2, 2)].map(|(one, other)| of(left[one], right[other]));
@@ -94,12 +135,21 @@ impl Scalar {
         }
     }
 
-    /// The lesser (`Less`) or the greater one of two values; of a null and a value the value.
+    /// The lesser (`Less`) or the greater one of two values; of a null and a value the value. One that is not known may be further out.
     pub(crate) fn outermost(self, other: Self, side: Ordering) -> Self {
         let (Some(one), Some(two)) = (self.interval(), other.interval()) else {
-            return if self == Self::Null { other } else { self };
+            return match (self, other) {
+                (Self::Null, value) | (value, Self::Null) => value,
+                (Self::Unknown, value) | (value, _) => match value.interval() {
+                    Some([value, _, upper]) if side.is_lt() => {
+                        Self::Between { value, lower: f64::NEG_INFINITY, upper }
+                    }
+                    Some([value, lower, _]) => Self::Between { value, lower, upper: f64::INFINITY },
+                    None => Self::Unknown,
+                },
+            };
         };
-        if !matches!((self, other), (Self::Between { .. }, _) | (_, Self::Between { .. })) {
+        if !self.is_unsure() && !other.is_unsure() {
             return if self.order(other, false) == side { self } else { other };
         }
         let of = |at: usize| if side.is_lt() { one[at].min(two[at]) } else { one[at].max(two[at]) };
@@ -109,13 +159,23 @@ impl Scalar {
     /// The order of two values, of which an unknown one is the last in either direction.
     pub(crate) fn order(self, other: Self, descending: bool) -> Ordering {
         let by_value = match (self, other) {
-            (Self::Null, Self::Null) => return Ordering::Equal,
-            (Self::Null, _) => return Ordering::Greater,
-            (_, Self::Null) => return Ordering::Less,
-            (Self::Integer(one), Self::Integer(other)) => one.cmp(&other),
+            (Self::Null | Self::Unknown, Self::Null | Self::Unknown) => return Ordering::Equal,
+            (Self::Null | Self::Unknown, _) => return Ordering::Greater,
+            (_, Self::Null | Self::Unknown) => return Ordering::Less,
+            (one, other) if one.whole().is_some() && other.whole().is_some() => {
+                one.whole().cmp(&other.whole())
+            }
             (one, other) => one.likely().unwrap_or(0.0).total_cmp(&other.likely().unwrap_or(0.0)),
         };
         if descending { by_value.reverse() } else { by_value }
+    }
+
+    /// Whether it is null; `None` if that is not known.
+    pub(crate) fn is_null(self) -> Option<bool> {
+        match self {
+            Self::Unknown => None,
+            value => Some(value == Self::Null),
+        }
     }
 
     /// Whether a comparison holds; `None` if that is not known.
@@ -173,6 +233,9 @@ impl Scalar {
     fn estimate(self) -> Value {
         match self {
             Self::Between { value, lower, upper } => Value::Estimate { value, lower, upper },
+            Self::Seen(number) => {
+                Value::Estimate { value: number as f64, lower: f64::NEG_INFINITY, upper: f64::INFINITY }
+            }
             _ => Value::Null,
         }
     }
@@ -209,11 +272,54 @@ mod tests {
     }
 
     #[test]
+    fn a_difference_of_times_is_exact_where_no_bounds_are_known() {
+        let (first, last) = (1_767_225_600_000_000_001, 1_767_225_600_700_000_004);
+        let (none, all) = (f64::NEG_INFINITY, f64::INFINITY);
+        let expected = Value::Estimate { value: 700_000_003.0, lower: none, upper: all };
+        for (from, to) in [
+            (Scalar::Seen(first), Scalar::Seen(last)),
+            (Scalar::Integer(first), Scalar::Seen(last)),
+            (Scalar::Seen(first), Scalar::Integer(last)),
+        ] {
+            let span = to.calculate(Operator::Subtract, from);
+            assert_eq!(span.signed(), expected);
+            assert_eq!(span.compare(Comparison::Greater, Scalar::Integer(0)), None);
+        }
+        assert_eq!(Scalar::Seen(first).order(Scalar::Seen(first + 1), false), Ordering::Less);
+        let half = Scalar::Seen(6).calculate(Operator::Divide, Scalar::Integer(4));
+        assert_eq!(half, Scalar::Between { value: 1.5, lower: none, upper: all });
+    }
+
+    #[test]
     fn unknown_values_are_the_last_in_either_direction() {
         for descending in [false, true] {
             assert_eq!(Scalar::Null.order(Scalar::Integer(0), descending), Ordering::Greater);
             assert_eq!(Scalar::Float(0.0).order(Scalar::Null, descending), Ordering::Less);
         }
         assert_eq!(Scalar::Float(2.0).order(Scalar::Integer(1), true), Ordering::Less);
+        assert_eq!(Scalar::Unknown.order(Scalar::Null, false), Ordering::Equal);
+    }
+
+    #[test]
+    fn what_is_not_known_is_neither_null_nor_a_value() {
+        let (null, unknown, one) = (Scalar::Null, Scalar::Unknown, Scalar::Integer(1));
+        assert_eq!([null, unknown, one].map(Scalar::is_null), [Some(true), None, Some(false)]);
+        assert_eq!(unknown.compare(Comparison::Equal, one), None);
+        assert_eq!(unknown.calculate(Operator::Add, one), unknown);
+        assert_eq!(unknown.calculate(Operator::Add, null), null);
+        let maybe_zero = Scalar::Between { value: 1.0, lower: 0.0, upper: 2.0 };
+        assert_eq!(one.calculate(Operator::Divide, maybe_zero), unknown);
+        assert_eq!(one.calculate(Operator::Divide, Scalar::Float(0.0)), null);
+        let (none, all) = (f64::NEG_INFINITY, f64::INFINITY);
+        assert_eq!(
+            unknown.outermost(one, Ordering::Less),
+            Scalar::Between { value: 1.0, lower: none, upper: 1.0 }
+        );
+        assert_eq!(
+            one.outermost(unknown, Ordering::Greater),
+            Scalar::Between { value: 1.0, lower: 1.0, upper: all }
+        );
+        assert_eq!(unknown.outermost(null, Ordering::Less), unknown);
+        assert_eq!([unknown.unsigned(), unknown.floating()], [Value::Null, Value::Null]);
     }
 }

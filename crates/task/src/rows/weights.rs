@@ -41,7 +41,7 @@ impl Entropies {
         let sums = self.0.get(aggregate).and_then(|groups| groups.get(&group)).copied().unwrap_or_default();
         match (sums.weight, beyond) {
             (0, 0) => Scalar::Null,
-            (_, 0) => Scalar::float(sums.entropy),
+            (_, 0) => Scalar::float(rounded(sums.entropy)),
             (weight, beyond) => {
                 let (weight, beyond) = (weight as f64, beyond as f64);
                 let all = weight + beyond;
@@ -54,6 +54,11 @@ impl Entropies {
             }
         }
     }
+}
+
+/// An entropy without its last bits, which depend on the order in which it was summed.
+fn rounded(entropy: f64) -> f64 {
+    (entropy * 1e9).round().abs() / 1e9
 }
 
 fn sums(set: &ValueSet) -> HashMap<u64, Sums> {

@@ -106,7 +106,7 @@ impl Pair {
             events::Phase::Idle => Phase::Idle,
             events::Phase::Pending { held_ns, .. } => Phase::Pending { held_ns },
             events::Phase::Active { fired_ns } => Phase::Active { fired_ns },
-            events::Phase::Recovering { until_ns } => Phase::Recovering { until_ns },
+            events::Phase::Recovering { until_ns, held_ns, .. } => Phase::Recovering { until_ns, held_ns },
         };
         let places = &self.graph.queries[edge.query].trigger.as_ref().expect("it has one").places;
         let place = places.iter().position(|place| *place == edge.place).expect("a place of the query");

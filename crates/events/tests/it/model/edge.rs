@@ -11,7 +11,7 @@ pub(crate) enum Phase {
     Idle,
     Pending { held_ns: u64 },
     Active { fired_ns: u64 },
-    Recovering { until_ns: u64 },
+    Recovering { until_ns: u64, held_ns: u64 },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -365,18 +365,28 @@ fn follow(
         }
     };
     match (phase, is_true) {
-        (Phase::Recovering { until_ns }, _) if end_ns < until_ns => (phase, None),
+        (Phase::Recovering { until_ns, held_ns }, _) if end_ns < until_ns => {
+            let held_ns = match is_true {
+                Some(true) => held_ns + every_ns,
+                Some(false) => 0,
+                None => held_ns,
+            };
+            (Phase::Recovering { until_ns, held_ns }, None)
+        }
         (Phase::Active { .. }, Some(true)) if trigger.kind == TriggerKind::Each => hold(trigger.hold_ns),
         (Phase::Active { fired_ns }, _) if is_over == Some(true) => {
             let until_ns = fired_ns + trigger.cooldown_ns;
             let recovers = until_ns > end_ns + every_ns;
-            let phase = if recovers { Phase::Recovering { until_ns } } else { Phase::Idle };
+            let phase = if recovers { Phase::Recovering { until_ns, held_ns: 0 } } else { Phase::Idle };
             (phase, Some(EventKind::Resolved))
         }
-        (Phase::Recovering { .. }, None) => (Phase::Idle, None),
+        (Phase::Recovering { held_ns: 0, .. }, None) => (Phase::Idle, None),
+        (Phase::Recovering { held_ns, .. }, None) => (Phase::Pending { held_ns }, None),
         (Phase::Active { .. }, _) | (_, None) => (phase, None),
-        (Phase::Idle | Phase::Recovering { .. }, Some(true)) => hold(every_ns),
-        (Phase::Pending { held_ns }, Some(true)) => hold(held_ns + every_ns),
+        (Phase::Idle, Some(true)) => hold(every_ns),
+        (Phase::Pending { held_ns } | Phase::Recovering { held_ns, .. }, Some(true)) => {
+            hold(held_ns + every_ns)
+        }
         (_, Some(false)) => (Phase::Idle, None),
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn of_row(query: &Query, answer: &Answer, row: &[Value], widened: boo
     let figure = |(column, value): (&events::Column, &Value)| {
         let exact = Known::from(value);
         match (status, column.role, &exact) {
-            (Status::Complete, ..) | (_, Role::Key, _) | (_, _, Null) => exact,
+            (Status::Complete, ..) | (_, Role::Key, _) => exact,
             (_, Role::Total | Role::Greatest, Within(least, _)) => Within(*least, f64::INFINITY),
             (_, Role::Least, Within(_, most)) => Within(f64::NEG_INFINITY, *most),
             (Status::Cut, Role::Rate, _) => exact,

@@ -129,6 +129,7 @@ fn encoding(name: &Name, column: &ColumnDescriptor) -> Result<Encoding, String> 
             _ => fits(integer.filter(|of| matches!(of, Encoding::Integer | Encoding::Unsigned))),
         },
         Name::Statistic { .. } => fits(is_float.then_some(Encoding::Float)),
+        Name::IpVersion => fits(integer.filter(|of| matches!(of, Encoding::Integer | Encoding::Unsigned))),
         Name::NoRowValue | Name::Unknown => Ok(Encoding::Integer),
     }
 }

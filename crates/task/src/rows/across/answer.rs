@@ -92,7 +92,7 @@ impl Merging {
 
 fn value(item: &PlannedItem, group: &MergedGroup<'_>) -> Value {
     match &item.value {
-        ItemValue::Member(number) => group.member(*number),
+        ItemValue::Member(number) => group.member(*number).unwrap_or_default(),
         ItemValue::Number(value) => of_kind(value.of(group), item.column.kind),
         _ => Value::Null,
     }

@@ -5,7 +5,7 @@ use super::parts::{Rule, Source};
 use crate::query::{Across, Grouping, Operator};
 use crate::rows::group_value::Group;
 use crate::rows::scalar::Scalar;
-use report::{Answer, Span, Value};
+use report::{Answer, Span, Status, Value};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -100,7 +100,7 @@ impl<'a> MergedGroups<'a> {
                         number
                     }
                 };
-                merged.merge(number, row, *watched);
+                merged.merge(number, row, *watched, answer.status == Status::Partial);
             }
         }
         for (answer, watched) in answers.iter().zip(&watched).filter(|(answer, _)| answer.rest.groups != 0) {
@@ -133,12 +133,16 @@ impl<'a> MergedGroups<'a> {
         self.keys.len() - 1
     }
 
-    /// Adds a node's values of a group. `watched`: how long the node observed the window, seconds.
-    fn merge(&mut self, number: usize, row: &[Value], watched: f64) {
+    /// Adds a node's values of a group. `watched`: how long the node observed the window, seconds. `is_partial`: the node may have more
+    /// of the group.
+    fn merge(&mut self, number: usize, row: &[Value], watched: f64, is_partial: bool) {
         let Self { merging, parts, rates, seconds, .. } = self;
         let rules = &merging.parts.rules;
         for (at, rule) in rules.iter().enumerate() {
-            let value = row.get(merging.parts.keys + at).map_or(Scalar::Null, scalar);
+            let value = match row.get(merging.parts.keys + at).map_or(Scalar::Null, scalar) {
+                Scalar::Null if is_partial => Scalar::Unknown,
+                value => value,
+            };
             let place = number * rules.len() + at;
             merge(&mut parts[place], value, *rule, merging.by);
             if seconds.is_none() {
@@ -186,11 +190,11 @@ impl Group for MergedGroup<'_> {
     }
 
     fn quantile(&self, _: usize, _: f64) -> Scalar {
-        Scalar::Null
+        Scalar::Unknown
     }
 
-    fn member(&self, number: usize) -> Value {
-        self.all.keys[self.number].get(number).cloned().unwrap_or_default()
+    fn member(&self, number: usize) -> Option<Value> {
+        Some(self.all.keys[self.number].get(number).cloned().unwrap_or_default())
     }
 
     fn seconds(&self) -> Option<f64> {
@@ -254,8 +258,10 @@ fn merge(own: &mut Option<Scalar>, other: Scalar, rule: Rule, by: Across) {
         (None, ..) => other,
         (Some(own), Rule::Total(..), Across::Sum) => own.plus(other),
         // A total that is not known is none of several.
-        (Some(own), Rule::Total(..), Across::Max) if own == Scalar::Null || other == Scalar::Null => {
-            Scalar::Null
+        (Some(own), Rule::Total(..), Across::Max)
+            if own.interval().is_none() || other.interval().is_none() =>
+        {
+            own.calculate(Operator::Add, other)
         }
         (Some(own), Rule::Least, _) => own.outermost(other, Ordering::Less),
         (Some(own), Rule::Greatest | Rule::Total(..), _) => own.outermost(other, Ordering::Greater),
@@ -267,7 +273,12 @@ fn widen(own: &mut Option<Scalar>, rule: Rule, by: Across, most: f64) {
     if most == 0.0 {
         return;
     }
-    let Some([value, lower, upper]) = own.and_then(Scalar::interval) else { return };
+    let Some([value, lower, upper]) = own.and_then(Scalar::interval) else {
+        if matches!(rule, Rule::Least | Rule::Greatest) {
+            *own = Some(Scalar::Unknown);
+        }
+        return;
+    };
     *own = Some(match (rule, by) {
         (Rule::Total(_, true), _) => Scalar::unbounded(value),
         (Rule::Total(..), Across::Sum) => Scalar::Between { value, lower, upper: upper + most },

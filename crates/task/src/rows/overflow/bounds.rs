@@ -111,9 +111,12 @@ impl GroupBounds {
     }
 }
 
-/// A value that is unknown where it is null: what packets without a place have is in no row.
+/// A value of which rows tell no bounds, and not whether there is one where they have none: what packets without a place have is in no row.
 pub(crate) fn unbounded(rows: Scalar) -> Scalar {
-    rows.likely().map_or(Scalar::Null, Scalar::unbounded)
+    match rows {
+        Scalar::Integer(number) | Scalar::Seen(number) => Scalar::Seen(number),
+        rows => rows.likely().map_or(Scalar::Unknown, Scalar::unbounded),
+    }
 }
 
 fn between(value: u64, lower: u64, upper: u64) -> Scalar {

@@ -281,7 +281,18 @@ impl Planner<'_> {
                 orders.push(PlannedOrder { by: OrderBy::Member(number), descending: order.descending });
                 continue;
             }
-            let by = OrderBy::Number(self.value(&order.by)?.value);
+            let is_conversation =
+                matches!(&order.by, Expression::Field(field) if own_name(field) == "conversation");
+            let by = if is_conversation && *self.grouping == Grouping::Flows {
+                KEY_MEMBERS.iter().try_for_each(|member| self.site.needs(member))?;
+                OrderBy::Conversation
+            } else {
+                let value = self.value(&order.by)?.value;
+                match self.names(&value) {
+                    Some(names) => OrderBy::Name(value, names),
+                    None => OrderBy::Number(value),
+                }
+            };
             orders.push(PlannedOrder { by, descending: order.descending });
         }
         Ok(orders)

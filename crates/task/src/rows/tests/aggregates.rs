@@ -70,7 +70,9 @@ fn entropy<K: Ord>(weights: impl Iterator<Item = (K, u64)>) -> Number {
     weights.for_each(|(key, weight)| *sums.entry(key).or_default() += weight);
     let all = sums.values().sum::<u64>() as f64;
     let share = |weight: &u64| *weight as f64 / all;
-    (all > 0.0).then(|| -sums.values().map(|weight| share(weight) * share(weight).log2()).sum::<f64>())
+    let bits = -sums.values().map(|weight| share(weight) * share(weight).log2()).sum::<f64>();
+    // To 9 decimals.
+    (all > 0.0).then(|| (bits * 1e9).round() / 1e9)
 }
 
 /// Columns, each with what it is of some rows.
