@@ -5,7 +5,7 @@ mod rest;
 
 pub use rest::Rest;
 
-use crate::{Column, ColumnKind, Counters, Item, PacketCounts, Sampling, Span, Value, integer};
+use crate::{Column, ColumnKind, Counters, Item, Missing, PacketCounts, Sampling, Span, Value, integer};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -91,6 +91,8 @@ pub struct Answer {
     pub watched: Option<Span>,
     /// Of a run of empty windows: their number.
     pub empty: Option<u64>,
+    /// Times in it of which nothing is known, the oldest first; where there is one, the answer is partial.
+    pub missing: Vec<Missing>,
     /// Packets received, as a share of those received or lost before the table; `None` if the source cannot
     /// count its loss.
     pub coverage: Option<f64>,
@@ -134,6 +136,7 @@ impl Answer {
             revision: 0,
             watched: None,
             empty: None,
+            missing: Vec::new(),
             coverage: None,
             class: Class::Row,
             levels: Vec::new(),
@@ -166,6 +169,20 @@ impl Answer {
             self.bounds = "none".to_owned();
         }
         self.remark(reason);
+    }
+
+    /// Makes the answer partial, because nothing is known of these times. The reason names the first of them.
+    pub fn misses(&mut self, missing: &[Missing]) {
+        const NAMED: usize = 3;
+        if missing.is_empty() {
+            return;
+        }
+        let mut words: Vec<String> = missing.iter().take(NAMED).map(Missing::to_string).collect();
+        if let Some(more) = missing.len().checked_sub(NAMED).filter(|more| *more > 0) {
+            words.push(format!("{more} more times"));
+        }
+        self.lacks(&format!("missing: {}", words.join(", ")));
+        missing.iter().for_each(|more| Missing::push(&mut self.missing, *more));
     }
 
     /// Says something more of it, which leaves it as complete as it is.

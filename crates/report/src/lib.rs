@@ -32,6 +32,7 @@ mod counters;
 mod event;
 pub mod integer;
 pub mod key;
+mod missing;
 mod prefix;
 pub mod rfc3339;
 mod row;
@@ -49,6 +50,7 @@ pub use capture::Capture;
 pub use column::{Column, ColumnKind};
 pub use counters::{Counters, PacketCounts, coverage};
 pub use event::{Event, EventKind, Item};
+pub use missing::{Missing, MissingReason};
 pub use prefix::network;
 pub use rfc3339::{format_time, parse_time};
 pub use run::{

@@ -393,6 +393,16 @@ export interface components {
         Values: {
             [key: string]: components["schemas"]["Value"];
         };
+        /** @description A time of which nothing is known, and why. */
+        Missing: {
+            start: components["schemas"]["Time"];
+            end: components["schemas"]["Time"];
+            /**
+             * @description `not_begun`: no measurement had begun; `stopped`: it had ended, and no other had begun; `killed`: it was killed; `disk_full`, `write_failed`: what was measured could not be written; `damaged`: the file that had it is damaged; `retention`: it is kept no more; `not_sent`: the probe sent nothing; `spool_full`: the probe dropped some of it; `too_late`: it came later than it is waited for.
+             * @enum {string}
+             */
+            reason: "not_begun" | "stopped" | "killed" | "disk_full" | "write_failed" | "damaged" | "retention" | "not_sent" | "spool_full" | "too_late";
+        };
         /** @description The answer of a query for one window and node, as `edison run --json` prints it: docs/report.md. */
         Answer: {
             query: string;
@@ -411,6 +421,8 @@ export interface components {
             revision?: components["schemas"]["Integer"];
             watched?: components["schemas"]["Span"];
             empty?: components["schemas"]["Integer"];
+            /** @description Times of the answer of which nothing is known, the oldest first; its status is `partial`. */
+            missing?: components["schemas"]["Missing"][];
             /** @description `null` where the source cannot count its loss. */
             coverage: number | null;
             class: components["schemas"]["Class"];

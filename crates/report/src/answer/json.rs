@@ -3,7 +3,7 @@
 use super::{Account, Answer, Class, Rest, Status, TaskNote};
 use crate::event::{Items, items};
 use crate::row::{self, ReadRows, Rows};
-use crate::{Column, Counters, PacketCounts, Sampling, Span, integer};
+use crate::{Column, Counters, Missing, PacketCounts, Sampling, Span, integer};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value as Json};
@@ -25,6 +25,8 @@ struct Written<'a> {
     watched: Option<Span>,
     #[serde(skip_serializing_if = "Option::is_none", with = "integer::option")]
     empty: Option<u64>,
+    #[serde(skip_serializing_if = "<[Missing]>::is_empty")]
+    missing: &'a [Missing],
     coverage: Option<f64>,
     class: Class,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -68,6 +70,7 @@ impl Serialize for Answer {
             revision: self.revision,
             watched: self.watched,
             empty: self.empty,
+            missing: &self.missing,
             coverage: self.coverage,
             class: self.class,
             levels: &self.levels,
@@ -102,6 +105,8 @@ struct Read {
     watched: Option<Span>,
     #[serde(default, with = "integer::option")]
     empty: Option<u64>,
+    #[serde(default)]
+    missing: Vec<Missing>,
     coverage: Option<f64>,
     class: Class,
     #[serde(default)]
@@ -137,6 +142,7 @@ impl<'de> Deserialize<'de> for Answer {
             revision: read.revision,
             watched: read.watched,
             empty: read.empty,
+            missing: read.missing,
             coverage: read.coverage,
             class: read.class,
             levels: read.levels,

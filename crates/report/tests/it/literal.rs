@@ -40,11 +40,15 @@ pub(crate) fn full_answer() -> Answer {
     let nulls = vec![Value::Null; 9];
     Answer {
         node: Some("Node1".to_owned()),
-        status: Status::Cut,
+        status: Status::Partial,
         late: true,
         revision: 2,
         watched: Some(Span { start_ns: START + 2 * SECOND, end_ns: START + 10 * SECOND }),
         empty: Some(3),
+        missing: vec![Missing {
+            span: Span { start_ns: START, end_ns: START + 2 * SECOND },
+            reason: MissingReason::DiskFull,
+        }],
         coverage: Some(0.5),
         class: Class::Sketch,
         levels: vec!["1h".to_owned(), "rows".to_owned()],
@@ -77,9 +81,10 @@ fn an_answer_with_every_member() {
     let expected = concat!(
         r#"{"query":"q1","node":"Node1","#,
         r#""window":{"start":"2026-11-24T15:40:00.000000000Z","end":"2026-11-24T15:40:10.000000000Z"},"#,
-        r#""status":"cut","late":true,"revision":2,"#,
+        r#""status":"partial","late":true,"revision":2,"#,
         r#""watched":{"start":"2026-11-24T15:40:02.000000000Z","end":"2026-11-24T15:40:10.000000000Z"},"#,
-        r#""empty":3,"coverage":0.5,"class":"sketch","levels":["1h","rows"],"rows":["#,
+        r#""empty":3,"missing":[{"start":"2026-11-24T15:40:00.000000000Z","end":"2026-11-24T15:40:02.000000000Z","reason":"disk_full"}],"#,
+        r#""coverage":0.5,"class":"sketch","levels":["1h","rows"],"rows":["#,
         r#"{"dst_addr/24":"10.1.2.0/24","src_addr":"2001:db8::1","protocol":6,"sum(total_byte)":"9007199254740993","#,
         r#""change":-7,"ratio":0.25,"node_id":"a \"node\"","stime":"2026-11-24T15:40:00.000000001Z","#,
         r#""contacts":{"value":40000,"lower":39000.5,"upper":null}},"#,

@@ -123,10 +123,11 @@ fn assert_mistakes_are_refused(
     }
 }
 
-const OPTIONAL: [&str; 11] = [
+const OPTIONAL: [&str; 12] = [
     "late",
     "revision",
     "empty",
+    "missing",
     "reason",
     "levels",
     "task",

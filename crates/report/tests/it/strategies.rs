@@ -6,8 +6,8 @@ use proptest::option;
 use proptest::prelude::*;
 use report::{
     Account, Answer, Capture, Class, Column, ColumnKind, Counters, DesignReport, Event, EventKind,
-    FlowCounts, Heaviest, Item, OutputCounts, PacketCounts, Rates, Rest, RunReport, Sampling, Span, Status,
-    Story, TaskNote, Value, Window, WindowCounts, WireReport,
+    FlowCounts, Heaviest, Item, Missing, MissingReason, OutputCounts, PacketCounts, Rates, Rest, RunReport,
+    Sampling, Span, Status, Story, TaskNote, Value, Window, WindowCounts, WireReport,
 };
 use std::net::IpAddr;
 
@@ -135,12 +135,33 @@ fn span() -> impl Strategy<Value = Span> {
     (integer(), integer()).prop_map(|(start_ns, end_ns)| Span { start_ns, end_ns })
 }
 
-/// A status, and what was watched: always where it is cut, never where it is complete.
-fn status() -> impl Strategy<Value = (Status, Option<Span>)> {
+fn missing() -> impl Strategy<Value = Missing> {
+    use MissingReason::*;
+    let reasons = vec![
+        NotBegun,
+        Stopped,
+        Killed,
+        DiskFull,
+        WriteFailed,
+        Damaged,
+        Retention,
+        NotSent,
+        SpoolFull,
+        TooLate,
+    ];
+    (span(), proptest::sample::select(reasons)).prop_map(|(span, reason)| Missing { span, reason })
+}
+
+/// A status, what was watched (always where it is cut, never where it is complete), and what is missing, where it is partial.
+fn status() -> impl Strategy<Value = (Status, Option<Span>, Vec<Missing>)> {
     prop_oneof![
-        Just((Status::Complete, None)),
-        prop::option::of(span()).prop_map(|span| (Status::Partial, span)),
-        span().prop_map(|span| (Status::Cut, Some(span)))
+        Just((Status::Complete, None, Vec::new())),
+        (prop::option::of(span()), vec(missing(), 0..3)).prop_map(|(span, missing)| (
+            Status::Partial,
+            span,
+            missing
+        )),
+        span().prop_map(|span| (Status::Cut, Some(span), Vec::new()))
     ]
 }
 
@@ -178,7 +199,7 @@ pub(crate) fn answer() -> impl Strategy<Value = Answer> {
     let account = (packets(), option::of(counters())).prop_map(|(packets, loss)| Account { packets, loss });
     let tail = (integer(), named(), text(), option::of(text()), option::of(task()), option::of(account));
     (head, middle, tail).prop_map(|(head, middle, tail)| {
-        let (query, node, bound, window, (status, watched), late, revision) = head;
+        let (query, node, bound, window, (status, watched, missing), late, revision) = head;
         let (empty, coverage, class, levels, sampling, (columns, rows)) = middle;
         let (groups, totals, bounds, reason, task, account) = tail;
         // Numbers are read back by their form: a whole one that is not negative is unsigned.
@@ -198,6 +219,7 @@ pub(crate) fn answer() -> impl Strategy<Value = Answer> {
             revision,
             watched,
             empty,
+            missing,
             coverage,
             class,
             levels,
