@@ -141,7 +141,8 @@ fn a_controller_checks_texts_for_what_stands() {
     assert_eq!(get(&address, "/language")["nodes"], serde_json::json!(["Node1", "Node2"]));
     assert_eq!(post(&address, "/check", two)["diagnostics"], serde_json::json!([]));
     // Why a text is not installed is what it is told when it is.
-    for wrong in [one, "totals: select count(*) every 1s;", "-- nothing"] {
+    assert_eq!(code("totals: select count(*) every 1s;"), "taken_name");
+    for wrong in [one, "-- nothing"] {
         let refused = post(&address, "/check?file=a.eq", wrong)["refused"].clone();
         assert_eq!(post(&address, "/queries?file=a.eq", wrong)["error"], refused[0], "{wrong}");
         assert!(refused[0].is_string(), "{wrong}: {refused}");

@@ -1,5 +1,7 @@
 //! Where a text comes from.
 
+use crate::diagnostic::position;
+
 /// A text of queries.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
@@ -7,4 +9,12 @@ pub struct Source<'a> {
     pub name: &'a str,
     /// The text.
     pub text: &'a str,
+}
+
+impl Source<'_> {
+    /// Returns where a byte of the text stands, as `file:line:column`.
+    pub fn place(&self, at: usize) -> String {
+        let (line, column) = position(self.text, at);
+        format!("{}:{line}:{column}", self.name)
+    }
 }
