@@ -3,8 +3,10 @@
 mod access;
 mod config;
 mod dry_runs;
+mod faults;
 mod history;
 mod kafka;
+mod lacks;
 mod past;
 mod provision;
 mod queries;
