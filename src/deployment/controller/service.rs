@@ -11,6 +11,7 @@ use crate::alerts::Alerts;
 use crate::captured;
 use crate::exit::{Failure, say, say_error};
 use crate::history_asked;
+use crate::signals::HungUp;
 use crate::views::{self, Deaf, now_ns};
 use archive::{ArchiveError, Changes, Mark};
 use controller::{Actions, Controller, Health, NotAsked, Output, Setting, Windows};
@@ -48,6 +49,7 @@ pub(super) struct Service<'a> {
     controller: Controller,
     link: Box<dyn ControllerLink>,
     watch: LinkWatch,
+    hung_up: HungUp,
     hub: Hub,
     /// What takes answers and events to Kafka.
     kafka: Option<Hand>,
@@ -92,6 +94,7 @@ impl<'a> Service<'a> {
         queries: Queries,
         hub: Hub,
         link: Box<dyn ControllerLink>,
+        hung_up: HungUp,
     ) -> Result<Self, Failure> {
         let site = &config.site;
         let setting = Setting { window_ns: site.window_ns, is_replay: false, key: Some(site.key.clone()) };
@@ -125,6 +128,7 @@ impl<'a> Service<'a> {
             controller,
             link,
             watch: LinkWatch::default(),
+            hung_up,
             hub,
             changes: Changes::default(),
             marks: BTreeMap::new(),
@@ -154,6 +158,7 @@ impl<'a> Service<'a> {
     ) -> Result<ExitCode, Failure> {
         while !stop.load(Relaxed) {
             self.look_at_link();
+            self.hung_up.line().into_iter().for_each(say);
             let lines = self.kafka.as_ref().map(Hand::lines).unwrap_or_default();
             lines.into_iter().for_each(|line| self.note(line));
             let lines = self.alerts.as_ref().map(Alerts::lines).unwrap_or_default();
