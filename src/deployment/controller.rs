@@ -10,6 +10,7 @@ mod lacks;
 mod past;
 mod provision;
 mod queries;
+mod senders;
 mod service;
 mod token;
 mod unsettled;

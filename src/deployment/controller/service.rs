@@ -6,6 +6,7 @@ use super::faults::Faults;
 use super::history::{Waiter, Waiting, refusal};
 use super::kafka::Hand;
 use super::queries::Queries;
+use super::senders::Senders;
 use super::{lacks, past, unsettled};
 use crate::alerts::Alerts;
 use crate::captured;
@@ -55,6 +56,8 @@ pub(super) struct Service<'a> {
     kafka: Option<Hand>,
     /// What tells Alertmanagers of events.
     alerts: Option<Alerts>,
+    /// Which starts of probes send.
+    senders: Senders,
     /// What is to be stored.
     changes: Changes,
     /// The last message of each start of a node of which that is a part.
@@ -130,6 +133,7 @@ impl<'a> Service<'a> {
             watch: LinkWatch::default(),
             hung_up,
             hub,
+            senders: Senders::default(),
             changes: Changes::default(),
             marks: BTreeMap::new(),
             unsettled: kept.into_iter().map(|(name, _)| name).collect(),
@@ -228,6 +232,9 @@ impl<'a> Service<'a> {
             let Some(Received { node, id, message }) = received else { break };
             wait = Duration::ZERO;
             if let Some(id) = id.filter(|id| id.sequence != 0) {
+                if let Some(line) = self.senders.take(&id, now_ns()) {
+                    self.note(line);
+                }
                 let last = self.marks.entry((id.node, id.boot)).or_default();
                 *last = (*last).max(id.sequence);
             }
