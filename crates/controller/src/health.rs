@@ -197,9 +197,9 @@ impl Health {
         self.window = Some(result.window);
         let lost = self.newly_dropped(result);
         self.windows.add(&Windows { lost, ..Windows::default() });
-        let window = result.window;
-        let first = Came { since_ns: window.start_ns, until_ns: window.end_ns, dropped: 0 };
-        self.came.get_or_insert(first).dropped = result.lost;
+        if let Some(came) = &mut self.came {
+            came.dropped = result.lost;
+        }
         let Some(totals) = result.answers.iter().find(|answer| answer.query == "totals") else { return };
         let number = result.empty.unwrap_or(1);
         self.windows.add(&match totals.status {
