@@ -151,7 +151,7 @@ fn write_nodes(text: &mut Text, status: &Status) {
     // How a node is that the controller cannot hear is unknown.
     let is_known = |node: &NodeView| node.state != NodeState::Unheard;
     let of: Family = ("edison_node_up", Gauge, "1 while the node answers, in time or late.");
-    nodes.flag(of, |node| is_known(node).then(|| matches!(node.state, NodeState::Up | NodeState::Late)));
+    nodes.flag(of, |node| is_known(node).then_some(matches!(node.state, NodeState::Up | NodeState::Late)));
     let of: Family = ("edison_node_late", Gauge, "1 while the node answers after its time.");
     nodes.flag(of, |node| is_known(node).then_some(node.state == NodeState::Late));
     let of: Family = (
