@@ -1,6 +1,6 @@
 //! Errors, warnings and notes about a text, each with its place.
 
-use crate::source::Source;
+use crate::source::{Source, position};
 use serde::Serialize;
 use std::ops::Range;
 
@@ -64,13 +64,6 @@ impl Diagnostic {
 pub(crate) const MOST_ERRORS: usize = 50;
 /// Warnings and notes that are reported of one text.
 const MOST_REMARKS: usize = 100;
-
-/// Returns the line and the character within it, both from 1, of a byte of a text.
-pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..at).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
-}
 
 /// Collects what is found in a text.
 #[derive(Debug)]

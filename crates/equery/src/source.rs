@@ -1,7 +1,5 @@
 //! Where a text comes from.
 
-use crate::diagnostic::position;
-
 /// A text of queries.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
@@ -17,4 +15,11 @@ impl Source<'_> {
         let (line, column) = position(self.text, at);
         format!("{}:{line}:{column}", self.name)
     }
+}
+
+/// Returns the line and the character within it, both from 1, of a byte of a text.
+pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
 }
