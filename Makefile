@@ -57,7 +57,7 @@ demo: build ## two probes, a broker, a controller and the page, on a path that l
 	@$(if $(filter 0,$(shell id -u)),,sudo) env EDISON=$(abspath $(EDISON)) scripts/demo --hold
 
 page: ## the page anew: page/dist; needs Node 20.19 or later
-	cd page && npm ci --no-audit --no-fund && npm run build && npm run types
+	cd page && npm ci --no-audit --no-fund && npm run build && npm run types && npm run words
 
 book: ## the documentation as a site, its links checked: target/book/site
 	@scripts/install book

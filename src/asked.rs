@@ -8,8 +8,8 @@ use crate::origin::Origins;
 use crate::query_text::{self, NamedText};
 use crate::sketches::Sketches;
 use engine::Every;
-use equery::{Checked, CheckedQuery, Options, Standing};
-use report::terminal::is_own_query;
+use equery::{Checked, CheckedQuery, Options, Source, Standing};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use task::query::{Over, Query};
 
@@ -38,6 +38,8 @@ pub(crate) struct Asked {
     pub(crate) usual_every: Option<Every>,
     /// What a further text would be checked for.
     pub(crate) checking: Options,
+    /// Where the queries stand, by name.
+    places: BTreeMap<String, String>,
 }
 
 impl Asked {
@@ -82,7 +84,7 @@ impl Asked {
             let checked = equery::check(&text.source(), &checking);
             query_text::show(text, &checked);
             query_text::outcome(std::slice::from_ref(text), std::slice::from_ref(&checked))?;
-            asked.take(&checked, nodes, enrich)?;
+            asked.take(&text.source(), &checked, nodes, enrich)?;
             checking.standing.extend(checked.queries.iter().map(Standing::of));
         }
         asked.checking = checking;
@@ -94,17 +96,19 @@ impl Asked {
         !self.has_texts
     }
 
-    fn take(&mut self, checked: &Checked, nodes: &[String], enrich: &EnrichOptions) -> Result<(), Failure> {
-        let known = |name: &str| {
-            let of_rows = self.checked.iter().map(|query| query.label.as_str());
-            of_rows.chain(self.sketches.names()).any(|known| known == name)
-        };
+    fn take(
+        &mut self,
+        source: &Source<'_>,
+        checked: &Checked,
+        nodes: &[String],
+        enrich: &EnrichOptions,
+    ) -> Result<(), Failure> {
         let mut refused = Vec::new();
         for query in &checked.queries {
             refused.extend(enrich.check(query).err());
             let label = &query.label;
-            if is_own_query(label) || known(label) {
-                refused.push(format!("the name {label} is taken; give the query another one"));
+            if let Some(other) = self.places.get(label) {
+                refused.push(equery::name_taken(&source.place(query.text_span.start), label, other));
             }
             refused.extend(
                 query
@@ -122,6 +126,7 @@ impl Asked {
                 say(&format!("{} runs on no node of this run: its name is {node} (--node)", query.label));
                 continue;
             }
+            self.places.insert(query.label.clone(), source.place(query.text_span.start));
             self.needs_loss |= query.needs_loss && !query.pins_flows;
             self.zooms |= query.needs_loss && query.pins_flows;
             if let Some(sketch) = &query.sketch {
@@ -277,7 +282,6 @@ pub(crate) fn greatest_divisor(one: u64, other: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use equery::Source;
 
     #[test]
     fn a_ranking_is_a_query_without_errors() {

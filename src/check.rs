@@ -1,9 +1,10 @@
 //! `edison check`.
 
 use crate::exit::{self, Failure, say};
-use crate::query_text::{self, QueryTextOptions};
+use crate::query_text::{self, NamedText, QueryTextOptions};
 use equery::{Checked, CheckedQuery, Diagnostic};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 /// The answer of `--json`.
@@ -23,7 +24,10 @@ struct FileAnswer<'a> {
 pub(crate) fn check(options: &QueryTextOptions) -> Result<ExitCode, Failure> {
     let texts = options.texts()?;
     let site = options.site();
-    let checked: Vec<Checked> = texts.iter().map(|text| equery::check(&text.source(), &site)).collect();
+    let mut checked: Vec<Checked> = texts.iter().map(|text| equery::check(&text.source(), &site)).collect();
+    // Texts of the command line are one text to `run`, which numbers their queries.
+    let files = options.files.len();
+    warn_of_taken_names(&texts[..files], &mut checked[..files]);
     for (text, checked) in texts.iter().zip(&checked) {
         query_text::show(text, checked);
         if !options.json && !checked.has_errors() {
@@ -42,6 +46,27 @@ pub(crate) fn check(options: &QueryTextOptions) -> Result<ExitCode, Failure> {
     }
     query_text::outcome(&texts, &checked)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Warns of names that a text before has, too: `run` and `controller` refuse the two texts together.
+fn warn_of_taken_names(texts: &[NamedText], checked: &mut [Checked]) {
+    let mut places: BTreeMap<String, String> = BTreeMap::new();
+    for (text, checked) in texts.iter().zip(checked) {
+        let source = text.source();
+        let mut own = BTreeMap::new();
+        for (name, span) in &checked.places {
+            let place = source.place(span.start);
+            if let Some(other) = places.get(name) {
+                let message = format!(
+                    "the name '{name}' is taken by the query at {other}: the two texts do not run together"
+                );
+                let help = Some("give one of the queries another name to run both".to_owned());
+                checked.diagnostics.push(Diagnostic::warning("taken_name", &source, span, message, help));
+            }
+            own.entry(name.clone()).or_insert(place);
+        }
+        places.extend(own.into_iter().filter(|(name, _)| !places.contains_key(name)).collect::<Vec<_>>());
+    }
 }
 
 /// How many queries, and the names of the first.

@@ -173,7 +173,7 @@ Examples:
   edison nodes --controller https://monitor.example.org:8443 --token-file ~/.edison-token
   EDISON_CONTROLLER=https://10.0.0.1:8443 EDISON_TOKEN=… edison nodes --ca ca.pem
 
-Exit codes: 0 well; 1 the controller cannot be reached; 2 wrong usage, or the controller refuses.";
+Exit codes: 0 well; 1 the controller cannot be reached; 2 wrong usage, or the controller refuses; of edison nodes, 3 if a node is not up.";
 
 const ADD_EXAMPLES: &str = "\
 Examples:

@@ -13,7 +13,7 @@ use crate::cli::{
 use crate::exit::{self, Failure, say};
 use crate::query_text;
 use http::Api;
-use report::view::{QueryView, Status};
+use report::view::{Mode, NodeState, QueryView, Status};
 use report::{Event, terminal};
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -23,7 +23,16 @@ use std::process::ExitCode;
 /// `edison nodes`.
 pub(crate) fn nodes(options: &ClientOptions) -> Result<ExitCode, Failure> {
     let json = Api::new(&options.api)?.get("/status")?;
-    print(options, &json, |status: &Status| terminal::nodes(status))
+    print(options, &json, |status: &Status| terminal::nodes(status))?;
+    // What is printed says which.
+    let not_up = Status::deserialize(&json).is_ok_and(|status| !are_up(&status));
+    Ok(if not_up { ExitCode::from(exit::EARLY) } else { ExitCode::SUCCESS })
+}
+
+/// Whether all nodes are up. Those of a run may have ended with it.
+fn are_up(status: &Status) -> bool {
+    let has_ended = |state| status.mode == Mode::Run && state == NodeState::Ended;
+    status.nodes.iter().all(|node| node.state == NodeState::Up || has_ended(node.state))
 }
 
 #[derive(Deserialize)]

@@ -89,7 +89,7 @@ impl LiveView {
     /// Shows how the node fares.
     fn tell_node(&mut self) {
         let sources = self.model.status.sources.clone();
-        let node = views::node(&self.node, &self.health, 0, 0, 0);
+        let node = views::node(&self.node, &self.health, &views::Moment::default());
         self.model.status.nodes = vec![NodeView { state: NodeState::Up, sources, ..node }];
         let windows = &mut self.model.status.windows;
         (windows.complete, windows.partial) = (self.health.windows.complete, self.health.windows.partial);

@@ -293,7 +293,7 @@ impl Presenter {
         let nodes = self.nodes.iter().map(|(name, sources, health)| {
             windows.complete += health.windows.complete;
             windows.partial += health.windows.partial;
-            let node = views::node(name, health, 0, 0, 0);
+            let node = views::node(name, health, &views::Moment::default());
             web::view::NodeView { state, sources: sources.clone(), ..node }
         });
         self.status.nodes = nodes.collect();

@@ -1,10 +1,10 @@
 //! Signals, as flags that the measuring threads read.
 
 use crate::exit::Failure;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What ends a run, with a report.
 pub(crate) const ENDS: [i32; 2] = [SIGINT, SIGTERM];
@@ -28,6 +28,25 @@ pub(crate) fn stop_on(
 /// Sets `flag` on the signal.
 pub(crate) fn set_on(signal: i32, flag: Arc<AtomicBool>) -> Result<(), Failure> {
     flag::register(signal, flag).map(|_| ()).map_err(refused)
+}
+
+/// SIGHUP to a program that runs for long, by which some of them read their settings again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HungUp(Arc<AtomicBool>);
+
+impl HungUp {
+    /// Takes the signal from now on: it does not end the program.
+    pub(crate) fn watch() -> Result<Self, Failure> {
+        let own = Self::default();
+        set_on(SIGHUP, Arc::clone(&own.0))?;
+        Ok(own)
+    }
+
+    /// Returns what is to be said if it came since.
+    pub(crate) fn line(&self) -> Option<&'static str> {
+        let line = "SIGHUP changes nothing: settings are read at the start, so that a change of them needs a restart";
+        self.0.swap(false, Relaxed).then_some(line)
+    }
 }
 
 fn refused(error: std::io::Error) -> Failure {

@@ -1,6 +1,6 @@
 //! The state of a controller or a run as the HTTP interface and the live view show it.
 
-use controller::{Gap, Health};
+use controller::{Gap, Health, Missing, return_ns};
 use equery::{Chain, CheckedQuery};
 use events::{Edge, Graph, Phase, Progress, Query, Role, State, Trigger};
 use report::view::{self, NodeState, NodeView, QueryState, QueryView, TaskState};
@@ -189,15 +189,58 @@ fn keys(graph: &Graph, edges: &[&Edge], columns: &[&report::Column]) -> Vec<view
     told.collect()
 }
 
+/// When a controller could not hear its nodes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Deaf {
+    /// Since when.
+    since_ns: u64,
+    /// Until when; `None` while it cannot.
+    until_ns: Option<u64>,
+}
+
+impl Deaf {
+    /// It hears nodes, or it does not, now. `nodes`: how many there are, which take their time to come back.
+    pub(crate) fn hears(last: Option<Self>, hears: bool, now_ns: u64, nodes: usize) -> Option<Self> {
+        let is_back =
+            |last: &Self| last.until_ns.is_some_and(|until| now_ns >= until.saturating_add(return_ns(nodes)));
+        let last = last.filter(|last| !is_back(last));
+        match (hears, last) {
+            // Nodes that have not come back yet are those of the fault before.
+            (false, last) => {
+                Some(Self { since_ns: last.map_or(now_ns, |last| last.since_ns), until_ns: None })
+            }
+            (true, last) => last.map(|last| Self { until_ns: last.until_ns.or(Some(now_ns)), ..last }),
+        }
+    }
+
+    /// Whether a node that was heard then may be well although it is not heard: it was when this began.
+    fn explains(&self, heard_ns: u64, silent_ns: u64) -> bool {
+        heard_ns < self.until_ns.unwrap_or(u64::MAX) && self.since_ns.saturating_sub(heard_ns) <= silent_ns
+    }
+}
+
+/// What the state of a node is judged by.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moment {
+    pub(crate) now_ns: u64,
+    pub(crate) window_ns: u64,
+    pub(crate) grace_ns: u64,
+    /// When the controller could last not hear nodes, if they may not have come back since.
+    pub(crate) deaf: Option<Deaf>,
+}
+
 /// A node of a controller.
-pub(crate) fn node(name: &str, health: &Health, now_ns: u64, window_ns: u64, grace_ns: u64) -> NodeView {
+pub(crate) fn node(name: &str, health: &Health, moment: &Moment) -> NodeView {
+    let Moment { now_ns, window_ns, grace_ns, deaf } = *moment;
     let heartbeat = health.heartbeat.as_ref();
     let silent = |since: u64| now_ns.saturating_sub(since);
     let in_time_ns = window_ns.saturating_add(grace_ns).saturating_add(LATE_NS);
+    let silent_ns = Health::DOWN_NS.max(in_time_ns);
     let state = match (health.heard_ns, health.window) {
         _ if health.has_ended => NodeState::Ended,
         (None, _) => NodeState::Never,
-        (Some(heard), _) if silent(heard) > Health::DOWN_NS.max(in_time_ns) => NodeState::Down,
+        (Some(heard), _) if deaf.is_some_and(|deaf| deaf.explains(heard, silent_ns)) => NodeState::Unheard,
+        (Some(heard), _) if silent(heard) > silent_ns => NodeState::Down,
         (_, Some(window)) if silent(window.end_ns) <= in_time_ns => NodeState::Up,
         _ => NodeState::Late,
     };
@@ -222,7 +265,9 @@ pub(crate) fn node(name: &str, health: &Health, now_ns: u64, window_ns: u64, gra
         },
         version: heartbeat.map(|heartbeat| heartbeat.version.clone()),
         sources: heartbeat.map(|heartbeat| heartbeat.sources.clone()).unwrap_or_default(),
-        gaps: health.gaps.iter().map(gap).collect(),
+        gaps: health.lacks.gaps.iter().map(gap).collect(),
+        missing: health.lacks.missing.iter().map(missing).collect(),
+        watched: health.watched(),
         refused: health.not_taken.clone(),
     }
 }
@@ -234,7 +279,16 @@ fn applied(health: &Health) -> Option<u64> {
 }
 
 fn gap(gap: &Gap) -> view::Gap {
-    view::Gap { start_ns: gap.window.start_ns, end_ns: gap.window.end_ns, reason: gap.reason.to_owned() }
+    view::Gap {
+        start_ns: gap.window.start_ns,
+        end_ns: gap.window.end_ns,
+        reason: gap.reason.clone().into_owned(),
+    }
+}
+
+fn missing((reason, missing): (&String, &Missing)) -> view::MissingWindows {
+    let seconds = missing.ns as f64 / 1e9;
+    view::MissingWindows { reason: reason.clone(), windows: missing.windows, seconds }
 }
 
 fn spool(spool: &protocol::Spool) -> view::Spool {
@@ -265,6 +319,38 @@ mod tests {
     use super::*;
     use events::{Column, Condition, Member, Place, Settings};
     use report::{ColumnKind, Value};
+
+    /// A node that was well is not down because the controller could not hear it, nor before it has had time to come back; one that was down
+    /// already still is.
+    #[test]
+    fn a_node_that_cannot_be_heard_is_not_down() {
+        const SECOND: u64 = 1_000_000_000;
+        let health = |heard: u64| {
+            let mut health = Health::default();
+            health.heard_ns = Some(heard * SECOND);
+            health.window = Some(report::Span { start_ns: (heard - 1) * SECOND, end_ns: heard * SECOND });
+            health
+        };
+        let mut deaf = None;
+        let mut state = |now: u64, hears: bool, heard: u64| {
+            deaf = Deaf::hears(deaf, hears, now * SECOND, 2);
+            let moment = Moment { now_ns: now * SECOND, window_ns: SECOND, grace_ns: SECOND, deaf };
+            node("Node1", &health(heard), &moment).state
+        };
+        assert_eq!(state(100, true, 100), NodeState::Up);
+        assert_eq!(state(101, false, 100), NodeState::Unheard);
+        assert_eq!(state(900, false, 100), NodeState::Unheard);
+        assert_eq!(state(900, false, 90), NodeState::Down);
+        // The fault is over: it has 15 s and 20 ms for each node.
+        assert_eq!(state(901, true, 100), NodeState::Unheard);
+        assert_eq!(state(902, true, 902), NodeState::Up);
+        // Another one begins before that: a node that was not heard in between is still one of the first.
+        assert_eq!(state(905, false, 100), NodeState::Unheard);
+        assert_eq!(state(910, true, 100), NodeState::Unheard);
+        assert_eq!(state(925, true, 100), NodeState::Unheard);
+        assert_eq!(state(926, true, 100), NodeState::Down);
+        assert_eq!(state(927, true, 927), NodeState::Up);
+    }
 
     /// Of more keys than are listed all are counted, and those that fired last are listed.
     #[test]

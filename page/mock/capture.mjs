@@ -37,10 +37,10 @@ export function capture() {
   const packets = { received: 2000000, measured: 1999800, not_measured: { arp: 188, ipv4_header: 12 } };
   const status = () => ({
     mode: 'run', history: false, version: '0.1.0', now: new Date().toISOString().replace('Z', '000000Z'), started: new Date().toISOString().replace('Z', '000000Z'), ended: true, sources: ['trace.pcapng'],
-    broker: null, refused: {}, windows: { complete: 8, partial: 0, late: 0, lost: 0, doubled: 0 }, notes: [], span: { start: STARTED, end: ENDED },
+    broker: null, refused: {}, faults: [], least_coverage: 0.999, alertmanagers: [], windows: { complete: 8, partial: 0, late: 0, lost: 0, missing: 0, doubled: 0 }, notes: [], span: { start: STARTED, end: ENDED },
     nodes: [{
       name: 'probe-1', state: 'ended', seen: ENDED, coverage: null, window, packets, loss: null, last: null, spool: { messages: 0, bytes: 0, dropped: 0 },
-      clock: null, tasks: { wanted: 0, applied: 0, refused: null }, version: '0.1.0', sources: ['trace.pcapng'],
+      clock: null, tasks: { wanted: 0, applied: 0, refused: null }, version: '0.1.0', sources: ['trace.pcapng'], gaps: [], missing: [], watched: 1, refused: {},
     }],
   });
   const fixed = { error: 'a run takes no queries: give them on its command line' };

@@ -32,12 +32,12 @@ export function day({ tell }) {
     packets: { received: 86_400_000 + last - now, measured: 86_399_990 + last - now, not_measured: { arp: 10 } }, loss: { imissed: at },
     last: { packets: { received: 10_000 + at, measured: 10_000 + at, not_measured: {} }, loss: {} }, spool: { messages: 0, bytes: 0, shortened: 0, dropped: 0, unwritten: 0, fault: null },
     store: { files: 900, bytes: 2_000_000_000, lost: 0, fault: null }, clock: { synchronised: true, max_error_ns: 900_000, ahead_s: 0 },
-    load: { busy: 0.2, flows: 20_000 + at, most_flows: 1_000_000 }, tasks: { wanted: 1, applied: 1, refused: null, lapsed: 0 }, version: '0.1.0', sources: ['eth0'], gaps: [], refused: {},
+    load: { busy: 0.2, flows: 20_000 + at, most_flows: 1_000_000 }, tasks: { wanted: 1, applied: 1, refused: null, lapsed: 0 }, version: '0.1.0', sources: ['eth0'], gaps: [], missing: [], watched: 1, refused: {},
   }));
   const status = () => ({
     mode: 'controller', version: '0.1.0', now: time(Date.now() / 1000), started, ended: false, sources: [], span: null, history: true,
     broker: { state: 'connected', since: started, reason: null }, nodes: nodes(), refused: {}, refused_requests: {},
-    windows: { complete: answers.length, partial: 0, late: 0, lost: 0, doubled: 0 }, notes: [],
+    faults: [], least_coverage: 0.999, alertmanagers: [], windows: { complete: answers.length, partial: 0, late: 0, lost: 0, missing: 0, doubled: 0 }, notes: [],
   });
   const queries = () => [{
     name: 'load', text: 'load: select sum(total_byte) as bytes every 10s;', definitions: [], file: 'load.eq', class: 'row', nodes: NODES, every_ns: EVERY * 1e9, over_ns: EVERY * 1e9,

@@ -138,9 +138,9 @@ export function locate({ tell, after, isHostile, isEmpty }) {
       loss: node === 0 ? {} : { imissed: 139861 },
       last: null, spool: { messages: 0, bytes: 0, dropped: 0 },
       clock: node === 0 ? { synchronised: true, max_error_ns: 1200000 } : { synchronised: null, max_error_ns: null },
-      tasks: { wanted: 3, applied: node && isHostile ? null : 3, refused: node && isHostile ? `${IMAGE}: no memory is left` : null }, version: '0.1.0', sources: ['eth0'],
+      tasks: { wanted: 3, applied: node && isHostile ? null : 3, refused: node && isHostile ? `${IMAGE}: no memory is left` : null }, version: '0.1.0', sources: ['eth0'], gaps: [], missing: [], watched: 1, refused: {},
     })),
-    refused: {}, windows: { complete: 2 * (now - began + PAST), partial: 1, late: 1, lost: 0, doubled: 0 },
+    refused: {}, faults: [], least_coverage: 0.999, alertmanagers: [], windows: { complete: 2 * (now - began + PAST), partial: 1, late: 1, lost: 0, missing: 0, doubled: 0 },
     notes: isHostile ? [{ at: at(now), text: IMAGE }] : [],
   });
 

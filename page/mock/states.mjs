@@ -47,7 +47,7 @@ export function states({ tell }) {
     name, state, seen: time(now), coverage: 1, window: window(now), packets: { received: 1000, measured: 998, not_measured: { arp: 2 } }, loss: {},
     last: { packets: { received: 100, measured: 100, not_measured: {} }, loss: {} }, spool: { messages: 0, bytes: 0, shortened: 0, dropped: 0, unwritten: 0, fault: null }, store: null,
     clock: { synchronised: true, max_error_ns: 900_000, ahead_s: 0 }, load: { busy: 0.1, flows: 12, most_flows: 100_000 },
-    tasks: { wanted: 4, applied: 4, refused: null, lapsed: 0 }, version: '0.1.0', sources: ['eth0'], gaps: [], refused: {}, ...more,
+    tasks: { wanted: 4, applied: 4, refused: null, lapsed: 0 }, version: '0.1.0', sources: ['eth0'], gaps: [], missing: [], watched: 1, refused: {}, ...more,
   });
   const nodes = () => [
     node('up', 'up'),
@@ -60,7 +60,7 @@ export function states({ tell }) {
   ];
   const status = () => ({
     mode: 'controller', version: '0.1.0', now: time(now), started: time(began - PAST), ended: false, sources: [], span: null, history: true, broker: { state: 'connected', since: time(began - PAST), reason: null },
-    nodes: nodes(), refused: {}, refused_requests: {}, windows: { complete: 640, partial: 90, late: 91, lost: 11, doubled: 0 }, notes: [],
+    nodes: nodes(), refused: {}, refused_requests: {}, faults: [], least_coverage: 0.999, alertmanagers: [], windows: { complete: 640, partial: 90, late: 91, lost: 11, missing: 11, doubled: 0 }, notes: [],
   });
   const query = (name, more = {}) => ({
     name, text: `${name}: select sum(total_byte) as bytes, count(src_addr) as sources every 1s;`, definitions: [], file: 'states.eq', class: 'row', nodes: ['up'], every_ns: SECOND, over_ns: SECOND,

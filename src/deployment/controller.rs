@@ -3,18 +3,21 @@
 mod access;
 mod config;
 mod dry_runs;
+mod faults;
 mod history;
 mod kafka;
+mod lacks;
 mod past;
 mod provision;
 mod queries;
+mod senders;
 mod service;
 mod token;
 mod unsettled;
 
 use crate::cli::{ControllerCommand, ControllerOptions};
 use crate::exit::{Failure, say};
-use crate::signals;
+use crate::signals::{self, HungUp};
 use archive::{Archive, ArchiveError};
 use config::Config;
 use protocol::MessageId;
@@ -54,6 +57,7 @@ fn control(path: &Path) -> Result<ExitCode, Failure> {
     let (config, web) = Config::read(path)?;
     let stop = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
+    let hung_up = HungUp::watch()?;
     let Some(archive) = open_archive(&config, &stop)? else { return Ok(ExitCode::SUCCESS) };
     let hub = web::Hub::new(archive);
     hub.log_to(say);
@@ -69,7 +73,7 @@ fn control(path: &Path) -> Result<ExitCode, Failure> {
         ..ControllerSettings::new(config.broker.clone(), config.nodes.clone())
     };
     let link = amqp::controller_link(settings).map_err(Failure::usage)?;
-    let mut service = Service::new(&config, queries, hub.clone(), Box::new(link))?;
+    let mut service = Service::new(&config, queries, hub.clone(), Box::new(link), hung_up)?;
     // Who asks first is told of all nodes, too.
     service.show();
     let (requests, from_clients) = channel();

@@ -13,7 +13,7 @@ use crate::measurement::{Measurement, no_thread};
 use crate::quantity;
 use crate::reporting::Reported;
 use crate::routers::{Listener, RouterOptions};
-use crate::signals;
+use crate::signals::{self, HungUp};
 use crate::standard_output::Reader;
 use crate::stored;
 use crate::views::now_ns;
@@ -162,10 +162,13 @@ fn measure(mut settings: Settings, routers: Option<RouterOptions>) -> Result<Exi
     let probe = Probe::start(own_link, planner, control.clone(), None, Some(reporter), task_file, folder)
         .map_err(no_thread)?;
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
+    // With several files of records, the signal begins the next one.
+    let hung_up = run.rotate.is_none().then(HungUp::watch).transpose()?;
     say(&format!("{node} measures {}, controlled through {}", names.join(", "), place));
     let mut watcher = Watcher {
         link: Arc::clone(&amqp_link),
         watch: LinkWatch::default(),
+        hung_up,
         load,
         looked: None,
         refused: BTreeMap::new(),
@@ -277,6 +280,7 @@ const NOT_OF_PROBES: [&str; 19] = [
 struct Watcher {
     link: Arc<AmqpProbeLink>,
     watch: LinkWatch,
+    hung_up: Option<HungUp>,
     load: LoadWatch,
     looked: Option<Instant>,
     /// What was said to be refused, by reason.
@@ -295,6 +299,7 @@ impl Observer for Watcher {
             return;
         }
         self.looked = Some(Instant::now());
+        self.hung_up.iter().filter_map(HungUp::line).for_each(say);
         let state = self.link.state();
         let lines = [self.watch.line(&state), self.watch.remark(&state)];
         lines.iter().flatten().for_each(|line| say(line));

@@ -98,7 +98,10 @@ fn nothing_is_lost_or_doubled_while_broker_and_controller_die() {
         }
 
         // The commands say what the API has.
-        let nodes = deployment.ask(&["nodes"]).expect(0).stdout;
+        let nodes = until("the nodes, all of them up", || {
+            let ended = deployment.ask(&["nodes"]);
+            (ended.code == Some(0)).then_some(ended.stdout)
+        });
         assert!(
             nodes.contains("near") && nodes.contains("applied") && nodes.contains("windows: "),
             "{nodes}"
@@ -190,6 +193,153 @@ fn a_probe_that_starts_while_the_controller_is_away_answers_from_its_first_windo
         let said = probe.said();
         assert!(said.iter().any(|line| line.contains("near.spool.tasks is not taken: damaged")), "{said:?}");
         until("the list in its file", || (std::fs::read(&tasks).ok()? != b"no list").then_some(()));
+        drop((probe, controller));
+    });
+}
+
+/// A probe that was killed leaves windows that never came: they are counted, lower the coverage, and are known to the next controller too.
+#[test]
+fn what_a_killed_probe_missed_is_told_everywhere_and_outlasts_the_controller() {
+    with_veth(|_| {
+        let deployment = Deployment::new();
+        let _broker = Broker(&deployment);
+        deployment.broker("start");
+        let mut controller =
+            deployment.controller_of("\"near\"", "all: select sum(total_count) as n every 1s;");
+        let mut probe = deployment.probe("near", Veth::NEAR);
+        until("the node", || deployment.is_up("near").then_some(()));
+        until("an answer", || (!deployment.windows("all", "near").is_empty()).then_some(()));
+        probe.signal(libc::SIGKILL);
+        drop(probe);
+        until("its end", || (deployment.node("near")?["state"] == "down").then_some(()));
+        let down = deployment.ask(&["nodes"]).expect(3).stdout;
+        assert!(down.contains("down"), "{down}");
+        assert_eq!(deployment.ask(&["nodes", "--json"]).code, Some(3));
+
+        let probe = deployment.probe("near", Veth::NEAR);
+        let missing = |node: &Value| node["missing"][0]["windows"].as_u64();
+        let node =
+            until("what is missing", || deployment.node("near").filter(|node| missing(node).is_some()));
+        let windows = missing(&node).expect("a number");
+        assert!(windows >= 6, "{node}");
+        let gap = &node["gaps"][0];
+        assert_eq!((&gap["reason"], &node["missing"][0]["reason"]), (&"not_sent".into(), &"not_sent".into()));
+        assert_eq!(node["missing"][0]["seconds"].as_f64(), Some(windows as f64));
+        assert!(node["watched"].as_f64().is_some_and(|watched| watched < 1.0), "{node}");
+        let labels = "{node=\"near\",reason=\"not_sent\"}";
+        for name in ["edison_node_missing_windows_total", "edison_node_missing_seconds_total"] {
+            let number = deployment.metric(&format!("{name}{labels}"));
+            assert_eq!(number, Some(windows.to_string()), "{name}");
+        }
+        let shown = deployment.ask(&["nodes"]).stdout;
+        assert!(
+            !shown.contains("100.00 %") && shown.contains(&format!("missing: {windows} not_sent")),
+            "{shown}"
+        );
+
+        // The probe is away for another while, and the controller is killed meanwhile.
+        drop(probe);
+        until("its end", || (deployment.node("near")?["state"] == "down").then_some(()));
+        controller.signal(libc::SIGKILL);
+        drop(controller);
+        let controller = deployment.controller_of("\"near\"", "all: select sum(total_count) as n every 1s;");
+        let known = until("the node", || deployment.node("near"));
+        assert_eq!((&known["gaps"][0], missing(&known)), (gap, Some(windows)));
+        let probe = deployment.probe("near", Veth::NEAR);
+        let more =
+            until("the second time", || deployment.node("near").filter(|node| missing(node) > Some(windows)));
+        assert!(
+            missing(&more) >= Some(windows + 6)
+                && more["gaps"].as_array().is_some_and(|gaps| gaps.len() == 2),
+            "{more}"
+        );
+        drop((probe, controller));
+    });
+}
+
+/// A controller that cannot store, or whose broker takes no messages, says so, when it begins and when it is over; it calls no probe down.
+#[test]
+fn a_controller_tells_of_its_own_faults_and_blames_no_probe() {
+    with_veth(|_| {
+        let deployment = Deployment::new();
+        let _broker = Broker(&deployment);
+        deployment.broker("start");
+        let script = r#"trap '' XFSZ; exec "$@""#;
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_edison")]);
+        let queries = "all: select sum(total_count) as n every 1s;";
+        let mut controller =
+            Running::start(deployment.controller_command(&mut command, "\"near\"", queries, ""));
+        let probe = deployment.probe("near", Veth::NEAR);
+        until("the node", || deployment.is_up("near").then_some(()));
+        until("an answer", || (!deployment.windows("all", "near").is_empty()).then_some(()));
+        let pid = controller.child.id().to_string();
+        let limit = |bytes: &str| {
+            let limit = format!("--fsize={bytes}");
+            assert!(run(std::process::Command::new("prlimit").args(["--pid", &pid, &limit])).code == Some(0));
+        };
+        let fault = |name: &str| {
+            let status = deployment.get("/status")?;
+            let all = status["faults"].as_array()?.clone();
+            all.into_iter().rfind(|fault| fault["fault"] == name)
+        };
+        let ready = || ureq::get(deployment.api().replace("/api/v1", "/readyz")).call().is_ok();
+        let memory = |share: &str| deployment.ctl(&["set_vm_memory_high_watermark", share]);
+        let kinds: [(&str, &dyn Fn(bool)); 2] = [
+            // A limit on the size of files fails writes as a full disk does.
+            ("archive", &|begins| limit(if begins { "4096:unlimited" } else { "unlimited" })),
+            ("broker_blocked", &|begins| memory(if begins { "0.0000001" } else { "0.9" })),
+        ];
+        for (name, set) in kinds {
+            set(true);
+            until(name, || (fault(name)?["until"].is_null()).then_some(()));
+            until("the state of the node", || (deployment.node("near")?["state"] == "unheard").then_some(()));
+            // Longer than a node may be silent.
+            let since = std::time::Instant::now();
+            until("ten seconds", || {
+                assert_eq!(deployment.node("near").expect("a node")["state"], "unheard", "{name}");
+                (since.elapsed() > std::time::Duration::from_secs(10)).then_some(())
+            });
+            assert_eq!(
+                deployment.metric(&format!("edison_controller_fault{{fault=\"{name}\"}}")).as_deref(),
+                Some("1")
+            );
+            assert_eq!(deployment.metric("edison_node_up{node=\"near\"}"), None, "{name}");
+            assert!(!ready(), "{name}");
+            let shown = deployment.ask(&["nodes"]).expect(3).stdout;
+            assert!(
+                shown.contains(&format!("own fault {name} since")) && shown.contains("unheard"),
+                "{shown}"
+            );
+            set(false);
+            until("its end", || (!fault(name)?["until"].is_null()).then_some(()));
+            until("the node", || deployment.is_up("near").then_some(()));
+            assert_eq!(
+                deployment.metric(&format!("edison_controller_fault{{fault=\"{name}\"}}")).as_deref(),
+                Some("0")
+            );
+            let shown = deployment.ask(&["nodes"]).stdout;
+            assert!(shown.contains(&format!("own fault {name} is over")), "{shown}");
+        }
+        let said = controller.said();
+        for words in
+            ["it can be stored", "is stored again, after ", "it takes no messages now", "is back, after "]
+        {
+            assert!(said.iter().any(|line| line.contains(words)), "{words}: {said:?}");
+        }
+        // Nothing was lost: each second has its window.
+        let windows = deployment.windows("totals", "near");
+        assert_eq!(windows.len() as u64, number_of_seconds(&windows), "{windows:?}");
+        assert_eq!(deployment.node("near").expect("a node")["missing"], serde_json::json!([]));
+
+        // What ends other programs silently is said.
+        controller.signal(libc::SIGHUP);
+        let hears =
+            |program: &Running| program.said().iter().any(|line| line.contains("SIGHUP changes nothing"));
+        assert!(controller.wait_for("the word", hears), "{:?}", controller.said());
+        let mut probe = probe;
+        probe.signal(libc::SIGHUP);
+        assert!(probe.wait_for("the word", hears), "{:?}", probe.said());
         drop((probe, controller));
     });
 }

@@ -9,7 +9,7 @@ use crate::support::schema;
 use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;
@@ -216,4 +216,67 @@ fn what_is_not_possible_is_refused_by_name() {
         .says(2, &["q1: 'from' cannot be answered"]);
     call(&["query", text(&flows), "select prev(count(*)) as n every 1s"])
         .says(2, &["q1: 'values of earlier windows' cannot be answered"]);
+}
+
+/// Two taps with a queue of 80 ms between them, which drops some packets of the last seconds: nothing of a single window is the loss,
+/// and the answer says so; the documented query, which sums from a quiet window to a quiet one, has it.
+#[test]
+fn a_difference_of_two_nodes_has_no_bounds_and_a_sum_over_quiet_edges_is_the_loss() {
+    const DELAY: u64 = 80_000_000;
+    let scratch = Scratch::new();
+    let sent: Vec<Frame> = frames(1000, 3..9, 400).collect();
+    let is_dropped = |(number, frame): &(usize, Frame)| frame.time_ns > START + 7 * SECOND && number % 7 == 0;
+    let arrived = sent.iter().cloned().enumerate().filter(|packet| !is_dropped(packet));
+    let mut arrived: Vec<Frame> =
+        arrived.map(|(_, frame)| Frame { time_ns: frame.time_ns + DELAY, ..frame }).collect();
+    let lost = sent.len() - arrived.len();
+    assert!(lost > 100);
+    // Both taps watch for long enough before and after.
+    let edges: Vec<Frame> = frames(2000, 0..1, 1).chain(frames(2000, 24..25, 1)).collect();
+    let mut before = sent;
+    before.extend(edges.iter().cloned());
+    arrived.extend(edges);
+    let files = [("a.pcap", before), ("b.pcap", arrived)].map(|(name, mut frames)| {
+        frames.sort_by_key(|frame| frame.time_ns);
+        text(&scratch.file(name, capture::pcap(ETHERNET, &frames))).to_owned()
+    });
+    let nodes = [format!("Node1={}", files[0]), format!("Node2={}", files[1])];
+
+    let query = "before: select src_port, sum(total_count) as n groupby src_port where node_id = Node1 every 1s;\n\
+                 behind: select src_port, sum(total_count) as n groupby src_port where node_id = Node2 every 1s;\n\
+                 lost: select src_port, before.n - behind.n as lost, before.n as sent from before, behind;\n\
+                 again: select src_port, lost.lost * 2 as twice from lost;\n\
+                 share: select src_port, behind.n as n from before, behind;";
+    let (answers, _) = run(&[&nodes[0], &nodes[1], "-q", query]);
+    let of =
+        |answer: &Value| by_port(answer).get(&1000).map_or(0, |row| row["lost"].as_i64().expect("a number"));
+    let each: Vec<i64> = answers["lost"].iter().map(of).collect();
+    assert_eq!(each.iter().sum::<i64>(), lost as i64, "{each:?}");
+    let first = each.iter().find(|difference| **difference != 0).expect("a difference");
+    assert_eq!(*first, 400 * 80 / 1000, "what is under way, where nothing is lost: {each:?}");
+    let has_rows = |answer: &&Value| !rows(answer).is_empty();
+    for (name, bounds, words) in [
+        ("lost", "none", "lost compares counts of different nodes"),
+        ("again", "none", ""),
+        ("share", "exact", ""),
+    ] {
+        assert!(answers[name].iter().any(|answer| has_rows(&answer)), "{name}");
+        for answer in answers[name].iter().filter(has_rows).filter(|answer| answer["status"] == "complete") {
+            assert_eq!(answer["bounds"], bounds, "{name}: {answer}");
+            assert!(answer["reason"].as_str().unwrap_or_default().contains(words), "{name}: {answer}");
+        }
+    }
+
+    // The documented query, by another key.
+    let documented = include_str!("../../docs/equery.md");
+    let at = documented.find("before: select dst_addr, sum(total_count)").expect("it is documented");
+    let documented = documented[at..].split("```").next().expect("a text").replace("dst_addr", "src_port");
+    let (answers, _) = run(&[&nodes[0], &nodes[1], "-q", &documented]);
+    let found: BTreeSet<i64> = answers["lost"]
+        .iter()
+        .flat_map(|answer| by_port(answer).get(&1000).and_then(|row| row["lost"].as_f64()))
+        .filter(|lost| *lost != 0.0)
+        .map(|lost| lost.round() as i64)
+        .collect();
+    assert_eq!(found, BTreeSet::from([lost as i64]), "{:?}", answers["lost"]);
 }

@@ -24,6 +24,7 @@ mod engines;
 mod enrichment;
 mod equery;
 mod event_cookbook;
+mod examples;
 mod foreign_client;
 mod full_disk;
 mod generate;

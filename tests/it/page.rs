@@ -141,7 +141,8 @@ fn a_controller_checks_texts_for_what_stands() {
     assert_eq!(get(&address, "/language")["nodes"], serde_json::json!(["Node1", "Node2"]));
     assert_eq!(post(&address, "/check", two)["diagnostics"], serde_json::json!([]));
     // Why a text is not installed is what it is told when it is.
-    for wrong in [one, "totals: select count(*) every 1s;", "-- nothing"] {
+    assert_eq!(code("totals: select count(*) every 1s;"), "taken_name");
+    for wrong in [one, "-- nothing"] {
         let refused = post(&address, "/check?file=a.eq", wrong)["refused"].clone();
         assert_eq!(post(&address, "/queries?file=a.eq", wrong)["error"], refused[0], "{wrong}");
         assert!(refused[0].is_string(), "{wrong}: {refused}");
@@ -361,4 +362,48 @@ fn an_address_that_cannot_be_listened_on_is_named() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let place = taken.local_addr().expect("an address").to_string();
     call(&["run", text(&capture), "--web", &place]).says(2, &["--web", &place, "another"]);
+}
+
+/// The query that the page offers where none stands, as its source has it.
+fn offered() -> String {
+    let source = include_str!("../../page/src/words/example.ts");
+    let text = source.split('`').nth(3).expect("a text in backticks, after the name of the command");
+    text.to_owned()
+}
+
+#[test]
+fn the_query_that_the_page_offers_finds_the_planted_flood() {
+    let scratch = Scratch::new();
+    let text_of = offered();
+    let query = scratch.file("offered.eq", &text_of);
+    call(&["check", text(&query)]).says(0, &["no errors in 2 queries: flood, who"]);
+    for spec in [
+        "packets=200k,flows=20k,plant=flood/scan/elephant",
+        "packets=200k,flows=20k,rate=10k,plant=scan/flood:start=30%:end=50%",
+    ] {
+        let generated = capture::generate(&scratch, spec);
+        let planted = generated.truth["events"].as_array().expect("a list");
+        let flood = planted.iter().find(|event| event["kind"] == "flood").expect("a flood");
+        let victim = flood["dst_addr"].as_str().expect("an address");
+        let ended =
+            call(&["run", text(&generated.path), "--node", "tap", "-f", text(&query), "--json"]).expect(0);
+        let lines: Vec<Value> =
+            ended.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let fired: Vec<_> = lines.iter().filter(|line| line["kind"] == "fired").collect();
+        assert!(
+            !fired.is_empty() && fired.iter().all(|event| event["key"]["dst_addr"] == victim),
+            "{spec}: {fired:?}"
+        );
+        // Who it was: its sources are told, each of them one of the flood's.
+        let answers = lines.iter().filter(|line| line["query"] == "who" && line["rows"].is_array());
+        let sources: Vec<&str> = answers
+            .flat_map(|answer| answer["rows"].as_array().expect("rows"))
+            .filter_map(|row| row["src_addr"].as_str())
+            .collect();
+        let is_of_it = |source: &&str| {
+            let address: std::net::Ipv4Addr = source.parse().expect("an address");
+            address.octets()[0] >> 5 == 64 >> 5
+        };
+        assert!(!sources.is_empty() && sources.iter().all(is_of_it), "{spec}: {sources:?}");
+    }
 }

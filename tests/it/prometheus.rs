@@ -463,7 +463,14 @@ impl Shown {
             kafka: Some(kafka),
             nodes: vec![node, never, down],
             refused: counters(HOSTILE),
-            windows: WindowTotals { complete: 10 * step, partial: step, late: 2 * step, lost: 1, doubled: 1 },
+            windows: WindowTotals {
+                complete: 10 * step,
+                partial: step,
+                late: 2 * step,
+                lost: 1,
+                missing: 3,
+                doubled: 1,
+            },
             ..Status::default()
         });
     }

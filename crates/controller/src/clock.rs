@@ -9,6 +9,11 @@ const RETURN_NS: u64 = 15_000_000_000;
 /// What each node adds to that, nanoseconds: all come back at once, and a thousand connect over TLS in 8 to 20 s.
 const RETURN_OF_NODE_NS: u64 = 20_000_000;
 
+/// How long these many nodes may take to come back once messages can come, nanoseconds.
+pub const fn return_ns(nodes: usize) -> u64 {
+    RETURN_NS + nodes as u64 * RETURN_OF_NODE_NS
+}
+
 /// A window that ends later than this after now is of a wrong clock, nanoseconds.
 pub(crate) const MOST_AHEAD_NS: u64 = 60_000_000_000;
 
@@ -47,7 +52,7 @@ impl Clock {
         let since = self.listens_since_ns?;
         let (silent_since, allowed_ns) = match node.taken_ns {
             Some(taken) if taken >= since => (taken, grace_ns),
-            _ => (since, grace_ns.max(RETURN_NS + self.nodes as u64 * RETURN_OF_NODE_NS)),
+            _ => (since, grace_ns.max(return_ns(self.nodes))),
         };
         let has_waited = |since: u64, allowed_ns: u64| self.now_ns.saturating_sub(since) >= allowed_ns;
         let is_slow = node.behind_since_ns.is_some_and(|behind| has_waited(behind.max(since), CATCH_UP_NS));

@@ -5,7 +5,7 @@ use crate::capturing::Capturing;
 use crate::clock::{Clock, MOST_AHEAD_NS};
 use crate::empty_run::{DerivedRun, EmptyRun};
 use crate::ended::Inputs;
-use crate::health::{Health, UNASKED, WRONG_WINDOW, Windows, short};
+use crate::health::{Health, Lacks, UNASKED, WRONG_WINDOW, Windows, short};
 use crate::inquiry::{History, Inquiry};
 use crate::listed::Listed;
 use crate::node::Node;
@@ -132,6 +132,7 @@ impl Controller {
         let mut unsettled = saved.unsettled;
         for (name, node) in self.chain.graph.nodes.iter().zip(&mut self.nodes) {
             node.restore(unsettled.remove(name).unwrap_or_default());
+            node.health.came = saved.came.get(name).copied();
         }
         for (name, result) in results {
             let number = self.chain.graph.nodes.iter().position(|known| *known == name);
@@ -156,6 +157,29 @@ impl Controller {
             machine: self.timeline.now().save(),
             settled_ns: self.settled_ns,
             unsettled: unsettled.filter(|(_, unsettled)| !unsettled.is_empty()).collect(),
+            came: self
+                .named_nodes()
+                .filter_map(|(name, node)| Some((name.to_owned(), node.health.came?)))
+                .collect(),
+        }
+    }
+
+    /// The nodes with their names.
+    fn named_nodes(&self) -> impl Iterator<Item = (&str, &Node)> {
+        self.chain.graph.nodes.iter().map(String::as_str).zip(&self.nodes)
+    }
+
+    /// What nodes lack, each with how often that has changed.
+    pub fn lacks(&self) -> impl Iterator<Item = (&str, &Lacks, u64)> {
+        self.named_nodes().map(|(name, node)| (name, &node.health.lacks, node.health.lacks_version))
+    }
+
+    /// Continues what another controller knew of what nodes lack.
+    pub fn restore_lacks(&mut self, lacks: impl IntoIterator<Item = (String, Lacks)>) {
+        for (name, lacks) in lacks {
+            if let Some(number) = self.chain.graph.nodes.iter().position(|known| *known == name) {
+                self.nodes[number].health.lacks = lacks;
+            }
         }
     }
 
@@ -241,7 +265,8 @@ impl Controller {
             self.say_wrong(node, &format!("its windows of {window} are not taken: {wrong}"), actions);
             return;
         }
-        self.nodes[node].health.note_missing(&result);
+        let window_ns = self.setting.window_ns;
+        self.nodes[node].health.note_missing(&result, window_ns);
         self.clip(&mut result);
         let window = result.window;
         result.answers = self.held(node, result.answers, window.end_ns);

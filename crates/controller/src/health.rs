@@ -3,7 +3,9 @@
 use crate::clock_offset::ClockOffset;
 use protocol::{Heartbeat, ListId, WindowResult};
 use report::{Counters, PacketCounts, Span, Status};
-use std::collections::VecDeque;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Counters of one kind that are kept of a node under their own names; a probe has a few dozen.
 const MOST_COUNTERS: usize = 256;
@@ -33,12 +35,41 @@ const LONGEST_REASON: usize = 2_000;
 const MOST_GAPS: usize = 100;
 
 /// A time in which no condition judges a node's windows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     /// The time.
     pub window: Span,
     /// Why.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
+}
+
+/// Windows of a node that never came, for one reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// Their number.
+    pub windows: u64,
+    /// The time that they cover, nanoseconds.
+    pub ns: u64,
+}
+
+/// What a node lacks, which outlives the controller.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lacks {
+    /// The newest times in which none of its windows is judged, the oldest first.
+    pub gaps: VecDeque<Gap>,
+    /// Windows that never came, by reason.
+    pub missing: BTreeMap<String, Missing>,
+}
+
+/// What came of a node, which outlives the controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Came {
+    /// The begin of its first window.
+    pub(crate) since_ns: u64,
+    /// The end of its latest window.
+    pub(crate) until_ns: u64,
+    /// Results that it dropped, as its last result says.
+    pub(crate) dropped: u64,
 }
 
 /// What is known of a node apart from its answers.
@@ -69,14 +100,14 @@ pub struct Health {
     /// What came of it and is not taken, by reason: results (`wrong_window`, `too_late`, `repeated`) and answers
     /// (`unasked`).
     pub not_taken: Counters,
-    /// The newest times in which none of its windows is judged, the oldest first.
-    pub gaps: VecDeque<Gap>,
+    /// What it lacks.
+    pub lacks: Lacks,
+    /// How often that has changed.
+    pub lacks_version: u64,
     /// How far its clock is off.
     pub(crate) clock: ClockOffset,
-    /// Results that it dropped, as its last result says.
-    dropped: u64,
-    /// The end of the latest window that came.
-    came_until_ns: Option<u64>,
+    /// What came of it; `None` before the first window.
+    pub(crate) came: Option<Came>,
 }
 
 /// The windows that came, by what they are.
@@ -126,18 +157,39 @@ impl Health {
     }
 
     /// Names the windows before this one that did not come: a probe sends its windows in order, each.
-    pub(crate) fn note_missing(&mut self, result: &WindowResult) {
+    /// `window_ns`: their length.
+    pub(crate) fn note_missing(&mut self, result: &WindowResult, window_ns: u64) {
         let Span { start_ns, end_ns } = result.window;
-        if let Some(last_ns) = self.came_until_ns.filter(|last| *last < start_ns) {
+        let Some(mut came) = self.came else {
+            self.came = Some(Came { since_ns: start_ns, until_ns: end_ns, dropped: 0 });
+            return;
+        };
+        if came.until_ns < start_ns {
             let reason = if self.newly_dropped(result) > 0 { SPOOL_FULL } else { NOT_SENT };
-            self.add_gap(Gap { window: Span { start_ns: last_ns, end_ns: start_ns }, reason });
+            let missing = self.lacks.missing.entry(reason.to_owned()).or_default();
+            let ns = start_ns - came.until_ns;
+            missing.ns = missing.ns.saturating_add(ns);
+            missing.windows = missing.windows.saturating_add(ns.div_ceil(window_ns.max(1)));
+            let window = Span { start_ns: came.until_ns, end_ns: start_ns };
+            self.add_gap(Gap { window, reason: reason.into() });
         }
-        self.came_until_ns = self.came_until_ns.max(Some(end_ns));
+        came.since_ns = came.since_ns.min(start_ns);
+        came.until_ns = came.until_ns.max(end_ns);
+        self.came = Some(came);
+    }
+
+    /// The share of the time since it was first heard of of which windows came; `None` before the first one.
+    pub fn watched(&self) -> Option<f64> {
+        let Came { since_ns, until_ns, .. } = self.came?;
+        let all = until_ns.checked_sub(since_ns).filter(|all| *all != 0)?;
+        let missing = self.lacks.missing.values().fold(0, |sum: u64, missing| sum.saturating_add(missing.ns));
+        Some(all.saturating_sub(missing) as f64 / all as f64)
     }
 
     /// Results that were dropped since the last one that came. A probe that has started anew, without a file, has dropped nothing yet.
     fn newly_dropped(&self, result: &WindowResult) -> u64 {
-        result.lost.checked_sub(self.dropped).unwrap_or(result.lost)
+        let before = self.came.map_or(0, |came| came.dropped);
+        result.lost.checked_sub(before).unwrap_or(result.lost)
     }
 
     /// Takes a window that came.
@@ -145,7 +197,9 @@ impl Health {
         self.window = Some(result.window);
         let lost = self.newly_dropped(result);
         self.windows.add(&Windows { lost, ..Windows::default() });
-        self.dropped = result.lost;
+        if let Some(came) = &mut self.came {
+            came.dropped = result.lost;
+        }
         let Some(totals) = result.answers.iter().find(|answer| answer.query == "totals") else { return };
         let number = result.empty.unwrap_or(1);
         self.windows.add(&match totals.status {
@@ -166,14 +220,16 @@ impl Health {
 
     /// Adds a gap, to the last one if it goes on.
     pub(crate) fn add_gap(&mut self, gap: Gap) {
-        match self.gaps.back_mut() {
+        self.lacks_version += 1;
+        let gaps = &mut self.lacks.gaps;
+        match gaps.back_mut() {
             Some(last) if last.reason == gap.reason && last.window.end_ns == gap.window.start_ns => {
                 last.window.end_ns = gap.window.end_ns;
             }
-            _ => self.gaps.push_back(gap),
+            _ => gaps.push_back(gap),
         }
-        if self.gaps.len() > MOST_GAPS {
-            self.gaps.pop_front();
+        if gaps.len() > MOST_GAPS {
+            gaps.pop_front();
         }
     }
 

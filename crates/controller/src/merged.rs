@@ -4,7 +4,7 @@ use crate::controller::{Actions, Controller, Output};
 use crate::empty_run::EmptyRun;
 use crate::ended::{Ended, asked, is_of};
 use events::{ALL_NODES, Member, Run};
-use report::{Answer, Span};
+use report::{Answer, Missing, MissingReason, Span};
 use task::rows::Merging;
 
 /// The answer of a window.
@@ -77,6 +77,7 @@ impl Ended<'_> {
             let names: Vec<&str> =
                 parts.missing.iter().filter_map(|node| self.chain.graph.node_name(*node)).collect();
             answer.lacks(&format!("no answer of {}", names.join(", ")));
+            Missing::push(&mut answer.missing, Missing { span: window, reason: MissingReason::NotSent });
         }
         for &node in &parts.present {
             let name = self.chain.graph.node_name(node).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! What outlives a controller.
 
+use crate::health::Came;
 use report::{Answer, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,6 +13,9 @@ pub struct Saved {
     /// By node: what is not settled. Its probe will not send it again.
     #[serde(default)]
     pub(crate) unsettled: BTreeMap<String, Unsettled>,
+    /// By node: what came of it, so that what comes next says what is missing between.
+    #[serde(default)]
+    pub(crate) came: BTreeMap<String, Came>,
 }
 
 /// What a node has answered and is not settled, besides results.

@@ -2,7 +2,6 @@
 
 use equery::{Chain, ChainSite, CheckedQuery, Diagnostic, Severity, Source};
 use events::Settings;
-use report::terminal::is_own_query;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -312,7 +311,8 @@ impl StandingQueries {
         new: Vec<CheckedQuery>,
         text: &InstalledText,
     ) -> Result<(Vec<StandingQuery>, Chain), Vec<String>> {
-        let refused: Vec<String> = new.iter().flat_map(|query| self.refused(query)).collect();
+        let source = Source { name: &text.file, text: &text.text };
+        let refused: Vec<String> = new.iter().flat_map(|query| self.refused(&source, query)).collect();
         if !refused.is_empty() {
             return Err(refused);
         }
@@ -380,13 +380,20 @@ impl StandingQueries {
     }
 
     /// Why a query cannot stand.
-    fn refused(&self, query: &CheckedQuery) -> Vec<String> {
+    fn refused(&self, source: &Source<'_>, query: &CheckedQuery) -> Vec<String> {
         let label = &query.label;
         let mut reasons = not_possible(query);
-        if is_own_query(label) || self.queries.iter().any(|known| known.query.label == *label) {
-            reasons.push(format!("the name {label} is taken; give the query another one"));
+        if let Some(known) = self.queries.iter().find(|known| known.query.label == *label) {
+            let (own, other) = (source.place(query.text_span.start), self.place(known));
+            reasons.push(equery::name_taken(&own, label, &other));
         }
         reasons
+    }
+
+    /// Where a standing query was written, as `file:line:column`.
+    fn place(&self, known: &StandingQuery) -> String {
+        let text = self.texts.get(&known.text).map_or("", |text| text.text.as_str());
+        Source { name: &known.file, text }.place(known.query.text_span.start)
     }
 
     fn planned(&self, queries: Vec<CheckedQuery>) -> Result<Chain, Vec<String>> {
@@ -560,8 +567,8 @@ mod tests {
         queries.install(text("one.eq", ONE)).expect("installed");
         for (wrong, part) in [
             ("a: select sum(total_byte);\nb: select sum(nothing);", "nothing"),
-            ("one: select count(*);", "the name one is taken"),
-            ("totals: select count(*);", "the name totals is taken"),
+            ("\n one: select count(*);", "wrong.eq:2:2: the name one is taken by the query at one.eq:1:1"),
+            ("totals: select count(*);", "wrong.eq:1:1: error: the name 'totals' is taken by Edison"),
             ("a: select count(*) where node_id = Node3;", "Node3"),
             ("a: select count(*) every 1500ms;", "every"),
             ("a: select src_addr, count(*) groupby src_addr using space_saving;", "using"),

@@ -21,7 +21,8 @@ use crate::source::Source;
 use crate::variables::{Variables, constants};
 use crate::{executor, lexer, parser};
 use packet::Pins;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use report::terminal::is_own_query;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use task::query::Query;
 
@@ -82,6 +83,14 @@ fn labels(queries: &[QueryText], diagnostics: &mut Diagnostics<'_>) -> Vec<Strin
                 message,
                 "give the query another label",
             );
+        }
+        if is_own_query(&label.value) {
+            let message = format!(
+                "the name '{}' is taken by Edison, which answers a query of this name in every run",
+                label.value
+            );
+            let help = "give the query another name";
+            diagnostics.error_with_help("taken_name", &label.span, message, help);
         }
     }
     let mut next = 0;

@@ -1,5 +1,6 @@
 //! Errors, warnings and notes about a text, each with its place.
 
+use crate::source::{Source, position};
 use serde::Serialize;
 use std::ops::Range;
 
@@ -43,6 +44,20 @@ pub struct Diagnostic {
     pub message: String,
     /// What to do.
     pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// Returns a warning about a part of a text that [`check`](crate::check()) alone cannot give, as it sees one text.
+    pub fn warning(
+        code: &'static str,
+        source: &Source<'_>,
+        span: &Range<usize>,
+        message: String,
+        help: Option<String>,
+    ) -> Self {
+        let (line, column) = position(source.text, span.start);
+        Self { severity: Severity::Warning, code, span: span.clone(), line, column, message, help }
+    }
 }
 
 /// Errors that are reported of one text, at most: further ones rarely help.

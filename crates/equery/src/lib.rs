@@ -67,7 +67,7 @@ pub use kind::{Kind, Unit};
 pub use language::{FieldWord, Language, language};
 pub use node_filter::NodeFilter;
 pub use options::{Options, Standing};
-pub use render::{excerpt, one_line, render};
+pub use render::{excerpt, name_taken, one_line, render};
 pub use sketch::Sketch;
 pub use source::Source;
 pub use sql::{

@@ -28,6 +28,11 @@ pub fn one_line(source: &Source<'_>, diagnostic: &Diagnostic) -> String {
     format!("{}:{line}:{column}: {}: {message}{help}", source.name, severity.name())
 }
 
+/// Returns the line that refuses the name of a query at one place, `file:line:column`, because the query at another has it.
+pub fn name_taken(place: &str, name: &str, other: &str) -> String {
+    format!("{place}: the name {name} is taken by the query at {other}; give the query another one")
+}
+
 /// Each diagnostic as one line and an excerpt of the text; for a terminal, in color where it has any.
 pub fn render(source: &Source<'_>, diagnostics: &[Diagnostic], color: bool) -> String {
     let one =

@@ -83,7 +83,7 @@ pub(crate) fn rows(model: &Model, columns: usize) -> Vec<Row> {
 fn tone(state: NodeState) -> Tone {
     match state {
         NodeState::Up | NodeState::Ended => Tone::Plain,
-        NodeState::Late | NodeState::Never => Tone::Warning,
+        NodeState::Late | NodeState::Never | NodeState::Unheard => Tone::Warning,
         NodeState::Down => Tone::Bad,
     }
 }

@@ -51,7 +51,14 @@ fn source(model: &Model, columns: usize) -> Row {
 /// How many nodes are in which state.
 pub(crate) fn nodes(model: &Model) -> String {
     let nodes = &model.status.nodes;
-    let states = [NodeState::Up, NodeState::Late, NodeState::Down, NodeState::Ended, NodeState::Never];
+    let states = [
+        NodeState::Up,
+        NodeState::Late,
+        NodeState::Down,
+        NodeState::Unheard,
+        NodeState::Ended,
+        NodeState::Never,
+    ];
     let counts = states.map(|state| (state, nodes.iter().filter(|node| node.state == state).count()));
     let parts = counts.iter().filter(|(_, count)| *count != 0);
     let parts: Vec<_> =
@@ -90,13 +97,23 @@ pub(crate) fn away(model: &Model) -> Vec<Row> {
         rows.push(Row::of(Tone::Bad, format!("away      for {since}; what follows is older")));
         rows.push(Row::of(Tone::Bad, format!("          {}", without_address(reason, &model.origin))));
     }
-    if let Some(broker) = model.status.broker.as_ref().filter(|broker| broker.state == BrokerState::Away) {
+    if let Some(broker) = model.status.broker.as_ref().filter(|broker| broker.state != BrokerState::Connected)
+    {
         let reason = broker.reason.as_deref().unwrap_or("no reason is known");
+        let word = if broker.state == BrokerState::Away { "away" } else { "blocked" };
         rows.push(Row::of(
             Tone::Bad,
-            format!("broker    away since {}: {reason}", terminal::moment(broker.since_ns)),
+            format!("broker    {word} since {}: {reason}", terminal::moment(broker.since_ns)),
         ));
     }
+    let last = model
+        .status
+        .faults
+        .iter()
+        .filter(|fault| fault.until_ns.is_none() && fault.fault.starts_with("archive"));
+    rows.extend(last.map(|fault| {
+        Row::of(Tone::Bad, format!("archive   since {}: {}", terminal::moment(fault.since_ns), fault.reason))
+    }));
     rows
 }
 

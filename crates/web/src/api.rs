@@ -7,6 +7,7 @@ mod check;
 mod csv;
 mod dry_run;
 mod events;
+mod health;
 mod history;
 mod metrics;
 mod owner;
@@ -55,7 +56,7 @@ pub(crate) struct App {
 enum Door {
     /// Who has at least this role.
     Needs(Role),
-    /// Everybody: to leave.
+    /// Everybody: to leave, and to hear whether it is well.
     Open,
 }
 
@@ -96,9 +97,13 @@ pub(crate) fn router(app: App, guarded: Guard) -> Router {
     let mut router = Router::new();
     let of_api =
         routes().into_iter().map(|Route(path, door, methods)| (format!("{PREFIX}{path}"), door, methods));
-    // Where Prometheus looks for it.
-    let at_root = ("/metrics".to_owned(), Door::Needs(Role::View), get(metrics::write));
-    for (path, door, methods) in of_api.chain([at_root]) {
+    // Where Prometheus looks for it, and those who watch programs.
+    let at_root = [
+        ("/metrics".to_owned(), Door::Needs(Role::View), get(metrics::write)),
+        ("/healthz".to_owned(), Door::Open, get(health::live)),
+        ("/readyz".to_owned(), Door::Open, get(health::ready)),
+    ];
+    for (path, door, methods) in of_api.chain(at_root) {
         let methods = match door {
             Door::Open => methods,
             Door::Needs(role) => {

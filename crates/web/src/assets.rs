@@ -15,6 +15,9 @@ static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 const INDEX: &str = "index.html";
 
+/// What the paths of the page's views begin with. Below them is what a view is about.
+const VIEWS: [&str; 7] = ["", "chain", "events", "stories", "queries", "explore", "flow"];
+
 /// What is shown where the page was not built.
 const NO_PAGE: &str = "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Edison</title>\n<p>This program was built without its page. \
                        <a href=\"/api/v1/status\">/api/v1/status</a> and <a href=\"/api/v1/openapi.json\">its description</a> are here.\n";
@@ -36,6 +39,20 @@ pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
     }
     let is_link = path.is_empty() || !path.rsplit('/').next().unwrap_or_default().contains('.');
     let name = if is_link { INDEX } else { path };
+    let is_view = VIEWS.contains(&path.split('/').next().unwrap_or_default());
+    if is_link && !is_view {
+        // The page says that there is nothing, and so does the status, which is all that programs read.
+        let at = FILES.binary_search_by_key(&INDEX, |(name, _)| name);
+        let mut response = at.map_or_else(
+            |_| {
+                not_found(uri.path(), format!("there is nothing at {}: the page is at /", uri.path()))
+                    .into_response()
+            },
+            |at| index(FILES[at].1),
+        );
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        return response;
+    }
     match FILES.binary_search_by_key(&name, |(name, _)| name) {
         Ok(at) if name == INDEX => index(FILES[at].1),
         Ok(at) => file(at, accepts_gzip(&headers)).await,

@@ -580,8 +580,11 @@ export interface components {
         };
         Node: {
             name: string;
-            /** @enum {string} */
-            state: "up" | "late" | "down" | "ended" | "never";
+            /**
+             * @description `unheard`: the controller does not hear it through a fault of its own (`faults` of the status), so that its state is not known.
+             * @enum {string}
+             */
+            state: "up" | "late" | "down" | "unheard" | "ended" | "never";
             /** @description When it was last heard of. */
             seen: components["schemas"]["Time"] | null;
             /** @description Of its last window; `null` where its source cannot count its loss. */
@@ -639,6 +642,16 @@ export interface components {
                 /** @description `too_late`: its windows came later than they are waited for; `not_sent`: they never came, as the probe did not run, or was killed before it had kept them; `spool_full`: the probe dropped some of them. */
                 reason: string;
             }[];
+            /** @description Windows that never came since it was first heard of, by reason. They outlast the controller. */
+            missing: {
+                /** @description `not_sent` or `spool_full`, as of gaps. */
+                reason: string;
+                windows: components["schemas"]["Integer"];
+                /** @description The time that they cover. */
+                seconds: number;
+            }[];
+            /** @description The share of the time since it was first heard of of which windows came; `null` before the first one. */
+            watched: number | null;
             /** @description What came as its own and was not taken, by reason; another's too, who has its rights at the broker. */
             refused: components["schemas"]["Counters"];
             /** @description How busy it is; `null` before its first heartbeat. */
@@ -663,9 +676,13 @@ export interface components {
             span: components["schemas"]["Span"] | null;
             /** @description `null` where there is none. */
             broker: {
-                /** @enum {string} */
-                state: "connected" | "away";
+                /**
+                 * @description `blocked`: it is there and takes no messages, because of an alarm of its own.
+                 * @enum {string}
+                 */
+                state: "connected" | "blocked" | "away";
                 since: components["schemas"]["Time"];
+                /** @description Why it is away or takes no messages. */
                 reason: string | null;
             } | null;
             /** @description What became of messages to Kafka; `null` where none are sent there. */
@@ -709,11 +726,28 @@ export interface components {
             refused: components["schemas"]["Counters"];
             /** @description Requests and connections of clients that were refused, by reason. */
             refused_requests: components["schemas"]["Counters"];
+            /** @description Faults of the controller's own, the oldest first: those that last, and the last twenty that are over. */
+            faults: {
+                /**
+                 * @description `archive`: nothing can be stored, and no message is taken; `archive_rows`: stored rows are damaged and left out; `broker_away`, `broker_blocked`: no message comes.
+                 * @enum {string}
+                 */
+                fault: "archive" | "archive_rows" | "broker_away" | "broker_blocked";
+                since: components["schemas"]["Time"];
+                /** @description `null` while it lasts. */
+                until: components["schemas"]["Time"] | null;
+                /** @description What is wrong, in one line. */
+                reason: string;
+            }[];
+            /** @description The coverage of a window below which no condition judges it; `null` where nothing judges. */
+            least_coverage: number | null;
             windows: {
                 complete: components["schemas"]["Integer"];
                 partial: components["schemas"]["Integer"];
                 late: components["schemas"]["Integer"];
                 lost: components["schemas"]["Integer"];
+                /** @description Windows that never came, for any reason. */
+                missing: components["schemas"]["Integer"];
                 doubled: components["schemas"]["Integer"];
             };
             /** @description The last warnings, the oldest first. */

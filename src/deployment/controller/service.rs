@@ -2,15 +2,18 @@
 
 use super::Config;
 use super::dry_runs::{DryRuns, Question};
+use super::faults::Faults;
 use super::history::{Waiter, Waiting, refusal};
 use super::kafka::Hand;
 use super::queries::Queries;
-use super::{past, unsettled};
+use super::senders::Senders;
+use super::{lacks, past, unsettled};
 use crate::alerts::Alerts;
 use crate::captured;
 use crate::exit::{Failure, say, say_error};
 use crate::history_asked;
-use crate::views::{self, now_ns};
+use crate::signals::HungUp;
+use crate::views::{self, Deaf, now_ns};
 use archive::{ArchiveError, Changes, Mark};
 use controller::{Actions, Controller, Health, NotAsked, Output, Setting, Windows};
 use events::Stories;
@@ -47,11 +50,14 @@ pub(super) struct Service<'a> {
     controller: Controller,
     link: Box<dyn ControllerLink>,
     watch: LinkWatch,
+    hung_up: HungUp,
     hub: Hub,
     /// What takes answers and events to Kafka.
     kafka: Option<Hand>,
     /// What tells Alertmanagers of events.
     alerts: Option<Alerts>,
+    /// Which starts of probes send.
+    senders: Senders,
     /// What is to be stored.
     changes: Changes,
     /// The last message of each start of a node of which that is a part.
@@ -64,8 +70,14 @@ pub(super) struct Service<'a> {
     send: Vec<(usize, ToProbe)>,
     /// The state of events may not be the one that was stored last: to write it takes time where many keys are known.
     has_changed: bool,
+    /// How often what nodes lack had changed when it was stored.
+    lacks: lacks::Stored,
     /// Why nothing can be stored.
     fault: Option<String>,
+    /// The same and other faults of its own, with their times.
+    faults: Faults,
+    /// When nodes could last not be heard.
+    deaf: Option<Deaf>,
     /// Since when it can.
     stores_since_ns: u64,
     notes: VecDeque<Note>,
@@ -85,6 +97,7 @@ impl<'a> Service<'a> {
         queries: Queries,
         hub: Hub,
         link: Box<dyn ControllerLink>,
+        hung_up: HungUp,
     ) -> Result<Self, Failure> {
         let site = &config.site;
         let setting = Setting { window_ns: site.window_ns, is_replay: false, key: Some(site.key.clone()) };
@@ -104,6 +117,8 @@ impl<'a> Service<'a> {
             controller.restore(saved, results, Stories::restore(stories));
             controller.restore_past(past::read(&earlier));
         }
+        let lacked = hub.archive().states(lacks::PREFIX).map_err(Failure::fault)?;
+        controller.restore_lacks(lacks::read(&lacked));
         let kafka = Hand::start(&config.kafka, &hub)?;
         let alerts = hub.archive().state(ALERTS).map_err(Failure::fault)?;
         let alerts = Alerts::start(&config.alerts, alerts.as_deref())?;
@@ -116,14 +131,19 @@ impl<'a> Service<'a> {
             controller,
             link,
             watch: LinkWatch::default(),
+            hung_up,
             hub,
+            senders: Senders::default(),
             changes: Changes::default(),
             marks: BTreeMap::new(),
             unsettled: kept.into_iter().map(|(name, _)| name).collect(),
             past: earlier.into_iter().map(|(name, _)| name).collect(),
             send: Vec::new(),
             has_changed: true,
+            lacks: lacks::Stored::default(),
             fault: None,
+            faults: Faults::default(),
+            deaf: None,
             stores_since_ns: 0,
             notes: VecDeque::new(),
             waiting: Waiting::default(),
@@ -142,14 +162,16 @@ impl<'a> Service<'a> {
     ) -> Result<ExitCode, Failure> {
         while !stop.load(Relaxed) {
             self.look_at_link();
+            self.hung_up.line().into_iter().for_each(say);
             let lines = self.kafka.as_ref().map(Hand::lines).unwrap_or_default();
             lines.into_iter().for_each(|line| self.note(line));
             let lines = self.alerts.as_ref().map(Alerts::lines).unwrap_or_default();
             lines.into_iter().for_each(|line| self.note(line));
             self.take_messages()?;
             let state = self.link.state();
-            // While nothing can be stored no message is taken, and nodes cannot be blamed for it.
-            let listens = state.connected && self.fault.is_none();
+            // While nothing can be stored no message is taken, and while the broker takes none, none comes: nodes cannot be blamed for it.
+            let listens = state.connected && state.reason.is_none() && self.fault.is_none();
+            self.deaf = Deaf::hears(self.deaf, listens, now_ns(), self.config.nodes.len());
             let listens_since_ns = listens.then(|| state.since_ns.max(self.stores_since_ns));
             let actions = self.controller.tick(now_ns(), listens_since_ns);
             self.take(actions);
@@ -183,7 +205,15 @@ impl<'a> Service<'a> {
 
     fn look_at_link(&mut self) {
         let state = self.link.state();
-        for line in [self.watch.line(&state), self.watch.remark(&state)].into_iter().flatten() {
+        let now_ns = now_ns();
+        // Without a reason it carries messages, or is being tried for the first time.
+        let reason = |connected: bool| state.reason.as_deref().filter(|_| state.connected == connected);
+        let over = [("broker_away", false), ("broker_blocked", true)]
+            .map(|(name, connected)| self.faults.set(name, reason(connected), now_ns));
+        let lasted = over.into_iter().flatten().next_back();
+        let lasted = lasted.map(|lasted| format!(", after {lasted}")).filter(|_| state.reason.is_none());
+        let line = self.watch.line(&state).map(|line| line + &lasted.unwrap_or_default());
+        for line in [line, self.watch.remark(&state)].into_iter().flatten() {
             self.note(line);
         }
     }
@@ -202,6 +232,9 @@ impl<'a> Service<'a> {
             let Some(Received { node, id, message }) = received else { break };
             wait = Duration::ZERO;
             if let Some(id) = id.filter(|id| id.sequence != 0) {
+                if let Some(line) = self.senders.take(&id, now_ns()) {
+                    self.note(line);
+                }
                 let last = self.marks.entry((id.node, id.boot)).or_default();
                 *last = (*last).max(id.sequence);
             }
@@ -235,6 +268,10 @@ impl<'a> Service<'a> {
 
     fn note(&mut self, text: String) {
         say(&text);
+        self.keep_note(text);
+    }
+
+    fn keep_note(&mut self, text: String) {
         self.notes.push_back(Note { at_ns: now_ns(), text });
         if self.notes.len() > MOST_NOTES {
             self.notes.pop_front();
@@ -250,6 +287,7 @@ impl<'a> Service<'a> {
             self.changes.states =
                 unsettled::new(&self.controller, &self.unsettled).map_err(Failure::fault)?;
             self.changes.states.extend(past::new(&self.controller, &self.past).map_err(Failure::fault)?);
+            self.changes.states.extend(lacks::new(&self.controller, &self.lacks).map_err(Failure::fault)?);
             self.changes.states.push((STATE.to_owned(), state));
             let alerts = self.alerts.as_ref().and_then(Alerts::save);
             self.changes.states.extend(alerts.map(|alerts| (ALERTS.to_owned(), alerts)));
@@ -271,21 +309,26 @@ impl<'a> Service<'a> {
             }
             if let Err(error) = published {
                 let reason = error.to_string();
+                self.faults.set("archive", Some(&reason), now_ns());
                 if self.fault.as_ref() != Some(&reason) {
-                    say_error(&format!("{reason}; probes keep what they measure until it can be stored"));
+                    let line = format!("{reason}; probes keep what they measure until it can be stored");
+                    say_error(&line);
+                    self.keep_note(line);
                 }
                 self.fault = Some(reason);
                 return Ok(());
             }
             if self.fault.take().is_some() {
                 self.stores_since_ns = now_ns();
-                say("what happens is stored again");
+                let lasted = self.faults.set("archive", None, self.stores_since_ns).unwrap_or_default();
+                self.note(format!("what happens is stored again, after {lasted}"));
             }
             self.kafka.iter().for_each(Hand::stored);
             self.alerts.iter().for_each(Alerts::stored);
             self.changes = Changes::default();
             self.marks.clear();
             (self.unsettled, self.past) = (now, earlier);
+            self.lacks = lacks::stored(&self.controller);
             self.has_changed = false;
         }
         self.link.acknowledge();
@@ -405,7 +448,9 @@ impl<'a> Service<'a> {
         let mut lasting: Vec<String> = forgotten.chain(unfollowed).chain(refused).collect();
         if self.hub.archive().damaged() != 0 {
             let file = self.config.state.display();
-            lasting.push(format!("{file}: some rows are damaged: answers and events without them are shown"));
+            let line = format!("{file}: some rows are damaged: answers and events without them are shown");
+            self.faults.set("archive_rows", Some(&line), now_ns());
+            lasting.push(line);
         }
         for line in lasting {
             if self.said.insert(line.clone()) {
@@ -415,21 +460,28 @@ impl<'a> Service<'a> {
     }
 
     fn status(&self) -> Status {
-        let (now, window_ns) = (now_ns(), self.config.site.window_ns);
-        let grace_ns = self.config.site.settings.grace_ns;
+        let now = now_ns();
+        let moment = views::Moment {
+            now_ns: now,
+            window_ns: self.config.site.window_ns,
+            grace_ns: self.config.site.settings.grace_ns,
+            deaf: self.deaf,
+        };
         let state = self.link.state();
         let mut refused: Counters = self.link.refused().into_iter().collect();
         let doubled = refused.get("doubled");
         // Those that came twice or too early are no refusals: the others of them are taken.
         refused.0.retain(|(name, _)| !["doubled", "early"].contains(&name.as_str()));
         let mut windows = Windows::default();
+        let missing = self.controller.health().flat_map(|health| health.lacks.missing.values());
+        let missing = missing.fold(0, |sum: u64, missing| sum.saturating_add(missing.windows));
         for health in self.controller.health() {
             windows.add(&health.windows);
             refused.add(&health.not_taken);
         }
         let nodes = self.config.nodes.iter().zip(self.controller.health());
         let node = |(number, (name, health)): (usize, (&String, &Health))| {
-            let mut node = views::node(name, health, now, window_ns, grace_ns);
+            let mut node = views::node(name, health, &moment);
             node.refused.add(&self.link.refused_of(number).into_iter().collect());
             node
         };
@@ -443,7 +495,11 @@ impl<'a> Service<'a> {
             history: true,
             span: None,
             broker: Some(Broker {
-                state: if state.connected { BrokerState::Connected } else { BrokerState::Away },
+                state: match (state.connected, &state.reason) {
+                    (true, None) => BrokerState::Connected,
+                    (true, Some(_)) => BrokerState::Blocked,
+                    (false, _) => BrokerState::Away,
+                },
                 since_ns: state.since_ns,
                 reason: state.reason,
             }),
@@ -456,9 +512,12 @@ impl<'a> Service<'a> {
                 partial: windows.partial,
                 late: windows.late,
                 lost: windows.lost,
+                missing,
                 doubled,
             },
             notes: self.notes.iter().cloned().collect(),
+            faults: self.faults.told(),
+            least_coverage: Some(self.config.site.settings.coverage),
             ..Status::default()
         }
     }

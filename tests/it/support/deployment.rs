@@ -36,6 +36,14 @@ impl Deployment {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
+    /// `rabbitmqctl` of the broker.
+    pub(crate) fn ctl(&self, arguments: &[&str]) {
+        let output =
+            Command::new(script()).arg("ctl").arg(self.scratch.path("broker")).args(arguments).output();
+        let output = output.expect("the script is there");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("amqp://guest:guest@127.0.0.1:{}", self.broker)
     }
@@ -60,6 +68,17 @@ impl Deployment {
 
     /// The same with further lines of settings.
     pub(crate) fn controller_with(&self, nodes: &str, queries: &str, more: &str) -> Running {
+        Running::start(self.controller_command(&mut edison(), nodes, queries, more))
+    }
+
+    /// The command that starts a controller by this program.
+    pub(crate) fn controller_command<'a>(
+        &self,
+        command: &'a mut Command,
+        nodes: &str,
+        queries: &str,
+        more: &str,
+    ) -> &'a mut Command {
         let queries = self.scratch.file("chain.eq", queries);
         let settings = format!(
             "broker = \"{}\"\nnodes = [{nodes}]\nevery = \"1s\"\nqueries = [\"{}\"]\nstate = \"{}\"\nlisten = \"127.0.0.1:{}\"\nstandby = true\n{more}",
@@ -69,7 +88,7 @@ impl Deployment {
             self.web
         );
         let file = self.scratch.file("controller.toml", settings);
-        Running::start(edison().args(["controller", "--config", text(&file)]))
+        command.args(["controller", "--config", text(&file)])
     }
 
     /// A command that asks the controller.
@@ -85,6 +104,13 @@ impl Deployment {
 
     pub(crate) fn get(&self, path: &str) -> Option<Value> {
         api_get(self.web, path)
+    }
+
+    /// A line of `/metrics` without its name and labels.
+    pub(crate) fn metric(&self, series: &str) -> Option<String> {
+        let text = ureq::get(format!("http://127.0.0.1:{}/metrics", self.web)).call().ok()?;
+        let text = text.into_body().read_to_string().ok()?;
+        text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ').map(str::to_owned))
     }
 
     pub(crate) fn node(&self, name: &str) -> Option<Value> {

@@ -180,7 +180,8 @@ fn joined_answers_are_those_of_plain_maps() {
                 cut += 1;
                 continue;
             }
-            assert_eq!((answer.status, &*answer.bounds), (Status::Complete, "exact"));
+            // Two nodes' counts are compared: nothing bounds what was under way between them.
+            assert_eq!((answer.status, &*answer.bounds), (Status::Complete, "none"));
             let expected = ports.iter().map(|port| {
                 let [x, y] = [&x, &y].map(|groups| groups.get(port).copied().unwrap_or(0) as i64);
                 let ratio = if y == 0 { Value::Null } else { Value::Float(x as f64 / y as f64) };

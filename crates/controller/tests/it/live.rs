@@ -688,7 +688,7 @@ fn windows_beyond_the_lateness_are_a_named_gap() {
     test.window(1, 20, &[]);
     test.window(1, 21, &[]);
     assert_eq!((test.not_taken(1, "too_late"), late(&test)), (2, 2));
-    let gaps: Vec<_> = test.controller.health().nth(1).expect("a node").gaps.iter().copied().collect();
+    let gaps: Vec<_> = test.controller.health().nth(1).expect("a node").lacks.gaps.iter().cloned().collect();
     let [gap] = &gaps[..] else { panic!("{gaps:?}") };
     assert_eq!(gap.window, Span { start_ns: START + 20 * SECOND, end_ns: START + 22 * SECOND });
     // Within it, it is judged.
@@ -713,10 +713,57 @@ fn windows_that_never_came_are_a_named_gap() {
     lost(&mut test, 10, 2);
     let health = test.controller.health().nth(1).expect("a node");
     let second = |ns: u64| (ns - START) / SECOND;
-    let gap = |gap: &controller::Gap| (second(gap.window.start_ns), second(gap.window.end_ns), gap.reason);
-    let gaps: Vec<_> = health.gaps.iter().map(gap).collect();
-    assert_eq!(gaps, [(3, 6, "not_sent"), (7, 9, "spool_full")]);
+    let gap = |gap: &controller::Gap| {
+        (second(gap.window.start_ns), second(gap.window.end_ns), gap.reason.to_string())
+    };
+    let gaps: Vec<_> = health.lacks.gaps.iter().map(gap).collect();
+    assert_eq!(gaps, [(3, 6, "not_sent".to_owned()), (7, 9, "spool_full".to_owned())]);
     assert_eq!(health.windows.lost, 2);
+    let missing = |reason: &str| health.lacks.missing.get(reason).copied().unwrap_or_default();
+    assert_eq!(missing("not_sent"), controller::Missing { windows: 3, ns: 3 * SECOND });
+    assert_eq!(missing("spool_full"), controller::Missing { windows: 2, ns: 2 * SECOND });
+    // Of eleven seconds, windows of six came.
+    assert_eq!(health.watched(), Some(6.0 / 11.0));
+}
+
+/// A probe is killed, and the controller while it is away: what is missing is known to the next controller, also between the last window that
+/// the one took and the first that the other takes.
+#[test]
+fn what_is_missing_outlasts_the_controller() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    for at in [0, 1, 5] {
+        test.window(1, at, &[]);
+        test.window(0, at, &[("a", 1)]);
+    }
+    let saved = serde_json::to_string(&test.controller.save()).expect("JSON");
+    let lacks: Vec<(String, String)> = test
+        .controller
+        .lacks()
+        .map(|(name, lacks, _)| (name.to_owned(), serde_json::to_string(lacks).expect("JSON")))
+        .collect();
+
+    let mut next = Test::new(CHAIN);
+    next.controller.restore(serde_json::from_str(&saved).expect("its own"), [], events::Stories::default());
+    let lacks = lacks.into_iter().map(|(name, text)| (name, serde_json::from_str(&text).expect("its own")));
+    next.controller.restore_lacks(lacks);
+    next.tick(10);
+    next.window(1, 9, &[]);
+    let health = next.controller.health().nth(1).expect("a node");
+    let second = |ns: u64| (ns - START) / SECOND;
+    let gaps: Vec<_> = health
+        .lacks
+        .gaps
+        .iter()
+        .map(|gap| (second(gap.window.start_ns), second(gap.window.end_ns)))
+        .collect();
+    assert_eq!(gaps, [(2, 5), (6, 9)]);
+    let missing = controller::Missing { windows: 6, ns: 6 * SECOND };
+    assert_eq!(
+        health.lacks.missing.iter().map(|(name, of)| (&**name, *of)).collect::<Vec<_>>(),
+        [("not_sent", missing)]
+    );
+    assert_eq!(health.watched(), Some(4.0 / 10.0));
 }
 
 #[test]

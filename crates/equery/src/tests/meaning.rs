@@ -145,3 +145,15 @@ fn chains_have_sixteen_queries_and_no_circles() {
         [Some(61_000_000_000), Some(10_000_000_000)]
     );
 }
+
+#[test]
+fn a_name_that_edison_takes_is_refused_where_it_stands() {
+    for name in ["targets", "totals", "tcp_loss", "hosts"] {
+        let said = said(&format!("a: select vlan;\n {name}: select vlan"));
+        let expected = format!(
+            "2:2: error: the name '{name}' is taken by Edison, which answers a query of this name in every run"
+        );
+        assert!(said.len() == 1 && said[0].starts_with(&expected), "{said:?}");
+    }
+    assert_eq!(said("target: select vlan; Targets: select vlan"), [""; 0]);
+}

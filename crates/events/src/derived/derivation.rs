@@ -48,6 +48,14 @@ impl Source {
 }
 
 impl Derivation {
+    /// The numbers of values that are computed of what different nodes counted. Each node cuts its windows by its own clock, and packets are
+    /// under way between nodes when a window ends: nothing bounds what that makes of such a value.
+    pub fn mixed(&self) -> Vec<usize> {
+        let nodes: Vec<Option<usize>> = self.sources.iter().map(|source| source.node).collect();
+        let values = self.values.iter().enumerate();
+        values.filter(|(_, value)| value.mixes(&nodes)).map(|(number, _)| number).collect()
+    }
+
     /// The windows that it reads.
     pub(crate) fn reads(&self) -> Vec<Reads> {
         let mut reads = Vec::new();

@@ -107,6 +107,18 @@ impl Formula {
         }
     }
 
+    /// Whether it computes with what different nodes counted. `nodes`: by source, the node whose answers are read.
+    pub(crate) fn mixes(&self, nodes: &[Option<usize>]) -> bool {
+        let mut reads = Vec::new();
+        match self {
+            Self::Arithmetic(..) => self.add_reads(&mut reads),
+            Self::Before(of, _) | Self::Mean { of, .. } => return of.mixes(nodes),
+            Self::Key(_) | Self::Item { .. } | Self::Integer(_) | Self::Number(_) => {}
+        }
+        let mut read = reads.iter().filter_map(|read| nodes.get(read.source));
+        read.next().is_some_and(|first| read.any(|other| other != first))
+    }
+
     /// Adds what it reads. `every_ns`: from window to window.
     pub(crate) fn add_reads(&self, reads: &mut Vec<Reads>) {
         self.add_reads_at(0, 1, reads);

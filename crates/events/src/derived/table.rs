@@ -65,7 +65,23 @@ impl Table<'_> {
             self.reasons.extend(said(unknown, "values that may be anything"));
         }
         self.reasons.iter().for_each(|reason| answer.lacks(reason));
+        self.remark_mixed(&mut answer, derivation);
         answer
+    }
+
+    /// Says of values that are computed of what different nodes counted that they have no bounds.
+    fn remark_mixed(&self, answer: &mut Answer, derivation: &Derivation) {
+        let mixed = derivation.mixed();
+        if mixed.is_empty() {
+            return;
+        }
+        let columns = mixed.iter().filter_map(|number| answer.columns.get(*number));
+        let named = columns.map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
+        let named = if named.is_empty() { "having or order by".to_owned() } else { named };
+        answer.bounds = "none".to_owned();
+        answer.remark(&format!(
+            "{named} compares counts of different nodes: what was under way between them and how far their clocks differ is in it"
+        ));
     }
 
     /// Leaves out groups that do not pass `having`. Returns of how many it is not known.
@@ -105,7 +121,7 @@ impl Table<'_> {
                 answer.class = source.class;
             }
             answer.sampling = answer.sampling.or(source.sampling);
-            if !["exact", "certain", "none"].contains(&&*source.bounds) {
+            if !["exact", "certain"].contains(&&*source.bounds) {
                 answer.bounds.clone_from(&source.bounds);
             }
             if let Some(watched) = source.watched {

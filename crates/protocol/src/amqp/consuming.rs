@@ -10,14 +10,16 @@ use super::status::Condition;
 use super::topology::{RESULTS, TASKS, Topology};
 use super::worker::Closing;
 use super::{LOOK, connection};
+use futures_core::Stream;
 use lapin::message::Delivery;
 use lapin::options::{
     BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions, BasicRejectOptions,
     ConfirmSelectOptions,
 };
 use lapin::types::{FieldTable, ShortString};
-use lapin::{Channel, Connection, Event};
-use std::pin::pin;
+use lapin::{BasicProperties, Channel, Connection, Event};
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use tokio::time::sleep;
 
@@ -107,21 +109,48 @@ pub(super) async fn send_lists(
     declare(&channel, &Topology::of_results(shared.results_bytes)).await?;
     declare(&channel, &Topology::of_tasks(&shared.nodes)).await?;
     answer(channel.confirm_select(ConfirmSelectOptions::default())).await?;
-    let mut events = pin!(connection.events_listener());
+    let looks = answer(connection.create_channel()).await?;
+    let events = pin!(connection.events_listener());
     shared.lists().rewind();
     shared.status.set(LISTING, Condition::Good);
+    tokio::select! {
+        ended = send_each(shared, connection, [&channel, &looks], closing) => ended,
+        never = watch(shared, connection, events) => match never {},
+    }
+}
+
+/// Notes when the broker takes no messages, also while one waits to be taken.
+async fn watch(
+    shared: &ControllerState,
+    connection: &Connection,
+    mut events: Pin<&mut impl Stream<Item = Event>>,
+) -> Infallible {
+    while let Some(event) = next(&mut events).await {
+        if let Event::ConnectionBlocked(reason) = event {
+            let reason = format!("it takes no messages now: {}", reason.replace(char::is_control, " "));
+            shared.status.set(LISTING, Condition::Waits(reason));
+        } else if !connection.status().blocked() {
+            shared.status.set(LISTING, Condition::Good);
+        }
+    }
+    std::future::pending().await
+}
+
+async fn send_each(
+    shared: &ControllerState,
+    connection: &Connection,
+    [channel, looks]: [&Channel; 2],
+    closing: &Closing,
+) -> Result<(), String> {
     loop {
-        send(shared, connection, &channel).await?;
+        send(shared, connection, channel).await?;
         if !connection.status().blocked() {
             shared.status.set(LISTING, Condition::Good);
+            look(shared, connection, looks).await?;
         }
         tokio::select! {
             () = closing.wait() => return Ok(()),
             () = shared.lists_wake.notified() => {}
-            Some(event) = next(&mut events) => if let Event::ConnectionBlocked(reason) = event {
-                let reason = format!("it takes no messages now: {}", reason.replace(char::is_control, " "));
-                shared.status.set(LISTING, Condition::Waits(reason));
-            },
             () = sleep(LOOK) => {
                 if !connection.status().connected() {
                     return Err("the connection broke".to_owned());
@@ -129,6 +158,15 @@ pub(super) async fn send_lists(
             }
         }
     }
+}
+
+/// Sends nothing to nowhere: a broker tells a connection of its alarm only once this sends something, and task lists are rare.
+async fn look(shared: &ControllerState, connection: &Connection, channel: &Channel) -> Result<(), String> {
+    // No node has an empty name, so that no queue is bound by it and the broker drops the message.
+    let properties = BasicProperties::default().with_user_id(shared.broker.user().into());
+    let published =
+        channel.basic_publish(TASKS.into(), "".into(), BasicPublishOptions::default(), &[], properties);
+    patiently(connection, published).await.map(drop)
 }
 
 async fn send(shared: &ControllerState, connection: &Connection, channel: &Channel) -> Result<(), String> {

@@ -1,9 +1,9 @@
 //! Nodes, and what a controller says of itself.
 
 use super::table::text_table;
-use super::time::how_long;
+use super::time::{how_long, moment};
 use crate::Counters;
-use crate::view::{BrokerState, Clock, Mode, NodeState, NodeView, Status, Store, TaskState};
+use crate::view::{BrokerState, Clock, Fault, Mode, NodeState, NodeView, Status, Store, TaskState};
 use notation::{grouped, scaled};
 
 /// The names of [`node_cells`].
@@ -46,11 +46,13 @@ pub fn status_lines(status: &Status) -> Vec<String> {
         ("partial", windows.partial),
         ("late", windows.late),
         ("lost", windows.lost),
+        ("missing", windows.missing),
         ("doubled", windows.doubled),
     ];
-    // In a run no window is late, lost or doubled.
+    // In a run no window is late, lost, missing or doubled.
     let counts = &counts[..if status.mode == Mode::Run { 2 } else { counts.len() }];
     let mut lines = vec![format!("windows: {}", listed(counts.iter().copied()))];
+    lines.extend(status.faults.iter().map(fault));
     if status.refused.total() != 0 {
         lines.push(format!("messages refused: {}", named(&status.refused)));
     }
@@ -92,12 +94,48 @@ pub fn status_lines(status: &Status) -> Vec<String> {
     lines
 }
 
+/// A fault of the controller's own, and what it means for the nodes.
+fn fault(fault: &Fault) -> String {
+    let Fault { fault, since_ns, until_ns, reason } = fault;
+    let since = moment(*since_ns);
+    match until_ns {
+        None => format!("controller's own fault {fault} since {since}: {reason}"),
+        Some(until_ns) => {
+            let length = how_long(until_ns.saturating_sub(*since_ns));
+            format!(
+                "controller's own fault {fault} is over: from {since} to {}, {length}: {reason}",
+                moment(*until_ns)
+            )
+        }
+    }
+}
+
+/// The coverage of a node: the lesser of that of its last window and of the time that was watched, and the windows that are missing.
+fn coverage(node: &NodeView) -> String {
+    let Some(coverage) =
+        node.coverage.into_iter().chain(node.watched.filter(|watched| *watched < 1.0)).reduce(f64::min)
+    else {
+        return "unknown".to_owned();
+    };
+    let missing: u64 = node.missing.iter().map(|missing| missing.windows).sum();
+    // What is less than all is never rounded up to it.
+    let share = if coverage < 1.0 { (coverage * 10_000.0).floor().min(9_999.0) / 100.0 } else { 100.0 };
+    match missing {
+        0 => format!("{share:.2} %"),
+        _ => {
+            let reasons = node.missing.iter().map(|missing| (missing.reason.as_str(), missing.windows));
+            format!("{share:.2} %, missing: {}", listed(reasons))
+        }
+    }
+}
+
 /// A word for the state of a node.
 pub fn node_state(state: NodeState) -> &'static str {
     match state {
         NodeState::Up => "up",
         NodeState::Late => "late",
         NodeState::Down => "down",
+        NodeState::Unheard => "unheard",
         NodeState::Ended => "ended",
         NodeState::Never => "never seen",
     }
@@ -148,7 +186,7 @@ fn node_cells(node: &NodeView) -> [String; COLUMNS.len()] {
         grouped(node.packets.measured),
         named(&node.packets.not_measured),
         node.loss.as_ref().map_or_else(|| "unknown".to_owned(), named),
-        node.coverage.map_or_else(|| "unknown".to_owned(), |coverage| format!("{:.2} %", coverage * 100.0)),
+        coverage(node),
         busy.map_or_else(|| "unknown".to_owned(), |busy| format!("{:.0} %", busy * 100.0)),
         flows,
         clock,
@@ -193,7 +231,7 @@ fn listed<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::{AlertmanagerView, Delivered};
+    use crate::view::{AlertmanagerView, Delivered, MissingWindows};
 
     #[test]
     fn a_run_has_no_column_and_no_count_of_what_it_does_not_know() {
@@ -207,6 +245,45 @@ mod tests {
         assert!(
             of_controller.contains("not applied yet") && of_controller.contains("0 doubled"),
             "{of_controller}"
+        );
+    }
+
+    #[test]
+    fn what_is_missing_lowers_the_coverage_and_is_never_rounded_away() {
+        let node = |coverage, watched, windows| {
+            let missing =
+                vec![MissingWindows { reason: "not_sent".to_owned(), windows, seconds: windows as f64 }];
+            let missing = if windows == 0 { Vec::new() } else { missing };
+            let node = NodeView { coverage, watched, missing, ..NodeView::default() };
+            named_node_cells(&node).find(|(name, _)| *name == "coverage").map(|(_, cell)| cell)
+        };
+        let cell = |text: &str| Some(text.to_owned());
+        assert_eq!(node(Some(1.0), Some(1.0), 0), cell("100.00 %"));
+        assert_eq!(node(Some(1.0), Some(92.0 / 98.0), 6), cell("93.87 %, missing: 6 not_sent"));
+        assert_eq!(node(Some(1.0), Some(1.0 - 1e-9), 1), cell("99.99 %, missing: 1 not_sent"));
+        assert_eq!(node(Some(0.5), Some(0.9), 2), cell("50.00 %, missing: 2 not_sent"));
+        assert_eq!(node(None, Some(0.9), 2), cell("90.00 %, missing: 2 not_sent"));
+        assert_eq!(node(None, Some(1.0), 0), cell("unknown"));
+    }
+
+    #[test]
+    fn faults_of_the_controllers_own_are_shown_with_their_times() {
+        let fault = |until_ns| Fault {
+            fault: "archive".to_owned(),
+            since_ns: 1_700_000_000_000_000_000,
+            until_ns,
+            reason: "the disk is full".to_owned(),
+        };
+        let nodes_with = |faults| nodes(&Status { faults, ..Status::default() });
+        let lasts = nodes_with(vec![fault(None)]);
+        assert!(
+            lasts.contains("own fault archive since 2023-11-14 22:13:20 UTC: the disk is full\n"),
+            "{lasts}"
+        );
+        let over = nodes_with(vec![fault(Some(1_700_000_022_000_000_000))]);
+        assert!(
+            over.contains("is over: from 2023-11-14 22:13:20 UTC to 2023-11-14 22:13:42 UTC, 22 s"),
+            "{over}"
         );
     }
 

@@ -13,6 +13,8 @@ pub enum NodeState {
     Late,
     /// No more.
     Down,
+    /// The controller does not hear it through a fault of its own, which [`Status::faults`](super::Status::faults) names: how it is, is unknown.
+    Unheard,
     /// It said that nothing follows.
     Ended,
     /// It was never seen.
@@ -56,6 +58,12 @@ pub struct NodeView {
     pub sources: Vec<String>,
     /// The newest times in which no condition judges it, the oldest first.
     pub gaps: Vec<Gap>,
+    /// Windows that never came since it was first heard of, by reason.
+    #[serde(default)]
+    pub missing: Vec<MissingWindows>,
+    /// The share of the time since it was first heard of of which windows came; `None` before the first one.
+    #[serde(default)]
+    pub watched: Option<f64>,
     /// What came as its own and was not taken, by reason; another's too, who has its rights at the broker.
     pub refused: Counters,
 }
@@ -71,6 +79,18 @@ pub struct Gap {
     pub end_ns: u64,
     /// Why.
     pub reason: String,
+}
+
+/// Windows of a node that never came, for one reason.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MissingWindows {
+    /// Why.
+    pub reason: String,
+    /// Their number.
+    #[serde(with = "integer")]
+    pub windows: u64,
+    /// The time that they cover.
+    pub seconds: f64,
 }
 
 /// The frames of one window.

@@ -52,6 +52,12 @@ pub struct Status {
     /// Requests and connections of clients that were refused, by reason; the server fills it in.
     #[serde(default)]
     pub refused_requests: Counters,
+    /// Faults of the controller's own, the oldest first: those that last, and the last ones that are over.
+    #[serde(default)]
+    pub faults: Vec<Fault>,
+    /// The coverage of a window below which no condition judges it; `None` where none is set.
+    #[serde(default)]
+    pub least_coverage: Option<f64>,
     /// Windows, over all nodes.
     pub windows: WindowTotals,
     /// The last warnings, the oldest first.
@@ -112,7 +118,7 @@ pub struct Broker {
     /// Since when, nanoseconds since the epoch.
     #[serde(rename = "since", with = "rfc3339")]
     pub since_ns: u64,
-    /// Why it is away.
+    /// Why it is away or takes no messages.
     pub reason: Option<String>,
 }
 
@@ -122,6 +128,8 @@ pub struct Broker {
 pub enum BrokerState {
     /// Messages pass.
     Connected,
+    /// It is there and takes no messages, because of an alarm of its own.
+    Blocked,
     /// It does not answer.
     Away,
 }
@@ -138,12 +146,34 @@ pub struct WindowTotals {
     /// After the time for answers.
     #[serde(with = "integer")]
     pub late: u64,
-    /// Never.
+    /// Never, because the spool of the node was full.
     #[serde(with = "integer")]
     pub lost: u64,
+    /// Never, for any reason.
+    #[serde(default, with = "integer")]
+    pub missing: u64,
     /// Again; only the first one counts.
     #[serde(with = "integer")]
     pub doubled: u64,
+}
+
+/// The names of the faults of a controller's own: the archive takes nothing, rows of it are damaged, the broker is away, the broker takes no
+/// messages.
+pub const FAULTS: [&str; 4] = ["archive", "archive_rows", "broker_away", "broker_blocked"];
+
+/// A fault of the controller's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// Its name, one of [`FAULTS`].
+    pub fault: String,
+    /// Since when it lasts, nanoseconds since the epoch.
+    #[serde(rename = "since", with = "rfc3339")]
+    pub since_ns: u64,
+    /// Until when it lasted; `None` while it does.
+    #[serde(rename = "until", with = "rfc3339::option")]
+    pub until_ns: Option<u64>,
+    /// What is wrong, in one line.
+    pub reason: String,
 }
 
 /// A warning.

@@ -2,7 +2,8 @@
 
 use super::text::{Kind, Text};
 use crate::view::{
-    AlertmanagerView, BrokerState, Clock, Delivered, Load, Mode, NodeState, NodeView, Spool, Status, Store,
+    AlertmanagerView, BrokerState, Clock, Delivered, FAULTS, Fault, Load, MissingWindows, Mode, NodeState,
+    NodeView, Spool, Status, Store,
 };
 use Kind::{Counter, Gauge};
 use report::Counters;
@@ -24,7 +25,19 @@ pub(super) fn write(text: &mut Text, status: &Status) {
     }
     if let Some(broker) = &status.broker {
         let up: Family = ("edison_broker_up", Gauge, "1 while the connection to the broker is there.");
-        family(text, up).flag(&[], broker.state == BrokerState::Connected);
+        family(text, up).flag(&[], broker.state != BrokerState::Away);
+    }
+    if status.mode == Mode::Controller {
+        let of: Family = (
+            "edison_controller_fault",
+            Gauge,
+            "1 while the controller has this fault of its own, by its name.",
+        );
+        let mut family = family(text, of);
+        for name in FAULTS {
+            let lasts = |fault: &Fault| fault.fault == name && fault.until_ns.is_none();
+            family.flag(&[("fault", name)], status.faults.iter().any(lasts));
+        }
     }
     write_windows(text, status);
     let refused: Family =
@@ -106,6 +119,7 @@ fn write_windows(text: &mut Text, status: &Status) {
     if status.mode == Mode::Controller {
         family.count(&[("kind", "late")], windows.late);
         family.count(&[("kind", "lost")], windows.lost);
+        family.count(&[("kind", "missing")], windows.missing);
         family.count(&[("kind", "doubled")], windows.doubled);
     }
 }
@@ -134,10 +148,18 @@ fn write_nodes(text: &mut Text, status: &Status) {
     let reports = |node: &NodeView| is_controller && node.version.is_some();
     let mut nodes = Nodes { text, nodes: &status.nodes };
 
+    // How a node is that the controller cannot hear is unknown.
+    let is_known = |node: &NodeView| node.state != NodeState::Unheard;
     let of: Family = ("edison_node_up", Gauge, "1 while the node answers, in time or late.");
-    nodes.flag(of, |node| Some(matches!(node.state, NodeState::Up | NodeState::Late)));
+    nodes.flag(of, |node| is_known(node).then_some(matches!(node.state, NodeState::Up | NodeState::Late)));
     let of: Family = ("edison_node_late", Gauge, "1 while the node answers after its time.");
-    nodes.flag(of, |node| Some(node.state == NodeState::Late));
+    nodes.flag(of, |node| is_known(node).then_some(node.state == NodeState::Late));
+    let of: Family = (
+        "edison_node_unheard",
+        Gauge,
+        "1 while a fault of the controller's own keeps it from hearing the node.",
+    );
+    nodes.flag(of, |node| is_controller.then_some(!is_known(node)));
     let of: Family =
         ("edison_node_seen_timestamp_seconds", Gauge, "When the node was last heard of, since the epoch.");
     nodes.number(of, |node| node.seen_ns.map(seconds));
@@ -173,6 +195,21 @@ fn write_nodes(text: &mut Text, status: &Status) {
         "The share of frames of the last window that were received, where the source can count its loss.",
     );
     nodes.number(of, |node| node.coverage);
+
+    let of: Family = (
+        "edison_node_missing_windows_total",
+        Counter,
+        "Windows that never came since the node was first heard of, by reason.",
+    );
+    nodes.missing(of, |family, labels, missing| family.count(labels, missing.windows));
+    let of: Family = ("edison_node_missing_seconds_total", Counter, "The time that they cover, by reason.");
+    nodes.missing(of, |family, labels, missing| family.number(labels, missing.seconds));
+    let of: Family = (
+        "edison_node_watched_ratio",
+        Gauge,
+        "The share of the time since the node was first heard of of which windows came.",
+    );
+    nodes.number(of, |node| node.watched);
 
     let load = |get: fn(&Load) -> u64| move |node: &NodeView| node.load.as_ref().map(get);
     nodes.count(("edison_node_flows", Gauge, "Flows in the tables."), load(|load| load.flows));
@@ -264,6 +301,19 @@ impl Nodes<'_> {
 
     fn flag(&mut self, of: Family, value: impl Fn(&NodeView) -> Option<bool>) {
         self.count(of, |node| value(node).map(u64::from));
+    }
+
+    fn missing(
+        &mut self,
+        of: Family,
+        write: impl Fn(&mut super::text::Family<'_>, &[(&str, &str)], &MissingWindows),
+    ) {
+        let mut family = family(self.text, of);
+        for node in self.nodes {
+            for missing in &node.missing {
+                write(&mut family, &[("node", &node.name), ("reason", &missing.reason)], missing);
+            }
+        }
     }
 
     fn counters(&mut self, of: Family, label: &str, value: impl Fn(&NodeView) -> Option<&Counters>) {

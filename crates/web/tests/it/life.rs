@@ -73,3 +73,27 @@ fn two_servers_may_show_one_hub() {
     assert_eq!(stream.next().expect("a message").0, "answer");
     assert_eq!(get(other.address(), "/api/v1/status").status, 200);
 }
+
+#[test]
+fn who_watches_the_program_is_told_whether_it_is_well() {
+    let hub = hub();
+    let server = serve(&hub);
+    let of = |path: &str| {
+        let response = get(server.address(), path);
+        (response.status, response.json())
+    };
+    assert_eq!(of("/healthz"), (200, serde_json::json!({"status": "ok"})));
+    assert_eq!(of("/readyz"), (200, serde_json::json!({"status": "ready", "faults": []})));
+    let fault = |name: &str, until_ns| web::view::Fault {
+        fault: name.to_owned(),
+        since_ns: 1,
+        until_ns,
+        reason: "/var/lib/secret".to_owned(),
+    };
+    let with = |faults: Vec<web::view::Fault>| web::view::Status { faults, ..web::view::Status::default() };
+    hub.set_status(with(vec![fault("archive", Some(2)), fault("archive_rows", None)]));
+    assert_eq!(of("/readyz").0, 200);
+    hub.set_status(with(vec![fault("archive", None)]));
+    assert_eq!(of("/readyz"), (503, serde_json::json!({"status": "not_ready", "faults": ["archive"]})));
+    assert_eq!(of("/healthz").0, 200);
+}

@@ -68,6 +68,13 @@ fn the_state_is_there_and_what_is_unknown_is_not() {
         ("edison_build_info{version=\"0.1.0\",mode=\"controller\"}", "1"),
         ("edison_start_timestamp_seconds", "1795534800"),
         ("edison_broker_up", "0"),
+        ("edison_controller_fault{fault=\"archive\"}", "0"),
+        ("edison_controller_fault{fault=\"broker_away\"}", "1"),
+        ("edison_windows_total{kind=\"missing\"}", "5"),
+        ("edison_node_missing_windows_total{node=\"Node1\",reason=\"not_sent\"}", "6"),
+        ("edison_node_missing_seconds_total{node=\"Node1\",reason=\"not_sent\"}", "6"),
+        ("edison_node_watched_ratio{node=\"Node1\"}", "0.9"),
+        ("edison_node_unheard{node=\"Node1\"}", "0"),
         ("edison_windows_total{kind=\"partial\"}", "2"),
         ("edison_windows_total{kind=\"doubled\"}", "18446744073709551615"),
         ("edison_refused_messages_total{reason=\"version\"}", "2"),
@@ -100,7 +107,16 @@ fn the_state_is_there_and_what_is_unknown_is_not() {
     }
     // Nothing was ever heard of the second node.
     let of_second: Vec<_> = text.lines().filter(|line| line.contains("node=\"Node2\"")).collect();
-    assert_eq!(of_second, ["edison_node_up{node=\"Node2\"} 0", "edison_node_late{node=\"Node2\"} 0"]);
+    let flags = ["up", "late", "unheard"].map(|flag| format!("edison_node_{flag}{{node=\"Node2\"}} 0"));
+    assert_eq!(of_second, flags);
+
+    // How a node is that the controller cannot hear is not known.
+    let unheard = NodeView { name: "Node1".to_owned(), state: NodeState::Unheard, ..NodeView::default() };
+    hub.set_status(Status { mode: Mode::Controller, nodes: vec![unheard], ..Status::default() });
+    let text = scrape(server.address());
+    has(&text, "edison_node_unheard{node=\"Node1\"}", "1");
+    has_none(&text, "edison_node_up");
+    has_none(&text, "edison_node_late");
 
     // A run has no broker, no spool, and no window that could be late.
     let node = NodeView { name: "Node1".to_owned(), version: Some("1".to_owned()), ..NodeView::default() };

@@ -88,9 +88,16 @@ fn permanent_links_are_the_page() {
     } else {
         assert!(index.text().contains("built without its page"));
     }
-    for path in ["/stories/5f1c2a9be01d7734", "/queries/q1?x=1", "/index.html", "/a.b/c", "//"] {
+    for path in ["/stories/5f1c2a9be01d7734", "/queries/q1?x=1", "/index.html", "/flow/", "//"] {
         let link = get(server.address(), path);
         assert_eq!((link.status, without_nonce(&link)), (200, without_nonce(&index)), "{path}");
+    }
+    for path in ["/health", "/livez", "/-/ready", "/a.b/c", "/chains", "/storiesx/1"] {
+        let none = get(server.address(), path);
+        assert_eq!(none.status, 404, "{path}");
+        if folder().join("index.html").exists() {
+            assert_eq!(without_nonce(&none), without_nonce(&index), "{path}");
+        }
     }
     for path in
         ["/none.js", "/assets/none.css", "/../Cargo.toml", "/%2e%2e/Cargo.toml", "/assets/../index.html"]

@@ -6,9 +6,9 @@ use report::{
     Story, Value,
 };
 use web::view::{
-    AlertmanagerView, Broker, BrokerState, Clock, Delivered, Edge, Gap, KeyState, Load, Mode, NodeState,
-    NodeView, Note, Phase, QueryState, QueryView, Run, Spool, Status, Store, TaskState, Threshold, Trigger,
-    WindowTotals,
+    AlertmanagerView, Broker, BrokerState, Clock, Delivered, Edge, Fault, Gap, KeyState, Load,
+    MissingWindows, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView, Run, Spool, Status, Store,
+    TaskState, Threshold, Trigger, WindowTotals,
 };
 use web::{Hub, Server};
 
@@ -174,6 +174,8 @@ pub(crate) fn status() -> Status {
         tasks: TaskState { wanted: 2, applied: Some(1), refused: Some(HOSTILE.to_owned()), lapsed: 0 },
         version: Some("0.1.0".to_owned()),
         sources: vec!["eth0".to_owned()],
+        missing: vec![MissingWindows { reason: "not_sent".to_owned(), windows: 6, seconds: 6.0 }],
+        watched: Some(0.9),
         gaps: vec![Gap { start_ns: START, end_ns: START + SECOND, reason: "too_late".to_owned() }],
         refused: [("too_large", 2)].into_iter().collect(),
     };
@@ -212,7 +214,22 @@ pub(crate) fn status() -> Status {
         nodes: vec![node, NodeView { name: "Node2".to_owned(), ..NodeView::default() }],
         refused: [("version", 2)].into_iter().collect(),
         refused_requests: Counters::default(),
-        windows: WindowTotals { complete: 1, partial: 2, late: 3, lost: 4, doubled: u64::MAX },
+        windows: WindowTotals { complete: 1, partial: 2, late: 3, lost: 4, missing: 5, doubled: u64::MAX },
+        faults: vec![
+            Fault {
+                fault: "archive".to_owned(),
+                since_ns: START,
+                until_ns: Some(START + SECOND),
+                reason: HOSTILE.to_owned(),
+            },
+            Fault {
+                fault: "broker_away".to_owned(),
+                since_ns: START,
+                until_ns: None,
+                reason: "refused".to_owned(),
+            },
+        ],
+        least_coverage: Some(0.999),
         notes: vec![Note { at_ns: START, text: HOSTILE.to_owned() }],
     }
 }
