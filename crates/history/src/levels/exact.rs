@@ -5,7 +5,7 @@ use packet::KeySpec;
 use store::Level;
 use task::Generation;
 use task::query::{Over, Query};
-use task::rows::{RowQueries, Site};
+use task::rows::{ByPackets, RowQueries, Site};
 
 /// What a rollup's keys leave out.
 const PORTS: &str = "src_port,dst_port";
@@ -32,6 +32,7 @@ pub(super) fn keeps(query: &Query, rollup: KeySpec, setting: &Setting) -> bool {
         window_ns: Some(1),
         tracks_loss: true,
         geo: setting.geo.clone(),
+        by_packets: ByPackets::Named,
         ..Site::new(key, setting.seed, setting.limits.clone())
     };
     let plan =

@@ -1,0 +1,172 @@
+//! Answers of queries by packets: their rows come with the window that is closed.
+
+use crate::closed::ClosedWindow;
+use crate::control::Control;
+use crate::window_answers;
+use flow::Sampled;
+use report::{Answer, Span};
+use std::sync::Arc;
+use task::query::Query;
+use task::rows::{LongWindows, Outside, RowPartials, RowScratch, RunPartials, Unplaced, WindowAccount};
+use task::{SplitQuery, SplitRows, SplitWindow, TaskSet};
+
+/// The state of all queries by packets.
+#[derive(Debug)]
+pub(super) struct ByPackets {
+    /// Those over the run, which are of the set that it began with.
+    run: Vec<OfRun>,
+    /// Windows of other lengths than the run's, from set to set as long as these have the query.
+    long: Vec<(Query, Vec<LongWindows>)>,
+    scratch: RowScratch,
+}
+
+/// A query over the run.
+#[derive(Debug)]
+struct OfRun {
+    query: Query,
+    rows: RunPartials,
+    unplaced: Unplaced,
+    /// Why rows of some windows are missing.
+    lacks: Option<String>,
+}
+
+impl ByPackets {
+    /// A run begins with this set.
+    pub(super) fn new(first: &TaskSet) -> Self {
+        let of_run = |query: &SplitQuery| {
+            let rows = query.queries().run()?;
+            Some(OfRun { query: query.query().clone(), rows, unplaced: Unplaced::default(), lacks: None })
+        };
+        Self {
+            run: first.by_packets().iter().filter_map(of_run).collect(),
+            long: Vec::new(),
+            scratch: RowScratch::default(),
+        }
+    }
+
+    /// Takes the rows of a window, and answers the queries about it.
+    pub(super) fn window(&mut self, set: &TaskSet, closed: &ClosedWindow) -> Vec<Answer> {
+        let fault = lacking(closed);
+        let mut answers = Vec::new();
+        for query in set.by_packets() {
+            let rows = query.rows(closed.split.as_ref());
+            answers.extend(self.of_window(query, &rows, closed, fault.as_deref()));
+            if let Some(run) = self.run.iter_mut().find(|run| run.query == *query.query()) {
+                run.rows.add_v4(rows.v4());
+                run.rows.add_v6(rows.v6());
+                run.unplaced.add(rows.unplaced());
+                run.lacks = run.lacks.take().or_else(|| fault.clone());
+            }
+            self.add_long(query, &rows, closed);
+        }
+        for run in &mut self.run {
+            if !set.by_packets().iter().any(|query| *query.query() == run.query) {
+                run.lacks.get_or_insert_with(|| "packets were not counted for it in all windows".to_owned());
+            }
+        }
+        answers
+    }
+
+    fn of_window(
+        &mut self,
+        query: &SplitQuery,
+        rows: &SplitRows,
+        closed: &ClosedWindow,
+        fault: Option<&str>,
+    ) -> Vec<Answer> {
+        let queries = query.queries();
+        let mut partials: RowPartials = queries.window();
+        partials.add_v4(queries, rows.v4(), &mut self.scratch);
+        partials.add_v6(queries, rows.v6(), &mut self.scratch);
+        let outside = Outside { totals: rows.unplaced(), overflow: None, sampled: closed.sampled };
+        let mut answers = partials.window_answers(queries, closed.span, closed.watched, outside);
+        answers.iter_mut().for_each(|answer| fault.iter().for_each(|fault| answer.lacks(fault)));
+        answers
+    }
+
+    fn add_long(&mut self, query: &SplitQuery, rows: &SplitRows, closed: &ClosedWindow) {
+        if !query.queries().has_long_windows() {
+            return;
+        }
+        let known = self.long.iter().position(|(known, _)| known == query.query());
+        let at = known.unwrap_or_else(|| {
+            self.long.push((query.query().clone(), Vec::new()));
+            self.long.len() - 1
+        });
+        let windows = &mut self.long[at].1;
+        query.queries().begin_long_windows(windows);
+        windows.iter_mut().for_each(|windows| windows.add(closed.span.start_ns, rows.v4(), rows.v6()));
+    }
+
+    /// The answers of windows of other lengths that end with this window, or with the last window of their set.
+    pub(super) fn close_long(
+        &mut self,
+        control: &Control,
+        set: &Arc<TaskSet>,
+        closed: &ClosedWindow,
+    ) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        let next_ns = closed.next_ns.filter(|_| control.is_gated());
+        let account = window_answers::account(closed);
+        let length = closed.span.end_ns - closed.span.start_ns;
+        let watched_before = closed.span.start_ns.saturating_sub(closed.empty_before.saturating_mul(length));
+        let fault = lacking(closed);
+        self.long.retain_mut(|(query, all)| {
+            let known = set.by_packets().iter().find(|known| known.query() == query);
+            for windows in all.iter_mut() {
+                let Some(known) = known else {
+                    answers.extend(windows.end());
+                    continue;
+                };
+                // A query that is there from before the first packet on has watched the empty windows, too.
+                if !windows.has_begun() && closed.index == 0 && closed.empty_before != 0 {
+                    windows.begin(watched_before);
+                }
+                let outside = *known.rows(closed.split.as_ref()).unplaced();
+                // A window whose packets were not counted is not whole.
+                let refused_rows = u64::from(fault.is_some());
+                answers.extend(windows.close(&WindowAccount {
+                    outside,
+                    refused_rows,
+                    unfollowed: 0,
+                    ..account
+                }));
+                answers.extend(next_ns.into_iter().flat_map(|next| windows.pass(next)));
+            }
+            known.is_some()
+        });
+        answers
+    }
+
+    /// The answers of windows of other lengths that the end of the run cuts.
+    pub(super) fn end_long(&mut self) -> Vec<Answer> {
+        let mut long = std::mem::take(&mut self.long);
+        long.iter_mut().flat_map(|(_, windows)| windows).flat_map(LongWindows::end).collect()
+    }
+
+    /// The answers over the run.
+    pub(super) fn of_run(
+        &mut self,
+        first: &TaskSet,
+        watched: Option<Span>,
+        sampled: Option<Sampled>,
+    ) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        for OfRun { query, rows, unplaced, lacks } in std::mem::take(&mut self.run) {
+            let Some(planned) = first.by_packets().iter().find(|planned| *planned.query() == query) else {
+                continue;
+            };
+            let outside = Outside { totals: &unplaced, overflow: None, sampled };
+            let mut of_query = planned.queries().run_answers(rows, watched, outside);
+            of_query.iter_mut().for_each(|answer| lacks.iter().for_each(|reason| answer.lacks(reason)));
+            answers.extend(of_query);
+        }
+        answers
+    }
+}
+
+/// What keeps the rows of a window from being whole.
+fn lacking(closed: &ClosedWindow) -> Option<String> {
+    let fault = closed.split.as_ref().and_then(|split: &SplitWindow| split.fault.clone());
+    fault.map(|fault| format!("incomplete: {fault}"))
+}
