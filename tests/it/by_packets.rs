@@ -265,3 +265,28 @@ fn recorded_flows_say_of_which_packet_a_value_is() {
     let answer: Value = serde_json::from_str(shown.expect(0).stdout.trim()).expect("one answer");
     assert_eq!(answered(&answer, "vlan"), expected);
 }
+
+#[test]
+fn packets_without_room_are_named_and_filters_do_not_claim_them() {
+    let scratch = Scratch::new();
+    let made = capture::generate(&scratch, "packets=60k,flows=40k");
+    let report = scratch.path("report.json");
+    let asked = "v: select vlan, sum(total_count) as n, count(*) as f groupby vlan; \
+                 t: select sum(total_count) as n where ip_ttl > 0; a: select sum(total_count) as n";
+    let options = ["--memory", "64MiB", "--every", "1min", "--report", text(&report), "-q", asked];
+    run(&mut edison_run(&made.path, &options)).expect(0);
+    let report = output::report(&report);
+    let whole = number(&report["packets"]["measured"]);
+    assert_eq!(number(&rows(output::of_run(&report, "a"))[0]["n"]), whole, "others have all");
+    let groups = output::of_run(&report, "v");
+    let listed: u64 = rows(groups).iter().map(|row| number(&row["n"])).sum();
+    assert!(0 < listed && listed < whole, "{groups}");
+    assert_eq!(listed + number(&groups["rest"]["n"]), whole, "{groups}");
+    // Which of them pass is not known: what is counted is the least.
+    let filtered = output::of_run(&report, "t");
+    assert!((1..whole).contains(&number(&rows(filtered)[0]["n"])), "{filtered}");
+    for answer in [groups, filtered] {
+        assert_eq!((&answer["status"], &answer["bounds"]), (&"partial".into(), &"none".into()), "{answer}");
+        assert!(answer["reason"].as_str().is_some_and(|reason| reason.contains("no place")), "{answer}");
+    }
+}

@@ -16,8 +16,19 @@ pub(super) struct ByPackets {
     /// Those over the run, which are of the set that it began with.
     run: Vec<OfRun>,
     /// Windows of other lengths than the run's, from set to set as long as these have the query.
-    long: Vec<(Query, Vec<LongWindows>)>,
+    long: Vec<OfLong>,
     scratch: RowScratch,
+}
+
+/// A query over windows of other lengths.
+#[derive(Debug)]
+struct OfLong {
+    query: Query,
+    windows: Vec<LongWindows>,
+    /// Packets of the window that is closed which are in no row.
+    outside: Unplaced,
+    /// What its answers lack from some window on.
+    lacks: Option<String>,
 }
 
 /// A query over the run.
@@ -46,10 +57,11 @@ impl ByPackets {
 
     /// Takes the rows of a window, and answers the queries about it.
     pub(super) fn window(&mut self, set: &TaskSet, closed: &ClosedWindow) -> Vec<Answer> {
-        let fault = lacking(closed);
+        let of_window = lacking(closed);
         let mut answers = Vec::new();
         for query in set.by_packets() {
             let rows = query.rows(closed.split.as_ref());
+            let fault = of_window.clone().or_else(|| rows.lacks());
             answers.extend(self.of_window(query, &rows, closed, fault.as_deref()));
             if let Some(run) = self.run.iter_mut().find(|run| run.query == *query.query()) {
                 run.rows.add_v4(rows.v4());
@@ -57,7 +69,7 @@ impl ByPackets {
                 run.unplaced.add(rows.unplaced());
                 run.lacks = run.lacks.take().or_else(|| fault.clone());
             }
-            self.add_long(query, &rows, closed);
+            self.add_long(query, &rows, closed, fault);
         }
         for run in &mut self.run {
             if !set.by_packets().iter().any(|query| *query.query() == run.query) {
@@ -80,20 +92,29 @@ impl ByPackets {
         partials.add_v6(queries, rows.v6(), &mut self.scratch);
         let outside = Outside { totals: rows.unplaced(), overflow: None, sampled: closed.sampled };
         let mut answers = partials.window_answers(queries, closed.span, closed.watched, outside);
-        answers.iter_mut().for_each(|answer| fault.iter().for_each(|fault| answer.lacks(fault)));
+        lack(&mut answers, fault);
         answers
     }
 
-    fn add_long(&mut self, query: &SplitQuery, rows: &SplitRows, closed: &ClosedWindow) {
+    fn add_long(
+        &mut self,
+        query: &SplitQuery,
+        rows: &SplitRows,
+        closed: &ClosedWindow,
+        fault: Option<String>,
+    ) {
         if !query.queries().has_long_windows() {
             return;
         }
-        let known = self.long.iter().position(|(known, _)| known == query.query());
+        let known = self.long.iter().position(|known| known.query == *query.query());
         let at = known.unwrap_or_else(|| {
-            self.long.push((query.query().clone(), Vec::new()));
+            let (windows, outside) = Default::default();
+            self.long.push(OfLong { query: query.query().clone(), windows, outside, lacks: None });
             self.long.len() - 1
         });
-        let windows = &mut self.long[at].1;
+        let OfLong { windows, outside, lacks, .. } = &mut self.long[at];
+        *outside = *rows.unplaced();
+        *lacks = lacks.take().or(fault);
         query.queries().begin_long_windows(windows);
         windows.iter_mut().for_each(|windows| windows.add(closed.span.start_ns, rows.v4(), rows.v6()));
     }
@@ -110,38 +131,39 @@ impl ByPackets {
         let account = window_answers::account(closed);
         let length = closed.span.end_ns - closed.span.start_ns;
         let watched_before = closed.span.start_ns.saturating_sub(closed.empty_before.saturating_mul(length));
-        let fault = lacking(closed);
-        self.long.retain_mut(|(query, all)| {
-            let known = set.by_packets().iter().find(|known| known.query() == query);
+        self.long.retain_mut(|OfLong { query, windows: all, outside, lacks }| {
+            let is_known = set.by_packets().iter().any(|known| known.query() == query);
+            let mut of_query = Vec::new();
             for windows in all.iter_mut() {
-                let Some(known) = known else {
-                    answers.extend(windows.end());
+                if !is_known {
+                    of_query.extend(windows.end());
                     continue;
-                };
+                }
                 // A query that is there from before the first packet on has watched the empty windows, too.
                 if !windows.has_begun() && closed.index == 0 && closed.empty_before != 0 {
                     windows.begin(watched_before);
                 }
-                let outside = *known.rows(closed.split.as_ref()).unplaced();
-                // A window whose packets were not counted is not whole.
-                let refused_rows = u64::from(fault.is_some());
-                answers.extend(windows.close(&WindowAccount {
-                    outside,
-                    refused_rows,
-                    unfollowed: 0,
-                    ..account
-                }));
-                answers.extend(next_ns.into_iter().flat_map(|next| windows.pass(next)));
+                // Rows that were refused are none of these.
+                let account = WindowAccount { outside: *outside, refused_rows: 0, unfollowed: 0, ..account };
+                of_query.extend(windows.close(&account));
+                of_query.extend(next_ns.into_iter().flat_map(|next| windows.pass(next)));
             }
-            known.is_some()
+            lack(&mut of_query, lacks.as_deref());
+            answers.extend(of_query);
+            is_known
         });
         answers
     }
 
     /// The answers of windows of other lengths that the end of the run cuts.
     pub(super) fn end_long(&mut self) -> Vec<Answer> {
-        let mut long = std::mem::take(&mut self.long);
-        long.iter_mut().flat_map(|(_, windows)| windows).flat_map(LongWindows::end).collect()
+        let mut answers = Vec::new();
+        for OfLong { mut windows, lacks, .. } in std::mem::take(&mut self.long) {
+            let mut of_query: Vec<Answer> = windows.iter_mut().flat_map(LongWindows::end).collect();
+            lack(&mut of_query, lacks.as_deref());
+            answers.extend(of_query);
+        }
+        answers
     }
 
     /// The answers over the run.
@@ -158,11 +180,17 @@ impl ByPackets {
             };
             let outside = Outside { totals: &unplaced, overflow: None, sampled };
             let mut of_query = planned.queries().run_answers(rows, watched, outside);
-            of_query.iter_mut().for_each(|answer| lacks.iter().for_each(|reason| answer.lacks(reason)));
+            lack(&mut of_query, lacks.as_deref());
             answers.extend(of_query);
         }
         answers
     }
+}
+
+/// Says in answers what they lack, if they lack something.
+fn lack(answers: &mut [Answer], reason: Option<&str>) {
+    let Some(reason) = reason else { return };
+    answers.iter_mut().filter(|answer| answer.empty.is_none()).for_each(|answer| answer.lacks(reason));
 }
 
 /// What keeps the rows of a window from being whole.

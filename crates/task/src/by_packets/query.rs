@@ -105,7 +105,8 @@ impl SplitQuery {
             Some(filter) => SplitRows {
                 v4: filter.selected_v4(&of_table.v4),
                 v6: filter.selected_v6(&of_table.v6),
-                unplaced: of_table.unplaced,
+                undecided: of_table.unplaced.packets,
+                ..SplitRows::default()
             },
         };
         if self.is_merged {
@@ -129,9 +130,16 @@ impl SplitRows {
         &self.v6
     }
 
-    /// Packets that are in no row.
+    /// Packets that are in no row, and would be in one.
     pub fn unplaced(&self) -> &Unplaced {
         &self.unplaced
+    }
+
+    /// What answers lack of packets that are in no row and that the query's filter was not asked about.
+    pub fn lacks(&self) -> Option<String> {
+        (self.undecided != 0).then(|| {
+            format!("{} packets had no place in the table: those that pass are missing", self.undecided)
+        })
     }
 }
 
