@@ -877,6 +877,16 @@ pub(crate) struct RunOptions {
     /// The length of the windows of queries that do not say it, where the run's are shorter: the queries tell.
     #[arg(skip)]
     pub(crate) usual_every: Option<Every>,
+    /// `--json` has the answers of windows that nothing asks for by a length of its own: otherwise a capture is answered as a whole.
+    #[arg(skip)]
+    pub(crate) json_windows: bool,
+}
+
+impl RunOptions {
+    /// Whether a source goes on without end.
+    pub(crate) fn is_live(&self) -> bool {
+        !self.interface.is_empty() || !self.port.is_empty() || self.routers.is_some()
+    }
 }
 
 const IMPORT_EXAMPLES: &str = "\

@@ -33,7 +33,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::{NodeSetting, Store};
 use summary::{Lease, Limits, Timeouts};
-use task::rows::{Site, ZoomOffer};
+use task::ChangingFields;
+use task::rows::{ByPackets, Site, ZoomOffer};
 use task::{TaskSpec, Tasks};
 
 /// One node, ready to be measured.
@@ -189,6 +190,18 @@ impl Measurement {
         self.sources.site
     }
 
+    /// What becomes of questions by fields in which packets of a flow may differ.
+    fn by_packets(&self) -> ByPackets {
+        let Self { sources, plan, .. } = self;
+        // Workers of a silent receiver would report no window.
+        let is_silent = plan.receivers > 1 && sources.site.falls_silent && !plan.merges();
+        match sources.routers {
+            Some(_) => ByPackets::Named,
+            None if is_silent => ByPackets::Refused,
+            None => ByPackets::Counted,
+        }
+    }
+
     /// What its rows are like.
     pub(crate) fn site(&self) -> Site {
         Site {
@@ -202,6 +215,8 @@ impl Measurement {
             zoom: self.zoom.clone(),
             no_gaps: no_gaps(&self.plan),
             statistics: Vec::new(),
+            changing: ChangingFields::NONE,
+            by_packets: self.by_packets(),
             geo: self.geo.clone(),
             seed: self.config.seed,
             limits: self.config.limits.clone(),

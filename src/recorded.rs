@@ -15,7 +15,8 @@ pub(crate) fn closed(window: FinishedWindow, window_ns: u64, index: u64, refused
         (false, Some(next_ns)) if next_ns > span.end_ns => WindowEnd::Jump,
         _ => WindowEnd::Full,
     };
-    let mut totals = Totals { packets, bytes, wire_bytes, flows };
+    // Times of single packets are in the rows alone.
+    let mut totals = Totals { packets, bytes, wire_bytes, flows, times: None };
     totals.packets = totals.packets.saturating_add(unplaced.packets);
     totals.bytes = totals.bytes.saturating_add(unplaced.bytes);
     totals.wire_bytes = totals.wire_bytes.saturating_add(unplaced.wire_bytes);

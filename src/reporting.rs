@@ -6,12 +6,15 @@ use crate::measurement::Measured;
 use crate::page::Page;
 use crate::parallel;
 use crate::report_file::ReportFile;
+use crate::screen;
 use crate::standard_output::StandardOutput;
 use crate::watched::Lost;
 use crate::wording;
 use engine::{Outcome, Outputs, OutputsResult};
 use port::wire::WireCounters;
-use report::{Answer, FlowCounts, Rates, RunReport, Sampling, WindowCounts, WireReport, terminal};
+use report::{
+    Account, Amount, Answer, FlowCounts, Rates, RunReport, Sampling, WindowCounts, WireReport, terminal,
+};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -29,7 +32,11 @@ pub(crate) fn finish(
     if StandardOutput::of(options)?.has_tables && !options.json {
         exit::print(&match report.nodes.is_empty() {
             true => terminal::run_report(&report),
-            false => terminal::nodes_report(&report) + &terminal::stories(&report.stories),
+            false => {
+                terminal::nodes_report(&report)
+                    + &terminal::stories(&report.stories)
+                    + &terminal::undecided(&report.undecided)
+            }
         })?;
     }
     if let Some(file) = file {
@@ -43,6 +50,27 @@ pub(crate) fn finish(
     }
     let code = if have_outputs_failed { FAULT } else { verdict.code };
     Ok(ExitCode::from(code))
+}
+
+/// Prints the answers over the whole run as lines of JSON: as those of a window, with the time that they are of and what became of the
+/// frames.
+pub(crate) fn print_whole(report: &RunReport, is_asked: bool) -> Result<(), Failure> {
+    let shown = report.answers.iter().filter(|answer| answer.window.is_none());
+    let shown = shown.filter(|answer| screen::has_line(answer, false, is_asked));
+    let of_node =
+        |answer: &Answer| answer.node.as_ref().and_then(|node| report.nodes.get(node)).unwrap_or(report);
+    // Without a frame there is no time, and nothing to answer.
+    let shown = shown.filter(|answer| of_node(answer).span().is_some());
+    let lines = shown.map(|answer| {
+        let of_node = of_node(answer);
+        let account = || Account { packets: of_node.packets.clone(), loss: of_node.loss.clone() };
+        let account = (answer.query == "totals").then(account);
+        let line = Answer { window: of_node.span(), account, ..answer.clone() };
+        serde_json::to_string(&line)
+            .map(|line| line + "\n")
+            .map_err(|error| Failure::fault(error.to_string()))
+    });
+    exit::print(&lines.collect::<Result<String, Failure>>()?).map(|_| ())
 }
 
 /// How the sources ended.
@@ -134,16 +162,21 @@ impl Reported {
         });
         let elapsed_seconds = outcome.elapsed.as_secs_f64();
         // Of a sample: of all packets.
-        let of_all =
-            |sampled: &flow::Sampled| sampled.wire_bytes(ended.totals.wire_bytes as f64).value as u64;
-        let wire_bytes = ended.sampled.as_ref().map_or(ended.totals.wire_bytes, of_all);
+        let (packets, wire_bytes) = match &ended.sampled {
+            None => (ended.totals.packets, ended.totals.wire_bytes),
+            Some(sampled) => (
+                sampled.packets(ended.totals.packets as f64).value as u64,
+                sampled.wire_bytes(ended.totals.wire_bytes as f64).value as u64,
+            ),
+        };
+        let measured = Amount { packets, wire_bytes, span: ended.totals.span() };
         let report = RunReport {
             source: names,
             node,
             started_ns: ended.span.map(|span| span.start_ns),
             ended_ns: ended.span.map(|span| span.end_ns),
             windows: WindowCounts { unreported: outcome.unreported + unreported, ..ended.windows },
-            rates: Rates::new(ended.packets.received, wire_bytes, ended.span, elapsed_seconds),
+            rates: Rates::new(&measured, ended.packets.received, elapsed_seconds),
             packets: ended.packets,
             loss: outcome.loss,
             sampling: ended.sampled.as_ref().map(Sampling::from),
@@ -154,6 +187,7 @@ impl Reported {
             events_unlisted: 0,
             stories: Vec::new(),
             stories_unlisted: 0,
+            undecided: Vec::new(),
             captures: Vec::new(),
             captures_unlisted: 0,
             nodes: BTreeMap::new(),

@@ -66,17 +66,21 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     // What queries need is as if it had been requested.
     let every = asked.every.unwrap_or(options.every);
     let usual_every = asked.usual_every;
+    // As on the screen: windows of a capture come with --every, and where they are sent.
+    let is_live = nodes.iter().any(|node| node.options.is_live());
+    let json_windows = options.json && (is_live || origins.has("every") || options.kafka.is_asked());
     match &nodes[..] {
         [one] if !asked.needs_controller => {
             let options = &RunOptions {
                 loss: options.loss || asked.needs_loss,
                 every,
                 usual_every,
+                json_windows,
                 ..adapt::sampled(&one.options)
             };
             run_one(options, origins, &one.name, &asked)
         }
-        _ => system::run(&RunOptions { every, usual_every, ..options.clone() }, nodes, &asked),
+        _ => system::run(&RunOptions { every, usual_every, json_windows, ..options.clone() }, nodes, &asked),
     }
 }
 
@@ -100,6 +104,7 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
     let show = match (options.json, time_base) {
         _ if !standard_output.has_tables && tasks.is_some() => Show::Kept,
         _ if !standard_output.has_tables => Show::Nothing,
+        (true, TimeBase::Packets) if !options.json_windows => Show::JsonOfOwn,
         (true, _) => Show::Json,
         (false, TimeBase::Clock) => Show::Tables,
         // What is sent is shown.
@@ -196,6 +201,9 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
     if let Some(resolver) = &resolver {
         resolver.enrich(&mut report.answers);
         resolver.withheld().iter().for_each(|line| say(line));
+    }
+    if show == Show::JsonOfOwn {
+        reporting::print_whole(&report, !asked.is_empty())?;
     }
     reporting::finish(options, report, report_file, &verdict, page.map(|page| (page, &*stop)))
 }

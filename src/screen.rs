@@ -30,6 +30,8 @@ const KEYS: Duration = Duration::from_millis(50);
 pub(crate) enum Show {
     /// A line of JSON each.
     Json,
+    /// Likewise of what has windows of its own alone: a capture is answered as a whole, at the end.
+    JsonOfOwn,
     /// A table each: what a live source shows.
     Tables,
     /// The answers of tasks: what a replay shows, whose report at the end answers the rest.
@@ -240,7 +242,7 @@ impl Painter {
                     self.enrich(&mut answers);
                     self.longer(&answers);
                 }
-                Ok(Event::Happened(event, _)) if self.show == Show::Json => {
+                Ok(Event::Happened(event, _)) if matches!(self.show, Show::Json | Show::JsonOfOwn) => {
                     if let Ok(line) = serde_json::to_string(&event) {
                         self.print(&format!("{line}\n"));
                     }
@@ -321,7 +323,7 @@ impl Painter {
             return view.window(window.clone());
         }
         let text = match self.show {
-            Show::Json => match json_lines(self.shown_answers(window)) {
+            Show::Json | Show::JsonOfOwn => match json_lines(self.shown_answers(window)) {
                 Ok(lines) => lines,
                 Err(error) => return self.shown.fault = Some(format!("window {}: {error}", window.index)),
             },
@@ -341,7 +343,7 @@ impl Painter {
     fn longer(&mut self, answers: &[Answer]) {
         self.leave_view();
         let text = match self.show {
-            Show::Json => json_lines(answers.iter()).unwrap_or_default(),
+            Show::Json | Show::JsonOfOwn => json_lines(answers.iter()).unwrap_or_default(),
             Show::Tables | Show::Tasks | Show::Queries if self.series.is_some() => self.rows(answers),
             Show::Tables | Show::Tasks | Show::Queries => terminal::answers(answers),
             Show::Kept | Show::Nothing => return,
@@ -350,7 +352,7 @@ impl Painter {
     }
 
     fn shown_answers<'a>(&self, window: &'a Window) -> impl Iterator<Item = &'a Answer> {
-        lines_of(window, self.is_asked)
+        lines_of(window, self.is_asked || self.show == Show::JsonOfOwn)
     }
 
     /// Answers of intervals as rows.

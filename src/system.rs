@@ -29,7 +29,7 @@ use probe::{Planner, Probe, ReplayGate};
 use progress::Progress;
 use protocol::{ProbeLink, memory};
 use report::view::QueryView;
-use report::{Capture, Event, RunReport};
+use report::{Capture, Event, RunReport, UndecidedReport};
 use signal_hook::consts::SIGHUP;
 use std::collections::VecDeque;
 use std::process::ExitCode;
@@ -170,6 +170,10 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     report.captures_unlisted = captures_unlisted;
     report.stories = controller.stories().cloned().collect();
     report.stories_unlisted = controller.stories_dropped();
+    report.undecided = undecided(&controller);
+    if options.json || !has_tables {
+        report::terminal::undecided(&report.undecided).lines().for_each(say);
+    }
     report.faults.extend(printer.finish(&mut report.answers));
     verdict.lose(&lost);
     stored::close(store.as_ref(), !is_replay, &mut verdict);
@@ -178,6 +182,9 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     }
     if let Some(delivery) = delivery {
         delivery.finish(&mut verdict);
+    }
+    if options.json && !options.json_windows && has_tables {
+        reporting::print_whole(&report, !asked.is_empty())?;
     }
     reporting::finish(options, report, report_file, &verdict, page.map(|page| (page, &*stop)))
 }
@@ -248,6 +255,17 @@ impl Shown {
     }
 }
 
+/// The conditions that some windows did not decide.
+fn undecided(controller: &Controller) -> Vec<UndecidedReport> {
+    let of_query = |(query, condition, undecided): (&str, &str, &events::Undecided)| UndecidedReport {
+        query: query.to_owned(),
+        condition: condition.to_owned(),
+        windows: undecided.windows,
+        reasons: undecided.reasons().map(|(why, windows)| (why.name().to_owned(), windows)).collect(),
+    };
+    controller.undecided().map(of_query).collect()
+}
+
 /// Adds an item to the newest ones.
 fn keep<T>(kept: &mut VecDeque<T>, item: T, most: usize, unlisted: &mut u64) {
     kept.push_back(item);
@@ -310,7 +328,7 @@ pub(crate) fn chain(options: &RunOptions, asked: &Asked, nodes: &[String]) -> Re
     };
     let has_windows = |query: &&CheckedQuery| {
         let is_of_windows = query.plan.over != Over::Window || query.across.is_some();
-        options.json || options.kafka.is_asked() || is_of_windows || is_connected(query, asked)
+        options.json_windows || options.kafka.is_asked() || is_of_windows || is_connected(query, asked)
     };
     let queries: Vec<CheckedQuery> = asked.checked.iter().filter(has_windows).cloned().collect();
     let site = ChainSite {
@@ -338,7 +356,7 @@ fn own_queries(options: &RunOptions, asked: &Asked, node: &str) -> Vec<Query> {
             tracks_loss: options.loss,
             biflow: options.biflow,
             top: options.top,
-            of_windows: options.json || options.kafka.is_asked(),
+            of_windows: options.json_windows || options.kafka.is_asked(),
             of_run,
         });
     }

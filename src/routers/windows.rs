@@ -266,16 +266,20 @@ impl Windows {
             sums.into_iter().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(more));
         };
         let outputs = &mut self.outputs;
+        let mut times = Totals::default();
         open.held.give(&mut self.memory, |row, _| match row {
             Row::V4(row) => {
                 add([row.packets, row.bytes, row.wire_bytes]);
+                times.reach(row.first_ns, row.last_ns);
                 outputs.row(row, None);
             }
             Row::V6(row) => {
                 add([row.packets, row.bytes, row.wire_bytes]);
+                times.reach(row.first_ns, row.last_ns);
                 outputs.row(row, None);
             }
         });
+        totals.times = times.times;
         let refused_rows = self.outputs.end_rows();
         let unplaced = open.held.unplaced;
         totals.packets = totals.packets.saturating_add(unplaced.packets);

@@ -22,14 +22,14 @@ const QUERIES: &[&str] = &[
     "select conversation, sum(total_byte), sum(total_count * forward) as there groupby conversation limit 20",
     "select port, sum(total_count) groupby port limit 20",
     "select src_addr, dst_addr, src_port, dst_port, protocol, total_byte, tcp_flags, stime, ltime order by total_byte desc limit 30",
-    "select vlan, count(*), sum(total_byte) groupby vlan",
+    "select first_vlan, count(*), sum(total_byte) groupby first_vlan",
     "select min(stime), max(ltime), avg(total_byte), stddev(total_count), quantile(total_byte, 0.9)",
     "select entropy(src_addr), entropy(dst_port, total_byte), top(3, dst_port)",
     "select rate(total_byte), count(dst_addr) where src_addr in 10.0.0.0/8",
     "select src_addr, max(tcp_win), max(ip_ttl) where tcp_flags = 2 groupby src_addr limit 20",
     "select dst_port, count(*) groupby dst_port having count(*) > 10 order by count(*) desc, dst_port limit 40",
     "select service, sum(total_byte) where duration > 0 groupby service limit 9",
-    "select smac, sum(total_byte) groupby smac",
+    "select first_smac, sum(total_byte) groupby first_smac",
 ];
 
 /// The answers in lines of JSON, without what only one side knows.

@@ -473,6 +473,11 @@ impl Controller {
         self.timeline.now().forgotten().map(|(query, node, keys)| (query, node.unwrap_or("all nodes"), keys))
     }
 
+    /// Queries whose conditions some windows did not decide since the controller began, with the condition's text.
+    pub fn undecided(&self) -> impl Iterator<Item = (&str, &str, &events::Undecided)> {
+        self.timeline.now().undecided()
+    }
+
     /// How the nodes fare, by their numbers.
     pub fn health(&self) -> impl Iterator<Item = &Health> {
         self.nodes.iter().map(|node| &node.health)

@@ -5,8 +5,8 @@ use crate::refused::{RING_FULL, WORKER_FAILED};
 use crate::work::Work;
 use flow::{LossCounts, Sampled};
 use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
-use task::Reported;
 use task::rows::{Overflow, Unplaced};
+use task::{Reported, SplitWindow};
 
 /// Sums over measured packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,15 +19,33 @@ pub struct Totals {
     pub wire_bytes: u64,
     /// Flows: of a window, keys with packets in it; of a run, records.
     pub flows: u64,
+    /// Times of the first and of the last packet, nanoseconds since the epoch; `None` without packets.
+    pub times: Option<[u64; 2]>,
 }
 
 impl Totals {
+    /// There were packets at these times too.
+    #[inline]
+    pub fn reach(&mut self, first_ns: u64, last_ns: u64) {
+        let (first, last) = (first_ns.min(last_ns), first_ns.max(last_ns));
+        self.times = Some(match self.times {
+            None => [first, last],
+            Some([earliest, latest]) => [earliest.min(first), latest.max(last)],
+        });
+    }
+
+    /// The time from the first packet to the last.
+    pub fn span(&self) -> Option<Span> {
+        self.times.map(|[start_ns, end_ns]| Span { start_ns, end_ns })
+    }
+
     /// Adds others.
     pub fn add(&mut self, more: &Self) {
         self.packets = self.packets.saturating_add(more.packets);
         self.bytes = self.bytes.saturating_add(more.bytes);
         self.wire_bytes = self.wire_bytes.saturating_add(more.wire_bytes);
         self.flows = self.flows.saturating_add(more.flows);
+        more.times.iter().for_each(|[first, last]| self.reach(*first, *last));
     }
 }
 
@@ -70,6 +88,8 @@ pub struct ClosedWindow {
     pub work: Work,
     /// The answers of tasks that count packets.
     pub answers: Vec<Answer>,
+    /// Rows for queries by packets; `None` where its set has none.
+    pub split: Option<SplitWindow>,
 }
 
 impl ClosedWindow {
@@ -94,6 +114,7 @@ impl ClosedWindow {
             tcp_loss: None,
             work: Work::default(),
             answers: Vec::new(),
+            split: None,
         }
     }
 

@@ -71,6 +71,8 @@ pub(crate) struct WindowSums {
     pub(crate) totals: Totals,
     /// Packets for which the table had no place.
     pub(crate) other: Counts,
+    /// Times of the first and the last of them.
+    pub(crate) other_times: Option<[u64; 2]>,
     pub(crate) loss: LossCounts,
     /// Rows that were not taken.
     pub(crate) refused_rows: u64,
@@ -84,6 +86,9 @@ impl WindowSums {
     /// Adds those of another worker.
     pub(crate) fn merge(&mut self, more: &Self) {
         self.totals.add(&more.totals);
+        if let Some([first, last]) = more.other_times {
+            self.reach_other(first, last);
+        }
         self.other.packets += more.other.packets;
         self.other.bytes += more.other.bytes;
         self.other.wire += more.other.wire;
@@ -91,6 +96,11 @@ impl WindowSums {
         self.refused_rows += more.refused_rows;
         self.unfollowed += more.unfollowed;
         self.squares = self.squares.saturating_add(more.squares);
+    }
+
+    fn reach_other(&mut self, first_ns: u64, last_ns: u64) {
+        let [first, last] = self.other_times.unwrap_or([first_ns, last_ns]);
+        self.other_times = Some([first.min(first_ns), last.max(last_ns)]);
     }
 
     /// As [`crate::Work::even_flows`].
@@ -103,7 +113,7 @@ impl WindowSums {
     pub(crate) fn whole(&self) -> Totals {
         let Counts { packets, bytes, wire } = self.other;
         let mut totals = self.totals;
-        totals.add(&Totals { packets, bytes, wire_bytes: wire, flows: 0 });
+        totals.add(&Totals { packets, bytes, wire_bytes: wire, flows: 0, times: self.other_times });
         totals
     }
 }
@@ -240,6 +250,7 @@ impl<R: RecordSink> Collector<R> {
         if let Some(overflow) = &mut self.overflow {
             overflow.count(*key, packets, bytes, wire);
         }
+        self.open.reach_other(stime, ltime);
         self.open.other.packets += packets;
         self.open.other.bytes += bytes;
         self.open.other.wire += wire;
@@ -269,6 +280,9 @@ impl<R: RecordSink> FlowSink for Collector<R> {
         sums.totals.bytes += row.bytes;
         sums.totals.wire_bytes += row.wire_bytes;
         sums.totals.flows += u64::from(row.packets != 0);
+        if row.packets != 0 {
+            sums.totals.reach(row.first_ns, row.last_ns);
+        }
         let found = self.zoom.as_mut().and_then(|zoom| zoom.found(row.key));
         let loss = loss.or(found.as_ref().and_then(|found| found.loss.as_ref()));
         if let Some(loss) = loss {

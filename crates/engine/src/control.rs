@@ -265,11 +265,17 @@ impl Control {
         Ok(first)
     }
 
-    /// A run begins with the set that was installed last. The memory of its tasks is leased by its admission.
+    /// A run begins with the set that was installed last. The memory of its tasks is leased by its admission, but for that of queries by
+    /// packets.
     pub(crate) fn attach(&self, workers: usize, limits: &Limits) -> Result<(), SketchError> {
         let mut schedule = self.schedule();
         let set = Arc::clone(schedule.last());
-        let counting = set.packets().map(|tasks| Counting::new(tasks, workers, None)).transpose()?;
+        let counting = |tasks: &task::Tasks| {
+            let bytes = tasks.split_bytes();
+            let lease = limits.lease(bytes).ok_or(SketchError::OutOfMemory { bytes })?;
+            Counting::new(tasks, workers, Some(lease))
+        };
+        let counting = set.packets().map(counting).transpose()?;
         let countings = counting.into_iter().collect();
         (schedule.entered, schedule.answered) = (None, None);
         self.look_back.restart();

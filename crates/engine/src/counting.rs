@@ -46,8 +46,8 @@ impl Counting {
         let (mut halves, mut spares) = (Vec::new(), Vec::new());
         for _ in 0..workers {
             let (back, spare) = channel();
-            let _ = back.send(Box::new(tasks.states()?));
-            let counter = TaskCounter::new(tasks, Box::new(tasks.states()?));
+            let _ = back.send(Box::new(tasks.states_of_worker(workers)?));
+            let counter = TaskCounter::new(tasks, Box::new(tasks.states_of_worker(workers)?));
             halves.push(Some(WorkerHalf { counter, spare }));
             spares.push(back);
         }

@@ -230,6 +230,7 @@ impl Merger {
             tcp_loss: self.tracks_loss.then_some(sums.loss),
             work: Work { even_flows: sums.even_flows(), ..header.work },
             answers: Vec::new(),
+            split: None,
         };
         Some((closed, account))
     }

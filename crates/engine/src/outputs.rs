@@ -9,6 +9,7 @@
 //! they read rows of windows, which have losses.
 
 mod answers;
+mod by_packets;
 mod consumer;
 
 pub use answers::totals;

@@ -3,9 +3,9 @@
 use packet::{KeySpec, Seed};
 use std::sync::Arc;
 use summary::Limits;
-use task::Generation;
 use task::query::{Across, Over, Query};
 use task::rows::{Merging, RowQueries, Site};
+use task::{ChangingFields, Generation};
 
 /// Names, kinds and units of the columns of the plan's answers. `key`: the fields of the flow key; the five-tuple where it is not
 /// known.
@@ -34,6 +34,8 @@ fn site(plan: &Query, key: Option<&[String]>) -> Site {
     Site {
         tracks_loss: true,
         statistics: plan.statistics().iter().map(ToString::to_string).collect(),
+        // Runs answer by packets; recorded rows say what they lack when they are read.
+        changing: ChangingFields::every(),
         // Whether a run has databases of addresses is checked when it begins.
         geo: Some(Arc::default()),
         ..Site::new(key.unwrap_or(KeySpec::FIVE_TUPLE), Seed::new(0), Limits::new(0, 0))

@@ -77,6 +77,11 @@ fn of_table(field: &Field) -> FieldInfo {
 }
 
 fn derived(field: &DerivedField) -> FieldInfo {
+    if field.derived == Derived::OfFlow
+        && let Some(of) = field.from.iter().find_map(|name| Field::named(name))
+    {
+        return FieldInfo { name: field.name.to_owned(), ..of_table(of) };
+    }
     let kind = match field.derived {
         Derived::Address => Kind::Address,
         Derived::Port => Kind::Port,
@@ -87,6 +92,7 @@ fn derived(field: &DerivedField) -> FieldInfo {
         | Derived::BitRate
         | Derived::BytesPerPacket
         | Derived::Forward => Kind::Number(Unit::named(field.unit)),
+        Derived::OfFlow => Kind::Number(Unit::None),
     };
     FieldInfo {
         name: field.name.to_owned(),

@@ -31,6 +31,7 @@ mod state;
 mod story;
 mod timeline;
 mod truth;
+mod undecided;
 mod words;
 
 pub use condition::{Condition, GroupFigures, Operand};
@@ -51,4 +52,5 @@ pub use state::{Edge, Phase, Progress, State};
 pub use story::Stories;
 pub use timeline::Timeline;
 pub use truth::Truth;
+pub use undecided::{Undecided, Why};
 pub use words::sentence;

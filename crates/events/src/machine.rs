@@ -15,7 +15,9 @@ use crate::run::Run;
 use crate::saved::Saved;
 use crate::seen::Find;
 use crate::state::{Phase, State};
+use crate::undecided::Undecided;
 use report::{Event, EventKind, Span};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use watch::Watch;
 
@@ -72,6 +74,8 @@ pub struct Machine {
     /// By query, what its trigger watches.
     watches: Arc<[Option<Watch>]>,
     state: State,
+    /// By query that is started: windows that did not decide its condition. Another machine that continues begins anew.
+    undecided: BTreeMap<usize, Undecided>,
 }
 
 impl Machine {
@@ -89,7 +93,7 @@ impl Machine {
     fn with_state(graph: Graph, state: State) -> Self {
         let watch = |query: &Query| query.trigger.as_ref().map(|trigger| Watch::new(&graph, trigger));
         let watches = graph.queries.iter().map(watch).collect();
-        Self { watches, state, graph: Arc::new(graph) }
+        Self { watches, state, graph: Arc::new(graph), undecided: BTreeMap::new() }
     }
 
     /// What it remembers, to be continued by another machine.
@@ -189,6 +193,14 @@ impl Machine {
         let Self { graph, state, .. } = self;
         let edges = state.edges.iter().filter(|edge| edge.forgotten != 0);
         edges.map(|edge| (&*graph.queries[edge.query].name, graph.node_name(edge.place.node), edge.forgotten))
+    }
+
+    /// Queries whose conditions some windows did not decide, with the condition's text.
+    pub fn undecided(&self) -> impl Iterator<Item = (&str, &str, &Undecided)> {
+        self.undecided.iter().filter_map(|(query, undecided)| {
+            let query = &self.graph.queries[*query];
+            Some((&*query.name, &*query.trigger.as_ref()?.text, undecided))
+        })
     }
 
     /// Queries that must be reached in time, and how many chains are not ended if they do not, as more are followed than can be remembered.

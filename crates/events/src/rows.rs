@@ -4,6 +4,7 @@ use crate::derived::Known;
 use crate::figure::{Certainty, Figure, Role};
 use crate::graph::{Query, Settings};
 use crate::key::{Key, Member};
+use crate::undecided::Why;
 use report::{Answer, ColumnKind, Status, Value};
 
 /// The answer of a window, or its absence of packets.
@@ -53,6 +54,15 @@ impl<'a> Rows<'a> {
     /// The share of packets that were received, where that is known.
     pub(crate) fn coverage(&self) -> Option<f64> {
         self.answer.and_then(|answer| answer.coverage)
+    }
+
+    /// What keeps values from being known, if anything does.
+    pub(crate) fn lacks(&self) -> Option<Why> {
+        match self.certainty {
+            Certainty::Whole => None,
+            Certainty::Cut => Some(Why::Cut),
+            Certainty::Partial => Some(Why::Partial),
+        }
     }
 
     /// The rows of the answer.

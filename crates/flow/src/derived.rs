@@ -27,6 +27,10 @@ pub enum Derived {
     Asn(usize),
     /// The country of the source (0) or the destination (1), by geographic databases.
     Country(usize),
+    /// What a whole flow has of a field in which its packets may differ ([`Field::of_flow`]).
+    ///
+    /// [`Field::of_flow`]: crate::Field::of_flow
+    OfFlow,
 }
 
 impl Derived {
@@ -158,6 +162,20 @@ pub const DERIVED: &[DerivedField] = &[
     asn("dst_asn", 1, "autonomous system of the destination address; null where --geo knows none"),
     country("src_country", 0, "country of the source address (ISO 3166); null where --geo knows none"),
     country("dst_country", 1, "country of the destination address (ISO 3166); null where --geo knows none"),
+    of_flow("first_smac", &["smac"], "text", "source MAC address of the flow's first packet"),
+    of_flow("first_dmac", &["dmac"], "text", "destination MAC address of the flow's first packet"),
+    of_flow("last_ip_ttl", &["ip_ttl"], "uint8", "time to live of the flow's last packet"),
+    of_flow("last_ip_tos", &["ip_tos"], "uint8", "type of service of the flow's last packet"),
+    of_flow("last_tcp_seq", &["tcp_seq"], "uint32", "TCP sequence number of the flow's last packet"),
+    of_flow("last_tcp_ack", &["tcp_ack"], "uint32", "TCP acknowledgement number of the flow's last packet"),
+    of_flow("last_tcp_win", &["tcp_win"], "uint16", "TCP window of the flow's last packet"),
+    of_flow("any_tcp_flags", &["tcp_flags"], "uint8", "TCP flags that any packet of the flow had"),
+    of_flow(
+        "first_vlan",
+        &["vlan"],
+        "uint16",
+        "VLAN identifier of the flow's first packet; null where untagged",
+    ),
 ];
 
 /// The address of each side.
@@ -179,10 +197,33 @@ const fn country(name: &'static str, side: usize, meaning: &'static str) -> Deri
     DerivedField { derived: Derived::Country(side), type_name: "text", ..asn(name, side, meaning) }
 }
 
+const fn of_flow(
+    name: &'static str,
+    from: &'static [&'static str],
+    type_name: &'static str,
+    meaning: &'static str,
+) -> DerivedField {
+    DerivedField { name, derived: Derived::OfFlow, type_name, unit: "", nullable: true, from, meaning }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Field;
+    use crate::{Aggregation, FIELDS, Field, RowValue};
+
+    #[test]
+    fn what_changes_within_a_flow_has_a_name_for_what_the_flow_has() {
+        for field in FIELDS {
+            let derived = field.of_flow.map(|name| DerivedField::named(name).expect(name));
+            if let Some(derived) = derived {
+                assert_eq!((derived.derived, derived.from), (Derived::OfFlow, &[field.name][..]));
+            }
+            // First and last values are one packet's of several; a union is of all.
+            use Aggregation::{First, Last, Or};
+            let changes = matches!(field.aggregation, First | Last | Or) && field.row != RowValue::Absent;
+            assert_eq!(field.of_flow.is_some(), changes, "{}", field.name);
+        }
+    }
 
     #[test]
     fn derived_fields_have_names_of_their_own_and_known_sources() {

@@ -153,6 +153,9 @@ pub struct Field {
     pub standard: &'static str,
     /// What the run must be configured for.
     pub part: Part,
+    /// Where packets of one flow may differ in it: the name of what is known of a whole flow (`first_vlan`). Questions by the field
+    /// itself are about packets.
+    pub of_flow: Option<&'static str>,
 }
 
 /// Each name is one field's.
@@ -196,7 +199,13 @@ impl Field {
             elements: &[],
             standard: "",
             part: Part::Plain,
+            of_flow: None,
         }
+    }
+
+    /// Packets of one flow may differ in it.
+    const fn changing(self, of_flow: &'static str) -> Self {
+        Self { of_flow: Some(of_flow), ..self }
     }
 
     const fn row(self, row: RowValue) -> Self {
@@ -315,16 +324,19 @@ pub const FIELDS: &[Field] = &[
         "source MAC address; null where the link has none, and where it is all zero",
     )
     .row(RowValue::SourceMac)
+    .changing("first_smac")
     .paper()
     .ipfix(&[element("sourceMacAddress", 56)])
     .standard("IEEE 802.3"),
     Field::new("dmac", Value::Mac(|r| r.dmac), First, "destination MAC address; null as in smac")
     .row(RowValue::DestinationMac)
+    .changing("first_dmac")
         .paper()
         .ipfix(&[element("destinationMacAddress", 80)])
         .standard("IEEE 802.3"),
     Field::new("ip_ttl", Value::Unsigned(8, |r| r.ip_ttl.into()), Last, "time to live (IPv6: hop limit)")
     .row(RowValue::IpTtl)
+    .changing("last_ip_ttl")
         .unit("hops")
         .paper()
         .ipfix(&[element("ipTTL", 192)])
@@ -336,6 +348,7 @@ pub const FIELDS: &[Field] = &[
         "type of service (IPv6: traffic class): DSCP in the upper six bits, ECN in the lower two",
     )
     .row(RowValue::IpTos)
+    .changing("last_ip_tos")
     .paper()
     .ipfix(&[element("ipClassOfService", 5)])
     .standard("RFC 2474, RFC 3168"),
@@ -346,6 +359,7 @@ pub const FIELDS: &[Field] = &[
         "TCP sequence number; 0 where the protocol is not TCP",
     )
     .row(RowValue::TcpSeq)
+    .changing("last_tcp_seq")
     .paper()
     .ipfix(&[element("tcpSequenceNumber", 184)])
     .standard("RFC 9293"),
@@ -356,6 +370,7 @@ pub const FIELDS: &[Field] = &[
         "TCP acknowledgement number; 0 where the protocol is not TCP",
     )
     .row(RowValue::TcpAck)
+    .changing("last_tcp_ack")
     .paper()
     .ipfix(&[element("tcpAcknowledgementNumber", 185)])
     .standard("RFC 9293"),
@@ -366,6 +381,7 @@ pub const FIELDS: &[Field] = &[
         "TCP window as the header states it, unscaled; 0 where the protocol is not TCP",
     )
     .row(RowValue::TcpWin)
+    .changing("last_tcp_win")
     .unit("bytes")
     .paper()
     .ipfix(&[element("tcpWindowSize", 186)])
@@ -403,6 +419,7 @@ pub const FIELDS: &[Field] = &[
         "TCP flags that any packet had: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32, ECE 64, CWR 128; 0 where not TCP",
     )
     .row(RowValue::TcpFlags)
+    .changing("any_tcp_flags")
     .ipfix(&[element("tcpControlBits", 6)])
     .standard("RFC 9293, RFC 3168"),
     Field::new(
@@ -412,6 +429,7 @@ pub const FIELDS: &[Field] = &[
         "VLAN identifier of the outermost tag; null where untagged",
     )
     .row(RowValue::Vlan)
+    .changing("first_vlan")
     .ipfix(&[element("vlanId", 58)])
     .standard("IEEE 802.1Q"),
     Field::new(

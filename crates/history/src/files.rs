@@ -7,7 +7,7 @@ use record::read::{Contents, FlowFile, Part, ReadError};
 use report::Span;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use task::rows::Site;
+use task::rows::{ByPackets, Site};
 
 /// Flow files that are open.
 pub struct FlowFiles {
@@ -141,6 +141,7 @@ impl FlowFiles {
             tracks_loss: self.track_losses(),
             statistics: self.statistics(),
             geo: setting.geo.clone(),
+            by_packets: ByPackets::Named,
             ..Site::new(self.key, setting.seed, setting.limits.clone())
         }
     }

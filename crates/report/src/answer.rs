@@ -223,8 +223,17 @@ impl Answer {
         if more.bounds != "exact" {
             self.bounds.clone_from(&more.bounds);
         }
-        for (own, more) in self.rows.iter_mut().flatten().zip(more.rows.iter().flatten()) {
-            *own = own.plus(more);
+        for (own, more) in self.rows.iter_mut().zip(&more.rows) {
+            for ((own, more), column) in own.iter_mut().zip(more).zip(&self.columns) {
+                *own = match (column.name.as_str(), &own, more) {
+                    (_, Value::Null, Value::Time(time)) | (_, Value::Time(time), Value::Null) => {
+                        Value::Time(*time)
+                    }
+                    ("stime", Value::Time(one), Value::Time(other)) => Value::Time(*one.min(other)),
+                    (_, Value::Time(one), Value::Time(other)) => Value::Time(*one.max(other)),
+                    (_, own, more) => own.plus(more),
+                };
+            }
         }
     }
 

@@ -54,8 +54,8 @@ pub use missing::{Missing, MissingReason};
 pub use prefix::network;
 pub use rfc3339::{format_time, parse_time};
 pub use run::{
-    DesignReport, ExporterReport, FlowCounts, OutputCounts, Rates, RunReport, TuningChange, TuningReport,
-    TuningSettings, TuningUnmet, WireReport,
+    Amount, DesignReport, ExporterReport, FlowCounts, OutputCounts, Rates, RunReport, TuningChange,
+    TuningReport, TuningSettings, TuningUnmet, UndecidedReport, WireReport,
 };
 pub use sampling::Sampling;
 pub use span::Span;

@@ -6,15 +6,18 @@ mod flows;
 mod rates;
 mod sources;
 mod tuning;
+mod undecided;
 mod wire;
 
 pub use design::DesignReport;
 pub use exporters::ExporterReport;
 pub use flows::{FlowCounts, OutputCounts};
-pub use rates::Rates;
+pub use rates::{Amount, Rates};
 pub use tuning::{TuningChange, TuningReport, TuningSettings, TuningUnmet};
+pub use undecided::UndecidedReport;
 pub use wire::WireReport;
 
+use crate::terminal::Totals;
 use crate::{
     Answer, Capture, Counters, Event, PacketCounts, Sampling, Span, Story, WindowCounts, integer, rfc3339,
 };
@@ -65,6 +68,9 @@ pub struct RunReport {
     /// Earlier stories, which were not kept for `stories`.
     #[serde(default, skip_serializing_if = "integer::is_zero", with = "integer")]
     pub stories_unlisted: u64,
+    /// Conditions that some windows did not decide.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<UndecidedReport>,
     /// The packets that events asked for, in the order in which the captures ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<Capture>,
@@ -164,9 +170,10 @@ impl RunReport {
         self.answers_unlisted += node.answers_unlisted;
         self.faults.extend(node.faults.iter().map(|fault| format!("{}: {fault}", node.node)));
         self.nodes.insert(node.node.clone(), node);
-        let bytes = self.answer("totals").and_then(|totals| totals.value(0, "wire_byte")?.as_unsigned());
-        let (received, bytes) = (self.packets.received, bytes.unwrap_or(0));
-        self.rates = Rates::new(received, bytes, self.span(), self.elapsed_seconds);
+        let totals = self.answer("totals").map(Totals::from_answer).unwrap_or_default();
+        let measured =
+            Amount { packets: totals.packets, wire_bytes: totals.wire_bytes, span: totals.measured };
+        self.rates = Rates::new(&measured, self.packets.received, self.elapsed_seconds);
     }
 }
 

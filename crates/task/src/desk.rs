@@ -1,6 +1,7 @@
 //! Merges the workers' counts of a window, and answers it.
 
 use crate::answering::Answering;
+use crate::by_packets::SplitWindow;
 use crate::generation::Generation;
 use crate::reported::{Reported, ReportedWindows};
 use crate::task_answer::TaskAnswer;
@@ -32,6 +33,8 @@ pub struct Desk {
     pending: BTreeMap<WindowId, Pending>,
     /// Answers that wait for their reports.
     answered: BTreeMap<WindowId, Vec<TaskAnswer>>,
+    /// Rows for queries by packets, likewise.
+    split: BTreeMap<WindowId, SplitWindow>,
     reported: ReportedWindows,
     /// What keeps answers from being whole.
     fault: Option<String>,
@@ -45,6 +48,7 @@ impl Desk {
             workers: Watermarks::new(workers),
             pending: BTreeMap::new(),
             answered: BTreeMap::new(),
+            split: BTreeMap::new(),
             reported: ReportedWindows::default(),
             fault: None,
         }
@@ -135,6 +139,18 @@ impl Desk {
         answers
     }
 
+    /// The rows by packets of a window that is reported next; `None` where its set needs none.
+    pub fn split(&mut self, window: WindowId) -> Option<SplitWindow> {
+        self.split = self.split.split_off(&window);
+        let rows = self.split.remove(&window);
+        let set = &self.sets[self.set(window)];
+        // What has not been answered was counted by a worker that is not heard any more.
+        let is_pending = self.pending.contains_key(&window);
+        let fault =
+            self.fault.clone().or_else(|| is_pending.then(|| "workers have not reported it".to_owned()));
+        set.tasks.split.as_ref().map(|_| rows.unwrap_or_else(|| SplitWindow::of_nothing(fault)))
+    }
+
     /// Windows are reported in order: sets that answer only earlier ones are dropped, with their memory.
     fn forget_sets_before(&mut self, window: WindowId) {
         let open = self.pending.first_key_value().map_or(window, |(&open, _)| open.min(window));
@@ -151,6 +167,9 @@ impl Desk {
             let set = self.set(window);
             let answers = self.sets[set].answer(window, &mut states, &mut self.fault);
             self.answered.insert(window, answers);
+            if let Some(split) = &self.sets[set].tasks.split {
+                self.split.insert(window, split.window(&states.split, self.fault.clone()));
+            }
             states.reset();
             emptied.push((owner, states));
         }

@@ -33,6 +33,7 @@
 
 mod answer;
 mod answering;
+mod by_packets;
 pub mod catalog;
 mod desk;
 mod feed;
@@ -56,6 +57,7 @@ mod tasks;
 mod watermark;
 mod worker_id;
 
+pub use by_packets::{ChangingFields, SplitQuery, SplitRows, SplitWindow};
 pub use desk::{Desk, EmptiedStates};
 pub use flow::WindowId;
 pub use generation::{Generation, OtherGeneration};

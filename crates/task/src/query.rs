@@ -3,6 +3,7 @@
 
 mod fields;
 
+use flow::{Derived, DerivedField};
 pub use notation::{Comparison, Operator};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -174,6 +175,30 @@ impl Expression {
                 right.add_aggregates(found);
             }
             _ => {}
+        }
+    }
+
+    /// What a group has of a field that is computed of each row's packets and times: the rates and the time of all its packets together.
+    /// `None` for other fields.
+    pub fn of_group(field: &str) -> Option<Self> {
+        let with = |left: Self, operator, right| Self::Arithmetic(Box::new(left), operator, Box::new(right));
+        let last = Self::Aggregate(Aggregate::Max(Box::new(Self::field("ltime"))));
+        let first = Self::Aggregate(Aggregate::Min(Box::new(Self::field("stime"))));
+        let duration = with(last, Operator::Subtract, first);
+        let per_second = |amount| {
+            let seconds = with(duration.clone(), Operator::Divide, Self::Float(1e9));
+            with(amount, Operator::Divide, seconds)
+        };
+        match DerivedField::named(field)?.derived {
+            Derived::Duration => Some(duration),
+            Derived::PacketRate => Some(per_second(Self::sum("total_count"))),
+            Derived::BitRate => {
+                Some(per_second(with(Self::sum("total_byte"), Operator::Multiply, Self::Integer(8))))
+            }
+            Derived::BytesPerPacket => {
+                Some(with(Self::sum("total_byte"), Operator::Divide, Self::sum("total_count")))
+            }
+            _ => None,
         }
     }
 

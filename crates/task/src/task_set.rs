@@ -1,9 +1,10 @@
 //! All that a run answers at one time.
 
 use crate::answering;
+use crate::by_packets::{Needs, SplitPlan, SplitQuery, split};
 use crate::pins;
 use crate::query::Query;
-use crate::rows::{Refusal, RowQueries, Site};
+use crate::rows::{ByPackets, Refusal, RowQueries, Site};
 use crate::{Generation, Tasks};
 use flow::Statistic;
 use packet::Pins;
@@ -19,6 +20,7 @@ pub struct TaskSet {
     pins: Option<Arc<Pins>>,
     follows_losses: bool,
     statistics: Vec<Statistic>,
+    split: Arc<[SplitQuery]>,
 }
 
 impl TaskSet {
@@ -46,8 +48,19 @@ impl TaskSet {
         tasks: Option<Tasks>,
         site: &Site,
     ) -> Result<Self, Vec<(String, Refusal)>> {
+        let counts = site.by_packets == ByPackets::Counted;
+        let is_by_packets = |query: &&Query| counts && !Needs::of(query, site).all().is_empty();
+        let (by_packets, _): (Vec<&Query>, Vec<&Query>) =
+            queries.iter().chain(others).partition(is_by_packets);
+        let (split, tables) = split(generation, &by_packets, site)?;
+        let of_rows = |queries: &[Query]| -> Vec<Query> {
+            queries.iter().filter(|query| !is_by_packets(query)).cloned().collect()
+        };
+        let (queries, others) = (&of_rows(queries)[..], &of_rows(others)[..]);
         let apart = tasks.map(|tasks| tasks.apart(generation, &site.limits));
         let (packets, row_tasks) = apart.unwrap_or_default();
+        let plan = (!tables.is_empty()).then(|| SplitPlan::new(tables, site.seed, &site.limits));
+        let packets = Tasks::with_split(packets, generation, plan);
         let all = || queries.iter().chain(others);
         let statistics = pins::statistics(all(), site)?;
         let own;
@@ -64,7 +77,7 @@ impl TaskSet {
         let rows = RowQueries::plan_with(generation, queries, others, site)?;
         let pins = pins::of_queries(all(), site)?;
         let follows_losses = all().any(|query| site.zooms_losses(query));
-        Ok(Self { rows, row_tasks, packets, pins, follows_losses, statistics })
+        Ok(Self { rows, row_tasks, packets, pins, follows_losses, statistics, split: split.into() })
     }
 
     /// The number of this set.
@@ -105,7 +118,13 @@ impl TaskSet {
     /// The answers of queries about windows without a packet.
     pub fn empty_answers(&self) -> impl Iterator<Item = Answer> + '_ {
         let of_packets = self.packets.iter().flat_map(answering::empty_answers);
-        self.rows.empty_answers().chain(of_packets)
+        let of_split = self.split.iter().flat_map(|query| query.queries().empty_answers());
+        self.rows.empty_answers().chain(of_split).chain(of_packets)
+    }
+
+    /// The queries that are answered by packets.
+    pub fn by_packets(&self) -> &[SplitQuery] {
+        &self.split
     }
 
     /// The tasks that count packets.

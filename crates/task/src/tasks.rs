@@ -1,5 +1,6 @@
 //! All tasks of a run: planned once, and counted by each worker separately.
 
+use crate::by_packets::{SplitPlan, SplitTable};
 use crate::feed::{Feed, Feeder};
 use crate::generation::{Generation, OtherGeneration};
 use crate::planner::{Choice, Question, Setting, choose, expected_packets, from_rows, is_from_rows};
@@ -46,6 +47,8 @@ pub struct Tasks {
     places: Vec<usize>,
     /// Those that rows of windows answer.
     by_rows: Option<Box<Tasks>>,
+    /// What is counted for queries that are answered by packets.
+    pub(crate) split: Option<SplitPlan>,
 }
 
 /// What one worker counted in one window.
@@ -54,6 +57,7 @@ pub struct TaskStates {
     generation: Generation,
     /// By task and level.
     pub(crate) states: Vec<Vec<State>>,
+    pub(crate) split: Vec<SplitTable>,
 }
 
 /// The keys of prefixes of this length (IPv6: four times as long) of the address that `key` is.
@@ -122,7 +126,24 @@ impl Tasks {
     pub fn none(generation: Generation) -> Self {
         let (seed, hashed) = (Seed::new(0), None);
         let (tasks, feeds, places) = (Vec::new(), Vec::new(), Vec::new());
-        Self { generation, tasks, feeds, seed, hashed, places, by_rows: None }
+        Self { generation, tasks, feeds, seed, hashed, places, by_rows: None, split: None }
+    }
+
+    /// These tasks, and what queries by packets need, in the set of this generation.
+    pub(crate) fn with_split(
+        tasks: Option<Self>,
+        generation: Generation,
+        split: Option<SplitPlan>,
+    ) -> Option<Self> {
+        match (tasks, split) {
+            (tasks, None) => tasks,
+            (tasks, split) => Some(Self { split, ..tasks.unwrap_or_else(|| Self::none(generation)) }),
+        }
+    }
+
+    /// Bytes of what queries by packets need of all workers.
+    pub fn split_bytes(&self) -> usize {
+        self.split.as_ref().map_or(0, SplitPlan::bytes)
     }
 
     /// The number of each task among all that were asked.
@@ -211,7 +232,16 @@ impl Tasks {
     /// If the memory cannot be allocated.
     pub fn states(&self) -> Result<TaskStates, SketchError> {
         let states = (0..self.tasks.len()).map(|task| self.states_of(task)).collect::<Result<_, _>>()?;
-        Ok(TaskStates { generation: self.generation, states })
+        Ok(TaskStates { generation: self.generation, states, split: Vec::new() })
+    }
+
+    /// The same for one worker of so many, with what queries by packets need.
+    ///
+    /// # Errors
+    /// If the memory cannot be allocated.
+    pub fn states_of_worker(&self, workers: usize) -> Result<TaskStates, SketchError> {
+        let split = self.split.as_ref().map(|split| split.tables(workers)).unwrap_or_default();
+        Ok(TaskStates { split, ..self.states()? })
     }
 
     /// Those of one task, by level.
@@ -234,7 +264,7 @@ impl Tasks {
             let of_window = task.levels.iter().map(of_level).fold(0, usize::saturating_add);
             of_window.saturating_mul(2 * workers + task.spec.windows_back())
         };
-        self.tasks.iter().map(of_task).fold(0, usize::saturating_add)
+        self.tasks.iter().map(of_task).fold(self.split_bytes(), usize::saturating_add)
     }
 
     /// The feed of each state, by task and level.
@@ -263,10 +293,14 @@ impl TaskCounter {
     pub fn count(&mut self, bursts: &Bursts) {
         let Self { states, feeder, feeds } = self;
         feeder.feed(bursts);
-        for (states, feeds) in states.states.iter_mut().zip(feeds) {
+        let TaskStates { states, split, .. } = &mut **states;
+        for (states, feeds) in states.iter_mut().zip(feeds) {
             for (state, feed) in states.iter_mut().zip(feeds) {
                 state.count(feeder.fed(*feed));
             }
+        }
+        for table in split {
+            table.count(bursts);
         }
     }
 
@@ -293,6 +327,7 @@ impl TaskStates {
     /// If the other is of another set of tasks, even one of the same sizes; nothing is changed then.
     pub fn merge(&mut self, other: &Self) -> Result<(), CannotMerge> {
         self.generation.takes(other.generation)?;
+        self.split.iter_mut().zip(&other.split).for_each(|(ours, theirs)| ours.merge(theirs));
         let states = self.states.iter_mut().flatten().zip(other.states.iter().flatten());
         Ok(states.into_iter().try_for_each(|(ours, theirs)| ours.merge(theirs))?)
     }
@@ -309,6 +344,7 @@ impl TaskStates {
     /// Forgets everything and keeps the memory.
     pub fn reset(&mut self) {
         self.states.iter_mut().flatten().for_each(State::reset);
+        self.split.iter_mut().for_each(SplitTable::reset);
     }
 }
 

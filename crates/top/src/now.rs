@@ -166,12 +166,11 @@ fn window(model: &Model, node: &NodeView) -> Vec<Row> {
             watched.map(|watched| Row::plain(format!("          watched {}", terminal::when(watched)))),
         );
         if let Some(totals) = totals {
-            let packets = match (&node.last, of_run) {
-                (Some(last), false) => last.packets.received,
-                _ => node.packets.received,
-            };
             let sums = Totals::from_answer(totals);
-            rows.push(Row::plain(terminal::traffic(&sums, packets, watched.unwrap_or(span))));
+            rows.push(Row::plain(match of_run {
+                true => terminal::traffic_of_run(&sums),
+                false => terminal::traffic_of_window(&sums, watched.unwrap_or(span)),
+            }));
         }
     }
     rows.extend(match (&node.last, of_run) {

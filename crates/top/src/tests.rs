@@ -181,7 +181,7 @@ fn now_has_the_figures_of_the_run_at_any_size() {
         assert_eq!(lines[2], "now       20.00 kpps, 7,654,321 packets received, 321 flows open");
         for words in [
             when(span(10)).as_str(),
-            "1,000,000 bytes in 40 flows over 10 s: 210 pps, 1.00 Mbps",
+            "1,000,000 L3 bytes in 40 flows over 10 s: 200 pps, 1.00 Mbps",
             "2,100 received = 2,000 measured + 100 not measured",
             "imissed 7",
             "20 packets came when the table was full",

@@ -66,7 +66,7 @@ export const DIMENSIONS: Dimension[] = [
   { field: 'port', name: 'either port', isOverlapping: true },
   { field: 'src_addr/24/64', name: 'source network' },
   { field: 'dst_addr/24/64', name: 'destination network' },
-  { field: 'vlan', name: 'VLAN' },
+  { field: 'first_vlan', name: 'VLAN (first packet)' },
   { field: 'src_country', name: 'source country' },
   { field: 'dst_country', name: 'destination country' },
   { field: 'src_asn', name: 'source system' },

@@ -12,7 +12,7 @@ export const isNumber = (column: Column) => NUMBERS.includes(column.kind) && !is
 export const isMonospace = (column: Column) => MONOSPACE.includes(column.kind);
 
 /** Numbers that name something are not grouped: a port is no quantity. */
-const isIdentity = (column: Column) => /^(port|src_port|dst_port|protocol|vlan|dst_asn|src_asn|asn)$/.test(column.name);
+const isIdentity = (column: Column) => /^(port|src_port|dst_port|protocol|vlan|first_vlan|dst_asn|src_asn|asn)$/.test(column.name);
 
 const isEstimate = (value: Value): value is Estimate => typeof value === 'object' && value !== null && 'lower' in value;
 const isHeaviest = (value: Value): value is Heaviest => typeof value === 'object' && value !== null && 'top' in value;

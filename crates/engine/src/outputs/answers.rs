@@ -1,5 +1,6 @@
 //! Answers of queries over rows: of each window when it is closed, and of the run at its end.
 
+use super::by_packets::ByPackets;
 use super::{Lacking, RunRows, WindowOutlet};
 use crate::closed::{ClosedWindow, Totals};
 use crate::control::Control;
@@ -40,6 +41,8 @@ pub(super) struct Answers {
     watched: Option<Span>,
     /// Windows of other lengths, from set to set as long as these have their queries.
     long: Vec<LongWindows>,
+    /// The queries that are answered by packets.
+    by_packets: ByPackets,
 }
 
 /// What the rows of a window gave so far.
@@ -83,6 +86,7 @@ impl Answers {
         let first = control.set(WindowId::default());
         Self {
             run: first.rows().run(),
+            by_packets: ByPackets::new(&first),
             run_rows,
             first,
             control,
@@ -155,11 +159,14 @@ impl Answers {
         let OpenWindow { set, partials, tasks, fault } = open;
         self.control.look_back().close(&closed, &set);
         answers.extend(window_answers::of_rows(partials, set.rows(), set.rows(), &closed));
+        answers.extend(self.by_packets.window(&set, &closed));
         if self.run.is_some() {
             Overflow::merge_into(&mut self.run_overflow, closed.overflow.take());
         }
         answers.extend(task_answers(&set, &mut self.desk, tasks, fault, &mut closed));
-        let longer = self.close_long(&set, &closed);
+        let mut longer = self.close_long(&set, &closed);
+        let of_packets = self.by_packets.close_long(&self.control, &set, &closed);
+        longer.extend(self.signed(of_packets));
         let is_cut = closed.is_cut();
         window_answers::sign(&mut answers, &closed, &self.node);
         let status = match (closed.refused_rows, is_cut) {
@@ -226,7 +233,9 @@ impl Answers {
 
     /// The answers of windows of other lengths that the end of the run cuts.
     pub(super) fn end_long(&mut self) -> Vec<Answer> {
-        let answers = std::mem::take(&mut self.long).iter_mut().flat_map(LongWindows::end).collect();
+        let mut answers: Vec<_> =
+            std::mem::take(&mut self.long).iter_mut().flat_map(LongWindows::end).collect();
+        answers.extend(self.by_packets.end_long());
         let mut answers = self.signed(answers);
         self.anonymize(|f| answers.iter_mut().for_each(|answer| answer.map_addresses(f)));
         answers
@@ -281,10 +290,11 @@ impl Answers {
 
     /// The answers over the whole run.
     pub(super) fn of_run(&mut self) -> Vec<Answer> {
-        let Some(run) = self.run.take() else { return Vec::new() };
         let overflow = self.run_overflow.as_ref();
         let outside = Outside { totals: &self.run_lacking.unplaced, overflow, sampled: self.run_sampled };
-        let mut answers = self.first.rows().run_answers(run, self.watched, outside);
+        let run = self.run.take();
+        let mut answers =
+            run.map_or_else(Vec::new, |run| self.first.rows().run_answers(run, self.watched, outside));
         let Lacking { refused_rows, unfollowed, failed_workers, .. } = self.run_lacking;
         let records_missing = (failed_workers != 0).then(|| {
             format!("{failed_workers} workers failed: flows that had not ended on them are missing")
@@ -293,8 +303,9 @@ impl Answers {
             let reasons = missing(refused_rows).into_iter().chain(records_missing.clone());
             reasons.for_each(|reason| answer.lacks(&reason));
             lacks_losses(answer, unfollowed);
-            answer.node = Some(self.node.clone());
         }
+        answers.extend(self.by_packets.of_run(&self.first, self.watched, self.run_sampled));
+        answers.iter_mut().for_each(|answer| answer.node = Some(self.node.clone()));
         self.anonymize(|f| answers.iter_mut().for_each(|answer| answer.map_addresses(f)));
         answers
     }
@@ -344,7 +355,7 @@ fn task_answers(
 /// The answer of the query `totals`. `unplaced`: packets among them that had no place in the table, each of which may be one more flow.
 /// `sampled`: how they were sampled, if they were.
 pub fn totals(window: Option<Span>, totals: &Totals, unplaced: u64, sampled: Option<&Sampled>) -> Answer {
-    let Totals { packets, bytes, wire_bytes, flows } = *totals;
+    let Totals { packets, bytes, wire_bytes, flows, .. } = *totals;
     let sum = |name| {
         let unit = Field::named(name).map_or("", |field| field.unit);
         Column::new(name, ColumnKind::Unsigned, unit)
@@ -354,8 +365,11 @@ pub fn totals(window: Option<Span>, totals: &Totals, unplaced: u64, sampled: Opt
         sum("total_byte"),
         sum("wire_byte"),
         Column::new("flows", ColumnKind::Unsigned, "flows"),
+        Column::new("stime", ColumnKind::Time, ""),
+        Column::new("ltime", ColumnKind::Time, ""),
     ];
     let mut row = [packets, bytes, wire_bytes, flows].map(Value::from).to_vec();
+    row.extend(times(totals));
     if unplaced != 0 {
         let [lower, upper] = [flows, flows + unplaced].map(|flows| flows as f64);
         row[3] = Value::Estimate { value: upper, lower, upper };
@@ -366,6 +380,11 @@ pub fn totals(window: Option<Span>, totals: &Totals, unplaced: u64, sampled: Opt
         Some(sampled) => of_sample(answer, totals, unplaced, sampled),
         None => answer,
     }
+}
+
+/// The times of the first and the last packet.
+fn times(totals: &Totals) -> [Value; 2] {
+    totals.times.map_or([Value::Null, Value::Null], |times| times.map(Value::Time))
 }
 
 /// Totals of all packets, of which these were sampled.
@@ -379,6 +398,7 @@ fn of_sample(mut answer: Answer, totals: &Totals, unplaced: u64, sampled: &Sampl
     // Neither bound holds: flows without a sampled packet are missing, and a flow whose sampled packets are further apart than the idle
     // timeout counts several times.
     row.push(Estimate::unbounded(flows).into());
+    row.extend(times(totals));
     answer.rows = vec![row];
     answer.class = Class::Sample;
     answer.sampling = Some(sampled.into());

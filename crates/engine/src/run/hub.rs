@@ -295,6 +295,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
             self.install_up_to(closed.window);
             let answers = self.desk.report(closed.window, closed.reported()).into_iter();
             closed.answers = answers.map(|answer| answer.into_answer(Some(closed.span))).collect();
+            closed.split = self.desk.split(closed.window);
             self.spares.retain(|(generation, _)| self.desk.answers_by(*generation));
             self.control.iter().for_each(|control| control.retire_before(closed.window));
             self.config.sampling.iter().for_each(|sampling| sampling.forget_before(closed.window));

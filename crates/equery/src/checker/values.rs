@@ -144,6 +144,12 @@ impl Checker<'_, '_> {
         self.use_field(field, span)?;
         let is_grouped = scope.groups.iter().any(|group| group.field == field.name);
         match scope.context {
+            Context::Groups | Context::Total
+                if !is_grouped && Expression::of_group(&field.name).is_some() =>
+            {
+                let value = Expression::of_group(&field.name)?;
+                return Some(Typed { value, kind: field.kind.clone(), is_nullable: true });
+            }
             Context::Groups if !is_grouped => {
                 let grouped: Vec<_> = scope.groups.iter().map(group_text).collect();
                 let message = format!("'{}' is neither grouped by nor aggregated", field.name);

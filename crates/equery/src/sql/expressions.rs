@@ -1,6 +1,7 @@
 //! Values and conditions as SQL.
 
 use super::dialect::Dialect;
+use flow::{Derived, DerivedField};
 use std::net::IpAddr;
 use task::query::{Aggregate, Comparison, Condition, Expression, GroupField, Operator};
 
@@ -27,7 +28,11 @@ pub(super) fn field(dialect: Dialect, name: &str) -> String {
         "conversation" => conversation(dialect),
         "src_addr" | "dst_addr" => dialect.with_family(&column(dialect, name)),
         "forward" => format!("CASE WHEN {FORWARD} THEN 1 ELSE 0 END"),
-        name => column(dialect, name),
+        // What rows have of a field in which packets differ is what the flow has.
+        name => match DerivedField::named(name).filter(|field| field.derived == Derived::OfFlow) {
+            Some(of_flow) => column(dialect, of_flow.from[0]),
+            None => column(dialect, name),
+        },
     }
 }
 

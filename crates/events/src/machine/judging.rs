@@ -14,6 +14,7 @@ use crate::key::{Key, Member};
 use crate::seen::{Asked, Find, Seen};
 use crate::state::{Edge, Phase, Progress};
 use crate::truth::Truth;
+use crate::undecided::Why;
 use report::{Event, EventKind, Span, Value};
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
@@ -33,6 +34,8 @@ struct Judging<'a> {
     changed: bool,
     /// Keys for which a condition with `while` holds.
     holding: Vec<Happened>,
+    /// The condition was unknown for a key.
+    is_undecided: bool,
 }
 
 impl Machine {
@@ -53,7 +56,7 @@ impl Machine {
                     continue;
                 }
                 let number = self.edge(child, place, &runs.causes());
-                let Self { graph, watches, state } = self;
+                let Self { graph, watches, state, undecided } = self;
                 let (Some(watch), Some(trigger)) = (&watches[child], &graph.queries[child].trigger) else {
                     return;
                 };
@@ -69,7 +72,11 @@ impl Machine {
                 let edge = &mut state.edges[number];
                 edge.forgotten += std::mem::take(&mut left_out) as u64;
                 let of = JudgedEdge { graph, trigger, watch, window };
-                firings.extend(of.judge(edge, &runs, &seen, &mut step.events));
+                let (fired, why) = of.judge(edge, &runs, &seen, &mut step.events);
+                firings.extend(fired);
+                if let Some(why) = why {
+                    undecided.entry(child).or_default().add(why);
+                }
                 step.is_quiet &= edge.is_settled && step.events.len() == before;
             }
         }
@@ -88,14 +95,15 @@ struct JudgedEdge<'a> {
 }
 
 impl JudgedEdge<'_> {
-    /// Judges a window of one edge, and adds its events. Returns what starts the query.
+    /// Judges a window of one edge, and adds its events. Returns what starts the query, and why the window does not decide the condition
+    /// for all keys, if it does not.
     fn judge(
         &self,
         edge: &mut Edge,
         runs: &Rc<Runs>,
         seen: &[Seen<'_>],
         events: &mut Vec<Event>,
-    ) -> Vec<Firing> {
+    ) -> (Vec<Firing>, Option<Why>) {
         let Self { graph, trigger, watch, window } = *self;
         let time = pass_time(edge, watch, window.end_ns);
         let sides = Sides::new(graph, trigger, seen);
@@ -109,7 +117,7 @@ impl JudgedEdge<'_> {
         let knows_nothing = read().next().is_some() && read().all(|(_, is_missing)| *is_missing);
         if knows_nothing && !watch.asks_missing {
             edge.keys.values_mut().for_each(|progress| progress.phase.wait(time));
-            return Vec::new();
+            return (Vec::new(), Some(Why::Missing));
         }
         let mut judging = Judging {
             graph,
@@ -122,12 +130,14 @@ impl JudgedEdge<'_> {
             happened: Vec::new(),
             changed: false,
             holding: Vec::new(),
+            is_undecided: false,
         };
         judging.all();
-        let Judging { happened, holding, changed, edge, .. } = judging;
+        let Judging { happened, holding, changed, edge, is_undecided, .. } = judging;
         edge.is_settled &= !changed;
         let told = Told { graph, query: edge.query, trigger, watch, window, coverage: sides.coverage() };
-        told.add_events(happened, holding, edge, runs, events)
+        let why = is_undecided.then(|| sides.why());
+        (told.add_events(happened, holding, edge, runs, events), why)
     }
 
     /// Counts windows that are missing, and says when nothing has been known of a source for long.
@@ -184,6 +194,7 @@ impl Judging<'_> {
     /// Judges a key.
     fn key(&mut self, group: &Group<'_>, is_seen: bool) {
         let (own, rearms) = self.judged(group);
+        self.is_undecided |= own == Truth::Unknown;
         let Self { trigger, time, watch, .. } = *self;
         let settings = &self.graph.settings;
         let key = &group.key;

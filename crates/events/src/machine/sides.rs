@@ -6,6 +6,7 @@ use crate::graph::{Graph, Query, Trigger};
 use crate::key::{Key, Member};
 use crate::rows::{Rows, unknown};
 use crate::seen::Seen;
+use crate::undecided::Why;
 use report::Value;
 use std::collections::HashMap;
 
@@ -53,6 +54,16 @@ impl<'a> Sides<'a> {
     /// Of each source, whether it is missing.
     pub(super) fn missing(&self) -> &[bool] {
         &self.missing
+    }
+
+    /// Why a condition may be undecided.
+    pub(super) fn why(&self) -> Why {
+        let of = |side: &Side<'_>| match &side.rows {
+            None => Some(Why::Missing),
+            Some(_) if side.is_uncovered => Some(Why::Uncovered),
+            Some(rows) => rows.lacks(),
+        };
+        self.sides.iter().filter_map(of).min().unwrap_or(Why::Bounds)
     }
 
     /// The least share of packets that any source received; `None` if that of one is not known.

@@ -5,7 +5,7 @@ use packet::KeySpec;
 use store::Level;
 use task::Generation;
 use task::query::{Over, Query};
-use task::rows::{RowQueries, Site};
+use task::rows::{ByPackets, RowQueries, Site};
 
 /// What a rollup's keys leave out.
 const PORTS: &str = "src_port,dst_port";
@@ -39,6 +39,7 @@ pub(super) fn site(key: KeySpec, setting: &Setting) -> Site {
         window_ns: Some(1),
         tracks_loss: true,
         geo: setting.geo.clone(),
+        by_packets: ByPackets::Named,
         ..Site::new(key, setting.seed, setting.limits.clone())
     }
 }

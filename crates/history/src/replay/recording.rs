@@ -10,7 +10,7 @@ use report::Span;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use task::rows::Site;
+use task::rows::{ByPackets, Site};
 
 /// The name of the node of rows that do not tell it.
 const UNKNOWN: &str = "unknown";
@@ -136,7 +136,12 @@ impl Recording {
         continues: &mut dyn FnMut() -> bool,
     ) -> Result<Surveyed, Vec<String>> {
         // Rows of windows have no statistics of packets.
-        let site = Site { window_ns: Some(window_ns), statistics: Vec::new(), ..self.files.site(setting) };
+        let site = Site {
+            window_ns: Some(window_ns),
+            statistics: Vec::new(),
+            by_packets: ByPackets::Refused,
+            ..self.files.site(setting)
+        };
         let mut nodes: Vec<(String, Gathered)> = Vec::new();
         let mut surveyed = Surveyed {
             nodes: Vec::new(),

@@ -65,21 +65,27 @@ pub(super) fn exporters(all: &[ExporterReport]) -> Vec<String> {
 /// Routers that are shown.
 const MOST_EXPORTERS: usize = 10;
 
-/// The traffic of a span of stream time.
-pub fn traffic(totals: &Totals, packets: u64, span: Span) -> String {
-    let seconds = span.seconds();
-    let rates = if seconds > 0.0 {
-        let bits = totals.wire_bytes as f64 * 8.0 / seconds;
-        format!(": {}, {}", scaled(packets as f64 / seconds, "pps"), scaled(bits, "bps"))
-    } else {
-        String::new()
+/// What was measured of a run: its rates are over the time from the first measured packet to the last.
+pub fn traffic_of_run(totals: &Totals) -> String {
+    traffic(totals, "flow records", totals.measured)
+}
+
+/// What was measured of a window: its rates are over the time that the window was watched.
+pub fn traffic_of_window(totals: &Totals, watched: Span) -> String {
+    traffic(totals, "flows", Some(watched))
+}
+
+fn traffic(totals: &Totals, of: &str, span: Option<Span>) -> String {
+    let over = span.map_or_else(String::new, |span| format!(" over {}", how_long(span.length_ns())));
+    let rates = match span.map_or(0.0, |span| span.seconds()) {
+        seconds if seconds > 0.0 => {
+            let rate = |amount: u64, unit| scaled(amount as f64 / seconds, unit);
+            let bits = totals.wire_bytes.saturating_mul(8);
+            format!(": {}, {} on the wire", rate(totals.packets, "pps"), rate(bits, "bps"))
+        }
+        _ => String::new(),
     };
-    format!(
-        "traffic   {} bytes in {} flows over {}{rates}",
-        grouped(totals.bytes),
-        grouped(totals.flows),
-        how_long(span.length_ns())
-    )
+    format!("traffic   {} L3 bytes in {} {of}{over}{rates}", grouped(totals.bytes), grouped(totals.flows))
 }
 
 /// What a sample leaves open.

@@ -2,7 +2,7 @@
 
 use super::cell::item_text;
 use super::totals::Totals;
-use crate::{Answer, Item};
+use crate::{Answer, Column, ColumnKind, Item};
 
 /// A column of the answer in the table.
 pub(super) struct Shown {
@@ -52,7 +52,7 @@ const CONVERSATION_FIGURES: &[Figure] = &[
 const PEER_FIGURES: &[Figure] = &[
     figure("destinations", "destinations", false),
     figure("sources", "sources", false),
-    figure("flows", "flows", true),
+    figure("flows", "flows", false),
     figure("total_count", "packets", false),
     figure("total_byte", "bytes", false),
 ];
@@ -152,6 +152,17 @@ pub(super) fn name(answer: &Answer) -> String {
     }
 }
 
+/// The heading of a column, which names the prefixes of both families.
+fn heading_of(column: &Column) -> String {
+    let name = &column.name;
+    match name.split_once('/').map(|(field, length)| (field, length.parse::<u32>())) {
+        Some((field, Ok(length))) if column.kind == ColumnKind::Prefix => {
+            format!("{}/{length}/{}", column_heading(field), 4 * length)
+        }
+        _ => column_heading(name).to_owned(),
+    }
+}
+
 /// The heading of a column.
 pub(super) fn column_heading(name: &str) -> &str {
     match name {
@@ -171,14 +182,13 @@ pub(super) fn columns(answer: &Answer, totals: Option<&Totals>) -> Vec<Shown> {
     let whole = |name: &str| match (name, totals?) {
         ("total_count", totals) => Some(totals.packets),
         ("total_byte", totals) => Some(totals.bytes),
-        ("flows", totals) => Some(totals.flows),
         _ => None,
     };
     let all = answer.columns.iter().enumerate();
-    let plain = |(at, column): (usize, &crate::Column)| {
+    let plain = |(at, column): (usize, &Column)| {
         let has_share = matches!(column.name.as_str(), "total_count" | "total_byte");
         let whole = whole(&column.name).filter(|_| has_share);
-        Shown { at, heading: column_heading(&column.name).to_owned(), whole }
+        Shown { at, heading: heading_of(column), whole }
     };
     let Some(standing) = standing(&answer.query) else { return all.map(plain).collect() };
     // The name of an address stands next to it.

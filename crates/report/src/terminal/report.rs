@@ -5,7 +5,7 @@ use super::head;
 use super::layout::{self, HEAD};
 use super::time::{how_long, when};
 use super::totals::Totals;
-use crate::{Answer, OutputCounts, RunReport, Status, Story, Window};
+use crate::{Answer, OutputCounts, RunReport, Status, Story, UndecidedReport, Window};
 use notation::{grouped, scaled};
 
 /// Rows of an answer that are shown. The rankings of every run have their own limit and are shown whole; JSON
@@ -21,7 +21,7 @@ pub fn run_report(report: &RunReport) -> String {
     let mut lines = vec![head::sources(&report.source)];
     if let Some(span) = report.span() {
         lines.push(format!("time      {}", when(span)));
-        lines.extend(totals.iter().map(|totals| head::traffic(totals, report.packets.received, span)));
+        lines.extend(totals.iter().map(head::traffic_of_run));
     }
     lines.extend(report.sampling.iter().map(head::sampling));
     lines.extend(head::account(&report.packets, report.loss.as_ref()));
@@ -33,7 +33,11 @@ pub fn run_report(report: &RunReport) -> String {
     lines.extend(report.answer("tcp_loss").into_iter().flat_map(head::tcp_loss));
     lines.extend(head::tasks(&report.answers));
     let flows = &report.flows;
-    lines.push(format!("flows     {} seen, {} open at the end", grouped(flows.seen), grouped(flows.active)));
+    lines.push(format!(
+        "records   {} flow records, {} open at the end",
+        grouped(flows.seen),
+        grouped(flows.active)
+    ));
     lines.extend(head::table_full(flows.table_full));
     for OutputCounts { output, exported, dropped } in &flows.outputs {
         if *dropped != 0 {
@@ -75,6 +79,26 @@ pub fn stories(stories: &[Story]) -> String {
         format!("story     {}\n{}\n", story.id, story.text.lines().map(line).collect::<String>())
     };
     stories.iter().map(story).collect()
+}
+
+/// Conditions that some windows did not decide, a line each.
+pub fn undecided(conditions: &[UndecidedReport]) -> String {
+    let why = |reason: &str| match reason {
+        "missing" => "missing".to_owned(),
+        "coverage" => "with too much lost".to_owned(),
+        "cut" => "cut, watched only in part".to_owned(),
+        "partial" => "partial".to_owned(),
+        "bounds" => "with bounds on both sides of it".to_owned(),
+        other => other.to_owned(),
+    };
+    let line = |undecided: &UndecidedReport| {
+        let UndecidedReport { query, condition, windows, reasons } = undecided;
+        let reasons =
+            reasons.nonzero().map(|(reason, windows)| format!("{} {}", grouped(windows), why(reason)));
+        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        format!("undecided {query}: {condition}: unknown in {} window(s): {reasons}\n", grouped(*windows))
+    };
+    conditions.iter().map(line).collect()
 }
 
 /// One window on a terminal: lines, and all its answers as tables.
@@ -123,7 +147,7 @@ pub(super) fn window_head(window: &Window) -> Vec<String> {
     };
     let mut lines = vec![format!("window    {}: {}{status}", window.index, when(window.span))];
     lines.extend(window.watched.map(|watched| format!("          watched {}", when(watched))));
-    lines.extend(totals.iter().map(|totals| head::traffic(totals, window.packets.received, watched)));
+    lines.extend(totals.iter().map(|totals| head::traffic_of_window(totals, watched)));
     let sampling = window.answer("totals").and_then(|totals| totals.sampling.as_ref());
     lines.extend(sampling.map(head::sampling));
     lines.extend(head::account(&window.packets, window.loss.as_ref()));

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Answer, Column, ColumnKind, Counters, DesignReport, FlowCounts, Item, OutputCounts, PacketCounts, Rates,
-    Rest, RunReport, Span, Status, TaskNote, Value, Window, WindowCounts, WireReport,
+    Amount, Answer, Column, ColumnKind, Counters, DesignReport, FlowCounts, Item, OutputCounts, PacketCounts,
+    Rates, Rest, RunReport, Span, Status, TaskNote, Value, Window, WindowCounts, WireReport,
 };
 
 const START: u64 = 1_795_534_800_000_000_000;
@@ -37,8 +37,11 @@ fn lines(text: &'static str) -> &'static str {
 }
 
 fn totals() -> Answer {
-    let columns = ["total_count", "total_byte", "wire_byte", "flows"];
-    table("totals", &columns, vec![numbers([2000, 1_000_000, 1_250_000, 40])])
+    let columns = ["total_count", "total_byte", "wire_byte", "flows", "stime", "ltime"];
+    let mut row = numbers([2000, 1_000_000, 1_250_000, 40]);
+    // What was measured is of less time than what was received.
+    row.extend([START + SECOND, START + 9 * SECOND].map(Value::Time));
+    table("totals", &columns, vec![row])
 }
 
 fn flows(query: &str) -> Answer {
@@ -362,7 +365,7 @@ fn a_run() {
                 OutputCounts { output: "g.csv".to_owned(), exported: 41, dropped: 0 },
             ],
         },
-        rates: Rates::new(2100, 1_250_000, Some(span(10)), 0.5),
+        rates: Rates::new(&Amount { packets: 2000, wire_bytes: 1_250_000, span: Some(span(8)) }, 2100, 0.5),
         memory_bytes: (64 << 20) - 1,
         elapsed_seconds: 0.5,
         windows: WindowCounts { count: 2, unreported: 1, ..WindowCounts::default() },
@@ -372,7 +375,7 @@ fn a_run() {
     let expected = "
 source    a.pcap, b.pcap
 time      2026-11-24 15:40:00 to 15:40:10 UTC
-traffic   1,000,000 bytes in 40 flows over 10 s: 210 pps, 1.00 Mbps
+traffic   1,000,000 L3 bytes in 40 flow records over 8 s: 250 pps, 1.25 Mbps on the wire
 packets   2,100 received = 2,000 measured + 100 not measured
           not measured: arp 60, filter 40
           remarks: ports_truncated 3
@@ -386,7 +389,7 @@ tcp loss  14,600 bytes (10 segments) lost before here
           4,380 bytes (3 segments) sent again, lost behind here or without need
           2 segments reordered, 0 bytes unseen here, 1 zero windows
 task      some:task: it is exact
-flows     40 seen, 3 open at the end
+records   40 flow records, 3 open at the end
           20 packets came when the table was full
           f.csv lacks 1 of 41 records
 took      500.00 ms, 4.20 kpps, 64 MiB of tables and queues
@@ -402,12 +405,12 @@ took      500.00 ms, 4.20 kpps, 64 MiB of tables and queues
 
   Scanners: sources that contact the most destinations
   partial: memory ran out, 5 records are in no row
-  source     destinations  flows          packets    bytes
-  192.0.2.1            20     30  75.0 %    1,600  950,000
+  source     destinations  flows  packets    bytes
+  192.0.2.1            20     30    1,600  950,000
 
   Targets: destinations that the most sources contact
-  destination  sources  flows          packets    bytes
-  192.0.2.1         20     30  75.0 %    1,600  950,000
+  destination  sources  flows  packets    bytes
+  192.0.2.1         20     30    1,600  950,000
 ";
     assert_eq!(run_report(&report), lines(expected));
 }
@@ -419,7 +422,7 @@ fn a_run_without_frames() {
 source    a.pcap
 packets   0 received = 0 measured + 0 not measured
 loss      unknown: this source does not count it
-flows     0 seen, 0 open at the end
+records   0 flow records, 0 open at the end
 took      0 s, 0 MiB of tables and queues
 ";
     assert_eq!(run_report(&report), lines(expected));
@@ -456,7 +459,7 @@ fn a_window() {
     let expected = "
 window    3: 2026-11-24 15:40:00 to 15:40:10 UTC, cut
           watched 2026-11-24 15:40:00 to 15:40:05 UTC
-traffic   1,000,000 bytes in 40 flows over 5 s: 420 pps, 2.00 Mbps
+traffic   1,000,000 L3 bytes in 40 flows over 5 s: 400 pps, 2.00 Mbps on the wire
 packets   2,100 received = 2,000 measured + 100 not measured
           not measured: arp 60, filter 40
           remarks: ports_truncated 3

@@ -1,6 +1,6 @@
 //! The whole that rows are shares of.
 
-use crate::{Answer, Value};
+use crate::{Answer, Span, Value};
 
 /// Sums over all measured packets: the answer of the query `totals`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,8 +11,10 @@ pub struct Totals {
     pub bytes: u64,
     /// Their bytes on the wire.
     pub wire_bytes: u64,
-    /// Flow records that they belong to.
+    /// Of a run: flow records that they belong to; of a window: flows.
     pub flows: u64,
+    /// The time from the first of them to the last; `None` without packets, and where it is not told.
+    pub measured: Option<Span>,
 }
 
 impl Totals {
@@ -22,7 +24,12 @@ impl Totals {
             Some(Value::Estimate { value, .. }) => value.max(0.0) as u64,
             other => other.and_then(Value::as_unsigned).unwrap_or(0),
         };
+        let time = |column| match answer.value(0, column) {
+            Some(Value::Time(time)) => Some(*time),
+            _ => None,
+        };
         Self {
+            measured: time("stime").zip(time("ltime")).map(|(start_ns, end_ns)| Span { start_ns, end_ns }),
             packets: sum("total_count"),
             bytes: sum("total_byte"),
             wire_bytes: sum("wire_byte"),

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use report::{
     Account, Answer, Capture, Class, Column, ColumnKind, Counters, DesignReport, Event, EventKind,
     FlowCounts, Heaviest, Item, Missing, MissingReason, OutputCounts, PacketCounts, Rates, Rest, RunReport,
-    Sampling, Span, Status, Story, TaskNote, Value, Window, WindowCounts, WireReport,
+    Sampling, Span, Status, Story, TaskNote, UndecidedReport, Value, Window, WindowCounts, WireReport,
 };
 use std::net::IpAddr;
 
@@ -427,6 +427,12 @@ fn one_report() -> impl Strategy<Value = RunReport> {
             events_unlisted: count,
             stories,
             stories_unlisted: full,
+            undecided: vec![UndecidedReport {
+                query: "q3".to_owned(),
+                condition: "lost <= 0".to_owned(),
+                windows: full,
+                reasons: [("cut", full)].into_iter().collect(),
+            }],
             captures,
             captures_unlisted: jump,
             nodes: std::collections::BTreeMap::new(),

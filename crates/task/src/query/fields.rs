@@ -1,11 +1,24 @@
 //! The fields that a query reads.
 
 use super::{Aggregate, Condition, Expression, Grouping, Query, Weight};
+use flow::{Derived, DerivedField};
 use std::collections::BTreeSet;
 
 impl Query {
     /// The fields of the table that it reads, those of derived fields instead of these.
     pub fn fields(&self) -> BTreeSet<String> {
+        self.names().into_iter().flat_map(|name| sources(name, |_| true)).collect()
+    }
+
+    /// The first name that is of what a whole flow has of a field in which its packets may differ.
+    pub(crate) fn of_flow(&self) -> Option<String> {
+        self.names()
+            .into_iter()
+            .find(|name| DerivedField::named(name).is_some_and(|field| field.derived == Derived::OfFlow))
+    }
+
+    /// The names that it reads, as they are.
+    fn names(&self) -> BTreeSet<String> {
         let mut read = BTreeSet::new();
         if let Grouping::By(groups) = &self.group {
             groups.iter().for_each(|group| add(&group.field, &mut read));
@@ -31,13 +44,26 @@ impl Query {
     }
 }
 
-fn add(name: &str, read: &mut BTreeSet<String>) {
-    match flow::DerivedField::named(name) {
-        Some(derived) => read.extend(derived.from.iter().map(|name| (*name).to_owned())),
-        None => {
-            read.insert(name.to_owned());
-        }
+impl Condition {
+    /// The fields that it reads, those of derived fields instead of these, but for what a whole flow has of a field in which its packets
+    /// may differ.
+    pub(crate) fn fields(&self) -> BTreeSet<String> {
+        let mut read = BTreeSet::new();
+        of_condition(self, &mut read);
+        read.into_iter().flat_map(|name| sources(name, |derived| derived != Derived::OfFlow)).collect()
     }
+}
+
+/// A field, or what it is derived from, if that is wanted.
+fn sources(name: String, is_wanted: impl Fn(Derived) -> bool) -> Vec<String> {
+    match DerivedField::named(&name).filter(|field| is_wanted(field.derived)) {
+        Some(derived) => derived.from.iter().map(|name| (*name).to_owned()).collect(),
+        None => vec![name],
+    }
+}
+
+fn add(name: &str, read: &mut BTreeSet<String>) {
+    read.insert(name.to_owned());
 }
 
 fn of_value(value: &Expression, read: &mut BTreeSet<String>) {

@@ -13,12 +13,44 @@ pub(crate) struct MergedRows {
     rules: Vec<Aggregation>,
     /// Rows come in any order: where first and last values are, by their times.
     times: Option<Times>,
-    v4: GroupTable<2>,
-    v6: GroupTable<5>,
+    tables: Tables,
     /// Rows whose keys had no memory.
     unplaced: u64,
     scratch: Scratch,
 }
+
+/// The rows by their keys.
+#[derive(Debug)]
+enum Tables {
+    Flows(GroupTable<2>, GroupTable<5>),
+    /// By these columns too: by the values of packets.
+    Split(Vec<RowValue>, GroupTable<6>, GroupTable<9>),
+}
+
+/// Calls a function for the table of IPv4 (0) or IPv6 (1), and the columns that it has rows apart by.
+macro_rules! with_table {
+    ($tables:expr, 0, |$table:ident, $split:ident| $body:expr) => {
+        match $tables {
+            Tables::Flows($table, _) => {
+                let $split: &[RowValue] = &[];
+                $body
+            }
+            Tables::Split($split, $table, _) => $body,
+        }
+    };
+    ($tables:expr, 1, |$table:ident, $split:ident| $body:expr) => {
+        match $tables {
+            Tables::Flows(_, $table) => {
+                let $split: &[RowValue] = &[];
+                $body
+            }
+            Tables::Split($split, _, $table) => $body,
+        }
+    };
+}
+
+/// A first value that is not set: a first packet's may be null.
+const UNSET: u64 = NULL - 1;
 
 /// The places of the columns of the first and the last time.
 #[derive(Clone, Copy, Debug)]
@@ -43,11 +75,26 @@ impl MergedRows {
     pub(crate) fn new(columns: Vec<RowValue>, site: &Site) -> Self {
         let rules: Vec<_> = columns.iter().map(|column| rule(*column)).collect();
         // Sums begin at zero; the first row sets everything else.
-        let initial: Vec<_> =
-            rules.iter().map(|rule| if *rule == Aggregation::Sum { 0 } else { NULL }).collect();
+        let initial = rules.iter().map(|rule| match rule {
+            Aggregation::Sum => 0,
+            Aggregation::First => UNSET,
+            _ => NULL,
+        });
+        let initial: Vec<_> = initial.collect();
+        let Site { seed, limits, .. } = site;
+        let split = site.changing.columns();
         Self {
-            v4: GroupTable::new(&initial, site.seed, &site.limits),
-            v6: GroupTable::new(&initial, site.seed, &site.limits),
+            tables: match split.is_empty() {
+                true => Tables::Flows(
+                    GroupTable::new(&initial, *seed, limits),
+                    GroupTable::new(&initial, *seed, limits),
+                ),
+                false => Tables::Split(
+                    split,
+                    GroupTable::new(&initial, *seed, limits),
+                    GroupTable::new(&initial, *seed, limits),
+                ),
+            },
             columns,
             rules,
             times: None,
@@ -77,28 +124,36 @@ impl MergedRows {
 
     /// Adds IPv4 rows in columns; returns those whose keys had no memory, if there are any.
     pub(crate) fn add_batch_v4(&mut self, batch: &RowBatch<KeyV4>) -> Option<RowBatch<KeyV4>> {
-        let Self { columns, rules, times, v4, unplaced, scratch, .. } = self;
-        add_batch(v4, (columns, rules, *times), batch, scratch, unplaced)
+        let Self { columns, rules, times, tables, unplaced, scratch, .. } = self;
+        with_table!(tables, 0, |table, split| {
+            add_batch(table, (columns, rules, *times, split), batch, scratch, unplaced)
+        })
     }
 
     /// Adds IPv6 rows in columns, as [`Self::add_batch_v4`].
     pub(crate) fn add_batch_v6(&mut self, batch: &RowBatch<KeyV6>) -> Option<RowBatch<KeyV6>> {
-        let Self { columns, rules, times, v6, unplaced, scratch, .. } = self;
-        add_batch(v6, (columns, rules, *times), batch, scratch, unplaced)
+        let Self { columns, rules, times, tables, unplaced, scratch, .. } = self;
+        with_table!(tables, 1, |table, split| {
+            add_batch(table, (columns, rules, *times, split), batch, scratch, unplaced)
+        })
     }
 
     /// Adds IPv4 rows, of windows or of ended records; those of one key must be added in order.
     pub(crate) fn add_v4(&mut self, rows: &Rows<KeyV4>) {
-        let Self { columns, rules, times, v4, unplaced, scratch, .. } = self;
+        let Self { columns, rules, times, tables, unplaced, scratch, .. } = self;
         scratch.v4.fill(rows, columns);
-        *unplaced += add(v4, (columns, rules, *times), &scratch.v4, &mut scratch.found);
+        *unplaced += with_table!(tables, 0, |table, split| {
+            add(table, (columns, rules, *times, split), &scratch.v4, &mut scratch.found)
+        });
     }
 
     /// Adds IPv6 rows.
     pub(crate) fn add_v6(&mut self, rows: &Rows<KeyV6>) {
-        let Self { columns, rules, times, v6, unplaced, scratch, .. } = self;
+        let Self { columns, rules, times, tables, unplaced, scratch, .. } = self;
         scratch.v6.fill(rows, columns);
-        *unplaced += add(v6, (columns, rules, *times), &scratch.v6, &mut scratch.found);
+        *unplaced += with_table!(tables, 1, |table, split| {
+            add(table, (columns, rules, *times, split), &scratch.v6, &mut scratch.found)
+        });
     }
 
     /// Adds rows that were merged before, of an earlier time than what follows. Those whose keys have no memory go to `without_place`.
@@ -108,13 +163,12 @@ impl MergedRows {
         without_place: &mut dyn FnMut(&RowBatch<KeyV4>, &RowBatch<KeyV6>),
     ) {
         self.unplaced += earlier.unplaced;
-        let columns = self.columns.clone();
-        each(&earlier.v4, &columns, &mut |batch: &RowBatch<KeyV4>| {
+        earlier.each_v4(|batch| {
             if let Some(rows) = self.add_batch_v4(batch) {
                 without_place(&rows, &RowBatch::default());
             }
         });
-        each(&earlier.v6, &columns, &mut |batch: &RowBatch<KeyV6>| {
+        earlier.each_v6(|batch| {
             if let Some(rows) = self.add_batch_v6(batch) {
                 without_place(&RowBatch::default(), &rows);
             }
@@ -124,28 +178,32 @@ impl MergedRows {
     /// Merges those of some IPv4 rows whose keys have rows already, and returns the others. Each key must
     /// occur once.
     pub(crate) fn add_known_v4(&mut self, rows: &Rows<KeyV4>) -> &RowBatch<KeyV4> {
-        let Self { columns, rules, times, v4, scratch, .. } = self;
+        let Self { columns, rules, times, tables, scratch, .. } = self;
         scratch.v4.fill(rows, columns);
-        merge_known(v4, (columns, rules, *times), &mut scratch.v4, &mut scratch.found);
+        with_table!(tables, 0, |table, split| {
+            merge_known(table, (columns, rules, *times, split), &mut scratch.v4, &mut scratch.found);
+        });
         &scratch.v4
     }
 
     /// The same of IPv6.
     pub(crate) fn add_known_v6(&mut self, rows: &Rows<KeyV6>) -> &RowBatch<KeyV6> {
-        let Self { columns, rules, times, v6, scratch, .. } = self;
+        let Self { columns, rules, times, tables, scratch, .. } = self;
         scratch.v6.fill(rows, columns);
-        merge_known(v6, (columns, rules, *times), &mut scratch.v6, &mut scratch.found);
+        with_table!(tables, 1, |table, split| {
+            merge_known(table, (columns, rules, *times, split), &mut scratch.v6, &mut scratch.found);
+        });
         &scratch.v6
     }
 
     /// Emits all merged rows of IPv4.
     pub(crate) fn each_v4(&self, mut give: impl FnMut(&RowBatch<KeyV4>)) {
-        each(&self.v4, &self.columns, &mut give);
+        with_table!(&self.tables, 0, |table, _split| each(table, &self.columns, &mut give));
     }
 
     /// The same of IPv6.
     pub(crate) fn each_v6(&self, mut give: impl FnMut(&RowBatch<KeyV6>)) {
-        each(&self.v6, &self.columns, &mut give);
+        with_table!(&self.tables, 1, |table, _split| each(table, &self.columns, &mut give));
     }
 
     /// Rows whose keys had no memory.
@@ -180,8 +238,8 @@ pub(crate) fn columns_of_any_order(columns: &[RowValue]) -> Vec<RowValue> {
     all
 }
 
-/// The columns of rows, how each is merged, and where their times are, if these matter.
-type How<'a> = (&'a [RowValue], &'a [Aggregation], Option<Times>);
+/// The columns of rows, how each is merged, where their times are, if these matter, and the columns by which rows of one key are apart.
+type How<'a> = (&'a [RowValue], &'a [Aggregation], Option<Times>, &'a [RowValue]);
 
 /// Adds the rows of a batch, and returns those for which there was no memory.
 fn add_batch<K: MaskedKey, const N: usize>(
@@ -193,7 +251,7 @@ fn add_batch<K: MaskedKey, const N: usize>(
 ) -> Option<RowBatch<K>> {
     let Scratch { found, without_place, .. } = scratch;
     without_place.clear();
-    each_chunk(batch, |rows, keys| {
+    each_chunk(batch, how.3, |rows, keys| {
         table.groups(keys, found);
         let has_none = found.iter().zip(rows.start as u32..).filter(|(group, _)| **group == NO_GROUP);
         without_place.extend(has_none.map(|(_, row)| row));
@@ -215,7 +273,7 @@ fn add<K: MaskedKey, const N: usize>(
     found: &mut Vec<u32>,
 ) -> u64 {
     let mut unplaced = 0;
-    each_chunk(batch, |rows, keys| {
+    each_chunk(batch, how.3, |rows, keys| {
         table.groups(keys, found);
         unplaced += found.iter().filter(|group| **group == NO_GROUP).count() as u64;
         merge(table, how, batch, rows, found);
@@ -234,7 +292,7 @@ fn merge_known<K: MaskedKey, const N: usize>(
         return;
     }
     let mut is_new = Vec::with_capacity(batch.len());
-    each_chunk(batch, |rows, keys| {
+    each_chunk(batch, how.3, |rows, keys| {
         table.known_groups(keys, found);
         is_new.extend(found.iter().map(|group| *group == NO_GROUP));
         merge(table, how, batch, rows, found);
@@ -246,13 +304,18 @@ fn merge_known<K: MaskedKey, const N: usize>(
 /// processed.
 fn each_chunk<K: MaskedKey, const N: usize>(
     batch: &RowBatch<K>,
+    split: &[RowValue],
     mut work: impl FnMut(Range<usize>, &[[u64; N]]),
 ) {
     let mut keys = [[0; N]; ROWS];
     for start in (0..batch.len()).step_by(ROWS) {
         let rows = start..batch.len().min(start + ROWS);
         for (key, words) in batch.keys[rows.clone()].iter().zip(&mut keys) {
-            words.copy_from_slice(key.words());
+            words[..K::WORDS].copy_from_slice(key.words());
+        }
+        for (at, column) in (K::WORDS..N).zip(split) {
+            let values = &batch.column(*column)[rows.clone()];
+            keys.iter_mut().zip(values).for_each(|(words, value)| words[at] = *value);
         }
         let keys = &keys[..rows.len()];
         work(rows, keys);
@@ -262,7 +325,7 @@ fn each_chunk<K: MaskedKey, const N: usize>(
 /// Merges rows of a batch into their groups.
 fn merge<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
-    (columns, rules, times): How<'_>,
+    (columns, rules, times, _): How<'_>,
     batch: &RowBatch<K>,
     rows: Range<usize>,
     found: &[u32],
@@ -273,8 +336,9 @@ fn merge<K: MaskedKey, const N: usize>(
     for (at, (column, rule)) in columns.iter().zip(rules).enumerate() {
         let values = &batch.column(*column)[rows.clone()];
         let mut each = |merge: fn(u64, u64) -> u64| {
+            let takes_null = *rule == Aggregation::First;
             for (value, group) in values.iter().zip(found.iter()) {
-                if *group != NO_GROUP && *value != NULL {
+                if *group != NO_GROUP && (takes_null || *value != NULL) {
                     let merged = &mut table.state_mut(*group)[at];
                     *merged = merge(*merged, *value);
                 }
@@ -286,7 +350,8 @@ fn merge<K: MaskedKey, const N: usize>(
             Aggregation::Min => each(u64::min),
             Aggregation::Max => each(|merged, value| if merged == NULL { value } else { merged.max(value) }),
             Aggregation::Or => each(|merged, value| if merged == NULL { value } else { merged | value }),
-            Aggregation::First | Aggregation::Key | Aggregation::Constant => {
+            Aggregation::First => each(|merged, value| if merged == UNSET { value } else { merged }),
+            Aggregation::Key | Aggregation::Constant => {
                 each(|merged, value| if merged == NULL { value } else { merged });
             }
             Aggregation::Last | Aggregation::Mean => each(|_, value| value),
@@ -311,6 +376,13 @@ fn merge_by_time<K: MaskedKey, const N: usize>(
         let is_last = state[times.last] == NULL || values[times.last][row] >= state[times.last];
         for ((merged, values), rule) in state.iter_mut().zip(&values).zip(rules) {
             let value = values[row];
+            if *rule == Aggregation::First {
+                // The first packet's, which may be null.
+                if is_first || *merged == UNSET {
+                    *merged = value;
+                }
+                continue;
+            }
             if value == NULL {
                 continue;
             }
@@ -321,7 +393,7 @@ fn merge_by_time<K: MaskedKey, const N: usize>(
                 Aggregation::Max => (*merged).max(value),
                 Aggregation::Or => *merged | value,
                 Aggregation::Last | Aggregation::Mean if is_last => value,
-                Aggregation::First | Aggregation::Key | Aggregation::Constant if is_first => value,
+                Aggregation::Key | Aggregation::Constant if is_first => value,
                 _ => *merged,
             };
         }
@@ -336,7 +408,7 @@ fn each<K: MaskedKey, const N: usize>(
     let mut batch = RowBatch::default();
     for start in (0..table.len()).step_by(ROWS) {
         let rows = start..table.len().min(start + ROWS);
-        let keys = table.keys()[rows.clone()].iter().map(|words| K::of_words(words));
+        let keys = table.keys()[rows.clone()].iter().map(|words| K::of_words(&words[..K::WORDS]));
         batch.refill(keys, columns, table.states(rows));
         give(&batch);
     }

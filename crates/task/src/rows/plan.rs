@@ -12,6 +12,7 @@ use super::overflow::{SpilledValue, SummaryPlan};
 use super::program::{Names, Node, NodeId, Program, Type};
 use super::refusal::Refusal;
 use super::site::Site;
+use crate::by_packets::of_flows;
 use crate::pins::pins_of;
 use crate::query::{Aggregate, Expression, GroupField, Grouping, MOST_GROUPS, Query, Weight};
 use flow::{Field, RowValue};
@@ -127,6 +128,8 @@ impl Plan {
     /// # Errors
     /// All that is wrong with it.
     pub(crate) fn new(query: &Query, site: &Site, program: &mut Program) -> Result<Self, Vec<Refusal>> {
+        let as_asked = query;
+        let query = &of_flows(query, site)?;
         let mut refusals = Vec::new();
         let filter = query.filter.as_ref().and_then(|filter| {
             program.condition(filter, site).map_err(|refusal| refusals.push(refusal)).ok()
@@ -193,7 +196,7 @@ impl Plan {
         let key_filters = merging::key_filters(filter, program);
         let initial = aggregates.iter().flat_map(|aggregate| aggregate.kind.initial()).copied().collect();
         Ok(Self {
-            query: query.clone(),
+            query: as_asked.clone(),
             key: site.key,
             node: site.node.clone(),
             filter,
@@ -266,6 +269,7 @@ impl Planner<'_> {
         Ok(match self.grouping {
             Grouping::All => PlannedGrouping::All,
             _ if !needs_window
+                && self.site.changing.is_empty()
                 && self.aggregates.iter().all(is_flat)
                 && are_whole_key(&self.fields, self.site) =>
             {

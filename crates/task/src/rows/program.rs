@@ -262,6 +262,8 @@ impl Program {
             Derived::Service => self.add(Node::Service, Type::Name(Names::Service)),
             Derived::Asn(side) => self.add(Node::Asn(side), Type::Unsigned),
             Derived::Country(side) => self.add(Node::Country(side), Type::Name(Names::Country)),
+            // A plan has the field's own name instead.
+            Derived::OfFlow => return Err(Refusal::WrongType { field: field.to_owned() }),
             Derived::Address | Derived::Port | Derived::Conversation => {
                 return Err(Refusal::WrongType { field: field.to_owned() });
             }

@@ -109,6 +109,27 @@ pub enum Refusal {
         /// The length, nanoseconds.
         ns: u64,
     },
+    /// Packets of a flow may differ in the field, and only rows of whole flows are there.
+    OfPackets {
+        /// The field.
+        field: String,
+        /// The name for what a whole flow has of it.
+        of_flow: String,
+    },
+    /// The field is measured of whole flows, and the query is by a field in which their packets may differ.
+    NotByPackets {
+        /// The field.
+        field: String,
+        /// The other one.
+        by: String,
+    },
+    /// A part of the filter reads a field in which packets of a flow may differ, and another one that the packets have together.
+    Inseparable {
+        /// The field in which packets may differ.
+        field: String,
+        /// The other one.
+        other: String,
+    },
     /// Two columns have one name.
     SameName {
         /// The name.
@@ -171,6 +192,22 @@ impl fmt::Display for Refusal {
                 f,
                 "windows of {} s are no multiple of the run's windows, or these are counted in packets",
                 *ns as f64 / 1e9
+            ),
+            Self::OfPackets { field, of_flow } => write!(
+                f,
+                "packets of one flow may differ in {field}, and only rows of whole flows are there: ask for {of_flow}, or measure with \
+                 {field} in --key"
+            ),
+            Self::NotByPackets { field, by } => {
+                write!(
+                    f,
+                    "{field} is measured of whole flows: a query by {by}, in which their packets may differ, cannot have it"
+                )
+            }
+            Self::Inseparable { field, other } => write!(
+                f,
+                "{field} is each packet's and {other} is what packets have together: they can stand in one query only in conditions that \
+                 and joins, or with a group by {field}"
             ),
             Self::SameName { name } => write!(f, "two columns are named {name}"),
         }

@@ -1,6 +1,7 @@
 //! The properties of the rows where queries run.
 
 use super::refusal::Refusal;
+use crate::ChangingFields;
 use crate::query::{Over, Query};
 use flow::{Field, Metric, Part, RowValue, Statistic};
 use geo::Databases;
@@ -18,6 +19,18 @@ pub enum ZoomOffer {
     NotPossible(String),
     /// It does.
     Offered,
+}
+
+/// What becomes of questions by fields in which the packets of a flow may differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ByPackets {
+    /// They are refused: only rows of whole flows are there.
+    #[default]
+    Refused,
+    /// Likewise, but columns of groups may say what whole flows have of the field (`first_vlan`).
+    Named,
+    /// A [`crate::TaskSet`] has packets counted for them.
+    Counted,
 }
 
 /// What a query may refer to, and the memory that it may take.
@@ -38,6 +51,10 @@ pub struct Site {
     /// Statistics of packets that rows have, by name, in the order of [`RowValue::Statistic`]: those of flow records in files, or those
     /// that the queries of a [`crate::TaskSet`] read.
     pub statistics: Vec<String>,
+    /// Fields in which the packets of a flow may differ, by whose values rows are apart.
+    pub changing: ChangingFields,
+    /// What becomes of questions by other such fields that keys do not have.
+    pub by_packets: ByPackets,
     /// Where the autonomous systems and countries of addresses are found, if the run has databases of them.
     pub geo: Option<Arc<Databases>>,
     /// Seed of the group tables' hash.
@@ -58,6 +75,8 @@ impl Site {
             zoom: ZoomOffer::None,
             no_gaps: None,
             statistics: Vec::new(),
+            changing: ChangingFields::NONE,
+            by_packets: ByPackets::Refused,
             geo: None,
             seed,
             limits,

@@ -10,7 +10,7 @@ use crate::query::{
     Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Query, Weight,
 };
 use crate::rows::aggregate::Kind;
-use flow::{Aggregation, DerivedField, Field, Statistic};
+use flow::{Aggregation, DERIVED, DerivedField, Field, Statistic};
 use packet::KeySpec;
 use report::{Column, ColumnKind};
 
@@ -108,6 +108,14 @@ impl Planner<'_> {
     }
 
     fn value(&mut self, expression: &Expression) -> Result<Typed, Refusal> {
+        let typed = self.typed(expression)?;
+        // The unit of rates is not that of their parts.
+        let known =
+            DERIVED.iter().find(|field| Expression::of_group(field.name).as_ref() == Some(expression));
+        Ok(Typed { unit: known.map_or(typed.unit, |field| field.unit), ..typed })
+    }
+
+    fn typed(&mut self, expression: &Expression) -> Result<Typed, Refusal> {
         Ok(match expression {
             Expression::Integer(number) => Typed {
                 value: GroupValue::Constant(Scalar::Integer((*number).into())),

@@ -1,0 +1,200 @@
+//! Answers of queries by packets: their rows come with the window that is closed.
+
+use crate::closed::ClosedWindow;
+use crate::control::Control;
+use crate::window_answers;
+use flow::Sampled;
+use report::{Answer, Span};
+use std::sync::Arc;
+use task::query::Query;
+use task::rows::{LongWindows, Outside, RowPartials, RowScratch, RunPartials, Unplaced, WindowAccount};
+use task::{SplitQuery, SplitRows, SplitWindow, TaskSet};
+
+/// The state of all queries by packets.
+#[derive(Debug)]
+pub(super) struct ByPackets {
+    /// Those over the run, which are of the set that it began with.
+    run: Vec<OfRun>,
+    /// Windows of other lengths than the run's, from set to set as long as these have the query.
+    long: Vec<OfLong>,
+    scratch: RowScratch,
+}
+
+/// A query over windows of other lengths.
+#[derive(Debug)]
+struct OfLong {
+    query: Query,
+    windows: Vec<LongWindows>,
+    /// Packets of the window that is closed which are in no row.
+    outside: Unplaced,
+    /// What its answers lack from some window on.
+    lacks: Option<String>,
+}
+
+/// A query over the run.
+#[derive(Debug)]
+struct OfRun {
+    query: Query,
+    rows: RunPartials,
+    unplaced: Unplaced,
+    /// Why rows of some windows are missing.
+    lacks: Option<String>,
+}
+
+impl ByPackets {
+    /// A run begins with this set.
+    pub(super) fn new(first: &TaskSet) -> Self {
+        let of_run = |query: &SplitQuery| {
+            let rows = query.queries().run()?;
+            Some(OfRun { query: query.query().clone(), rows, unplaced: Unplaced::default(), lacks: None })
+        };
+        Self {
+            run: first.by_packets().iter().filter_map(of_run).collect(),
+            long: Vec::new(),
+            scratch: RowScratch::default(),
+        }
+    }
+
+    /// Takes the rows of a window, and answers the queries about it.
+    pub(super) fn window(&mut self, set: &TaskSet, closed: &ClosedWindow) -> Vec<Answer> {
+        let of_window = lacking(closed);
+        let mut answers = Vec::new();
+        for query in set.by_packets() {
+            let rows = query.rows(closed.split.as_ref());
+            let fault = of_window.clone().or_else(|| rows.lacks());
+            answers.extend(self.of_window(query, &rows, closed, fault.as_deref()));
+            if let Some(run) = self.run.iter_mut().find(|run| run.query == *query.query()) {
+                run.rows.add_v4(rows.v4());
+                run.rows.add_v6(rows.v6());
+                run.unplaced.add(rows.unplaced());
+                run.lacks = run.lacks.take().or_else(|| fault.clone());
+            }
+            self.add_long(query, &rows, closed, fault);
+        }
+        for run in &mut self.run {
+            if !set.by_packets().iter().any(|query| *query.query() == run.query) {
+                run.lacks.get_or_insert_with(|| "packets were not counted for it in all windows".to_owned());
+            }
+        }
+        answers
+    }
+
+    fn of_window(
+        &mut self,
+        query: &SplitQuery,
+        rows: &SplitRows,
+        closed: &ClosedWindow,
+        fault: Option<&str>,
+    ) -> Vec<Answer> {
+        let queries = query.queries();
+        let mut partials: RowPartials = queries.window();
+        partials.add_v4(queries, rows.v4(), &mut self.scratch);
+        partials.add_v6(queries, rows.v6(), &mut self.scratch);
+        let outside = Outside { totals: rows.unplaced(), overflow: None, sampled: closed.sampled };
+        let mut answers = partials.window_answers(queries, closed.span, closed.watched, outside);
+        lack(&mut answers, fault);
+        answers
+    }
+
+    fn add_long(
+        &mut self,
+        query: &SplitQuery,
+        rows: &SplitRows,
+        closed: &ClosedWindow,
+        fault: Option<String>,
+    ) {
+        if !query.queries().has_long_windows() {
+            return;
+        }
+        let known = self.long.iter().position(|known| known.query == *query.query());
+        let at = known.unwrap_or_else(|| {
+            let (windows, outside) = Default::default();
+            self.long.push(OfLong { query: query.query().clone(), windows, outside, lacks: None });
+            self.long.len() - 1
+        });
+        let OfLong { windows, outside, lacks, .. } = &mut self.long[at];
+        *outside = *rows.unplaced();
+        *lacks = lacks.take().or(fault);
+        query.queries().begin_long_windows(windows);
+        windows.iter_mut().for_each(|windows| windows.add(closed.span.start_ns, rows.v4(), rows.v6()));
+    }
+
+    /// The answers of windows of other lengths that end with this window, or with the last window of their set.
+    pub(super) fn close_long(
+        &mut self,
+        control: &Control,
+        set: &Arc<TaskSet>,
+        closed: &ClosedWindow,
+    ) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        let next_ns = closed.next_ns.filter(|_| control.is_gated());
+        let account = window_answers::account(closed);
+        let length = closed.span.end_ns - closed.span.start_ns;
+        let watched_before = closed.span.start_ns.saturating_sub(closed.empty_before.saturating_mul(length));
+        self.long.retain_mut(|OfLong { query, windows: all, outside, lacks }| {
+            let is_known = set.by_packets().iter().any(|known| known.query() == query);
+            let mut of_query = Vec::new();
+            for windows in all.iter_mut() {
+                if !is_known {
+                    of_query.extend(windows.end());
+                    continue;
+                }
+                // A query that is there from before the first packet on has watched the empty windows, too.
+                if !windows.has_begun() && closed.index == 0 && closed.empty_before != 0 {
+                    windows.begin(watched_before);
+                }
+                // Rows that were refused are none of these.
+                let account = WindowAccount { outside: *outside, refused_rows: 0, unfollowed: 0, ..account };
+                of_query.extend(windows.close(&account));
+                of_query.extend(next_ns.into_iter().flat_map(|next| windows.pass(next)));
+            }
+            lack(&mut of_query, lacks.as_deref());
+            answers.extend(of_query);
+            is_known
+        });
+        answers
+    }
+
+    /// The answers of windows of other lengths that the end of the run cuts.
+    pub(super) fn end_long(&mut self) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        for OfLong { mut windows, lacks, .. } in std::mem::take(&mut self.long) {
+            let mut of_query: Vec<Answer> = windows.iter_mut().flat_map(LongWindows::end).collect();
+            lack(&mut of_query, lacks.as_deref());
+            answers.extend(of_query);
+        }
+        answers
+    }
+
+    /// The answers over the run.
+    pub(super) fn of_run(
+        &mut self,
+        first: &TaskSet,
+        watched: Option<Span>,
+        sampled: Option<Sampled>,
+    ) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        for OfRun { query, rows, unplaced, lacks } in std::mem::take(&mut self.run) {
+            let Some(planned) = first.by_packets().iter().find(|planned| *planned.query() == query) else {
+                continue;
+            };
+            let outside = Outside { totals: &unplaced, overflow: None, sampled };
+            let mut of_query = planned.queries().run_answers(rows, watched, outside);
+            lack(&mut of_query, lacks.as_deref());
+            answers.extend(of_query);
+        }
+        answers
+    }
+}
+
+/// Says in answers what they lack, if they lack something.
+fn lack(answers: &mut [Answer], reason: Option<&str>) {
+    let Some(reason) = reason else { return };
+    answers.iter_mut().filter(|answer| answer.empty.is_none()).for_each(|answer| answer.lacks(reason));
+}
+
+/// What keeps the rows of a window from being whole.
+fn lacking(closed: &ClosedWindow) -> Option<String> {
+    let fault = closed.split.as_ref().and_then(|split: &SplitWindow| split.fault.clone());
+    fault.map(|fault| format!("incomplete: {fault}"))
+}

@@ -1,0 +1,18 @@
+//! Conditions that windows did not decide.
+
+use crate::{Counters, integer};
+use serde::{Deserialize, Serialize};
+
+/// A condition that some windows did not decide, so that it could neither fire nor resolve by them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct UndecidedReport {
+    /// The query that it would start.
+    pub query: String,
+    /// The condition.
+    pub condition: String,
+    /// The windows, each counted once on each node.
+    #[serde(with = "integer")]
+    pub windows: u64,
+    /// The same by reason: `missing`, `coverage` (too much was lost), `cut` (watched in part), `partial`, `bounds` (the values are bounds).
+    pub reasons: Counters,
+}

@@ -1,0 +1,158 @@
+//! Which questions are by fields in which the packets of a flow may differ, and what they become where only rows of flows are there.
+
+use super::fields::ChangingFields;
+use crate::query::{Aggregate, Condition, Expression, GroupField, Grouping, Query};
+use crate::rows::{ByPackets, Refusal, Site};
+use flow::{Aggregation, Derived, DerivedField, Field};
+
+/// The fields by which a query tells packets apart.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Needs {
+    /// It groups by them, counts their values, or ranks them.
+    pub(crate) grouped: ChangingFields,
+    /// Its filter reads them.
+    pub(crate) filtered: ChangingFields,
+    /// Of the grouped ones, those that are in aggregates.
+    pub(crate) aggregated: ChangingFields,
+}
+
+impl Needs {
+    /// Those of a query at a site whose keys may have some of them.
+    pub(crate) fn of(query: &Query, site: &Site) -> Self {
+        let is_in_key = |name: &str| {
+            let own = Field::named(name).map_or(name, |field| field.name);
+            site.key.columns().any(|column| column == own)
+        };
+        let one = |name: &str| ChangingFields::one(name).filter(|_| !is_in_key(name)).unwrap_or_default();
+        let mut needs = Self::default();
+        if let Grouping::By(fields) = &query.group {
+            fields.iter().for_each(|field| needs.grouped = needs.grouped.with(one(&field.field)));
+        }
+        for aggregate in query.aggregates() {
+            if let Aggregate::CountDistinct(of) | Aggregate::Entropy(of, _) | Aggregate::Top(_, of, _) =
+                aggregate
+            {
+                needs.aggregated = needs.aggregated.with(one(&of.field));
+            }
+        }
+        needs.grouped = needs.grouped.with(needs.aggregated);
+        let parts = query.filter.as_ref().map(parts).unwrap_or_default();
+        for part in parts {
+            // What any packet of a flow had is the flow's, where the question is not by packets anyway.
+            let is_packets =
+                |name: &String| Field::named(name).is_some_and(|field| field.aggregation != Aggregation::Or);
+            let read = part.fields().into_iter().filter(is_packets);
+            needs.filtered = read.fold(needs.filtered, |needed, name| needed.with(one(&name)));
+        }
+        needs
+    }
+
+    pub(crate) fn all(&self) -> ChangingFields {
+        self.grouped.with(self.filtered)
+    }
+}
+
+/// The conditions that must all hold.
+pub(crate) fn parts(condition: &Condition) -> Vec<&Condition> {
+    match condition {
+        Condition::And(of) => of.iter().flat_map(parts).collect(),
+        other => vec![other],
+    }
+}
+
+/// The query as rows of whole flows answer it, where those are all there is: names for what a flow has (`first_vlan`) become the fields,
+/// and columns of groups that are by packets say what they are.
+///
+/// # Errors
+/// A filter, or an aggregate, that only packets can answer.
+pub(crate) fn of_flows(query: &Query, site: &Site) -> Result<Query, Vec<Refusal>> {
+    let needs = Needs::of(query, site);
+    let lacking = needs.all().without(site.changing);
+    let is_named = site.by_packets == ByPackets::Named
+        && needs.filtered.with(needs.aggregated).without(site.changing).is_empty();
+    if !lacking.is_empty() && !is_named {
+        let refused = |field: &Field| Refusal::OfPackets {
+            field: field.name.to_owned(),
+            of_flow: field.of_flow.unwrap_or_default().to_owned(),
+        };
+        return Err(lacking.fields().map(refused).collect());
+    }
+    let mut query = query.clone();
+    for field in lacking.fields() {
+        let named = query.columns.iter_mut().filter(|column| {
+            matches!(&column.value, Expression::Field(name) if Field::named(name) == Some(field))
+                && Field::named(&column.name) == Some(field)
+        });
+        named.for_each(|column| field.of_flow.unwrap_or_default().clone_into(&mut column.name));
+    }
+    query.rename(&|name| {
+        let derived = DerivedField::named(name).filter(|derived| derived.derived == Derived::OfFlow)?;
+        derived.from.first().copied()
+    });
+    Ok(query)
+}
+
+impl Query {
+    /// Gives fields other names; columns keep theirs.
+    fn rename(&mut self, name: &impl Fn(&str) -> Option<&'static str>) {
+        if let Grouping::By(fields) = &mut self.group {
+            fields.iter_mut().for_each(|field| of_group(field, name));
+        }
+        self.columns.iter_mut().for_each(|column| of_value(&mut column.value, name));
+        self.order.iter_mut().for_each(|order| of_value(&mut order.by, name));
+        self.filter.iter_mut().chain(&mut self.having).for_each(|condition| of_condition(condition, name));
+    }
+}
+
+fn of_name(field: &mut String, name: &impl Fn(&str) -> Option<&'static str>) {
+    if let Some(other) = name(field) {
+        other.clone_into(field);
+    }
+}
+
+fn of_group(field: &mut GroupField, name: &impl Fn(&str) -> Option<&'static str>) {
+    of_name(&mut field.field, name);
+}
+
+fn of_value(value: &mut Expression, name: &impl Fn(&str) -> Option<&'static str>) {
+    match value {
+        Expression::Field(field) => of_name(field, name),
+        Expression::Arithmetic(left, _, right) => {
+            of_value(left, name);
+            of_value(right, name);
+        }
+        Expression::Aggregate(aggregate) => match aggregate {
+            Aggregate::Sum(of)
+            | Aggregate::Min(of)
+            | Aggregate::Max(of)
+            | Aggregate::Mean(of)
+            | Aggregate::Deviation(of)
+            | Aggregate::Rate(of)
+            | Aggregate::Quantile(of, _) => of_value(of, name),
+            Aggregate::CountDistinct(of) | Aggregate::Entropy(of, _) | Aggregate::Top(_, of, _) => {
+                of_group(of, name);
+            }
+            Aggregate::Count | Aggregate::MeanRoundTrip => {}
+        },
+        Expression::Integer(_) | Expression::Float(_) | Expression::Text(_) => {}
+    }
+}
+
+fn of_condition(condition: &mut Condition, name: &impl Fn(&str) -> Option<&'static str>) {
+    match condition {
+        Condition::And(of) | Condition::Or(of) => {
+            of.iter_mut().for_each(|condition| of_condition(condition, name));
+        }
+        Condition::Not(of) => of_condition(of, name),
+        Condition::Compare(left, _, right) => {
+            of_value(left, name);
+            of_value(right, name);
+        }
+        Condition::In(value, list) => {
+            of_value(value, name);
+            list.iter_mut().for_each(|value| of_value(value, name));
+        }
+        Condition::IsNull(value) => of_value(value, name),
+        Condition::InPrefixes(field, _) | Condition::Like(field, _) => of_name(field, name),
+    }
+}

@@ -1,0 +1,249 @@
+//! The table of a worker: the packets of one window, by flow key and by values in which a flow's packets may differ.
+
+use super::fields::{ChangingFields, Words, row, words};
+use crate::rows::Unplaced;
+use flow::WindowRow;
+use packet::{Bursts, Key, KeyV4, KeyV6, KeyedPacket, Packets, Seed};
+
+/// Of both address families.
+#[derive(Debug)]
+pub(crate) struct SplitTable {
+    pub(crate) v4: SplitPart<KeyV4>,
+    pub(crate) v6: SplitPart<KeyV6>,
+}
+
+/// Of one. It takes no more rows than it was made for, so that it never allocates while packets are counted.
+#[derive(Debug)]
+pub(crate) struct SplitPart<K> {
+    pub(crate) rows: Vec<WindowRow<K>>,
+    hashes: Vec<u64>,
+    /// A power of two of slots: the number of a row, from 1 on; 0 is free.
+    slots: Vec<u32>,
+    capacity: usize,
+    mask: Words,
+    seed: Seed,
+    /// Packets for which there was no row.
+    pub(crate) unplaced: Unplaced,
+}
+
+impl SplitTable {
+    /// A table of this memory for keys and these fields.
+    pub(crate) fn with_bytes(fields: ChangingFields, bytes: usize, seed: Seed) -> Self {
+        let half = bytes / 2;
+        Self {
+            v4: SplitPart::new(fields, half / SplitPart::<KeyV4>::BYTES, seed),
+            v6: SplitPart::new(fields, half / SplitPart::<KeyV6>::BYTES, seed),
+        }
+    }
+
+    /// A table for so many rows of each family.
+    pub(crate) fn with_rows(fields: ChangingFields, rows: [usize; 2], seed: Seed) -> Self {
+        Self { v4: SplitPart::new(fields, rows[0], seed), v6: SplitPart::new(fields, rows[1], seed) }
+    }
+
+    #[inline]
+    pub(crate) fn count(&mut self, bursts: &Bursts) {
+        let Packets { v4, v6 } = bursts.packets();
+        self.v4.count(v4);
+        self.v6.count(v6);
+    }
+
+    /// Adds what another worker counted.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.v4.merge(&other.v4);
+        self.v6.merge(&other.v6);
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.v4.reset();
+        self.v6.reset();
+    }
+
+    /// Packets for which there was no row.
+    pub(crate) fn unplaced(&self) -> Unplaced {
+        let mut sum = self.v4.unplaced;
+        sum.add(&self.v6.unplaced);
+        sum
+    }
+}
+
+impl<K: Key> SplitPart<K> {
+    /// What a row takes: itself, its hash, and up to four slots.
+    pub(crate) const BYTES: usize = size_of::<WindowRow<K>>() + size_of::<u64>() + 4 * size_of::<u32>();
+
+    fn new(fields: ChangingFields, capacity: usize, seed: Seed) -> Self {
+        // Numbers of rows have 32 bits.
+        let capacity = capacity.min(1 << 30);
+        Self {
+            rows: Vec::with_capacity(capacity),
+            hashes: Vec::with_capacity(capacity),
+            slots: vec![0; (2 * capacity).next_power_of_two()],
+            capacity,
+            mask: fields.mask(),
+            seed,
+            unplaced: Unplaced::default(),
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, packets: &[KeyedPacket<K>]) {
+        for packet in packets {
+            self.add(packet.hash, &row(packet.key, &packet.fields));
+        }
+    }
+
+    /// Adds a row, which hashes as its key does.
+    #[inline]
+    pub(crate) fn add(&mut self, key_hash: u64, row: &WindowRow<K>) {
+        let own = self.values(row);
+        let hash = self.seed.hash_words(&[key_hash, own[0], own[1], own[2], own[3]]);
+        self.add_hashed(hash, &own, row);
+    }
+
+    /// The values by which rows are apart.
+    #[inline(always)]
+    fn values(&self, row: &WindowRow<K>) -> Words {
+        let all = words(row);
+        std::array::from_fn(|at| all[at] & self.mask[at])
+    }
+
+    #[inline]
+    fn add_hashed(&mut self, hash: u64, own: &Words, row: &WindowRow<K>) {
+        let last = self.slots.len() - 1;
+        let mut at = hash as usize & last;
+        loop {
+            let number = self.slots[at] as usize;
+            if number == 0 {
+                break;
+            }
+            let known = &self.rows[number - 1];
+            if self.hashes[number - 1] == hash && known.key == row.key && self.values(known) == *own {
+                self.rows[number - 1].merge(row);
+                return;
+            }
+            at = (at + 1) & last;
+        }
+        if self.rows.len() == self.capacity {
+            let WindowRow { packets, bytes, wire_bytes, .. } = *row;
+            self.unplaced.add(&Unplaced { packets, bytes, wire_bytes });
+            return;
+        }
+        self.rows.push(*row);
+        self.hashes.push(hash);
+        self.slots[at] = self.rows.len() as u32;
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for (row, hash) in other.rows.iter().zip(&other.hashes) {
+            let own = self.values(row);
+            self.add_hashed(*hash, &own, row);
+        }
+        self.unplaced.add(&other.unplaced);
+    }
+
+    fn reset(&mut self) {
+        // A window of few rows does not touch all slots.
+        if self.rows.len() < self.slots.len() / 64 {
+            let last = self.slots.len() - 1;
+            for (hash, number) in self.hashes.iter().zip(1..) {
+                let mut at = *hash as usize & last;
+                while self.slots[at] != number {
+                    at = (at + 1) & last;
+                }
+                self.slots[at] = 0;
+            }
+        } else {
+            self.slots.fill(0);
+        }
+        self.rows.clear();
+        self.hashes.clear();
+        self.unplaced = Unplaced::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packet::PacketFields;
+    use std::collections::HashMap;
+
+    /// The oracle: packets by flow and by value.
+    type Counts = HashMap<(u64, u16, u8), u64>;
+
+    fn part(rows: usize) -> SplitPart<KeyV4> {
+        let fields = ["vlan", "ip_ttl"].map(|name| ChangingFields::one(name).expect("it changes"));
+        SplitPart::new(fields[0].with(fields[1]), rows, Seed::new(3))
+    }
+
+    fn packets(seed: u64) -> impl Iterator<Item = KeyedPacket<KeyV4>> {
+        let mut state = seed;
+        let mut next = move |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        (0..3000).map(move |at| {
+            let key = KeyV4::of_words_of(next(40));
+            let (vlan, ip_ttl) = ([5, 6, PacketFields::NO_VLAN][next(3) as usize], next(4) as u8);
+            // What is not asked for differs, too, and leaves no trace.
+            let fields = PacketFields {
+                time_ns: at,
+                vlan,
+                ip_ttl,
+                ip_tos: next(5) as u8,
+                tcp_flags: next(9) as u8,
+                ..PacketFields::default()
+            };
+            KeyedPacket::new(key, fields, false, &Seed::new(3))
+        })
+    }
+
+    trait OfNumber {
+        fn of_words_of(number: u64) -> Self;
+    }
+
+    impl OfNumber for KeyV4 {
+        fn of_words_of(number: u64) -> Self {
+            packet::MaskedKey::of_words(&[number, 7])
+        }
+    }
+
+    fn counts(part: &SplitPart<KeyV4>) -> Counts {
+        let one = |row: &WindowRow<KeyV4>| {
+            ((packet::MaskedKey::words(&row.key)[0], row.vlan, row.ip_ttl), row.packets)
+        };
+        let counts: Counts = part.rows.iter().map(one).collect();
+        assert_eq!(counts.len(), part.rows.len(), "no row stands twice");
+        counts
+    }
+
+    #[test]
+    fn rows_are_what_a_hash_map_counts_whoever_counted_them() {
+        let mut expected = Counts::new();
+        for packet in packets(1).chain(packets(2)) {
+            let key = packet::MaskedKey::words(&packet.key)[0];
+            *expected.entry((key, packet.fields.vlan, packet.fields.ip_ttl)).or_default() += 1;
+        }
+        let (mut one, mut other) = (part(1000), part(1000));
+        for round in 0..3 {
+            one.count(&packets(1).collect::<Vec<_>>());
+            other.count(&packets(2).collect::<Vec<_>>());
+            one.merge(&other);
+            assert_eq!(counts(&one), expected, "round {round}");
+            assert_eq!(one.unplaced, Unplaced::default());
+            one.reset();
+            other.reset();
+            assert!(one.slots.iter().all(|slot| *slot == 0));
+        }
+    }
+
+    #[test]
+    fn a_full_table_counts_what_it_has_no_row_for() {
+        let mut full = part(10);
+        full.count(&packets(1).collect::<Vec<_>>());
+        let placed: u64 = full.rows.iter().map(|row| row.packets).sum();
+        assert_eq!((full.rows.len(), placed + full.unplaced.packets), (10, 3000));
+        assert!(full.unplaced.packets > 0);
+        full.reset();
+        assert_eq!(full.unplaced.packets, 0);
+    }
+}

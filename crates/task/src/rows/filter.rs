@@ -1,0 +1,50 @@
+//! A condition on rows, by itself.
+
+use super::evaluate::Evaluation;
+use super::program::{NodeId, Program};
+use super::refusal::Refusal;
+use super::site::Site;
+use crate::query::Condition;
+use flow::{RowBatch, RowValue, Rows};
+use packet::{KeyV4, KeyV6, MaskedKey};
+
+/// A condition on rows, ready for those of a site.
+#[derive(Clone, Debug)]
+pub(crate) struct RowFilter {
+    program: Program,
+    condition: NodeId,
+    columns: Vec<RowValue>,
+}
+
+impl RowFilter {
+    /// Prepares a condition.
+    ///
+    /// # Errors
+    /// Why rows cannot be tested.
+    pub(crate) fn new(condition: &Condition, site: &Site) -> Result<Self, Refusal> {
+        let mut program = Program::default();
+        let condition = program.condition(condition, site)?;
+        let columns = program.columns().collect();
+        Ok(Self { program, condition, columns })
+    }
+
+    /// The rows of IPv4 for which it is true, without losses.
+    pub(crate) fn selected_v4(&self, rows: &Rows<KeyV4>) -> Rows<KeyV4> {
+        self.selected(rows)
+    }
+
+    /// Those of IPv6.
+    pub(crate) fn selected_v6(&self, rows: &Rows<KeyV6>) -> Rows<KeyV6> {
+        self.selected(rows)
+    }
+
+    fn selected<K: MaskedKey>(&self, rows: &Rows<K>) -> Rows<K> {
+        let mut batch = RowBatch::default();
+        batch.fill(rows, &self.columns);
+        let mut selected = Vec::new();
+        Evaluation::new(&self.program, &batch).select(self.condition, &mut selected);
+        let mut found = Rows::default();
+        found.rows.extend(selected.iter().map(|at| rows.rows[*at as usize]));
+        found
+    }
+}
