@@ -280,8 +280,9 @@ impl Values {
         if let Some(bits) = self.number(Number::Probability) {
             return Some(Told::Probability(f64::from_bits(bits)));
         }
-        let algorithm = self.number(Number::Algorithm).filter(|algorithm| !matches!(*algorithm, 0 | FILTER));
-        algorithm.map(|_| Told::Unknown)
+        let selects = self.number(Number::Algorithm).is_some_and(|algorithm| !matches!(algorithm, 0 | FILTER));
+        let leaves_out = self.number(Number::PacketSpace).is_some_and(|packets| packets != 0);
+        (selects || leaves_out).then_some(Told::Unknown)
     }
 
     /// The ports of source and destination; of ICMP, the second one is type × 256 + code.
