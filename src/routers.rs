@@ -204,7 +204,9 @@ fn listen(listener: &Listener) -> Result<(Inlet, SocketAddr), String> {
 fn unread(sender: &Foreign) -> String {
     let from = sender.from;
     match sender.protocol {
-        Some(protocol) => format!("{from} sends {protocol}, which is not read: have it send NetFlow v5, NetFlow v9 or IPFIX"),
+        Some(protocol) => format!(
+            "{from} sends {protocol}, which is not read: have it send NetFlow v5, NetFlow v9 or IPFIX"
+        ),
         None => format!("{from} sends what is neither NetFlow v5, NetFlow v9 nor IPFIX: it is not read"),
     }
 }

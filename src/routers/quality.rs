@@ -297,7 +297,9 @@ mod tests {
         assert_eq!(answers[0].bounds, "none");
         assert_eq!(
             answers[0].reason.as_deref(),
-            Some("not known: 2 of 2 records are samples, 1 of them of a rate that was not told, which count as they are")
+            Some(
+                "not known: 2 of 2 records are samples, 1 of them of a rate that was not told, which count as they are"
+            )
         );
     }
 

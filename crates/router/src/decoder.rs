@@ -264,7 +264,8 @@ impl Decoder {
         Ok((exporter, &mut self.state))
     }
 
-    /// Forgets exporters that are silent, and what has waited too long, once a second at the most. `full`: an address that has no place left.
+    /// Forgets exporters that are silent, and what has waited too long, once a second at the most. `full`: an address that has no place
+    /// left.
     fn sweep(&mut self, full: Option<IpAddr>) {
         let State { counts, waiting_bytes, fields, now_ns, .. } = &mut self.state;
         if now_ns.saturating_sub(self.swept_ns) < SECOND {
@@ -320,8 +321,8 @@ impl Exporter {
         *lost = (*lost + self.sequence.lost).saturating_sub(before);
     }
 
-    /// Reads the sets of a message; `count` is how many records one of NetFlow v9 says it has. Returns how many records they have, as far as
-    /// that is known, and whether all could be read.
+    /// Reads the sets of a message; `count` is how many records one of NetFlow v9 says it has. Returns how many records they have, as far
+    /// as that is known, and whether all could be read.
     fn sets(
         &mut self,
         mut rest: Octets<'_>,

@@ -16,7 +16,8 @@ pub struct ExporterReport {
     /// Observation domain, source identifier, or type and number of the engine.
     #[serde(with = "integer")]
     pub domain: u64,
-    /// How many transport sessions it is: one, or those that are over. An exporter that is started again with another port begins a new one.
+    /// How many transport sessions it is: one, or those that are over. An exporter that is started again with another port begins a new
+    /// one.
     #[serde(with = "integer")]
     pub sessions: u64,
     /// Its datagrams.
@@ -33,7 +34,7 @@ pub struct ExporterReport {
     pub lost: u64,
     /// What its sequence numbers count, and `lost`: messages or records.
     pub lost_unit: String,
-    /// Its sampling rates as far as it told them: 1:100 counts one packet of a hundred. One of them is `unknown` where records are samples of a
-    /// rate that it did not tell.
+    /// Its sampling rates as far as it told them: 1:100 counts one packet of a hundred. One of them is `unknown` where records are samples
+    /// of a rate that it did not tell.
     pub sampling: Vec<String>,
 }

@@ -301,8 +301,8 @@ impl Values {
         [ports[0].map(|_| 0), told.or_else(of_parts).or(ports[1]).or(self.number(Number::Icmp))]
     }
 
-    /// When the first and the last packet of a direction came, as far as the record tells it; the other direction has its own times, or those of
-    /// the flow. `start_ms`: when the exporter began, where that was told apart from records.
+    /// When the first and the last packet of a direction came, as far as the record tells it; the other direction has its own times, or
+    /// those of the flow. `start_ms`: when the exporter began, where that was told apart from records.
     pub fn times(&self, is_reverse: bool, facts: Facts, start_ms: Option<u64>) -> [Option<u64>; 2] {
         let start_ms = self.number(Number::SystemStart).or(start_ms);
         let half = &self.halves[usize::from(is_reverse)];
@@ -326,8 +326,8 @@ impl Values {
         }
     }
 
-    /// What both directions count: packets, bytes, bytes on the wire; [`NULL`] where the record does not tell it. A total counts what it grew since the last
-    /// record of the flow.
+    /// What both directions count: packets, bytes, bytes on the wire; [`NULL`] where the record does not tell it. A total counts what it
+    /// grew since the last record of the flow.
     pub fn counts(&self, all: &mut Totals, told: &RecordOf<'_>) -> [[u64; COUNTERS]; 2] {
         let of_totals = self.totals();
         let differences = if of_totals.iter().flatten().all(|total| *total == NULL) {
