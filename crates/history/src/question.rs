@@ -31,8 +31,8 @@ impl Question {
     }
 }
 
-/// A time, nanoseconds since the epoch: rows that count in it are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A time, nanoseconds since the epoch: rows that count in it are read. By default it is empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Period {
     /// Its begin.
     pub from_ns: u64,

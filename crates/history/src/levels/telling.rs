@@ -101,7 +101,7 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// The names of its queries of windows.
+    /// Whether queries of windows are among its questions.
     pub(super) fn of_windows(&self) -> bool {
         !self.steps.is_empty()
     }

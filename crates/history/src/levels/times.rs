@@ -173,12 +173,6 @@ impl NodeTimes {
     }
 }
 
-impl Default for Period {
-    fn default() -> Self {
-        Self { from_ns: 0, to_ns: 0 }
-    }
-}
-
 fn period(span: Span) -> Period {
     Period { from_ns: span.start_ns, to_ns: span.end_ns }
 }

@@ -79,7 +79,7 @@ impl Plan {
                 Place::HasReverse => Origin::Count(0, true),
                 Place::Value(at) => value(wanted.columns[*at], false),
                 Place::Reverse(at) => value(wanted.columns[*at], true),
-                Place::Node | Place::Nowhere => Origin::Nothing,
+                Place::IpVersion | Place::Node | Place::Nowhere => Origin::Nothing,
             };
             if !matches!(origin, Origin::Nothing) {
                 return origin;
@@ -181,7 +181,7 @@ fn needed(place: &Place, wanted: &Wanted) -> Vec<&'static str> {
             RowValue::First | RowValue::Last | RowValue::Time => vec!["stime", "ltime"],
             column => FIELDS.iter().filter(|field| field.row == column).map(|field| field.name).collect(),
         },
-        Place::Node | Place::Nowhere => Vec::new(),
+        Place::IpVersion | Place::Node | Place::Nowhere => Vec::new(),
     }
 }
 
