@@ -379,7 +379,7 @@ fn the_query_that_the_page_offers_finds_the_planted_flood() {
     call(&["check", text(&query)]).says(0, &["no errors in 2 queries: flood, who"]);
     for spec in [
         "packets=200k,flows=20k,plant=flood/scan/elephant",
-        "packets=200k,flows=20k,rate=10k,plant=scan/flood:start=30%:end=50%",
+        "packets=200k,flows=20k,rate=20k,plant=scan/flood:start=30%:end=50%",
     ] {
         let generated = capture::generate(&scratch, spec);
         let planted = generated.truth["events"].as_array().expect("a list");

@@ -7,5 +7,5 @@ who: select src_addr, sum(total_byte) as bytes
     where dst_addr = flood.dst_addr
     groupby src_addr order by bytes desc limit 10
     every 1s
-    when flood.sources > 500 for 2s cooldown 5min run 10s;
+    when flood.sources > 500 cooldown 5min in same window;
 `;
