@@ -111,7 +111,11 @@ impl Stored {
                 }
                 let mut describe = |mut answer: Answer| {
                     reading.describe(&mut answer);
-                    Share::of(&shares, &answer).into_iter().for_each(|share| share.restore(&mut answer));
+                    let share = Share::of(&shares, &answer);
+                    if share.is_some_and(|share| !share.gives(&answer)) {
+                        return;
+                    }
+                    share.into_iter().for_each(|share| share.restore(&mut answer));
                     give(answer);
                 };
                 match files.answer(&questions, setting, progress, &mut describe) {
