@@ -27,6 +27,8 @@ struct Direction<'a> {
     vlan: &'a [u64],
     tos: &'a [u64],
     key_has_vlan: bool,
+    /// Whether some row has a source, and a destination: files whose records have none are of keys without it.
+    are_told: [bool; 2],
 }
 
 impl Direction<'_> {
@@ -52,7 +54,11 @@ impl Direction<'_> {
         };
         let families = [of(self.source), of(self.destination)];
         // Whose address is not known is in no group of addresses.
-        if families.contains(&Some(Family::None)) {
+        if families
+            .iter()
+            .zip(self.are_told)
+            .any(|(family, is_told)| is_told && *family == Some(Family::None))
+        {
             return None;
         }
         let numbers = [self.source_port, self.destination_port, self.protocol, self.tos];
@@ -102,6 +108,7 @@ impl Assembler {
             let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
             let Columns { vlan, tos, reverse, has_reverse, node, nodes, .. } = columns;
             let direction = Direction {
+                are_told: [destination.is_told(), source.is_told()],
                 source: destination,
                 destination: source,
                 source_port: destination_port,
@@ -119,6 +126,7 @@ impl Assembler {
         let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
         let Columns { vlan, tos, values, node, nodes, .. } = columns;
         let direction = Direction {
+            are_told: [source.is_told(), destination.is_told()],
             source,
             destination,
             source_port,
