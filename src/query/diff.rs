@@ -229,8 +229,10 @@ fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answ
             (first..first + 3).filter(move |_| is_total)
         });
         let total = |at: usize| {
+            // With what is not known the sum is not either.
+            let is_known = rest.iter().all(|row| row[at] != Value::Null);
             let sum: i128 = rest.iter().filter_map(|row| as_integer(&row[at])).sum();
-            (result.columns[at].name.clone(), integer(sum))
+            (result.columns[at].name.clone(), if is_known { integer(sum) } else { Value::Null })
         };
         result.rest = Rest { groups: rest.len() as u64, totals: totals.map(total).collect() };
     }

@@ -85,7 +85,7 @@ pub(super) fn answer(
                     idle.push(format!("{name} runs on no node of the store, which has {}", nodes.join(", ")));
                 }
                 damaged.extend(elsewhere.errors);
-                for mut answer in answers {
+                for mut answer in answers.into_iter().filter(|answer| share.gives(answer)) {
                     share.restore(&mut answer);
                     printer.print(answer);
                 }

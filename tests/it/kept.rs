@@ -179,3 +179,47 @@ fn what_no_rollup_tells_is_answered_from_what_is_kept() {
     let start = report::parse_time(answers[0]["window"]["start"].as_str().expect("a time")).expect("a time");
     assert!(start >= kept.rows_from, "{answers:?}");
 }
+
+#[test]
+fn windows_that_overlap_have_what_their_levels_tell() {
+    let kept = kept();
+    let asked = "select count(*) as flows, sum(total_byte) as b every 30min over 1h";
+    let (answers, _) = kept.ask(&[asked, "--from", FROM, "--to", TO], 3);
+    let (mut known, mut unknown) = (0, 0);
+    for answer in answers.iter().filter(|answer| answer.get("empty").is_none()) {
+        let [start, end] = ["start", "end"].map(|edge| {
+            report::parse_time(answer["window"][edge].as_str().expect("a time")).expect("a time")
+        });
+        let frames = kept.frames.iter().filter(|frame| (start..end).contains(&frame.time_ns));
+        let bytes: u64 = frames.map(|frame| capture::layer3(&frame.data).1).sum();
+        assert_eq!(number(&answer["rows"][0]["b"]), bytes, "{answer}");
+        match start >= kept.rows_from {
+            true => {
+                assert_ne!(number(&answer["rows"][0]["flows"]), 0, "{answer}");
+                known += 1;
+            }
+            false => {
+                assert_eq!(answer["rows"][0]["flows"], Value::Null, "{answer}");
+                unknown += 1;
+            }
+        }
+    }
+    assert!(known >= 2 && unknown >= 2, "{known} windows with flows, {unknown} without");
+}
+
+#[test]
+fn a_difference_of_what_is_not_known_is_not_known() {
+    let kept = kept();
+    let hour = |number: u64| format!("2024-01-01 0{number}:00..2024-01-01 0{}:00", number + 1);
+    let (one, other) = (hour(0), hour(1));
+    let (answers, _) = kept.ask(&["--diff", &one, &other, "--by", "dst_addr", "--top", "2"], 3);
+    let answer = &answers[0];
+    for name in ["flows_a", "flows_b", "flows_change"] {
+        assert_eq!(
+            (&answer["rows"][0][name], &answer["rest"][name]),
+            (&Value::Null, &Value::Null),
+            "{answer}"
+        );
+    }
+    assert_ne!(number(&answer["rest"]["total_byte_a"]), 0, "{answer}");
+}

@@ -18,6 +18,15 @@ pub struct Share {
     /// What is read.
     pub question: Question,
     rest: Option<Rc<NotRead>>,
+    /// Of windows that overlap, which of its answers are given.
+    windows: Option<Windows>,
+}
+
+/// Windows by their begins.
+#[derive(Clone, Copy)]
+enum Windows {
+    Before(u64),
+    From(u64),
 }
 
 /// What of a question is not read.
@@ -31,7 +40,16 @@ struct NotRead {
 
 impl Share {
     fn whole(question: Question) -> Self {
-        Self { question, rest: None }
+        Self { question, rest: None, windows: None }
+    }
+
+    /// Whether an answer is one of its own: another share has those of the other windows.
+    pub fn gives(&self, answer: &Answer) -> bool {
+        answer.window.is_none_or(|window| match self.windows {
+            None => true,
+            Some(Windows::Before(time_ns)) => window.start_ns < time_ns,
+            Some(Windows::From(time_ns)) => window.start_ns >= time_ns,
+        })
     }
 
     /// Puts into an answer what is not read: it is not known, and the answer says why.
@@ -40,20 +58,18 @@ impl Share {
         unknown.restore(answer);
         let mut why = whole.lost_of(answer);
         why.dedup();
-        answer.remark(&format!("{}: {}", unknown.words(), why.join(", ")));
+        let why = why.iter().fold(String::new(), |text, line| format!("{text}: {line}"));
+        answer.remark(&format!("{}{why}", unknown.words()));
         if *is_asked {
             answer.status = Status::Partial;
         }
     }
 
-    /// Whether two shares of different questions may be answered together: an answer tells by its query's name which of them it is of.
+    /// Whether it may be answered together with others: an answer tells by its query's name which of them it is of.
     pub(super) fn goes_with(&self, others: &[Self]) -> bool {
-        let is_whole = self.rest.is_none();
+        let is_plain = |share: &Self| share.rest.is_none() && share.windows.is_none();
         let name = &self.question.query.name;
-        others.iter().all(|other| {
-            is_whole && other.rest.is_none()
-                || self.rest.is_some() && other.rest.is_some() && other.question.query.name != *name
-        })
+        others.iter().all(|other| is_plain(self) && is_plain(other) || other.question.query.name != *name)
     }
 
     /// The share that an answer is of, among those that were answered together.
@@ -90,10 +106,17 @@ impl Shelf {
             let Period { from_ns, to_ns } = period;
             match (lost_until, &rest) {
                 (Some(until), Some((query, rest))) => {
+                    let overlaps =
+                        matches!(query.over, Over::Windows { every_ns, over_ns } if every_ns != over_ns);
                     let cut = whole_from(query, until).map_or(to_ns, |cut| cut.clamp(from_ns, to_ns));
                     let question = Question { query: query.clone(), ..of(from_ns, cut) };
-                    shares.push(Share { question, rest: Some(Rc::clone(rest)) });
-                    shares.extend((cut < to_ns).then(|| Share::whole(of(cut, to_ns))));
+                    let windows = overlaps.then_some(Windows::Before(until));
+                    shares.push(Share { question, rest: Some(Rc::clone(rest)), windows });
+                    // Windows that overlap are cut at its begin, and given by the other share.
+                    let begin = if overlaps { until.clamp(from_ns, to_ns) } else { cut };
+                    let windows = overlaps.then_some(Windows::From(until));
+                    let whole = Share { windows, ..Share::whole(of(begin, to_ns)) };
+                    shares.extend((begin < to_ns).then_some(whole));
                 }
                 _ => shares.push(Share::whole(of(from_ns, to_ns))),
             }

@@ -113,7 +113,11 @@ impl Stored {
                     continue;
                 }
                 let mut restore = |mut answer: Answer| {
-                    Share::of(&shares, &answer).into_iter().for_each(|share| share.restore(&mut answer));
+                    let share = Share::of(&shares, &answer);
+                    if share.is_some_and(|share| !share.gives(&answer)) {
+                        return;
+                    }
+                    share.into_iter().for_each(|share| share.restore(&mut answer));
                     give(answer);
                 };
                 let mut telling = Telling::new(&reading, questions.iter());

@@ -58,6 +58,11 @@ impl Addresses {
         self.families.push(Family::V4);
     }
 
+    /// Whether any row has an address.
+    pub(crate) fn is_told(&self) -> bool {
+        self.families.iter().any(|family| *family != Family::None)
+    }
+
     pub(crate) fn are_all_v4(&self) -> bool {
         self.families.iter().all(|family| *family == Family::V4)
     }

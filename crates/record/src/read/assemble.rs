@@ -29,6 +29,8 @@ struct Direction<'a> {
     /// The family of the addresses, where the file tells it; empty elsewhere.
     ip_version: &'a [u64],
     key_has_vlan: bool,
+    /// Whether some row has a source, and a destination: files whose records have none are of keys without it.
+    are_told: [bool; 2],
 }
 
 impl Direction<'_> {
@@ -54,7 +56,11 @@ impl Direction<'_> {
         };
         let families = [of(self.source), of(self.destination)];
         // Whose address is not known is in no group of addresses.
-        if families.contains(&Some(Family::None)) {
+        if families
+            .iter()
+            .zip(self.are_told)
+            .any(|(family, is_told)| is_told && *family == Some(Family::None))
+        {
             return None;
         }
         let numbers = [self.source_port, self.destination_port, self.protocol, self.tos];
@@ -109,6 +115,7 @@ impl Assembler {
             let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
             let Columns { vlan, tos, ip_version, reverse, has_reverse, node, nodes, .. } = columns;
             let direction = Direction {
+                are_told: [destination.is_told(), source.is_told()],
                 source: destination,
                 destination: source,
                 source_port: destination_port,
@@ -127,6 +134,7 @@ impl Assembler {
         let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
         let Columns { vlan, tos, ip_version, values, node, nodes, .. } = columns;
         let direction = Direction {
+            are_told: [source.is_told(), destination.is_told()],
             source,
             destination,
             source_port,
