@@ -6,7 +6,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-const PCI_DEVICES: &str = "/sys/bus/pci/devices";
+pub(super) const PCI_DEVICES: &str = "/sys/bus/pci/devices";
 /// Kernel drivers that share a card with DPDK: it needs no other binding.
 const BIFURCATED: [&str; 2] = ["mlx4_core", "mlx5_core"];
 /// Kernel drivers that give DPDK access to a card.
