@@ -1,7 +1,9 @@
 //! What the user's devargs name: a PCI device or a virtual one.
 
-use super::list::PCI_DEVICES;
 use std::path::Path;
+
+/// Where the kernel lists the devices of the PCI bus.
+pub(super) const PCI_DEVICES: &str = "/sys/bus/pci/devices";
 
 /// A device by its devargs, as `--port` accepts them.
 #[derive(Clone, Debug, PartialEq, Eq)]
