@@ -35,7 +35,7 @@ const EXAMPLES: &str = "\
 
 /// Exact network measurement, with its own loss next to every figure.
 #[derive(Debug, Parser)]
-#[command(name = "edison", version = crate::lacking::version(), max_term_width = 110, override_usage = USAGE, after_help = EXAMPLES)]
+#[command(name = "edison", version, max_term_width = 110, override_usage = USAGE, after_help = EXAMPLES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
