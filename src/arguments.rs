@@ -19,7 +19,9 @@ pub(crate) fn with_command(
     command: &Command,
 ) -> Result<Vec<OsString>, Failure> {
     let Some(first) = arguments.get(1) else { return Ok(arguments) };
-    if let Some((name, call)) = OF_LAB.iter().find(|(name, _)| first == name) {
+    // `edison help bench` asks for the same.
+    let asked = if first == "help" { arguments.get(2).unwrap_or(first) } else { first };
+    if let Some((name, call)) = OF_LAB.iter().find(|(name, _)| asked == name) {
         return Err(of_lab(name, call));
     }
     let names: Vec<_> = command.get_subcommands().map(Command::get_name).chain(["help"]).collect();
@@ -99,6 +101,18 @@ mod tests {
         {
             assert_eq!(of(same), same);
         }
+    }
+
+    #[test]
+    fn commands_of_the_lab_are_found_there() {
+        for line in ["edison bench", "edison help bench", "edison help study"] {
+            let words = line.split(' ').map(OsString::from).collect();
+            let failure = with_command(words, &Command::new("edison")).expect_err(line);
+            assert!(format!("{failure:?}").contains("edison-lab"), "{failure:?}");
+        }
+        assert!(
+            with_command(vec!["edison".into(), "help".into(), "run".into()], &Command::new("edison")).is_ok()
+        );
     }
 
     #[test]

@@ -118,13 +118,13 @@ pub(crate) enum Command {
 
 const PROBE_EXAMPLES: &str = "\
 Example of a file:
-  broker = \"amqp://edison@127.0.0.1:5672\"    # the password: 'password-file', or EDISON_BROKER_PASSWORD
+  broker = \"amqp://edison@127.0.0.1:5672\"    # and password-file, see below
   node = \"Node1\"
   interface = [\"eth0\"]                       # or port = [\"0000:01:00.0\"]
   every = \"1s\"                               # as the controller's
   loss = true
 
-With amqps://, 'ca' names the authority of the broker's certificate; 'certificate' and 'key-file' say who connects.
+The password is in 'password-file' or EDISON_BROKER_PASSWORD. With amqps://, 'ca' names the authority of the broker's certificate; 'certificate' and 'key-file' say who connects.
 Routers take the place of interfaces: collect = \"ipfix://:4739\", with from, sampling and wait, as edison collect has them.
 Further keys: spool (64MiB), spool-file (none), and the options of edison run by their names. The probe measures
 while the broker is away, keeps as many windows as 'spool' has room for, and connects again by itself. With
@@ -134,7 +134,7 @@ Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
 
 const CONTROLLER_EXAMPLES: &str = "\
 Example of a file:
-  broker = \"amqp://edison@127.0.0.1:5672\"    # the password: 'password-file', or EDISON_BROKER_PASSWORD
+  broker = \"amqp://edison@127.0.0.1:5672\"    # and password-file, see below
   nodes = [\"Node1\", \"Node2\"]
   every = \"1s\"                               # as the probes'
   queries = [\"examples/locate.eq\"]
@@ -142,7 +142,7 @@ Example of a file:
 
 Further keys: listen (127.0.0.1:8080), tokens, web-certificate and web-key (to listen beyond loopback), web-names, grace (1s), key, set, keep-answers, keep-events, keep-captures, keep-capture-bytes.
 docs/deployment.md has all.
-With amqps://, 'ca' names the authority of the broker's certificate; 'certificate' and 'key-file' say who connects.
+The password is in 'password-file' or EDISON_BROKER_PASSWORD. With amqps://, 'ca' names the authority of the broker's certificate; 'certificate' and 'key-file' say who connects.
 SIGTERM or Ctrl-C ends it; what it knows is in 'state', and it continues from there.
 Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
 

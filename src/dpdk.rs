@@ -29,7 +29,7 @@ pub(crate) fn wire(
         memory_bytes: Wire::mbuf_bytes(spec),
         arguments: eal::arguments(options.eal.as_deref()),
     };
-    Wire::open_mbufs(&eal::start(&config)?, name, spec, trace, usize::from(options.burst))
+    eal::with(&config, |eal| Wire::open_mbufs(eal, name, spec, trace, usize::from(options.burst)))
 }
 
 /// Opens a port to send from; `longest` is the length of the longest frame.
@@ -41,5 +41,5 @@ pub(crate) fn sink(
     let arguments = eal::arguments(options.eal.as_deref());
     let mut config = EalConfig::for_ports(&[devargs.to_owned()], &DpdkSink::port_options(), &arguments);
     config.memory_bytes += DpdkSink::memory_bytes(longest);
-    Ok(Box::new(DpdkSink::open(&eal::start(&config)?, devargs, longest)?))
+    Ok(Box::new(eal::with(&config, |eal| DpdkSink::open(eal, devargs, longest))?))
 }

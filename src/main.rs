@@ -75,6 +75,7 @@ mod tasks;
 mod toml_file;
 mod usage;
 mod variable;
+mod version;
 mod views;
 mod watched;
 mod window_tally;
@@ -96,6 +97,7 @@ fn main() -> ExitCode {
         Ok(prepared) => prepared,
         Err(failure) => return failure.report(&Origins::default()),
     };
+    let command = command.version(version::version());
     let parsed =
         command.clone().try_get_matches_from(&words).and_then(|matches| Cli::from_arg_matches(&matches));
     let result = match parsed {

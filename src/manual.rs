@@ -9,6 +9,9 @@ use std::process::ExitCode;
 /// Writes a page of the program, and one of each command, as `edison-run.1`.
 pub(crate) fn write(folder: &Path) -> Result<ExitCode, Failure> {
     console::write_pages(Cli::command(), folder)
-        .map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))?;
+        .map_err(|error| {
+            let folder = folder.display();
+            Failure::usage(format!("no manual pages can be written to {folder}: {error}; name a folder that can be made or written to"))
+        })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -30,6 +30,9 @@ fn line(error: &Error, arguments: &[OsString], command: &Command) -> String {
     let argument = said(ContextKind::InvalidArg).unwrap_or_default();
     let name = arguments.get(1).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     match error.kind() {
+        ErrorKind::UnknownArgument if !argument.starts_with('-') => {
+            format!("'{argument}' is one word too many; `edison {name} --help` shows what it takes")
+        }
         ErrorKind::UnknownArgument => {
             let of_command = command.find_subcommand(&name);
             let names =
@@ -90,6 +93,10 @@ mod tests {
             ("edison run a.pcap --flows", &["--flows"]),
             ("edison run a.pcap --key src_adr", &["did you mean src_addr?"]),
             ("edison import", &["required"]),
+            (
+                "edison tasks heavy-hitters",
+                &["'heavy-hitters' is one word too many", "`edison tasks --help`"],
+            ),
         ] {
             let line = said(words);
             assert!(parts.iter().all(|part| line.contains(part)), "{words}: {line}");

@@ -25,7 +25,7 @@ pub(crate) fn open(options: &RunOptions, config: &Config, specs: &[TaskSpec]) ->
         promiscuous: !options.no_promiscuous,
     };
     let eal_config = EalConfig::for_ports(&options.port, &port, &eal::arguments(options.eal.as_deref()));
-    let ports = ProbedPorts::probe(&eal::start(&eal_config)?, &options.port)?;
+    let ports = eal::with(&eal_config, |eal| ProbedPorts::probe(eal, &options.port))?;
     let possible = ports.queues()?;
     // Explicitly requested queues are provided or refused; otherwise there are as many as can be used.
     let queues = match options.queues {

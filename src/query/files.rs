@@ -52,6 +52,14 @@ pub(super) fn open(patterns: &[String]) -> Result<FlowFiles, Failure> {
     // The same file twice would count twice.
     let mut seen = std::collections::HashSet::new();
     paths.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
+    if let [path] = &paths[..]
+        && !path.exists()
+    {
+        return Err(Failure::usage(format!(
+            "{}: there is no such file; name files of flow records, or a store's folder with --store DIR",
+            path.display()
+        )));
+    }
     FlowFiles::open(paths).map_err(Failure::usage)
 }
 

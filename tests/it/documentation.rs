@@ -84,7 +84,7 @@ fn what_is_wrong_is_found() {
     let scratch = Scratch::new();
     let version = env!("CARGO_PKG_VERSION");
     for (block, wrong) in [
-        (format!("console\n$ edison --version\nedison {version}"), None),
+        (format!("console\n$ edison --version\nedison {version} …"), None),
         ("console\n$ edison --version\nedison …\n…".to_owned(), None),
         ("console\n$ edison --version\nedison 0".to_owned(), Some("prints something else")),
         ("console\n$ edison --version".to_owned(), Some("prints something else")),

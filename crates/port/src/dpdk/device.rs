@@ -1,5 +1,10 @@
 //! What the user's devargs name: a PCI device or a virtual one.
 
+use std::path::Path;
+
+/// Where the kernel lists the devices of the PCI bus.
+pub(super) const PCI_DEVICES: &str = "/sys/bus/pci/devices";
+
 /// A device by its devargs, as `--port` accepts them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Device {
@@ -12,6 +17,11 @@ pub(super) struct Device {
 }
 
 impl Device {
+    /// Whether the machine has a device at this PCI address.
+    pub(super) fn is_on_the_bus(&self) -> bool {
+        self.pci && Path::new(PCI_DEVICES).join(&self.name).exists()
+    }
+
     /// # Errors
     /// What is wrong with the text.
     pub(super) fn parse(devargs: &str) -> Result<Self, String> {
@@ -99,6 +109,15 @@ fn hex(text: &str, most: usize) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_does_not_exist_is_not_on_the_bus() {
+        assert!(!Device::parse("ffff:ff:1f.7").unwrap().is_on_the_bus());
+        for entry in std::fs::read_dir(PCI_DEVICES).into_iter().flatten().flatten().take(3) {
+            let name = entry.file_name().into_string().unwrap();
+            assert!(Device::parse(&name).unwrap().is_on_the_bus(), "{name}");
+        }
+    }
 
     #[test]
     fn pci_addresses_in_each_spelling() {

@@ -1,12 +1,12 @@
 //! The ports that DPDK could measure on this machine, and what they lack; EAL is not started.
 
+use super::device::PCI_DEVICES;
 use super::eal::version;
 use super::hugepages::Hugepages;
 use std::fmt;
 use std::fs;
 use std::path::Path;
 
-const PCI_DEVICES: &str = "/sys/bus/pci/devices";
 /// Kernel drivers that share a card with DPDK: it needs no other binding.
 const BIFURCATED: [&str; 2] = ["mlx4_core", "mlx5_core"];
 /// Kernel drivers that give DPDK access to a card.

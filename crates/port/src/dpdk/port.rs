@@ -146,6 +146,10 @@ impl Port {
         let ids = ports_of(&device.name);
         if ids.is_empty() {
             return Err(SourceError::Open(match device.pci {
+                true if !device.is_on_the_bus() => format!(
+                    "port {}: this machine has no device at the PCI address {}; 'edison ports' lists those that it has",
+                    device.devargs, device.name
+                ),
                 true => format!(
                     "port {}: no DPDK driver has taken this device: bind it to vfio-pci (dpdk-devbind.py --bind=vfio-pci {}), see 'edison ports'",
                     device.devargs, device.name
