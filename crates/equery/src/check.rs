@@ -22,7 +22,7 @@ use crate::variables::{Variables, constants};
 use crate::{executor, lexer, parser};
 use packet::Pins;
 use report::terminal::is_own_query;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use task::query::Query;
 

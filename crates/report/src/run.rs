@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn what_follows_the_last_packet_counts() {
         let packets = PacketCounts { received: 100, ..PacketCounts::default() };
-        let rates = Rates::new(100, 0, None, 0.5);
+        let rates = Rates::new(&Amount::default(), 100, 0.5);
         let mut report = RunReport { packets, rates, elapsed_seconds: 0.5, ..RunReport::default() };
         report.took(0.25);
         assert_eq!((report.elapsed_seconds, report.rates.processed_per_second), (0.5, Some(200.0)));

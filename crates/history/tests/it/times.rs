@@ -10,6 +10,7 @@ use report::{Answer, MissingReason, Status, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::rc::Rc;
 use store::{NodeSetting, Store};
 use task::query::{Expression, GroupField, Item, Over, Query};
 
@@ -24,6 +25,7 @@ fn node(is_live: bool, window_ns: u64) -> NodeSetting {
         key: KeySpec::FIVE_TUPLE,
         window_ns,
         usual_ns: window_ns,
+        has_wire_bytes: true,
         tracks_loss: false,
         selection: Selection::new(&Parts::default()),
         anonymizer: None,
@@ -95,7 +97,7 @@ fn ask(folder: &Path, query: Query, seconds: Option<[u64; 2]>) -> Vec<Answer> {
 }
 
 fn ask_period(folder: &Path, query: Query, period: Option<Period>) -> Vec<Answer> {
-    let question = Question { query, period, runs_on: Box::new(|_| true) };
+    let question = Question { query, period, runs_on: Rc::new(|_| true) };
     let mut answers = Vec::new();
     let mut stored = Stored::open(folder).expect("a store");
     let outcomes =

@@ -1,8 +1,8 @@
 //! What is written, to the letter: the members' names and order are those that `docs/report.md` promises.
 
 use report::{
-    Account, Answer, Class, Column, ColumnKind, Counters, Event, EventKind, Item, PacketCounts, Rest,
-    RunReport, Span, Status, TaskNote, Value, Window, WindowCounts,
+    Account, Answer, Class, Column, ColumnKind, Counters, Event, EventKind, Item, Missing, MissingReason,
+    PacketCounts, Rest, RunReport, Span, Status, TaskNote, Value, Window, WindowCounts,
 };
 
 const START: u64 = 1_795_534_800_000_000_000;

@@ -274,7 +274,7 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
 pub(crate) fn window() -> impl Strategy<Value = Window> {
     let head = (integer(), span(), status(), option::of(integer()));
     let tail = (packets(), option::of(counters()), integer(), vec(answer(), 0..3), vec(answer(), 0..2));
-    (head, tail).prop_map(|((index, span, (status, watched), empty), tail)| {
+    (head, tail).prop_map(|((index, span, (status, watched, _), empty), tail)| {
         let (packets, loss, table_full, answers, longer) = tail;
         Window { index, span, status, watched, empty, packets, loss, table_full, answers, longer }
     })
