@@ -99,6 +99,7 @@ pub(crate) fn dry_run(options: &DryRunOptions) -> Result<ExitCode, Failure> {
     let Shown { printer, fired, events, .. } = shown;
     replayed.iter().for_each(|node| outcome.add(node));
     let fault = printer.finish(&mut []);
+    terminal::undecided(&controller.undecided()).lines().for_each(say);
     if !options.json && !reader.has_left() && fault.is_none() {
         let is_shown = |story: &&Story| {
             shown_from_ns.is_none() || story.events.iter().any(|event| events.contains(event))

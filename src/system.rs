@@ -29,7 +29,7 @@ use probe::{Planner, Probe, ReplayGate};
 use progress::Progress;
 use protocol::{ProbeLink, memory};
 use report::view::QueryView;
-use report::{Capture, Event, RunReport, UndecidedReport};
+use report::{Capture, Event, RunReport};
 use signal_hook::consts::SIGHUP;
 use std::collections::VecDeque;
 use std::process::ExitCode;
@@ -170,7 +170,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     report.captures_unlisted = captures_unlisted;
     report.stories = controller.stories().cloned().collect();
     report.stories_unlisted = controller.stories_dropped();
-    report.undecided = undecided(&controller);
+    report.undecided = controller.undecided();
     if options.json || !has_tables {
         report::terminal::undecided(&report.undecided).lines().for_each(say);
     }
@@ -253,17 +253,6 @@ impl Shown {
         }
         self.feed.iter().for_each(|feed| feed.changed(News::of(controller, told.views.clone())));
     }
-}
-
-/// The conditions that some windows did not decide.
-fn undecided(controller: &Controller) -> Vec<UndecidedReport> {
-    let of_query = |(query, condition, undecided): (&str, &str, &events::Undecided)| UndecidedReport {
-        query: query.to_owned(),
-        condition: condition.to_owned(),
-        windows: undecided.windows,
-        reasons: undecided.reasons().map(|(why, windows)| (why.name().to_owned(), windows)).collect(),
-    };
-    controller.undecided().map(of_query).collect()
 }
 
 /// Adds an item to the newest ones.

@@ -7,7 +7,7 @@ use crate::cli::QueryOptions;
 use crate::exit::Failure;
 use crate::periods;
 use history::{Period, Question};
-use report::{Answer, Column, ColumnKind, Rest, Value};
+use report::{Answer, Column, ColumnKind, Rest, Status, Value};
 use std::collections::HashMap;
 use std::process::ExitCode;
 use task::query::{Aggregate, Expression, GroupField, Grouping, Item, Over, Query};
@@ -175,8 +175,12 @@ fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answ
         let Some(answer) = answer else { continue };
         result.missing.extend_from_slice(&answer.missing);
         if let Some(reason) = &answer.reason {
-            result.lacks(reason);
-        } else if answer.bounds != "exact" && result.bounds == "exact" {
+            match answer.status {
+                Status::Partial => result.lacks(reason),
+                Status::Complete | Status::Cut => result.remark(reason),
+            }
+        }
+        if answer.status != Status::Partial && answer.bounds != "exact" && result.bounds == "exact" {
             result.bounds = answer.bounds.clone();
         }
         for row in &answer.rows {

@@ -151,7 +151,8 @@ fn commands_ask_over_tls_with_a_token() {
         run(edison().args(arguments).args(place).args(token))
     };
     let (as_alice, as_bob) = (["--token-file", text(&alice_file)], ["--token-file", text(&bob_file)]);
-    let nodes = ask(&["nodes"], &as_alice, &server.authority).expect(0);
+    // Its node is not up.
+    let nodes = ask(&["nodes"], &as_alice, &server.authority).expect(3);
     assert!(nodes.stdout.contains("Node1"), "{}", nodes.stdout);
     // The environment shows it, too.
     let mut command = edison();
@@ -159,14 +160,14 @@ fn commands_ask_over_tls_with_a_token() {
         .args(["nodes", "--controller", &address])
         .env("EDISON_TOKEN", &alice)
         .env("EDISON_CA", &server.authority);
-    run(&mut command).expect(0);
+    run(&mut command).expect(3);
     ask(&["nodes"], &[], &server.authority).says(2, &["needs a token", "--token-file"]);
     ask(&["nodes"], &as_alice, &other.authority).says(2, &["certificate is not believed", "--ca FILE"]);
     let query = ["add", "-q", "q9: select count(*) as n every 1s"];
     ask(&query, &as_alice, &server.authority).says(2, &["needs the role run", "alice has view"]);
     assert_eq!(ask(&query, &as_bob, &server.authority).expect(0).stdout, "added: q9\n");
     assert_eq!(ask(&["cancel", "q9"], &as_bob, &server.authority).expect(0).stdout, "removed: q9\n");
-    let nodes = ask(&["nodes"], &as_bob, &server.authority).expect(0).stdout;
+    let nodes = ask(&["nodes"], &as_bob, &server.authority).expect(3).stdout;
     assert!(nodes.contains("requests refused: ") && nodes.contains("1 role"), "{nodes}");
     // A stream needs it as well.
     let mut watch = edison();
@@ -178,10 +179,10 @@ fn commands_ask_over_tls_with_a_token() {
     // A token that is removed is of no use any more.
     token(file, &["--remove", "bob"]).expect(0);
     let began = Instant::now();
-    while ask(&["nodes"], &as_bob, &server.authority).code == Some(0) {
+    while ask(&["nodes"], &as_bob, &server.authority).code == Some(3) {
         assert!(began.elapsed() < DEADLINE, "it is still taken");
     }
-    ask(&["nodes"], &as_alice, &server.authority).expect(0);
+    ask(&["nodes"], &as_alice, &server.authority).expect(3);
     let said = controller.said().join("\n");
     assert!(said.contains("refused (no_token): 127.0.0.1: GET /api/v1/status"), "{said}");
     assert!([&alice, &bob].iter().all(|token| !said.contains(&token[13..])), "{said}");

@@ -117,7 +117,7 @@ fn groups_are_those_of_a_map_over_packets_in_every_design_and_window() {
         })
         .collect();
     // Another question of the same run is not changed by it.
-    let asked = asked + "ports: select src_port, sum(total_count) as n, count(*) as f groupby src_port";
+    let asked = asked + "sources: select src_port, sum(total_count) as n, count(*) as f groupby src_port";
     for design in DESIGNS {
         let mut command =
             edison_run(&path, &["--every", "2s", "--json", "--report", text(&report), "-q", &asked]);
@@ -146,7 +146,7 @@ fn groups_are_those_of_a_map_over_packets_in_every_design_and_window() {
             }
         }
         let ports = groups(packets.iter(), |packet| Some(packet.port.into()));
-        assert_eq!(answered(output::of_run(&report, "ports"), "src_port"), ports, "{design:?}");
+        assert_eq!(answered(output::of_run(&report, "sources"), "src_port"), ports, "{design:?}");
     }
 }
 
@@ -253,9 +253,9 @@ fn recorded_flows_say_of_which_packet_a_value_is() {
     let expected = Groups::from([(None, (1, 1)), (Some(5), (1, 1))]);
     assert_eq!(answered(output::of_run(&report, "v"), "vlan"), expected);
     assert_eq!(answered(output::of_run(&report, "w"), "first_vlan"), Groups::from([(None, (2, 1))]));
-    // With the field in the key there is nothing to say: rows are by it.
+    // Rows whose key has the field are by it, and there is nothing to say.
     let (keyed, key) = (scratch.path("keyed.parquet"), "src_addr,dst_addr,protocol,src_port,dst_port,vlan");
-    run(&mut edison_run(&path, &["--key", key, "--flows", text(&keyed)])).expect(0);
+    run(&mut edison_run(&path, &["--key", key, "--rows", text(&keyed)])).expect(0);
     let shown = call(&[
         "query",
         text(&keyed),

@@ -262,7 +262,7 @@ fn what_cannot_be_answered_is_refused_in_words() {
     let (flows, rows) = (scratch.path("flows.parquet"), scratch.path("rows.parquet"));
     call(&["run", text(&path), "--flows", text(&flows), "--rows", text(&rows)]).expect(0);
     let asked = "select sum(total_byte)";
-    call(&["query", "none.parquet", asked]).says(2, &["none.parquet", "No such file"]);
+    call(&["query", "none.parquet", asked]).says(2, &["none.parquet", "there is no such file"]);
     call(&["query", text(&scratch.path("x*.parquet")), asked]).says(2, &["no file has such a name"]);
     call(&["query", asked]).says(2, &["no file is given"]);
     call(&["query", text(&path), asked]).says(2, &["unknown suffix", ".parquet"]);

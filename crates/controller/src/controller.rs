@@ -13,7 +13,7 @@ use crate::saved::Saved;
 use equery::Chain;
 use events::{Machine, Past, State, Stories, Timeline};
 use protocol::{Captured, FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
-use report::{Answer, Event, Story};
+use report::{Answer, Event, Story, UndecidedReport};
 use std::collections::BTreeMap;
 
 /// What does not depend on queries.
@@ -473,9 +473,15 @@ impl Controller {
         self.timeline.now().forgotten().map(|(query, node, keys)| (query, node.unwrap_or("all nodes"), keys))
     }
 
-    /// Queries whose conditions some windows did not decide since the controller began, with the condition's text.
-    pub fn undecided(&self) -> impl Iterator<Item = (&str, &str, &events::Undecided)> {
-        self.timeline.now().undecided()
+    /// The conditions that some windows did not decide since the controller began.
+    pub fn undecided(&self) -> Vec<UndecidedReport> {
+        let of_query = |(query, condition, undecided): (&str, &str, &events::Undecided)| UndecidedReport {
+            query: query.to_owned(),
+            condition: condition.to_owned(),
+            windows: undecided.windows,
+            reasons: undecided.reasons().map(|(why, windows)| (why.name().to_owned(), windows)).collect(),
+        };
+        self.timeline.now().undecided().map(of_query).collect()
     }
 
     /// How the nodes fare, by their numbers.

@@ -18,7 +18,7 @@ fn example_1_counts_the_sources_of_each_destination() {
         capture::generate(&scratch, "packets=30k,flows=4k,rate=1k,ipv6=20%,plant=flood:sources=70");
     let source = format!("NodeX={}", text(&generated.path));
     let example = example("example1.eq");
-    let chained = run(&scratch, 0, &[&source, "-f", text(&example)]);
+    let chained = run(&scratch, 0, &[&source, "--every", "10s", "-f", text(&example)]);
     let mut expected: BTreeMap<i64, BTreeMap<String, BTreeSet<_>>> = BTreeMap::new();
     for frame in &generated.frames {
         let ((source, destination, ..), _) = capture::layer3(&frame.data);

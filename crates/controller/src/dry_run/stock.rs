@@ -319,7 +319,8 @@ impl Stock {
         for answer in answers.into_iter().filter(|answer| answer.empty.is_none()) {
             let end_ns = answer.window.map_or(0, |window| window.end_ns);
             if after_ns < end_ns && end_ns <= until_ns {
-                known.answers.insert(end_ns, Answer { query: query.name.clone(), ..answer });
+                // Events have the share of packets that were received. A store tells the share of time.
+                known.answers.insert(end_ns, Answer { query: query.name.clone(), coverage: None, ..answer });
                 known.last_ns = known.last_ns.max(Some(end_ns));
             }
         }

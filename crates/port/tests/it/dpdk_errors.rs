@@ -15,7 +15,7 @@ fn each_failure_says_why_on_one_line() {
             ("net_af_packet0,iface=nonexistent0", "there is no interface 'nonexistent0'"),
             ("net_af_xdp0,iface=nonexistent0", "there is no interface 'nonexistent0'"),
             ("net_null0,no_such_argument=1", "no_such_argument"),
-            ("0000:ff:1f.7", "vfio-pci"),
+            ("0000:ff:1f.7", "no device at the PCI address"),
             ("", "names no device"),
         ];
         for (devargs, reason) in cases {

@@ -128,9 +128,9 @@ fn a_query_of_a_user() {
     let expected = "
   q1
   cut: watched 2026-11-24 15:40:00 to 15:40:03 UTC; 7 blocks of rows were refused
-  dst_addr/24  dst_port    bytes          count(*)  stime                            ratio  change  name
-  10.0.1.0/24      8080  250,000  25.0 %     1,234  2026-11-24T15:40:00.000000001Z  0.1250  -1,000  a\u{fffd}[2J
-  10.0.2.0/24        53  250,000  25.0 %     1,234  2026-11-24T15:40:00.000000001Z  0.1250  -1,000
+  destination/24/96  dst_port    bytes          count(*)  stime                            ratio  change  name
+  10.0.1.0/24            8080  250,000  25.0 %     1,234  2026-11-24T15:40:00.000000001Z  0.1250  -1,000  a\u{fffd}[2J
+  10.0.2.0/24              53  250,000  25.0 %     1,234  2026-11-24T15:40:00.000000001Z  0.1250  -1,000
   … and 1 more
   rest: 1,500 groups, bytes 4,321, count(*) 9
 ";

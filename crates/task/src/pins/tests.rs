@@ -66,7 +66,7 @@ fn what_does_not_single_out_flows_pins_nothing() {
     let or =
         Condition::Or(vec![equal("dst_port", 443), Condition::compare("total_byte", Comparison::Equal, 1)]);
     let less = Condition::compare("dst_port", Comparison::Less, 1024);
-    let nulls = Condition::IsNull(Expression::field("vlan"));
+    let nulls = Condition::IsNull(Expression::field("first_vlan"));
     let everything = within("dst_addr", &["0.0.0.0/0"]);
     for filter in [not, or, less, nulls, everything, equal("protocol", 6), Condition::And(Vec::new())] {
         assert_eq!(pins_of(&filter), None, "{filter:?}");

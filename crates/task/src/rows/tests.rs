@@ -215,7 +215,7 @@ fn groups_of(fields: &[&str], row: &Plain) -> BTreeSet<Vec<String>> {
             "src_port" => row.ports[0].to_string(),
             "dst_port" => row.ports[1].to_string(),
             "protocol" => row.protocol.to_string(),
-            "vlan" => row.vlan.map_or("null".to_owned(), |vlan| vlan.to_string()),
+            "first_vlan" => row.vlan.map_or("null".to_owned(), |vlan| vlan.to_string()),
             "total_count" => row.packets.to_string(),
             "addr" => address.to_string(),
             "port" => port.to_string(),
@@ -230,13 +230,13 @@ const GROUPINGS: &[&[&str]] = &[
     &["src_addr"],
     &["dst_addr", "dst_port"],
     &["dst_port"],
-    &["protocol", "vlan"],
-    &["vlan"],
-    &["vlan", "src_addr", "total_count"],
+    &["protocol", "first_vlan"],
+    &["first_vlan"],
+    &["first_vlan", "src_addr", "total_count"],
     &["addr"],
     &["addr", "protocol"],
     &["port"],
-    &["addr", "port", "vlan"],
+    &["addr", "port", "first_vlan"],
     &["src_addr", "dst_addr", "protocol", "src_port", "dst_port"],
     &["dst_port", "src_port", "protocol", "dst_addr", "src_addr"],
 ];
@@ -293,7 +293,7 @@ proptest! {
         let items = vec![
             Item::distinct("src_addr", "sources"),
             Item::distinct("dst_port", "ports"),
-            Item::distinct("vlan", "vlans"),
+            Item::distinct("first_vlan", "vlans"),
             Item::sum("ploss_byte"),
             Item::new("rtt_min", of(Aggregate::Min, "rtt_min")),
             Item::new("rtt_avg", Expression::Aggregate(Aggregate::MeanRoundTrip)),
@@ -336,14 +336,14 @@ proptest! {
             (within("addr", host, 128), Box::new(|row| row.src == host || row.dst == host)),
             (compare("port", Comparison::Equal, port), Box::new(|row| row.ports.contains(&(port as u16)))),
             // Null is neither equal nor different.
-            (compare("vlan", Comparison::NotEqual, 1), Box::new(|row| row.vlan.is_some_and(|vlan| vlan != 1))),
+            (compare("first_vlan", Comparison::NotEqual, 1), Box::new(|row| row.vlan.is_some_and(|vlan| vlan != 1))),
             (
-                Condition::Not(Box::new(compare("vlan", Comparison::Equal, 1))),
+                Condition::Not(Box::new(compare("first_vlan", Comparison::Equal, 1))),
                 Box::new(|row| row.vlan.is_some_and(|vlan| vlan != 1)),
             ),
             (
                 Condition::Or(vec![
-                    compare("vlan", Comparison::Less, 1),
+                    compare("first_vlan", Comparison::Less, 1),
                     Condition::And(vec![
                         compare("protocol", Comparison::Equal, 6),
                         compare("dst_port", Comparison::LessOrEqual, port),
@@ -562,7 +562,7 @@ fn distinct_counts_beyond_memory_have_bounds() {
 fn refusals_name_all_that_is_wrong() {
     let mut wrong = query(
         &["source", "addr", "src_addr", "end_reason"],
-        vec![Item::sum("smac"), Item::sum("nothing"), Item::count("flows"), Item::distinct("vlan", "flows")],
+        vec![Item::sum("smac"), Item::sum("nothing"), Item::count("flows"), Item::distinct("first_vlan", "flows")],
         None,
     );
     wrong.order = vec![Order::largest(Expression::field("dst_port"))];

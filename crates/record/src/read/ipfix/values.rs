@@ -298,7 +298,7 @@ impl Values {
         let parts = [Number::IcmpType, Number::IcmpCode].map(|number| self.number(number));
         let told = self.number(Number::Icmp).filter(|both| *both != 0);
         let of_parts = || parts[0].map(|kind| kind << 8 | parts[1].unwrap_or(0));
-        [ports[0].map(|_| 0), told.or_else(of_parts).or(ports[1]).or(self.number(Number::Icmp))]
+        [ports[0], told.or_else(of_parts).or(ports[1]).or(self.number(Number::Icmp))]
     }
 
     /// When the first and the last packet of a direction came, as far as the record tells it; the other direction has its own times, or

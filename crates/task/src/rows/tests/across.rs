@@ -88,7 +88,7 @@ proptest! {
         let queries = [
             asked(most, limit),
             query(&["src_addr", "protocol"], of("total_byte"), limit),
-            query(&["dst_port", "vlan"], of("ploss_byte"), limit),
+            query(&["dst_port", "first_vlan"], of("ploss_byte"), limit),
             query(&["addr"], of("total_count"), limit),
             Query { having: None, ..query(&[], asked(most, None).columns.split_off(1), limit) },
         ];

@@ -92,9 +92,9 @@ fn cases() -> Vec<Case> {
     let sums = arithmetic(Expression::sum("total_byte"), Operator::Divide, Expression::sum("total_count"));
     vec![
         (aggregate(Aggregate::Mean, bytes()), Box::new(move |rows| mean(&of(|row| row.bytes as f64)(rows)))),
-        (aggregate(Aggregate::Mean, Expression::field("vlan")), Box::new(move |rows| mean(&vlans(rows)))),
+        (aggregate(Aggregate::Mean, Expression::field("first_vlan")), Box::new(move |rows| mean(&vlans(rows)))),
         (
-            aggregate(Aggregate::Max, Expression::field("vlan")),
+            aggregate(Aggregate::Max, Expression::field("first_vlan")),
             Box::new(move |rows| vlans(rows).into_iter().reduce(f64::max)),
         ),
         (
@@ -144,7 +144,7 @@ fn cases() -> Vec<Case> {
             Box::new(|rows| entropy(rows.iter().map(|row| (row.src, row.bytes)))),
         ),
         (
-            Expression::Aggregate(Aggregate::Entropy(GroupField::of("vlan"), Weight::Rows)),
+            Expression::Aggregate(Aggregate::Entropy(GroupField::of("first_vlan"), Weight::Rows)),
             Box::new(|rows| entropy(rows.iter().filter_map(|row| Some((row.vlan?, 1))))),
         ),
         (
@@ -168,7 +168,7 @@ proptest! {
     #[test]
     fn aggregates_are_those_of_the_rows_one_by_one(rows in rows(), merges: bool) {
         let cases = cases();
-        for fields in [&[][..], &["dst_port"], &["src_addr", "vlan"], &["port"]] {
+        for fields in [&[][..], &["dst_port"], &["src_addr", "first_vlan"], &["port"]] {
             let answer = answer(&query(fields, columns(&cases), None), &rows, merges);
             let mut groups: BTreeMap<Vec<String>, Vec<&Plain>> = BTreeMap::new();
             if fields.is_empty() {
@@ -258,7 +258,7 @@ proptest! {
 
     #[test]
     fn plain_fields_are_those_of_each_flow(rows in rows()) {
-        let fields = ["src_addr", "dst_port", "total_byte", "vlan", "protocol_name", "tcp_flags", "stime", "bytes_per_packet", "node_id"];
+        let fields = ["src_addr", "dst_port", "total_byte", "first_vlan", "protocol_name", "tcp_flags", "stime", "bytes_per_packet", "node_id"];
         let query = Query { group: Grouping::Flows, ..query(&[], fields.map(Item::field).to_vec(), None) };
         let answer = answer(&query, &rows, false);
         prop_assert_eq!(answer.rows.len(), rows.len());
@@ -328,11 +328,11 @@ proptest! {
                 Box::new(|row| row.ports.iter().any(|port| [1, 3].contains(port))),
             ),
             (
-                Condition::Not(Box::new(Condition::In(field("vlan"), vec![Expression::Integer(0), Expression::Integer(2)]))),
+                Condition::Not(Box::new(Condition::In(field("first_vlan"), vec![Expression::Integer(0), Expression::Integer(2)]))),
                 Box::new(|row| row.vlan == Some(1)),
             ),
-            (Condition::IsNull(field("vlan")), Box::new(|row| row.vlan.is_none())),
-            (Condition::Not(Box::new(Condition::IsNull(field("vlan")))), Box::new(|row| row.vlan.is_some())),
+            (Condition::IsNull(field("first_vlan")), Box::new(|row| row.vlan.is_none())),
+            (Condition::Not(Box::new(Condition::IsNull(field("first_vlan")))), Box::new(|row| row.vlan.is_some())),
             (
                 Condition::Compare(field("protocol_name"), Comparison::NotEqual, Expression::Text("UDP".to_owned())),
                 Box::new(|row| row.protocol == 6),
