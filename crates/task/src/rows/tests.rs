@@ -562,7 +562,12 @@ fn distinct_counts_beyond_memory_have_bounds() {
 fn refusals_name_all_that_is_wrong() {
     let mut wrong = query(
         &["source", "addr", "src_addr", "end_reason"],
-        vec![Item::sum("smac"), Item::sum("nothing"), Item::count("flows"), Item::distinct("first_vlan", "flows")],
+        vec![
+            Item::sum("smac"),
+            Item::sum("nothing"),
+            Item::count("flows"),
+            Item::distinct("first_vlan", "flows"),
+        ],
         None,
     );
     wrong.order = vec![Order::largest(Expression::field("dst_port"))];

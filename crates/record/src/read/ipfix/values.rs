@@ -280,7 +280,8 @@ impl Values {
         if let Some(bits) = self.number(Number::Probability) {
             return Some(Told::Probability(f64::from_bits(bits)));
         }
-        let selects = self.number(Number::Algorithm).is_some_and(|algorithm| !matches!(algorithm, 0 | FILTER));
+        let selects =
+            self.number(Number::Algorithm).is_some_and(|algorithm| !matches!(algorithm, 0 | FILTER));
         let leaves_out = self.number(Number::PacketSpace).is_some_and(|packets| packets != 0);
         (selects || leaves_out).then_some(Told::Unknown)
     }

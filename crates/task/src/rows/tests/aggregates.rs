@@ -92,7 +92,10 @@ fn cases() -> Vec<Case> {
     let sums = arithmetic(Expression::sum("total_byte"), Operator::Divide, Expression::sum("total_count"));
     vec![
         (aggregate(Aggregate::Mean, bytes()), Box::new(move |rows| mean(&of(|row| row.bytes as f64)(rows)))),
-        (aggregate(Aggregate::Mean, Expression::field("first_vlan")), Box::new(move |rows| mean(&vlans(rows)))),
+        (
+            aggregate(Aggregate::Mean, Expression::field("first_vlan")),
+            Box::new(move |rows| mean(&vlans(rows))),
+        ),
         (
             aggregate(Aggregate::Max, Expression::field("first_vlan")),
             Box::new(move |rows| vlans(rows).into_iter().reduce(f64::max)),
