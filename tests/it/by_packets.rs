@@ -80,7 +80,10 @@ fn answered(answer: &Value, column: &str) -> Groups {
     found
 }
 
-const FIELDS: [(&str, fn(&Packet) -> Option<u64>); 4] = [
+/// A field of packets: its name, and its value.
+type Changing = (&'static str, fn(&Packet) -> Option<u64>);
+
+const FIELDS: [Changing; 4] = [
     ("vlan", |packet| packet.vlan.map(u64::from)),
     ("ip_tos", |packet| Some(packet.tos.into())),
     ("ip_ttl", |packet| Some(packet.ttl.into())),

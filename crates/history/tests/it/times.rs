@@ -285,8 +285,7 @@ fn levels_agree_on_times_that_jump() {
         let keep = random.of(&["", "rows=1h,1min=6h", "rows=9y,1min=9y", "rows=20min,1min=2h,1h=9y"]);
         let mut truth: BTreeMap<u64, u64> = BTreeMap::new();
         for _ in 0..1 + random.below(3) {
-            let store =
-                open(folder.path(), &["flows=0,size=1G", keep].join(",").trim_end_matches(',').to_owned());
+            let store = open(folder.path(), ["flows=0,size=1G", keep].join(",").trim_end_matches(','));
             let (mut feed, _) = store.node(node(is_live, window_ns));
             let mut now = START + random.below(40 * HOUR) / window_ns * window_ns;
             let mut last: Option<u64> = None;

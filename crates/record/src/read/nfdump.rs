@@ -84,7 +84,7 @@ impl Nfdump {
         let has_end = columns.contains(&Some("ltime"));
         let duration = header.iter().position(|column| DURATIONS.contains(&column.as_str()));
         let protocol = columns.iter().position(|column| *column == Some("protocol"));
-        is_its.then(|| Self { columns, duration, has_end, protocol })
+        is_its.then_some(Self { columns, duration, has_end, protocol })
     }
 
     /// The columns of its lines.

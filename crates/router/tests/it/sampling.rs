@@ -111,7 +111,7 @@ fn a_record_that_names_no_sampler_of_several_has_no_rate() {
     let told = |rates: [u8; 2]| set(260, &[[0, 5, 0, 0, 0, rates[0]], [0, 6, 0, 0, 0, rates[1]]].concat());
     let data = set(256, &record(1, 2, 200));
     test.take(1, &ipfix(0, 0, &[set(2, &template(256, &FIELDS)), set(3, &options), told([10, 20])]));
-    assert_eq!(packets(&mut test, &ipfix(2, 0, &[data.clone()])), [(2, None)]);
+    assert_eq!(packets(&mut test, &ipfix(2, 0, std::slice::from_ref(&data))), [(2, None)]);
     // Unless they are alike.
     assert_eq!(packets(&mut test, &ipfix(3, 0, &[told([20, 20]), data])), [(40, one_of(20))]);
 }

@@ -25,12 +25,15 @@ pub struct SplitQuery {
     queries: RowQueries,
 }
 
-/// Those of some queries that are answered by packets, with the fields of each table.
+/// Queries that are answered by packets, and the fields of each of their tables.
+type Split = (Vec<SplitQuery>, Vec<ChangingFields>);
+
+/// Plans queries that are answered by packets. The errors are refusals, each with the name of its query.
 pub(crate) fn split(
     generation: Generation,
     queries: &[&Query],
     site: &Site,
-) -> Result<(Vec<SplitQuery>, Vec<ChangingFields>), Vec<(String, Refusal)>> {
+) -> Result<Split, Vec<(String, Refusal)>> {
     let (mut planned, mut tables) = (Vec::new(), Vec::new());
     let mut refusals = Vec::new();
     for query in queries {
