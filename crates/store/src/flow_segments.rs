@@ -3,7 +3,7 @@
 use crate::begun::{Begun, Complete};
 use crate::level::HOUR;
 use crate::shared::Shared;
-use crate::{Level, NodeSetting, group, retention};
+use crate::{Level, NodeSetting, flush, retention};
 use flow::FlowRecord;
 use record::RecordWriter;
 use std::collections::BTreeMap;
@@ -130,7 +130,7 @@ impl FlowSegments {
         self.write_waiting();
         let all: Vec<u64> = self.open.keys().copied().collect();
         all.into_iter().for_each(|hour| self.end_hour(hour));
-        group::flush(&self.shared);
+        flush::flush(&self.shared);
     }
 
     fn end_hour(&mut self, hour: u64) {
@@ -193,7 +193,7 @@ impl Segment {
             };
             match writer.finish() {
                 Ok(_) => {
-                    group::add(shared, begun, complete, Vec::new());
+                    flush::add(shared, begun, complete, Vec::new());
                     self.records = 0;
                 }
                 Err(error) => {

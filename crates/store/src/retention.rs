@@ -1,7 +1,8 @@
 //! What is dropped: files that are too old, and the oldest where all are too large.
 
+use crate::clock::now_ns;
 use crate::level::{HOUR, SECOND};
-use crate::shared::{Shared, now_ns};
+use crate::shared::Shared;
 use crate::{Change, Level, StoredFile};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;

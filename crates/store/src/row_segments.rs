@@ -4,7 +4,7 @@ use crate::begun::{Begun, Complete};
 use crate::level::{HOUR, SECOND};
 use crate::shared::Shared;
 use crate::watched::Watcher;
-use crate::{Level, NodeSetting, group, retention};
+use crate::{Level, NodeSetting, flush, retention};
 use flow::Rows;
 use packet::Key;
 use record::{RecordedWindows, RowParts, RowWindow, RowWriter, WindowFacts};
@@ -178,7 +178,7 @@ impl RowSegments {
             self.shared.group().reach(&self.setting.node, end);
         }
         self.shared.group().end(&self.setting.node);
-        group::flush(&self.shared);
+        flush::flush(&self.shared);
     }
 
     fn end_slot(&mut self, slot: u64) {
@@ -252,7 +252,7 @@ impl Segment {
             };
             match self.finish(writer) {
                 Ok(()) => {
-                    group::add(shared, begun, complete, std::mem::take(&mut self.watched));
+                    flush::add(shared, begun, complete, std::mem::take(&mut self.watched));
                     self.rows = 0;
                 }
                 Err(reason) => {
@@ -266,7 +266,7 @@ impl Segment {
             begun.discard(shared);
         }
         if let Some(reason) = &self.fault {
-            group::lose(shared, &setting.node, &self.watched, reason);
+            flush::lose(shared, &setting.node, &self.watched, reason);
         }
         shared.tally.rows.refused.fetch_add(self.rows, Relaxed);
         shared.open_bytes.fetch_sub(self.bytes, Relaxed);

@@ -1,8 +1,9 @@
 //! The thread that makes rollups, compacts, and drops what is old.
 
-use crate::begun::{Begun, Complete, commit_all};
+use crate::begun::{Begun, Complete};
 use crate::compaction;
 use crate::level::{HOUR, SECOND};
+use crate::naming::commit_all;
 use crate::rollup::{self, Failure, Job};
 use crate::shared::Shared;
 use crate::{Change, Level, StoredFile, retention};

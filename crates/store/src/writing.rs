@@ -2,7 +2,7 @@
 
 use crate::budget::Budget;
 use crate::flow_segments::FlowSegments;
-use crate::group;
+use crate::flush;
 use crate::message::Message;
 use crate::row_segments::RowSegments;
 use crate::shared::Shared;
@@ -35,7 +35,7 @@ pub(crate) fn run(shared: &Arc<Shared>, budget: &Budget, messages: &Receiver<Mes
                 node.rows.tick();
                 node.flows.tick();
             }
-            group::flush_due(shared);
+            flush::flush_due(shared);
         }
     }
     for mut node in nodes {
@@ -43,7 +43,7 @@ pub(crate) fn run(shared: &Arc<Shared>, budget: &Budget, messages: &Receiver<Mes
         node.flows.end();
     }
     // What could not be noted before, if it can be now.
-    group::flush(shared);
+    flush::flush(shared);
 }
 
 fn take(shared: &Arc<Shared>, budget: &Budget, nodes: &mut Vec<Node>, message: Message) {

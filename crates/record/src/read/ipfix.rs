@@ -15,8 +15,8 @@ use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
 use crate::ipfix::HEADER;
 pub use element::Number;
 pub use template::{Dialect, Element, Octets, Template, Told};
-pub use totals::Totals;
-pub use values::{COUNTERS, Facts, FieldPlan, RecordOf, Told as Sampling, Values};
+pub use totals::{COUNTERS, Totals};
+pub use values::{Facts, FieldPlan, RecordOf, Told as Sampling, Values};
 
 use meaning::Meaning;
 use plan::{Plan, places};

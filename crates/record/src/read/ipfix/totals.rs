@@ -1,9 +1,11 @@
 //! Totals that grow: what a record adds to the one of its flow before.
 
-use super::values::COUNTERS;
 use flow::NULL;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+
+/// What a direction of a flow counts: packets, bytes, bytes on the wire.
+pub const COUNTERS: usize = 3;
 
 /// The most flows in each of both generations.
 const MOST_FLOWS: usize = 1 << 16;

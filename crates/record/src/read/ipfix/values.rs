@@ -2,7 +2,7 @@
 
 use super::element::{Clock, NUMBERS, Number, Role, Target};
 use super::template::{Element, Template, unsigned};
-use super::totals::{self, Totals};
+use super::totals::{self, COUNTERS, Totals};
 use flow::NULL;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
@@ -18,9 +18,6 @@ const IS_OVER: [u64; 4] = [1, 3, 4, 5];
 
 /// Property match filtering (RFC 5475, section 6.1): it selects packets and leaves none of these out.
 const FILTER: u64 = 5;
-
-/// What a direction of a flow counts: packets, bytes, bytes on the wire.
-pub const COUNTERS: usize = 3;
 
 /// From which numbers a counter is read: the first one that is not 0, first of those since the last record, then of those since the flow
 /// began.

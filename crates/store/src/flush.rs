@@ -1,0 +1,113 @@
+//! How the files of a group come to be named: the disk is waited for once for all of them.
+
+use crate::begun::{Begun, Complete};
+use crate::group::Waiting;
+use crate::naming::commit_all;
+use crate::shared::Shared;
+use crate::watched::{Ledger, Unstored, Watched};
+use crate::{Change, Level};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+/// Files at which it is not waited any longer.
+const MOST: usize = 512;
+
+/// A file is complete, of windows of these times.
+pub(crate) fn add(shared: &Shared, begun: Begun, complete: Complete, watched: Vec<[u64; 2]>) {
+    let bytes = std::fs::metadata(begun.path()).map_or(0, |file| file.len());
+    shared.open_bytes.fetch_add(bytes, Relaxed);
+    let is_full = {
+        let mut group = shared.group();
+        group.files.push(Waiting { begun, complete, watched, bytes });
+        group.is_changed = true;
+        group.files.len() >= MOST
+    };
+    if is_full {
+        flush(shared);
+    }
+}
+
+/// Windows of these times could not be written.
+pub(crate) fn lose(shared: &Shared, node: &str, times: &[[u64; 2]], reason: &str) {
+    let mut group = shared.group();
+    let why = Unstored::of_fault(reason);
+    if let Some(ledger) = group.ledgers.get_mut(node) {
+        times.iter().for_each(|time| ledger.lost(*time, why, &mut || shared.manifest().take_entry()));
+    }
+    group.is_changed = true;
+}
+
+/// Names what waits, if the last time is long enough ago.
+pub(crate) fn flush_due(shared: &Shared) {
+    if shared.group().is_due() {
+        flush(shared);
+    }
+}
+
+/// Names all that waits. A file that cannot be is given up, and what it had is counted.
+pub(crate) fn flush(shared: &Shared) {
+    let (files, progress) = {
+        let mut group = shared.group();
+        group.is_changed = false;
+        group.flushed = Some(Instant::now());
+        (std::mem::take(&mut group.files), std::mem::take(&mut group.progress))
+    };
+    let had_files = !files.is_empty();
+    let mut failed = None;
+    let (mut synced, mut lost) = (Vec::new(), Vec::new());
+    for file in files {
+        match file.begun.sync() {
+            Ok(()) => synced.push(file),
+            Err(reason) => lost.push((file, reason)),
+        }
+    }
+    if let Err(reason) = commit(shared, &synced) {
+        lost.extend(synced.drain(..).map(|file| (file, reason.clone())));
+        failed = Some(reason);
+    }
+    for Waiting { begun, complete, bytes, .. } in &synced {
+        let tally = if begun.level() == Level::Flows { &shared.tally.flows } else { &shared.tally.rows };
+        tally.stored.fetch_add(complete.rows, Relaxed);
+        shared.open_bytes.fetch_sub(*bytes, Relaxed);
+    }
+    for (Waiting { begun, complete, watched, bytes }, reason) in lost {
+        let tally = if begun.level() == Level::Flows { &shared.tally.flows } else { &shared.tally.rows };
+        tally.refused.fetch_add(complete.rows, Relaxed);
+        shared.open_bytes.fetch_sub(bytes, Relaxed);
+        lose(shared, begun.node(), &watched, &reason);
+        begun.discard(shared);
+        failed = Some(reason);
+    }
+    if had_files || failed.is_some() {
+        shared.set_fault(failed);
+    }
+    progress.into_iter().for_each(|(node, until_ns)| shared.set_progress(&node, until_ns));
+}
+
+/// Names files that are on the disk, and says which times were watched.
+fn commit(shared: &Shared, files: &[Waiting]) -> Result<(), String> {
+    let change = {
+        let mut group = shared.group();
+        for file in files {
+            if let Some(ledger) = group.ledgers.get_mut(file.begun.node()) {
+                let mut number = || shared.manifest().take_entry();
+                file.watched.iter().for_each(|time| ledger.watched(*time, &mut number));
+            }
+        }
+        let changes = group.ledgers.values().map(Ledger::changes);
+        let (watched, ended): (Vec<&[Watched]>, Vec<Option<u64>>) = changes.unzip();
+        Change {
+            watched: watched.concat(),
+            ended: ended.into_iter().flatten().collect(),
+            ..Change::default()
+        }
+    };
+    if files.is_empty() && change == Change::default() {
+        return Ok(());
+    }
+    let named: Vec<(&Begun, Complete)> =
+        files.iter().map(|file| (&file.begun, file.complete.clone())).collect();
+    commit_all(shared, &named, change)?;
+    shared.group().ledgers.values_mut().for_each(Ledger::settle);
+    Ok(())
+}

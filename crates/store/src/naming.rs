@@ -1,0 +1,54 @@
+//! How files get a number and a name, and how the manifest comes to name them.
+
+use crate::begun::{Begun, Complete};
+use crate::shared::Shared;
+use crate::{Change, Level, place};
+use std::path::Path;
+
+impl Begun {
+    /// Makes the file by `create`, in the folder of the hour of `first_ns`.
+    pub(crate) fn create<T>(
+        shared: &Shared,
+        level: Level,
+        node: &str,
+        first_ns: u64,
+        create: impl FnOnce(&Path) -> Result<T, String>,
+    ) -> Result<(Self, T), String> {
+        let number = shared.manifest().take_number();
+        let path = shared.folder.join(place(level, node, first_ns, number));
+        let begun = Self { number, path, level, node: node.to_owned() };
+        match shared.in_folder(&begun.path, || create(&begun.path)) {
+            Ok(made) => Ok((begun, made)),
+            Err(reason) => {
+                begun.discard(shared);
+                Err(reason)
+            }
+        }
+    }
+
+    /// Removes what there is of it.
+    pub(crate) fn discard(&self, shared: &Shared) {
+        let mut part = self.path.clone().into_os_string();
+        part.push(".part");
+        shared.remove(Path::new(&part));
+        shared.remove(&self.path);
+    }
+}
+
+/// Names files, whose bytes are on the disk, in the manifest, with what else changes.
+///
+/// # Errors
+/// One line: they cannot be. Nothing has changed, and the files are still to be discarded.
+pub(crate) fn commit_all(
+    shared: &Shared,
+    files: &[(&Begun, Complete)],
+    mut change: Change,
+) -> Result<(), String> {
+    let mut folders: Vec<&Path> = files.iter().filter_map(|(begun, _)| begun.path.parent()).collect();
+    folders.dedup();
+    shared.sync_folders(&folders)?;
+    for (begun, complete) in files {
+        change.added.push(begun.stored(complete.clone())?);
+    }
+    shared.manifest().commit(&change)
+}
