@@ -21,7 +21,7 @@ fn shipped() -> Vec<PathBuf> {
     texts
 }
 
-/// Expects a line on standard error that has all of the words, beside the places that are drawn.
+/// Expects a line on standard error that has all of the words, next to the places that are drawn.
 #[track_caller]
 fn says(ended: Ended, code: i32, words: &[&str]) {
     let ended = ended.expect(code);

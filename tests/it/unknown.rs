@@ -41,7 +41,7 @@ fn bytes_on_the_wire_that_are_not_told_are_null() {
     let file = scratch.file("nf.csv", NFDUMP.as_bytes());
     let asked = ["--by", "src_addr", "--json"];
     check(&only(&call(&[&["query", text(&file)], &asked[..]].concat()).expect(0).stdout));
-    // Once imported, too; and beside rows that tell them the sum of all is not known.
+    // Once imported, too; and next to rows that tell them the sum of all is not known.
     let store = scratch.path("store");
     call(&["import", text(&file), "--node", "n1", "--store", text(&store)]).expect(0);
     check(&only(&call(&[&["query", "--store", text(&store)], &asked[..]].concat()).expect(0).stdout));
@@ -109,7 +109,7 @@ fn a_file_without_flows_is_read() {
     let sum = "select count(*) as f, sum(total_byte) as b";
     let answer = only(&call(&["query", text(&empty), "--json", sum]).expect(0).stdout);
     assert_eq!(answer["rows"][0], serde_json::json!({"f": 0, "b": 0}), "{answer}");
-    // Beside a file with flows it changes nothing.
+    // Next to a file with flows it changes nothing.
     let file = scratch.file("nf.csv", NFDUMP.as_bytes());
     let [one, both] = [vec![text(&file)], vec![text(&file), text(&empty)]]
         .map(|files| call(&[&["query"], &files[..], &["--json", "-q", sum]].concat()).expect(0).stdout);

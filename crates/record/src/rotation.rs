@@ -25,7 +25,7 @@ pub enum Rotation {
 const BETWEEN_LOOKS: usize = 64;
 
 /// Opens a writer for files next to `path`: `flows.csv` gives `flows-20261122-101500.csv` and so on, by the
-/// time (UTC) of the first packet of the flows in it. A file of a name that is taken gets the suffix `-2`, and so on, whoever has it:
+/// time (UTC) of the first packet of the flows in it. A file of a name that is taken gets the suffix `-2`, and so on, whatever made it:
 /// no file is replaced. The first file is opened at the first record; without records there is no file.
 ///
 /// # Errors

@@ -474,7 +474,7 @@ mod tests {
 
     #[test]
     fn each_value_is_read_from_the_field_of_the_least_rank() {
-        // 150 seconds, 152 milliseconds, 23 octets out, 1 octets, 12, and 27 and 28 beside it.
+        // 150 seconds, 152 milliseconds, 23 octets out, 1 octets, 12, and 27 and 28 next to it.
         let plan =
             FieldPlan::of(&template(&[(150, 4), (152, 8), (23, 4), (1, 4), (12, 4), (27, 16), (28, 16)]));
         let expected = [
@@ -514,7 +514,7 @@ mod tests {
         assert_eq!(of(&[(1, 0), (2, 0), (23, 50), (24, 5)]), [5, 50, NULL]);
         assert_eq!(of(&[(23, 50), (24, 5)]), [5, 50, NULL]);
         assert_eq!(of(&[(1, 70), (2, 7), (23, 50), (24, 5)]), [7, 70, NULL]);
-        // Zero beside a total; a counter from each.
+        // Zero next to a total; a counter from each.
         assert_eq!(of(&[(1, 0), (85, 90), (2, 3), (86, 9)]), [3, 90, NULL]);
         assert_eq!(of(&[(171, 80), (172, 8), (353, 99)]), [8, 80, 99]);
         assert_eq!(of(&[(1, 0), (2, 0)]), [0, 0, NULL]);
