@@ -68,14 +68,14 @@ async function open(width, colorScheme, expected = []) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, bypassCSP: false });
   const page = await context.newPage();
   const isExpected = (text) => expected.some((status) => text.includes(`status of ${status}`));
-  page.on('console', (message) => message.type() === 'error' && !isExpected(message.text()) && fail(`console: ${message.text()}`));
+  page.on('console', (message) => message.type() === 'error' && !isExpected(message.text()) && !isNowhere(message.location().url) && fail(`console: ${message.text()}`));
   page.on('pageerror', (error) => fail(`error on the page: ${error.message}`));
   page.on('dialog', (dialog) => (fail(`a dialog: ${dialog.message()}`), dialog.dismiss()));
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? '';
     if (reason !== 'net::ERR_ABORTED') fail(`request failed: ${request.url()} ${reason}`);
   });
-  page.on('response', (response) => response.status() >= 400 && !expected.includes(response.status()) && fail(`${response.status()} ${response.url()}`));
+  page.on('response', (response) => response.status() >= 400 && !isNowhere(response.url()) && !expected.includes(response.status()) && fail(`${response.status()} ${response.url()}`));
   page.on('request', (request) => {
     if (!request.url().startsWith(base) && !request.url().startsWith('data:')) fail(`loads from elsewhere: ${request.url()}`);
   });
@@ -106,6 +106,11 @@ async function views() {
     { name: 'flow-one', path: await flowPath(api) },
     { name: 'nowhere', path: '/nowhere' },
   ];
+}
+
+/** A path that there is not: the page comes with status 404. */
+function isNowhere(url) {
+  return url === `${base}/nowhere`;
 }
 
 async function look(width, scheme) {
