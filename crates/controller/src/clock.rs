@@ -9,7 +9,7 @@ const RETURN_NS: u64 = 15_000_000_000;
 /// What each node adds to that, nanoseconds: all come back at once, and a thousand connect over TLS in 8 to 20 s.
 const RETURN_OF_NODE_NS: u64 = 20_000_000;
 
-/// How long these many nodes may take to come back once messages can come, nanoseconds.
+/// Returns how long this number of nodes may take to connect again after the broker is back, nanoseconds.
 pub const fn return_ns(nodes: usize) -> u64 {
     RETURN_NS + nodes as u64 * RETURN_OF_NODE_NS
 }

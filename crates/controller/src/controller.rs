@@ -169,7 +169,7 @@ impl Controller {
         self.chain.graph.nodes.iter().map(String::as_str).zip(&self.nodes)
     }
 
-    /// What nodes lack, each with how often that has changed.
+    /// Returns the name of each node, its gaps and missing windows, and how often these have changed.
     pub fn lacks(&self) -> impl Iterator<Item = (&str, &Lacks, u64)> {
         self.named_nodes().map(|(name, node)| (name, &node.health.lacks, node.health.lacks_version))
     }

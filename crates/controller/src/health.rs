@@ -52,7 +52,7 @@ pub struct Missing {
     pub ns: u64,
 }
 
-/// What a node lacks, which outlives the controller.
+/// The gaps and missing windows of a node. The archive keeps them when the controller ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lacks {
     /// The newest times in which none of its windows is judged, the oldest first.
@@ -61,7 +61,7 @@ pub struct Lacks {
     pub missing: BTreeMap<String, Missing>,
 }
 
-/// What came of a node, which outlives the controller.
+/// The time that the windows of a node cover. The archive keeps it when the controller ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Came {
     /// The begin of its first window.
@@ -100,13 +100,13 @@ pub struct Health {
     /// What came of it and is not taken, by reason: results (`wrong_window`, `too_late`, `repeated`) and answers
     /// (`unasked`).
     pub not_taken: Counters,
-    /// What it lacks.
+    /// The gaps and missing windows of the node.
     pub lacks: Lacks,
-    /// How often that has changed.
+    /// How often `lacks` has changed.
     pub lacks_version: u64,
     /// How far its clock is off.
     pub(crate) clock: ClockOffset,
-    /// What came of it; `None` before the first window.
+    /// The time that its windows cover; `None` before the first window.
     pub(crate) came: Option<Came>,
 }
 

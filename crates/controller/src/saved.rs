@@ -13,7 +13,7 @@ pub struct Saved {
     /// By node: what is not settled. Its probe will not send it again.
     #[serde(default)]
     pub(crate) unsettled: BTreeMap<String, Unsettled>,
-    /// By node: what came of it, so that what comes next says what is missing between.
+    /// The time that the windows of each node cover. The next window tells by it which windows are missing in between.
     #[serde(default)]
     pub(crate) came: BTreeMap<String, Came>,
 }

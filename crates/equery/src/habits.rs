@@ -1,4 +1,4 @@
-//! What is written in SQL otherwise, and means the same here.
+//! SQL syntax that Equery accepts: it is rewritten as the Equery syntax of the same meaning.
 
 use crate::ast::{Expr, From, Node, QueryText, Spanned};
 use crate::fields;
@@ -76,7 +76,7 @@ pub(crate) fn after_names(query: &mut QueryText, columns: &[String]) {
     }
 }
 
-/// The name of a field in quotes as a name.
+/// Replaces a text literal that is the name of a field by that name.
 fn unquote(node: &mut Node) {
     if let Expr::Literal(Literal::Text(name)) = &*node.value
         && fields::find(name).is_some()
@@ -85,7 +85,7 @@ fn unquote(node: &mut Node) {
     }
 }
 
-/// The same of the parts of an expression where a text has no meaning.
+/// Replaces quoted field names in those parts of an expression where a text literal has no meaning.
 fn inner(node: &mut Node) {
     let is_literal = |node: &Node| matches!(&*node.value, Expr::Literal(_));
     match &mut *node.value {

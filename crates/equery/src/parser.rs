@@ -141,7 +141,7 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
         Failed
     }
 
-    /// The same, and what to write.
+    /// Reports that something else was expected than what is next, with a help text that says what to write.
     fn expected_with_help(&mut self, what: &str, help: impl Into<String>) -> Failed {
         let message = self.expectation(what);
         let span = self.span();

@@ -47,8 +47,8 @@ impl ParquetWriter {
         Self::to_target(target, node, selection, Layout::Plain)
     }
 
-    /// Opens a file of a store, which has its bytes on the disk before it names the file: addresses are 16 bytes, IPv4 as `::ffff:0:0/96`, beside
-    /// `ip_version`, and times are plain nanoseconds.
+    /// Opens a file of a store. Addresses are 16 bytes, IPv4 as `::ffff:0:0/96`, with their family in `ip_version`. Times are plain nanoseconds.
+    /// The store synchronises the file before its manifest names it.
     pub(crate) fn stored(path: &Path, node: &str, selection: &Selection) -> io::Result<Self> {
         Self::to_target(Target::open(path)?, node, selection, Layout::Ranged)
     }

@@ -20,7 +20,7 @@ pub(crate) struct Target {
     path: String,
     len: u64,
     failed: bool,
-    /// Takes the place of the path, where it is given by then.
+    /// The path that the complete file gets, if it is set by then; otherwise the file gets `path`.
     late_name: Option<LateName>,
 }
 

@@ -8,8 +8,8 @@ const REMEMBERED: usize = 32;
 const CONVINCING: u8 = 2;
 /// A number that is further behind than this is of an exporter that began anew if its message was sent in a later second.
 const OVERTAKEN: u32 = 1024;
-/// A number that is behind is of an exporter that began anew if its message was sent so much later: datagrams that were overtaken were sent
-/// before. Times of exporters have whole seconds.
+/// A lower sequence number means that the exporter restarted, if its message was sent later than the last one by at least this. A datagram that
+/// others have overtaken was sent earlier. The clock of an exporter has a resolution of one second.
 const LATER_MS: i64 = 2_000;
 /// Export time and uptime tell when an exporter began. Where that is later by more than this, and the uptime went back, it began anew.
 const BEGAN_LATER_MS: i64 = 10_000;
@@ -359,7 +359,7 @@ mod tests {
         for second in 0..100 {
             sequence.take(heading(10 * second as u32, 1_000 + second, second), of(Some(10)));
         }
-        // Its clock is behind by now.
+        // The clock of the exporter shows an earlier time after its restart.
         assert_eq!(sequence.order(heading(650, 10, 99)), Order::Late);
         assert_eq!(sequence.order(heading(100, 10, 99)), Order::Restart);
         assert_eq!(sequence.order(heading(980, 10, 128)), Order::Late);

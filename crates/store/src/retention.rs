@@ -13,7 +13,8 @@ const STEP: usize = 256;
 const JUMP: u64 = 24 * HOUR;
 /// The time that files behind such a gap must cover before older files age by them, nanoseconds.
 const BELIEVED: u64 = HOUR;
-/// Nothing ages by the newest windows, of so much time and so many: a few packets may be ahead of all others.
+/// The newest windows, by time and by number, that do not count when the age of files is computed: a few packets may have times far ahead of all
+/// others.
 const AHEAD: u64 = 30 * SECOND;
 const AHEAD_WINDOWS: u64 = 3;
 

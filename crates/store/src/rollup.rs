@@ -193,7 +193,7 @@ impl Output {
         Ok(())
     }
 
-    /// What is known of a window of so many rows, if there is something.
+    /// Writes what the input files tell about a window of the rollup that has `rows` rows.
     fn describe_window(&mut self, inputs: &[FlowFile], start_ns: u64, rows: u64) {
         let span = [start_ns, start_ns.saturating_add(self.windows.length_ns)];
         let mut facts: Option<WindowFacts> = None;

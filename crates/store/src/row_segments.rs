@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const SPAN: u64 = 10 * SECOND;
 /// The same of a recording, whose windows come as fast as they can be read.
 const SPAN_OF_RECORDING: u64 = HOUR;
-/// A segment of a recording that has so many rows, or takes so long, ends with its window.
+/// The numbers of rows and of seconds after which a segment of a recording ends with the window that is open.
 const MOST_ROWS: u64 = 1 << 17;
 const LONGEST: Duration = Duration::from_secs(1);
 /// A segment that is not complete by then is ended as it is: a clock may have been set back.

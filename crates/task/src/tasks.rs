@@ -235,7 +235,7 @@ impl Tasks {
         Ok(TaskStates { generation: self.generation, states, split: Vec::new() })
     }
 
-    /// The same for one worker of so many, with what queries by packets need.
+    /// Returns empty states for one worker and one window, with the tables of queries by packets. All `workers` workers share the memory of these.
     ///
     /// # Errors
     /// If the memory cannot be allocated.

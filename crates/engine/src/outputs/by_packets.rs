@@ -13,7 +13,7 @@ use task::{SplitQuery, SplitRows, SplitWindow, TaskSet};
 /// The state of all queries by packets.
 #[derive(Debug)]
 pub(super) struct ByPackets {
-    /// Those over the run, which are of the set that it began with.
+    /// The queries over the run. They are of the task set that the run began with.
     run: Vec<OfRun>,
     /// Windows of other lengths than the run's, from set to set as long as these have the query.
     long: Vec<OfLong>,
@@ -27,7 +27,7 @@ struct OfLong {
     windows: Vec<LongWindows>,
     /// Packets of the window that is closed which are in no row.
     outside: Unplaced,
-    /// What its answers lack from some window on.
+    /// The reason why answers are incomplete, from the first window on that has one.
     lacks: Option<String>,
 }
 
@@ -193,7 +193,7 @@ fn lack(answers: &mut [Answer], reason: Option<&str>) {
     answers.iter_mut().filter(|answer| answer.empty.is_none()).for_each(|answer| answer.lacks(reason));
 }
 
-/// What keeps the rows of a window from being whole.
+/// Returns the reason why the rows of a window are incomplete, if they are.
 fn lacking(closed: &ClosedWindow) -> Option<String> {
     let fault = closed.split.as_ref().and_then(|split: &SplitWindow| split.fault.clone());
     fault.map(|fault| format!("incomplete: {fault}"))

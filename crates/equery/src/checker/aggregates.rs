@@ -49,7 +49,7 @@ pub(crate) fn is_aggregate(function: &str) -> bool {
     FUNCTIONS[..AGGREGATES].iter().any(|known| known.word == function)
 }
 
-/// What to write in the place of a function of SQL.
+/// Returns the Equery text that replaces a call of an SQL function; `None` if there is none.
 fn of_sql(function: &str, arguments: &[Node]) -> Option<String> {
     let first = arguments.first().map_or_else(|| "total_byte".to_owned(), |of| of.value.to_string());
     let share = match arguments.get(1).map(|share| &*share.value) {

@@ -36,7 +36,7 @@ impl SplitTable {
         }
     }
 
-    /// A table for so many rows of each family.
+    /// Returns a table with room for these numbers of rows of IPv4 and of IPv6.
     pub(crate) fn with_rows(fields: ChangingFields, rows: [usize; 2], seed: Seed) -> Self {
         Self { v4: SplitPart::new(fields, rows[0], seed), v6: SplitPart::new(fields, rows[1], seed) }
     }

@@ -31,7 +31,7 @@ impl SplitPlan {
         (self.limits.bytes_allowed() / SHARE).min(MOST_BYTES)
     }
 
-    /// Empty tables of one worker of so many, each of which has two of each.
+    /// Returns the empty tables of one worker, where `workers` workers have two sets of tables each.
     pub(crate) fn tables(&self, workers: usize) -> Vec<SplitTable> {
         let each = self.bytes() / (2 * workers.max(1) * self.tables.len().max(1));
         self.tables.iter().map(|fields| SplitTable::with_bytes(*fields, each, self.seed)).collect()

@@ -76,7 +76,7 @@ impl Traffic {
         packets
     }
 
-    /// Packets of sources that have each so many destinations.
+    /// Returns packets of sources, each with the number of destinations that this kind of traffic gives it.
     fn contacts(self, number: u64) -> Vec<Packet> {
         let mut random = Random(number.wrapping_mul(613) + self as u64);
         let (sources, of): (u32, fn(u32) -> u32) = match self {

@@ -377,7 +377,8 @@ impl Connection {
         self.id
     }
 
-    /// Bytes, length on the wire, and length by the IP header, of a packet that has passed so many hops, each of which takes one off its TTL.
+    /// Returns the bytes of a packet, its length on the wire and the length in its IP header. Its TTL is lower by the number of hops that it has
+    /// `passed`.
     fn frame(&self, packet: Packet, id: u16, passed: u8) -> (Vec<u8>, u32, u32) {
         let flow = if packet.goes_forward() { self.flow } else { self.reverse };
         let flow = &Flow { ttl: flow.ttl - passed, ..flow };

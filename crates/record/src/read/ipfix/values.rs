@@ -135,11 +135,11 @@ pub struct Facts {
 /// What a record tells of sampling, of itself or, in options, of others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Told {
-    /// Of so many packets …
+    /// A fixed share of the packets is counted.
     Rate {
-        /// … how many there are,
+        /// The number of packets in a period of the selection.
         packets: u64,
-        /// and how many of these are counted.
+        /// The number of these that are counted.
         counted: u64,
     },
     /// With which probability a packet is counted.
