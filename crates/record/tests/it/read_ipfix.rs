@@ -354,6 +354,18 @@ fn counts_of_both_directions_and_of_what_left() {
         counted(&[(0, 298, 1), (0, 231, 1), (0, 299, 1), (0, 232, 1)], &[vec![1, 2, 3, 4]]),
         [(1, 2), (3, 4)]
     );
+    // Of the other direction bytes alone, which may be none.
+    let firewall = [(0, 298, 1), (0, 231, 1), (0, 232, 1)];
+    assert_eq!(counted(&firewall, &[vec![1, 2, 4], vec![1, 3, 0]]), [(1, 2), (1, 3), (NULL, 4)]);
+    assert_eq!(
+        counted(&[(0, 1, 1), (29305, 1, 1)], &[vec![7, 9], vec![5, 0]]),
+        [(NULL, 5), (NULL, 7), (NULL, 9)]
+    );
+    // They are there whatever is wanted of the rows.
+    let fields = [(0, 8, 4), (0, 12, 4), (0, 2, 1), (0, 231, 1), (0, 232, 1)];
+    let data = set(256, &[10, 0, 0, 1, 10, 0, 0, 2, 1, 2, 4]);
+    let rows = read(&[message(1, &[set(2, &template(256, &fields)), data])], &[]).rows;
+    assert_eq!(rows.len(), 2);
 }
 
 #[test]

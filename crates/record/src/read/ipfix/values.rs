@@ -108,6 +108,14 @@ impl FieldPlan {
         Some(plan)
     }
 
+    /// Whether some field tells packets of the other direction.
+    pub(crate) fn has_reverse_packets(&self) -> bool {
+        let (plain, totals) = SOURCES[0];
+        let is_packets = |number: &Number| plain.contains(number) || totals.contains(number);
+        let mut reverse = self.fields.iter().filter(|(_, is_reverse, _)| *is_reverse);
+        reverse.any(|(.., target)| matches!(target, Target::Number(number) if is_packets(number)))
+    }
+
     /// Reads no more than what these fields of a row need.
     pub(crate) fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
         let is_needed = |target: &Target| match target {
