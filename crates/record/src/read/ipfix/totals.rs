@@ -82,20 +82,20 @@ impl Totals {
         self.turn(told.export_ns);
         let known = self.now.remove(&key).or_else(|| self.before.remove(&key));
         let Told { start, export_ns, is_over, totals, .. } = told;
+        // Most exporters tell a flow in one record: nothing is kept of those.
+        let unless_over = |totals| (!is_over).then_some(Known { start, export_ns, totals });
         let (difference, keeps) = match known {
-            None => (totals, Known { start, export_ns, totals }),
+            None => (totals, unless_over(totals)),
             Some(known) => match known.order(&told) {
+                // What is over is the flow before, or was told already: the flow that is known goes on.
                 Order::Overtaken => {
-                    (totals.map(|of| of.map(|total| if total == NULL { NULL } else { 0 })), known)
+                    (totals.map(|of| of.map(|total| if total == NULL { NULL } else { 0 })), Some(known))
                 }
-                Order::Anew => (totals, Known { start, export_ns, totals }),
-                Order::Grown => {
-                    (known.difference(&told), Known { start, export_ns, totals: known.joined(&told) })
-                }
+                Order::Anew => (totals, unless_over(totals)),
+                Order::Grown => (known.difference(&told), unless_over(known.joined(&told))),
             },
         };
-        // Most exporters tell a flow in one record: nothing is kept of those.
-        if !is_over {
+        if let Some(keeps) = keeps {
             self.now.insert(key, keeps);
         }
         difference
@@ -225,6 +225,17 @@ mod tests {
         assert_eq!([take(1, most - 9), take(2, 90)], [most - 9, 100]);
         // Too far to be that.
         assert_eq!([take(3, 3_000), take(4, 200)], [2_910, 200]);
+    }
+
+    #[test]
+    fn a_last_record_that_is_late_ends_no_flow_after_it() {
+        let mut totals = Totals::default();
+        assert_eq!(added(&mut totals, told(2, 5, 150)), 150);
+        assert_eq!(added(&mut totals, Told { is_over: true, ..told(1, 4, 100) }), 0);
+        assert_eq!(added(&mut totals, told(2, 6, 160)), 10);
+        // Its own last record ends it.
+        assert_eq!(added(&mut totals, Told { is_over: true, ..told(2, 7, 165) }), 5);
+        assert!(totals.now.is_empty() && totals.before.is_empty());
     }
 
     #[test]
