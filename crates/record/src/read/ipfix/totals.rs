@@ -141,9 +141,9 @@ impl Known {
         if told.export_ns < self.export_ns || has_start && told.export_ns == self.export_ns {
             return Order::Overtaken;
         }
-        // Of 64 bits no total wraps.
+        // Of 64 bits no total wraps. Counters of a record may have different widths: one that grew need not have wrapped.
         let half = 1u64 << (told.bits.clamp(2, 64) - 1);
-        let has_wrapped = |(before, now): (u64, u64)| wrapped(before, now, told.bits) < half;
+        let has_wrapped = |(before, now): (u64, u64)| now >= before || wrapped(before, now, told.bits) < half;
         if has_start && told.bits < 64 && self.pairs(told).all(has_wrapped) {
             Order::Grown
         } else {
@@ -236,6 +236,20 @@ mod tests {
         // Its own last record ends it.
         assert_eq!(added(&mut totals, Told { is_over: true, ..told(2, 7, 165) }), 5);
         assert!(totals.now.is_empty() && totals.before.is_empty());
+    }
+
+    #[test]
+    fn a_counter_of_fewer_bits_begins_anew_next_to_one_that_grew() {
+        let mut totals = Totals::default();
+        let most = u64::from(u32::MAX);
+        // Packets of 32 bits, and bytes of 64 that grew by more than half of what 32 bits hold.
+        let told = |second, packets, bytes| {
+            let totals = [[packets, bytes, NULL], [NULL; COUNTERS]];
+            Told { bits: 32, totals, ..told(7, second, 0) }
+        };
+        assert_eq!(totals.take(1, told(1, most - 9, 1 << 40))[0], [most - 9, 1 << 40, NULL]);
+        let grown = 3 << 30;
+        assert_eq!(totals.take(1, told(2, 90, (1 << 40) + grown))[0], [100, grown, NULL]);
     }
 
     #[test]
