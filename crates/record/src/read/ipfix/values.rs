@@ -277,8 +277,12 @@ impl Values {
         });
         let of_population = || pair(Number::SamplePopulation, Number::SampleSize);
         let one_of = || self.number(Number::OneOf).map(|packets| (packets, 1));
-        // Zero is nothing told.
-        let told = interval.or_else(of_population).or_else(one_of).filter(|(packets, _)| *packets != 0);
+        // Zero is nothing told, and hides no rate that another element tells.
+        let is_told = |(packets, _): &(u64, u64)| *packets != 0;
+        let told = interval
+            .filter(is_told)
+            .or_else(|| of_population().filter(is_told))
+            .or_else(|| one_of().filter(is_told));
         if let Some((packets, counted)) = told {
             return Some(Told::Rate { packets, counted });
         }
@@ -505,6 +509,14 @@ mod tests {
         assert_eq!(values.unfit.expect("a field").to_string(), "a value of 3 octets is none of src_addr");
     }
 
+    /// The values of a record of pairs of an element and a number of an octet.
+    fn values(fields: &[(u16, u8)]) -> Values {
+        let template = template(&fields.iter().map(|(number, _)| (*number, 1)).collect::<Vec<_>>());
+        let set: Vec<u8> = fields.iter().map(|(_, value)| *value).collect();
+        let at: Vec<_> = (0..set.len()).map(|at| at..at + 1).collect();
+        Values::read(&FieldPlan::of(&template), &set, &at)
+    }
+
     /// The counters of both directions, of pairs of an element and a number of an octet.
     fn counts(fields: &[(u16, u8)]) -> [[u64; COUNTERS]; 2] {
         let template = template(&fields.iter().map(|(number, _)| (*number, 1)).collect::<Vec<_>>());
@@ -527,6 +539,17 @@ mod tests {
         assert_eq!(of(&[(171, 80), (172, 8), (353, 99)]), [8, 80, 99]);
         assert_eq!(of(&[(1, 0), (2, 0)]), [0, 0, NULL]);
         assert_eq!(counts(&[(231, 5), (298, 1), (232, 6), (299, 2)]), [[1, 5, NULL], [2, 6, NULL]]);
+    }
+
+    #[test]
+    fn a_rate_of_zero_hides_no_other() {
+        let of = |fields: &[(u16, u8)]| values(fields).sampling();
+        let one_of = |packets| Some(Told::Rate { packets, counted: 1 });
+        assert_eq!(of(&[(305, 0), (306, 0), (34, 100)]), one_of(100));
+        assert_eq!(of(&[(305, 0), (34, 100)]), one_of(100));
+        assert_eq!(of(&[(305, 0), (306, 0), (309, 1), (310, 50), (34, 100)]), one_of(50));
+        assert_eq!(of(&[(309, 1), (310, 0), (34, 100)]), one_of(100));
+        assert_eq!(of(&[(305, 0), (306, 0), (34, 0)]), None);
     }
 
     /// Both times of a record with these times: element, octets.
