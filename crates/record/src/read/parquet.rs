@@ -63,9 +63,11 @@ impl ParquetReader {
         if schema.columns.is_empty() {
             return Err(ReadError::not_flows(path, "no column is a field; `edison fields` lists them"));
         }
-        if let Some(codec) =
-            metadata.row_groups().iter().flat_map(|group| group.columns()).find_map(unread_codec)
-        {
+        // How a column is compressed that is no field does not matter: it is never read.
+        let is_read = |number: usize| schema.columns.iter().any(|known| known.number == number);
+        let chunks = metadata.row_groups().iter().flat_map(|group| group.columns().iter().enumerate());
+        let mut read = chunks.filter(|(number, _)| is_read(*number));
+        if let Some(codec) = read.find_map(|(_, chunk)| unread_codec(chunk)) {
             let reason = format!(
                 "its columns are compressed with {codec}, which is not read: write them with zstd, gzip, lz4 or snappy"
             );

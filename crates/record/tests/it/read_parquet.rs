@@ -428,30 +428,48 @@ fn all_usual_compressions_are_read() {
     }
 }
 
+/// A file of one row group whose footer says that these columns have another compression.
+fn recompressed(whole: &[u8], compression: Compression, is_one: impl Fn(&str) -> bool) -> Vec<u8> {
+    let length = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().unwrap()) as usize;
+    let metadata =
+        ParquetMetaDataReader::new().parse_and_finish(&bytes::Bytes::from(whole.to_vec())).unwrap();
+    let group = metadata.row_group(0).clone();
+    let columns = group.columns().iter().map(|column| match is_one(&column.column_path().string()) {
+        true => column.clone().into_builder().set_compression(compression).build().unwrap(),
+        false => column.clone(),
+    });
+    let group = group.clone().into_builder().set_column_metadata(columns.collect()).build().unwrap();
+    let other = ParquetMetaData::new(metadata.file_metadata().clone(), vec![group]);
+    let mut footer = Vec::new();
+    ParquetMetaDataWriter::new(&mut footer, &other).finish().unwrap();
+    [&whole[..whole.len() - 8 - length], &footer].concat()
+}
+
 #[test]
 fn a_compression_that_is_not_read_is_named() {
     let groups: &[&[Values]] =
         &[&[texts(&["10.0.0.1"]), Values::I64(vec![Some(1)]), Values::I64(vec![Some(2)])]];
     let whole = bytes_of(PLAIN, groups, Compression::UNCOMPRESSED);
-    let length = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().unwrap()) as usize;
-    let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes::Bytes::from(whole.clone())).unwrap();
     for (compression, name) in
         [(Compression::BROTLI(Default::default()), "brotli"), (Compression::LZO, "lzo")]
     {
-        // The same footer, with another compression of each column.
-        let group = metadata.row_group(0).clone();
-        let columns = group
-            .columns()
-            .iter()
-            .map(|column| column.clone().into_builder().set_compression(compression).build().unwrap());
-        let group = group.clone().into_builder().set_column_metadata(columns.collect()).build().unwrap();
-        let other = ParquetMetaData::new(metadata.file_metadata().clone(), vec![group]);
-        let mut footer = Vec::new();
-        ParquetMetaDataWriter::new(&mut footer, &other).finish().unwrap();
-        let bytes = [&whole[..whole.len() - 8 - length], &footer].concat();
+        let bytes = recompressed(&whole, compression, |_| true);
         let error = of_bytes(Format::Parquet, bytes).err().unwrap().to_string();
         assert!(error.contains(name) && error.contains("zstd") && !error.contains("feature"), "{error}");
     }
+}
+
+#[test]
+fn a_column_that_is_no_field_may_be_of_any_compression() {
+    let schema = "required int64 bytes; required int64 router";
+    let groups: &[&[Values]] = &[&[Values::I64(vec![Some(1)]), Values::I64(vec![Some(2)])]];
+    let whole = bytes_of(schema, groups, Compression::UNCOMPRESSED);
+    let of = |name: &str| {
+        of_bytes(Format::Parquet, recompressed(&whole, Compression::LZO, |column| column == name))
+    };
+    let mut file = of("router").unwrap();
+    assert_eq!(given(&mut file, &wanted(&[], &[RowValue::Bytes])).rows[0].1, [1]);
+    assert!(of("bytes").is_err_and(|error| error.to_string().contains("lzo")));
 }
 
 #[test]
