@@ -50,7 +50,7 @@ impl CsvReader {
             return Err(refused(&"no column of the header line is a field; `edison fields` lists them"));
         }
         contents.parts = vec![Part { bytes: size, ..Part::default() }];
-        // It is the same in all lines. A line that is wrong is found when it is read.
+        // A line that is wrong is found when it is read.
         if let Some(at) = names.iter().position(|name| name == SHARE_COLUMN)
             && lines.next().is_ok_and(|is_line| is_line)
             && at < lines.fields()

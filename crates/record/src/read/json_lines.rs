@@ -33,7 +33,7 @@ impl JsonLinesReader {
     pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
         let refused = |reason: &dyn fmt::Display| ReadError::not_flows(path, reason);
         let size = size(&mut bytes).map_err(|error| refused(&error))?;
-        let (names, share) = names(&mut bytes).map_err(|error| refused(&error))?;
+        let (names, shares) = names(&mut bytes).map_err(|error| refused(&error))?;
         let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), Kind::of, None);
         if schema.columns.is_empty() && !names.is_empty() {
             return Err(refused(&"no member of its objects is a field; `edison fields` lists them"));
@@ -43,16 +43,15 @@ impl JsonLinesReader {
             // Without an object it tells no columns: it has the rows of any question, which are none.
             contents.rows = Some(0);
         }
-        if let Some(share) = share {
-            contents.sampled_by(&share);
-        }
+        shares.iter().for_each(|share| contents.sampled_by(share));
         Ok(Self { path: path.to_owned(), schema, contents, bytes })
     }
 }
 
-/// The names in the first lines, in their order, and the share by which packets were sampled.
-fn names(bytes: &mut Bytes) -> Result<(Vec<String>, Option<String>), String> {
-    let mut share = None;
+/// The names in the first lines, in their order, and the shares by which packets were sampled: each that differs from the one before.
+fn names(bytes: &mut Bytes) -> Result<(Vec<String>, Vec<String>), String> {
+    let mut shares: Vec<String> = Vec::new();
+    let mut share = Vec::new();
     let mut names: Vec<String> = Vec::new();
     let mut known = HashMap::new();
     let mut lines = Lines::new(bytes);
@@ -70,7 +69,14 @@ fn names(bytes: &mut Bytes) -> Result<(Vec<String>, Option<String>), String> {
                         (name == SHARE_COLUMN).then_some(0)
                     },
                     |_, value| {
-                        share.get_or_insert_with(|| value.get().to_owned());
+                        // What is no number or string is no share, which its own text says.
+                        let text = match take(value, &mut share) {
+                            Ok(()) => String::from_utf8_lossy(&share),
+                            Err(_) => value.get().into(),
+                        };
+                        if shares.last().is_none_or(|last| *last != text) {
+                            shares.push(text.into_owned());
+                        }
                     },
                 )?;
                 if names.len() > MOST_COLUMNS {
@@ -87,7 +93,7 @@ fn names(bytes: &mut Bytes) -> Result<(Vec<String>, Option<String>), String> {
             Err(_) => break,
         }
     }
-    Ok((names, share))
+    Ok((names, shares))
 }
 
 impl FormatReader for JsonLinesReader {
