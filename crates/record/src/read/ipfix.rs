@@ -20,7 +20,7 @@ pub use values::{Facts, FieldPlan, RecordOf, Told as Sampling, Values};
 
 use meaning::Meaning;
 use plan::{Plan, places};
-use session::{Record, Session, VERSION};
+use session::{Known, Record, Session, VERSION};
 use std::collections::HashMap;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -173,7 +173,7 @@ impl FormatReader for IpfixReader {
 #[derive(Default)]
 struct Plans {
     /// Each with its template, so that no other one gets its address.
-    plans: HashMap<*const Template, (Arc<Template>, Plan)>,
+    plans: HashMap<*const Known, (Arc<Known>, Plan)>,
     changes: u32,
 }
 
@@ -185,8 +185,8 @@ impl Plans {
             self.plans.clear();
             self.changes = changes;
         }
-        let template = record.template;
-        &self.plans.entry(Arc::as_ptr(template)).or_insert_with(|| (template.clone(), make())).1
+        let known = record.known;
+        &self.plans.entry(Arc::as_ptr(known)).or_insert_with(|| (known.clone(), make())).1
     }
 }
 

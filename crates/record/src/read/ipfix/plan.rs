@@ -62,9 +62,9 @@ impl Plan {
     /// Of the template of a record.
     pub(crate) fn new(record: &Record<'_>, wanted: &Wanted, places: &[Place]) -> Self {
         let needed: Vec<&str> = places.iter().flat_map(|place| needed(place, wanted)).collect();
-        let fields = FieldPlan::of(record.template).only(|column| needed.contains(&column));
+        let fields = FieldPlan::of(&record.known.template).only(|column| needed.contains(&column));
         let mut columns: Vec<Source> = Vec::new();
-        for (number, element) in record.template.elements().enumerate() {
+        for (number, element) in record.known.template.elements().enumerate() {
             if let Meaning::Column(column) = Meaning::of(element, record.session) {
                 columns.push(Source { number, most: column.name.most(), column });
             }
