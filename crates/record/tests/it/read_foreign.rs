@@ -217,3 +217,18 @@ fn rows_of_several_observation_points_are_in_blocks_of_one() {
     let given = given(&mut open(Format::Csv, &format!("node_id,bytes\n{many}")), &wanted);
     assert!(given.error.unwrap().to_string().contains("line 1026: the rows are of more than 1024"));
 }
+
+#[test]
+fn rows_without_an_address_have_no_key_once_another_row_had_it() {
+    let wanted = || Wanted {
+        members: vec!["src_addr", "dst_addr"],
+        columns: vec![RowValue::Bytes],
+        ..Wanted::default()
+    };
+    // In blocks of 4096 rows, only the second of three has a destination.
+    let destination = |row: usize| if row == 5_000 { "10.0.0.2" } else { "" };
+    let lines: String = (0..12_288).map(|row| format!("10.0.0.1,{},1\n", destination(row))).collect();
+    let mut file = open(Format::Csv, &format!("src_addr,dst_addr,bytes\n{lines}"));
+    let given = given(&mut file, &wanted());
+    assert_eq!((given.rows.len(), given.without_key.rows), (4_096 + 1, 2 * 4_096 - 1));
+}

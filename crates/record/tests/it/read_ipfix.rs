@@ -384,3 +384,21 @@ fn durations_and_events_are_times() {
     let both = open(&[message(1, &[set(2, &template(256, &[(0, 150, 4), (0, 161, 2)]))])]);
     assert!(both.contents().fields.contains("stime") && both.contents().fields.contains("ltime"));
 }
+
+#[test]
+fn records_without_an_address_have_no_key_where_others_have_it() {
+    // Of 60,000 records the last one alone has a destination; the template stands before all.
+    let templates =
+        [template(256, &[(0, 8, 4), (0, 7, 2)]), template(257, &[(0, 8, 4), (0, 12, 4)])].concat();
+    let without = message(1, &[set(256, &[10, 0, 0, 1, 0, 80].repeat(10_000))]);
+    let with = message(1, &[set(257, &[10, 0, 0, 1, 10, 0, 0, 2])]);
+    let mut messages = vec![message(1, &[set(2, &templates)])];
+    messages.extend(std::iter::repeat_n(without, 6));
+    let of = |messages: &[Vec<u8>]| {
+        let given = read(messages, &[]);
+        (given.rows.len(), given.without_key.rows)
+    };
+    assert_eq!(of(&messages), (60_000, 0), "a template without records tells nothing");
+    messages.push(with);
+    assert_eq!(of(&messages), (1, 60_000));
+}

@@ -472,6 +472,46 @@ fn a_column_that_is_no_field_may_be_of_any_compression() {
     assert!(of("bytes").is_err_and(|error| error.to_string().contains("lzo")));
 }
 
+/// Blocks of a file whose first rows have no destination.
+fn keys_and_rows_without(file: &mut FlowFile, parts: &[usize]) -> Vec<(usize, usize)> {
+    let of = |part: &usize| {
+        let (mut keys, mut without) = (0, 0);
+        let wanted = wanted(&["src_addr", "dst_addr"], &[RowValue::Bytes]);
+        file.read_part(*part, &wanted, &mut |block| {
+            keys += block.v4.len() + block.v6.len();
+            without += block.without_key.len();
+            true
+        })
+        .unwrap();
+        (keys, without)
+    };
+    parts.iter().map(of).collect()
+}
+
+#[test]
+fn whether_an_address_is_told_is_a_matter_of_the_file() {
+    let address = |last: u8| Some([[0; 10].as_slice(), &[0xff; 2], &[10, 0, 0, last]].concat());
+    let text = |text: &str| Some(text.as_bytes().to_vec());
+    let bytes = || Values::I64(vec![Some(1); 2]);
+    // The statistics tell that there are destinations.
+    let schema = "optional fixed_len_byte_array(16) srcip; optional fixed_len_byte_array(16) dstip; required int64 bytes";
+    let group = |destination: Option<Vec<u8>>| {
+        [Values::Fixed(vec![address(1); 2]), Values::Fixed(vec![None, destination]), bytes()]
+    };
+    let mut mixed = file(schema, &[&group(None), &group(address(2)), &group(None)]);
+    assert_eq!(keys_and_rows_without(&mut mixed, &[0, 1, 2]), [(0, 2), (1, 1), (0, 2)]);
+    // Without any the keys are of the source alone.
+    let mut none = file(schema, &[&group(None), &group(None)]);
+    assert_eq!(keys_and_rows_without(&mut none, &[0, 1]), [(2, 0), (2, 0)]);
+    // Texts tell it once one was read, in any row group.
+    let schema = "optional binary srcip (utf8); optional binary dstip (utf8); required int64 bytes";
+    let group = |destination: Option<Vec<u8>>| {
+        [Values::Bytes(vec![text("10.0.0.1"); 2]), Values::Bytes(vec![None, destination]), bytes()]
+    };
+    let mut mixed = file(schema, &[&group(text("")), &group(text("10.0.0.2")), &group(None)]);
+    assert_eq!(keys_and_rows_without(&mut mixed, &[0, 1, 2, 0]), [(2, 0), (1, 1), (0, 2), (0, 2)]);
+}
+
 #[test]
 fn a_row_whose_address_is_not_known_is_of_no_flow() {
     let schema = "optional binary srcip (utf8); optional binary dstip (utf8); required int64 bytes; required int64 packets; \

@@ -51,6 +51,8 @@ pub(crate) struct Known {
     pub(crate) template: Template,
     /// How to read what records tell of sampling, if they tell anything of it.
     sampling: Option<FieldPlan>,
+    /// Whether records have a source, and a destination.
+    pub(crate) has_ends: [bool; 2],
 }
 
 /// An observation domain.
@@ -252,7 +254,9 @@ impl Session {
                         }
                     }
                     let sampling = FieldPlan::of_sampling(&template);
-                    let before = templates.insert(id, Arc::new(Known { template, sampling }));
+                    let has_ends = FieldPlan::of(&template).has_ends();
+                    let known = Known { template, sampling, has_ends };
+                    let before = templates.insert(id, Arc::new(known));
                     self.fields -= before.map_or(0, |before| 1 + before.template.len());
                     if self.fields > MOST_FIELDS {
                         return Err(format!("its templates have more than {MOST_FIELDS} fields in all"));

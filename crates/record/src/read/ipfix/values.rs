@@ -108,6 +108,11 @@ impl FieldPlan {
         Some(plan)
     }
 
+    /// Whether some field tells a source, and some field a destination.
+    pub(crate) fn has_ends(&self) -> [bool; 2] {
+        [Target::Source, Target::Destination].map(|end| self.fields.iter().any(|(.., target)| *target == end))
+    }
+
     /// Whether some field tells packets of the other direction.
     pub(crate) fn has_reverse_packets(&self) -> bool {
         let (plain, totals) = SOURCES[0];

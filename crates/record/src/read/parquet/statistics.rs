@@ -39,6 +39,14 @@ pub(crate) fn range(column: &ColumnChunkMetaData, known: &Known) -> Option<Range
     }
 }
 
+/// Whether some row has a value, as far as it is known. A text may be empty, which is none.
+pub(crate) fn tells_values(column: &ColumnChunkMetaData, known: &Known) -> bool {
+    // Where all are null there is no least one.
+    let has_least = || column.statistics().is_some_and(|statistics| statistics.min_bytes_opt().is_some());
+    let is_told = if known.stored.is_optional { has_least() } else { column.num_values() > 0 };
+    known.stored.encoding != Encoding::Text && is_told
+}
+
 fn is_v4_number(known: &Known) -> bool {
     matches!(&known.name, super::super::name::Name::Field { field, .. } if matches!(field.value, flow::Value::Address(_)))
         && known.stored.encoding != Encoding::Address
