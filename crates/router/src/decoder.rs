@@ -273,6 +273,7 @@ impl Decoder {
         }
         self.swept_ns = *now_ns;
         let Self { exporters, of_address, earlier, .. } = self;
+        let mut over = Vec::new();
         exporters.retain(|name, exporter| {
             let longest = SILENT_NS[usize::from(full == Some(name.address))];
             let stays = now_ns.saturating_sub(exporter.seen_ns) < longest;
@@ -281,18 +282,22 @@ impl Decoder {
                 if let Some(others) = of_address.get_mut(&name.address) {
                     *others -= 1;
                 }
-                let over = ExporterState { port: None, ..exporter.state(name) };
-                let of_same = (name.address, name.version, name.domain);
-                if let Some(known) = earlier.get_mut(&of_same) {
-                    known.add(over);
-                } else if earlier.len() < MOST_EXPORTERS[0] {
-                    earlier.insert(of_same, over);
-                }
+                over.push((exporter.seen_ns, *name, exporter.state_over(name)));
                 *fields -= exporter.restart();
             }
             stays
         });
         of_address.retain(|_, exporters| *exporters != 0);
+        // Whose last datagram came first takes the room that is left.
+        over.sort_unstable_by_key(|(seen_ns, name, _)| (*seen_ns, *name));
+        for (_, name, state) in over {
+            let of_same = (name.address, name.version, name.domain);
+            if let Some(known) = earlier.get_mut(&of_same) {
+                known.add(state);
+            } else if earlier.len() < MOST_EXPORTERS[0] {
+                earlier.insert(of_same, state);
+            }
+        }
     }
 }
 

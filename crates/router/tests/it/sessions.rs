@@ -136,3 +136,23 @@ fn strangers_of_an_address_take_no_place_from_others() {
     let records: u64 = test.0.exporters().iter().map(|exporter| exporter.records).sum();
     assert_eq!((test.0.exporters().len(), records), (3, 1026));
 }
+
+#[test]
+fn sessions_that_are_over_have_the_rates_of_all() {
+    let mut test = Test::new();
+    let one_of = |packets: u64| router::Rate::one_of(packets).expect("a rate");
+    // Each has another rate, whichever of them is looked at last.
+    for session in 1..=20u16 {
+        test.take_of(port(session), &v5(0, 0x4000 | (10 * session), &[v5_record(1, 1, 1)]), NOW_NS);
+    }
+    let later = NOW_NS + 3_600 * SECOND;
+    test.take_of(port(999), &v5(0, 0x4000 | 10, &[v5_record(1, 1, 1)]), later);
+    let found = test.0.exporters();
+    assert_eq!((found.len(), found[0].sessions), (2, 20));
+    assert_eq!(found[0].rates, (1..=20).map(|number| one_of(10 * number)).collect::<Vec<_>>());
+    // Others come to them, and no rate is there twice.
+    test.take_of(port(998), &v5(0, 0x4000 | 5, &[v5_record(1, 1, 1)]), later + SECOND);
+    test.take_of(port(997), &v5(0, 0, &[v5_record(1, 1, 1)]), later + 3_600 * SECOND);
+    let found = test.0.exporters();
+    assert_eq!((found[0].sessions, found[0].rates.len(), found[0].rates[0]), (22, 21, one_of(5)));
+}
