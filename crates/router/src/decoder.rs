@@ -296,6 +296,8 @@ impl Decoder {
                 known.add(state);
             } else if earlier.len() < MOST_EXPORTERS[0] {
                 earlier.insert(of_same, state);
+            } else {
+                counts.forgotten_exporters += 1;
             }
         }
     }
