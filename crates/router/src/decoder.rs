@@ -489,6 +489,7 @@ impl Exporter {
         while known.template.split(set, &mut at, &mut fields).map_err(|_| Fault::Damaged)? {
             records += 1;
             let values = Values::read(&known.plan, set, &fields);
+            state.counts.unfit_fields += u64::from(values.unfit().is_some());
             if known.template.is_options {
                 self.option(&values, state);
                 continue;

@@ -124,3 +124,15 @@ fn options_of_the_message_that_brings_a_template_are_of_the_data_that_waited() {
     let sets = [set(2, &template(256, &FIELDS)), set(3, &options), set(260, &[0, 5, 0, 0, 0, 10])];
     assert_eq!(packets(&mut test, &ipfix(1, 0, &sets)), [(20, one_of(10))]);
 }
+
+#[test]
+fn a_field_of_options_that_is_no_value_is_counted() {
+    let mut test = Test::new();
+    // A sampling interval of nine octets; one of four.
+    let options = [numbers(&[260, 4, 4, 1, 4, 34, 9]), numbers(&[261, 4, 4, 1, 4, 34, 4])].concat();
+    let told = [set(260, &[7; 13]), set(261, &[0, 0, 0, 9, 0, 0, 0, 10])];
+    let sets =
+        [set(0, &template(256, &FIELDS)), set(1, &options), told.concat(), set(256, &record(1, 2, 200))];
+    assert_eq!(packets(&mut test, &v9(0, 0, &sets)), [(20, one_of(10))]);
+    assert_eq!((test.0.counts().unfit_fields, test.0.counts().option_records), (1, 2));
+}
