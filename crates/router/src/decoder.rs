@@ -191,7 +191,7 @@ impl Decoder {
         let name = Name { address: from.0, version: Version::V5, domain: header.engine.into(), port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: header.sequence, facts: header.facts, now_ns: state.now_ns };
-        exporter.begins(heading, state);
+        let order = exporter.begins(heading, state);
         let told = match Rate::one_of(header.sampling.into()) {
             None if header.mode != 0 => Some(None),
             rate => rate.map(Some),
@@ -204,7 +204,8 @@ impl Decoder {
             exporter.flow(&values, values.plain_counts(), times, rate, state, take);
         }
         exporter.samplers.rate = told;
-        exporter.follows(heading, Units { records: Some(header.count.into()), flows: None }, state);
+        let units = Units { records: Some(header.count.into()), flows: None };
+        exporter.follows(heading, order, units, state);
         Ok(())
     }
 
@@ -218,9 +219,9 @@ impl Decoder {
         let name = Name { address: from.0, version: Version::V9, domain, port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
-        exporter.begins(heading, state);
+        let order = exporter.begins(heading, state);
         let (units, read) = exporter.sets(rest, facts, Some(count.into()), state, take);
-        exporter.follows(heading, units, state);
+        exporter.follows(heading, order, units, state);
         read
     }
 
@@ -234,10 +235,10 @@ impl Decoder {
         let name = Name { address: from.0, version: Version::Ipfix, domain, port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
-        exporter.begins(heading, state);
+        let order = exporter.begins(heading, state);
         state.counts.trailing_octets += behind.0.len() as u64;
         let (units, read) = exporter.sets(rest, facts, None, state, take);
-        exporter.follows(heading, units, state);
+        exporter.follows(heading, order, units, state);
         read
     }
 
@@ -304,9 +305,10 @@ impl Decoder {
 }
 
 impl Exporter {
-    /// A message begins: an exporter that began anew is recognised before its contents are read.
-    fn begins(&mut self, heading: Heading, state: &mut State) {
-        if self.sequence.order(heading) == Order::Restart {
+    /// A message begins: an exporter that began anew is recognised before its contents are read. Returns what the heading says of its place.
+    fn begins(&mut self, heading: Heading, state: &mut State) -> Order {
+        let order = self.sequence.order(heading);
+        if order == Order::Restart {
             state.counts.restarts += 1;
             state.fields -= self.restart();
             self.session = state.session();
@@ -315,12 +317,13 @@ impl Exporter {
             self.sequence.restart();
         }
         state.counts.without_template += self.waiting.give_up(Some(state.now_ns), &mut state.waiting_bytes);
+        order
     }
 
-    /// Takes note of a message that was read, with what it has.
-    fn follows(&mut self, heading: Heading, units: Units, state: &mut State) {
+    /// Takes note of a message that was read, with its place and what it has.
+    fn follows(&mut self, heading: Heading, order: Order, units: Units, state: &mut State) {
         let before = self.sequence.lost;
-        state.counts.repeated += u64::from(self.sequence.take(heading, units));
+        state.counts.repeated += u64::from(self.sequence.take(heading, order, units));
         let lost = match self.sequence.counts() {
             Counting::Messages => &mut state.counts.lost_messages,
             Counting::Records | Counting::Flows | Counting::OwnFlows => &mut state.counts.lost_records,
