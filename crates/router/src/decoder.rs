@@ -192,7 +192,7 @@ impl Decoder {
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: header.sequence, facts: header.facts, now_ns: state.now_ns };
         let order = exporter.begins(heading, state);
-        let told = match Rate::one_of(header.sampling.into()) {
+        exporter.samplers.rate = match Rate::one_of(header.sampling.into()) {
             None if header.mode != 0 => Some(None),
             rate => rate.map(Some),
         };
@@ -200,10 +200,9 @@ impl Decoder {
         state.counts.trailing_octets += rest.0.len().saturating_sub(read) as u64;
         let times = Times { facts: header.facts, start_ms: None };
         for values in records.take(header.count.into()).filter_map(version5::values) {
-            let rate = told.unwrap_or(state.sampling.or(Some(Rate::ALL))).or(state.sampling);
+            let rate = exporter.samplers.rate_of(&values, state.sampling, &mut state.counts);
             exporter.flow(&values, values.plain_counts(), times, rate, state, take);
         }
-        exporter.samplers.rate = told;
         let units = Units { records: Some(header.count.into()), flows: None };
         exporter.follows(heading, order, units, state);
         Ok(())
