@@ -14,12 +14,8 @@ pub(crate) struct Gatherer<'a, 's> {
 }
 
 impl<'a, 's> Gatherer<'a, 's> {
-    pub(crate) fn new(wanted: &'a Wanted, sink: &'a mut Sink<'s>) -> Self {
-        Self::with(Assembler::default(), wanted, sink)
-    }
-
     /// Gathers rows for this assembler, which may know of the file already.
-    pub(crate) fn with(assembler: Assembler, wanted: &'a Wanted, sink: &'a mut Sink<'s>) -> Self {
+    pub(crate) fn new(assembler: Assembler, wanted: &'a Wanted, sink: &'a mut Sink<'s>) -> Self {
         Self { columns: Columns::new(wanted), assembler, wanted, sink }
     }
 

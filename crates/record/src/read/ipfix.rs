@@ -138,7 +138,7 @@ impl FormatReader for IpfixReader {
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
         let places = places(wanted, !*is_one_way);
         let mut plans = Plans::default();
-        let mut gatherer = Gatherer::with(Assembler::new(*has_ends), wanted, sink);
+        let mut gatherer = Gatherer::new(Assembler::new(*has_ends), wanted, sink);
         let mut session = scanned.again();
         let mut messages = Messages::new(bytes);
         let mut totals = Totals::default();

@@ -1,9 +1,10 @@
 //! JSON lines: one object a line.
 
+use super::assemble::Assembler;
 use super::gather::Gatherer;
 use super::schema::Schema;
 use super::source::{Bytes, size};
-use super::text_column::{Kind, TextColumn};
+use super::text_column::{self, Kind, TextColumn, needs_ends};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
 use crate::SHARE_COLUMN;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -27,6 +28,8 @@ pub(crate) struct JsonLinesReader {
     bytes: Bytes,
     schema: Schema<Kind>,
     contents: Contents,
+    /// Whether rows with a source, and with a destination, are known, once that mattered.
+    ends: Option<[bool; 2]>,
 }
 
 impl JsonLinesReader {
@@ -44,7 +47,24 @@ impl JsonLinesReader {
             contents.rows = Some(0);
         }
         shares.iter().for_each(|share| contents.sampled_by(share));
-        Ok(Self { path: path.to_owned(), schema, contents, bytes })
+        Ok(Self { path: path.to_owned(), schema, contents, bytes, ends: None })
+    }
+
+    /// Whether rows with a source, and with a destination, are known before all are read.
+    fn ends(&mut self) -> Result<[bool; 2], ReadError> {
+        let Self { path, bytes, schema, .. } = self;
+        bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
+        let next = |lines: &mut Lines<'_>| match lines.next() {
+            Ok(true) => Some(lines.text.len()),
+            _ => None,
+        };
+        Ok(text_column::ends(schema, &mut Lines::new(bytes), next, |lines, column| {
+            let name = schema.column(column.number);
+            let (mut text, mut is_text) = (Vec::new(), false);
+            let of_name = |name_here: &str| (name_here == name).then_some(0);
+            let read = lines.object(of_name, |_, value| is_text = take(value, &mut text).is_ok());
+            (read.is_ok() && is_text).then(|| text.into())
+        }))
     }
 }
 
@@ -102,7 +122,10 @@ impl FormatReader for JsonLinesReader {
     }
 
     fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
-        let Self { path, bytes, schema, .. } = self;
+        if needs_ends(wanted) && self.ends.is_none() {
+            self.ends = Some(self.ends()?);
+        }
+        let Self { path, bytes, schema, ends, .. } = self;
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
         let columns = TextColumn::all(schema, wanted);
         // Of the names that are wanted, the number of the value in `values`.
@@ -113,7 +136,7 @@ impl FormatReader for JsonLinesReader {
             slot_of.push(*slots.entry(schema.column(column.number)).or_insert(next));
         }
         let mut values: Vec<Vec<u8>> = vec![Vec::new(); slots.len()];
-        let mut gatherer = Gatherer::new(wanted, sink);
+        let mut gatherer = Gatherer::new(Assembler::new(ends.unwrap_or_default()), wanted, sink);
         let mut lines = Lines::new(bytes);
         let mut read = || {
             while lines.next()? {

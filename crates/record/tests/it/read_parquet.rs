@@ -7,7 +7,7 @@ use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::{ByteArray, FixedLenByteArray};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use record::read::{FlowFile, Range, Wanted};
@@ -42,14 +42,15 @@ fn file(schema: &str, groups: &[&[Values]]) -> FlowFile {
 
 /// The bytes of a file of these row groups.
 fn bytes_of(schema: &str, groups: &[&[Values]], compression: Compression) -> Vec<u8> {
+    bytes_with(schema, groups, WriterProperties::builder().set_compression(compression))
+}
+
+/// The bytes of a file of these row groups, written like this.
+fn bytes_with(schema: &str, groups: &[&[Values]], properties: WriterPropertiesBuilder) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(&format!("message rows {{ {schema}; }}")).unwrap());
     let mut bytes = Vec::new();
     // Pages end within blocks.
-    let properties = WriterProperties::builder()
-        .set_data_page_row_count_limit(700)
-        .set_write_batch_size(100)
-        .set_compression(compression)
-        .build();
+    let properties = properties.set_data_page_row_count_limit(700).set_write_batch_size(100).build();
     let mut writer = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties)).unwrap();
     for values in groups {
         let mut group = writer.next_row_group().unwrap();
@@ -503,13 +504,20 @@ fn whether_an_address_is_told_is_a_matter_of_the_file() {
     // Without any the keys are of the source alone.
     let mut none = file(schema, &[&group(None), &group(None)]);
     assert_eq!(keys_and_rows_without(&mut none, &[0, 1]), [(2, 0), (2, 0)]);
-    // Texts tell it once one was read, in any row group.
+    // So do those of texts, of which an empty one is no address.
     let schema = "optional binary srcip (utf8); optional binary dstip (utf8); required int64 bytes";
     let group = |destination: Option<Vec<u8>>| {
         [Values::Bytes(vec![text("10.0.0.1"); 2]), Values::Bytes(vec![None, destination]), bytes()]
     };
-    let mut mixed = file(schema, &[&group(text("")), &group(text("10.0.0.2")), &group(None)]);
-    assert_eq!(keys_and_rows_without(&mut mixed, &[0, 1, 2, 0]), [(2, 0), (1, 1), (0, 2), (0, 2)]);
+    let (empty, full, null) = (group(text("")), group(text("10.0.0.2")), group(None));
+    let mut none = file(schema, &[&empty, &null]);
+    assert_eq!(keys_and_rows_without(&mut none, &[0, 1]), [(2, 0), (2, 0)]);
+    let groups: &[&[Values]] = &[&empty, &full, &null];
+    assert_eq!(keys_and_rows_without(&mut file(schema, groups), &[0, 1, 2]), [(0, 2), (1, 1), (0, 2)]);
+    // Without statistics it is told once one was read, in any row group.
+    let properties = WriterProperties::builder().set_statistics_enabled(EnabledStatistics::None);
+    let mut plain = of_bytes(Format::Parquet, bytes_with(schema, groups, properties)).unwrap();
+    assert_eq!(keys_and_rows_without(&mut plain, &[0, 1, 2, 0]), [(2, 0), (1, 1), (0, 2), (0, 2)]);
 }
 
 #[test]

@@ -39,12 +39,13 @@ pub(crate) fn range(column: &ColumnChunkMetaData, known: &Known) -> Option<Range
     }
 }
 
-/// Whether some row has a value, as far as it is known. A text may be empty, which is none.
+/// Whether some row has a value, as far as it is known. An empty text is none.
 pub(crate) fn tells_values(column: &ColumnChunkMetaData, known: &Known) -> bool {
-    // Where all are null there is no least one.
-    let has_least = || column.statistics().is_some_and(|statistics| statistics.min_bytes_opt().is_some());
-    let is_told = if known.stored.is_optional { has_least() } else { column.num_values() > 0 };
-    known.stored.encoding != Encoding::Text && is_told
+    // Where all are null there is no greatest one. That of texts may be cut off, and is empty only where all are.
+    let greatest = column.statistics().and_then(|statistics| statistics.max_bytes_opt());
+    let is_text = known.stored.encoding == Encoding::Text;
+    let is_required = !known.stored.is_optional && !is_text && column.num_values() > 0;
+    is_required || greatest.is_some_and(|greatest| !is_text || !greatest.is_empty())
 }
 
 fn is_v4_number(known: &Known) -> bool {
