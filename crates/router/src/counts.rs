@@ -12,6 +12,8 @@ pub struct Counts {
     pub refused_exporter: u64,
     /// Datagrams of new exporters when there were as many as are kept.
     pub too_many_exporters: u64,
+    /// Sessions of exporters that are over and found no room among those that are shown: what they counted is in the sums alone.
+    pub forgotten_exporters: u64,
     /// Datagrams of no version that is read.
     pub unknown_version: u64,
     /// Those of sFlow among them, of NetFlow v1, of v7, and of v8.
@@ -70,12 +72,13 @@ pub struct Counts {
 
 impl Counts {
     /// All of them but the losses, by name.
-    pub fn named(&self) -> [(&'static str, u64); 32] {
+    pub fn named(&self) -> [(&'static str, u64); 33] {
         [
             ("datagrams", self.datagrams),
             ("decoded", self.decoded),
             ("refused_exporter", self.refused_exporter),
             ("too_many_exporters", self.too_many_exporters),
+            ("forgotten_exporters", self.forgotten_exporters),
             ("unknown_version", self.unknown_version),
             ("sflow", self.foreign[0]),
             ("netflow_v1", self.foreign[1]),

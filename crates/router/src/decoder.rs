@@ -191,8 +191,8 @@ impl Decoder {
         let name = Name { address: from.0, version: Version::V5, domain: header.engine.into(), port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: header.sequence, facts: header.facts, now_ns: state.now_ns };
-        exporter.begins(heading, state);
-        let told = match Rate::one_of(header.sampling.into()) {
+        let order = exporter.begins(heading, state);
+        exporter.samplers.rate = match Rate::one_of(header.sampling.into()) {
             None if header.mode != 0 => Some(None),
             rate => rate.map(Some),
         };
@@ -200,11 +200,11 @@ impl Decoder {
         state.counts.trailing_octets += rest.0.len().saturating_sub(read) as u64;
         let times = Times { facts: header.facts, start_ms: None };
         for values in records.take(header.count.into()).filter_map(version5::values) {
-            let rate = told.unwrap_or(state.sampling.or(Some(Rate::ALL))).or(state.sampling);
+            let rate = exporter.samplers.rate_of(&values, state.sampling, &mut state.counts);
             exporter.flow(&values, values.plain_counts(), times, rate, state, take);
         }
-        exporter.samplers.rate = told;
-        exporter.follows(heading, Units { records: Some(header.count.into()), flows: None }, state);
+        let units = Units { records: Some(header.count.into()), flows: None };
+        exporter.follows(heading, order, units, state);
         Ok(())
     }
 
@@ -218,9 +218,9 @@ impl Decoder {
         let name = Name { address: from.0, version: Version::V9, domain, port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
-        exporter.begins(heading, state);
+        let order = exporter.begins(heading, state);
         let (units, read) = exporter.sets(rest, facts, Some(count.into()), state, take);
-        exporter.follows(heading, units, state);
+        exporter.follows(heading, order, units, state);
         read
     }
 
@@ -234,10 +234,10 @@ impl Decoder {
         let name = Name { address: from.0, version: Version::Ipfix, domain, port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
-        exporter.begins(heading, state);
+        let order = exporter.begins(heading, state);
         state.counts.trailing_octets += behind.0.len() as u64;
         let (units, read) = exporter.sets(rest, facts, None, state, take);
-        exporter.follows(heading, units, state);
+        exporter.follows(heading, order, units, state);
         read
     }
 
@@ -273,6 +273,7 @@ impl Decoder {
         }
         self.swept_ns = *now_ns;
         let Self { exporters, of_address, earlier, .. } = self;
+        let mut over = Vec::new();
         exporters.retain(|name, exporter| {
             let longest = SILENT_NS[usize::from(full == Some(name.address))];
             let stays = now_ns.saturating_sub(exporter.seen_ns) < longest;
@@ -281,25 +282,32 @@ impl Decoder {
                 if let Some(others) = of_address.get_mut(&name.address) {
                     *others -= 1;
                 }
-                let over = ExporterState { port: None, ..exporter.state(name) };
-                let of_same = (name.address, name.version, name.domain);
-                if let Some(known) = earlier.get_mut(&of_same) {
-                    known.add(over);
-                } else if earlier.len() < MOST_EXPORTERS[0] {
-                    earlier.insert(of_same, over);
-                }
+                over.push((exporter.seen_ns, *name, exporter.state_over(name)));
                 *fields -= exporter.restart();
             }
             stays
         });
         of_address.retain(|_, exporters| *exporters != 0);
+        // Whose last datagram came first takes the room that is left.
+        over.sort_unstable_by_key(|(seen_ns, name, _)| (*seen_ns, *name));
+        for (_, name, state) in over {
+            let of_same = (name.address, name.version, name.domain);
+            if let Some(known) = earlier.get_mut(&of_same) {
+                known.add(state);
+            } else if earlier.len() < MOST_EXPORTERS[0] {
+                earlier.insert(of_same, state);
+            } else {
+                counts.forgotten_exporters += 1;
+            }
+        }
     }
 }
 
 impl Exporter {
-    /// A message begins: an exporter that began anew is recognised before its contents are read.
-    fn begins(&mut self, heading: Heading, state: &mut State) {
-        if self.sequence.order(heading) == Order::Restart {
+    /// A message begins: an exporter that began anew is recognised before its contents are read. Returns what the heading says of its place.
+    fn begins(&mut self, heading: Heading, state: &mut State) -> Order {
+        let order = self.sequence.order(heading);
+        if order == Order::Restart {
             state.counts.restarts += 1;
             state.fields -= self.restart();
             self.session = state.session();
@@ -308,12 +316,13 @@ impl Exporter {
             self.sequence.restart();
         }
         state.counts.without_template += self.waiting.give_up(Some(state.now_ns), &mut state.waiting_bytes);
+        order
     }
 
-    /// Takes note of a message that was read, with what it has.
-    fn follows(&mut self, heading: Heading, units: Units, state: &mut State) {
+    /// Takes note of a message that was read, with its place and what it has.
+    fn follows(&mut self, heading: Heading, order: Order, units: Units, state: &mut State) {
         let before = self.sequence.lost;
-        state.counts.repeated += u64::from(self.sequence.take(heading, units));
+        state.counts.repeated += u64::from(self.sequence.take(heading, order, units));
         let lost = match self.sequence.counts() {
             Counting::Messages => &mut state.counts.lost_messages,
             Counting::Records | Counting::Flows | Counting::OwnFlows => &mut state.counts.lost_records,
@@ -482,6 +491,7 @@ impl Exporter {
         while known.template.split(set, &mut at, &mut fields).map_err(|_| Fault::Damaged)? {
             records += 1;
             let values = Values::read(&known.plan, set, &fields);
+            state.counts.unfit_fields += u64::from(values.unfit().is_some());
             if known.template.is_options {
                 self.option(&values, state);
                 continue;

@@ -10,6 +10,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+/// The most rates that are told of sessions that are over together.
+const MOST_RATES: usize = 256;
+
 /// The version of what an exporter sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Version {
@@ -123,7 +126,7 @@ pub struct ExporterState {
     pub lost: u64,
     /// What did not arrive are messages, else records.
     pub counts_messages: bool,
-    /// Its sampling rates, as far as it told them.
+    /// Its sampling rates, as far as it told them, each once and in their order. Of sessions that are over they are the first 256 of all.
     pub rates: Vec<Rate>,
     /// Records of which it is not known by which rate their packets were sampled.
     pub unknown_rate: u64,
@@ -146,20 +149,29 @@ impl Exporter {
             unknown_rate: self.unknown_rate,
         }
     }
+
+    /// The same of a session that is over.
+    pub(crate) fn state_over(&self, name: &Name) -> ExporterState {
+        let mut state = ExporterState { port: None, ..self.state(name) };
+        state.rates.truncate(MOST_RATES);
+        state
+    }
 }
 
 impl ExporterState {
     /// Adds another session of the same exporter; both are over.
     pub(crate) fn add(&mut self, other: Self) {
-        self.port = None;
         self.sessions += other.sessions;
         self.datagrams += other.datagrams;
         self.records += other.records;
         self.sampled += other.sampled;
         self.lost += other.lost;
         self.unknown_rate += other.unknown_rate;
-        self.counts_messages = other.counts_messages;
-        // What it told last.
-        self.rates = other.rates;
+        // Several sessions are found to be over at a time: what is told of them does not depend on which is the last.
+        self.counts_messages |= other.counts_messages;
+        self.rates.extend(other.rates);
+        self.rates.sort_unstable();
+        self.rates.dedup();
+        self.rates.truncate(MOST_RATES);
     }
 }

@@ -51,7 +51,11 @@ impl Samplers {
             }
             _ => {}
         }
-        let of_interface = sampler.map(OfInterface::Sampler).or(rate.map(OfInterface::Rate));
+        let of_interface = match (sampler, rate) {
+            // Number 0 may be that of several interfaces, each with a rate of its own.
+            (None | Some(0), Some(rate)) => Some(OfInterface::Rate(rate)),
+            (sampler, _) => sampler.map(OfInterface::Sampler),
+        };
         if let Some((interface, what)) = interface.zip(of_interface) {
             has_room &= put(&mut self.interfaces, interface, what, of_interfaces);
         }
@@ -77,13 +81,16 @@ impl Samplers {
         let of_sequence =
             || values.number(Number::Sequence).and_then(|number| self.sequences.get(&number).copied());
         let named = values.number(Number::Sampler).or_else(of_sequence);
-        if let Some(number) = named {
-            if let Some(rate) = self.samplers.get(&number) {
-                return Some(*rate);
+        let known = named.and_then(|number| self.samplers.get(&number).copied());
+        match (named, known) {
+            // Number 0 is no sampler where none is known by it, and hides no rate of an interface.
+            (Some(0), _) => return self.of_interface(values).or(known).or(self.rate),
+            (Some(_), Some(rate)) => return Some(rate),
+            (Some(_), None) => {
+                counts.unknown_sampler += 1;
+                return self.rate.or(Some(None));
             }
-            counts.unknown_sampler += u64::from(number != 0);
-            // Number 0 is no sampler where none is known by it.
-            return self.rate.or((number != 0).then_some(None));
+            (None, _) => {}
         }
         if !self.interfaces.is_empty() {
             return self.of_interface(values).or(self.rate).or(Some(None));
@@ -104,10 +111,11 @@ impl Samplers {
             interfaces.reverse();
         }
         let found = interfaces.into_iter().flatten().find_map(|interface| self.interfaces.get(&interface))?;
-        Some(match found {
-            OfInterface::Rate(rate) => *rate,
-            OfInterface::Sampler(number) => self.samplers.get(number).copied().flatten(),
-        })
+        match found {
+            OfInterface::Rate(rate) => Some(*rate),
+            OfInterface::Sampler(0) => self.samplers.get(&0).copied(),
+            OfInterface::Sampler(number) => Some(self.samplers.get(number).copied().flatten()),
+        }
     }
 
     /// All rates that were told.

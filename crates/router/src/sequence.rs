@@ -145,28 +145,22 @@ impl Sequence {
         let behind = last.number.wrapping_sub(heading.number);
         let is_later = sent_later_ms >= LATER_MS || sent_later_ms > 0 && behind > OVERTAKEN;
         let is_too_late = |passed: u32| (heading.number.wrapping_sub(passed) as i32) < 0;
-        match self.passed_before(heading.now_ns) {
-            _ if is_later => Order::Restart,
-            Some(passed) if is_too_late(passed) => Order::Restart,
-            _ => Order::Late,
-        }
+        let began_anew = is_later || self.passed_before(heading.now_ns).is_some_and(is_too_late);
+        if began_anew { Order::Restart } else { Order::Late }
     }
 
     /// A number that was passed longer ago than any datagram is under way.
     fn passed_before(&self, now_ns: u64) -> Option<u32> {
         let is_old = |at: u64| now_ns.saturating_sub(at) >= LONGEST_WAY_NS;
         let last = self.last.map(|last| (last.arrived_ns, last.number));
-        let known = [last, self.passed[1], self.passed[0]].into_iter().flatten();
-        known.into_iter().find(|(at, _)| is_old(*at)).map(|(_, number)| number)
+        let mut known = [last, self.passed[1], self.passed[0]].into_iter().flatten();
+        known.find(|(at, _)| is_old(*at)).map(|(_, number)| number)
     }
 
-    /// Takes a datagram with what it has. Returns whether it is a repetition.
-    pub(crate) fn take(&mut self, heading: Heading, units: Units) -> bool {
+    /// Takes a datagram with its place and what it has. Whoever finds that its exporter began anew calls [`Sequence::restart`] before. Returns
+    /// whether it is a repetition.
+    pub(crate) fn take(&mut self, heading: Heading, order: Order, units: Units) -> bool {
         let Heading { number, facts, now_ns } = heading;
-        let order = self.order(heading);
-        if order == Order::Restart {
-            self.restart();
-        }
         let has_units = units.number(self.counts).is_some_and(|units| units != 0);
         if has_units && self.recent.contains(&Some(number)) {
             return true;
@@ -175,15 +169,12 @@ impl Sequence {
             self.recent[usize::from(self.at)] = Some(number);
             self.at = (self.at + 1) % REMEMBERED as u8;
         }
-        match order {
+        if order == Order::Late {
             // It was counted as lost, and was only late.
-            Order::Late => {
-                self.lost = self.lost.saturating_sub(units.number(self.counts).unwrap_or(0).into());
-                return false;
-            }
-            Order::Next => self.lost += self.gap(number, units),
-            Order::Restart => {}
+            self.lost = self.lost.saturating_sub(units.number(self.counts).unwrap_or(0).into());
+            return false;
         }
+        self.lost += self.gap(number, units);
         if self.passed[1].is_none_or(|(at, _)| now_ns.saturating_sub(at) >= LONGEST_WAY_NS) {
             self.passed = [self.passed[1], Some((now_ns, number))];
         }
@@ -248,10 +239,19 @@ mod tests {
         Units { records, flows: None }
     }
 
+    /// Takes a datagram as a decoder does.
+    fn follow(sequence: &mut Sequence, heading: Heading, units: Units) -> bool {
+        let order = sequence.order(heading);
+        if order == Order::Restart {
+            sequence.restart();
+        }
+        sequence.take(heading, order, units)
+    }
+
     /// What the number says, and what is lost after it.
     fn taken(sequence: &mut Sequence, number: u32, records: Option<u32>) -> (Order, u64) {
         let order = sequence.order(heading(number, 0, 0));
-        sequence.take(heading(number, 0, 0), of(records));
+        follow(sequence, heading(number, 0, 0), of(records));
         (order, sequence.lost)
     }
 
@@ -260,7 +260,7 @@ mod tests {
         let mut sequence = Sequence::of(Counting::Records);
         let mut take = |number, records, flows| {
             let units = Units { records: Some(records), flows: Some(flows) };
-            sequence.take(heading(number, 0, 0), units);
+            follow(&mut sequence, heading(number, 0, 0), units);
             sequence.lost
         };
         // The first has a record of options, which its numbers do not count.
@@ -274,7 +274,7 @@ mod tests {
         let mut take = |number, flows| {
             // Each has a record of options besides.
             let units = Units { records: Some(flows + 1), flows: Some(flows) };
-            let is_repeated = sequence.take(heading(number, 0, 0), units);
+            let is_repeated = follow(&mut sequence, heading(number, 0, 0), units);
             (is_repeated, sequence.lost, sequence.counts())
         };
         assert_eq!(take(7, 10), (false, 0, Counting::Messages));
@@ -292,10 +292,10 @@ mod tests {
     fn numbers_of_ipfix_that_count_messages_are_recognised() {
         let mut sequence = Sequence::of(Counting::Records);
         for number in 0..5 {
-            sequence.take(heading(number, 0, 0), of(Some(20)));
+            follow(&mut sequence, heading(number, 0, 0), of(Some(20)));
         }
         assert_eq!((sequence.lost, sequence.counts()), (0, Counting::Messages));
-        sequence.take(heading(7, 0, 0), of(Some(20)));
+        follow(&mut sequence, heading(7, 0, 0), of(Some(20)));
         assert_eq!(sequence.lost, 2);
     }
 
@@ -303,7 +303,7 @@ mod tests {
     fn a_gap_that_fits_by_chance_changes_nothing() {
         let mut sequence = Sequence::of(Counting::Records);
         let mut take = |number, all| {
-            sequence.take(heading(number, 0, 0), Units { records: Some(all), flows: Some(all) });
+            follow(&mut sequence, heading(number, 0, 0), Units { records: Some(all), flows: Some(all) });
             sequence.lost
         };
         // The second is lost, and as long as the third: nothing can be said of it.
@@ -326,9 +326,9 @@ mod tests {
     #[test]
     fn an_exporter_that_begins_anew_lost_nothing() {
         let mut sequence = Sequence::of(Counting::Records);
-        sequence.take(heading(5_000_000, 0, 0), of(Some(10)));
+        follow(&mut sequence, heading(5_000_000, 0, 0), of(Some(10)));
         assert_eq!(sequence.order(heading(0, 1, 1)), Order::Restart);
-        assert!(!sequence.take(heading(0, 1, 1), of(Some(2))));
+        assert!(!follow(&mut sequence, heading(0, 1, 1), of(Some(2))));
         assert_eq!(taken(&mut sequence, 2, Some(2)), (Order::Next, 0));
         // A datagram that comes twice is none of another exporter.
         assert_eq!(taken(&mut sequence, 0, Some(2)), (Order::Late, 0));
@@ -342,8 +342,8 @@ mod tests {
     #[test]
     fn a_datagram_that_was_sent_before_is_late_however_far_it_is_behind() {
         let mut sequence = Sequence::of(Counting::Records);
-        sequence.take(heading(0, 100, 100), of(Some(10)));
-        sequence.take(heading(5_000_000, 102, 102), of(Some(10)));
+        follow(&mut sequence, heading(0, 100, 100), of(Some(10)));
+        follow(&mut sequence, heading(5_000_000, 102, 102), of(Some(10)));
         for (number, sent) in [(4_000_000, 101), (1_000, 102), (4_999_999, 103)] {
             assert_eq!(sequence.order(heading(number, sent, 102)), Order::Late, "{number} sent at {sent}");
         }
@@ -357,7 +357,7 @@ mod tests {
     fn what_was_passed_long_ago_is_of_an_exporter_that_began_anew_with_another_clock() {
         let mut sequence = Sequence::of(Counting::Records);
         for second in 0..100 {
-            sequence.take(heading(10 * second as u32, 1_000 + second, second), of(Some(10)));
+            follow(&mut sequence, heading(10 * second as u32, 1_000 + second, second), of(Some(10)));
         }
         // The clock of the exporter shows an earlier time after its restart.
         assert_eq!(sequence.order(heading(650, 10, 99)), Order::Late);
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn the_uptime_tells_who_began_anew() {
         let mut sequence = Sequence::of(Counting::Messages);
-        sequence.take(with_uptime(5_000, 1_000, 500_000), Units::default());
+        follow(&mut sequence, with_uptime(5_000, 1_000, 500_000), Units::default());
         // Two minutes late: both clocks are behind.
         assert_eq!(sequence.order(with_uptime(10, 880, 380_000)), Order::Late);
         // It began anew, whatever its number is.
@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(sequence.order(with_uptime(5_001, 4_600, 501_000)), Order::Next);
         assert_eq!(sequence.order(with_uptime(5_001, 10, 501_000)), Order::Next);
         let mut sequence = Sequence::of(Counting::Messages);
-        sequence.take(with_uptime(5_001, 1_001, u32::MAX - 10), Units::default());
+        follow(&mut sequence, with_uptime(5_001, 1_001, u32::MAX - 10), Units::default());
         assert_eq!(sequence.order(with_uptime(5_002, 1_002, 900)), Order::Next);
     }
 
@@ -387,7 +387,7 @@ mod tests {
     fn what_comes_twice_takes_nothing_off_what_is_lost() {
         let mut sequence = Sequence::of(Counting::Records);
         let mut take = |number, records| {
-            let is_repeated = sequence.take(heading(number, 0, 0), of(Some(records)));
+            let is_repeated = follow(&mut sequence, heading(number, 0, 0), of(Some(records)));
             (is_repeated, sequence.lost)
         };
         assert_eq!([take(0, 10), take(30, 10)], [(false, 0), (false, 20)]);
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn after_an_unknown_number_of_units_nothing_is_said() {
         let mut sequence = Sequence::of(Counting::Records);
-        sequence.take(heading(1, 0, 0), of(None));
+        follow(&mut sequence, heading(1, 0, 0), of(None));
         assert_eq!(taken(&mut sequence, 900, Some(1)), (Order::Next, 0));
         assert_eq!(taken(&mut sequence, 902, Some(1)), (Order::Next, 1));
     }

@@ -33,7 +33,6 @@ pub(crate) fn records(
     times: Times,
     counts: &mut Counts,
 ) -> [Option<FlowRecord>; 2] {
-    counts.unfit_fields += u64::from(values.unfit().is_some());
     let [Some(source), Some(destination)] = values.addresses() else {
         counts.without_address += 1;
         return [None, None];

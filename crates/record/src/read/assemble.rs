@@ -11,6 +11,8 @@ use std::mem;
 /// Makes blocks of columns.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
+    /// Whether the file is known to have rows with a source, and with a destination.
+    told: [bool; 2],
     block: RowBlock,
     v4: Vec<u32>,
     v6: Vec<u32>,
@@ -29,7 +31,7 @@ struct Direction<'a> {
     /// The family of the addresses, where the file tells it; empty elsewhere.
     ip_version: &'a [u64],
     key_has_vlan: bool,
-    /// Whether some row has a source, and a destination: files whose records have none are of keys without it.
+    /// Whether the file is known to have rows with a source, and with a destination: one whose records have none is of keys without it.
     are_told: [bool; 2],
 }
 
@@ -106,16 +108,33 @@ impl Direction<'_> {
 }
 
 impl Assembler {
+    /// Of a file that is known to have rows with a source, and with a destination, where `told` is true.
+    ///
+    /// In such a file a row without that address has no key. Where it is not known before, it is so from the first block on in which a row
+    /// has the address: rows of the blocks before it that lack it have keys without it, as in a file in which no row has it.
+    pub(crate) fn new(told: [bool; 2]) -> Self {
+        Self { told, ..Self::default() }
+    }
+
+    /// Whether rows with a source, and with a destination, are known so far.
+    pub(crate) fn told(&self) -> [bool; 2] {
+        self.told
+    }
+
     /// Gives the rows of the columns to `sink`; false once it wants no more.
     pub(crate) fn give(&mut self, columns: &mut Columns, wanted: &Wanted, sink: &mut Sink<'_>) -> bool {
         let key_has_vlan = wanted.members.contains(&"vlan");
         let rows = columns.rows;
+        let [has_source, has_destination] = self.told;
+        let are_told =
+            [has_source || columns.source.is_told(), has_destination || columns.destination.is_told()];
+        self.told = are_told;
         // The other direction first: giving the rows themselves takes their columns.
         if !columns.has_reverse.is_empty() {
             let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
             let Columns { vlan, tos, ip_version, reverse, has_reverse, node, nodes, .. } = columns;
             let direction = Direction {
-                are_told: [destination.is_told(), source.is_told()],
+                are_told: [are_told[1], are_told[0]],
                 source: destination,
                 destination: source,
                 source_port: destination_port,
@@ -134,7 +153,7 @@ impl Assembler {
         let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
         let Columns { vlan, tos, ip_version, values, node, nodes, .. } = columns;
         let direction = Direction {
-            are_told: [source.is_told(), destination.is_told()],
+            are_told,
             source,
             destination,
             source_port,

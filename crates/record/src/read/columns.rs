@@ -39,7 +39,7 @@ pub(crate) enum Place {
     Value(usize),
     /// The same of the other direction.
     Reverse(usize),
-    /// Tells which rows have another direction: its number of packets.
+    /// Tells which rows have another direction, by a number that is not 0: that of its packets, or of its bytes where no packets are told.
     HasReverse,
     Node,
     /// The values are read, and not kept.

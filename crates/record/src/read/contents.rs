@@ -73,9 +73,16 @@ pub enum Range {
 }
 
 impl Contents {
-    /// Takes note of the share that the file tells of all its records.
+    /// Takes note of a share that the file tells of its records, as text; an empty one tells nothing. What is no share, or differs from the
+    /// one before, says that packets were left out, and not how many.
     pub(crate) fn sampled_by(&mut self, share: &str) {
-        self.share = share.trim().parse().ok().and_then(Share::of_probability);
-        self.sampled = self.share.is_some_and(|share| share != Share::ALL);
+        let share = share.trim();
+        if share.is_empty() {
+            return;
+        }
+        let told = share.parse().ok().and_then(Share::of_probability);
+        let is_first = !self.sampled && self.share.is_none();
+        self.share = told.filter(|told| is_first || self.share == Some(*told));
+        self.sampled = self.share != Some(Share::ALL);
     }
 }

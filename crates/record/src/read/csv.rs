@@ -1,10 +1,11 @@
 //! CSV (RFC 4180) with a header line.
 
+use super::assemble::Assembler;
 use super::gather::Gatherer;
 use super::nfdump::{Line, Nfdump};
 use super::schema::Schema;
 use super::source::{Bytes, size};
-use super::text_column::{Kind, TextColumn};
+use super::text_column::{self, Kind, TextColumn, needs_ends};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
 use crate::SHARE_COLUMN;
 use csv_core::{ReadRecordResult, Reader};
@@ -27,6 +28,8 @@ pub(crate) struct CsvReader {
     nfdump: Option<Nfdump>,
     /// Lines that are no flows, in what was read last: their number, and what is wrong with the first.
     unread: Option<(u64, String)>,
+    /// Whether rows with a source, and with a destination, are known, once that mattered.
+    ends: Option<[bool; 2]>,
 }
 
 impl CsvReader {
@@ -50,7 +53,7 @@ impl CsvReader {
             return Err(refused(&"no column of the header line is a field; `edison fields` lists them"));
         }
         contents.parts = vec![Part { bytes: size, ..Part::default() }];
-        // It is the same in all lines. A line that is wrong is found when it is read.
+        // A line that is wrong is found when it is read.
         if let Some(at) = names.iter().position(|name| name == SHARE_COLUMN)
             && lines.next().is_ok_and(|is_line| is_line)
             && at < lines.fields()
@@ -65,7 +68,26 @@ impl CsvReader {
             bytes,
             nfdump,
             unread: None,
+            ends: None,
         })
+    }
+
+    /// Whether rows with a source, and with a destination, are known before all are read.
+    fn ends(&mut self) -> Result<[bool; 2], ReadError> {
+        let damaged = |error| ReadError::damaged(&self.path, error);
+        self.bytes.rewind().map_err(damaged)?;
+        let mut lines = Lines::new(&mut self.bytes);
+        // The header.
+        if !lines.next().is_ok_and(|is_line| is_line) {
+            return Ok([false; 2]);
+        }
+        let next = |lines: &mut Lines<'_>| match lines.next() {
+            Ok(true) => Some(lines.length()),
+            _ => None,
+        };
+        Ok(text_column::ends(&self.schema, &mut lines, next, |lines, column| {
+            (column.number < lines.fields()).then(|| lines.field(column.number).into())
+        }))
     }
 }
 
@@ -75,12 +97,15 @@ impl FormatReader for CsvReader {
     }
 
     fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
-        let Self { path, bytes, schema, columns: number, nfdump, unread, .. } = self;
+        if needs_ends(wanted) && self.ends.is_none() {
+            self.ends = Some(self.ends()?);
+        }
+        let Self { path, bytes, schema, columns: number, nfdump, unread, ends, .. } = self;
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
         let columns = TextColumn::all(schema, wanted);
         let all = TextColumn::known(schema);
         *unread = None;
-        let mut gatherer = Gatherer::new(wanted, sink);
+        let mut gatherer = Gatherer::new(Assembler::new(ends.unwrap_or_default()), wanted, sink);
         let mut lines = Lines::new(bytes);
         let mut is_header = true;
         let mut read = || {
@@ -197,6 +222,12 @@ impl<'a> Lines<'a> {
 
     fn fields(&self) -> usize {
         self.fields
+    }
+
+    /// Bytes of all fields with what separates them.
+    fn length(&self) -> usize {
+        let text = self.fields.checked_sub(1).map_or(0, |last| self.ends[last]);
+        text + self.fields
     }
 
     fn field(&self, at: usize) -> &[u8] {

@@ -14,8 +14,9 @@ pub(crate) struct Gatherer<'a, 's> {
 }
 
 impl<'a, 's> Gatherer<'a, 's> {
-    pub(crate) fn new(wanted: &'a Wanted, sink: &'a mut Sink<'s>) -> Self {
-        Self { columns: Columns::new(wanted), assembler: Assembler::default(), wanted, sink }
+    /// Gathers rows for this assembler, which may know of the file already.
+    pub(crate) fn new(assembler: Assembler, wanted: &'a Wanted, sink: &'a mut Sink<'s>) -> Self {
+        Self { columns: Columns::new(wanted), assembler, wanted, sink }
     }
 
     /// Adds the row that `fill` fills; false once no more are wanted.

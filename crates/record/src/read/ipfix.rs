@@ -8,6 +8,7 @@ mod template;
 mod totals;
 mod values;
 
+use super::assemble::Assembler;
 use super::gather::Gatherer;
 use super::schema::Schema;
 use super::source::{Bytes, size};
@@ -20,7 +21,7 @@ pub use values::{Facts, FieldPlan, RecordOf, Told as Sampling, Values};
 
 use meaning::Meaning;
 use plan::{Plan, places};
-use session::{Record, Session, VERSION};
+use session::{Known, Record, Session, VERSION};
 use std::collections::HashMap;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -42,6 +43,8 @@ pub(crate) struct IpfixReader {
     scanned: Session,
     /// No record has another direction.
     is_one_way: bool,
+    /// Whether some record of what was scanned has a source, and some record a destination.
+    has_ends: [bool; 2],
     /// Sets that had no template before them, in what was read last, and flows whose totals were forgotten.
     without_template: u64,
     forgotten: u64,
@@ -53,11 +56,13 @@ impl IpfixReader {
         let size = size(&mut bytes).map_err(|error| refused(&error))?;
         let mut messages = Messages::new(&mut bytes);
         let mut session = Session::default();
-        let (mut is_whole, mut has_samples) = (false, false);
+        let (mut is_whole, mut has_samples, mut has_ends) = (false, false, [false; 2]);
         while messages.at < SCANNED {
             match messages.next().and_then(|is_message| match is_message {
                 true => session.read(&messages.octets, &mut |record| {
                     has_samples = has_samples || record.tells_of_samples();
+                    let [source, destination] = record.known.has_ends;
+                    has_ends = [has_ends[0] || source, has_ends[1] || destination];
                     Ok(true)
                 }),
                 false => Ok(false),
@@ -85,6 +90,7 @@ impl IpfixReader {
             contents,
             scanned: session,
             is_one_way,
+            has_ends,
             without_template: 0,
             forgotten: 0,
         })
@@ -128,11 +134,11 @@ impl FormatReader for IpfixReader {
     }
 
     fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
-        let Self { path, bytes, scanned, is_one_way, without_template, forgotten, .. } = self;
+        let Self { path, bytes, scanned, is_one_way, has_ends, without_template, forgotten, .. } = self;
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
         let places = places(wanted, !*is_one_way);
         let mut plans = Plans::default();
-        let mut gatherer = Gatherer::new(wanted, sink);
+        let mut gatherer = Gatherer::new(Assembler::new(*has_ends), wanted, sink);
         let mut session = scanned.again();
         let mut messages = Messages::new(bytes);
         let mut totals = Totals::default();
@@ -173,7 +179,7 @@ impl FormatReader for IpfixReader {
 #[derive(Default)]
 struct Plans {
     /// Each with its template, so that no other one gets its address.
-    plans: HashMap<*const Template, (Arc<Template>, Plan)>,
+    plans: HashMap<*const Known, (Arc<Known>, Plan)>,
     changes: u32,
 }
 
@@ -185,8 +191,8 @@ impl Plans {
             self.plans.clear();
             self.changes = changes;
         }
-        let template = record.template;
-        &self.plans.entry(Arc::as_ptr(template)).or_insert_with(|| (template.clone(), make())).1
+        let known = record.known;
+        &self.plans.entry(Arc::as_ptr(known)).or_insert_with(|| (known.clone(), make())).1
     }
 }
 

@@ -1,9 +1,10 @@
 //! JSON lines: one object a line.
 
+use super::assemble::Assembler;
 use super::gather::Gatherer;
 use super::schema::Schema;
 use super::source::{Bytes, size};
-use super::text_column::{Kind, TextColumn};
+use super::text_column::{self, Kind, TextColumn, needs_ends};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
 use crate::SHARE_COLUMN;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -27,13 +28,15 @@ pub(crate) struct JsonLinesReader {
     bytes: Bytes,
     schema: Schema<Kind>,
     contents: Contents,
+    /// Whether rows with a source, and with a destination, are known, once that mattered.
+    ends: Option<[bool; 2]>,
 }
 
 impl JsonLinesReader {
     pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
         let refused = |reason: &dyn fmt::Display| ReadError::not_flows(path, reason);
         let size = size(&mut bytes).map_err(|error| refused(&error))?;
-        let (names, share) = names(&mut bytes).map_err(|error| refused(&error))?;
+        let (names, shares) = names(&mut bytes).map_err(|error| refused(&error))?;
         let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), Kind::of, None);
         if schema.columns.is_empty() && !names.is_empty() {
             return Err(refused(&"no member of its objects is a field; `edison fields` lists them"));
@@ -43,16 +46,32 @@ impl JsonLinesReader {
             // Without an object it tells no columns: it has the rows of any question, which are none.
             contents.rows = Some(0);
         }
-        if let Some(share) = share {
-            contents.sampled_by(&share);
-        }
-        Ok(Self { path: path.to_owned(), schema, contents, bytes })
+        shares.iter().for_each(|share| contents.sampled_by(share));
+        Ok(Self { path: path.to_owned(), schema, contents, bytes, ends: None })
+    }
+
+    /// Whether rows with a source, and with a destination, are known before all are read.
+    fn ends(&mut self) -> Result<[bool; 2], ReadError> {
+        let Self { path, bytes, schema, .. } = self;
+        bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
+        let next = |lines: &mut Lines<'_>| match lines.next() {
+            Ok(true) => Some(lines.text.len()),
+            _ => None,
+        };
+        Ok(text_column::ends(schema, &mut Lines::new(bytes), next, |lines, column| {
+            let name = schema.column(column.number);
+            let (mut text, mut is_text) = (Vec::new(), false);
+            let of_name = |name_here: &str| (name_here == name).then_some(0);
+            let read = lines.object(of_name, |_, value| is_text = take(value, &mut text).is_ok());
+            (read.is_ok() && is_text).then(|| text.into())
+        }))
     }
 }
 
-/// The names in the first lines, in their order, and the share by which packets were sampled.
-fn names(bytes: &mut Bytes) -> Result<(Vec<String>, Option<String>), String> {
-    let mut share = None;
+/// The names in the first lines, in their order, and the shares by which packets were sampled: each that differs from the one before.
+fn names(bytes: &mut Bytes) -> Result<(Vec<String>, Vec<String>), String> {
+    let mut shares: Vec<String> = Vec::new();
+    let mut share = Vec::new();
     let mut names: Vec<String> = Vec::new();
     let mut known = HashMap::new();
     let mut lines = Lines::new(bytes);
@@ -70,7 +89,14 @@ fn names(bytes: &mut Bytes) -> Result<(Vec<String>, Option<String>), String> {
                         (name == SHARE_COLUMN).then_some(0)
                     },
                     |_, value| {
-                        share.get_or_insert_with(|| value.get().to_owned());
+                        // What is no number or string is no share, which its own text says.
+                        let text = match take(value, &mut share) {
+                            Ok(()) => String::from_utf8_lossy(&share),
+                            Err(_) => value.get().into(),
+                        };
+                        if shares.last().is_none_or(|last| *last != text) {
+                            shares.push(text.into_owned());
+                        }
                     },
                 )?;
                 if names.len() > MOST_COLUMNS {
@@ -87,7 +113,7 @@ fn names(bytes: &mut Bytes) -> Result<(Vec<String>, Option<String>), String> {
             Err(_) => break,
         }
     }
-    Ok((names, share))
+    Ok((names, shares))
 }
 
 impl FormatReader for JsonLinesReader {
@@ -96,7 +122,10 @@ impl FormatReader for JsonLinesReader {
     }
 
     fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
-        let Self { path, bytes, schema, .. } = self;
+        if needs_ends(wanted) && self.ends.is_none() {
+            self.ends = Some(self.ends()?);
+        }
+        let Self { path, bytes, schema, ends, .. } = self;
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
         let columns = TextColumn::all(schema, wanted);
         // Of the names that are wanted, the number of the value in `values`.
@@ -107,7 +136,7 @@ impl FormatReader for JsonLinesReader {
             slot_of.push(*slots.entry(schema.column(column.number)).or_insert(next));
         }
         let mut values: Vec<Vec<u8>> = vec![Vec::new(); slots.len()];
-        let mut gatherer = Gatherer::new(wanted, sink);
+        let mut gatherer = Gatherer::new(Assembler::new(ends.unwrap_or_default()), wanted, sink);
         let mut lines = Lines::new(bytes);
         let mut read = || {
             while lines.next()? {

@@ -114,23 +114,25 @@ impl Nfdump {
                 // A flow without an end would be of no window; 1970 is how no time is printed.
                 "ltime" if matches!(text::time(field)?, 0 | NULL) => return Err(NO_TIME.to_owned()),
                 "vlan" if field == b"0" => Cow::Borrowed(&b""[..]),
-                name => {
-                    if name == "stime" {
-                        start = Some(text::time(field)?).filter(|start| !matches!(*start, 0 | NULL));
-                    }
-                    Cow::Borrowed(field)
+                "stime" => {
+                    start = Some(text::time(field)?).filter(|start| !matches!(*start, 0 | NULL));
+                    Cow::Borrowed(if start.is_some() { field } else { b"" })
                 }
+                _ => Cow::Borrowed(field),
             });
         }
         if let Some(field) =
             self.duration.map(|at| fields[at].trim_ascii()).filter(|field| !self.has_end || !field.is_empty())
         {
             let lasted = text::time(&seconds(field))?;
-            let end = start.and_then(|start| start.checked_add(lasted)).ok_or(NO_TIME)?;
-            let end = Cow::Owned(end.to_string().into_bytes());
-            match self.columns.iter().flatten().position(|name| *name == "ltime") {
-                Some(told) => values[told] = end,
-                None => values.push(end),
+            let end = start.and_then(|start| start.checked_add(lasted));
+            let end = end.map(|end| Cow::Owned(end.to_string().into_bytes()));
+            match (self.columns.iter().flatten().position(|name| *name == "ltime"), end) {
+                (Some(told), Some(end)) => values[told] = end,
+                (None, Some(end)) => values.push(end),
+                // An end that is told stands without a begin, too.
+                (Some(_), None) => {}
+                (None, None) => return Err(NO_TIME.to_owned()),
             }
         }
         Ok(Line::Flow(values))
@@ -206,6 +208,13 @@ mod tests {
         for no_time in ["", "1970-01-01 00:00:00"] {
             let line = line.replace("2024-01-01 00:00:26", no_time);
             assert!(read(old, &line).is_err_and(|error| error.contains("no time")));
+        }
+        // Where the begin is not told, the end is the one that is.
+        for no_time in ["", "1970-01-01 00:00:00"] {
+            let line = line.replace("2024-01-01 00:00:00", no_time);
+            let values = read(old, &line).expect("a flow");
+            assert_eq!(of(&values, "ltime").as_deref(), Some("2024-01-01 00:00:26"));
+            assert_eq!(of(&values, "stime").as_deref(), Some(""));
         }
         assert_eq!(
             (of(&values, "tcp_flags").as_deref(), of(&values, "vlan").as_deref()),

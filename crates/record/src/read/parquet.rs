@@ -48,6 +48,8 @@ pub(crate) struct ParquetReader {
     file: Box<dyn FileReader>,
     schema: Schema,
     contents: Contents,
+    /// Whether rows with a source, and with a destination, are known: by the statistics of all row groups, or because one was read.
+    told: [bool; 2],
 }
 
 impl ParquetReader {
@@ -63,9 +65,11 @@ impl ParquetReader {
         if schema.columns.is_empty() {
             return Err(ReadError::not_flows(path, "no column is a field; `edison fields` lists them"));
         }
-        if let Some(codec) =
-            metadata.row_groups().iter().flat_map(|group| group.columns()).find_map(unread_codec)
-        {
+        // How a column is compressed that is no field does not matter: it is never read.
+        let is_read = |number: usize| schema.columns.iter().any(|known| known.number == number);
+        let chunks = metadata.row_groups().iter().flat_map(|group| group.columns().iter().enumerate());
+        let mut read = chunks.filter(|(number, _)| is_read(*number));
+        if let Some(codec) = read.find_map(|(_, chunk)| unread_codec(chunk)) {
             let reason = format!(
                 "its columns are compressed with {codec}, which is not read: write them with zstd, gzip, lz4 or snappy"
             );
@@ -73,7 +77,11 @@ impl ParquetReader {
         }
         contents.parts = metadata.row_groups().iter().map(|group| schema::part(&schema, group)).collect();
         contents.rows = Some(contents.parts.iter().filter_map(|part| part.rows).fold(0, u64::saturating_add));
-        Ok(Self { path: path.to_owned(), schema, contents, file: Box::new(file) })
+        let told = ["src_addr", "dst_addr"].map(|name| {
+            let mut groups = metadata.row_groups().iter();
+            groups.any(|group| schema::tells(&schema, group, name))
+        });
+        Ok(Self { path: path.to_owned(), schema, contents, file: Box::new(file), told })
     }
 }
 
@@ -97,7 +105,7 @@ impl FormatReader for ParquetReader {
     }
 
     fn read_part(&mut self, part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
-        let Self { file, schema, .. } = self;
+        let Self { file, schema, told, .. } = self;
         let damaged = |reason: String| {
             ReadError::damaged(
                 &self.path,
@@ -105,7 +113,7 @@ impl FormatReader for ParquetReader {
             )
         };
         let mut columns = Columns::new(wanted);
-        let mut assembler = Assembler::default();
+        let mut assembler = Assembler::new(*told);
         if let Some(node) = &self.contents.node {
             columns.node_number(node).map_err(damaged)?;
         }
@@ -132,7 +140,9 @@ impl FormatReader for ParquetReader {
             guarded(|| cursors.iter_mut().try_for_each(|cursor| cursor.read(&mut columns)))
                 .map_err(damaged)?;
             rest -= columns.rows as u64;
-            if !assembler.give(&mut columns, wanted, sink) {
+            let continues = assembler.give(&mut columns, wanted, sink);
+            *told = assembler.told();
+            if !continues {
                 return Ok(());
             }
         }

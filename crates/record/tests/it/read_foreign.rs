@@ -217,3 +217,47 @@ fn rows_of_several_observation_points_are_in_blocks_of_one() {
     let given = given(&mut open(Format::Csv, &format!("node_id,bytes\n{many}")), &wanted);
     assert!(given.error.unwrap().to_string().contains("line 1026: the rows are of more than 1024"));
 }
+
+/// Rows with a key, and without one, of these destinations in blocks of 4096 rows.
+fn keys_and_rows_without(format: Format, destinations: &[&str], note: &str) -> (usize, u64) {
+    let mut text = match format {
+        Format::Csv => "src_addr,dst_addr,bytes,note\n".to_owned(),
+        _ => String::new(),
+    };
+    for destination in destinations {
+        text += &match (format, *destination) {
+            (Format::Csv, destination) => format!("10.0.0.1,{destination},1,{note}\n"),
+            (_, "null") => {
+                format!("{{\"src_addr\":\"10.0.0.1\",\"dst_addr\":null,\"bytes\":1,\"note\":\"{note}\"}}\n")
+            }
+            (_, destination) => format!(
+                "{{\"src_addr\":\"10.0.0.1\",\"dst_addr\":\"{destination}\",\"bytes\":1,\"note\":\"{note}\"}}\n"
+            ),
+        };
+    }
+    let wanted =
+        Wanted { members: vec!["src_addr", "dst_addr"], columns: vec![RowValue::Bytes], ..Wanted::default() };
+    let mut file = open(format, &text);
+    let all = given(&mut file, &wanted);
+    assert!(all.error.is_none());
+    let again = given(&mut file, &wanted);
+    assert_eq!((again.rows.len(), again.without_key.rows), (all.rows.len(), all.without_key.rows));
+    (all.rows.len(), all.without_key.rows)
+}
+
+#[test]
+fn rows_without_an_address_have_no_key_where_any_row_has_it() {
+    for (format, none) in [(Format::Csv, ""), (Format::JsonLines, ""), (Format::JsonLines, "null")] {
+        // Only the second of three blocks has a destination.
+        let mut destinations = vec![none; 3 * 4_096];
+        assert_eq!(keys_and_rows_without(format, &destinations, ""), (3 * 4_096, 0));
+        destinations[5_000] = "10.0.0.2";
+        assert_eq!(keys_and_rows_without(format, &destinations, ""), (1, 3 * 4_096 - 1));
+        // Behind 16 MiB it is found when it is read.
+        destinations.resize(4_096 * 5, none);
+        destinations[5_000] = none;
+        destinations[4_096 * 4 + 100] = "10.0.0.2";
+        let found = keys_and_rows_without(format, &destinations, &"n".repeat(1_024));
+        assert_eq!(found, (4 * 4_096 + 1, 4_095));
+    }
+}

@@ -354,6 +354,18 @@ fn counts_of_both_directions_and_of_what_left() {
         counted(&[(0, 298, 1), (0, 231, 1), (0, 299, 1), (0, 232, 1)], &[vec![1, 2, 3, 4]]),
         [(1, 2), (3, 4)]
     );
+    // Of the other direction bytes alone, which may be none.
+    let firewall = [(0, 298, 1), (0, 231, 1), (0, 232, 1)];
+    assert_eq!(counted(&firewall, &[vec![1, 2, 4], vec![1, 3, 0]]), [(1, 2), (1, 3), (NULL, 4)]);
+    assert_eq!(
+        counted(&[(0, 1, 1), (29305, 1, 1)], &[vec![7, 9], vec![5, 0]]),
+        [(NULL, 5), (NULL, 7), (NULL, 9)]
+    );
+    // They are there whatever is wanted of the rows.
+    let fields = [(0, 8, 4), (0, 12, 4), (0, 2, 1), (0, 231, 1), (0, 232, 1)];
+    let data = set(256, &[10, 0, 0, 1, 10, 0, 0, 2, 1, 2, 4]);
+    let rows = read(&[message(1, &[set(2, &template(256, &fields)), data])], &[]).rows;
+    assert_eq!(rows.len(), 2);
 }
 
 #[test]
@@ -371,4 +383,22 @@ fn durations_and_events_are_times() {
     assert_eq!(times(&[(0, 322, 4)], &start), [NULL, START]);
     let both = open(&[message(1, &[set(2, &template(256, &[(0, 150, 4), (0, 161, 2)]))])]);
     assert!(both.contents().fields.contains("stime") && both.contents().fields.contains("ltime"));
+}
+
+#[test]
+fn records_without_an_address_have_no_key_where_others_have_it() {
+    // Of 60,000 records the last one alone has a destination; the template stands before all.
+    let templates =
+        [template(256, &[(0, 8, 4), (0, 7, 2)]), template(257, &[(0, 8, 4), (0, 12, 4)])].concat();
+    let without = message(1, &[set(256, &[10, 0, 0, 1, 0, 80].repeat(10_000))]);
+    let with = message(1, &[set(257, &[10, 0, 0, 1, 10, 0, 0, 2])]);
+    let mut messages = vec![message(1, &[set(2, &templates)])];
+    messages.extend(std::iter::repeat_n(without, 6));
+    let of = |messages: &[Vec<u8>]| {
+        let given = read(messages, &[]);
+        (given.rows.len(), given.without_key.rows)
+    };
+    assert_eq!(of(&messages), (60_000, 0), "a template without records tells nothing");
+    messages.push(with);
+    assert_eq!(of(&messages), (1, 60_000));
 }

@@ -7,7 +7,7 @@ use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::{ByteArray, FixedLenByteArray};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use record::read::{FlowFile, Range, Wanted};
@@ -42,14 +42,15 @@ fn file(schema: &str, groups: &[&[Values]]) -> FlowFile {
 
 /// The bytes of a file of these row groups.
 fn bytes_of(schema: &str, groups: &[&[Values]], compression: Compression) -> Vec<u8> {
+    bytes_with(schema, groups, WriterProperties::builder().set_compression(compression))
+}
+
+/// The bytes of a file of these row groups, written like this.
+fn bytes_with(schema: &str, groups: &[&[Values]], properties: WriterPropertiesBuilder) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(&format!("message rows {{ {schema}; }}")).unwrap());
     let mut bytes = Vec::new();
     // Pages end within blocks.
-    let properties = WriterProperties::builder()
-        .set_data_page_row_count_limit(700)
-        .set_write_batch_size(100)
-        .set_compression(compression)
-        .build();
+    let properties = properties.set_data_page_row_count_limit(700).set_write_batch_size(100).build();
     let mut writer = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties)).unwrap();
     for values in groups {
         let mut group = writer.next_row_group().unwrap();
@@ -428,30 +429,95 @@ fn all_usual_compressions_are_read() {
     }
 }
 
+/// A file of one row group whose footer says that these columns have another compression.
+fn recompressed(whole: &[u8], compression: Compression, is_one: impl Fn(&str) -> bool) -> Vec<u8> {
+    let length = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().unwrap()) as usize;
+    let metadata =
+        ParquetMetaDataReader::new().parse_and_finish(&bytes::Bytes::from(whole.to_vec())).unwrap();
+    let group = metadata.row_group(0).clone();
+    let columns = group.columns().iter().map(|column| match is_one(&column.column_path().string()) {
+        true => column.clone().into_builder().set_compression(compression).build().unwrap(),
+        false => column.clone(),
+    });
+    let group = group.clone().into_builder().set_column_metadata(columns.collect()).build().unwrap();
+    let other = ParquetMetaData::new(metadata.file_metadata().clone(), vec![group]);
+    let mut footer = Vec::new();
+    ParquetMetaDataWriter::new(&mut footer, &other).finish().unwrap();
+    [&whole[..whole.len() - 8 - length], &footer].concat()
+}
+
 #[test]
 fn a_compression_that_is_not_read_is_named() {
     let groups: &[&[Values]] =
         &[&[texts(&["10.0.0.1"]), Values::I64(vec![Some(1)]), Values::I64(vec![Some(2)])]];
     let whole = bytes_of(PLAIN, groups, Compression::UNCOMPRESSED);
-    let length = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().unwrap()) as usize;
-    let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes::Bytes::from(whole.clone())).unwrap();
     for (compression, name) in
         [(Compression::BROTLI(Default::default()), "brotli"), (Compression::LZO, "lzo")]
     {
-        // The same footer, with another compression of each column.
-        let group = metadata.row_group(0).clone();
-        let columns = group
-            .columns()
-            .iter()
-            .map(|column| column.clone().into_builder().set_compression(compression).build().unwrap());
-        let group = group.clone().into_builder().set_column_metadata(columns.collect()).build().unwrap();
-        let other = ParquetMetaData::new(metadata.file_metadata().clone(), vec![group]);
-        let mut footer = Vec::new();
-        ParquetMetaDataWriter::new(&mut footer, &other).finish().unwrap();
-        let bytes = [&whole[..whole.len() - 8 - length], &footer].concat();
+        let bytes = recompressed(&whole, compression, |_| true);
         let error = of_bytes(Format::Parquet, bytes).err().unwrap().to_string();
         assert!(error.contains(name) && error.contains("zstd") && !error.contains("feature"), "{error}");
     }
+}
+
+#[test]
+fn a_column_that_is_no_field_may_be_of_any_compression() {
+    let schema = "required int64 bytes; required int64 router";
+    let groups: &[&[Values]] = &[&[Values::I64(vec![Some(1)]), Values::I64(vec![Some(2)])]];
+    let whole = bytes_of(schema, groups, Compression::UNCOMPRESSED);
+    let of = |name: &str| {
+        of_bytes(Format::Parquet, recompressed(&whole, Compression::LZO, |column| column == name))
+    };
+    let mut file = of("router").unwrap();
+    assert_eq!(given(&mut file, &wanted(&[], &[RowValue::Bytes])).rows[0].1, [1]);
+    assert!(of("bytes").is_err_and(|error| error.to_string().contains("lzo")));
+}
+
+/// Blocks of a file whose first rows have no destination.
+fn keys_and_rows_without(file: &mut FlowFile, parts: &[usize]) -> Vec<(usize, usize)> {
+    let of = |part: &usize| {
+        let (mut keys, mut without) = (0, 0);
+        let wanted = wanted(&["src_addr", "dst_addr"], &[RowValue::Bytes]);
+        file.read_part(*part, &wanted, &mut |block| {
+            keys += block.v4.len() + block.v6.len();
+            without += block.without_key.len();
+            true
+        })
+        .unwrap();
+        (keys, without)
+    };
+    parts.iter().map(of).collect()
+}
+
+#[test]
+fn whether_an_address_is_told_is_a_matter_of_the_file() {
+    let address = |last: u8| Some([[0; 10].as_slice(), &[0xff; 2], &[10, 0, 0, last]].concat());
+    let text = |text: &str| Some(text.as_bytes().to_vec());
+    let bytes = || Values::I64(vec![Some(1); 2]);
+    // The statistics tell that there are destinations.
+    let schema = "optional fixed_len_byte_array(16) srcip; optional fixed_len_byte_array(16) dstip; required int64 bytes";
+    let group = |destination: Option<Vec<u8>>| {
+        [Values::Fixed(vec![address(1); 2]), Values::Fixed(vec![None, destination]), bytes()]
+    };
+    let mut mixed = file(schema, &[&group(None), &group(address(2)), &group(None)]);
+    assert_eq!(keys_and_rows_without(&mut mixed, &[0, 1, 2]), [(0, 2), (1, 1), (0, 2)]);
+    // Without any the keys are of the source alone.
+    let mut none = file(schema, &[&group(None), &group(None)]);
+    assert_eq!(keys_and_rows_without(&mut none, &[0, 1]), [(2, 0), (2, 0)]);
+    // So do those of texts, of which an empty one is no address.
+    let schema = "optional binary srcip (utf8); optional binary dstip (utf8); required int64 bytes";
+    let group = |destination: Option<Vec<u8>>| {
+        [Values::Bytes(vec![text("10.0.0.1"); 2]), Values::Bytes(vec![None, destination]), bytes()]
+    };
+    let (empty, full, null) = (group(text("")), group(text("10.0.0.2")), group(None));
+    let mut none = file(schema, &[&empty, &null]);
+    assert_eq!(keys_and_rows_without(&mut none, &[0, 1]), [(2, 0), (2, 0)]);
+    let groups: &[&[Values]] = &[&empty, &full, &null];
+    assert_eq!(keys_and_rows_without(&mut file(schema, groups), &[0, 1, 2]), [(0, 2), (1, 1), (0, 2)]);
+    // Without statistics it is told once one was read, in any row group.
+    let properties = WriterProperties::builder().set_statistics_enabled(EnabledStatistics::None);
+    let mut plain = of_bytes(Format::Parquet, bytes_with(schema, groups, properties)).unwrap();
+    assert_eq!(keys_and_rows_without(&mut plain, &[0, 1, 2, 0]), [(2, 0), (1, 1), (0, 2), (0, 2)]);
 }
 
 #[test]

@@ -124,3 +124,65 @@ fn options_of_the_message_that_brings_a_template_are_of_the_data_that_waited() {
     let sets = [set(2, &template(256, &FIELDS)), set(3, &options), set(260, &[0, 5, 0, 0, 0, 10])];
     assert_eq!(packets(&mut test, &ipfix(1, 0, &sets)), [(20, one_of(10))]);
 }
+
+#[test]
+fn a_field_of_options_that_is_no_value_is_counted() {
+    let mut test = Test::new();
+    // A sampling interval of nine octets; one of four.
+    let options = [numbers(&[260, 4, 4, 1, 4, 34, 9]), numbers(&[261, 4, 4, 1, 4, 34, 4])].concat();
+    let told = [set(260, &[7; 13]), set(261, &[0, 0, 0, 9, 0, 0, 0, 10])];
+    let sets =
+        [set(0, &template(256, &FIELDS)), set(1, &options), told.concat(), set(256, &record(1, 2, 200))];
+    assert_eq!(packets(&mut test, &v9(0, 0, &sets)), [(20, one_of(10))]);
+    assert_eq!((test.0.counts().unfit_fields, test.0.counts().option_records), (1, 2));
+}
+
+#[test]
+fn sampler_0_hides_no_rate_of_an_interface() {
+    let fields = [&with_interfaces()[..], &[48, 1]].concat();
+    let of = |interfaces: [u16; 2], sampler: u8| [through(interfaces), vec![sampler]].concat();
+    let options = [numbers(&[260, 4, 4, 2, 2, 34, 4]), numbers(&[261, 4, 8, 1, 4, 48, 1, 50, 4])].concat();
+    let start = vec![set(0, &template(256, &fields)), set(1, &options), set(260, &[0, 7, 0, 0, 0, 10])];
+    let data = set(256, &[of([7, 8], 0), of([8, 7], 0), of([1, 2], 0), of([7, 8], 5)].concat());
+    let mut test = Test::new();
+    test.take(1, &v9(0, 0, &start));
+    // By neither interface it is no sample. A sampler that is named and not known has no rate.
+    let expected = [(20, one_of(10)), (20, one_of(10)), (2, one_of(1)), (2, None)];
+    assert_eq!(packets(&mut test, &v9(1, 0, std::slice::from_ref(&data))), expected);
+    assert_eq!(test.0.counts().unknown_sampler, 1);
+    // One that is known by number 0 is of the other interfaces.
+    let told = set(261, &[0, 0, 0, 1, 0, 0, 0, 0, 100]);
+    let expected = [(20, one_of(10)), (20, one_of(10)), (200, one_of(100)), (2, None)];
+    assert_eq!(packets(&mut test, &v9(2, 0, &[told, data])), expected);
+}
+
+#[test]
+fn sampler_0_is_no_sampler_of_an_interface() {
+    let fields = [&with_interfaces()[..], &[48, 1]].concat();
+    let of = |interface: u16| [through([interface, 99]), vec![0]].concat();
+    // An interface with its sampler and its rate, with a sampler alone, and the rate of the exporter.
+    let options = [
+        numbers(&[260, 4, 8, 2, 2, 48, 1, 34, 4]),
+        numbers(&[261, 4, 4, 2, 2, 48, 1]),
+        numbers(&[262, 4, 4, 1, 4, 34, 4]),
+    ];
+    let told = [
+        set(260, &[[0, 7, 0, 0, 0, 0, 20], [0, 8, 0, 0, 0, 0, 2]].concat()),
+        set(261, &[0, 9, 0]),
+        set(262, &[0, 0, 0, 1, 0, 0, 0, 5]),
+    ];
+    let templates = [set(0, &template(256, &fields)), set(0, &template(257, &with_interfaces()))];
+    let options = set(1, &options.concat());
+    let named = set(256, &[of(7), of(8), of(9), of(1)].concat());
+    let unnamed = set(257, &[through([7, 99]), through([8, 99]), through([1, 99])].concat());
+    let mut test = Test::new();
+    test.take(1, &v9(0, 0, &[templates.concat(), options.clone(), told.concat()]));
+    let data = [named.clone(), unnamed];
+    // Where an interface has none, the sampler has the rate that was told of it last.
+    let expected = [20, 2, 2, 2, 20, 2, 5].map(|rate| (2 * rate, one_of(rate)));
+    assert_eq!(packets(&mut test, &v9(1, 0, &data)), expected);
+    // Of a sampler 0 of which nothing is known an interface has the exporter's.
+    let mut test = Test::new();
+    test.take(1, &v9(0, 0, &[templates.concat(), options, told[1..].concat()]));
+    assert_eq!(packets(&mut test, &v9(1, 0, &[named])), [(10, one_of(5)); 4]);
+}

@@ -136,3 +136,70 @@ fn strangers_of_an_address_take_no_place_from_others() {
     let records: u64 = test.0.exporters().iter().map(|exporter| exporter.records).sum();
     assert_eq!((test.0.exporters().len(), records), (3, 1026));
 }
+
+#[test]
+fn sessions_that_are_over_have_the_rates_of_all() {
+    let mut test = Test::new();
+    let one_of = |packets: u64| router::Rate::one_of(packets).expect("a rate");
+    // Each has another rate, whichever of them is looked at last.
+    for session in 1..=20u16 {
+        test.take_of(port(session), &v5(0, 0x4000 | (10 * session), &[v5_record(1, 1, 1)]), NOW_NS);
+    }
+    let later = NOW_NS + 3_600 * SECOND;
+    test.take_of(port(999), &v5(0, 0x4000 | 10, &[v5_record(1, 1, 1)]), later);
+    let found = test.0.exporters();
+    assert_eq!((found.len(), found[0].sessions), (2, 20));
+    assert_eq!(found[0].rates, (1..=20).map(|number| one_of(10 * number)).collect::<Vec<_>>());
+    // Others come to them, and no rate is there twice.
+    test.take_of(port(998), &v5(0, 0x4000 | 5, &[v5_record(1, 1, 1)]), later + SECOND);
+    test.take_of(port(997), &v5(0, 0, &[v5_record(1, 1, 1)]), later + 3_600 * SECOND);
+    let found = test.0.exporters();
+    assert_eq!((found[0].sessions, found[0].rates.len(), found[0].rates[0]), (22, 21, one_of(5)));
+}
+
+#[test]
+fn sessions_that_find_no_room_among_those_that_are_over_are_counted() {
+    let mut test = Test::new();
+    let datagram = v5(0, 0, &[v5_record(1, 1, 1)]);
+    let mut begin = |network: u8, sessions: u16, hour: u64| {
+        for number in 0..sessions {
+            let [high, low] = number.to_be_bytes();
+            let from = SocketAddr::from(([10, network, high, low], 2055));
+            test.take_of(from, &datagram, NOW_NS + 3_600 * hour * SECOND);
+        }
+        (test.0.exporters().len(), test.0.counts().forgotten_exporters)
+    };
+    assert_eq!(begin(1, 4096, 0), (4096, 0));
+    // As many as are kept are over, and three begin.
+    assert_eq!(begin(2, 3, 1), (4096 + 3, 0));
+    assert_eq!(begin(3, 1, 2), (4096 + 1, 3));
+    // What is known goes on.
+    assert_eq!(begin(1, 1, 3), (4096 + 1, 4));
+    assert_eq!(begin(4, 1, 4), (4096 + 1, 4));
+    let named = test.0.counts().named();
+    assert!(named.contains(&("forgotten_exporters", 4)), "{named:?}");
+}
+
+#[test]
+fn the_room_that_is_left_is_of_who_was_silent_first() {
+    let mut test = Test::new();
+    let datagram = v5(0, 0, &[v5_record(1, 1, 1)]);
+    let mut take = |from: [u8; 4], second: u64| {
+        test.take_of(SocketAddr::from((from, 2055)), &datagram, NOW_NS + second * SECOND);
+        test.0.exporters()
+    };
+    for number in 0..4_095u16 {
+        let [high, low] = number.to_be_bytes();
+        take([10, 1, high, low], 0);
+    }
+    // All of these are over at a time, and one entry is left for them.
+    let last = [10, 9, 9, 9];
+    take(last, 3_600);
+    for number in (0..100).rev() {
+        take([10, 2, 0, number], 3_700 + u64::from(100 - number));
+    }
+    let found = take([10, 3, 0, 0], 9_000);
+    let is_there = |address: [u8; 4]| found.iter().any(|of| of.address == std::net::IpAddr::from(address));
+    assert_eq!((found.len(), is_there(last), is_there([10, 2, 0, 99])), (4_097, true, false));
+    assert_eq!(test.0.counts().forgotten_exporters, 100);
+}

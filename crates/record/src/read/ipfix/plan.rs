@@ -61,8 +61,10 @@ pub(crate) fn places(wanted: &Wanted, has_reverse: bool) -> Vec<Place> {
 impl Plan {
     /// Of the template of a record.
     pub(crate) fn new(record: &Record<'_>, wanted: &Wanted, places: &[Place]) -> Self {
+        let needed: Vec<&str> = places.iter().flat_map(|place| needed(place, wanted)).collect();
+        let fields = FieldPlan::of(&record.known.template).only(|column| needed.contains(&column));
         let mut columns: Vec<Source> = Vec::new();
-        for (number, element) in record.template.elements().enumerate() {
+        for (number, element) in record.known.template.elements().enumerate() {
             if let Meaning::Column(column) = Meaning::of(element, record.session) {
                 columns.push(Source { number, most: column.name.most(), column });
             }
@@ -76,7 +78,8 @@ impl Plan {
                 Place::Protocol => Origin::Number(Number::Protocol, false),
                 Place::Vlan => Origin::Number(Number::Vlan, false),
                 Place::Tos => Origin::Number(Number::Tos, false),
-                Place::HasReverse => Origin::Count(0, true),
+                // Of firewalls that tell bytes alone, these are what tells it.
+                Place::HasReverse => Origin::Count(usize::from(!fields.has_reverse_packets()), true),
                 Place::Value(at) => value(wanted.columns[*at], false),
                 Place::Reverse(at) => value(wanted.columns[*at], true),
                 Place::IpVersion | Place::Node | Place::Nowhere => Origin::Nothing,
@@ -92,8 +95,6 @@ impl Plan {
             })
         };
         let origins: Vec<Origin> = places.iter().map(origin).collect();
-        let needed: Vec<&str> = places.iter().flat_map(|place| needed(place, wanted)).collect();
-        let fields = FieldPlan::of(record.template).only(|column| needed.contains(&column));
         Self { fields, origins }
     }
 
@@ -175,7 +176,8 @@ fn needed(place: &Place, wanted: &Wanted) -> Vec<&'static str> {
         Place::Protocol => vec!["protocol"],
         Place::Vlan => vec!["vlan"],
         Place::Tos => vec!["ip_tos"],
-        Place::HasReverse => vec!["total_count"],
+        // Some exporters tell bytes of the other direction alone.
+        Place::HasReverse => vec!["total_count", "total_byte"],
         Place::Value(at) | Place::Reverse(at) => match wanted.columns[*at] {
             // One may follow from the other.
             RowValue::First | RowValue::Last | RowValue::Time => vec!["stime", "ltime"],

@@ -45,10 +45,20 @@ pub(crate) struct Session {
     probabilities: Vec<Option<f64>>,
 }
 
+/// A template, and what follows from it for each of its records.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) template: Template,
+    /// How to read what records tell of sampling, if they tell anything of it.
+    sampling: Option<FieldPlan>,
+    /// Whether records have a source, and a destination.
+    pub(crate) has_ends: [bool; 2],
+}
+
 /// An observation domain.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Domain {
-    templates: HashMap<u16, Arc<Template>>,
+    templates: HashMap<u16, Arc<Known>>,
     /// observationDomainName.
     pub(crate) name: Option<Arc<str>>,
     /// When its uptime began, milliseconds since the epoch.
@@ -57,7 +67,7 @@ pub(crate) struct Domain {
 
 /// A flow record.
 pub(crate) struct Record<'a> {
-    pub(crate) template: &'a Arc<Template>,
+    pub(crate) known: &'a Arc<Known>,
     set: &'a [u8],
     fields: &'a [Range<usize>],
     pub(crate) session: &'a Session,
@@ -91,7 +101,7 @@ impl Record<'_> {
 
     /// The octets of the first field of an element.
     fn octets(&self, element: Element) -> Option<&[u8]> {
-        let at = self.template.elements().position(|of| of == element)?;
+        let at = self.known.template.elements().position(|of| of == element)?;
         Some(self.field(at))
     }
 
@@ -102,14 +112,14 @@ impl Record<'_> {
 
     /// Whether it says that packets were left out, of itself or, in options, of others.
     pub(crate) fn tells_of_samples(&self) -> bool {
-        self.probability().is_some_and(|probability| probability.is_none_or(|of| of < 1.0))
+        self.probability().is_some_and(leaves_out)
     }
 
     /// With which probability it says that packets are counted, of itself or of others; `None` within where it says that some are left out,
     /// and not how many.
     fn probability(&self) -> Option<Option<f64>> {
-        let plan = FieldPlan::of_sampling(self.template)?;
-        Some(match Values::read(&plan, self.set, self.fields).sampling()? {
+        let plan = self.known.sampling.as_ref()?;
+        Some(match Values::read(plan, self.set, self.fields).sampling()? {
             Sampling::Rate { packets, counted } => Some(counted as f64 / packets as f64),
             Sampling::Probability(probability) => Some(probability),
             Sampling::Unknown => None,
@@ -123,6 +133,11 @@ impl Record<'_> {
         let element = Element { enterprise, number: number & 0x7fff };
         Some((element, self.text(of(element::ELEMENT_NAME))?))
     }
+}
+
+/// Whether packets are left out where they are counted with this probability; `None` is one that is not told.
+fn leaves_out(probability: Option<f64>) -> bool {
+    probability.is_none_or(|of| of < 1.0)
 }
 
 fn of(element: InformationElement) -> Element {
@@ -229,7 +244,7 @@ impl Session {
             match told {
                 Told::Definition(id, template) => {
                     // Over UDP templates are told again and again: what was made of one stays.
-                    if templates.get(&id).is_some_and(|known| **known == template) {
+                    if templates.get(&id).is_some_and(|known| known.template == template) {
                         continue;
                     }
                     self.fields += 1 + template.len();
@@ -238,8 +253,11 @@ impl Session {
                             self.elements.push(element);
                         }
                     }
-                    let before = templates.insert(id, Arc::new(template));
-                    self.fields -= before.map_or(0, |before| 1 + before.len());
+                    let sampling = FieldPlan::of_sampling(&template);
+                    let has_ends = FieldPlan::of(&template).has_ends();
+                    let known = Known { template, sampling, has_ends };
+                    let before = templates.insert(id, Arc::new(known));
+                    self.fields -= before.map_or(0, |before| 1 + before.template.len());
                     if self.fields > MOST_FIELDS {
                         return Err(format!("its templates have more than {MOST_FIELDS} fields in all"));
                     }
@@ -251,10 +269,10 @@ impl Session {
                         id => vec![id],
                     };
                     for id in ids {
-                        if templates.get(&id).is_some_and(|known| is_of(known))
+                        if templates.get(&id).is_some_and(|known| is_of(&known.template))
                             && let Some(withdrawn) = templates.remove(&id)
                         {
-                            self.fields -= 1 + withdrawn.len();
+                            self.fields -= 1 + withdrawn.template.len();
                         }
                     }
                 }
@@ -271,7 +289,7 @@ impl Session {
         export_time: u32,
         take: &mut dyn FnMut(&Record<'_>) -> Result<bool, String>,
     ) -> Result<bool, String> {
-        let Some(template) = self.domains.get(&number).and_then(|domain| domain.templates.get(&id)).cloned()
+        let Some(known) = self.domains.get(&number).and_then(|domain| domain.templates.get(&id)).cloned()
         else {
             self.without_template += 1;
             if self.unknown.len() < MOST_DOMAINS {
@@ -281,18 +299,11 @@ impl Session {
         };
         let mut fields = Vec::new();
         let mut at = 0;
-        while template.split(set, &mut at, &mut fields)? {
+        while known.template.split(set, &mut at, &mut fields)? {
             let Some(domain) = self.domains.get(&number) else { break };
-            let record = Record {
-                template: &template,
-                set,
-                fields: &fields,
-                session: self,
-                domain,
-                number,
-                export_time,
-            };
-            if !template.is_options {
+            let record =
+                Record { known: &known, set, fields: &fields, session: self, domain, number, export_time };
+            if !known.template.is_options {
                 if !take(&record)? {
                     return Ok(false);
                 }
@@ -302,9 +313,8 @@ impl Session {
             let name = record.text(of(element::DOMAIN_NAME));
             let start_ms = record.number_of(SYSTEM_START);
             let described = record.described();
-            let is_sampled = record.tells_of_samples();
             let probability = record.probability();
-            self.is_sampled |= is_sampled;
+            self.is_sampled |= probability.is_some_and(leaves_out);
             if let Some(probability) = probability
                 && self.probabilities.len() < 2
                 && !self.probabilities.contains(&probability)

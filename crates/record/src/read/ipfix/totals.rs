@@ -82,20 +82,20 @@ impl Totals {
         self.turn(told.export_ns);
         let known = self.now.remove(&key).or_else(|| self.before.remove(&key));
         let Told { start, export_ns, is_over, totals, .. } = told;
+        // Most exporters tell a flow in one record: nothing is kept of those.
+        let unless_over = |totals| (!is_over).then_some(Known { start, export_ns, totals });
         let (difference, keeps) = match known {
-            None => (totals, Known { start, export_ns, totals }),
+            None => (totals, unless_over(totals)),
             Some(known) => match known.order(&told) {
+                // What is over is the flow before, or was told already: the flow that is known goes on.
                 Order::Overtaken => {
-                    (totals.map(|of| of.map(|total| if total == NULL { NULL } else { 0 })), known)
+                    (totals.map(|of| of.map(|total| if total == NULL { NULL } else { 0 })), Some(known))
                 }
-                Order::Anew => (totals, Known { start, export_ns, totals }),
-                Order::Grown => {
-                    (known.difference(&told), Known { start, export_ns, totals: known.joined(&told) })
-                }
+                Order::Anew => (totals, unless_over(totals)),
+                Order::Grown => (known.difference(&told), unless_over(known.joined(&told))),
             },
         };
-        // Most exporters tell a flow in one record: nothing is kept of those.
-        if !is_over {
+        if let Some(keeps) = keeps {
             self.now.insert(key, keeps);
         }
         difference
@@ -141,9 +141,9 @@ impl Known {
         if told.export_ns < self.export_ns || has_start && told.export_ns == self.export_ns {
             return Order::Overtaken;
         }
-        // Of 64 bits no total wraps.
+        // Of 64 bits no total wraps. Counters of a record may have different widths: one that grew need not have wrapped.
         let half = 1u64 << (told.bits.clamp(2, 64) - 1);
-        let has_wrapped = |(before, now): (u64, u64)| wrapped(before, now, told.bits) < half;
+        let has_wrapped = |(before, now): (u64, u64)| now >= before || wrapped(before, now, told.bits) < half;
         if has_start && told.bits < 64 && self.pairs(told).all(has_wrapped) {
             Order::Grown
         } else {
@@ -225,6 +225,31 @@ mod tests {
         assert_eq!([take(1, most - 9), take(2, 90)], [most - 9, 100]);
         // Too far to be that.
         assert_eq!([take(3, 3_000), take(4, 200)], [2_910, 200]);
+    }
+
+    #[test]
+    fn a_last_record_that_is_late_ends_no_flow_after_it() {
+        let mut totals = Totals::default();
+        assert_eq!(added(&mut totals, told(2, 5, 150)), 150);
+        assert_eq!(added(&mut totals, Told { is_over: true, ..told(1, 4, 100) }), 0);
+        assert_eq!(added(&mut totals, told(2, 6, 160)), 10);
+        // Its own last record ends it.
+        assert_eq!(added(&mut totals, Told { is_over: true, ..told(2, 7, 165) }), 5);
+        assert!(totals.now.is_empty() && totals.before.is_empty());
+    }
+
+    #[test]
+    fn a_counter_of_fewer_bits_begins_anew_next_to_one_that_grew() {
+        let mut totals = Totals::default();
+        let most = u64::from(u32::MAX);
+        // Packets of 32 bits, and bytes of 64 that grew by more than half of what 32 bits hold.
+        let told = |second, packets, bytes| {
+            let totals = [[packets, bytes, NULL], [NULL; COUNTERS]];
+            Told { bits: 32, totals, ..told(7, second, 0) }
+        };
+        assert_eq!(totals.take(1, told(1, most - 9, 1 << 40))[0], [most - 9, 1 << 40, NULL]);
+        let grown = 3 << 30;
+        assert_eq!(totals.take(1, told(2, 90, (1 << 40) + grown))[0], [100, grown, NULL]);
     }
 
     #[test]

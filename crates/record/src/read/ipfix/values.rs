@@ -108,6 +108,19 @@ impl FieldPlan {
         Some(plan)
     }
 
+    /// Whether some field tells a source, and some field a destination.
+    pub(crate) fn has_ends(&self) -> [bool; 2] {
+        [Target::Source, Target::Destination].map(|end| self.fields.iter().any(|(.., target)| *target == end))
+    }
+
+    /// Whether some field tells packets of the other direction.
+    pub(crate) fn has_reverse_packets(&self) -> bool {
+        let (plain, totals) = SOURCES[0];
+        let is_packets = |number: &Number| plain.contains(number) || totals.contains(number);
+        let mut reverse = self.fields.iter().filter(|(_, is_reverse, _)| *is_reverse);
+        reverse.any(|(.., target)| matches!(target, Target::Number(number) if is_packets(number)))
+    }
+
     /// Reads no more than what these fields of a row need.
     pub(crate) fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
         let is_needed = |target: &Target| match target {
@@ -269,8 +282,12 @@ impl Values {
         });
         let of_population = || pair(Number::SamplePopulation, Number::SampleSize);
         let one_of = || self.number(Number::OneOf).map(|packets| (packets, 1));
-        // Zero is nothing told.
-        let told = interval.or_else(of_population).or_else(one_of).filter(|(packets, _)| *packets != 0);
+        // Zero is nothing told, and hides no rate that another element tells.
+        let is_told = |(packets, _): &(u64, u64)| *packets != 0;
+        let told = interval
+            .filter(is_told)
+            .or_else(|| of_population().filter(is_told))
+            .or_else(|| one_of().filter(is_told));
         if let Some((packets, counted)) = told {
             return Some(Told::Rate { packets, counted });
         }
@@ -497,6 +514,14 @@ mod tests {
         assert_eq!(values.unfit.expect("a field").to_string(), "a value of 3 octets is none of src_addr");
     }
 
+    /// The values of a record of pairs of an element and a number of an octet.
+    fn values(fields: &[(u16, u8)]) -> Values {
+        let template = template(&fields.iter().map(|(number, _)| (*number, 1)).collect::<Vec<_>>());
+        let set: Vec<u8> = fields.iter().map(|(_, value)| *value).collect();
+        let at: Vec<_> = (0..set.len()).map(|at| at..at + 1).collect();
+        Values::read(&FieldPlan::of(&template), &set, &at)
+    }
+
     /// The counters of both directions, of pairs of an element and a number of an octet.
     fn counts(fields: &[(u16, u8)]) -> [[u64; COUNTERS]; 2] {
         let template = template(&fields.iter().map(|(number, _)| (*number, 1)).collect::<Vec<_>>());
@@ -519,6 +544,17 @@ mod tests {
         assert_eq!(of(&[(171, 80), (172, 8), (353, 99)]), [8, 80, 99]);
         assert_eq!(of(&[(1, 0), (2, 0)]), [0, 0, NULL]);
         assert_eq!(counts(&[(231, 5), (298, 1), (232, 6), (299, 2)]), [[1, 5, NULL], [2, 6, NULL]]);
+    }
+
+    #[test]
+    fn a_rate_of_zero_hides_no_other() {
+        let of = |fields: &[(u16, u8)]| values(fields).sampling();
+        let one_of = |packets| Some(Told::Rate { packets, counted: 1 });
+        assert_eq!(of(&[(305, 0), (306, 0), (34, 100)]), one_of(100));
+        assert_eq!(of(&[(305, 0), (34, 100)]), one_of(100));
+        assert_eq!(of(&[(305, 0), (306, 0), (309, 1), (310, 50), (34, 100)]), one_of(50));
+        assert_eq!(of(&[(309, 1), (310, 0), (34, 100)]), one_of(100));
+        assert_eq!(of(&[(305, 0), (306, 0), (34, 0)]), None);
     }
 
     /// Both times of a record with these times: element, octets.

@@ -73,6 +73,14 @@ pub(crate) fn part(schema: &Schema, group: &RowGroupMetaData) -> Part {
     part
 }
 
+/// Whether statistics tell that rows of a group have a value of this field.
+pub(crate) fn tells(schema: &Schema, group: &RowGroupMetaData, name: &str) -> bool {
+    let mut columns = schema.columns.iter().filter(|known| known.name.is_field(name));
+    columns.any(|known| {
+        group.columns().get(known.number).is_some_and(|column| statistics::tells_values(column, known))
+    })
+}
+
 /// How a column's values are read, or the type that cannot be.
 fn encoding(name: &Name, column: &ColumnDescriptor) -> Result<Encoding, String> {
     let kind = || match column.logical_type_ref() {

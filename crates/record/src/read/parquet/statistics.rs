@@ -39,6 +39,15 @@ pub(crate) fn range(column: &ColumnChunkMetaData, known: &Known) -> Option<Range
     }
 }
 
+/// Whether some row has a value, as far as it is known. An empty text is none.
+pub(crate) fn tells_values(column: &ColumnChunkMetaData, known: &Known) -> bool {
+    // Where all are null there is no greatest one. That of texts may be cut off, and is empty only where all are.
+    let greatest = column.statistics().and_then(|statistics| statistics.max_bytes_opt());
+    let is_text = known.stored.encoding == Encoding::Text;
+    let is_required = !known.stored.is_optional && !is_text && column.num_values() > 0;
+    is_required || greatest.is_some_and(|greatest| !is_text || !greatest.is_empty())
+}
+
 fn is_v4_number(known: &Known) -> bool {
     matches!(&known.name, super::super::name::Name::Field { field, .. } if matches!(field.value, flow::Value::Address(_)))
         && known.stored.encoding != Encoding::Address
