@@ -830,6 +830,32 @@ fn what_is_missing_outlasts_the_controller() {
     assert_eq!(health.watched(), Some(4.0 / 10.0));
 }
 
+/// What a node lacked before it was taken out of the settings is no part of the time since it was put back.
+#[test]
+fn a_node_that_was_taken_out_and_put_back_is_counted_from_then_on() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    for at in [0, 5] {
+        test.window(1, at, &[]);
+    }
+    let lacks: Vec<_> =
+        test.controller.lacks().map(|(name, lacks, _)| (name.to_owned(), lacks.clone())).collect();
+    // The controllers without it have saved a state that does not know it.
+    let saved = Test::new(CHAIN).controller.save();
+    let mut next = Test::new(CHAIN);
+    next.controller.restore(saved, [], events::Stories::default());
+    next.controller.restore_lacks(lacks);
+    let of_b =
+        |test: &Test| test.controller.lacks().nth(1).map(|(_, lacks, version)| (lacks.clone(), version));
+    let (lacks, version) = of_b(&next).expect("a node");
+    assert_eq!((lacks.gaps.len(), lacks.missing.len()), (1, 0));
+    assert_ne!(version, 0, "the archive forgets them too");
+    next.tick(10);
+    next.window(1, 8, &[]);
+    next.window(1, 9, &[]);
+    assert_eq!(next.controller.health().nth(1).expect("a node").watched(), Some(1.0));
+}
+
 #[test]
 fn a_window_that_waits_is_settled_before_other_queries_come() {
     let mut test = that_looks_back();
