@@ -190,7 +190,8 @@ impl Health {
         self.came = Some(came);
     }
 
-    /// The share of the time since it was first heard of of which windows came; `None` before the first one.
+    /// The share of the time from its first window to its last one that came that its windows cover. The time since that last one is not in
+    /// it. `None` before the first window.
     pub fn watched(&self) -> Option<f64> {
         let Came { since_ns, until_ns, .. } = self.came?;
         let all = until_ns.checked_sub(since_ns).filter(|all| *all != 0)?;
