@@ -118,7 +118,9 @@ impl<'a> Service<'a> {
             controller.restore_past(past::read(&earlier));
         }
         let lacked = hub.archive().states(lacks::PREFIX).map_err(Failure::fault)?;
-        controller.restore_lacks(lacks::read(&lacked));
+        let (lacks, damaged) = lacks::read(&lacked);
+        damaged.iter().for_each(|line| say(line));
+        controller.restore_lacks(lacks);
         let kafka = Hand::start(&config.kafka, &hub)?;
         let alerts = hub.archive().state(ALERTS).map_err(Failure::fault)?;
         let alerts = Alerts::start(&config.alerts, alerts.as_deref())?;
