@@ -441,13 +441,17 @@ impl<'a> Service<'a> {
         let unfollowed = self.controller.unfollowed().map(|(query, _)| {
             format!("{query}: too many chains are followed: further ones have no deadline")
         });
+        let undecided = self.controller.undecided().into_iter().map(|of| {
+            let what = "some windows do not decide it, so that it can neither fire nor resolve by them";
+            format!("{}: {}: {what}", of.query, of.condition)
+        });
         let refused = self.config.nodes.iter().enumerate().flat_map(|(number, name)| {
             let reasons = self.link.refused_of(number).into_keys();
             reasons.map(move |reason| {
                 format!("{name}: messages are refused ({reason}): edison nodes counts them")
             })
         });
-        let mut lasting: Vec<String> = forgotten.chain(unfollowed).chain(refused).collect();
+        let mut lasting: Vec<String> = forgotten.chain(unfollowed).chain(undecided).chain(refused).collect();
         if self.hub.archive().damaged() != 0 {
             let file = self.config.state.display();
             let line = format!("{file}: some rows are damaged: answers and events without them are shown");
