@@ -136,7 +136,8 @@ fn span() -> impl Strategy<Value = Span> {
 }
 
 fn missing() -> impl Strategy<Value = Missing> {
-    (span(), proptest::sample::select(MissingReason::ALL.to_vec())).prop_map(|(span, reason)| Missing { span, reason })
+    (span(), proptest::sample::select(MissingReason::ALL.to_vec()))
+        .prop_map(|(span, reason)| Missing { span, reason })
 }
 
 /// A status, what was watched (always where it is cut, never where it is complete), and what is missing, where it is partial.
