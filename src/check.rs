@@ -65,7 +65,9 @@ fn warn_of_taken_names(texts: &[NamedText], checked: &mut [Checked]) {
             }
             own.entry(name.clone()).or_insert(place);
         }
-        places.extend(own.into_iter().filter(|(name, _)| !places.contains_key(name)).collect::<Vec<_>>());
+        for (name, place) in own {
+            places.entry(name).or_insert(place);
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::cli::{
 use crate::exit::{self, Failure, say};
 use crate::query_text;
 use http::Api;
-use report::view::{Mode, NodeState, QueryView, Status};
+use report::view::{QueryView, Status};
 use report::{Event, terminal};
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -25,14 +25,15 @@ pub(crate) fn nodes(options: &ClientOptions) -> Result<ExitCode, Failure> {
     let json = Api::new(&options.api)?.get("/status")?;
     print(options, &json, |status: &Status| terminal::nodes(status))?;
     // What is printed says which.
-    let not_up = Status::deserialize(&json).is_ok_and(|status| !are_up(&status));
-    Ok(if not_up { ExitCode::from(exit::EARLY) } else { ExitCode::SUCCESS })
+    Ok(if are_up(&json) { ExitCode::SUCCESS } else { ExitCode::from(exit::EARLY) })
 }
 
-/// Whether all nodes are up. Those of a run may have ended with it.
-fn are_up(status: &Status) -> bool {
-    let has_ended = |state| status.mode == Mode::Run && state == NodeState::Ended;
-    status.nodes.iter().all(|node| node.state == NodeState::Up || has_ended(node.state))
+/// Whether a status says of all nodes that they are up. Those of a run may have ended with it. Nothing else of it is read: `--json` passes on
+/// what a controller of another version says, and no node is up that it does not say so of.
+fn are_up(status: &Json) -> bool {
+    let has_ended = |state: &Json| status["mode"] == "run" && state == "ended";
+    let is_up = |node: &Json| node["state"] == "up" || has_ended(&node["state"]);
+    status["nodes"].as_array().is_some_and(|nodes| nodes.iter().all(is_up))
 }
 
 #[derive(Deserialize)]
@@ -144,4 +145,29 @@ fn print<T: for<'de> Deserialize<'de>>(
     // Some of it comes from strangers.
     let clean = |letter: char| if letter.is_control() && letter != '\n' { '\u{fffd}' } else { letter };
     exit::print(&words(&read).chars().map(clean).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::view::{Mode, NodeState, NodeView};
+
+    #[test]
+    fn nodes_are_up_if_the_status_says_so_of_each() {
+        let up = |mode, states: &[NodeState]| {
+            let nodes = states.iter().map(|&state| NodeView { state, ..NodeView::default() }).collect();
+            are_up(&serde_json::to_value(Status { mode, nodes, ..Status::default() }).expect("JSON"))
+        };
+        for mode in [Mode::Controller, Mode::Run] {
+            assert!(up(mode, &[]) && up(mode, &[NodeState::Up, NodeState::Up]), "{mode:?}");
+            for state in [NodeState::Late, NodeState::Down, NodeState::Unheard, NodeState::Never] {
+                assert!(!up(mode, &[NodeState::Up, state]), "{mode:?} {state:?}");
+            }
+            assert_eq!(up(mode, &[NodeState::Ended, NodeState::Up]), mode == Mode::Run);
+        }
+        // Of another version.
+        let status = |states: [&str; 2]| serde_json::json!({"mode": "relay", "nodes": states.map(|state| serde_json::json!({"state": state}))});
+        assert!(are_up(&status(["up", "up"])) && !are_up(&status(["up", "asleep"])));
+        assert!(!are_up(&serde_json::json!({})) && !are_up(&Json::Null));
+    }
 }

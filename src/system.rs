@@ -88,7 +88,6 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
             "--cores or --design: a replay whose queries start others has one receiver for each node",
         ));
     }
-    let began = Instant::now();
     let mut controller = Controller::new(chain, Setting { window_ns, is_replay, key: None });
     let (link, probes) = memory::links(&names);
     let mut ready = Vec::new();
@@ -130,6 +129,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
         alerts,
         refreshed: None,
     };
+    let began = Instant::now();
     let measured = thread::scope(|scope| {
         let mut threads = Vec::new();
         for (number, ready) in ready.into_iter().enumerate() {

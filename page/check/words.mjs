@@ -54,6 +54,14 @@ expect('spool', said([node({ spool: { ...node().spool, fault: 'disk full' } })])
 expect('store', said([node({ store: { files: 1, bytes: 1, lost: 0, fault: 'disk full' } })]), /store of Node1/);
 expect('alerts', said([node()], { alertmanagers: [{ address: 'http://a', fault: 'cannot be reached' }] }), /Alertmanager at http:\/\/a cannot be reached/);
 
+// What one did when it was last heard is no news of now.
+const troubled = { last: { packets, loss: { imissed: 7 } }, clock: { synchronised: true, max_error_ns: 1, ahead_s: -2.5 }, gaps: [{ start: at(-20), end: at(-14), reason: 'not_sent' }],
+  tasks: { wanted: 2, applied: 1, refused: 'too many', lapsed: 0 }, spool: { ...node().spool, fault: 'disk full' } };
+expect('late, and troubled', said([node({ state: 'late', ...troubled })]), /Node1 is late.*loses packets.*clock of Node1/);
+for (const state of ['down', 'unheard', 'never']) {
+  expect(`${state}, and was troubled`, said([node({ state, ...troubled })]), /^(?!.*(loses|covers|lacks|clock|refuses|spool)).*(Node1|1 node) (is down|has)/);
+}
+
 await vite.close();
 failures.forEach((failure) => console.error(failure));
 if (failures.length) process.exit(1);

@@ -33,6 +33,13 @@ fn nothing_is_lost_or_doubled_while_broker_and_controller_die() {
             let away = |program: &Running| program.said().iter().any(|line| line.contains("is away"));
             assert!(program.wait_for("the word that the broker is away", away), "{:?}", program.said());
         }
+        let ready = deployment.api().replace("/api/v1", "/readyz");
+        let ready = ureq::get(ready).config().http_status_as_error(false).build().call();
+        let mut ready = ready.expect("an answer");
+        let body: Value =
+            serde_json::from_str(&ready.body_mut().read_to_string().expect("a text")).expect("JSON");
+        let away = serde_json::json!({"status": "not_ready", "faults": ["broker_away"]});
+        assert_eq!((ready.status().as_u16(), body), (503, away));
         let broker = Broker(&deployment);
         deployment.broker("start");
         until("both nodes", || (deployment.is_up("near") && deployment.is_up("far")).then_some(()));
@@ -204,8 +211,8 @@ fn what_a_killed_probe_missed_is_told_everywhere_and_outlasts_the_controller() {
         let deployment = Deployment::new();
         let _broker = Broker(&deployment);
         deployment.broker("start");
-        let mut controller =
-            deployment.controller_of("\"near\"", "all: select sum(total_count) as n every 1s;");
+        let queries = CHAIN.replace("= far", "= near");
+        let mut controller = deployment.controller_of("\"near\"", &queries);
         let mut probe = deployment.probe("near", Veth::NEAR);
         until("the node", || deployment.is_up("near").then_some(()));
         until("an answer", || (!deployment.windows("all", "near").is_empty()).then_some(()));
@@ -237,12 +244,20 @@ fn what_a_killed_probe_missed_is_told_everywhere_and_outlasts_the_controller() {
             "{shown}"
         );
 
+        let undecided = |program: &Running| {
+            program
+                .said()
+                .iter()
+                .any(|line| line.contains("who: all.n > 1000: some windows do not decide it"))
+        };
+        assert!(controller.wait_for("the undecided condition", undecided), "{:?}", controller.said());
+
         // The probe is away for another while, and the controller is killed meanwhile.
         drop(probe);
         until("its end", || (deployment.node("near")?["state"] == "down").then_some(()));
         controller.signal(libc::SIGKILL);
         drop(controller);
-        let controller = deployment.controller_of("\"near\"", "all: select sum(total_count) as n every 1s;");
+        let controller = deployment.controller_of("\"near\"", &queries);
         let known = until("the node", || deployment.node("near"));
         assert_eq!((&known["gaps"][0], missing(&known)), (gap, Some(windows)));
         let probe = deployment.probe("near", Veth::NEAR);

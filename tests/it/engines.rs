@@ -284,38 +284,17 @@ fn a_question_without_an_answer_does_not_keep_others_from_theirs() {
     let texts = format!(
         "a: select max(total_byte); b: {ASKED}; c: select conversation, count(*) groupby conversation order by conversation; d: {ASKED}"
     );
-    let ended = call(&[
-        "query",
-        "--store",
-        text(&store),
-        "--json",
-        "-q",
-        &texts,
-        "--engine",
-        "duckdb",
-        "--engine-program",
-        text(&program),
-    ])
-    .expect(1);
+    let asked = |program: &Path| {
+        let question = ["query", "--store", text(&store), "--json", "-q", &texts];
+        call(&[&question[..], &["--engine", "duckdb", "--engine-program", text(program)]].concat())
+    };
+    let ended = asked(&program).expect(1);
     let names: Vec<_> = ended.stdout.lines().map(|line| schema::of_line(line)["query"].clone()).collect();
     assert_eq!(names, ["b", "d"], "{ended:?}");
     for line in ["a: DuckDB: Binder Error: max", "c: no other engine orders conversations as texts"] {
         assert!(ended.stderr.contains(line), "{ended:?}");
     }
     // All are refused alike where the program is not there, in one line.
-    let missing = scratch.path("missing");
-    let ended = call(&[
-        "query",
-        "--store",
-        text(&store),
-        "--json",
-        "-q",
-        &texts,
-        "--engine",
-        "duckdb",
-        "--engine-program",
-        text(&missing),
-    ])
-    .expect(2);
+    let ended = asked(&scratch.path("missing")).expect(2);
     assert_eq!(ended.stderr.matches("there is no program").count(), 1, "{ended:?}");
 }

@@ -174,11 +174,19 @@ impl Controller {
         self.named_nodes().map(|(name, node)| (name, &node.health.lacks, node.health.lacks_version))
     }
 
-    /// Continues what another controller knew of what nodes lack.
+    /// Continues what another controller knew of what nodes lack, once [`Controller::restore`] has continued its state. The windows of a node
+    /// that state does not know, as of one that was not among the nodes for a while, are counted from its next window on: those that it
+    /// lacked before are no part of that time.
     pub fn restore_lacks(&mut self, lacks: impl IntoIterator<Item = (String, Lacks)>) {
         for (name, lacks) in lacks {
             if let Some(number) = self.chain.graph.nodes.iter().position(|known| *known == name) {
-                self.nodes[number].health.lacks = lacks;
+                let health = &mut self.nodes[number].health;
+                health.lacks = lacks;
+                if health.came.is_none() && !health.lacks.missing.is_empty() {
+                    health.lacks.missing.clear();
+                    // The archive has those counters, and is to forget them too.
+                    health.lacks_version += 1;
+                }
             }
         }
     }

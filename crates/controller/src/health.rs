@@ -2,7 +2,7 @@
 
 use crate::clock_offset::ClockOffset;
 use protocol::{Heartbeat, ListId, WindowResult};
-use report::{Counters, PacketCounts, Span, Status};
+use report::{Counters, MissingReason, PacketCounts, Span, Status};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -41,6 +41,18 @@ pub struct Gap {
     pub window: Span,
     /// Why.
     pub reason: Cow<'static, str>,
+}
+
+impl Gap {
+    /// The part of a window that lies in it, with the reason as answers have it.
+    pub(crate) fn missing_in(&self, window: Span) -> Option<report::Missing> {
+        let span = Span {
+            start_ns: self.window.start_ns.max(window.start_ns),
+            end_ns: self.window.end_ns.min(window.end_ns),
+        };
+        let reason = MissingReason::ALL.into_iter().find(|reason| reason.name() == self.reason)?;
+        (span.start_ns < span.end_ns).then_some(report::Missing { span, reason })
+    }
 }
 
 /// Windows of a node that never came, for one reason.
@@ -178,7 +190,8 @@ impl Health {
         self.came = Some(came);
     }
 
-    /// The share of the time since it was first heard of of which windows came; `None` before the first one.
+    /// The share of the time from its first window to its last one that came that its windows cover. The time since that last one is not in
+    /// it. `None` before the first window.
     pub fn watched(&self) -> Option<f64> {
         let Came { since_ns, until_ns, .. } = self.came?;
         let all = until_ns.checked_sub(since_ns).filter(|all| *all != 0)?;
@@ -256,6 +269,23 @@ fn bound(counters: &mut Counters) {
 mod tests {
     use super::*;
     use report::{Account, Answer};
+
+    #[test]
+    fn a_gap_lacks_the_part_of_a_window_that_lies_in_it() {
+        let span = |start_ns, end_ns| Span { start_ns, end_ns };
+        for (name, reason) in [
+            (NOT_SENT, MissingReason::NotSent),
+            (SPOOL_FULL, MissingReason::SpoolFull),
+            (TOO_LATE, MissingReason::TooLate),
+        ] {
+            let gap = Gap { window: span(10, 20), reason: name.into() };
+            let missing = |start_ns, end_ns| gap.missing_in(span(start_ns, end_ns));
+            let part = |start_ns, end_ns| Some(report::Missing { span: span(start_ns, end_ns), reason });
+            assert_eq!([missing(0, 10), missing(20, 30)], [None, None], "{name}");
+            assert_eq!([missing(0, 12), missing(15, 30)], [part(10, 12), part(15, 20)], "{name}");
+            assert_eq!([missing(0, 30), missing(12, 13)], [part(10, 20), part(12, 13)], "{name}");
+        }
+    }
 
     #[test]
     fn whatever_names_come_the_sum_stays() {

@@ -4,7 +4,7 @@ use crate::controller::{Actions, Controller, Output};
 use crate::empty_run::EmptyRun;
 use crate::ended::{Ended, asked, is_of};
 use events::{ALL_NODES, Member, Run};
-use report::{Answer, Missing, MissingReason, Span};
+use report::{Answer, Missing, Span};
 use task::rows::Merging;
 
 /// The answer of a window.
@@ -77,13 +77,24 @@ impl Ended<'_> {
             let names: Vec<&str> =
                 parts.missing.iter().filter_map(|node| self.chain.graph.node_name(*node)).collect();
             answer.lacks(&format!("no answer of {}", names.join(", ")));
-            Missing::push(&mut answer.missing, Missing { span: window, reason: MissingReason::NotSent });
+            self.gaps(&parts.missing, window)
+                .into_iter()
+                .for_each(|gap| Missing::push(&mut answer.missing, gap));
         }
         for &node in &parts.present {
             let name = self.chain.graph.node_name(node).unwrap_or_default();
             self.nodes[node].health.clock.remark(name).iter().for_each(|remark| answer.remark(remark));
         }
         answer
+    }
+
+    /// What is known to be missing of these nodes in a window, the oldest first. A node may also have sent the window and not have answered
+    /// the query in it, so that no time of it is missing.
+    fn gaps(&self, nodes: &[usize], window: Span) -> Vec<Missing> {
+        let gaps = nodes.iter().flat_map(|node| &self.nodes[*node].health.lacks.gaps);
+        let mut gaps: Vec<Missing> = gaps.filter_map(|gap| gap.missing_in(window)).collect();
+        gaps.sort_unstable_by_key(|gap| (gap.span.start_ns, gap.span.end_ns, gap.reason));
+        gaps
     }
 
     /// Packets that nodes received in a window, as a share of those received or lost; `None` if the loss of one is not known.

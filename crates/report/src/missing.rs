@@ -31,6 +31,20 @@ pub enum MissingReason {
 }
 
 impl MissingReason {
+    /// All reasons.
+    pub const ALL: [Self; 10] = [
+        Self::NotBegun,
+        Self::Stopped,
+        Self::Killed,
+        Self::DiskFull,
+        Self::WriteFailed,
+        Self::Damaged,
+        Self::Retention,
+        Self::NotSent,
+        Self::SpoolFull,
+        Self::TooLate,
+    ];
+
     /// The name in JSON and in metrics.
     pub fn name(self) -> &'static str {
         match self {
@@ -125,19 +139,7 @@ mod tests {
 
     #[test]
     fn the_name_is_that_of_json() {
-        use MissingReason::*;
-        for reason in [
-            NotBegun,
-            Stopped,
-            Killed,
-            DiskFull,
-            WriteFailed,
-            Damaged,
-            Retention,
-            NotSent,
-            SpoolFull,
-            TooLate,
-        ] {
+        for reason in MissingReason::ALL {
             assert_eq!(serde_json::to_value(reason).expect("JSON"), reason.name());
         }
     }

@@ -15,8 +15,10 @@ static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 const INDEX: &str = "index.html";
 
-/// What the paths of the page's views begin with. Below them is what a view is about.
-const VIEWS: [&str; 7] = ["", "chain", "events", "stories", "queries", "explore", "flow"];
+/// The paths of the page's views, without slashes at their ends. What a view is about follows them after a question mark.
+const VIEWS: [&str; 6] = ["", "/chain", "/events", "/queries", "/explore", "/flow"];
+/// What the path of the page of a story begins with. The name of the story follows it.
+const STORIES: &str = "/stories/";
 
 /// What is shown where the page was not built.
 const NO_PAGE: &str = "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Edison</title>\n<p>This program was built without its page. \
@@ -39,8 +41,7 @@ pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
     }
     let is_link = path.is_empty() || !path.rsplit('/').next().unwrap_or_default().contains('.');
     let name = if is_link { INDEX } else { path };
-    let is_view = VIEWS.contains(&path.split('/').next().unwrap_or_default());
-    if is_link && !is_view {
+    if is_link && !is_view(uri.path()) {
         // The page says that there is nothing, and so does the status, which is all that programs read.
         let at = FILES.binary_search_by_key(&INDEX, |(name, _)| name);
         let mut response = at.map_or_else(
@@ -62,6 +63,13 @@ pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
             not_found(uri.path(), error).into_response()
         }
     }
+}
+
+/// Whether the page shows something at a path, and not only that there is nothing. Its `App.svelte` has the same paths.
+fn is_view(path: &str) -> bool {
+    let path = path.trim_end_matches('/');
+    let is_story = path.strip_prefix(STORIES).is_some_and(|story| !story.is_empty() && !story.contains('/'));
+    VIEWS.contains(&path) || is_story
 }
 
 /// What is not there. Who looks for files of the system is counted apart.

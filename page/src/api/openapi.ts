@@ -642,7 +642,7 @@ export interface components {
                 /** @description `too_late`: its windows came later than they are waited for; `not_sent`: they never came, as the probe did not run, or was killed before it had kept them; `spool_full`: the probe dropped some of them. */
                 reason: string;
             }[];
-            /** @description Windows that never came since it was first heard of, by reason. They outlast the controller. */
+            /** @description Windows that never came since its first one, by reason. They outlast the controller. */
             missing: {
                 /** @description `not_sent` or `spool_full`, as of gaps. */
                 reason: string;
@@ -650,7 +650,7 @@ export interface components {
                 /** @description The time that they cover. */
                 seconds: number;
             }[];
-            /** @description The share of the time since it was first heard of of which windows came; `null` before the first one. */
+            /** @description The share of the time from its first window to its last one that came that its windows cover. The time since that last one is not in it. `null` before the first window. */
             watched: number | null;
             /** @description What came as its own and was not taken, by reason; another's too, who has its rights at the broker. */
             refused: components["schemas"]["Counters"];

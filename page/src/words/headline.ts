@@ -69,12 +69,15 @@ export function lastSentence(text: string, query: string): string {
   return about.at(-1) ?? lines.at(-1) ?? '';
 }
 
+/** Whether what a node does now is known: not of one that is away, nor of one that never answered. */
+export const isHere = ({ state }: Node): boolean => !['down', 'unheard', 'never'].includes(state);
+
 /** What keeps all from being quiet, the worst first: a sentence each. */
 export function troubles(status: Status): string[] {
   return [
     ...ownFaults(status),
     ...status.nodes.filter((node) => !['up', 'ended', 'unheard'].includes(node.state)).map((node) => away(node, status)),
-    ...status.nodes.flatMap((node) => [...losses(node, status), ...faults(node)]),
+    ...status.nodes.filter(isHere).flatMap((node) => [...losses(node, status), ...faults(node)]),
     ...status.alertmanagers.flatMap(({ address, fault }) => (fault ? [`The Alertmanager at ${address} ${fault}.`] : [])),
   ];
 }

@@ -27,10 +27,33 @@ pub(super) fn stored(controller: &Controller) -> Stored {
     controller.lacks().map(|(name, _, version)| (name.to_owned(), version)).collect()
 }
 
-/// What these states say, by node. One that is damaged is as if the node had lacked nothing.
-pub(super) fn read(states: &[(String, String)]) -> impl Iterator<Item = (String, Lacks)> + '_ {
-    let one = |(name, text): &(String, String)| {
-        Some((name.strip_prefix(PREFIX)?.to_owned(), serde_json::from_str(text).ok()?))
-    };
-    states.iter().filter_map(one)
+/// What these states say, by node, and a line for each that is damaged: it is left out, as if the node had lacked nothing.
+pub(super) fn read(states: &[(String, String)]) -> (Vec<(String, Lacks)>, Vec<String>) {
+    let (mut read, mut damaged) = (Vec::new(), Vec::new());
+    for (name, text) in states {
+        let node = name.strip_prefix(PREFIX).unwrap_or(name);
+        match serde_json::from_str(text) {
+            Ok(lacks) => read.push((node.to_owned(), lacks)),
+            Err(error) => damaged.push(format!(
+                "{node}: its gaps and missing windows are damaged in the state and are counted anew: {error}"
+            )),
+        }
+    }
+    (read, damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_state_is_said_with_its_node_and_the_others_are_read() {
+        let whole = serde_json::to_string(&Lacks::default()).expect("JSON");
+        let cut = &whole[..whole.len() - 1];
+        let states = [("lacks/A", &*whole), ("lacks/B", cut), ("lacks/C", "")];
+        let (read, damaged) = read(&states.map(|(name, text)| (name.to_owned(), text.to_owned())));
+        assert_eq!(read, [("A".to_owned(), Lacks::default())]);
+        assert_eq!(damaged.len(), 2, "{damaged:?}");
+        assert!(damaged[0].starts_with("B: ") && damaged[1].starts_with("C: "), "{damaged:?}");
+    }
 }

@@ -118,7 +118,9 @@ impl<'a> Service<'a> {
             controller.restore_past(past::read(&earlier));
         }
         let lacked = hub.archive().states(lacks::PREFIX).map_err(Failure::fault)?;
-        controller.restore_lacks(lacks::read(&lacked));
+        let (lacks, damaged) = lacks::read(&lacked);
+        damaged.iter().for_each(|line| say(line));
+        controller.restore_lacks(lacks);
         let kafka = Hand::start(&config.kafka, &hub)?;
         let alerts = hub.archive().state(ALERTS).map_err(Failure::fault)?;
         let alerts = Alerts::start(&config.alerts, alerts.as_deref())?;
@@ -439,13 +441,17 @@ impl<'a> Service<'a> {
         let unfollowed = self.controller.unfollowed().map(|(query, _)| {
             format!("{query}: too many chains are followed: further ones have no deadline")
         });
+        let undecided = self.controller.undecided().into_iter().map(|of| {
+            let what = "some windows do not decide it, so that it can neither fire nor resolve by them";
+            format!("{}: {}: {what}", of.query, of.condition)
+        });
         let refused = self.config.nodes.iter().enumerate().flat_map(|(number, name)| {
             let reasons = self.link.refused_of(number).into_keys();
             reasons.map(move |reason| {
                 format!("{name}: messages are refused ({reason}): edison nodes counts them")
             })
         });
-        let mut lasting: Vec<String> = forgotten.chain(unfollowed).chain(refused).collect();
+        let mut lasting: Vec<String> = forgotten.chain(unfollowed).chain(undecided).chain(refused).collect();
         if self.hub.archive().damaged() != 0 {
             let file = self.config.state.display();
             let line = format!("{file}: some rows are damaged: answers and events without them are shown");

@@ -726,6 +726,70 @@ fn windows_that_never_came_are_a_named_gap() {
     assert_eq!(health.watched(), Some(6.0 / 11.0));
 }
 
+/// An answer across nodes lacks the times of a node that never came, and no time of a window that came without the answer.
+#[test]
+fn an_answer_across_nodes_has_the_gaps_of_a_node_and_no_other_time() {
+    let mut test = Test::new(
+        "all: select sum(total_count) as n every 1s across nodes by sum;\n\
+        long: select sum(total_count) as n over 4s every 2s across nodes by sum;",
+    );
+    test.tick(0);
+    let ToProbe::Tasks(list) = &test.sent[0].1 else { panic!("{:?}", test.sent) };
+    let parts: Vec<_> = list.tasks.iter().map(|task| task.query.columns[0].name.clone()).collect();
+    let window = |test: &mut Test, node: usize, at: u64, has_list: bool, lost: u64| {
+        let is_long = at >= 3 && at % 2 == 1;
+        let counts: &[_] = if is_long { &[("all", 7), ("long", 28)] } else { &[("all", 7)] };
+        let mut result = result(node, at, if has_list { counts } else { &[] });
+        for answer in &mut result.answers {
+            match (answer.query.as_str(), &mut answer.window) {
+                ("totals", _) => {}
+                ("long", Some(window)) => {
+                    window.start_ns = window.end_ns - 4 * SECOND;
+                    answer.columns[0].name.clone_from(&parts[1]);
+                }
+                _ => answer.columns[0].name.clone_from(&parts[0]),
+            }
+        }
+        test.take(node, FromProbe::Window(Box::new(WindowResult { lost, ..result })));
+    };
+    for at in 0..3 {
+        test.tick(at + 1);
+        window(&mut test, 0, at, true, 0);
+        window(&mut test, 1, at, true, 0);
+    }
+    test.tick(3);
+    // B was killed, and runs again without its list for a second. Then its spool was full.
+    for (at, has_list, lost) in [(5, false, 0), (6, true, 0), (8, true, 1), (9, true, 1)] {
+        test.tick(at + 1);
+        window(&mut test, 1, at, has_list, lost);
+    }
+    (3..10).for_each(|at| window(&mut test, 0, at, true, 0));
+    test.tick(12);
+    let second = |ns: u64| (ns - START) / SECOND;
+    let missing = |query: &str, end: u64| -> Vec<(u64, u64, &str)> {
+        let of_window = |output: &&Output| {
+            matches!(output, Output::Answer(answer)
+            if answer.query == query && answer.window.is_some_and(|window| second(window.end_ns) == end))
+        };
+        let Some(Output::Answer(answer)) = test.shown.iter().find(of_window) else {
+            panic!("{query} at {end}: {:?}", test.shown)
+        };
+        assert_eq!(answer.status, report::Status::Partial, "{query} at {end}");
+        assert_eq!(answer.reason.as_deref(), Some("no answer of B"), "{query} at {end}");
+        let span =
+            |of: &report::Missing| (second(of.span.start_ns), second(of.span.end_ns), of.reason.name());
+        answer.missing.iter().map(span).collect()
+    };
+    assert_eq!(missing("all", 4), [(3, 4, "not_sent")]);
+    assert_eq!(missing("all", 5), [(4, 5, "not_sent")]);
+    // That window came.
+    assert_eq!(missing("all", 6), []);
+    assert_eq!(missing("all", 8), [(7, 8, "spool_full")]);
+    // Of four seconds, those that never came.
+    assert_eq!(missing("long", 6), [(3, 5, "not_sent")]);
+    assert_eq!(missing("long", 8), [(4, 5, "not_sent"), (7, 8, "spool_full")]);
+}
+
 /// A probe is killed, and the controller while it is away: what is missing is known to the next controller, also between the last window that
 /// the one took and the first that the other takes.
 #[test]
@@ -764,6 +828,32 @@ fn what_is_missing_outlasts_the_controller() {
         [("not_sent", missing)]
     );
     assert_eq!(health.watched(), Some(4.0 / 10.0));
+}
+
+/// What a node lacked before it was taken out of the settings is no part of the time since it was put back.
+#[test]
+fn a_node_that_was_taken_out_and_put_back_is_counted_from_then_on() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    for at in [0, 5] {
+        test.window(1, at, &[]);
+    }
+    let lacks: Vec<_> =
+        test.controller.lacks().map(|(name, lacks, _)| (name.to_owned(), lacks.clone())).collect();
+    // The controllers without it have saved a state that does not know it.
+    let saved = Test::new(CHAIN).controller.save();
+    let mut next = Test::new(CHAIN);
+    next.controller.restore(saved, [], events::Stories::default());
+    next.controller.restore_lacks(lacks);
+    let of_b =
+        |test: &Test| test.controller.lacks().nth(1).map(|(_, lacks, version)| (lacks.clone(), version));
+    let (lacks, version) = of_b(&next).expect("a node");
+    assert_eq!((lacks.gaps.len(), lacks.missing.len()), (1, 0));
+    assert_ne!(version, 0, "the archive forgets them too");
+    next.tick(10);
+    next.window(1, 8, &[]);
+    next.window(1, 9, &[]);
+    assert_eq!(next.controller.health().nth(1).expect("a node").watched(), Some(1.0));
 }
 
 #[test]

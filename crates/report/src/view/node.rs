@@ -58,10 +58,11 @@ pub struct NodeView {
     pub sources: Vec<String>,
     /// The newest times in which no condition judges it, the oldest first.
     pub gaps: Vec<Gap>,
-    /// Windows that never came since it was first heard of, by reason.
+    /// Windows that never came since its first one, by reason.
     #[serde(default)]
     pub missing: Vec<MissingWindows>,
-    /// The share of the time since it was first heard of of which windows came; `None` before the first one.
+    /// The share of the time from its first window to its last one that came that its windows cover. The time since that last one is not in
+    /// it. `None` before the first window.
     #[serde(default)]
     pub watched: Option<f64>,
     /// What came as its own and was not taken, by reason; another's too, who has its rights at the broker.

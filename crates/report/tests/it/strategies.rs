@@ -136,20 +136,8 @@ fn span() -> impl Strategy<Value = Span> {
 }
 
 fn missing() -> impl Strategy<Value = Missing> {
-    use MissingReason::*;
-    let reasons = vec![
-        NotBegun,
-        Stopped,
-        Killed,
-        DiskFull,
-        WriteFailed,
-        Damaged,
-        Retention,
-        NotSent,
-        SpoolFull,
-        TooLate,
-    ];
-    (span(), proptest::sample::select(reasons)).prop_map(|(span, reason)| Missing { span, reason })
+    (span(), proptest::sample::select(MissingReason::ALL.to_vec()))
+        .prop_map(|(span, reason)| Missing { span, reason })
 }
 
 /// A status, what was watched (always where it is cut, never where it is complete), and what is missing, where it is partial.

@@ -199,7 +199,7 @@ fn write_nodes(text: &mut Text, status: &Status) {
     let of: Family = (
         "edison_node_missing_windows_total",
         Counter,
-        "Windows that never came since the node was first heard of, by reason.",
+        "Windows that never came since the node's first one, by reason.",
     );
     nodes.missing(of, |family, labels, missing| family.count(labels, missing.windows));
     let of: Family = ("edison_node_missing_seconds_total", Counter, "The time that they cover, by reason.");
@@ -207,7 +207,8 @@ fn write_nodes(text: &mut Text, status: &Status) {
     let of: Family = (
         "edison_node_watched_ratio",
         Gauge,
-        "The share of the time since the node was first heard of of which windows came.",
+        "The share of the time from the node's first window to its last one that came that its windows cover. \
+         The time since that last one is not in it.",
     );
     nodes.number(of, |node| node.watched);
 

@@ -95,5 +95,17 @@ fn who_watches_the_program_is_told_whether_it_is_well() {
     assert_eq!(of("/readyz").0, 200);
     hub.set_status(with(vec![fault("archive", None)]));
     assert_eq!(of("/readyz"), (503, serde_json::json!({"status": "not_ready", "faults": ["archive"]})));
+    // A broker that was never reached is no fault yet, and is one that was lost.
+    let broker = |state| Some(web::view::Broker { state, since_ns: 1, reason: None });
+    let away = serde_json::json!({"status": "not_ready", "faults": ["broker_away"]});
+    for faults in [Vec::new(), vec![fault("broker_away", Some(2))], vec![fault("broker_away", None)]] {
+        hub.set_status(web::view::Status { broker: broker(web::view::BrokerState::Away), ..with(faults) });
+        assert_eq!(of("/readyz"), (503, away.clone()));
+    }
+    hub.set_status(web::view::Status {
+        broker: broker(web::view::BrokerState::Connected),
+        ..with(Vec::new())
+    });
+    assert_eq!(of("/readyz").0, 200);
     assert_eq!(of("/healthz").0, 200);
 }

@@ -88,11 +88,34 @@ fn permanent_links_are_the_page() {
     } else {
         assert!(index.text().contains("built without its page"));
     }
-    for path in ["/stories/5f1c2a9be01d7734", "/queries/q1?x=1", "/index.html", "/flow/", "//"] {
+    for path in [
+        "/stories/5f1c2a9be01d7734",
+        "/stories/5f1c/",
+        "/queries?query=q1",
+        "/chain",
+        "/events",
+        "/explore",
+        "/index.html",
+        "/flow/",
+        "//",
+    ] {
         let link = get(server.address(), path);
         assert_eq!((link.status, without_nonce(&link)), (200, without_nonce(&index)), "{path}");
     }
-    for path in ["/health", "/livez", "/-/ready", "/a.b/c", "/chains", "/storiesx/1"] {
+    for path in [
+        "/health",
+        "/livez",
+        "/-/ready",
+        "/a.b/c",
+        "/chains",
+        "/storiesx/1",
+        "/queries/q1?x=1",
+        "/explore/x",
+        "/stories",
+        "/stories/",
+        "/stories/a/b",
+        "//flow",
+    ] {
         let none = get(server.address(), path);
         assert_eq!(none.status, 404, "{path}");
         if folder().join("index.html").exists() {
