@@ -14,6 +14,7 @@ use crate::tally::Spills;
 use crate::tcp::LossCounts;
 use crate::tcp::flag::{ACK, SYN};
 use crate::timeouts::{Stale, Timeouts};
+use crate::touched::{TURNS_PER_PASS, Touched};
 use flow::{EndReason, FlowRecord, Loss, Metric, WindowRow};
 use packet::{Key, KeyBurst, KeySpec, KeyedPacket, Numbers, OutOfOrder, PacketFields, Seed, TcpSegment};
 use std::cell::Cell;
@@ -53,6 +54,9 @@ const SYN_ACK: u8 = SYN | ACK;
 /// Packets that pass through the table's stages together. While one stage works on a batch, the memory that
 /// the next one needs is being fetched: 32 to 64 outstanding lines cover a memory access of 140 ns.
 const BATCH: usize = 64;
+
+/// Listed flows whose lines are being fetched while one is sealed.
+const AHEAD: usize = 16;
 
 // One bit of a `u64` for each.
 const _: () = assert!(BATCH <= 64);
@@ -116,8 +120,9 @@ pub struct FlowTable<K: Key> {
     window: u16,
     /// Next entry to sweep.
     swept: usize,
-    /// True from a turn until a sweep has completed a pass.
+    /// True while a flow may not have entered the open window: from a turn until a sweep has completed a pass, and where flows are listed.
     is_sealing: bool,
+    touched: Touched,
 }
 
 /// What a packet changes beyond the plain record: nothing, the whole of its number, anything but losses, or losses too. Each has what
@@ -178,6 +183,7 @@ impl<K: Key> FlowTable<K> {
             window: 0,
             swept: 0,
             is_sealing: false,
+            touched: Touched::default(),
         })
     }
 
@@ -639,6 +645,7 @@ impl<K: Key> FlowTable<K> {
     /// Writes both lines of a slot, which may be the first one behind all others.
     #[inline]
     fn put(&mut self, slot: usize, hot: Hot<K>, cold: Cold) {
+        self.touched.note(slot);
         if slot == self.hot.len() {
             self.hot.push(hot);
             self.cold.push(cold);
@@ -854,6 +861,7 @@ impl<K: Key> FlowTable<K> {
         if !self.hot[slot].is_in(self.window) {
             self.seal(slot, sink);
             self.hot[slot].enter(self.window);
+            self.touched.note(slot);
         }
     }
 
@@ -866,6 +874,7 @@ impl<K: Key> FlowTable<K> {
         if !slot.is_sealed() || loss.is_some_and(|loss| !loss.is_empty()) {
             let window = if slot.hot.is_in(open) { open } else { open.wrapping_sub(1) };
             sink.window_sealed(window, slot.seal(), loss.as_ref());
+            self.touched.rows += 1;
         }
     }
 
@@ -878,50 +887,78 @@ impl<K: Key> FlowTable<K> {
     /// The sweep must have completed a pass since the last turn ([`FlowTable::sweep`] returned true).
     pub fn turn(&mut self) {
         self.window = self.window.wrapping_add(1);
-        self.swept = 0;
         self.is_sealing = true;
+        let Timeouts { idle_ns, active_ns } = self.config.timeouts;
+        let is_due =
+            self.now >= self.touched.whole_at.saturating_add(idle_ns.min(active_ns) / TURNS_PER_PASS);
+        // What a pair's packet tells of the other direction is not listed.
+        let may_list = self.slot_bits == 0;
+        if !self.touched.turn(self.entries, may_list, is_due) {
+            self.swept = 0;
+            self.touched.whole_at = self.now;
+        }
     }
 
     /// Examines up to `entries` entries: ends flows that are past a timeout and seals the counts of closed
-    /// windows. Returns true when it has reached the end of the table; the next call starts again.
+    /// windows. Returns true when it has reached the end of the table; the next call starts again. After a turn from a window
+    /// with few of the table's flows, it examines these alone.
     ///
     /// Linear, so that the processor reads ahead: a million flows take some 64 MB, that is about 6 ms.
     pub fn sweep(&mut self, entries: usize, sink: &mut impl FlowSink) -> bool {
-        let end_at = self.entries.min(self.swept.saturating_add(entries));
         let stale = self.config.timeouts.stale_at(self.now);
-        for slot in self.swept << self.slot_bits..end_at << self.slot_bits {
-            let hot = &self.hot[slot];
-            if !hot.is_live() {
-                if hot.has_left() {
-                    if !hot.is_in(self.window) {
-                        self.enter_window(slot, sink);
-                        self.remove_if_vacant(slot);
-                    }
-                } else if self.slot_bits != 0 && self.hot[slot ^ 1].is_live() {
-                    if self.loss.is_some() {
-                        self.enter_window(slot, sink);
-                    }
-                } else if self.slot_bits != 0 && hot.is_second() {
-                    // Not one that is free: those have no direction.
-                    self.remove_if_vacant(slot);
+        if let Some(closing) = self.touched.take_closing() {
+            for (at, &slot) in closing.iter().enumerate() {
+                if let Some(&ahead) = closing.get(at + AHEAD) {
+                    self.hot.prefetch(ahead as usize);
+                    self.cold.prefetch(ahead as usize);
                 }
-                continue;
+                self.examine(slot as usize, stale, sink);
             }
-            if stale.may_be_due(hot)
-                && let Some(reason) = self.due(slot)
-            {
-                let ended = self.end(slot, reason, sink);
-                self.limits.give_back_flows(ended);
-                self.forget_connection_if_vacant(slot >> self.slot_bits);
-                self.remove_if_vacant(slot);
-                continue;
-            }
-            self.enter_window(slot, sink);
+            self.touched.give_back(closing);
+            return true;
+        }
+        let end_at = self.entries.min(self.swept.saturating_add(entries));
+        for slot in self.swept << self.slot_bits..end_at << self.slot_bits {
+            self.examine(slot, stale, sink);
         }
         let done = end_at == self.entries;
         self.swept = if done { 0 } else { end_at };
-        self.is_sealing &= !done;
+        self.is_sealing &= !done || self.touched.is_listing;
         done
+    }
+
+    /// Ends the flow in `slot` if it is past a timeout, and seals its counts of the closed window.
+    #[inline]
+    fn examine(&mut self, slot: usize, stale: Stale, sink: &mut impl FlowSink) {
+        let hot = &self.hot[slot];
+        if !hot.is_live() {
+            if hot.has_left() {
+                if !hot.is_in(self.window) {
+                    self.enter_window(slot, sink);
+                    self.remove_if_vacant(slot);
+                }
+            } else if self.slot_bits != 0 && self.hot[slot ^ 1].is_live() {
+                if self.loss.is_some() {
+                    self.enter_window(slot, sink);
+                }
+            } else if self.slot_bits != 0 && hot.is_second() {
+                // Not one that is free: those have no direction.
+                self.remove_if_vacant(slot);
+            }
+        } else if stale.may_be_due(hot)
+            && let Some(reason) = self.due(slot)
+        {
+            let ended = self.end(slot, reason, sink);
+            self.limits.give_back_flows(ended);
+            self.forget_connection_if_vacant(slot >> self.slot_bits);
+            self.remove_if_vacant(slot);
+        } else if !self.touched.is_listing {
+            self.enter_window(slot, sink);
+        } else if !self.hot[slot].is_in(self.window) {
+            // It enters the open window by its first packet there, and is listed then.
+            self.seal(slot, sink);
+            self.hot[slot].enter(self.window.wrapping_sub(1));
+        }
     }
 
     /// From here on, records end after another time without a packet. It is finite, as it was before: where no record ends by time, the
@@ -964,6 +1001,7 @@ impl<K: Key> FlowTable<K> {
     /// Leaves the table without entries.
     fn forget_all(&mut self) {
         (self.free, self.swept, self.entries) = (NONE, 0, 0);
+        self.touched.forget();
         self.index.clear();
         self.hot.clear();
         self.cold.clear();

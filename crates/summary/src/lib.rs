@@ -41,6 +41,7 @@ mod tags;
 mod tally;
 pub mod tcp;
 mod timeouts;
+mod touched;
 mod zoom;
 
 pub use arena::OutOfMemory;

@@ -601,6 +601,41 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: testbed::cases(10), ..ProptestConfig::default() })]
+
+    /// Many flows, and then windows with a few of them each, which are listed; some windows have too many for a list. More windows than an
+    /// entry can tell apart.
+    #[test]
+    fn short_windows_agree_with_the_model(
+        flows in 1_000u32..6_000,
+        windows in prop::collection::vec(
+            prop_oneof![
+                99 => prop::collection::vec((0..6_000u32, any::<u8>(), -1i64..2, 0u32..2000), 0..30),
+                1 => prop::collection::vec((0..6_000u32, any::<u8>(), 0i64..1, 0u32..2000), 4_000..6_000),
+            ],
+            40..120,
+        ),
+        sweeps in prop::collection::vec(prop_oneof![99 => Just(None), 1 => (1usize..3_000).prop_map(Some)], 120),
+        idle in prop_oneof![2 => Just(u64::MAX), 1 => 1..400 * TICK],
+        statistics: bool,
+        seed: u64,
+    ) {
+        let all = (0..flows).map(|flow| (flow, 0, 0, 100)).collect::<Vec<_>>();
+        let mut steps: Vec<_> = all.chunks(200).map(|chunk| Step::Packets(chunk.to_vec())).collect();
+        for (packets, sweep) in windows.iter().zip(sweeps) {
+            steps.extend(packets.chunks(100).map(|chunk| Step::Packets(chunk.to_vec())));
+            steps.extend(sweep.map(Step::PartOfASweep));
+            steps.push(Step::Turn);
+        }
+        let timeouts = Timeouts { idle_ns: idle, active_ns: u64::MAX };
+        let size = statistics.then(|| (Metric::Size, "mean,p50".parse().expect("a list")));
+        let parts = Parts { statistics: [None, size, None], ..Parts::default() };
+        compare(key_v4, &steps, timeouts, parts, usize::MAX, seed);
+        compare(key_v6, &steps, timeouts, parts, usize::MAX, seed);
+    }
+}
+
 /// A connection that goes on longer than the active timeout, with data of the server: who opened it is known by the SYN, whether the
 /// sweep has ended the record before its next packet or not. After silence the first packet tells.
 #[test]
