@@ -89,8 +89,8 @@ impl Reading {
         levels.sort_unstable();
         levels.dedup();
         answer.levels = levels.into_iter().rev().map(|level| level.name().to_owned()).collect();
-        // What is known of times tells it, and of all that is kept nothing is lost.
-        let is_told = |piece: &&Piece| self.begins_ns.is_some() || self.times.contains_key(&piece.node);
+        // What is known of times tells it.
+        let is_told = |piece: &&Piece| self.times.get(&piece.node).is_some_and(|times| !times.is_unknown());
         let untold = self.pieces.iter().filter(|piece| !is_told(piece));
         lost_lines(untold, answer).iter().for_each(|reason| answer.lacks(reason));
     }

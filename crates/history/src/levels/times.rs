@@ -127,6 +127,11 @@ impl NodeTimes {
         }
     }
 
+    /// Whether it was not noted for all of the time what was watched: what is kept no more of it is not told as missing.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.is_unknown
+    }
+
     /// What is missing in a time.
     pub(super) fn missing_in(&self, time: Span) -> Vec<Missing> {
         let time = period(time);
