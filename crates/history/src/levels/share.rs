@@ -43,7 +43,21 @@ impl Share {
         Self { question, rest: None, windows: None }
     }
 
-    /// Whether an answer is one of its own: another share has those of the other windows.
+    /// The time that its own windows add, each by the step that it has more than the one before.
+    pub(super) fn steps(&self, every_ns: u64, over_ns: u64) -> Period {
+        // The end of the last window that begins before a time.
+        let end_before = |time_ns: u64| {
+            let end_ns = time_ns.saturating_add(over_ns);
+            end_ns.checked_next_multiple_of(every_ns).map_or(end_ns, |next| next.saturating_sub(every_ns))
+        };
+        match self.windows {
+            None => Period::ALL,
+            Some(Windows::Before(time_ns)) => Period { to_ns: end_before(time_ns), ..Period::ALL },
+            Some(Windows::From(time_ns)) => Period { from_ns: end_before(time_ns), ..Period::ALL },
+        }
+    }
+
+    /// Whether an answer is one of its own: another share has those of the other windows. Of runs only its own part is there.
     pub fn gives(&self, answer: &Answer) -> bool {
         answer.window.is_none_or(|window| match self.windows {
             None => true,

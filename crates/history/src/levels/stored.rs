@@ -120,7 +120,7 @@ impl Stored {
                     share.into_iter().for_each(|share| share.restore(&mut answer));
                     give(answer);
                 };
-                let mut telling = Telling::new(&reading, questions.iter());
+                let mut telling = Telling::new(&reading, shares.iter());
                 let answered = {
                     let mut take = |answer: Answer| telling.take(answer, &mut restore);
                     files.answer(&questions, setting, progress, &mut take)
