@@ -135,9 +135,6 @@ impl Shelf {
                 _ => shares.push(Share::whole(of(from_ns, to_ns))),
             }
         }
-        if !is_asked {
-            shares.iter_mut().for_each(|share| self.begin(share, coarsest, setting));
-        }
         shares
     }
 
@@ -160,16 +157,6 @@ impl Shelf {
         });
         // Of equal ones the first, which is the coarsest.
         parts.min_by_key(|(lost, ..)| *lost).map(|(_, query, unknown)| (query, unknown))
-    }
-
-    /// Has a share begin where the levels that it reads do.
-    fn begin(&self, share: &mut Share, coarsest: Level, setting: &Setting) {
-        let reading = self.choose(&share.question, coarsest, setting);
-        let nodes = self.nodes().into_iter().filter(|node| (share.question.runs_on)(Some(node)));
-        if let Some(until) = nodes.filter_map(|node| reading.lost_until(node)).max() {
-            let Period { from_ns, to_ns } = share.question.period.unwrap_or(Period::ALL);
-            share.question.period = Some(Period { from_ns: from_ns.max(until).min(to_ns), to_ns });
-        }
     }
 }
 
