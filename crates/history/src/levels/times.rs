@@ -2,6 +2,7 @@
 
 use crate::question::Period;
 use report::{Answer, Missing, MissingReason, Span, format_time};
+use std::collections::BTreeMap;
 use store::{Unstored, Watched, Watcher};
 
 /// A time that is stored.
@@ -208,13 +209,15 @@ fn missing(time: Period, reason: MissingReason) -> Missing {
 /// The times that are stored, by their begins: what was watched, without what its run could not write.
 fn stored(entries: &[&Watched]) -> Vec<Stored> {
     let mut stored = Vec::new();
+    let mut lost_of_runs: BTreeMap<u64, Vec<&Watched>> = BTreeMap::new();
+    for lost in entries.iter().filter(|lost| lost.by.is_none()) {
+        lost_of_runs.entry(lost.run).or_default().push(lost);
+    }
+    lost_of_runs.values_mut().for_each(|lost| lost.sort_by_key(|lost| lost.first_ns));
     for entry in entries {
         let Some(by) = entry.by else { continue };
-        let mut lost: Vec<&&Watched> =
-            entries.iter().filter(|lost| lost.by.is_none() && lost.run == entry.run).collect();
-        lost.sort_by_key(|lost| lost.first_ns);
         let mut from_ns = entry.first_ns;
-        for lost in lost {
+        for lost in lost_of_runs.get(&entry.run).into_iter().flatten() {
             if lost.end_ns <= from_ns || lost.first_ns >= entry.end_ns {
                 continue;
             }
