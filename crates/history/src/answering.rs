@@ -200,7 +200,7 @@ impl FlowFiles {
             let is_whole = files.is_empty() || reads_none(&question.query);
             match known(&question.query, &reads_none, &site).filter(|_| !is_whole) {
                 Some((query, unknown)) => {
-                    (Question { query, ..question.clone() }, Some((unknown, files.join(", "))))
+                    (Question { query, ..question.clone() }, Some((unknown, first_of(&files))))
                 }
                 None => (question.clone(), None),
             }
@@ -242,6 +242,16 @@ impl FlowFiles {
             .filter_map(|(path, contents)| lacking_columns(path, contents, needs, &statistics));
         let lines: Vec<_> = lines.collect();
         if lines.is_empty() { Ok(()) } else { Err(Refused::Files(lines)) }
+    }
+}
+
+/// The first of many names, and how many more there are.
+pub(crate) fn first_of(names: &[String]) -> String {
+    const NAMED: usize = 3;
+    let first = names[..names.len().min(NAMED)].join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }
 
