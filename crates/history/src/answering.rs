@@ -200,7 +200,7 @@ impl FlowFiles {
             let is_whole = files.is_empty() || reads_none(&question.query);
             match known(&question.query, &reads_none, &site).filter(|_| !is_whole) {
                 Some((query, unknown)) => {
-                    (Question { query, ..question.clone() }, Some((unknown, first_of(&files))))
+                    (Question { query, ..question.clone() }, Some((unknown, first_of(&files, ", "))))
                 }
                 None => (question.clone(), None),
             }
@@ -245,11 +245,11 @@ impl FlowFiles {
     }
 }
 
-/// The first of many names, and how many more there are.
-pub(crate) fn first_of(names: &[String]) -> String {
+/// The first of many lines, and how many more there are.
+fn first_of(lines: &[String], between: &str) -> String {
     const NAMED: usize = 3;
-    let first = names[..names.len().min(NAMED)].join(", ");
-    match names.len().saturating_sub(NAMED) {
+    let first = lines[..lines.len().min(NAMED)].join(between);
+    match lines.len().saturating_sub(NAMED) {
         0 => first,
         more => format!("{first} and {more} more"),
     }
@@ -608,8 +608,9 @@ fn lack(answer: &mut Answer, reasons: &[String]) {
 /// An answer with its node, and with what keeps it from being complete.
 fn complete(mut answer: Answer, node: &Option<Arc<str>>, outcome: &Outcome) -> Answer {
     answer.node = node.as_deref().map(str::to_owned);
-    for error in &outcome.errors {
-        answer.lacks(&error.to_string());
+    let errors: Vec<String> = outcome.errors.iter().map(ToString::to_string).collect();
+    if !errors.is_empty() {
+        answer.lacks(&first_of(&errors, "; "));
     }
     lack(&mut answer, &outcome.passed_over);
     if outcome.stopped {
