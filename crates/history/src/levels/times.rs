@@ -10,6 +10,8 @@ use store::{Unstored, Watched, Watcher};
 struct Stored {
     time: Period,
     by: Watcher,
+    /// The run that stored it.
+    run: u64,
     /// Why what follows is not.
     after: Unstored,
 }
@@ -31,12 +33,13 @@ pub(super) struct NodeTimes {
 
 impl NodeTimes {
     /// `entries`: what a manifest tells of the node. `kept`: what the levels that are read have kept; `asked`: the question's time, whose begin is that
-    /// of what is kept where the question does not say it. `is_written`: a process writes the store now.
+    /// of what is kept where the question does not say it. `writer`: a process writes the store now, whose runs have this number or
+    /// a greater one.
     pub(super) fn new(
         entries: &[&Watched],
         asked: Option<Period>,
         kept: &[Period],
-        is_written: bool,
+        writer: Option<u64>,
     ) -> Self {
         let stored = stored(entries);
         let first = stored.first().map(|first| first.time.from_ns);
@@ -54,12 +57,7 @@ impl NodeTimes {
         let mut last: Option<Stored> = None;
         for next in &stored {
             if until < next.time.from_ns {
-                times.gap(
-                    Period { from_ns: until, to_ns: next.time.from_ns },
-                    last,
-                    Some(next.by),
-                    is_written,
-                );
+                times.gap(Period { from_ns: until, to_ns: next.time.from_ns }, last, Some(next.by), writer);
             }
             // Of two that end at once, the later one knows why.
             if last.is_none_or(|last| next.time.to_ns >= last.time.to_ns) {
@@ -72,7 +70,7 @@ impl NodeTimes {
                 times.kept_no_more(here, kept);
             }
         }
-        times.gap(Period { from_ns: until, to_ns: asked.to_ns }, last, None, is_written);
+        times.gap(Period { from_ns: until, to_ns: asked.to_ns }, last, None, writer);
         times.missing.sort_by_key(|missing| missing.span.start_ns);
         let mut missing = Vec::new();
         times.missing.drain(..).for_each(|more| Missing::push(&mut missing, more));
@@ -81,7 +79,7 @@ impl NodeTimes {
     }
 
     /// Nothing is stored of a time, which `last` is before and `next` behind.
-    fn gap(&mut self, gap: Period, last: Option<Stored>, next: Option<Watcher>, is_written: bool) {
+    fn gap(&mut self, gap: Period, last: Option<Stored>, next: Option<Watcher>, writer: Option<u64>) {
         let gap = gap.both(self.asked);
         if gap.is_empty() {
             return;
@@ -95,7 +93,9 @@ impl NodeTimes {
                 return self.outside.push(gap);
             }
             // What is not stored yet.
-            Some(Stored { after: Unstored::Killed, .. }) if next.is_none() && is_written => {
+            Some(Stored { after: Unstored::Killed, run, .. })
+                if next.is_none() && writer.is_some_and(|first| run >= first) =>
+            {
                 return self.outside.push(gap);
             }
             Some(Stored { by: Watcher::Recorded, after: Unstored::Stopped, .. }) => {
@@ -223,17 +223,18 @@ fn stored(entries: &[&Watched]) -> Vec<Stored> {
             }
             // One of no length, where nothing is stored before it, tells why.
             let time = Period { from_ns, to_ns: lost.first_ns.max(from_ns) };
-            stored.push(Stored { time, by, after: lost.why });
+            stored.push(Stored { time, by, run: entry.run, after: lost.why });
             from_ns = lost.end_ns;
         }
         if from_ns < entry.end_ns {
             let time = Period { from_ns, to_ns: entry.end_ns };
-            stored.push(Stored { time, by, after: entry.why });
+            stored.push(Stored { time, by, run: entry.run, after: entry.why });
         } else if from_ns != entry.first_ns {
             // Nothing is stored between what was lost and the end.
             stored.push(Stored {
                 time: Period { from_ns: entry.end_ns, to_ns: entry.end_ns },
                 by,
+                run: entry.run,
                 after: entry.why,
             });
         }
@@ -254,7 +255,7 @@ mod tests {
     fn times(entries: &[Watched], asked: Option<[u64; 2]>, kept_from: u64) -> NodeTimes {
         let asked = asked.map(|[from_ns, to_ns]| Period { from_ns, to_ns });
         let kept = Period { from_ns: kept_from, to_ns: u64::MAX };
-        NodeTimes::new(&entries.iter().collect::<Vec<_>>(), asked, &[kept], false)
+        NodeTimes::new(&entries.iter().collect::<Vec<_>>(), asked, &[kept], None)
     }
 
     fn listed(times: &NodeTimes) -> Vec<(u64, u64, MissingReason)> {
@@ -345,6 +346,19 @@ mod tests {
         let again =
             [entry(1, recorded, 100, 200, Unstored::Killed), entry(2, recorded, 100, 400, Unstored::Stopped)];
         assert_eq!(listed(&times(&again, None, 0)), []);
+    }
+
+    #[test]
+    fn a_run_goes_on_if_the_process_that_writes_now_began_it() {
+        let killed = [entry(3, Some(Watcher::Live), 100, 200, Unstored::Killed)];
+        let entries: Vec<&Watched> = killed.iter().collect();
+        let asked = Some(Period { from_ns: 100, to_ns: 300 });
+        let missing = |writer| listed(&NodeTimes::new(&entries, asked, &[Period::ALL], writer));
+        let killed = [(200, 300, MissingReason::Killed)];
+        assert_eq!(
+            (missing(None), missing(Some(3)), missing(Some(4))),
+            (killed.to_vec(), vec![], killed.to_vec())
+        );
     }
 
     #[test]
