@@ -186,6 +186,7 @@ fn prepare(connection: &mut Connection, path: &Path) -> Result<[u64; 2], String>
     if known != Some(FORMAT) {
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let is_right = known.is_some() && digest::is_right(&transaction).unwrap_or(false);
         if known.is_none() {
             transaction.execute_batch(TABLES).map_err(failed)?;
         }
@@ -193,6 +194,9 @@ fn prepare(connection: &mut Connection, path: &Path) -> Result<[u64; 2], String>
         transaction.execute_batch(TIMES_OF_BEFORE).map_err(failed)?;
         let format = FORMAT.to_string();
         transaction.execute("INSERT OR REPLACE INTO meta VALUES ('format', ?1)", [format]).map_err(failed)?;
+        if is_right {
+            digest::write(&transaction).map_err(failed)?;
+        }
         transaction.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
         transaction.pragma_update(None, "user_version", FORMAT).map_err(failed)?;
         transaction.commit().map_err(failed)?;
