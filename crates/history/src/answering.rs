@@ -187,15 +187,9 @@ impl FlowFiles {
         questions: &[Question],
         setting: &Setting,
     ) -> Vec<(Question, Option<(Unknown, String)>)> {
-        const FIELD: &str = "wire_byte";
-        let lacking =
-            self.contents().filter(|(_, contents)| !contents.is_blank() && !contents.fields.contains(FIELD));
-        let files: Vec<String> = lacking.map(|(path, _)| path.display().to_string()).collect();
+        let files = self.of_no_wire_bytes();
         let site = self.site(setting);
-        let reads_none = |query: &Query| {
-            let plan = RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site);
-            plan.is_ok_and(|plan| !plan.needs_of_recorded().columns.contains(&RowValue::WireBytes))
-        };
+        let reads_none = |query: &Query| !reads_wire_bytes(query, &site);
         let each = questions.iter().map(|question| {
             let is_whole = files.is_empty() || reads_none(&question.query);
             match known(&question.query, &reads_none, &site).filter(|_| !is_whole) {
@@ -206,6 +200,31 @@ impl FlowFiles {
             }
         });
         each.collect()
+    }
+
+    /// The files of other programs that do not have bytes on the wire.
+    fn of_no_wire_bytes(&self) -> Vec<String> {
+        const FIELD: &str = "wire_byte";
+        let lacking =
+            self.contents().filter(|(_, contents)| !contents.is_blank() && !contents.fields.contains(FIELD));
+        lacking.map(|(path, _)| path.display().to_string()).collect()
+    }
+
+    /// Refuses a question to another engine, which does not know that files without bytes on the wire leave them unknown.
+    pub(crate) fn refuse_without_wire_bytes(
+        &self,
+        question: &Question,
+        setting: &Setting,
+    ) -> Result<(), Refused> {
+        let files = self.of_no_wire_bytes();
+        if files.is_empty() || !reads_wire_bytes(&question.query, &self.site(setting)) {
+            return Ok(());
+        }
+        let name = &question.query.name;
+        let files = first_of(&files, ", ");
+        Err(Refused::Files(vec![format!(
+            "{name}: another engine cannot tell wire_byte: {files} have no bytes on the wire; ask without --engine, or without wire_byte"
+        )]))
     }
 
     /// Whether some rows of a part are read and others are not, by their times.
@@ -243,6 +262,12 @@ impl FlowFiles {
         let lines: Vec<_> = lines.collect();
         if lines.is_empty() { Ok(()) } else { Err(Refused::Files(lines)) }
     }
+}
+
+/// Whether a query reads bytes on the wire. One that cannot be planned is taken to do so.
+fn reads_wire_bytes(query: &Query, site: &Site) -> bool {
+    let plan = RowQueries::plan(Generation::default(), std::slice::from_ref(query), site);
+    !plan.is_ok_and(|plan| !plan.needs_of_recorded().columns.contains(&RowValue::WireBytes))
 }
 
 /// The first of many lines, and how many more there are.

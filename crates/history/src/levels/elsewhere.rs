@@ -41,6 +41,7 @@ impl Elsewhere {
         question: &Question,
         setting: &Setting,
     ) -> Result<Self, Refused> {
+        files.refuse_without_wire_bytes(question, setting)?;
         let blanks = blanks(files, question, setting)?;
         let mut refused = RefusedRows::default();
         let mut without_place = Vec::new();
