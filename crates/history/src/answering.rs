@@ -65,6 +65,8 @@ struct Group<'a> {
     lacks: Vec<String>,
     /// The answers of each node, once it has rows.
     nodes: BTreeMap<Option<Arc<str>>, Answered>,
+    /// Times of nodes of which nothing is known.
+    missing: Arc<BTreeMap<String, Vec<Span>>>,
 }
 
 impl FlowFiles {
@@ -102,6 +104,7 @@ impl FlowFiles {
                     questions: vec![question],
                     lacks: Vec::new(),
                     nodes: BTreeMap::new(),
+                    missing: Arc::clone(&self.missing),
                 }),
             }
         }
@@ -439,7 +442,9 @@ impl Group<'_> {
             let site = Site { node: name.unwrap_or_default().to_owned(), ..site.clone() };
             // The same queries were planned before anything was read.
             let queries = RowQueries::plan(Generation::default(), &queries, &site).ok()?;
-            let rows = queries.recorded();
+            let mut rows = queries.recorded();
+            let missing = name.and_then(|name| self.missing.get(name));
+            rows.miss(missing.cloned().unwrap_or_default());
             self.nodes.insert(node.clone(), Answered { queries, rows });
         }
         self.nodes.get_mut(node)

@@ -11,6 +11,7 @@ use report::{Answer, Span};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use store::{Catalog, Level};
 use task::query::{Over, Query};
 
@@ -201,6 +202,7 @@ impl Stored {
     ) -> Result<Option<FlowFiles>, Refused> {
         let files = FlowFiles::open_stored(reading.files(), span, reading.nodes().to_vec());
         let mut files = files.map_err(|line| Refused::Files(vec![line]))?;
+        files.missing = Arc::new(reading.missing());
         files.errors.extend(self.shelf.damage().cloned());
         let gone = files.errors().iter().map(|error| error.path()).find(|path| !path.exists());
         let Some(gone) = gone.map(Path::to_owned) else { return Ok(Some(files)) };

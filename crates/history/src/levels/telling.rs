@@ -166,7 +166,9 @@ fn windows_of(
             return;
         };
         let windows = (!is_missing).then_some((to - from) / every_ns);
-        give(Answer { window: Some(steps.window([from, to])), empty: windows, ..empty.clone() });
+        let window = steps.window([from, to]);
+        let watched = times.watched_of(window);
+        give(Answer { window: Some(window), watched, empty: windows, ..empty.clone() });
     };
     let mut next = time.start_ns;
     let mut open: Option<[u64; 2]> = None;

@@ -140,6 +140,12 @@ impl NodeTimes {
         parts.filter(|part| part.span.length_ns() != 0).collect()
     }
 
+    /// What was watched of a window without rows, where it is a part of it and one time.
+    pub(super) fn watched_of(&self, window: Span) -> Option<Span> {
+        let missing: Vec<Span> = self.missing_in(window).iter().map(|missing| missing.span).collect();
+        window.without(&missing).filter(|watched| *watched != window)
+    }
+
     /// What is asked, as far as it is in a time.
     fn asked_in(&self, window: Option<Span>) -> Span {
         let asked = window.map_or(self.asked, |window| self.asked.both(period(window)));
@@ -156,9 +162,6 @@ impl NodeTimes {
         let asked = self.asked_in(answer.window.filter(|_| !is_whole));
         let missing = self.missing_in(asked);
         answer.misses(&missing);
-        if let Some(window) = answer.window.filter(|_| !is_whole && !missing.is_empty()) {
-            answer.watched = left_of(answer.watched.unwrap_or(window), &missing);
-        }
         let time = period(asked);
         let within = |one: &&Period| !one.both(time).is_empty();
         for Period { from_ns, to_ns } in self.between.iter().filter(within) {
@@ -181,25 +184,6 @@ impl NodeTimes {
 
 fn period(span: Span) -> Period {
     Period { from_ns: span.start_ns, to_ns: span.end_ns }
-}
-
-/// What is left of a time without what is missing at its begin and end; `None` if that is nothing, or not one time.
-fn left_of(time: Span, missing: &[Missing]) -> Option<Span> {
-    let mut left = time;
-    let mut rest: &[Missing] = missing;
-    while let [first, others @ ..] = rest
-        && first.span.start_ns <= left.start_ns
-    {
-        left.start_ns = left.start_ns.max(first.span.end_ns);
-        rest = others;
-    }
-    while let [others @ .., last] = rest
-        && last.span.end_ns >= left.end_ns
-    {
-        left.end_ns = left.end_ns.min(last.span.start_ns);
-        rest = others;
-    }
-    (rest.is_empty() && left.start_ns < left.end_ns).then_some(left)
 }
 
 fn missing(time: Period, reason: MissingReason) -> Missing {
@@ -300,24 +284,6 @@ mod tests {
         ];
         let expected = [(200, 300, Stopped), (300, 320, DiskFull), (380, 400, DiskFull), (400, 500, Stopped)];
         assert_eq!(listed(&times(&entries, None, 0)), expected);
-    }
-
-    #[test]
-    fn what_is_left_of_a_window_is_one_time_or_not_told() {
-        let left = |missing_times: &[[u64; 2]]| {
-            let missing: Vec<Missing> = missing_times
-                .iter()
-                .map(|[from_ns, to_ns]| {
-                    missing(Period { from_ns: *from_ns, to_ns: *to_ns }, MissingReason::Killed)
-                })
-                .collect();
-            left_of(Span { start_ns: 10, end_ns: 20 }, &missing).map(|left| [left.start_ns, left.end_ns])
-        };
-        assert_eq!(left(&[[10, 12]]), Some([12, 20]));
-        assert_eq!(left(&[[17, 20]]), Some([10, 17]));
-        assert_eq!(left(&[[10, 11], [11, 12], [17, 20]]), Some([12, 17]));
-        assert_eq!((left(&[[12, 13]]), left(&[[10, 20]])), (None, None));
-        assert_eq!(left(&[[10, 11], [12, 13]]), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
 use store::{Catalog, Change, Level, Manifest, NodeSetting, Store};
-use task::query::{Expression, GroupField, Item, Over, Query};
+use task::query::{Aggregate, Expression, GroupField, Item, Over, Query};
 
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
@@ -166,8 +166,16 @@ fn the_time_between_two_runs_is_missing_and_not_empty() {
         said(&longer).into_iter().map(|(window, packets, _, missing)| (window, packets, missing)).collect();
     assert_eq!(missing[..2], [([0, 5], 3 * PACKETS, stopped(4, 5)), ([5, 10], 0, stopped(5, 10))],);
     assert_eq!(longer[0].coverage, Some(0.8));
-    let watched = longer[0].watched.map(|watched| [watched.start_ns, watched.end_ns]);
-    assert_eq!(watched, Some([START, START + 4 * SECOND]));
+    let watched = |answer: &Answer| answer.watched.map(|watched| [watched.start_ns, watched.end_ns]);
+    assert_eq!(watched(&longer[0]), Some([START, START + 4 * SECOND]));
+    // Rates are those of the time that was watched.
+    let rate =
+        Item::new("r", Expression::Aggregate(Aggregate::Rate(Box::new(Expression::field("total_count")))));
+    let rates = Query { columns: vec![rate], ..sum(every(5 * SECOND)) };
+    let rates = ask(folder.path(), rates, None);
+    assert_eq!(watched(&rates[0]), Some([START, START + 4 * SECOND]));
+    let per_second = |packets: u64, seconds: u64| Value::Float(packets as f64 / seconds as f64);
+    assert_eq!(rates[0].rows[0][0], per_second(3 * PACKETS, 4));
     // So have rollups, and an answer over all.
     let all = ask(folder.path(), sum(Over::Run), None);
     assert_eq!((packets(&all[0]), all[0].status), (5 * PACKETS, Status::Partial));
