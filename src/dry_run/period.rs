@@ -36,14 +36,19 @@ pub(super) fn open(
 /// Opens the rows of a store that count in a period.
 fn of_store(folder: &Path, period: Period) -> Result<Recording, Failure> {
     open_files::allow_many();
-    let catalog = Catalog::open(folder).map_err(Failure::usage)?;
+    let failure = |line: String| match store::is_damage(&line) {
+        true => Failure::damage(line),
+        false => Failure::usage(line),
+    };
+    let catalog = Catalog::open(folder).map_err(failure)?;
     let mut tries = 0;
     loop {
-        let shelf = Shelf::of(&catalog).map_err(Failure::usage)?;
+        let shelf = Shelf::of(&catalog).map_err(failure)?;
+        let failure = |line: String| shelf.damage().map_or(Failure::usage(line), Failure::damage);
         let files = shelf.rows_of(period).map(|path| Named { name: None, path: path.to_owned() });
         let files: Vec<_> = files.collect();
         if files.is_empty() {
-            return Err(Failure::usage(format!(
+            return Err(failure(format!(
                 "{} has no rows of this time: there is no window to judge",
                 folder.display()
             )));
@@ -53,8 +58,11 @@ fn of_store(folder: &Path, period: Period) -> Result<Recording, Failure> {
         let is_gone = files.iter().any(|file| !file.path.exists());
         tries += 1;
         if !is_gone || tries == MOST_TRIES {
-            let recording = opened.map_err(Failure::usage)?;
-            return Ok(recording.without(shelf.missing()));
+            let recording = opened.map_err(failure)?.without(shelf.missing());
+            return Ok(match shelf.damage() {
+                Some(damage) => recording.of_damaged(damage.clone()),
+                None => recording,
+            });
         }
     }
 }

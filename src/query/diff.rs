@@ -17,7 +17,7 @@ pub(super) enum Sides {
     /// Files or a store, in a period.
     One { source: Source, period: Option<Period> },
     /// Two sets of files, or two periods of the same files.
-    Two(Box<[Side; 2]>),
+    Two([Side; 2]),
 }
 
 /// One of two things that are compared.
@@ -35,7 +35,7 @@ pub(super) fn sides(options: &QueryOptions, patterns: Vec<String>) -> Result<Sid
         return Ok(Sides::One { source: Source::open(options, &patterns)?, period });
     };
     let of_files = |name: &String| -> Result<Side, Failure> {
-        let source = Source::Files(files::open(std::slice::from_ref(name))?);
+        let source = Source::Files(Box::new(files::open(std::slice::from_ref(name))?));
         Ok(Side { name: name.clone(), source, period })
     };
     let of_period = |name: &String| -> Result<Side, Failure> {
@@ -53,16 +53,16 @@ pub(super) fn sides(options: &QueryOptions, patterns: Vec<String>) -> Result<Sid
         }
         _ => [of_period(a)?, of_period(b)?],
     };
-    Ok(Sides::Two(Box::new(sides)))
+    Ok(Sides::Two(sides))
 }
 
 /// Prints what changed from one side to the other.
-pub(super) fn compare(command: &Command<'_>, sides: Box<[Side; 2]>) -> Result<ExitCode, Failure> {
+pub(super) fn compare(command: &Command<'_>, sides: [Side; 2]) -> Result<ExitCode, Failure> {
     let printer = Printer::new(command.options);
     let mut outcomes = Vec::new();
     let mut answers: [Vec<Answer>; 2] = Default::default();
     let mut asked: Vec<Query> = Vec::new();
-    let [mut first, mut second] = *sides;
+    let [mut first, mut second] = sides;
     for (side, answers) in [&mut first, &mut second].into_iter().zip(&mut answers) {
         let questions = questions::of(command.options, command.texts, &side.source.facts(), side.period)?;
         asked = questions.iter().map(|question| question.query.clone()).collect();

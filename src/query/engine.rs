@@ -69,7 +69,7 @@ pub(super) fn answer(
     let shares: Vec<Share> =
         questions.into_iter().flat_map(|question| stored.shares(question, &command.setting)).collect();
     for share in shares {
-        let asked = Asked { command, question: &share.question, dialect };
+        let asked = Asked { command, share: &share, dialect };
         let told = match asked.answers(stored) {
             Ok(told) => told,
             Err(failure) => {
@@ -87,6 +87,7 @@ pub(super) fn answer(
                 damaged.extend(elsewhere.errors);
                 for mut answer in answers.into_iter().filter(|answer| share.gives(answer)) {
                     share.restore(&mut answer);
+                    answers::remark_rates(&share.question.query, &mut answer);
                     printer.print(answer);
                 }
             }
@@ -134,10 +135,10 @@ enum Told {
     Stopped,
 }
 
-/// A question, and whom it is put to.
+/// A share of a question, and whom it is put to.
 struct Asked<'a> {
     command: &'a Command<'a>,
-    question: &'a Question,
+    share: &'a Share,
     dialect: Dialect,
 }
 
@@ -150,7 +151,7 @@ impl Asked<'_> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let elsewhere = stored.elsewhere(self.question, &self.command.setting);
+            let elsewhere = stored.elsewhere(&self.share.question, &self.command.setting);
             let elsewhere = match elsewhere {
                 Ok(elsewhere) => elsewhere,
                 Err(refused) => return Ok(Told::Failed(self.refused(refused))),
@@ -163,12 +164,12 @@ impl Asked<'_> {
                 }
                 return Ok(Told::Failed(Failure::fault(format!(
                     "{}: the store replaced files {tries} times while {} read them: ask again, or for a shorter period",
-                    self.question.query.name,
+                    self.share.question.query.name,
                     self.dialect.title()
                 ))));
             }
             let failure = |trouble: Trouble| {
-                trouble.into_failure(&format!("{}: {}", self.question.query.name, self.dialect.title()))
+                trouble.into_failure(&format!("{}: {}", self.share.question.query.name, self.dialect.title()))
             };
             return match told {
                 Ok(answers) => Ok(Told::Answers { answers, elsewhere: Box::new(elsewhere) }),
@@ -186,14 +187,14 @@ impl Asked<'_> {
 
     /// The answers over the files that are named now.
     fn once(&self, elsewhere: &Elsewhere) -> Result<Vec<Answer>, Trouble> {
-        let query = &self.question.query;
+        let query = &self.share.question.query;
         let parts = elsewhere.parts().into_iter();
         let parts: Vec<RowPart> =
             parts.map(|(files, period)| RowPart { files, times: [period.from_ns, period.to_ns] }).collect();
         let (Some(blank), Some(watched), false) =
             (elsewhere.blanks.first(), elsewhere.watched, parts.is_empty())
         else {
-            return Ok(elsewhere.told(self.question, answers::of_nothing(query, elsewhere)));
+            return Ok(elsewhere.told(self.share, answers::of_nothing(query, elsewhere)));
         };
         let span = [watched.start_ns, watched.end_ns];
         let asked =
@@ -204,7 +205,7 @@ impl Asked<'_> {
         let lines = self.lines(&asked.statement)?;
         lines.each(time, &|| self.command.reading.goes_on(), &mut |line| collected.take(line))?;
         collected.check().map_err(Trouble::Wrong)?;
-        Ok(elsewhere.told(self.question, collected.answers(elsewhere)))
+        Ok(elsewhere.told(self.share, collected.answers(elsewhere)))
     }
 
     /// Puts the statement to the engine.

@@ -12,7 +12,7 @@ use std::path::Path;
 /// What questions are answered from.
 pub(super) enum Source {
     /// Files that are open.
-    Files(FlowFiles),
+    Files(Box<FlowFiles>),
     /// A store, whose files are opened for each question.
     Store(Box<Stored>),
 }
@@ -33,7 +33,7 @@ impl Source {
                     )?;
                 Ok(Self::Store(Box::new(stored)))
             }
-            None => Ok(Self::Files(files::open(patterns)?)),
+            None => Ok(Self::Files(Box::new(files::open(patterns)?))),
         }
     }
 

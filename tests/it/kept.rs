@@ -186,10 +186,16 @@ fn windows_that_overlap_have_what_their_levels_tell() {
     let asked = "select count(*) as flows, sum(total_byte) as b every 30min over 1h";
     let (answers, _) = kept.ask(&[asked, "--from", FROM, "--to", TO], 3);
     let (mut known, mut unknown) = (0, 0);
-    for answer in answers.iter().filter(|answer| answer.get("empty").is_none()) {
+    // All windows from the first to the last, of runs each one, are there once.
+    let mut starts = Vec::new();
+    for answer in &answers {
         let [start, end] = ["start", "end"].map(|edge| {
             report::parse_time(answer["window"][edge].as_str().expect("a time")).expect("a time")
         });
+        starts.extend((start..=end - HOUR).step_by(HOUR as usize / 2));
+        if answer.get("empty").is_some() {
+            continue;
+        }
         let frames = kept.frames.iter().filter(|frame| (start..end).contains(&frame.time_ns));
         let bytes: u64 = frames.map(|frame| capture::layer3(&frame.data).1).sum();
         assert_eq!(number(&answer["rows"][0]["b"]), bytes, "{answer}");
@@ -205,6 +211,10 @@ fn windows_that_overlap_have_what_their_levels_tell() {
         }
     }
     assert!(known >= 2 && unknown >= 2, "{known} windows with flows, {unknown} without");
+    let [first, last] = [starts.iter().min(), starts.iter().max()].map(|edge| *edge.expect("a window"));
+    let all: Vec<u64> = (first..=last).step_by(HOUR as usize / 2).collect();
+    starts.sort_unstable();
+    assert_eq!(starts, all);
 }
 
 #[test]

@@ -233,6 +233,41 @@ fn a_dry_run_over_a_store_tells_what_the_run_told() {
         .says(2, &["rows.parquet", "--store"]);
 }
 
+/// Changes the checksum of a store's manifest, which is as if its records were changed.
+fn damage(manifest: &Path) {
+    let mut bytes = std::fs::read(manifest).expect("a manifest");
+    let name = b"checksum";
+    let places: Vec<usize> =
+        (0..bytes.len() - name.len()).filter(|at| bytes[*at..].starts_with(name)).collect();
+    assert!(!places.is_empty());
+    // The first digit behind the name becomes another one.
+    places.iter().for_each(|at| bytes[at + name.len()] ^= 1);
+    std::fs::write(manifest, bytes).expect("written");
+}
+
+#[test]
+fn a_dry_run_over_a_store_says_that_its_manifest_is_damaged() {
+    let scratch = Scratch::new();
+    let store = made(&scratch);
+    let manifest = store.join("manifest.sqlite");
+    let chain = "a: select sum(total_byte) as b every 1min; b: select count(*) as n when a.b > 1;";
+    let dry = ["dry-run", "--json", "--answers", "--store", text(&store), "-q", chain];
+    let statuses = |ended: &Ended| -> Vec<String> {
+        let lines = answers(ended).into_iter();
+        lines.filter_map(|answer| Some(answer["status"].as_str()?.to_owned())).collect()
+    };
+    let whole = statuses(&call(&dry).expect(0));
+    assert!(whole.iter().any(|status| status == "complete"), "{whole:?}");
+    damage(&manifest);
+    let ended = call(&dry).says(3, &["another checksum", text(&manifest)]);
+    let told = statuses(&ended);
+    assert_eq!(told.len(), whole.len());
+    assert!(told.iter().all(|status| status == "partial"), "{}", ended.stdout);
+    // A time without rows may be one whose files are named no more.
+    call(&["dry-run", "--store", text(&store), "-q", chain, "--from", "2037-01-01"])
+        .says(3, &["another checksum"]);
+}
+
 /// A UDP packet of either family: the addresses are 10.0.0.1 and 10.0.0.9, of IPv6 those that contain them.
 fn mapped(is_v6: bool, time_ns: u64) -> capture::Frame {
     let mut data = if is_v6 { capture::udp6(53) } else { capture::udp(53) };

@@ -62,11 +62,14 @@ fn a_run_that_was_killed_leaves_a_missing_time() {
     let second = start(&store, "20k").wait();
     // A machine that is busy loses packets of the wire, which is told.
     assert!(matches!(second.code, Some(0 | 3)), "{second:?}");
-    let live: BTreeMap<u64, u64> = [first.stdout.as_str(), second.stdout.as_str()]
-        .into_iter()
-        .flat_map(|text| answers(text.lines()))
-        .filter_map(|answer| Some((window(&answer)[0], packets(&answer)?)))
-        .collect();
+    let [of_first, of_second] = [&first, &second].map(|ended| {
+        let live = answers(ended.stdout.lines()).into_iter();
+        live.filter_map(|answer| Some((window(&answer)[0], packets(&answer)?)))
+            .collect::<BTreeMap<u64, u64>>()
+    });
+    let last_of_first = of_first.keys().next_back().copied().unwrap_or(0);
+    let first_of_second = *of_second.keys().next().expect("a window");
+    let live: BTreeMap<u64, u64> = of_first.into_iter().chain(of_second).collect();
     let asked = call(&["query", "--store", text(&store), "--json", "-q", QUERY]).expect(3);
     let found = answers(asked.stdout.lines());
     let mut until = window(&found[0])[0];
@@ -76,16 +79,19 @@ fn a_run_that_was_killed_leaves_a_missing_time() {
         assert_eq!(start, until, "{answer}");
         until = end;
         let missing = answer["missing"].as_array().cloned().unwrap_or_default();
-        assert_eq!(answer["status"] == "partial", !missing.is_empty(), "{answer}");
+        assert!(missing.is_empty() || answer["status"] == "partial", "{answer}");
+        // Or packets came faster than a busy machine could store them.
+        assert!(!missing.is_empty() || answer["status"] != "partial" || second.code == Some(3), "{answer}");
         for one in &missing {
             assert_eq!(one["reason"], "killed", "{answer}");
             killed += time(&one["end"]) - time(&one["start"]);
         }
         match packets(answer).filter(|_| missing.is_empty()) {
-            // What was live shown is what is stored.
-            Some(packets) if answer["status"] == "complete" => {
-                assert_eq!(live.get(&start), Some(&packets), "{answer}")
-            }
+            // What was shown live is what is stored. The process may have been killed before it showed what it had stored.
+            Some(packets) if answer["status"] == "complete" => match live.get(&start) {
+                Some(shown) => assert_eq!(*shown, packets, "{answer}"),
+                None => assert!(last_of_first < start && start < first_of_second, "{answer}"),
+            },
             Some(_) => {}
             // A window that is empty had no packet live, as on a machine that stood still.
             None => assert!(
@@ -97,13 +103,14 @@ fn a_run_that_was_killed_leaves_a_missing_time() {
     assert!(killed > 2 * SECOND, "{killed}: {found:?}");
     let whole = call(&["query", "--store", text(&store), "select sum(total_count) as n"]).expect(3);
     assert!(whole.stdout.contains("(the measurement was killed)"), "{}", whole.stdout);
-    // Of the time since the second run began nothing is missing.
+    // Of the time since the second run began nothing is missing. Its first window may be cut.
     let live_of_second = answers(second.stdout.lines());
-    let begin = live_of_second.iter().find(|answer| answer["status"] == "complete").expect("a whole window");
-    let begin = begin["window"]["start"].as_str().expect("a time");
+    let begin = live_of_second.get(1).expect("a second window")["window"]["start"].as_str().expect("a time");
     let asked =
-        call(&["query", "--store", text(&store), "--json", "--from", begin, "select sum(total_count) as n"])
-            .expect(0);
+        call(&["query", "--store", text(&store), "--json", "--from", begin, "select sum(total_count) as n"]);
     let answer: Value = serde_json::from_str(asked.stdout.trim()).expect("JSON");
-    assert_eq!((&answer["status"], &answer["coverage"]), (&"complete".into(), &1.0.into()), "{answer}");
+    assert_eq!((answer.get("missing"), &answer["coverage"]), (None, &1.0.into()), "{answer}");
+    let is_complete = answer["status"] == "complete";
+    assert_eq!(asked.code, Some(if is_complete { 0 } else { 3 }), "{asked:?}");
+    assert!(is_complete || second.code == Some(3), "{answer}");
 }

@@ -57,6 +57,27 @@ fn bytes_on_the_wire_that_are_not_told_are_null() {
 }
 
 #[test]
+fn another_engine_makes_up_no_bytes_on_the_wire() {
+    let scratch = Scratch::new();
+    let file = scratch.file("nf.csv", NFDUMP.as_bytes());
+    let store = scratch.path("store");
+    call(&["import", text(&file), "--node", "n1", "--store", text(&store)]).expect(0);
+    // Were it asked, there would be no such program.
+    let missing = scratch.path("missing");
+    let engine = ["--engine", "duckdb", "--engine-program", text(&missing)];
+    let ask =
+        |asked| call(&[&["query", "--store", text(&store), "--json", "-q", asked], &engine[..]].concat());
+    for asked in [
+        "select src_addr, sum(total_byte) as b, sum(wire_byte) as w groupby src_addr",
+        "select count(*) as n where wire_byte > 10",
+        "select rate(wire_byte) every 1h",
+    ] {
+        ask(asked).says(2, &["wire_byte", "no bytes on the wire", "without --engine"]);
+    }
+    ask("select sum(total_byte) as b").says(2, &["there is no program"]);
+}
+
+#[test]
 fn the_duration_of_nfdump_is_to_the_millisecond() {
     let scratch = Scratch::new();
     let file = scratch.file("nf.csv", NFDUMP.as_bytes());

@@ -65,6 +65,8 @@ struct Group<'a> {
     lacks: Vec<String>,
     /// The answers of each node, once it has rows.
     nodes: BTreeMap<Option<Arc<str>>, Answered>,
+    /// Times of nodes of which nothing is known.
+    missing: Arc<BTreeMap<String, Vec<Span>>>,
 }
 
 impl FlowFiles {
@@ -102,6 +104,7 @@ impl FlowFiles {
                     questions: vec![question],
                     lacks: Vec::new(),
                     nodes: BTreeMap::new(),
+                    missing: Arc::clone(&self.missing),
                 }),
             }
         }
@@ -187,25 +190,44 @@ impl FlowFiles {
         questions: &[Question],
         setting: &Setting,
     ) -> Vec<(Question, Option<(Unknown, String)>)> {
-        const FIELD: &str = "wire_byte";
-        let lacking =
-            self.contents().filter(|(_, contents)| !contents.is_blank() && !contents.fields.contains(FIELD));
-        let files: Vec<String> = lacking.map(|(path, _)| path.display().to_string()).collect();
+        let files = self.of_no_wire_bytes();
         let site = self.site(setting);
-        let reads_none = |query: &Query| {
-            let plan = RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site);
-            plan.is_ok_and(|plan| !plan.needs_of_recorded().columns.contains(&RowValue::WireBytes))
-        };
+        let reads_none = |query: &Query| !reads_wire_bytes(query, &site);
         let each = questions.iter().map(|question| {
             let is_whole = files.is_empty() || reads_none(&question.query);
             match known(&question.query, &reads_none, &site).filter(|_| !is_whole) {
                 Some((query, unknown)) => {
-                    (Question { query, ..question.clone() }, Some((unknown, files.join(", "))))
+                    (Question { query, ..question.clone() }, Some((unknown, first_of(&files, ", "))))
                 }
                 None => (question.clone(), None),
             }
         });
         each.collect()
+    }
+
+    /// The files of other programs that do not have bytes on the wire.
+    fn of_no_wire_bytes(&self) -> Vec<String> {
+        const FIELD: &str = "wire_byte";
+        let lacking =
+            self.contents().filter(|(_, contents)| !contents.is_blank() && !contents.fields.contains(FIELD));
+        lacking.map(|(path, _)| path.display().to_string()).collect()
+    }
+
+    /// Refuses a question to another engine, which does not know that files without bytes on the wire leave them unknown.
+    pub(crate) fn refuse_without_wire_bytes(
+        &self,
+        question: &Question,
+        setting: &Setting,
+    ) -> Result<(), Refused> {
+        let files = self.of_no_wire_bytes();
+        if files.is_empty() || !reads_wire_bytes(&question.query, &self.site(setting)) {
+            return Ok(());
+        }
+        let name = &question.query.name;
+        let files = first_of(&files, ", ");
+        Err(Refused::Files(vec![format!(
+            "{name}: another engine cannot tell wire_byte: {files} have no bytes on the wire; ask without --engine, or without wire_byte"
+        )]))
     }
 
     /// Whether some rows of a part are read and others are not, by their times.
@@ -242,6 +264,22 @@ impl FlowFiles {
             .filter_map(|(path, contents)| lacking_columns(path, contents, needs, &statistics));
         let lines: Vec<_> = lines.collect();
         if lines.is_empty() { Ok(()) } else { Err(Refused::Files(lines)) }
+    }
+}
+
+/// Whether a query reads bytes on the wire. One that cannot be planned is taken to do so.
+fn reads_wire_bytes(query: &Query, site: &Site) -> bool {
+    let plan = RowQueries::plan(Generation::default(), std::slice::from_ref(query), site);
+    !plan.is_ok_and(|plan| !plan.needs_of_recorded().columns.contains(&RowValue::WireBytes))
+}
+
+/// The first of many lines, and how many more there are.
+fn first_of(lines: &[String], between: &str) -> String {
+    const NAMED: usize = 3;
+    let first = lines[..lines.len().min(NAMED)].join(between);
+    match lines.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }
 
@@ -404,7 +442,9 @@ impl Group<'_> {
             let site = Site { node: name.unwrap_or_default().to_owned(), ..site.clone() };
             // The same queries were planned before anything was read.
             let queries = RowQueries::plan(Generation::default(), &queries, &site).ok()?;
-            let rows = queries.recorded();
+            let mut rows = queries.recorded();
+            let missing = name.and_then(|name| self.missing.get(name));
+            rows.miss(missing.cloned().unwrap_or_default());
             self.nodes.insert(node.clone(), Answered { queries, rows });
         }
         self.nodes.get_mut(node)
@@ -598,8 +638,9 @@ fn lack(answer: &mut Answer, reasons: &[String]) {
 /// An answer with its node, and with what keeps it from being complete.
 fn complete(mut answer: Answer, node: &Option<Arc<str>>, outcome: &Outcome) -> Answer {
     answer.node = node.as_deref().map(str::to_owned);
-    for error in &outcome.errors {
-        answer.lacks(&error.to_string());
+    let errors: Vec<String> = outcome.errors.iter().map(ToString::to_string).collect();
+    if !errors.is_empty() {
+        answer.lacks(&first_of(&errors, "; "));
     }
     lack(&mut answer, &outcome.passed_over);
     if outcome.stopped {

@@ -5,8 +5,9 @@ use flow::{NULL, RowBatch, RowValue};
 use packet::KeySpec;
 use record::read::{Contents, FlowFile, Part, ReadError};
 use report::Span;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use task::rows::{ByPackets, Site};
 
 /// Flow files that are open.
@@ -20,6 +21,8 @@ pub struct FlowFiles {
     covers: Option<Span>,
     /// Nodes that are answered without rows too.
     pub(crate) nodes: Vec<String>,
+    /// Times of nodes of which nothing is known, in order.
+    pub(crate) missing: Arc<BTreeMap<String, Vec<Span>>>,
 }
 
 impl FlowFiles {
@@ -58,7 +61,7 @@ impl FlowFiles {
         let told = files.iter().filter(|file| !file.contents().is_blank());
         let keys = told.map(|file| (file.contents().key, file.path()));
         let key = common_keys(keys)?.unwrap_or(KeySpec::FIVE_TUPLE);
-        Ok(Self { files, clips, errors, key, covers, nodes: Vec::new() })
+        Ok(Self { files, clips, errors, key, covers, nodes: Vec::new(), missing: Arc::default() })
     }
 
     /// Opens files of a store, of each the rows that count in a time. Without any, answers are those of no rows. `covers`: the time that all

@@ -24,4 +24,47 @@ impl Span {
     pub fn seconds(&self) -> f64 {
         self.length_ns() as f64 / 1e9
     }
+
+    /// What is left of it without times at its begin and its end; `None` if that is nothing, or not one time. The times are in order, and none
+    /// overlaps another.
+    pub fn without(self, times: &[Self]) -> Option<Self> {
+        let from = times.partition_point(|time| time.end_ns <= self.start_ns);
+        let to = times.partition_point(|time| time.start_ns < self.end_ns);
+        let mut rest = times.get(from..to).unwrap_or_default();
+        let mut left = self;
+        while let [first, others @ ..] = rest
+            && first.start_ns <= left.start_ns
+        {
+            left.start_ns = left.start_ns.max(first.end_ns);
+            rest = others;
+        }
+        while let [others @ .., last] = rest
+            && last.end_ns >= left.end_ns
+        {
+            left.end_ns = left.end_ns.min(last.start_ns);
+            rest = others;
+        }
+        (rest.is_empty() && left.start_ns < left.end_ns).then_some(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_without_times_is_one_time_or_none() {
+        let left = |times: &[[u64; 2]]| {
+            let times: Vec<Span> =
+                times.iter().map(|&[start_ns, end_ns]| Span { start_ns, end_ns }).collect();
+            let left = Span { start_ns: 10, end_ns: 20 }.without(&times);
+            left.map(|left| [left.start_ns, left.end_ns])
+        };
+        assert_eq!((left(&[]), left(&[[5, 10], [20, 25]])), (Some([10, 20]), Some([10, 20])));
+        assert_eq!((left(&[[10, 12]]), left(&[[5, 12]])), (Some([12, 20]), Some([12, 20])));
+        assert_eq!((left(&[[17, 20]]), left(&[[17, 25]])), (Some([10, 17]), Some([10, 17])));
+        assert_eq!(left(&[[10, 11], [11, 12], [17, 20]]), Some([12, 17]));
+        assert_eq!((left(&[[12, 13]]), left(&[[10, 20]]), left(&[[5, 25]])), (None, None, None));
+        assert_eq!(left(&[[10, 11], [12, 13]]), None);
+    }
 }

@@ -145,6 +145,18 @@ impl Catalog {
         lock::is_taken(&self.folder)
     }
 
+    /// The number from which on entries about times are of the last process that began to write the store. A run of an earlier one is over.
+    ///
+    /// # Errors
+    /// One line: the manifest cannot be read.
+    pub fn last_writer(&self) -> Result<u64, String> {
+        let statement = "SELECT CAST(value AS INTEGER) FROM meta WHERE name = ?1";
+        let number =
+            self.connection.query_row(statement, [schema::WRITER], |row| row.get::<_, i64>(0)).optional();
+        let number = number.map_err(|error| fault::of_manifest(&self.path, &error))?;
+        Ok(number.and_then(|number| u64::try_from(number).ok()).unwrap_or(0))
+    }
+
     /// The observation points that files are of.
     ///
     /// # Errors

@@ -63,6 +63,8 @@ pub(crate) fn flush(shared: &Shared) {
     }
     if let Err(reason) = commit(shared, &synced) {
         lost.extend(synced.drain(..).map(|file| (file, reason.clone())));
+        // What is known of times waits for the next time.
+        shared.group().is_changed = true;
         failed = Some(reason);
     }
     for Waiting { begun, complete, bytes, .. } in &synced {

@@ -3,7 +3,7 @@
 use crate::catalog::signed;
 use crate::digest::{self, Renewal};
 use crate::lock::Lock;
-use crate::schema::{self, APPLICATION, FORMAT, MANIFEST, TABLES, TIMES, TIMES_OF_BEFORE};
+use crate::schema::{self, APPLICATION, FORMAT, MANIFEST, TABLES, TIMES, TIMES_OF_BEFORE, WRITER};
 use crate::{Level, StoredFile, Watched, fault};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use std::fs;
@@ -43,6 +43,8 @@ pub struct Manifest {
     next: u64,
     /// The number of the entry about a time that comes next.
     next_entry: u64,
+    /// The manifest does not say yet which entries are of this writer.
+    to_note: Option<u64>,
     renewal: Renewal,
     _lock: Lock,
 }
@@ -63,12 +65,15 @@ impl Manifest {
         let connection = Connection::open_with_flags(&path, flags);
         let mut connection = connection.map_err(|error| fault::of_manifest(&path, &error))?;
         let [next, next_entry] = prepare(&mut connection, &path)?;
+        // Where a disk is full, the first commit says it.
+        let is_noted = note_at_once(&mut connection, next_entry).is_ok();
         Ok(Self {
             connection,
             folder: folder.to_owned(),
             path,
             next,
             next_entry,
+            to_note: (!is_noted).then_some(next_entry),
             renewal: Renewal::default(),
             _lock: lock,
         })
@@ -99,9 +104,12 @@ impl Manifest {
         let failed = |error| fault::of_manifest(&self.path, &error);
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        self.to_note.map_or(Ok(()), |number| note(&transaction, number)).map_err(failed)?;
         write(&transaction, &self.folder, change).map_err(failed)?;
         self.renewal.renew(&transaction).map_err(failed)?;
-        transaction.commit().map_err(failed)
+        transaction.commit().map_err(failed)?;
+        self.to_note = None;
+        Ok(())
     }
 
     /// All files, in the order of time.
@@ -178,6 +186,7 @@ fn prepare(connection: &mut Connection, path: &Path) -> Result<[u64; 2], String>
     if known != Some(FORMAT) {
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let is_right = known.is_some() && digest::is_right(&transaction).unwrap_or(false);
         if known.is_none() {
             transaction.execute_batch(TABLES).map_err(failed)?;
         }
@@ -185,6 +194,9 @@ fn prepare(connection: &mut Connection, path: &Path) -> Result<[u64; 2], String>
         transaction.execute_batch(TIMES_OF_BEFORE).map_err(failed)?;
         let format = FORMAT.to_string();
         transaction.execute("INSERT OR REPLACE INTO meta VALUES ('format', ?1)", [format]).map_err(failed)?;
+        if is_right {
+            digest::write(&transaction).map_err(failed)?;
+        }
         transaction.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
         transaction.pragma_update(None, "user_version", FORMAT).map_err(failed)?;
         transaction.commit().map_err(failed)?;
@@ -195,6 +207,22 @@ fn prepare(connection: &mut Connection, path: &Path) -> Result<[u64; 2], String>
         Ok::<_, String>(u64::try_from(last).unwrap_or(0) + 1)
     };
     Ok([next("files")?, next("watched")?])
+}
+
+/// Notes from which number on entries about times are of this writer. What is damaged stays so.
+fn note_at_once(connection: &mut Connection, number: u64) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let is_right = digest::is_right(&transaction).unwrap_or(false);
+    note(&transaction, number)?;
+    if is_right {
+        digest::write(&transaction)?;
+    }
+    transaction.commit()
+}
+
+fn note(transaction: &Transaction<'_>, number: u64) -> rusqlite::Result<()> {
+    let statement = "INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)";
+    transaction.execute(statement, params![WRITER, number.to_string()]).map(|_| ())
 }
 
 fn write(transaction: &Transaction<'_>, folder: &Path, change: &Change) -> rusqlite::Result<()> {

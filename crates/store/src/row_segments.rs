@@ -177,6 +177,8 @@ impl RowSegments {
             let end = last.saturating_add(self.setting.window_ns);
             self.shared.group().reach(&self.setting.node, end);
         }
+        // The run ends behind its last files: what they watched is noted first.
+        flush::flush(&self.shared);
         self.shared.group().end(&self.setting.node);
         flush::flush(&self.shared);
     }

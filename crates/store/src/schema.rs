@@ -50,6 +50,9 @@ pub(crate) fn dropped(level: Level, node: &str) -> String {
     format!("dropped {level} {node}")
 }
 
+/// The name in `meta` of the number from which on entries about times are of the last writer.
+pub(crate) const WRITER: &str = "writer";
+
 /// Which times were watched, and which of them could not be written (`kind` is `lost`). `run` is the number of the first entry of a run; `why` says
 /// why nothing of the run follows, or is not stored.
 pub(crate) const TIMES: &str = "

@@ -1,6 +1,7 @@
 //! Questions that another engine answers over a store's files: which it reads, and what an answer of its rows is like.
 
 use super::reading::Reading;
+use super::share::Share;
 use super::stored::{Stored, blanks};
 use super::telling::Telling;
 use crate::answering::watched;
@@ -40,6 +41,7 @@ impl Elsewhere {
         question: &Question,
         setting: &Setting,
     ) -> Result<Self, Refused> {
+        files.refuse_without_wire_bytes(question, setting)?;
         let blanks = blanks(files, question, setting)?;
         let mut refused = RefusedRows::default();
         let mut without_place = Vec::new();
@@ -97,12 +99,12 @@ impl Elsewhere {
         }
     }
 
-    /// Answers to the question with what they were read from and what is missing of their time, and what is missing between and behind them.
-    pub fn told(&self, question: &Question, answers: Vec<Answer>) -> Vec<Answer> {
+    /// Answers to a share's question with what they were read from and what is missing of their time, and what is missing between and behind them.
+    pub fn told(&self, share: &Share, answers: Vec<Answer>) -> Vec<Answer> {
         let mut all = Vec::new();
-        let mut telling = Telling::new(&self.reading, std::iter::once(question));
+        let mut telling = Telling::new(&self.reading, std::iter::once(share));
         answers.into_iter().for_each(|answer| telling.take(answer, &mut |answer| all.push(answer)));
-        telling.finish(&question.query.name, &self.blanks, &mut |answer| all.push(answer));
+        telling.finish(&share.question.query.name, &self.blanks, &mut |answer| all.push(answer));
         all
     }
 }

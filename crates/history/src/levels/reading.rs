@@ -42,6 +42,15 @@ impl Reading {
         span.map(|Span { start_ns, end_ns }| Span { start_ns: start_ns.max(begins_ns.min(end_ns)), end_ns })
     }
 
+    /// The times of its nodes of which nothing is known, in order.
+    pub(super) fn missing(&self) -> BTreeMap<String, Vec<Span>> {
+        let of_node = |times: &NodeTimes| {
+            let missing = times.missing_in(times.asked()).into_iter();
+            missing.map(|missing| missing.span).collect()
+        };
+        self.times.iter().map(|(node, times)| (node.clone(), of_node(times))).collect()
+    }
+
     /// The nodes of the store.
     pub fn nodes(&self) -> &[String] {
         &self.nodes
@@ -89,8 +98,8 @@ impl Reading {
         levels.sort_unstable();
         levels.dedup();
         answer.levels = levels.into_iter().rev().map(|level| level.name().to_owned()).collect();
-        // What is known of times tells it, and of all that is kept nothing is lost.
-        let is_told = |piece: &&Piece| self.begins_ns.is_some() || self.times.contains_key(&piece.node);
+        // What is known of times tells it.
+        let is_told = |piece: &&Piece| self.times.get(&piece.node).is_some_and(|times| !times.is_unknown());
         let untold = self.pieces.iter().filter(|piece| !is_told(piece));
         lost_lines(untold, answer).iter().for_each(|reason| answer.lacks(reason));
     }

@@ -43,7 +43,21 @@ impl Share {
         Self { question, rest: None, windows: None }
     }
 
-    /// Whether an answer is one of its own: another share has those of the other windows.
+    /// The time that its own windows add, each by the step that it has more than the one before.
+    pub(super) fn steps(&self, every_ns: u64, over_ns: u64) -> Period {
+        // The end of the last window that begins before a time.
+        let end_before = |time_ns: u64| {
+            let end_ns = time_ns.saturating_add(over_ns);
+            end_ns.checked_next_multiple_of(every_ns).map_or(end_ns, |next| next.saturating_sub(every_ns))
+        };
+        match self.windows {
+            None => Period::ALL,
+            Some(Windows::Before(time_ns)) => Period { to_ns: end_before(time_ns), ..Period::ALL },
+            Some(Windows::From(time_ns)) => Period { from_ns: end_before(time_ns), ..Period::ALL },
+        }
+    }
+
+    /// Whether an answer is one of its own: another share has those of the other windows. Of runs only its own part is there.
     pub fn gives(&self, answer: &Answer) -> bool {
         answer.window.is_none_or(|window| match self.windows {
             None => true,
@@ -121,9 +135,6 @@ impl Shelf {
                 _ => shares.push(Share::whole(of(from_ns, to_ns))),
             }
         }
-        if !is_asked {
-            shares.iter_mut().for_each(|share| self.begin(share, coarsest, setting));
-        }
         shares
     }
 
@@ -146,16 +157,6 @@ impl Shelf {
         });
         // Of equal ones the first, which is the coarsest.
         parts.min_by_key(|(lost, ..)| *lost).map(|(_, query, unknown)| (query, unknown))
-    }
-
-    /// Has a share begin where the levels that it reads do.
-    fn begin(&self, share: &mut Share, coarsest: Level, setting: &Setting) {
-        let reading = self.choose(&share.question, coarsest, setting);
-        let nodes = self.nodes().into_iter().filter(|node| (share.question.runs_on)(Some(node)));
-        if let Some(until) = nodes.filter_map(|node| reading.lost_until(node)).max() {
-            let Period { from_ns, to_ns } = share.question.period.unwrap_or(Period::ALL);
-            share.question.period = Some(Period { from_ns: from_ns.max(until).min(to_ns), to_ns });
-        }
     }
 }
 

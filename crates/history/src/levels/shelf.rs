@@ -26,8 +26,8 @@ pub struct Shelf {
     dropped: BTreeMap<(Level, String), u64>,
     /// Which times were watched.
     watched: Vec<Watched>,
-    /// A process writes the store.
-    is_written: bool,
+    /// A process writes the store: runs go on whose first entry has this number or a greater one.
+    writer: Option<u64>,
     /// What is wrong with the manifest: it may lack files, or have wrong ones.
     damage: Option<ReadError>,
 }
@@ -41,11 +41,10 @@ impl Shelf {
         // What was killed is not written: that is looked at first.
         let is_written = catalog.is_written();
         catalog.at_once(|catalog| {
-            let mut shelf = Self {
-                watched: catalog.watched()?.unwrap_or_default(),
-                is_written: is_written || catalog.is_written(),
-                ..Self::default()
-            };
+            let mut shelf = Self { watched: catalog.watched()?.unwrap_or_default(), ..Self::default() };
+            if is_written || catalog.is_written() {
+                shelf.writer = Some(catalog.last_writer()?);
+            }
             if !catalog.is_right()? {
                 let reason = "its records have another checksum than when they were written";
                 shelf.damage = Some(ReadError::damaged(catalog.path(), reason));
@@ -91,7 +90,7 @@ impl Shelf {
     pub fn missing(&self) -> BTreeMap<String, Vec<Span>> {
         let nodes = self.nodes().into_iter().map(|node| {
             let entries: Vec<&Watched> = self.watched.iter().filter(|entry| entry.node == node).collect();
-            let times = NodeTimes::new(&entries, None, &[], self.is_written);
+            let times = NodeTimes::new(&entries, None, &[], self.writer);
             let missing = times.missing_in(times.asked());
             (node.to_owned(), missing.into_iter().map(|missing| missing.span).collect())
         });
@@ -209,7 +208,7 @@ impl Shelf {
             }
             let entries: Vec<&Watched> = self.watched.iter().filter(|entry| entry.node == node).collect();
             if !entries.is_empty() {
-                let times = NodeTimes::new(&entries, question.period, &kept, self.is_written);
+                let times = NodeTimes::new(&entries, question.period, &kept, self.writer);
                 reading.times.insert(node.to_owned(), times);
             }
         }

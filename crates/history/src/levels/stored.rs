@@ -11,6 +11,7 @@ use report::{Answer, Span};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use store::{Catalog, Level};
 use task::query::{Over, Query};
 
@@ -120,7 +121,7 @@ impl Stored {
                     share.into_iter().for_each(|share| share.restore(&mut answer));
                     give(answer);
                 };
-                let mut telling = Telling::new(&reading, questions.iter());
+                let mut telling = Telling::new(&reading, shares.iter());
                 let answered = {
                     let mut take = |answer: Answer| telling.take(answer, &mut restore);
                     files.answer(&questions, setting, progress, &mut take)
@@ -201,6 +202,7 @@ impl Stored {
     ) -> Result<Option<FlowFiles>, Refused> {
         let files = FlowFiles::open_stored(reading.files(), span, reading.nodes().to_vec());
         let mut files = files.map_err(|line| Refused::Files(vec![line]))?;
+        files.missing = Arc::new(reading.missing());
         files.errors.extend(self.shelf.damage().cloned());
         let gone = files.errors().iter().map(|error| error.path()).find(|path| !path.exists());
         let Some(gone) = gone.map(Path::to_owned) else { return Ok(Some(files)) };

@@ -1,8 +1,9 @@
 //! What answers tell of time: what is missing, and windows of which nothing is stored apart from those without packets.
 
 use super::reading::Reading;
+use super::share::Share;
 use super::times::NodeTimes;
-use crate::question::Question;
+use crate::question::Period;
 use report::{Answer, Rest, Span, Status};
 use std::collections::BTreeMap;
 use task::query::Over;
@@ -12,6 +13,26 @@ use task::query::Over;
 struct Steps {
     every_ns: u64,
     over_ns: u64,
+    /// The time that the windows of this share add, each by the step that it has more than the one before.
+    own: Period,
+}
+
+impl Steps {
+    /// The part of a run, which is given by the steps that its windows add, whose windows are this share's own; `None` of no window.
+    fn own_part(&self, [from, to]: [u64; 2]) -> Option<[u64; 2]> {
+        let [from, to] = [from.max(self.own.from_ns), to.min(self.own.to_ns)];
+        (from < to).then_some([from, to])
+    }
+
+    /// The time of the windows that add these steps.
+    fn window(&self, [from, to]: [u64; 2]) -> Span {
+        Span { start_ns: from.saturating_add(self.every_ns).saturating_sub(self.over_ns), end_ns: to }
+    }
+
+    /// The steps that the windows of a time add.
+    fn of_window(&self, window: Span) -> [u64; 2] {
+        [window.start_ns.saturating_add(self.over_ns).saturating_sub(self.every_ns), window.end_ns]
+    }
 }
 
 /// The windows of a query on a node that were answered.
@@ -32,10 +53,12 @@ pub(super) struct Telling<'a> {
 }
 
 impl<'a> Telling<'a> {
-    pub(super) fn new<'q>(reading: &'a Reading, questions: impl Iterator<Item = &'q Question>) -> Self {
-        let steps = questions.filter_map(|question| match question.query.over {
+    pub(super) fn new<'q>(reading: &'a Reading, shares: impl Iterator<Item = &'q Share>) -> Self {
+        let steps = shares.filter_map(|share| match share.question.query.over {
             Over::Windows { every_ns, over_ns } => {
-                Some((question.query.name.clone(), Steps { every_ns: every_ns.max(1), over_ns }))
+                let every_ns = every_ns.max(1);
+                let steps = Steps { every_ns, over_ns, own: share.steps(every_ns, over_ns) };
+                Some((share.question.query.name.clone(), steps))
             }
             Over::Run | Over::Window => None,
         });
@@ -52,12 +75,16 @@ impl<'a> Telling<'a> {
             return give(answer);
         };
         let Some(times) = times else {
+            if answer.empty.is_some() {
+                let Some(own) = steps.own_part(steps.of_window(window)) else { return };
+                answer.window = Some(steps.window(own));
+                answer.empty = Some((own[1] - own[0]) / steps.every_ns);
+            }
             self.reading.describe(&mut answer);
             return give(answer);
         };
         // Each window is told by the step that it adds to the one before.
-        let end_ns = window.end_ns;
-        let start_ns = window.start_ns.saturating_add(steps.over_ns).saturating_sub(steps.every_ns);
+        let [start_ns, end_ns] = steps.of_window(window);
         let of = (answer.query.clone(), answer.node.clone());
         let told = self.told.entry(of).or_insert_with(|| {
             let asked = times.asked().start_ns;
@@ -132,14 +159,16 @@ fn windows_of(
     times: &NodeTimes,
     give: &mut dyn FnMut(Answer),
 ) {
-    let Steps { every_ns, over_ns } = steps;
+    let Steps { every_ns, .. } = steps;
     let mut run = |from: u64, to: u64, is_missing: bool| {
-        if from >= to || !is_missing && !has_others {
+        // Of a run that two shares have, each gives the windows that are its own.
+        let Some([from, to]) = steps.own_part([from, to]).filter(|_| is_missing || has_others) else {
             return;
-        }
-        let window = Span { start_ns: (from + every_ns).saturating_sub(over_ns), end_ns: to };
+        };
         let windows = (!is_missing).then_some((to - from) / every_ns);
-        give(Answer { window: Some(window), empty: windows, ..empty.clone() });
+        let window = steps.window([from, to]);
+        let watched = times.watched_of(window);
+        give(Answer { window: Some(window), watched, empty: windows, ..empty.clone() });
     };
     let mut next = time.start_ns;
     let mut open: Option<[u64; 2]> = None;

@@ -2,6 +2,7 @@
 
 use crate::question::Period;
 use report::{Answer, Missing, MissingReason, Span, format_time};
+use std::collections::BTreeMap;
 use store::{Unstored, Watched, Watcher};
 
 /// A time that is stored.
@@ -9,6 +10,8 @@ use store::{Unstored, Watched, Watcher};
 struct Stored {
     time: Period,
     by: Watcher,
+    /// The run that stored it.
+    run: u64,
     /// Why what follows is not.
     after: Unstored,
 }
@@ -30,12 +33,13 @@ pub(super) struct NodeTimes {
 
 impl NodeTimes {
     /// `entries`: what a manifest tells of the node. `kept`: what the levels that are read have kept; `asked`: the question's time, whose begin is that
-    /// of what is kept where the question does not say it. `is_written`: a process writes the store now.
+    /// of what is kept where the question does not say it. `writer`: a process writes the store now, whose runs have this number or
+    /// a greater one.
     pub(super) fn new(
         entries: &[&Watched],
         asked: Option<Period>,
         kept: &[Period],
-        is_written: bool,
+        writer: Option<u64>,
     ) -> Self {
         let stored = stored(entries);
         let first = stored.first().map(|first| first.time.from_ns);
@@ -53,12 +57,7 @@ impl NodeTimes {
         let mut last: Option<Stored> = None;
         for next in &stored {
             if until < next.time.from_ns {
-                times.gap(
-                    Period { from_ns: until, to_ns: next.time.from_ns },
-                    last,
-                    Some(next.by),
-                    is_written,
-                );
+                times.gap(Period { from_ns: until, to_ns: next.time.from_ns }, last, Some(next.by), writer);
             }
             // Of two that end at once, the later one knows why.
             if last.is_none_or(|last| next.time.to_ns >= last.time.to_ns) {
@@ -71,7 +70,7 @@ impl NodeTimes {
                 times.kept_no_more(here, kept);
             }
         }
-        times.gap(Period { from_ns: until, to_ns: asked.to_ns }, last, None, is_written);
+        times.gap(Period { from_ns: until, to_ns: asked.to_ns }, last, None, writer);
         times.missing.sort_by_key(|missing| missing.span.start_ns);
         let mut missing = Vec::new();
         times.missing.drain(..).for_each(|more| Missing::push(&mut missing, more));
@@ -80,7 +79,7 @@ impl NodeTimes {
     }
 
     /// Nothing is stored of a time, which `last` is before and `next` behind.
-    fn gap(&mut self, gap: Period, last: Option<Stored>, next: Option<Watcher>, is_written: bool) {
+    fn gap(&mut self, gap: Period, last: Option<Stored>, next: Option<Watcher>, writer: Option<u64>) {
         let gap = gap.both(self.asked);
         if gap.is_empty() {
             return;
@@ -94,7 +93,9 @@ impl NodeTimes {
                 return self.outside.push(gap);
             }
             // What is not stored yet.
-            Some(Stored { after: Unstored::Killed, .. }) if next.is_none() && is_written => {
+            Some(Stored { after: Unstored::Killed, run, .. })
+                if next.is_none() && writer.is_some_and(|first| run >= first) =>
+            {
                 return self.outside.push(gap);
             }
             Some(Stored { by: Watcher::Recorded, after: Unstored::Stopped, .. }) => {
@@ -127,11 +128,22 @@ impl NodeTimes {
         }
     }
 
+    /// Whether it was not noted for all of the time what was watched: what is kept no more of it is not told as missing.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.is_unknown
+    }
+
     /// What is missing in a time.
     pub(super) fn missing_in(&self, time: Span) -> Vec<Missing> {
         let time = period(time);
         let parts = self.missing.iter().map(|one| missing(period(one.span).both(time), one.reason));
         parts.filter(|part| part.span.length_ns() != 0).collect()
+    }
+
+    /// What was watched of a window without rows, where it is a part of it and one time.
+    pub(super) fn watched_of(&self, window: Span) -> Option<Span> {
+        let missing: Vec<Span> = self.missing_in(window).iter().map(|missing| missing.span).collect();
+        window.without(&missing).filter(|watched| *watched != window)
     }
 
     /// What is asked, as far as it is in a time.
@@ -150,9 +162,6 @@ impl NodeTimes {
         let asked = self.asked_in(answer.window.filter(|_| !is_whole));
         let missing = self.missing_in(asked);
         answer.misses(&missing);
-        if let Some(window) = answer.window.filter(|_| !is_whole && !missing.is_empty()) {
-            answer.watched = left_of(answer.watched.unwrap_or(window), &missing);
-        }
         let time = period(asked);
         let within = |one: &&Period| !one.both(time).is_empty();
         for Period { from_ns, to_ns } in self.between.iter().filter(within) {
@@ -177,25 +186,6 @@ fn period(span: Span) -> Period {
     Period { from_ns: span.start_ns, to_ns: span.end_ns }
 }
 
-/// What is left of a time without what is missing at its begin and end; `None` if that is nothing, or not one time.
-fn left_of(time: Span, missing: &[Missing]) -> Option<Span> {
-    let mut left = time;
-    let mut rest: &[Missing] = missing;
-    while let [first, others @ ..] = rest
-        && first.span.start_ns <= left.start_ns
-    {
-        left.start_ns = left.start_ns.max(first.span.end_ns);
-        rest = others;
-    }
-    while let [others @ .., last] = rest
-        && last.span.end_ns >= left.end_ns
-    {
-        left.end_ns = left.end_ns.min(last.span.start_ns);
-        rest = others;
-    }
-    (rest.is_empty() && left.start_ns < left.end_ns).then_some(left)
-}
-
 fn missing(time: Period, reason: MissingReason) -> Missing {
     Missing { span: Span { start_ns: time.from_ns, end_ns: time.to_ns }, reason }
 }
@@ -203,29 +193,32 @@ fn missing(time: Period, reason: MissingReason) -> Missing {
 /// The times that are stored, by their begins: what was watched, without what its run could not write.
 fn stored(entries: &[&Watched]) -> Vec<Stored> {
     let mut stored = Vec::new();
+    let mut lost_of_runs: BTreeMap<u64, Vec<&Watched>> = BTreeMap::new();
+    for lost in entries.iter().filter(|lost| lost.by.is_none()) {
+        lost_of_runs.entry(lost.run).or_default().push(lost);
+    }
+    lost_of_runs.values_mut().for_each(|lost| lost.sort_by_key(|lost| lost.first_ns));
     for entry in entries {
         let Some(by) = entry.by else { continue };
-        let mut lost: Vec<&&Watched> =
-            entries.iter().filter(|lost| lost.by.is_none() && lost.run == entry.run).collect();
-        lost.sort_by_key(|lost| lost.first_ns);
         let mut from_ns = entry.first_ns;
-        for lost in lost {
+        for lost in lost_of_runs.get(&entry.run).into_iter().flatten() {
             if lost.end_ns <= from_ns || lost.first_ns >= entry.end_ns {
                 continue;
             }
             // One of no length, where nothing is stored before it, tells why.
             let time = Period { from_ns, to_ns: lost.first_ns.max(from_ns) };
-            stored.push(Stored { time, by, after: lost.why });
+            stored.push(Stored { time, by, run: entry.run, after: lost.why });
             from_ns = lost.end_ns;
         }
         if from_ns < entry.end_ns {
             let time = Period { from_ns, to_ns: entry.end_ns };
-            stored.push(Stored { time, by, after: entry.why });
+            stored.push(Stored { time, by, run: entry.run, after: entry.why });
         } else if from_ns != entry.first_ns {
             // Nothing is stored between what was lost and the end.
             stored.push(Stored {
                 time: Period { from_ns: entry.end_ns, to_ns: entry.end_ns },
                 by,
+                run: entry.run,
                 after: entry.why,
             });
         }
@@ -246,7 +239,7 @@ mod tests {
     fn times(entries: &[Watched], asked: Option<[u64; 2]>, kept_from: u64) -> NodeTimes {
         let asked = asked.map(|[from_ns, to_ns]| Period { from_ns, to_ns });
         let kept = Period { from_ns: kept_from, to_ns: u64::MAX };
-        NodeTimes::new(&entries.iter().collect::<Vec<_>>(), asked, &[kept], false)
+        NodeTimes::new(&entries.iter().collect::<Vec<_>>(), asked, &[kept], None)
     }
 
     fn listed(times: &NodeTimes) -> Vec<(u64, u64, MissingReason)> {
@@ -294,24 +287,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_window_is_one_time_or_not_told() {
-        let left = |missing_times: &[[u64; 2]]| {
-            let missing: Vec<Missing> = missing_times
-                .iter()
-                .map(|[from_ns, to_ns]| {
-                    missing(Period { from_ns: *from_ns, to_ns: *to_ns }, MissingReason::Killed)
-                })
-                .collect();
-            left_of(Span { start_ns: 10, end_ns: 20 }, &missing).map(|left| [left.start_ns, left.end_ns])
-        };
-        assert_eq!(left(&[[10, 12]]), Some([12, 20]));
-        assert_eq!(left(&[[17, 20]]), Some([10, 17]));
-        assert_eq!(left(&[[10, 11], [11, 12], [17, 20]]), Some([12, 17]));
-        assert_eq!((left(&[[12, 13]]), left(&[[10, 20]])), (None, None));
-        assert_eq!(left(&[[10, 11], [12, 13]]), None);
-    }
-
-    #[test]
     fn what_is_kept_no_more_is_missing_where_it_is_asked_for() {
         let entries = [entry(1, Some(Watcher::Live), 100, 400, Unstored::Stopped)];
         assert_eq!(listed(&times(&entries, None, 300)), []);
@@ -337,6 +312,19 @@ mod tests {
         let again =
             [entry(1, recorded, 100, 200, Unstored::Killed), entry(2, recorded, 100, 400, Unstored::Stopped)];
         assert_eq!(listed(&times(&again, None, 0)), []);
+    }
+
+    #[test]
+    fn a_run_goes_on_if_the_process_that_writes_now_began_it() {
+        let killed = [entry(3, Some(Watcher::Live), 100, 200, Unstored::Killed)];
+        let entries: Vec<&Watched> = killed.iter().collect();
+        let asked = Some(Period { from_ns: 100, to_ns: 300 });
+        let missing = |writer| listed(&NodeTimes::new(&entries, asked, &[Period::ALL], writer));
+        let killed = [(200, 300, MissingReason::Killed)];
+        assert_eq!(
+            (missing(None), missing(Some(3)), missing(Some(4))),
+            (killed.to_vec(), vec![], killed.to_vec())
+        );
     }
 
     #[test]

@@ -87,6 +87,14 @@ impl Recording {
         Self { missing, ..self }
     }
 
+    /// What names the files is damaged: no node is known to have all of its rows in them.
+    #[must_use]
+    pub fn of_damaged(mut self, damage: ReadError) -> Self {
+        self.files.errors.push(damage.clone());
+        self.unread.push((None, damage));
+        self
+    }
+
     /// The files.
     pub fn files(&self) -> &FlowFiles {
         &self.files

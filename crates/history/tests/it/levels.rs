@@ -311,6 +311,26 @@ fn what_is_kept_no_more_is_named() {
     assert!(!answers.is_empty() && !answers.iter().any(lacks_rows), "{answers:?}");
 }
 
+#[test]
+fn what_is_kept_no_more_is_named_in_a_store_that_was_taken_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut maker = Maker::new(folder.path());
+    maker.fill(&rows(&mut Random::new(5), 4000), HOURS);
+    // As the format before is taken over: what was watched is not known.
+    maker.take_over();
+    maker.retain(Level::Rows, START + 2 * HOUR);
+    let all = Period { from_ns: START, to_ns: START + HOURS * HOUR };
+    let later = Period { from_ns: START + 2 * HOUR, ..all };
+    for (period, lacks) in [(Some(all), true), (Some(later), false), (None, false)] {
+        let answers = stored_answers(folder.path(), &of(&["dst_port"], sum()), period);
+        assert_eq!(answers.len(), stored::NODES.len());
+        for answer in &answers {
+            assert_eq!(lacks_rows(answer), lacks, "{period:?}: {answer:?}");
+            assert!(!lacks || answer.status == Status::Partial, "{answer:?}");
+        }
+    }
+}
+
 fn lacks_rows(answer: &Answer) -> bool {
     answer.reason.as_ref().is_some_and(|reason| reason.contains("are kept no more"))
 }

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
-use store::{NodeSetting, Store};
-use task::query::{Expression, GroupField, Item, Over, Query};
+use store::{Catalog, Change, Level, Manifest, NodeSetting, Store};
+use task::query::{Aggregate, Expression, GroupField, Item, Over, Query};
 
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
@@ -166,8 +166,16 @@ fn the_time_between_two_runs_is_missing_and_not_empty() {
         said(&longer).into_iter().map(|(window, packets, _, missing)| (window, packets, missing)).collect();
     assert_eq!(missing[..2], [([0, 5], 3 * PACKETS, stopped(4, 5)), ([5, 10], 0, stopped(5, 10))],);
     assert_eq!(longer[0].coverage, Some(0.8));
-    let watched = longer[0].watched.map(|watched| [watched.start_ns, watched.end_ns]);
-    assert_eq!(watched, Some([START, START + 4 * SECOND]));
+    let watched = |answer: &Answer| answer.watched.map(|watched| [watched.start_ns, watched.end_ns]);
+    assert_eq!(watched(&longer[0]), Some([START, START + 4 * SECOND]));
+    // Rates are those of the time that was watched.
+    let rate =
+        Item::new("r", Expression::Aggregate(Aggregate::Rate(Box::new(Expression::field("total_count")))));
+    let rates = Query { columns: vec![rate], ..sum(every(5 * SECOND)) };
+    let rates = ask(folder.path(), rates, None);
+    assert_eq!(watched(&rates[0]), Some([START, START + 4 * SECOND]));
+    let per_second = |packets: u64, seconds: u64| Value::Float(packets as f64 / seconds as f64);
+    assert_eq!(rates[0].rows[0][0], per_second(3 * PACKETS, 4));
     // So have rollups, and an answer over all.
     let all = ask(folder.path(), sum(Over::Run), None);
     assert_eq!((packets(&all[0]), all[0].status), (5 * PACKETS, Status::Partial));
@@ -198,6 +206,59 @@ fn the_time_between_two_captures_is_told_and_missing_in_nothing() {
     assert!(reason.starts_with("between two recordings: 2026-"), "{reason}");
     let seconds = ask(folder.path(), sum(every(SECOND)), Some([0, 20]));
     assert!(seconds.iter().all(|answer| answer.missing.is_empty()), "{seconds:?}");
+}
+
+/// Removes the files of rows that end before a time, as retention does.
+fn drop_rows(folder: &Path, before_ns: u64) {
+    let catalog = Catalog::open(folder).expect("a store");
+    let files = catalog.files(Level::Rows, None).expect("files");
+    let old = files.iter().filter(|file| file.last_ns < before_ns);
+    let (removed, paths): (Vec<u64>, Vec<&Path>) = old.map(|file| (file.number, &*file.path)).unzip();
+    assert!(!removed.is_empty() && removed.len() < files.len(), "{files:?}");
+    let mut manifest = Manifest::open(folder).expect("a store");
+    manifest.commit(&Change { removed, ..Change::default() }).expect("removed");
+    manifest.close();
+    paths.into_iter().for_each(|path| std::fs::remove_file(path).expect("removed"));
+}
+
+/// Half an hour after the rows begin nothing is measured for hours: no window is in the runs of both levels, and none in neither.
+#[test]
+fn windows_of_runs_at_the_begin_of_rows_are_given_once() {
+    for is_stopped in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let minute = |number: u64| number * 60;
+        let first: Vec<u64> = (0..121).map(minute).collect();
+        let second: Vec<u64> = (300..360).map(minute).collect();
+        match is_stopped {
+            true => {
+                run(folder.path(), true, first);
+                run(folder.path(), true, second);
+            }
+            false => run(folder.path(), true, [first, second].concat()),
+        }
+        drop_rows(folder.path(), START + 2 * HOUR);
+        let items = vec![Item::count("flows"), Item::new("n", Expression::sum("total_count"))];
+        let over = Over::Windows { every_ns: 30 * MINUTE, over_ns: HOUR };
+        let query = Query { over, ..Query::new("q", Vec::new(), items) };
+        let answers = ask(folder.path(), query, Some([0, 6 * 3600]));
+        let mut starts = Vec::new();
+        let mut runs = 0;
+        for answer in &answers {
+            let window = answer.window.expect("a window");
+            starts.extend((window.start_ns..=window.end_ns - HOUR).step_by(30 * MINUTE as usize));
+            if answer.rows.is_empty() {
+                runs += 1;
+                let windows = (window.length_ns() - HOUR) / (30 * MINUTE) + 1;
+                assert_eq!(answer.empty, (!is_stopped).then_some(windows), "{answer:?}");
+                assert_eq!(answer.missing.is_empty(), !is_stopped, "{answer:?}");
+            }
+        }
+        starts.sort_unstable();
+        // The first window that has something begins half an hour before the first packet.
+        let all: Vec<u64> = (START - 30 * MINUTE..=START + 5 * HOUR).step_by(30 * MINUTE as usize).collect();
+        assert_eq!(starts, all, "{is_stopped}: {answers:?}");
+        assert!(runs != 0, "{answers:?}");
+    }
 }
 
 /// A small file system of its own, if this process may mount one.

@@ -115,6 +115,36 @@ fn numbers_of_files_do_not_come_again() {
 }
 
 #[test]
+fn entries_of_the_last_writer_are_known_from_its_begin_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut manifest = Manifest::open(folder.path()).expect("a manifest");
+    let entry = store::Watched {
+        number: 1,
+        run: 1,
+        node: "a".to_owned(),
+        by: Some(store::Watcher::Live),
+        first_ns: START,
+        end_ns: START + SECOND,
+        why: store::Unstored::Killed,
+    };
+    let catalog = Catalog::open(folder.path()).expect("a catalog");
+    assert_eq!(catalog.last_writer(), Ok(1));
+    manifest.commit(&Change { watched: vec![entry], ..Change::default() }).expect("it is written");
+    assert_eq!(catalog.last_writer(), Ok(1));
+    drop(manifest);
+    let manifest = Manifest::open(folder.path()).expect("a manifest");
+    assert_eq!((catalog.last_writer(), catalog.is_right()), (Ok(2), Ok(true)));
+    drop(manifest);
+    // What was damaged is so afterwards, too.
+    let connection = rusqlite::Connection::open(folder.path().join("manifest.sqlite")).expect("it opens");
+    connection.execute_batch("UPDATE watched SET end_ns = 1").expect("changed");
+    drop(connection);
+    assert_eq!(catalog.is_right(), Ok(false));
+    drop(Manifest::open(folder.path()).expect("a manifest"));
+    assert_eq!((catalog.last_writer(), catalog.is_right()), (Ok(2), Ok(false)));
+}
+
+#[test]
 fn a_store_has_one_writer() {
     let folder = tempfile::tempdir().expect("a folder");
     let first = Manifest::open(folder.path()).expect("a manifest");

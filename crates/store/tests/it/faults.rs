@@ -65,6 +65,27 @@ fn a_damaged_file_is_named_and_the_others_go_on() {
 }
 
 #[test]
+fn a_short_run_without_packets_at_its_end_is_watched_up_to_its_end() {
+    let now_ns = || {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        u64::try_from(since.expect("after 1970").as_nanos()).expect("before 2500")
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = open(folder.path(), "");
+    let (mut rows, _) = store.node(setting("n", SECOND, false));
+    let window = now_ns() / SECOND * SECOND - 10 * SECOND;
+    feed(&mut rows, 1, window, SECOND, 6);
+    let ends = now_ns();
+    rows.finish();
+    store.close(true);
+    let watched = store::Catalog::open(folder.path()).and_then(|catalog| catalog.watched());
+    let watched = watched.expect("it is read").expect("it is noted");
+    let [run] = &watched[..] else { panic!("{watched:?}") };
+    assert_eq!((run.first_ns, run.why), (window, store::Unstored::Stopped));
+    assert!((ends..=now_ns()).contains(&run.end_ns), "{run:?} ended at {ends}");
+}
+
+#[test]
 fn a_store_of_another_writer_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let first = open(folder.path(), "");

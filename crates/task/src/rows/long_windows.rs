@@ -155,6 +155,31 @@ pub struct LongWindows {
     begun: Option<u64>,
     /// Up to when it was watched.
     watched_until: u64,
+    /// Times of which nothing is known, in order.
+    missing: Vec<Span>,
+}
+
+/// The time that was watched.
+#[derive(Clone, Copy, Debug)]
+struct Watched<'a> {
+    span: Span,
+    /// Times in it of which nothing is known.
+    missing: &'a [Span],
+}
+
+impl Watched<'_> {
+    /// All of a time.
+    fn all(span: Span) -> Self {
+        Self { span, missing: &[] }
+    }
+
+    /// The part of a window that was watched. Times that are missing between others count in it.
+    fn part_of(self, window: Span) -> Span {
+        let Self { span, missing } = self;
+        let both =
+            Span { start_ns: span.start_ns.max(window.start_ns), end_ns: span.end_ns.min(window.end_ns) };
+        both.without(missing).unwrap_or(both)
+    }
 }
 
 /// The panes of one length, by their beginnings.
@@ -171,12 +196,27 @@ impl LongWindows {
     pub(crate) fn new(plans: Arc<[LongPlans]>, site: Site, order: Order) -> Self {
         let lengths = plans.iter().map(|_| Length::default()).collect();
         let (scratch, part) = Default::default();
-        Self { plans, site, order, lengths, scratch, part, begun: None, watched_until: 0 }
+        Self {
+            plans,
+            site,
+            order,
+            lengths,
+            scratch,
+            part,
+            begun: None,
+            watched_until: 0,
+            missing: Vec::new(),
+        }
     }
 
     /// The queries.
     pub(crate) fn plans(&self) -> &[LongPlans] {
         &self.plans
+    }
+
+    /// Of these times nothing is known, in order.
+    pub(crate) fn miss(&mut self, missing: Vec<Span>) {
+        self.missing = missing;
     }
 
     /// Whether a window was closed: otherwise there are at most rows of later ones.
@@ -254,7 +294,8 @@ impl LongWindows {
 
     /// The answers of the windows that end by this time and whose rows are complete. `watched`: the time that the rows cover.
     pub(crate) fn answer_recorded(&mut self, until_ns: u64, watched: Span) -> Vec<Answer> {
-        let Self { plans, site, lengths, .. } = self;
+        let Self { plans, site, lengths, missing, .. } = self;
+        let watched = Watched { span: watched, missing };
         let mut answers = Vec::new();
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             let Some(&first) = length.panes.keys().next() else { continue };
@@ -271,7 +312,8 @@ impl LongWindows {
     /// The answers of all windows that have rows and were not answered.
     pub(crate) fn end_recorded(mut self, watched: Span) -> Vec<Answer> {
         let mut answers = Vec::new();
-        let Self { plans, site, lengths, .. } = &mut self;
+        let Self { plans, site, lengths, missing, .. } = &mut self;
+        let watched = Watched { span: watched, missing };
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             let Some((&first, _)) = length.panes.first_key_value() else { continue };
             let Some((&last, _)) = length.panes.last_key_value() else { continue };
@@ -291,7 +333,7 @@ impl LongWindows {
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             let first = window.span.start_ns / plans.every_ns * plans.every_ns;
             length.next.get_or_insert(first);
-            let before = Span { start_ns: begun, end_ns: window.span.start_ns };
+            let before = Watched::all(Span { start_ns: begun, end_ns: window.span.start_ns });
             length.answer_until(window.span.start_ns, plans, site, before, &mut answers);
             length.pass_empty(plans, &mut answers);
             let account = &mut length.pane(window.span.start_ns, plans, *order, site).account;
@@ -307,7 +349,7 @@ impl LongWindows {
                 Some(account) => account.add(&own),
                 None => *account = Some(own),
             }
-            let watched = Span { start_ns: begun, end_ns: window.watched.end_ns };
+            let watched = Watched::all(Span { start_ns: begun, end_ns: window.watched.end_ns });
             length.answer_until(window.span.end_ns, plans, site, watched, &mut answers);
         }
         self.watched_until = window.watched.end_ns;
@@ -321,7 +363,7 @@ impl LongWindows {
         let mut answers = Vec::new();
         let Some(start_ns) = *begun else { return answers };
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
-            let watched = Span { start_ns, end_ns: until_ns };
+            let watched = Watched::all(Span { start_ns, end_ns: until_ns });
             length.answer_until(until_ns, plans, site, watched, &mut answers);
         }
         answers
@@ -337,7 +379,7 @@ impl LongWindows {
         let Self { plans, site, lengths, begun, watched_until, .. } = self;
         let mut answers = Vec::new();
         let Some(begun) = begun.take() else { return answers };
-        let watched = Span { start_ns: begun, end_ns: *watched_until };
+        let watched = Watched::all(Span { start_ns: begun, end_ns: *watched_until });
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             if let Some((&last, _)) = length.panes.iter().rev().find(|(_, pane)| pane.account.is_some()) {
                 length.answer_until(last.saturating_add(plans.every_ns), plans, site, watched, &mut answers);
@@ -370,7 +412,7 @@ impl Length {
         time_ns: u64,
         plans: &LongPlans,
         site: &Site,
-        watched: Span,
+        watched: Watched<'_>,
         answers: &mut Vec<Answer>,
     ) {
         let LongPlans { every_ns, over_ns, .. } = *plans;
@@ -410,11 +452,8 @@ impl Length {
         }));
     }
 
-    fn answer(&self, window: Span, plans: &LongPlans, site: &Site, watched: Span) -> Vec<Answer> {
-        let watched = Span {
-            start_ns: watched.start_ns.max(window.start_ns),
-            end_ns: watched.end_ns.min(window.end_ns),
-        };
+    fn answer(&self, window: Span, plans: &LongPlans, site: &Site, watched: Watched<'_>) -> Vec<Answer> {
+        let watched = watched.part_of(window);
         let panes: Vec<&Pane> = self.panes.range(..window.end_ns).map(|(_, pane)| pane).collect();
         let mut account = Sum { lost: Some(0), ..Sum::default() };
         panes.iter().filter_map(|pane| pane.account.as_ref()).for_each(|more| account.add(more));

@@ -130,6 +130,11 @@ impl RecordedRows {
         windows.add_recorded(v4, v6);
     }
 
+    /// Of these times nothing is known, in order: what a window has at its ends was not watched.
+    pub fn miss(&mut self, missing: Vec<Span>) {
+        self.windows.miss(missing);
+    }
+
     /// Adds packets that are in no row, of this time.
     pub fn add_outside(&mut self, time_ns: u64, outside: &Unplaced) {
         self.outside.add(outside);

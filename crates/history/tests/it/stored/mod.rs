@@ -9,7 +9,7 @@ use report::Answer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
-use store::{Catalog, Change, Level, Manifest, StoredFile, place};
+use store::{Catalog, Change, Level, Manifest, StoredFile, Unstored, Watched, Watcher, place};
 use summary::Limits;
 use task::query::Query;
 
@@ -277,6 +277,21 @@ impl Maker {
                     .expect("named");
             }
         }
+    }
+
+    /// Notes all of the time as watched by a version that did not note it.
+    pub(crate) fn take_over(&mut self) {
+        let entry = |(number, node): (u64, &str)| Watched {
+            number,
+            run: 0,
+            node: node.to_owned(),
+            by: Some(Watcher::Unknown),
+            first_ns: START,
+            end_ns: START + HOURS * HOUR,
+            why: Unstored::Stopped,
+        };
+        let watched = (1..).zip(NODES).map(entry).collect();
+        self.manifest.commit(&Change { watched, ..Change::default() }).expect("noted");
     }
 
     /// Removes the files of a level that end before a time, as retention does.
