@@ -304,7 +304,8 @@ impl Answers {
             reasons.for_each(|reason| answer.lacks(&reason));
             lacks_losses(answer, unfollowed);
         }
-        answers.extend(self.by_packets.of_run(&self.first, self.watched, self.run_sampled));
+        let refused = self.run_lacking.split_windows;
+        answers.extend(self.by_packets.of_run(&self.first, self.watched, self.run_sampled, refused));
         answers.iter_mut().for_each(|answer| answer.node = Some(self.node.clone()));
         self.anonymize(|f| answers.iter_mut().for_each(|answer| answer.map_addresses(f)));
         answers

@@ -17,7 +17,17 @@ pub(super) struct ByPackets {
     run: Vec<OfRun>,
     /// Windows of other lengths than the run's, from set to set as long as these have the query.
     long: Vec<OfLong>,
+    /// The last window that was closed: its number, and its time.
+    last: Option<(u64, Span)>,
     scratch: RowScratch,
+}
+
+/// Windows that were refused between two that were closed.
+#[derive(Clone, Copy, Debug)]
+struct Refused {
+    /// The time in which they lie, possibly together with windows without a packet.
+    span: Span,
+    windows: u64,
 }
 
 /// A query over windows of other lengths.
@@ -29,6 +39,8 @@ struct OfLong {
     outside: Unplaced,
     /// The reason why answers are incomplete, from the first window on that has one.
     lacks: Option<String>,
+    /// The windows that were refused and that an answer to come covers.
+    refused: Vec<Refused>,
 }
 
 /// A query over the run.
@@ -51,12 +63,15 @@ impl ByPackets {
         Self {
             run: first.by_packets().iter().filter_map(of_run).collect(),
             long: Vec::new(),
+            last: None,
             scratch: RowScratch::default(),
         }
     }
 
     /// Takes the rows of a window, and answers the queries about it.
     pub(super) fn window(&mut self, set: &TaskSet, closed: &ClosedWindow) -> Vec<Answer> {
+        let refused = self.refused_before(closed);
+        self.long.iter_mut().for_each(|long| long.refused.extend(refused));
         let of_window = lacking(closed);
         let mut answers = Vec::new();
         for query in set.by_packets() {
@@ -77,6 +92,14 @@ impl ByPackets {
             }
         }
         answers
+    }
+
+    /// The windows that were refused since the last one that was closed: of those that were closed none is missing in the numbers.
+    fn refused_before(&mut self, closed: &ClosedWindow) -> Option<Refused> {
+        let (number, last) = self.last.replace((closed.index, closed.span))?;
+        let windows = closed.index.saturating_sub(number + 1);
+        let span = Span { start_ns: last.end_ns, end_ns: before_empty(closed) };
+        (windows != 0).then_some(Refused { span, windows })
     }
 
     fn of_window(
@@ -108,8 +131,8 @@ impl ByPackets {
         }
         let known = self.long.iter().position(|known| known.query == *query.query());
         let at = known.unwrap_or_else(|| {
-            let (windows, outside) = Default::default();
-            self.long.push(OfLong { query: query.query().clone(), windows, outside, lacks: None });
+            let (windows, outside, refused) = Default::default();
+            self.long.push(OfLong { query: query.query().clone(), windows, outside, lacks: None, refused });
             self.long.len() - 1
         });
         let OfLong { windows, outside, lacks, .. } = &mut self.long[at];
@@ -130,8 +153,9 @@ impl ByPackets {
         let next_ns = closed.next_ns.filter(|_| control.is_gated());
         let account = window_answers::account(closed);
         let length = closed.span.end_ns - closed.span.start_ns;
-        let watched_before = closed.span.start_ns.saturating_sub(closed.empty_before.saturating_mul(length));
-        self.long.retain_mut(|OfLong { query, windows: all, outside, lacks }| {
+        let watched_before = before_empty(closed);
+        self.long.retain_mut(|long| {
+            let OfLong { query, windows: all, outside, lacks, refused } = long;
             let is_known = set.by_packets().iter().any(|known| known.query() == query);
             let mut of_query = Vec::new();
             for windows in all.iter_mut() {
@@ -149,6 +173,9 @@ impl ByPackets {
                 of_query.extend(next_ns.into_iter().flat_map(|next| windows.pass(next)));
             }
             lack(&mut of_query, lacks.as_deref());
+            lack_refused(&mut of_query, refused, length);
+            let answered = all.iter().map(LongWindows::unanswered_from).min().flatten();
+            refused.retain(|refused| answered.is_none_or(|from| refused.span.end_ns > from));
             answers.extend(of_query);
             is_known
         });
@@ -158,20 +185,23 @@ impl ByPackets {
     /// The answers of windows of other lengths that the end of the run cuts.
     pub(super) fn end_long(&mut self) -> Vec<Answer> {
         let mut answers = Vec::new();
-        for OfLong { mut windows, lacks, .. } in std::mem::take(&mut self.long) {
+        let length = self.last.map_or(0, |(_, last)| last.end_ns - last.start_ns);
+        for OfLong { mut windows, lacks, refused, .. } in std::mem::take(&mut self.long) {
             let mut of_query: Vec<Answer> = windows.iter_mut().flat_map(LongWindows::end).collect();
             lack(&mut of_query, lacks.as_deref());
+            lack_refused(&mut of_query, &refused, length);
             answers.extend(of_query);
         }
         answers
     }
 
-    /// The answers over the run.
+    /// The answers over the run, of which so many windows were refused with their rows.
     pub(super) fn of_run(
         &mut self,
         first: &TaskSet,
         watched: Option<Span>,
         sampled: Option<Sampled>,
+        refused: u64,
     ) -> Vec<Answer> {
         let mut answers = Vec::new();
         for OfRun { query, rows, unplaced, lacks } in std::mem::take(&mut self.run) {
@@ -181,6 +211,8 @@ impl ByPackets {
             let outside = Outside { totals: &unplaced, overflow: None, sampled };
             let mut of_query = planned.queries().run_answers(rows, watched, outside);
             lack(&mut of_query, lacks.as_deref());
+            let refused = (refused != 0).then(|| refused_windows(refused));
+            lack(&mut of_query, refused.as_deref());
             answers.extend(of_query);
         }
         answers
@@ -191,6 +223,32 @@ impl ByPackets {
 fn lack(answers: &mut [Answer], reason: Option<&str>) {
     let Some(reason) = reason else { return };
     answers.iter_mut().filter(|answer| answer.empty.is_none()).for_each(|answer| answer.lacks(reason));
+}
+
+/// The time at which the windows without a packet before this one began.
+fn before_empty(closed: &ClosedWindow) -> u64 {
+    let length = closed.span.end_ns - closed.span.start_ns;
+    closed.span.start_ns.saturating_sub(closed.empty_before.saturating_mul(length))
+}
+
+/// Says in answers of windows of other lengths how many windows of the run, which have this length, are missing in each. Where windows
+/// without a packet lie among them it is how many may be, since those do not tell which of them these are.
+fn lack_refused(answers: &mut [Answer], refused: &[Refused], length: u64) {
+    for answer in answers {
+        let Some(Span { start_ns, end_ns }) = answer.window else { continue };
+        let of_answer = |Refused { span, windows }: &Refused| {
+            let common = span.end_ns.min(end_ns).saturating_sub(span.start_ns.max(start_ns));
+            (*windows).min(common / length.max(1))
+        };
+        let windows = refused.iter().map(of_answer).sum();
+        if windows != 0 {
+            answer.lacks(&refused_windows(windows));
+        }
+    }
+}
+
+fn refused_windows(windows: u64) -> String {
+    format!("{windows} windows came faster than they were answered: their packets are missing")
 }
 
 /// Returns the reason why the rows of a window are incomplete, if they are.
