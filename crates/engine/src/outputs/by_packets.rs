@@ -5,6 +5,7 @@ use crate::control::Control;
 use crate::window_answers;
 use flow::Sampled;
 use report::{Answer, Span};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use task::query::Query;
 use task::rows::{LongWindows, Outside, RowPartials, RowScratch, RunPartials, Unplaced, WindowAccount};
@@ -30,6 +31,13 @@ struct Refused {
     windows: u64,
 }
 
+/// Windows whose rows are incomplete.
+#[derive(Clone, Debug)]
+struct Fault {
+    span: Span,
+    reason: String,
+}
+
 /// A query over windows of other lengths.
 #[derive(Debug)]
 struct OfLong {
@@ -37,8 +45,8 @@ struct OfLong {
     windows: Vec<LongWindows>,
     /// Packets of the window that is closed which are in no row.
     outside: Unplaced,
-    /// The reason why answers are incomplete, from the first window on that has one.
-    lacks: Option<String>,
+    /// Why windows that an answer to come covers are incomplete.
+    faults: Vec<Fault>,
     /// The windows that were refused and that an answer to come covers.
     refused: Vec<Refused>,
 }
@@ -72,11 +80,10 @@ impl ByPackets {
     pub(super) fn window(&mut self, set: &TaskSet, closed: &ClosedWindow) -> Vec<Answer> {
         let refused = self.refused_before(closed);
         self.long.iter_mut().for_each(|long| long.refused.extend(refused));
-        let of_window = lacking(closed);
+        let fault = lacking(closed);
         let mut answers = Vec::new();
         for query in set.by_packets() {
             let rows = query.rows(closed.split.as_ref());
-            let fault = of_window.clone().or_else(|| rows.lacks());
             answers.extend(self.of_window(query, &rows, closed, fault.as_deref()));
             if let Some(run) = self.run.iter_mut().find(|run| run.query == *query.query()) {
                 run.rows.add_v4(rows.v4());
@@ -84,7 +91,7 @@ impl ByPackets {
                 run.unplaced.add(rows.unplaced());
                 run.lacks = run.lacks.take().or_else(|| fault.clone());
             }
-            self.add_long(query, &rows, closed, fault);
+            self.add_long(query, &rows, closed, fault.as_deref());
         }
         for run in &mut self.run {
             if !set.by_packets().iter().any(|query| *query.query() == run.query) {
@@ -119,25 +126,26 @@ impl ByPackets {
         answers
     }
 
-    fn add_long(
-        &mut self,
-        query: &SplitQuery,
-        rows: &SplitRows,
-        closed: &ClosedWindow,
-        fault: Option<String>,
-    ) {
+    fn add_long(&mut self, query: &SplitQuery, rows: &SplitRows, closed: &ClosedWindow, fault: Option<&str>) {
         if !query.queries().has_long_windows() {
             return;
         }
         let known = self.long.iter().position(|known| known.query == *query.query());
         let at = known.unwrap_or_else(|| {
-            let (windows, outside, refused) = Default::default();
-            self.long.push(OfLong { query: query.query().clone(), windows, outside, lacks: None, refused });
+            let (windows, outside, faults, refused) = Default::default();
+            self.long.push(OfLong { query: query.query().clone(), windows, outside, faults, refused });
             self.long.len() - 1
         });
-        let OfLong { windows, outside, lacks, .. } = &mut self.long[at];
+        let OfLong { windows, outside, faults, .. } = &mut self.long[at];
         *outside = *rows.unplaced();
-        *lacks = lacks.take().or(fault);
+        if let Some(reason) = fault {
+            let before = before_empty(closed);
+            let continues = |last: &&mut Fault| last.span.end_ns == before && last.reason == reason;
+            match faults.last_mut().filter(continues) {
+                Some(last) => last.span.end_ns = closed.span.end_ns,
+                None => faults.push(Fault { span: closed.span, reason: reason.to_owned() }),
+            }
+        }
         query.queries().begin_long_windows(windows);
         windows.iter_mut().for_each(|windows| windows.add(closed.span.start_ns, rows.v4(), rows.v6()));
     }
@@ -155,7 +163,7 @@ impl ByPackets {
         let length = closed.span.end_ns - closed.span.start_ns;
         let watched_before = before_empty(closed);
         self.long.retain_mut(|long| {
-            let OfLong { query, windows: all, outside, lacks, refused } = long;
+            let OfLong { query, windows: all, outside, faults, refused } = long;
             let is_known = set.by_packets().iter().any(|known| known.query() == query);
             let mut of_query = Vec::new();
             for windows in all.iter_mut() {
@@ -172,10 +180,12 @@ impl ByPackets {
                 of_query.extend(windows.close(&account));
                 of_query.extend(next_ns.into_iter().flat_map(|next| windows.pass(next)));
             }
-            lack(&mut of_query, lacks.as_deref());
+            lack_faulty(&mut of_query, faults);
             lack_refused(&mut of_query, refused, length);
             let answered = all.iter().map(LongWindows::unanswered_from).min().flatten();
-            refused.retain(|refused| answered.is_none_or(|from| refused.span.end_ns > from));
+            let is_to_come = |span: &Span| answered.is_none_or(|from| span.end_ns > from);
+            faults.retain(|fault| is_to_come(&fault.span));
+            refused.retain(|refused| is_to_come(&refused.span));
             answers.extend(of_query);
             is_known
         });
@@ -186,9 +196,9 @@ impl ByPackets {
     pub(super) fn end_long(&mut self) -> Vec<Answer> {
         let mut answers = Vec::new();
         let length = self.last.map_or(0, |(_, last)| last.end_ns - last.start_ns);
-        for OfLong { mut windows, lacks, refused, .. } in std::mem::take(&mut self.long) {
+        for OfLong { mut windows, faults, refused, .. } in std::mem::take(&mut self.long) {
             let mut of_query: Vec<Answer> = windows.iter_mut().flat_map(LongWindows::end).collect();
-            lack(&mut of_query, lacks.as_deref());
+            lack_faulty(&mut of_query, &faults);
             lack_refused(&mut of_query, &refused, length);
             answers.extend(of_query);
         }
@@ -229,6 +239,16 @@ fn lack(answers: &mut [Answer], reason: Option<&str>) {
 fn before_empty(closed: &ClosedWindow) -> u64 {
     let length = closed.span.end_ns - closed.span.start_ns;
     closed.span.start_ns.saturating_sub(closed.empty_before.saturating_mul(length))
+}
+
+/// Says in answers of windows of other lengths why those of the run that they cover are incomplete.
+fn lack_faulty(answers: &mut [Answer], faults: &[Fault]) {
+    for answer in answers.iter_mut().filter(|answer| answer.empty.is_none()) {
+        let Some(Span { start_ns, end_ns }) = answer.window else { continue };
+        let is_covered = |fault: &&Fault| fault.span.start_ns < end_ns && start_ns < fault.span.end_ns;
+        let reasons: BTreeSet<&str> = faults.iter().filter(is_covered).map(|fault| &*fault.reason).collect();
+        reasons.into_iter().for_each(|reason| answer.lacks(reason));
+    }
 }
 
 /// Says in answers of windows of other lengths how many windows of the run, which have this length, are missing in each. Where windows

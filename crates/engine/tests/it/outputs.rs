@@ -187,6 +187,38 @@ fn answers_by_packets_say_which_windows_without_room_they_lack() {
 }
 
 #[test]
+fn a_fault_is_of_the_answers_by_packets_that_cover_its_windows() {
+    let config = config();
+    let site = Site::new(config.key, config.seed, config.limits.clone());
+    let site = Site { window_ns: Some(MS), by_packets: ByPackets::Counted, ..site };
+    let over = Over::Windows { every_ns: 10 * MS, over_ns: 20 * MS };
+    let query = Query { over, ..Query::new("long", [GroupField::of("vlan")], [Item::sum("total_count")]) };
+    let set = TaskSet::plan(Generation::default(), &[query], None, &site).expect("a good query");
+    let (entered, windows) = channel();
+    let destinations = Destinations {
+        writers: Vec::new(),
+        rows: Vec::new(),
+        anonymizer: None,
+        windows: Box::new(move |window: Window| entered.send(window).is_ok()),
+        node: "here".to_owned(),
+    };
+    let control = Control::new(Arc::new(set));
+    let mut outputs = Outputs::start(destinations, &config, &control, TimeBase::Packets).expect("a thread");
+    for number in 0..60 {
+        let mut split = SplitWindow::default();
+        split.fault = matches!(number, 13 | 14 | 26).then(|| "it rains".to_owned());
+        assert!(outputs.window(ClosedWindow { split: Some(split), ..closed(number, 0, 0) }));
+    }
+    let result = outputs.finish();
+    assert!(result.faults.is_empty(), "{result:?}");
+    let longer: Vec<_> = windows.try_iter().flat_map(|window| window.longer).collect();
+    let seen: Vec<_> = longer.iter().map(|answer| (answer.status, answer.reason.as_deref())).collect();
+    let faulty = (Status::Partial, Some("incomplete: it rains"));
+    let whole = (Status::Complete, None);
+    assert_eq!(seen, [whole, faulty, faulty, faulty, whole, whole]);
+}
+
+#[test]
 fn answers_over_the_run_say_that_records_of_a_failed_worker_are_missing() {
     let config = config();
     let site = Site::new(config.key, config.seed, config.limits.clone());

@@ -72,8 +72,6 @@ pub struct SplitRows {
     pub(crate) v6: Rows<KeyV6>,
     /// Packets in no row.
     pub(crate) unplaced: Unplaced,
-    /// Packets in no row of which it is not known whether they pass the filter.
-    pub(crate) undecided: u64,
 }
 
 /// The rows by packets of a window.
