@@ -94,7 +94,7 @@ impl ByPackets {
             self.add_long(query, &rows, closed, fault.as_deref());
         }
         for run in &mut self.run {
-            if !set.by_packets().iter().any(|query| *query.query() == run.query) {
+            if !has(set, &run.query) {
                 run.lacks.get_or_insert_with(|| "packets were not counted for it in all windows".to_owned());
             }
         }
@@ -126,17 +126,25 @@ impl ByPackets {
         answers
     }
 
-    fn add_long(&mut self, query: &SplitQuery, rows: &SplitRows, closed: &ClosedWindow, fault: Option<&str>) {
-        if !query.queries().has_long_windows() {
-            return;
+    /// Begins windows of other lengths whose queries are new in the set of this window.
+    pub(super) fn begin_long(&mut self, control: &Control, closed: &ClosedWindow) {
+        let set = control.set(closed.window);
+        for query in set.by_packets().iter().filter(|query| query.queries().has_long_windows()) {
+            let known = self.long.iter().position(|known| known.query == *query.query());
+            let at = known.unwrap_or_else(|| {
+                let (windows, outside, faults, refused) = Default::default();
+                self.long.push(OfLong { query: query.query().clone(), windows, outside, faults, refused });
+                self.long.len() - 1
+            });
+            let OfLong { query: own, windows, .. } = &mut self.long[at];
+            query.queries().begin_long_windows(windows);
+            window_answers::begin(windows, control, closed, |set, _| has(set, own));
         }
-        let known = self.long.iter().position(|known| known.query == *query.query());
-        let at = known.unwrap_or_else(|| {
-            let (windows, outside, faults, refused) = Default::default();
-            self.long.push(OfLong { query: query.query().clone(), windows, outside, faults, refused });
-            self.long.len() - 1
-        });
-        let OfLong { windows, outside, faults, .. } = &mut self.long[at];
+    }
+
+    fn add_long(&mut self, query: &SplitQuery, rows: &SplitRows, closed: &ClosedWindow, fault: Option<&str>) {
+        let Some(long) = self.long.iter_mut().find(|known| known.query == *query.query()) else { return };
+        let OfLong { windows, outside, faults, .. } = long;
         *outside = *rows.unplaced();
         if let Some(reason) = fault {
             let before = before_empty(closed);
@@ -146,7 +154,6 @@ impl ByPackets {
                 None => faults.push(Fault { span: closed.span, reason: reason.to_owned() }),
             }
         }
-        query.queries().begin_long_windows(windows);
         windows.iter_mut().for_each(|windows| windows.add(closed.span.start_ns, rows.v4(), rows.v6()));
     }
 
@@ -161,19 +168,14 @@ impl ByPackets {
         let next_ns = closed.next_ns.filter(|_| control.is_gated());
         let account = window_answers::account(closed);
         let length = closed.span.end_ns - closed.span.start_ns;
-        let watched_before = before_empty(closed);
         self.long.retain_mut(|long| {
             let OfLong { query, windows: all, outside, faults, refused } = long;
-            let is_known = set.by_packets().iter().any(|known| known.query() == query);
+            let is_known = has(set, query);
             let mut of_query = Vec::new();
             for windows in all.iter_mut() {
                 if !is_known {
                     of_query.extend(windows.end());
                     continue;
-                }
-                // A query that is there from before the first packet on has watched the empty windows, too.
-                if !windows.has_begun() && closed.index == 0 && closed.empty_before != 0 {
-                    windows.begin(watched_before);
                 }
                 // Rows that were refused are none of these.
                 let account = WindowAccount { outside: *outside, refused_rows: 0, unfollowed: 0, ..account };
@@ -227,6 +229,11 @@ impl ByPackets {
         }
         answers
     }
+}
+
+/// Whether a set has a query by packets.
+fn has(set: &TaskSet, query: &Query) -> bool {
+    set.by_packets().iter().any(|known| known.query() == query)
 }
 
 /// Says in answers what they lack, if they lack something.

@@ -219,6 +219,48 @@ fn a_fault_is_of_the_answers_by_packets_that_cover_its_windows() {
 }
 
 #[test]
+fn windows_by_packets_are_watched_from_when_their_query_is_there() {
+    let config = config();
+    let site = Site::new(config.key, config.seed, config.limits.clone());
+    let site = Site { window_ns: Some(MS), by_packets: ByPackets::Counted, ..site };
+    let over = Over::Windows { every_ns: 10 * MS, over_ns: 20 * MS };
+    let queries = ["vlan", "src_addr"]
+        .map(|by| Query { over, ..Query::new(by, [GroupField::of(by)], [Item::sum("total_count")]) });
+    let set = |number, queries: &[Query]| {
+        let generation = Generation::new(number);
+        Arc::new(TaskSet::plan(generation, queries, None, &site).expect("good queries"))
+    };
+    let (entered, windows) = channel();
+    let destinations = Destinations {
+        writers: Vec::new(),
+        rows: Vec::new(),
+        anonymizer: None,
+        windows: Box::new(move |window: Window| entered.send(window).is_ok()),
+        node: "here".to_owned(),
+    };
+    let control = Control::new(set(0, &[]));
+    let mut outputs = Outputs::start(destinations, &config, &control, TimeBase::Packets).expect("a thread");
+    assert!(outputs.window(closed(0, 0, 0)));
+    // Both sets of the empty windows have the queries.
+    for (first, generation) in [(13, 1), (25, 2)] {
+        control.install_at(WindowId::new(first), set(generation, &queries)).expect("a later set");
+    }
+    let split = || Some(SplitWindow::default());
+    assert!(outputs.window(ClosedWindow { index: 1, split: split(), ..closed(38, 37, 0) }));
+    assert!(outputs.window(ClosedWindow { index: 2, split: split(), ..closed(60, 21, 0) }));
+    let result = outputs.finish();
+    assert!(result.faults.is_empty(), "{result:?}");
+    let longer: Vec<_> = windows.try_iter().flat_map(|window| window.longer).collect();
+    let [by_packets, by_flows] = ["vlan", "src_addr"].map(|name| {
+        let of_query = longer.iter().filter(|answer| answer.query == name);
+        of_query.map(|answer| (answer.window, answer.watched, answer.empty)).collect::<Vec<_>>()
+    });
+    assert_eq!(by_packets, by_flows);
+    // Two windows end after the query is there and before there are packets.
+    assert_eq!(by_packets[0], (Some(Span { start_ns: 0, end_ns: 30 * MS }), None, Some(2)));
+}
+
+#[test]
 fn answers_over_the_run_say_that_records_of_a_failed_worker_are_missing() {
     let config = config();
     let site = Site::new(config.key, config.seed, config.limits.clone());
