@@ -9,6 +9,7 @@ use crate::query::{Condition, Query};
 use crate::rows::{Refusal, RowFilter, RowQueries, Site, Unplaced};
 use flow::Rows;
 use packet::{Key, KeyV4, KeyV6, Seed};
+use std::borrow::Cow;
 
 /// A query that is answered by packets, over the rows of one table.
 #[derive(Clone, Debug)]
@@ -99,23 +100,25 @@ impl SplitQuery {
     }
 
     /// The rows of a window that it reads, and the packets that are in none.
-    pub fn rows(&self, window: Option<&SplitWindow>) -> SplitRows {
+    pub fn rows<'a>(&self, window: Option<&'a SplitWindow>) -> Cow<'a, SplitRows> {
         let Some(of_table) = window.and_then(|window| window.tables.get(self.table)) else {
-            return SplitRows::default();
+            return Cow::default();
         };
         let mut rows = match &self.filter {
-            None => of_table.clone(),
-            Some(filter) => SplitRows {
-                v4: filter.selected_v4(&of_table.v4),
-                v6: filter.selected_v6(&of_table.v6),
+            None => Cow::Borrowed(of_table),
+            Some(filter) => Cow::Owned(SplitRows {
+                v4: filter.selected(&of_table.v4),
+                v6: filter.selected(&of_table.v6),
                 unplaced: of_table.unplaced,
-            },
+            }),
         };
         if self.is_merged {
             let mut table = SplitTable::with_rows(self.grouped, [rows.v4.len(), rows.v6.len()], self.seed);
             rows.v4.rows.iter().for_each(|row| table.v4.add(row.key.hash(&self.seed), row));
             rows.v6.rows.iter().for_each(|row| table.v6.add(row.key.hash(&self.seed), row));
-            (rows.v4.rows, rows.v6.rows) = (table.v4.rows, table.v6.rows);
+            let mut merged = SplitRows { unplaced: rows.unplaced, ..SplitRows::default() };
+            (merged.v4.rows, merged.v6.rows) = (table.v4.rows, table.v6.rows);
+            rows = Cow::Owned(merged);
         }
         rows
     }
