@@ -24,6 +24,7 @@ struct FileAnswer<'a> {
 pub(crate) fn check(options: &QueryTextOptions) -> Result<ExitCode, Failure> {
     let texts = options.texts()?;
     let site = options.site();
+    let key = equery::ExplainOptions::of(&site).key;
     let mut checked: Vec<Checked> = texts.iter().map(|text| equery::check(&text.source(), &site)).collect();
     // Texts of the command line are one text to `run`, which numbers their queries.
     let files = options.files.len();
@@ -33,6 +34,7 @@ pub(crate) fn check(options: &QueryTextOptions) -> Result<ExitCode, Failure> {
         if !options.json && !checked.has_errors() {
             let names: Vec<_> = checked.queries.iter().map(|query| query.label.as_str()).collect();
             say(&format!("{}: no errors in {}", text.name, counted(&names)));
+            checked.queries.iter().filter_map(|query| by_packets(query, &key)).for_each(|line| say(&line));
         }
     }
     if options.json {
@@ -69,6 +71,13 @@ fn warn_of_taken_names(texts: &[NamedText], checked: &mut [Checked]) {
             places.entry(name).or_insert(place);
         }
     }
+}
+
+/// Says that a query is counted by packets, if it is.
+fn by_packets(query: &CheckedQuery, key: &[String]) -> Option<String> {
+    let (fields, _) = query.by_packets(key);
+    let label = &query.label;
+    (!fields.is_empty()).then(|| format!("{label}: packets are counted by {} for it", fields.join(", ")))
 }
 
 /// How many queries, and the names of the first.

@@ -216,6 +216,7 @@ impl Measurement {
             no_gaps: no_gaps(&self.plan),
             statistics: Vec::new(),
             changing: ChangingFields::NONE,
+            is_filtered: false,
             by_packets: self.by_packets(),
             geo: self.geo.clone(),
             seed: self.config.seed,

@@ -69,10 +69,8 @@ pub trait RecordSink {
 pub(crate) struct WindowSums {
     /// Totals of all rows.
     pub(crate) totals: Totals,
-    /// Packets for which the table had no place.
-    pub(crate) other: Counts,
-    /// Times of the first and the last of them.
-    pub(crate) other_times: Option<[u64; 2]>,
+    /// Sums of the packets for which the table had no place, without flows.
+    pub(crate) other: Totals,
     pub(crate) loss: LossCounts,
     /// Rows that were not taken.
     pub(crate) refused_rows: u64,
@@ -86,21 +84,11 @@ impl WindowSums {
     /// Adds those of another worker.
     pub(crate) fn merge(&mut self, more: &Self) {
         self.totals.add(&more.totals);
-        if let Some([first, last]) = more.other_times {
-            self.reach_other(first, last);
-        }
-        self.other.packets += more.other.packets;
-        self.other.bytes += more.other.bytes;
-        self.other.wire += more.other.wire;
+        self.other.add(&more.other);
         self.loss.add(&more.loss);
         self.refused_rows += more.refused_rows;
         self.unfollowed += more.unfollowed;
         self.squares = self.squares.saturating_add(more.squares);
-    }
-
-    fn reach_other(&mut self, first_ns: u64, last_ns: u64) {
-        let [first, last] = self.other_times.unwrap_or([first_ns, last_ns]);
-        self.other_times = Some([first.min(first_ns), last.max(last_ns)]);
     }
 
     /// As [`crate::Work::even_flows`].
@@ -111,9 +99,8 @@ impl WindowSums {
 
     /// Sums of all packets, including those without a place.
     pub(crate) fn whole(&self) -> Totals {
-        let Counts { packets, bytes, wire } = self.other;
         let mut totals = self.totals;
-        totals.add(&Totals { packets, bytes, wire_bytes: wire, flows: 0, times: self.other_times });
+        totals.add(&self.other);
         totals
     }
 }
@@ -250,10 +237,13 @@ impl<R: RecordSink> Collector<R> {
         if let Some(overflow) = &mut self.overflow {
             overflow.count(*key, packets, bytes, wire);
         }
-        self.open.reach_other(stime, ltime);
-        self.open.other.packets += packets;
-        self.open.other.bytes += bytes;
-        self.open.other.wire += wire;
+        self.open.other.add(&Totals {
+            packets,
+            bytes,
+            wire_bytes: wire,
+            flows: 0,
+            times: Some([stime, ltime]),
+        });
         let other = FlowRecord {
             total_count: packets,
             total_byte: bytes,

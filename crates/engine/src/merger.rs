@@ -12,7 +12,6 @@ use flow::{FlowRecord, LossCounts, Sampled};
 use record::Account;
 use report::{Counters, FlowCounts, PacketCounts, Span, WindowCounts, WindowEnd};
 use std::collections::BTreeMap;
-use summary::Counts;
 use task::Watermarks;
 use task::rows::{Overflow, Unplaced};
 
@@ -209,7 +208,7 @@ impl Merger {
         });
         Sampled::merge_into(&mut self.sampled, sampled.as_ref());
         let last = self.last.replace(window).filter(|_| self.is_by_time);
-        let Counts { packets: unplaced, bytes, wire } = sums.other;
+        let Totals { packets: unplaced, bytes, wire_bytes, .. } = sums.other;
         let closed = ClosedWindow {
             window,
             index,
@@ -223,7 +222,7 @@ impl Merger {
             loss: header.loss,
             sampled,
             totals,
-            unplaced: Unplaced { packets: unplaced, bytes, wire_bytes: wire },
+            unplaced: Unplaced { packets: unplaced, bytes, wire_bytes },
             overflow,
             refused_rows: sums.refused_rows,
             unfollowed: sums.unfollowed,

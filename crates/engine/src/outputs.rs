@@ -142,6 +142,8 @@ struct Lacking {
     unfollowed: u64,
     /// Workers whose records are missing.
     failed_workers: u64,
+    /// Windows that were refused together with the rows for queries by packets.
+    split_windows: u64,
 }
 
 impl Lacking {
@@ -150,6 +152,7 @@ impl Lacking {
         self.unplaced.add(&more.unplaced);
         self.unfollowed += more.unfollowed;
         self.failed_workers += more.failed_workers;
+        self.split_windows += more.split_windows;
     }
 }
 
@@ -158,7 +161,7 @@ impl RunRows {
     fn lacking(self, window: &ClosedWindow) -> Lacking {
         let refused_rows = if self == Self::OfWindows { window.refused_rows } else { 0 };
         let ClosedWindow { unplaced, unfollowed, .. } = *window;
-        Lacking { refused_rows, unplaced, unfollowed, failed_workers: 0 }
+        Lacking { refused_rows, unplaced, unfollowed, failed_workers: 0, split_windows: 0 }
     }
 }
 
@@ -498,7 +501,8 @@ impl RecordSink for Outputs {
     fn window(&mut self, window: ClosedWindow) -> bool {
         let Some(unsent) = self.send(Message::Window(Box::new(window))) else { return true };
         if let Message::Window(window) = unsent {
-            let more = self.setting.run.lacking(&window);
+            let split_windows = u64::from(window.split.is_some());
+            let more = Lacking { split_windows, ..self.setting.run.lacking(&window) };
             self.lacking.get_or_insert_default().add(&more);
         }
         false

@@ -234,6 +234,23 @@ pub struct CheckedQuery {
 }
 
 impl CheckedQuery {
+    /// The fields by which a run with flows of this key counts packets for it, and why rows of whole flows do not answer it, where they
+    /// do not. Empty where it reads no rows.
+    pub fn by_packets(&self, key: &[String]) -> (Vec<String>, Option<String>) {
+        if self.sketch.is_some() || !self.derived_from.is_empty() {
+            return (Vec::new(), None);
+        }
+        let base;
+        let plan = match &self.earlier[..] {
+            [] => &self.plan,
+            earlier => {
+                base = crate::earlier::base(&self.plan, earlier);
+                &base
+            }
+        };
+        crate::executor::by_packets(plan, Some(key))
+    }
+
     /// How far before its own window it reads values of earlier ones, nanoseconds; 0 where it reads none. `usual_ns`: the length of its
     /// windows where it does not say it.
     pub fn reach_ns(&self, usual_ns: u64) -> u64 {

@@ -4,7 +4,7 @@ use packet::{KeySpec, Seed};
 use std::sync::Arc;
 use summary::Limits;
 use task::query::{Across, Over, Query};
-use task::rows::{Merging, RowQueries, Site};
+use task::rows::{ByPackets, Merging, Refusal, RowQueries, Site};
 use task::{ChangingFields, Generation};
 
 /// Names, kinds and units of the columns of the plan's answers. `key`: the fields of the flow key; the five-tuple where it is not
@@ -26,6 +26,31 @@ pub fn columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<report::Colum
 /// What of the plan cannot be merged.
 pub fn merging(plan: &Query, by: Across, key: Option<&[String]>) -> Result<Merging, Vec<String>> {
     Merging::new(plan, by, &site(plan, key))
+}
+
+/// The fields by which a run tells the packets of one flow apart for the plan, and why rows of whole flows do not answer it, where they
+/// do not. `key`: as in [`columns`].
+pub(crate) fn by_packets(plan: &Query, key: Option<&[String]>) -> (Vec<String>, Option<String>) {
+    let plan = Query { over: Over::Window, ..plan.clone() };
+    let refused = |by_packets| {
+        let site = Site { changing: ChangingFields::NONE, by_packets, ..site(&plan, key) };
+        let planned = RowQueries::plan(Generation::default(), std::slice::from_ref(&plan), &site);
+        let field = |(_, refusal)| match refusal {
+            Refusal::OfPackets { field, of_flow } => Some((field, of_flow)),
+            _ => None,
+        };
+        planned.err().unwrap_or_default().into_iter().filter_map(field).collect::<Vec<_>>()
+    };
+    let fields = refused(ByPackets::Refused).into_iter().map(|(field, _)| field).collect();
+    let (packets, flows): (Vec<_>, Vec<_>) = refused(ByPackets::Named).into_iter().unzip();
+    let why = (!packets.is_empty()).then(|| {
+        format!(
+            "the table of rows does not have {} of each packet: ask for {}, or measure with it in --key",
+            packets.join(", "),
+            flows.join(", ")
+        )
+    });
+    (fields, why)
 }
 
 /// A site whose rows have all that rows can have, with the statistics of packets that the plan reads.

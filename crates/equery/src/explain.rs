@@ -129,6 +129,7 @@ fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) ->
         base_window_ns: Some(site.base_window_ns),
         dialect: site.dialect,
     };
+    let (by_packets, not_of_flows) = query.by_packets(&site.key);
     // A derived query reads answers, a sketch packets, not rows.
     let no_sql = match (&query.needs_geo[..], query.across) {
         _ if !query.derived_from.is_empty() => {
@@ -137,7 +138,7 @@ fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) ->
         _ if !query.earlier.is_empty() => {
             Some("none: the table of rows does not have what was answered in earlier windows".to_owned())
         }
-        ([], None) => None,
+        ([], None) => not_of_flows.map(|why| format!("none: {why}")),
         ([], Some(_)) => Some("none: the answers of the nodes are merged".to_owned()),
         (fields, _) => Some(format!("none: the table of rows does not have {}", fields.join(", "))),
     };
@@ -149,7 +150,7 @@ fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) ->
         class: query.class.name(),
         reasons: query.class_reasons.clone(),
         nodes: query.nodes.to_string(),
-        probe: probe(query),
+        probe: probe(query, &by_packets),
         above: above(query, site),
         window: window(query, site),
         memory_bytes: query.memory_bytes,
@@ -163,7 +164,7 @@ fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) ->
 }
 
 /// What the probe does.
-fn probe(query: &CheckedQuery) -> Vec<String> {
+fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
     if !query.derived_from.is_empty() {
         return vec![
             "none: the controller computes it, as soon as the answers that it reads are there".to_owned(),
@@ -184,6 +185,12 @@ fn probe(query: &CheckedQuery) -> Vec<String> {
         }
     };
     let mut steps = Vec::new();
+    if !by_packets.is_empty() {
+        steps.push(format!(
+            "count packets by flow and {}, in a table of their own: its rows are these",
+            by_packets.join(", ")
+        ));
+    }
     match (query.needs_loss, query.class) {
         (true, crate::Class::Zoom) => {
             steps.push("track losses of the TCP flows that 'where' pins".to_owned())

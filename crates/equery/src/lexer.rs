@@ -63,7 +63,14 @@ impl<'a> Lexer<'a, '_, '_> {
             self.at += blanks;
             let rest = &rest[blanks..];
             if let Some(comment) = rest.strip_prefix("/*") {
-                self.at += comment.find("*/").map_or(rest.len(), |end| end + 4);
+                let Some(end) = comment.find("*/") else {
+                    let span = self.at..self.at + 2;
+                    self.at = self.text.len();
+                    let help = "end the comment with */";
+                    self.diagnostics.error_with_help("open_comment", &span, "the comment has no end", help);
+                    return;
+                };
+                self.at += end + 4;
                 continue;
             }
             if !(rest.starts_with("--") || rest.starts_with('#')) {
@@ -353,6 +360,11 @@ mod tests {
         assert_eq!(errors("10.0.0.0/33"), ["9..11 the length of an IPv4 prefix is from 0 to 32"]);
         assert_eq!(errors("10.0.0 1"), ["0..6 '10.0.0' is neither a number nor an address"]);
         assert_eq!(errors("'open\n a"), ["0..5 the text has no end"]);
+        assert_eq!(
+            errors("a /* b */ é /* c\n"),
+            ["10..12 'é' has no meaning here", "13..15 the comment has no end"]
+        );
+        assert_eq!(errors("/*/"), ["0..2 the comment has no end"]);
         assert_eq!(errors("a é ?"), ["2..4 'é' has no meaning here", "5..6 '?' has no meaning here"]);
     }
 }

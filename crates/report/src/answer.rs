@@ -218,11 +218,24 @@ impl Answer {
         cut.len()
     }
 
+    /// Values come of others, too, whose bounds are of this kind: the weaker kind is that of all.
+    pub fn join_bounds(&mut self, of_others: &str) {
+        // Texts of probabilities differ in the number alone.
+        let weakness = |bounds: &str| match bounds {
+            "exact" => 0,
+            "certain" => 1,
+            "none" => 3,
+            _ => 2,
+        };
+        let (own, other) = (weakness(&self.bounds), weakness(of_others));
+        if other > own || other == own && *of_others < *self.bounds {
+            of_others.clone_into(&mut self.bounds);
+        }
+    }
+
     /// Adds the values of another answer's first row, which has the same columns of counts, to its own.
     pub(crate) fn add_values(&mut self, more: &Self) {
-        if more.bounds != "exact" {
-            self.bounds.clone_from(&more.bounds);
-        }
+        self.join_bounds(&more.bounds);
         for (own, more) in self.rows.iter_mut().zip(&more.rows) {
             for ((own, more), column) in own.iter_mut().zip(more).zip(&self.columns) {
                 *own = match (column.name.as_str(), &own, more) {
@@ -249,6 +262,25 @@ impl Answer {
                 } else {
                     value.map_addresses(f);
                 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_weaker_kind_of_bounds_is_that_of_all() {
+        let [more, less] = [0.99, 0.95].map(|share| format!("each with a probability of {share:.3}"));
+        let from_strong = ["exact", "certain", &more, &less, "none"];
+        for (at, one) in from_strong.iter().enumerate() {
+            for (other_at, other) in from_strong.iter().enumerate() {
+                let mut answer = Answer::new("q", None, Vec::new(), Vec::new());
+                (*one).clone_into(&mut answer.bounds);
+                answer.join_bounds(other);
+                assert_eq!(answer.bounds, from_strong[at.max(other_at)], "{one} and {other}");
             }
         }
     }

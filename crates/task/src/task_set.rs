@@ -50,8 +50,7 @@ impl TaskSet {
     ) -> Result<Self, Vec<(String, Refusal)>> {
         let counts = site.by_packets == ByPackets::Counted;
         let is_by_packets = |query: &&Query| counts && !Needs::of(query, site).all().is_empty();
-        let (by_packets, _): (Vec<&Query>, Vec<&Query>) =
-            queries.iter().chain(others).partition(is_by_packets);
+        let by_packets: Vec<&Query> = queries.iter().chain(others).filter(is_by_packets).collect();
         let (split, tables) = split(generation, &by_packets, site)?;
         let of_rows = |queries: &[Query]| -> Vec<Query> {
             queries.iter().filter(|query| !is_by_packets(query)).cloned().collect()

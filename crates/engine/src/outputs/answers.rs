@@ -192,22 +192,12 @@ impl Answers {
         passed
     }
 
-    /// Begins windows of other lengths whose queries are new. They were watched from the first window on whose set has them, although
-    /// the first packets may be in a later one.
+    /// Begins windows of other lengths whose queries are new.
     fn begin_long(&mut self, closed: &ClosedWindow) {
-        let Self { control, long, .. } = self;
+        let Self { control, long, by_packets, .. } = self;
         control.set(closed.window).rows().begin_long_windows(long);
-        if closed.empty_before == 0 {
-            return;
-        }
-        let length = closed.span.end_ns - closed.span.start_ns;
-        let since = WindowId::new(closed.window.number().saturating_sub(closed.empty_before));
-        for windows in long.iter_mut().filter(|windows| !windows.has_begun()) {
-            let first = control.first_since(since, closed.window, |set| set.rows().continues(windows));
-            if let Some(first) = first {
-                windows.begin(first.number().saturating_mul(length));
-            }
-        }
+        by_packets.begin_long(control, closed);
+        window_answers::begin(long, control, closed, |set, windows| set.rows().continues(windows));
     }
 
     /// The answers of windows of other lengths that end with this window, or with the last window of their set, and under a gate of
@@ -304,7 +294,8 @@ impl Answers {
             reasons.for_each(|reason| answer.lacks(&reason));
             lacks_losses(answer, unfollowed);
         }
-        answers.extend(self.by_packets.of_run(&self.first, self.watched, self.run_sampled));
+        let refused = self.run_lacking.split_windows;
+        answers.extend(self.by_packets.of_run(&self.first, self.watched, self.run_sampled, refused));
         answers.iter_mut().for_each(|answer| answer.node = Some(self.node.clone()));
         self.anonymize(|f| answers.iter_mut().for_each(|answer| answer.map_addresses(f)));
         answers

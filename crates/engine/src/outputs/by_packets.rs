@@ -5,6 +5,7 @@ use crate::control::Control;
 use crate::window_answers;
 use flow::Sampled;
 use report::{Answer, Span};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use task::query::Query;
 use task::rows::{LongWindows, Outside, RowPartials, RowScratch, RunPartials, Unplaced, WindowAccount};
@@ -17,7 +18,24 @@ pub(super) struct ByPackets {
     run: Vec<OfRun>,
     /// Windows of other lengths than the run's, from set to set as long as these have the query.
     long: Vec<OfLong>,
+    /// The last window that was closed: its number, and its time.
+    last: Option<(u64, Span)>,
     scratch: RowScratch,
+}
+
+/// Windows that were refused between two that were closed.
+#[derive(Clone, Copy, Debug)]
+struct Refused {
+    /// The time in which they lie, possibly together with windows without a packet.
+    span: Span,
+    windows: u64,
+}
+
+/// Windows whose rows are incomplete.
+#[derive(Clone, Debug)]
+struct Fault {
+    span: Span,
+    reason: String,
 }
 
 /// A query over windows of other lengths.
@@ -27,8 +45,10 @@ struct OfLong {
     windows: Vec<LongWindows>,
     /// Packets of the window that is closed which are in no row.
     outside: Unplaced,
-    /// The reason why answers are incomplete, from the first window on that has one.
-    lacks: Option<String>,
+    /// Why windows that an answer to come covers are incomplete.
+    faults: Vec<Fault>,
+    /// The windows that were refused and that an answer to come covers.
+    refused: Vec<Refused>,
 }
 
 /// A query over the run.
@@ -51,17 +71,19 @@ impl ByPackets {
         Self {
             run: first.by_packets().iter().filter_map(of_run).collect(),
             long: Vec::new(),
+            last: None,
             scratch: RowScratch::default(),
         }
     }
 
     /// Takes the rows of a window, and answers the queries about it.
     pub(super) fn window(&mut self, set: &TaskSet, closed: &ClosedWindow) -> Vec<Answer> {
-        let of_window = lacking(closed);
+        let refused = self.refused_before(closed);
+        self.long.iter_mut().for_each(|long| long.refused.extend(refused));
+        let fault = lacking(closed);
         let mut answers = Vec::new();
         for query in set.by_packets() {
             let rows = query.rows(closed.split.as_ref());
-            let fault = of_window.clone().or_else(|| rows.lacks());
             answers.extend(self.of_window(query, &rows, closed, fault.as_deref()));
             if let Some(run) = self.run.iter_mut().find(|run| run.query == *query.query()) {
                 run.rows.add_v4(rows.v4());
@@ -69,14 +91,22 @@ impl ByPackets {
                 run.unplaced.add(rows.unplaced());
                 run.lacks = run.lacks.take().or_else(|| fault.clone());
             }
-            self.add_long(query, &rows, closed, fault);
+            self.add_long(query, &rows, closed, fault.as_deref());
         }
         for run in &mut self.run {
-            if !set.by_packets().iter().any(|query| *query.query() == run.query) {
+            if !has(set, &run.query) {
                 run.lacks.get_or_insert_with(|| "packets were not counted for it in all windows".to_owned());
             }
         }
         answers
+    }
+
+    /// The windows that were refused since the last one that was closed: of those that were closed none is missing in the numbers.
+    fn refused_before(&mut self, closed: &ClosedWindow) -> Option<Refused> {
+        let (number, last) = self.last.replace((closed.index, closed.span))?;
+        let windows = closed.index.saturating_sub(number + 1);
+        let span = Span { start_ns: last.end_ns, end_ns: before_empty(closed) };
+        (windows != 0).then_some(Refused { span, windows })
     }
 
     fn of_window(
@@ -96,26 +126,34 @@ impl ByPackets {
         answers
     }
 
-    fn add_long(
-        &mut self,
-        query: &SplitQuery,
-        rows: &SplitRows,
-        closed: &ClosedWindow,
-        fault: Option<String>,
-    ) {
-        if !query.queries().has_long_windows() {
-            return;
+    /// Begins windows of other lengths whose queries are new in the set of this window.
+    pub(super) fn begin_long(&mut self, control: &Control, closed: &ClosedWindow) {
+        let set = control.set(closed.window);
+        for query in set.by_packets().iter().filter(|query| query.queries().has_long_windows()) {
+            let known = self.long.iter().position(|known| known.query == *query.query());
+            let at = known.unwrap_or_else(|| {
+                let (windows, outside, faults, refused) = Default::default();
+                self.long.push(OfLong { query: query.query().clone(), windows, outside, faults, refused });
+                self.long.len() - 1
+            });
+            let OfLong { query: own, windows, .. } = &mut self.long[at];
+            query.queries().begin_long_windows(windows);
+            window_answers::begin(windows, control, closed, |set, _| has(set, own));
         }
-        let known = self.long.iter().position(|known| known.query == *query.query());
-        let at = known.unwrap_or_else(|| {
-            let (windows, outside) = Default::default();
-            self.long.push(OfLong { query: query.query().clone(), windows, outside, lacks: None });
-            self.long.len() - 1
-        });
-        let OfLong { windows, outside, lacks, .. } = &mut self.long[at];
+    }
+
+    fn add_long(&mut self, query: &SplitQuery, rows: &SplitRows, closed: &ClosedWindow, fault: Option<&str>) {
+        let Some(long) = self.long.iter_mut().find(|known| known.query == *query.query()) else { return };
+        let OfLong { windows, outside, faults, .. } = long;
         *outside = *rows.unplaced();
-        *lacks = lacks.take().or(fault);
-        query.queries().begin_long_windows(windows);
+        if let Some(reason) = fault {
+            let before = before_empty(closed);
+            let continues = |last: &&mut Fault| last.span.end_ns == before && last.reason == reason;
+            match faults.last_mut().filter(continues) {
+                Some(last) => last.span.end_ns = closed.span.end_ns,
+                None => faults.push(Fault { span: closed.span, reason: reason.to_owned() }),
+            }
+        }
         windows.iter_mut().for_each(|windows| windows.add(closed.span.start_ns, rows.v4(), rows.v6()));
     }
 
@@ -130,25 +168,26 @@ impl ByPackets {
         let next_ns = closed.next_ns.filter(|_| control.is_gated());
         let account = window_answers::account(closed);
         let length = closed.span.end_ns - closed.span.start_ns;
-        let watched_before = closed.span.start_ns.saturating_sub(closed.empty_before.saturating_mul(length));
-        self.long.retain_mut(|OfLong { query, windows: all, outside, lacks }| {
-            let is_known = set.by_packets().iter().any(|known| known.query() == query);
+        self.long.retain_mut(|long| {
+            let OfLong { query, windows: all, outside, faults, refused } = long;
+            let is_known = has(set, query);
             let mut of_query = Vec::new();
             for windows in all.iter_mut() {
                 if !is_known {
                     of_query.extend(windows.end());
                     continue;
                 }
-                // A query that is there from before the first packet on has watched the empty windows, too.
-                if !windows.has_begun() && closed.index == 0 && closed.empty_before != 0 {
-                    windows.begin(watched_before);
-                }
                 // Rows that were refused are none of these.
                 let account = WindowAccount { outside: *outside, refused_rows: 0, unfollowed: 0, ..account };
                 of_query.extend(windows.close(&account));
                 of_query.extend(next_ns.into_iter().flat_map(|next| windows.pass(next)));
             }
-            lack(&mut of_query, lacks.as_deref());
+            lack_faulty(&mut of_query, faults);
+            lack_refused(&mut of_query, refused, length);
+            let answered = all.iter().map(LongWindows::unanswered_from).min().flatten();
+            let is_to_come = |span: &Span| answered.is_none_or(|from| span.end_ns > from);
+            faults.retain(|fault| is_to_come(&fault.span));
+            refused.retain(|refused| is_to_come(&refused.span));
             answers.extend(of_query);
             is_known
         });
@@ -158,20 +197,23 @@ impl ByPackets {
     /// The answers of windows of other lengths that the end of the run cuts.
     pub(super) fn end_long(&mut self) -> Vec<Answer> {
         let mut answers = Vec::new();
-        for OfLong { mut windows, lacks, .. } in std::mem::take(&mut self.long) {
+        let length = self.last.map_or(0, |(_, last)| last.end_ns - last.start_ns);
+        for OfLong { mut windows, faults, refused, .. } in std::mem::take(&mut self.long) {
             let mut of_query: Vec<Answer> = windows.iter_mut().flat_map(LongWindows::end).collect();
-            lack(&mut of_query, lacks.as_deref());
+            lack_faulty(&mut of_query, &faults);
+            lack_refused(&mut of_query, &refused, length);
             answers.extend(of_query);
         }
         answers
     }
 
-    /// The answers over the run.
+    /// The answers over the run, of which so many windows were refused with their rows.
     pub(super) fn of_run(
         &mut self,
         first: &TaskSet,
         watched: Option<Span>,
         sampled: Option<Sampled>,
+        refused: u64,
     ) -> Vec<Answer> {
         let mut answers = Vec::new();
         for OfRun { query, rows, unplaced, lacks } in std::mem::take(&mut self.run) {
@@ -181,16 +223,59 @@ impl ByPackets {
             let outside = Outside { totals: &unplaced, overflow: None, sampled };
             let mut of_query = planned.queries().run_answers(rows, watched, outside);
             lack(&mut of_query, lacks.as_deref());
+            let refused = (refused != 0).then(|| refused_windows(refused));
+            lack(&mut of_query, refused.as_deref());
             answers.extend(of_query);
         }
         answers
     }
 }
 
+/// Whether a set has a query by packets.
+fn has(set: &TaskSet, query: &Query) -> bool {
+    set.by_packets().iter().any(|known| known.query() == query)
+}
+
 /// Says in answers what they lack, if they lack something.
 fn lack(answers: &mut [Answer], reason: Option<&str>) {
     let Some(reason) = reason else { return };
     answers.iter_mut().filter(|answer| answer.empty.is_none()).for_each(|answer| answer.lacks(reason));
+}
+
+/// The time at which the windows without a packet before this one began.
+fn before_empty(closed: &ClosedWindow) -> u64 {
+    let length = closed.span.end_ns - closed.span.start_ns;
+    closed.span.start_ns.saturating_sub(closed.empty_before.saturating_mul(length))
+}
+
+/// Says in answers of windows of other lengths why those of the run that they cover are incomplete.
+fn lack_faulty(answers: &mut [Answer], faults: &[Fault]) {
+    for answer in answers.iter_mut().filter(|answer| answer.empty.is_none()) {
+        let Some(Span { start_ns, end_ns }) = answer.window else { continue };
+        let is_covered = |fault: &&Fault| fault.span.start_ns < end_ns && start_ns < fault.span.end_ns;
+        let reasons: BTreeSet<&str> = faults.iter().filter(is_covered).map(|fault| &*fault.reason).collect();
+        reasons.into_iter().for_each(|reason| answer.lacks(reason));
+    }
+}
+
+/// Says in answers of windows of other lengths how many windows of the run, which have this length, are missing in each. Where windows
+/// without a packet lie among them it is how many may be, since those do not tell which of them these are.
+fn lack_refused(answers: &mut [Answer], refused: &[Refused], length: u64) {
+    for answer in answers {
+        let Some(Span { start_ns, end_ns }) = answer.window else { continue };
+        let of_answer = |Refused { span, windows }: &Refused| {
+            let common = span.end_ns.min(end_ns).saturating_sub(span.start_ns.max(start_ns));
+            (*windows).min(common / length.max(1))
+        };
+        let windows = refused.iter().map(of_answer).sum();
+        if windows != 0 {
+            answer.lacks(&refused_windows(windows));
+        }
+    }
+}
+
+fn refused_windows(windows: u64) -> String {
+    format!("{windows} windows came faster than they were answered: their packets are missing")
 }
 
 /// Returns the reason why the rows of a window are incomplete, if they are.

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use summary::Parts;
-use task::query::{Item, Over, Query};
-use task::rows::{Site, Unplaced};
-use task::{Generation, TaskSet};
+use task::query::{GroupField, Item, Over, Query};
+use task::rows::{ByPackets, Site, Unplaced};
+use task::{Generation, SplitWindow, TaskSet};
 
 const MS: u64 = 1_000_000;
 
@@ -116,6 +116,148 @@ fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
     let reason = format!("{refused} rows came faster than they were answered");
     assert_eq!(of_run.reason, Some(reason), "also of windows that nothing was told of");
     assert_eq!(of_run.rows[0][0], Value::Unsigned(rows + given));
+}
+
+#[test]
+fn answers_by_packets_say_which_windows_without_room_they_lack() {
+    let config = config();
+    let site = Site::new(config.key, config.seed, config.limits.clone());
+    let site = Site { window_ns: Some(MS), by_packets: ByPackets::Counted, ..site };
+    let over = [("of_run", Over::Run), ("long", Over::Windows { every_ns: 10 * MS, over_ns: 20 * MS })];
+    let queries = over.map(|(name, over)| Query {
+        over,
+        ..Query::new(name, [GroupField::of("vlan")], [Item::sum("total_count")])
+    });
+    let set = TaskSet::plan(Generation::default(), &queries, None, &site).expect("good queries");
+    let (entered, windows) = channel();
+    let (release, released) = channel::<()>();
+    let destinations = Destinations {
+        writers: Vec::new(),
+        rows: Vec::new(),
+        anonymizer: None,
+        // The first window stops the outputs' thread until `release` is dropped.
+        windows: Box::new(move |window: Window| {
+            entered.send(window).expect("a test that waits");
+            released.recv().expect_err("nothing is sent");
+            true
+        }),
+        node: "here".to_owned(),
+    };
+    let control = Control::new(Arc::new(set));
+    let mut outputs = Outputs::start(destinations, &config, &control, TimeBase::Clock).expect("a thread");
+    let by_packets = |number, index, empty_before| ClosedWindow {
+        index,
+        split: Some(SplitWindow::default()),
+        ..closed(number, empty_before, 0)
+    };
+    assert!(outputs.window(by_packets(0, 0, 0)));
+    let mut seen = vec![windows.recv().expect("the first window")];
+    // The queue fills up.
+    let taken: Vec<u64> = (1..200).filter(|number| outputs.window(by_packets(*number, *number, 0))).collect();
+    let refused = 199 - taken.len() as u64;
+    assert!(taken.iter().copied().eq(1..=taken.len() as u64) && refused > 50, "{taken:?}");
+    drop(release);
+    seen.extend((0..taken.len()).map(|_| windows.recv().expect("a window")));
+    // Of 200 to 204 there is no packet. What is complete after the gap is said to be.
+    for (number, index, empty) in [(205, 200, 5), (209, 201, 3), (219, 202, 9), (229, 203, 9), (239, 204, 9)]
+    {
+        assert!(outputs.window(by_packets(number, index, empty)), "the queue is empty");
+        let of_one = |_| windows.recv().expect("a window and the empty ones before it");
+        seen.extend((0..2).map(of_one));
+    }
+    let result = outputs.finish();
+    assert!(result.faults.is_empty(), "{result:?}");
+    let reason = |windows: u64| {
+        format!("{windows} windows came faster than they were answered: their packets are missing")
+    };
+    let [of_run] = &result.answers[..] else { panic!("{result:?}") };
+    assert_eq!((of_run.status, &of_run.reason), (Status::Partial, &Some(reason(refused))));
+    let longer: Vec<_> = seen.iter().flat_map(|window| &window.longer).collect();
+    let (first, end) = (taken.len() as u64 + 1, 200);
+    let mut gaps = 0;
+    for answer in &longer {
+        let span = answer.window.expect("a window");
+        let [start, until] = [span.start_ns, span.end_ns].map(|ns| ns / MS);
+        let lacking = until.min(end).saturating_sub(start.max(first));
+        gaps += u64::from(lacking != 0);
+        assert_eq!(answer.status == Status::Partial, lacking != 0, "{answer:?}");
+        assert_eq!(answer.reason, (lacking != 0).then(|| reason(lacking)), "{answer:?}");
+    }
+    assert!(gaps > 2 && longer.last().is_some_and(|answer| answer.status == Status::Complete), "{longer:?}");
+}
+
+#[test]
+fn a_fault_is_of_the_answers_by_packets_that_cover_its_windows() {
+    let config = config();
+    let site = Site::new(config.key, config.seed, config.limits.clone());
+    let site = Site { window_ns: Some(MS), by_packets: ByPackets::Counted, ..site };
+    let over = Over::Windows { every_ns: 10 * MS, over_ns: 20 * MS };
+    let query = Query { over, ..Query::new("long", [GroupField::of("vlan")], [Item::sum("total_count")]) };
+    let set = TaskSet::plan(Generation::default(), &[query], None, &site).expect("a good query");
+    let (entered, windows) = channel();
+    let destinations = Destinations {
+        writers: Vec::new(),
+        rows: Vec::new(),
+        anonymizer: None,
+        windows: Box::new(move |window: Window| entered.send(window).is_ok()),
+        node: "here".to_owned(),
+    };
+    let control = Control::new(Arc::new(set));
+    let mut outputs = Outputs::start(destinations, &config, &control, TimeBase::Packets).expect("a thread");
+    for number in 0..60 {
+        let mut split = SplitWindow::default();
+        split.fault = matches!(number, 13 | 14 | 26).then(|| "it rains".to_owned());
+        assert!(outputs.window(ClosedWindow { split: Some(split), ..closed(number, 0, 0) }));
+    }
+    let result = outputs.finish();
+    assert!(result.faults.is_empty(), "{result:?}");
+    let longer: Vec<_> = windows.try_iter().flat_map(|window| window.longer).collect();
+    let seen: Vec<_> = longer.iter().map(|answer| (answer.status, answer.reason.as_deref())).collect();
+    let faulty = (Status::Partial, Some("incomplete: it rains"));
+    let whole = (Status::Complete, None);
+    assert_eq!(seen, [whole, faulty, faulty, faulty, whole, whole]);
+}
+
+#[test]
+fn windows_by_packets_are_watched_from_when_their_query_is_there() {
+    let config = config();
+    let site = Site::new(config.key, config.seed, config.limits.clone());
+    let site = Site { window_ns: Some(MS), by_packets: ByPackets::Counted, ..site };
+    let over = Over::Windows { every_ns: 10 * MS, over_ns: 20 * MS };
+    let queries = ["vlan", "src_addr"]
+        .map(|by| Query { over, ..Query::new(by, [GroupField::of(by)], [Item::sum("total_count")]) });
+    let set = |number, queries: &[Query]| {
+        let generation = Generation::new(number);
+        Arc::new(TaskSet::plan(generation, queries, None, &site).expect("good queries"))
+    };
+    let (entered, windows) = channel();
+    let destinations = Destinations {
+        writers: Vec::new(),
+        rows: Vec::new(),
+        anonymizer: None,
+        windows: Box::new(move |window: Window| entered.send(window).is_ok()),
+        node: "here".to_owned(),
+    };
+    let control = Control::new(set(0, &[]));
+    let mut outputs = Outputs::start(destinations, &config, &control, TimeBase::Packets).expect("a thread");
+    assert!(outputs.window(closed(0, 0, 0)));
+    // Both sets of the empty windows have the queries.
+    for (first, generation) in [(13, 1), (25, 2)] {
+        control.install_at(WindowId::new(first), set(generation, &queries)).expect("a later set");
+    }
+    let split = || Some(SplitWindow::default());
+    assert!(outputs.window(ClosedWindow { index: 1, split: split(), ..closed(38, 37, 0) }));
+    assert!(outputs.window(ClosedWindow { index: 2, split: split(), ..closed(60, 21, 0) }));
+    let result = outputs.finish();
+    assert!(result.faults.is_empty(), "{result:?}");
+    let longer: Vec<_> = windows.try_iter().flat_map(|window| window.longer).collect();
+    let [by_packets, by_flows] = ["vlan", "src_addr"].map(|name| {
+        let of_query = longer.iter().filter(|answer| answer.query == name);
+        of_query.map(|answer| (answer.window, answer.watched, answer.empty)).collect::<Vec<_>>()
+    });
+    assert_eq!(by_packets, by_flows);
+    // Two windows end after the query is there and before there are packets.
+    assert_eq!(by_packets[0], (Some(Span { start_ns: 0, end_ns: 30 * MS }), None, Some(2)));
 }
 
 #[test]

@@ -192,3 +192,32 @@ fn queries_of_the_cookbook_are_printed_in_each_dialect() {
     }
     assert!(printed >= 60, "only {printed} statements");
 }
+
+#[test]
+fn questions_by_packets_say_so_and_have_sql_where_rows_of_flows_answer_them() {
+    let explained = |text: &str, key: &[&str]| {
+        let key: Vec<String> = key.iter().map(|field| (*field).to_owned()).collect();
+        let site = crate::ExplainOptions { key, ..crate::ExplainOptions::default() };
+        let explanation = crate::explain(&super::checked(text), &site);
+        explanation.queries.into_iter().next().expect("one query")
+    };
+    let tagged = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "vlan"];
+    let step = "count packets by flow and vlan, in a table of their own: its rows are these";
+    let none = "none: the table of rows does not have vlan of each packet: ask for first_vlan, or measure with it in --key";
+    for (text, has_sql) in [
+        ("select vlan, sum(total_byte) groupby vlan", true),
+        ("select src_addr, sum(total_byte) where vlan = 5 groupby src_addr", false),
+        ("select count(vlan) every 1min", false),
+    ] {
+        let by_packets = explained(text, &KEY);
+        assert_eq!(by_packets.probe[0], step, "{text}");
+        assert_eq!(by_packets.no_sql.as_deref(), (!has_sql).then_some(none), "{text}");
+        assert_eq!(!by_packets.sql.is_empty(), has_sql, "{text}");
+        assert_eq!(by_packets.statement().contains("WITH "), has_sql, "{text}");
+        let by_flows = explained(text, &tagged);
+        assert!(by_flows.probe[0] != step && by_flows.no_sql.is_none(), "{text}: {by_flows}");
+    }
+    // What any packet of a flow had is the flow's.
+    let of_flows = explained("select count(*) where tcp_flags = 2", &KEY);
+    assert!(!of_flows.probe[0].contains("packets by flow") && of_flows.no_sql.is_none(), "{of_flows}");
+}

@@ -122,7 +122,7 @@ impl Table<'_> {
             }
             answer.sampling = answer.sampling.or(source.sampling);
             if !["exact", "certain"].contains(&&*source.bounds) {
-                answer.bounds.clone_from(&source.bounds);
+                answer.join_bounds(&source.bounds);
             }
             if let Some(watched) = source.watched {
                 let own = answer.watched.unwrap_or(watched);

@@ -16,7 +16,7 @@ use crate::state::{Edge, Phase, Progress};
 use crate::truth::Truth;
 use crate::undecided::Why;
 use report::{Event, EventKind, Span, Value};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
 
 /// An edge and a window of it.
@@ -45,6 +45,8 @@ impl Machine {
         let sources: Vec<usize> = trigger.sources.iter().map(|source| source.query).collect();
         let places = trigger.places.clone();
         let mut firings = Vec::new();
+        // By node: runs of a source may have several answers of one window.
+        let mut whys: BTreeMap<usize, Why> = BTreeMap::new();
         let (sets, mut left_out) = self.sets(&sources, end_ns);
         for runs in sets {
             let runs = Rc::new(runs);
@@ -56,7 +58,7 @@ impl Machine {
                     continue;
                 }
                 let number = self.edge(child, place, &runs.causes());
-                let Self { graph, watches, state, undecided } = self;
+                let Self { graph, watches, state, .. } = self;
                 let (Some(watch), Some(trigger)) = (&watches[child], &graph.queries[child].trigger) else {
                     return;
                 };
@@ -75,10 +77,14 @@ impl Machine {
                 let (fired, why) = of.judge(edge, &runs, &seen, &mut step.events);
                 firings.extend(fired);
                 if let Some(why) = why {
-                    undecided.entry(child).or_default().add(why);
+                    let known = whys.entry(place.node).or_insert(why);
+                    *known = why.min(*known);
                 }
                 step.is_quiet &= edge.is_settled && step.events.len() == before;
             }
+        }
+        for why in whys.into_values() {
+            self.undecided.entry(child).or_default().add(why);
         }
         if !firings.is_empty() {
             self.start(child, end_ns, firings, find, step);

@@ -291,6 +291,17 @@ fn sets_of_runs_that_find_no_room_are_counted() {
     }
     machine.step(4 * SECOND, &|_| Seen::Answer(&answer));
     assert_eq!(forgotten(&machine), 81 - 64);
+    // A window that does not decide is one window, however many sets of runs it is of.
+    let mut partial = answer.clone();
+    partial.lacks("a part");
+    let undecided = |machine: &Machine| -> u64 {
+        machine.undecided().filter(|(query, ..)| *query == "last").map(|(.., last)| last.windows).sum()
+    };
+    assert_eq!(undecided(&machine), 0);
+    for (end, expected) in [(5, 1), (6, 2)] {
+        machine.step(end * SECOND, &|_| Seen::Answer(&partial));
+        assert_eq!(undecided(&machine), expected);
+    }
 }
 
 #[test]

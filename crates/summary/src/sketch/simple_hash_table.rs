@@ -114,7 +114,7 @@ impl<K: Key> Summary for SimpleHashTable<K> {
     }
 
     fn bytes(&self) -> usize {
-        Self::Configuration::bytes(&self.config)
+        Self::Configuration::bytes(&self.config) + size_of_val(&self.parts[..])
     }
 }
 
@@ -323,7 +323,9 @@ mod tests {
                 // Some of it is the key's, and no more than all.
                 let named = vec![(update(2, 1).key, Estimate::bounded(220.0, 1.0, 220.0, 1.0))];
                 assert_eq!(merged.heavy_hitters(1).keys, named, "{first} {paired}");
+                assert_eq!(merged.bytes(), config.bytes() + size_of::<u32>());
                 merged.reset();
+                assert_eq!(merged.bytes(), config.bytes());
                 assert!(merged.heavy_hitters(1).keys.is_empty() && merged.parts.is_empty());
             }
         }

@@ -9,6 +9,7 @@ use crate::query::{Condition, Query};
 use crate::rows::{Refusal, RowFilter, RowQueries, Site, Unplaced};
 use flow::Rows;
 use packet::{Key, KeyV4, KeyV6, Seed};
+use std::borrow::Cow;
 
 /// A query that is answered by packets, over the rows of one table.
 #[derive(Clone, Debug)]
@@ -80,7 +81,7 @@ impl SplitQuery {
         let filter =
             of_packets.map(|filter| RowFilter::new(&filter, &site)).transpose().map_err(|e| vec![e])?;
         let is_merged = needs.grouped != needs.all();
-        let site = Site { changing: needs.grouped, ..site };
+        let site = Site { changing: needs.grouped, is_filtered: filter.is_some(), ..site };
         let rest = Query { filter: of_flows, ..query.clone() };
         let queries = RowQueries::plan(generation, &[rest], &site)
             .map_err(|refused| refused.into_iter().map(|(_, refusal)| refusal).collect::<Vec<_>>())?;
@@ -99,24 +100,25 @@ impl SplitQuery {
     }
 
     /// The rows of a window that it reads, and the packets that are in none.
-    pub fn rows(&self, window: Option<&SplitWindow>) -> SplitRows {
+    pub fn rows<'a>(&self, window: Option<&'a SplitWindow>) -> Cow<'a, SplitRows> {
         let Some(of_table) = window.and_then(|window| window.tables.get(self.table)) else {
-            return SplitRows::default();
+            return Cow::default();
         };
         let mut rows = match &self.filter {
-            None => of_table.clone(),
-            Some(filter) => SplitRows {
-                v4: filter.selected_v4(&of_table.v4),
-                v6: filter.selected_v6(&of_table.v6),
-                undecided: of_table.unplaced.packets,
-                ..SplitRows::default()
-            },
+            None => Cow::Borrowed(of_table),
+            Some(filter) => Cow::Owned(SplitRows {
+                v4: filter.selected(&of_table.v4),
+                v6: filter.selected(&of_table.v6),
+                unplaced: of_table.unplaced,
+            }),
         };
         if self.is_merged {
             let mut table = SplitTable::with_rows(self.grouped, [rows.v4.len(), rows.v6.len()], self.seed);
             rows.v4.rows.iter().for_each(|row| table.v4.add(row.key.hash(&self.seed), row));
             rows.v6.rows.iter().for_each(|row| table.v6.add(row.key.hash(&self.seed), row));
-            (rows.v4.rows, rows.v6.rows) = (table.v4.rows, table.v6.rows);
+            let mut merged = SplitRows { unplaced: rows.unplaced, ..SplitRows::default() };
+            (merged.v4.rows, merged.v6.rows) = (table.v4.rows, table.v6.rows);
+            rows = Cow::Owned(merged);
         }
         rows
     }
@@ -133,16 +135,9 @@ impl SplitRows {
         &self.v6
     }
 
-    /// Packets that are in no row, and would be in one.
+    /// Packets that are in no row. Whether the query's filter would let them through is not known.
     pub fn unplaced(&self) -> &Unplaced {
         &self.unplaced
-    }
-
-    /// What answers lack of packets that are in no row and that the query's filter was not asked about.
-    pub fn lacks(&self) -> Option<String> {
-        (self.undecided != 0).then(|| {
-            format!("{} packets had no place in the table: those that pass are missing", self.undecided)
-        })
     }
 }
 
@@ -173,4 +168,65 @@ fn filters(
     }
     let all = |parts: Vec<Condition>| (!parts.is_empty()).then_some(Condition::And(parts));
     if refusals.is_empty() { Ok((all(of_packets), all(of_flows))) } else { Err(refusals) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{Comparison, Expression, GroupField, Item, Over};
+    use crate::rows::{ByPackets, Outside};
+    use flow::WindowRow;
+    use packet::{KeySpec, MaskedKey};
+    use report::Status;
+    use summary::Limits;
+
+    /// A row of VLAN 5 with one packet, and others without a place of which it is not known whether they are of it.
+    fn window(without_place: u64) -> SplitWindow {
+        let key = KeyV4::of_words(&[1, 2]);
+        let row = WindowRow { packets: 1, bytes: 40, wire_bytes: 54, vlan: 5, ..WindowRow::<()>::default() };
+        let mut rows = SplitRows {
+            unplaced: Unplaced { packets: without_place, bytes: 0, wire_bytes: 0 },
+            ..SplitRows::default()
+        };
+        rows.v4.rows.push(row.with_key(key));
+        let mut window = SplitWindow::of_nothing(None);
+        window.tables.push(rows);
+        window
+    }
+
+    #[test]
+    fn packets_without_a_place_are_added_up_and_leave_open_what_a_filter_would_do() {
+        let compared =
+            |of: Expression, by: Comparison, with: i64| Condition::Compare(of, by, Expression::Integer(with));
+        let query = Query {
+            over: Over::Run,
+            filter: Some(compared(Expression::field("vlan"), Comparison::Equal, 5)),
+            having: Some(compared(Item::sum("total_count").value, Comparison::Less, 7)),
+            ..Query::new("q", [GroupField::of("src_addr")], [Item::sum("total_count")])
+        };
+        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, usize::MAX));
+        let site = Site { by_packets: ByPackets::Counted, ..site };
+        let (planned, _) = split(Generation::default(), &[&query], &site).expect("a good query");
+        let [query] = &planned[..] else { panic!("{planned:?}") };
+        let mut run = query.queries().run().expect("it is over the run");
+        let mut unplaced = Unplaced::default();
+        for without_place in [3, 0, 4] {
+            let window = window(without_place);
+            let rows = query.rows(Some(&window));
+            run.add_v4(rows.v4());
+            unplaced.add(rows.unplaced());
+        }
+        assert_eq!(unplaced.packets, 7);
+        let [answer] = &query.queries().run_answers(run, None, Outside::from(&unplaced))[..] else {
+            panic!("one answer")
+        };
+        // More may be of its group, or of another one that passes.
+        assert_eq!(answer.status, Status::Partial);
+        let reason = answer.reason.as_deref().unwrap_or_default();
+        assert!(reason.contains("7 packets had no place in the table"), "{answer:?}");
+        assert!(
+            answer.rest.totals.iter().all(|(_, value)| *value == report::Value::Unsigned(0)),
+            "{answer:?}"
+        );
+    }
 }

@@ -4,15 +4,18 @@ use super::fields::{ChangingFields, Words, row, words};
 use crate::rows::Unplaced;
 use flow::WindowRow;
 use packet::{Bursts, Key, KeyV4, KeyV6, KeyedPacket, Packets, Seed};
+use summary::{Lease, Limits};
 
 /// Of both address families.
 #[derive(Debug)]
 pub(crate) struct SplitTable {
     pub(crate) v4: SplitPart<KeyV4>,
     pub(crate) v6: SplitPart<KeyV6>,
+    /// The memory for merging.
+    limits: Limits,
 }
 
-/// Of one. It takes no more rows than it was made for, so that it never allocates while packets are counted.
+/// Of one. It takes no more rows than it was made for, so that it never allocates while packets are counted: merging alone makes room.
 #[derive(Debug)]
 pub(crate) struct SplitPart<K> {
     pub(crate) rows: Vec<WindowRow<K>>,
@@ -20,6 +23,10 @@ pub(crate) struct SplitPart<K> {
     /// A power of two of slots: the number of a row, from 1 on; 0 is free.
     slots: Vec<u32>,
     capacity: usize,
+    /// The capacity that it was made with.
+    own_capacity: usize,
+    /// The memory of what merging has added to that.
+    more: Option<Lease>,
     mask: Words,
     seed: Seed,
     /// Packets for which there was no row.
@@ -27,18 +34,20 @@ pub(crate) struct SplitPart<K> {
 }
 
 impl SplitTable {
-    /// A table of this memory for keys and these fields.
-    pub(crate) fn with_bytes(fields: ChangingFields, bytes: usize, seed: Seed) -> Self {
+    /// A table of this memory for keys and these fields. Merging may take more of what the limits allow.
+    pub(crate) fn with_bytes(fields: ChangingFields, bytes: usize, seed: Seed, limits: &Limits) -> Self {
         let half = bytes / 2;
         Self {
             v4: SplitPart::new(fields, half / SplitPart::<KeyV4>::BYTES, seed),
             v6: SplitPart::new(fields, half / SplitPart::<KeyV6>::BYTES, seed),
+            limits: limits.clone(),
         }
     }
 
     /// Returns a table with room for these numbers of rows of IPv4 and of IPv6.
     pub(crate) fn with_rows(fields: ChangingFields, rows: [usize; 2], seed: Seed) -> Self {
-        Self { v4: SplitPart::new(fields, rows[0], seed), v6: SplitPart::new(fields, rows[1], seed) }
+        let limits = Limits::new(0, 0);
+        Self { v4: SplitPart::new(fields, rows[0], seed), v6: SplitPart::new(fields, rows[1], seed), limits }
     }
 
     #[inline]
@@ -48,10 +57,10 @@ impl SplitTable {
         self.v6.count(v6);
     }
 
-    /// Adds what another worker counted.
+    /// Adds what another worker counted, with room for the rows of both as far as there is memory.
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.v4.merge(&other.v4);
-        self.v6.merge(&other.v6);
+        self.v4.merge(&other.v4, &self.limits);
+        self.v6.merge(&other.v6, &self.limits);
     }
 
     pub(crate) fn reset(&mut self) {
@@ -67,18 +76,27 @@ impl SplitTable {
     }
 }
 
+/// Numbers of rows have 32 bits, and there are up to four slots for each.
+const MOST_ROWS: usize = 1 << 30;
+
+/// The slots for so many rows.
+fn slots(capacity: usize) -> usize {
+    (2 * capacity).next_power_of_two()
+}
+
 impl<K: Key> SplitPart<K> {
     /// What a row takes: itself, its hash, and up to four slots.
     pub(crate) const BYTES: usize = size_of::<WindowRow<K>>() + size_of::<u64>() + 4 * size_of::<u32>();
 
     fn new(fields: ChangingFields, capacity: usize, seed: Seed) -> Self {
-        // Numbers of rows have 32 bits.
-        let capacity = capacity.min(1 << 30);
+        let capacity = capacity.min(MOST_ROWS);
         Self {
             rows: Vec::with_capacity(capacity),
             hashes: Vec::with_capacity(capacity),
-            slots: vec![0; (2 * capacity).next_power_of_two()],
+            slots: vec![0; slots(capacity)],
             capacity,
+            own_capacity: capacity,
+            more: None,
             mask: fields.mask(),
             seed,
             unplaced: Unplaced::default(),
@@ -133,7 +151,8 @@ impl<K: Key> SplitPart<K> {
         self.slots[at] = self.rows.len() as u32;
     }
 
-    fn merge(&mut self, other: &Self) {
+    fn merge(&mut self, other: &Self, limits: &Limits) {
+        self.make_room(other.rows.len(), limits);
         for (row, hash) in other.rows.iter().zip(&other.hashes) {
             let own = self.values(row);
             self.add_hashed(*hash, &own, row);
@@ -141,7 +160,39 @@ impl<K: Key> SplitPart<K> {
         self.unplaced.add(&other.unplaced);
     }
 
+    /// Makes room for more rows until it is reset. Without memory it stays as it is, and counts what finds no room.
+    fn make_room(&mut self, rows: usize, limits: &Limits) {
+        let capacity = self.rows.len().saturating_add(rows).min(MOST_ROWS);
+        let Some(more) = capacity.checked_sub(self.capacity).filter(|more| *more != 0) else { return };
+        if !self.more.get_or_insert_with(|| limits.empty_lease()).grow(more * Self::BYTES) {
+            return;
+        }
+        self.capacity = capacity;
+        self.rows.reserve_exact(capacity - self.rows.len());
+        self.hashes.reserve_exact(capacity - self.hashes.len());
+        if self.slots.len() < slots(capacity) {
+            self.slots = vec![0; slots(capacity)];
+            let last = self.slots.len() - 1;
+            for (hash, number) in self.hashes.iter().zip(1..) {
+                let mut at = *hash as usize & last;
+                while self.slots[at] != 0 {
+                    at = (at + 1) & last;
+                }
+                self.slots[at] = number;
+            }
+        }
+    }
+
     fn reset(&mut self) {
+        self.unplaced = Unplaced::default();
+        if self.capacity != self.own_capacity {
+            self.capacity = self.own_capacity;
+            self.rows = Vec::with_capacity(self.capacity);
+            self.hashes = Vec::with_capacity(self.capacity);
+            self.slots = vec![0; slots(self.capacity)];
+            self.more = None;
+            return;
+        }
         // A window of few rows does not touch all slots.
         if self.rows.len() < self.slots.len() / 64 {
             let last = self.slots.len() - 1;
@@ -157,7 +208,6 @@ impl<K: Key> SplitPart<K> {
         }
         self.rows.clear();
         self.hashes.clear();
-        self.unplaced = Unplaced::default();
     }
 }
 
@@ -227,7 +277,7 @@ mod tests {
         for round in 0..3 {
             one.count(&packets(1).collect::<Vec<_>>());
             other.count(&packets(2).collect::<Vec<_>>());
-            one.merge(&other);
+            one.merge(&other, &Limits::new(0, 0));
             assert_eq!(counts(&one), expected, "round {round}");
             assert_eq!(one.unplaced, Unplaced::default());
             one.reset();
@@ -245,5 +295,42 @@ mod tests {
         assert!(full.unplaced.packets > 0);
         full.reset();
         assert_eq!(full.unplaced.packets, 0);
+    }
+
+    #[test]
+    fn merging_loses_nothing_that_workers_had_while_there_is_memory() {
+        let mut expected = Counts::new();
+        let mut placed = Vec::new();
+        for seed in 1..=3 {
+            let mut worker = part(100);
+            // Flows are of one worker each.
+            let own = packets(seed).filter(|packet| packet::MaskedKey::words(&packet.key)[0] % 3 == seed - 1);
+            worker.count(&own.collect::<Vec<_>>());
+            assert!(worker.rows.len() > 90, "{}", worker.rows.len());
+            counts(&worker).into_iter().for_each(|(key, count)| *expected.entry(key).or_default() += count);
+            placed.push(worker);
+        }
+        let [one, other, third] = &mut placed[..] else { panic!("three workers") };
+        let all = one.unplaced.packets + other.unplaced.packets + third.unplaced.packets;
+        let limits = Limits::new(1 << 20, 0);
+        for round in 0..2 {
+            if round != 0 {
+                let own = packets(1).filter(|packet| packet::MaskedKey::words(&packet.key)[0] % 3 == 0);
+                one.count(&own.collect::<Vec<_>>());
+            }
+            one.merge(other, &limits);
+            one.merge(third, &limits);
+            assert_eq!(counts(one), expected, "round {round}");
+            assert_eq!(one.unplaced.packets, all);
+            assert!(limits.bytes_used() > 100 * SplitPart::<KeyV4>::BYTES);
+            one.reset();
+            assert_eq!((limits.bytes_used(), one.capacity, one.rows.capacity()), (0, 100, 100));
+        }
+        // Without memory packets are not lost without a word.
+        other.merge(third, &Limits::new(0, 0));
+        let placed: u64 = other.rows.iter().map(|row| row.packets).sum();
+        let of_third: u64 = third.rows.iter().map(|row| row.packets).sum();
+        assert_eq!(other.rows.len(), 100);
+        assert!(placed + other.unplaced.packets > of_third + third.unplaced.packets);
     }
 }

@@ -34,7 +34,8 @@ impl SplitPlan {
     /// Returns the empty tables of one worker, where `workers` workers have two sets of tables each.
     pub(crate) fn tables(&self, workers: usize) -> Vec<SplitTable> {
         let each = self.bytes() / (2 * workers.max(1) * self.tables.len().max(1));
-        self.tables.iter().map(|fields| SplitTable::with_bytes(*fields, each, self.seed)).collect()
+        let table = |fields: &ChangingFields| SplitTable::with_bytes(*fields, each, self.seed, &self.limits);
+        self.tables.iter().map(table).collect()
     }
 
     /// The rows of a window, taken out of tables that go on.
@@ -72,8 +73,6 @@ pub struct SplitRows {
     pub(crate) v6: Rows<KeyV6>,
     /// Packets in no row.
     pub(crate) unplaced: Unplaced,
-    /// Packets in no row of which it is not known whether they pass the filter.
-    pub(crate) undecided: u64,
 }
 
 /// The rows by packets of a window.

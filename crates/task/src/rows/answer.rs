@@ -90,7 +90,7 @@ impl QueryState {
         let seconds = covered.watched.map(|span| span.seconds()).filter(|seconds| *seconds > 0.0);
         let outside = |aggregate: usize| match plan.total_of(aggregate, program) {
             // Bounds contain them, or whether a filter would let them through is not known.
-            _ if bounds.is_some() || plan.filter.is_some() => None,
+            _ if bounds.is_some() || plan.filter.is_some() || plan.is_filtered => None,
             Some(RowValue::Packets) => Some(covered.outside.totals.packets),
             Some(RowValue::Bytes) => Some(covered.outside.totals.bytes),
             Some(RowValue::WireBytes) => Some(covered.outside.totals.wire_bytes),

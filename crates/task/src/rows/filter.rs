@@ -6,7 +6,7 @@ use super::refusal::Refusal;
 use super::site::Site;
 use crate::query::Condition;
 use flow::{RowBatch, RowValue, Rows};
-use packet::{KeyV4, KeyV6, MaskedKey};
+use packet::MaskedKey;
 
 /// A condition on rows, ready for those of a site.
 #[derive(Clone, Debug)]
@@ -28,17 +28,8 @@ impl RowFilter {
         Ok(Self { program, condition, columns })
     }
 
-    /// The rows of IPv4 for which it is true, without losses.
-    pub(crate) fn selected_v4(&self, rows: &Rows<KeyV4>) -> Rows<KeyV4> {
-        self.selected(rows)
-    }
-
-    /// Those of IPv6.
-    pub(crate) fn selected_v6(&self, rows: &Rows<KeyV6>) -> Rows<KeyV6> {
-        self.selected(rows)
-    }
-
-    fn selected<K: MaskedKey>(&self, rows: &Rows<K>) -> Rows<K> {
+    /// The rows for which it is true, without losses.
+    pub(crate) fn selected<K: MaskedKey>(&self, rows: &Rows<K>) -> Rows<K> {
         let mut batch = RowBatch::default();
         batch.fill(rows, &self.columns);
         let mut selected = Vec::new();

@@ -369,6 +369,15 @@ impl LongWindows {
         answers
     }
 
+    /// The time from which on answers to come may have packets; `None` as long as that is not known.
+    pub fn unanswered_from(&self) -> Option<u64> {
+        let of = |(length, plans): (&Length, &LongPlans)| {
+            let first = length.empty.map(|(start_ns, _)| start_ns).or(length.next)?;
+            Some((first + plans.every_ns).saturating_sub(plans.over_ns))
+        };
+        self.lengths.iter().zip(self.plans.iter()).map(of).min().flatten()
+    }
+
     /// Whether rows have come that no answer has yet.
     pub fn has_rows(&self) -> bool {
         self.lengths.iter().any(|length| !length.panes.is_empty())

@@ -29,6 +29,8 @@ pub(crate) struct Plan {
     /// The observation point's name.
     pub(crate) node: String,
     pub(crate) filter: Option<NodeId>,
+    /// As [`Site::is_filtered`].
+    pub(crate) is_filtered: bool,
     pub(crate) grouping: PlannedGrouping,
     /// The fields of a group's key.
     pub(crate) fields: Vec<GroupField>,
@@ -200,6 +202,7 @@ impl Plan {
             key: site.key,
             node: site.node.clone(),
             filter,
+            is_filtered: site.is_filtered,
             grouping,
             fields,
             aggregates,

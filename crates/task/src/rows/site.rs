@@ -53,6 +53,8 @@ pub struct Site {
     pub statistics: Vec<String>,
     /// Fields in which the packets of a flow may differ, by whose values rows are apart.
     pub changing: ChangingFields,
+    /// Only rows with packets that a filter lets through are there: of packets that are in no row it is not known whether they would be.
+    pub is_filtered: bool,
     /// What becomes of questions by other such fields that keys do not have.
     pub by_packets: ByPackets,
     /// Where the autonomous systems and countries of addresses are found, if the run has databases of them.
@@ -76,6 +78,7 @@ impl Site {
             no_gaps: None,
             statistics: Vec::new(),
             changing: ChangingFields::NONE,
+            is_filtered: false,
             by_packets: ByPackets::Refused,
             geo: None,
             seed,
