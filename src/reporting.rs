@@ -163,10 +163,13 @@ impl Reported {
         let elapsed_seconds = outcome.elapsed.as_secs_f64();
         // Of a sample: of all packets.
         let (packets, wire_bytes) = match &ended.sampled {
-            None => (ended.totals.packets, ended.totals.wire_bytes),
+            None => {
+                let wire_bytes = Some(ended.totals.wire_bytes).filter(|bytes| *bytes != flow::NULL);
+                (ended.totals.packets, wire_bytes)
+            }
             Some(sampled) => (
                 sampled.packets(ended.totals.packets as f64).value as u64,
-                sampled.wire_bytes(ended.totals.wire_bytes as f64).value as u64,
+                Some(sampled.wire_bytes(ended.totals.wire_bytes as f64).value as u64),
             ),
         };
         let measured = Amount { packets, wire_bytes, span: ended.totals.span() };

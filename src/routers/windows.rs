@@ -133,7 +133,8 @@ impl Windows {
         self.early += u64::from(own > clock);
         self.late += u64::from(own < start_ns);
         let Some(open) = self.open.get_mut(&start_ns) else { return };
-        let counts = [flow.record.total_count, flow.record.total_byte, flow.record.wire_byte];
+        let wire_bytes = flow.record.wire_bytes().unwrap_or(0);
+        let counts = [flow.record.total_count, flow.record.total_byte, wire_bytes];
         let added = |sums: [u64; 3], most| {
             let mut all = sums.iter().zip(counts).map(|(sum, more)| sum.saturating_add(more));
             let sums = [all.next()?, all.next()?, all.next()?];

@@ -252,6 +252,58 @@ fn samples_are_estimates_and_what_is_lost_is_said() {
     assert_eq!(number(&output::rows(&answer)[0]["packets"]), 900);
 }
 
+/// By source: packets, and bytes on the wire where they are known.
+fn by_source(answer: &Value) -> Vec<(String, u64, Option<u64>)> {
+    let of = |row: &Value| {
+        let source = row["src_addr"].as_str().expect("an address").to_owned();
+        (source, number(&row["packets"]), row["wire"].as_u64())
+    };
+    let mut rows: Vec<_> = output::rows(answer).iter().map(of).collect();
+    rows.sort();
+    rows
+}
+
+/// Bytes on the wire are null where a router does not tell them, and so is each sum with such a record, on the way and in what was stored.
+#[test]
+fn bytes_on_the_wire_that_no_router_tells_are_null() {
+    let scratch = Scratch::new();
+    let query = "select src_addr, sum(total_count) as packets, sum(wire_byte) as wire groupby src_addr";
+    let Generated { path, .. } = capture::generate(&scratch, "packets=400,flows=20,seed=3");
+    let (store, parquet) = (scratch.path("store"), scratch.path("flows.parquet"));
+    let named = format!("q: {query}");
+    let more = ["--store", text(&store), "--flows", text(&parquet), "-q", &named, "--json", "--every", "1h"];
+    let collecting = Collecting::start(&scratch, "wire", &more);
+    // Ours tells them.
+    let to = format!("ipfix://127.0.0.1:{}?rate=5000", collecting.port);
+    call(&["run", text(&path), "--export", &to]).expect(0);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.send_to(&v5(0, 0, 1000, 3, 300), ("127.0.0.1", collecting.port)).expect("sent");
+    let (stdout, report, csv) = collecting.end();
+    assert_eq!(report["loss"], serde_json::json!({}));
+    assert_eq!(number(&report["packets"]["remarks"]["without_wire_bytes"]), 1);
+    let measured = call(&["run", text(&path), "-q", &named, "--json"]).expect(0).stdout;
+    let of_query = |stdout: &str| -> Value {
+        let mut answers = stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        answers.find(|answer| answer["columns"][0]["name"] == "src_addr").expect("an answer")
+    };
+    let mut expected = by_source(&of_query(&measured));
+    assert!(expected.iter().all(|(_, _, wire)| wire.is_some()));
+    expected.push(("10.0.0.1".to_owned(), 3, None));
+    expected.sort();
+    assert_eq!(by_source(&of_query(&stdout)), expected);
+    let totals = output::of_run(&report, "totals");
+    assert_eq!(output::rows(totals)[0]["wire_byte"], Value::Null);
+    assert_eq!(report["rates"]["bits_per_second"], Value::Null);
+    for files in [&[text(&csv)][..], &[text(&parquet)], &["--store", text(&store)]] {
+        let asked = call(&[&["query"], files, &[query, "--json"]].concat()).expect(0).stdout;
+        assert_eq!(by_source(&of_query(&asked)), expected, "{files:?}");
+        let all = call(&[&["query"], files, &["select sum(wire_byte) as wire", "--json"]].concat());
+        let all: Value =
+            serde_json::from_str(all.expect(0).stdout.lines().next().expect("one")).expect("JSON");
+        assert_eq!(output::rows(&all)[0]["wire"], Value::Null, "{files:?}");
+    }
+}
+
 #[test]
 fn a_sample_that_was_exported_is_an_estimate_of_all_packets() {
     const PACKETS: u64 = 20_000;

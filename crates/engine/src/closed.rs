@@ -15,7 +15,7 @@ pub struct Totals {
     pub packets: u64,
     /// Layer-3 bytes.
     pub bytes: u64,
-    /// Bytes of the frames on the wire.
+    /// Bytes of the frames on the wire; [`flow::NULL`] where they are not known of all packets, which routers may leave open.
     pub wire_bytes: u64,
     /// Flows: of a window, keys with packets in it; of a run, records.
     pub flows: u64,

@@ -404,7 +404,7 @@ pub const FIELDS: &[Field] = &[
     .standard("RFC 791, RFC 8200"),
     Field::new(
         "wire_byte",
-        Value::Unsigned(64, |r| r.wire_byte),
+        Value::Optional(64, |r| r.wire_bytes()),
         Sum,
         "bytes of the frames on the wire, without the frame check sequence",
     )

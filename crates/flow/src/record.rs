@@ -1,6 +1,6 @@
 //! A flow record: one direction of one key, from its first packet to its end (RFC 7011, section 2).
 
-use crate::FlowKey;
+use crate::{FlowKey, NULL};
 
 /// Why a flow record ended (IPFIX flowEndReason, RFC 5102 section 5.11.3, with our names).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ pub struct FlowRecord {
     pub total_count: u64,
     /// Layer-3 bytes, as the IP headers state them.
     pub total_byte: u64,
-    /// Bytes of the frames on the wire, without the frame check sequence.
+    /// Bytes of the frames on the wire, without the frame check sequence; [`NULL`] where a router does not tell them.
     pub wire_byte: u64,
     /// Sequence number of the flow's last packet; 0 where it is not TCP.
     pub tcp_seq: u32,
@@ -117,6 +117,11 @@ pub struct Loss {
 }
 
 impl FlowRecord {
+    /// Bytes of the frames on the wire, where they are known.
+    pub fn wire_bytes(&self) -> Option<u64> {
+        (self.wire_byte != NULL).then_some(self.wire_byte)
+    }
+
     /// A record without a key and without packets.
     pub fn without_packets(stime: u64, ltime: u64) -> Self {
         Self {

@@ -17,7 +17,7 @@ pub struct WindowRow<K> {
     pub packets: u64,
     /// Layer-3 bytes, as the IP headers state them.
     pub bytes: u64,
-    /// Bytes of the frames on the wire, without the frame check sequence.
+    /// Bytes of the frames on the wire, without the frame check sequence; [`NULL`] where a router does not tell them.
     pub wire_bytes: u64,
     /// Time of the earliest packet in the window, nanoseconds since the epoch.
     pub first_ns: u64,

@@ -81,7 +81,7 @@ impl<'a, K: Copy> BatchRows<'a, K> {
         self.losses.as_ref().is_some_and(|losses| losses.iter().any(is_there))
     }
 
-    /// A row, and its losses where these are tracked. What the file does not tell is zero: no query reads it.
+    /// A row, and its losses where these are tracked. A column that the file does not have is zero: no query reads it.
     pub fn row(&self, at: usize) -> (WindowRow<K>, Option<LossCounts>) {
         let number = |column: &[u64]| column.get(at).copied().filter(|number| *number != NULL);
         let of = |column: usize| number(self.plain[column]).unwrap_or(0);
@@ -93,7 +93,7 @@ impl<'a, K: Copy> BatchRows<'a, K> {
             key: self.keys[at],
             packets: of(0),
             bytes: of(1),
-            wire_bytes: of(2),
+            wire_bytes: self.plain[2].get(at).copied().unwrap_or(0),
             first_ns: of(3),
             last_ns: of(4),
             tcp_seq: of(5) as u32,

@@ -38,7 +38,7 @@ pub struct Counts {
     pub times_reversed: u64,
     /// Records without a time: they count when they were exported.
     pub without_time: u64,
-    /// Records that do not tell bytes on the wire: those of layer 3 stand for them.
+    /// Records that do not tell bytes on the wire: these are not known.
     pub without_wire_bytes: u64,
     /// Records of a sampler of which nothing was told.
     pub unknown_sampler: u64,

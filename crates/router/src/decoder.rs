@@ -9,7 +9,7 @@ use crate::sequence::{Counting, Heading, Order, Units};
 use crate::values::{self, Times};
 use crate::version5::{self, Header, MOST_RECORDS};
 use crate::waiting;
-use flow::FlowRecord;
+use flow::{FlowRecord, NULL};
 use record::read::{
     COUNTERS, Dialect, Facts, FieldPlan, Number, Octets, RecordOf, Template, Told, Totals, Values,
 };
@@ -526,13 +526,12 @@ impl Exporter {
     ) {
         for mut record in values::records(values, counted, times, &mut state.counts).into_iter().flatten() {
             let counted = record.total_count;
-            for count in [&mut record.total_count, &mut record.total_byte, &mut record.wire_byte] {
-                *count = rate.map_or(*count, |rate| rate.scale(*count));
+            let mut counts = vec![&mut record.total_count, &mut record.total_byte];
+            counts.extend((record.wire_byte != NULL).then_some(&mut record.wire_byte));
+            for count in &mut counts {
+                **count = rate.map_or(**count, |rate| rate.scale(**count));
             }
-            if [record.total_count, record.total_byte, record.wire_byte]
-                .iter()
-                .any(|count| *count > MOST_COUNT)
-            {
+            if counts.iter().any(|count| **count > MOST_COUNT) {
                 state.counts.implausible += 1;
                 continue;
             }

@@ -62,10 +62,8 @@ pub(crate) fn records(
         record.key = Some(FlowKey::five_tuple(from, to, protocol as u8));
         record.total_count = told(packets);
         record.total_byte = told(bytes);
-        // A frame has more bytes than its packet.
-        let has_wire_bytes = wire_bytes != NULL && (wire_bytes != 0 || record.total_byte == 0);
-        lacks_wire_bytes |= !has_wire_bytes;
-        record.wire_byte = if has_wire_bytes { wire_bytes } else { record.total_byte };
+        lacks_wire_bytes |= wire_bytes == NULL;
+        record.wire_byte = wire_bytes;
         record.ip_tos = or_of_flow(Number::Tos) as u8;
         record.ip_ttl = or_of_flow(Number::Ttl) as u8;
         record.vlan = of(Number::Vlan).or(values.number(Number::Vlan)).map(|vlan| vlan as u16);

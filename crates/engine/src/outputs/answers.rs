@@ -6,7 +6,7 @@ use crate::closed::{ClosedWindow, Totals};
 use crate::control::Control;
 use crate::ids::WindowId;
 use crate::window_answers::{self, missing};
-use flow::{Estimate, Field, Rows, Sampled};
+use flow::{Estimate, Field, NULL, Rows, Sampled};
 use packet::{KeyV4, KeyV6};
 use record::Anonymizer;
 use report::{Account, Answer, Class, Column, ColumnKind, Span, Status, Value, Window};
@@ -360,6 +360,9 @@ pub fn totals(window: Option<Span>, totals: &Totals, unplaced: u64, sampled: Opt
         Column::new("ltime", ColumnKind::Time, ""),
     ];
     let mut row = [packets, bytes, wire_bytes, flows].map(Value::from).to_vec();
+    if wire_bytes == NULL {
+        row[2] = Value::Null;
+    }
     row.extend(times(totals));
     if unplaced != 0 {
         let [lower, upper] = [flows, flows + unplaced].map(|flows| flows as f64);

@@ -330,12 +330,12 @@ impl<'a> Statement<'a> {
             Aggregate::CountDistinct(group) => {
                 format!("count(DISTINCT {})", grouped(self.dialect, group, None))
             }
-            Aggregate::Sum(value) => format!("coalesce(sum({}), 0)", of(value)),
+            Aggregate::Sum(value) => total(value, &of(value)),
             Aggregate::Min(value) => format!("min({})", of(value)),
             Aggregate::Max(value) => format!("max({})", of(value)),
             Aggregate::Mean(value) => format!("avg({})", of(value)),
             Aggregate::Deviation(value) => self.dialect.deviation(&of(value)),
-            Aggregate::Rate(value) => format!("coalesce(sum({}), 0) / {}", of(value), self.seconds),
+            Aggregate::Rate(value) => format!("{} / {}", total(value, &of(value)), self.seconds),
             Aggregate::Quantile(value, share) => self.dialect.quantile(&of(value), *share),
             Aggregate::MeanRoundTrip => "avg(rtt_avg)".to_owned(),
             // These are side aggregates always.
@@ -353,4 +353,13 @@ fn join(keys: &[String], at: usize) -> String {
     let on: Vec<_> =
         keys.iter().map(|key| format!("selected.{key} IS NOT DISTINCT FROM side{at}.{key}")).collect();
     format!("\n  LEFT JOIN side{at} ON {}", on.join(" AND "))
+}
+
+/// A total over rows, zero over none. Of bytes on the wire, which rows that were collected may lack, less than all is no total.
+fn total(value: &Expression, sql: &str) -> String {
+    let total = format!("coalesce(sum({sql}), 0)");
+    match value.reads("wire_byte") {
+        true => format!("CASE WHEN count({sql}) = count(*) THEN {total} END"),
+        false => total,
+    }
 }

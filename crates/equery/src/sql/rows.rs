@@ -122,6 +122,10 @@ fn merged_value(dialect: Dialect, field: &flow::Field) -> Option<String> {
     let name = expressions::column(dialect, field.name);
     let column = number(dialect, field, &format!("rows.{name}"));
     let value = match field.aggregation {
+        // Rows that were collected may lack them: less than all is no total.
+        Sum if field.name == "wire_byte" => {
+            format!("CASE WHEN count({column}) = count(*) THEN sum({column}) END")
+        }
         Sum => format!("sum({column})"),
         Min => format!("min({column})"),
         Max => format!("max({column})"),

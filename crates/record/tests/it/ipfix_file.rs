@@ -100,12 +100,14 @@ fn value(data: &Data, column: &str) -> Expected {
     }
 }
 
-/// What the format can express: untagged is VLAN 0, and NTP timestamps wrap in 2036.
+/// What the format can express: untagged is VLAN 0, bytes on the wire that are not known are 0, and NTP timestamps wrap in 2036.
 fn in_ipfix(value: Expected, name: &str, record: &FlowRecord) -> Expected {
     const ERA: u64 = (1 << 32) - 2_208_988_800;
     match (value, name) {
-        (Expected::Null, "vlan") => Expected::Integer(0),
-        (Expected::Null, "reverse_vlan") if record.reverse().is_some() => Expected::Integer(0),
+        (Expected::Null, "vlan" | "wire_byte") => Expected::Integer(0),
+        (Expected::Null, "reverse_vlan" | "reverse_wire_byte") if record.reverse().is_some() => {
+            Expected::Integer(0)
+        }
         (Expected::Time(ns), _) if ns / 1_000_000_000 >= ERA => Expected::Null,
         (value, _) => value,
     }

@@ -19,7 +19,7 @@ const COLUMNS: [(RowValue, Get); 26] = [
     (RowValue::Last, |r| Some(r.ltime)),
     (RowValue::Packets, |r| Some(r.total_count)),
     (RowValue::Bytes, |r| Some(r.total_byte)),
-    (RowValue::WireBytes, |r| Some(r.wire_byte)),
+    (RowValue::WireBytes, |r| r.wire_bytes()),
     (RowValue::TcpSeq, |r| Some(r.tcp_seq.into())),
     (RowValue::TcpAck, |r| Some(r.tcp_ack.into())),
     (RowValue::TcpWin, |r| Some(r.tcp_win.into())),
@@ -117,7 +117,8 @@ fn expected(records: &[FlowRecord], wanted: &Wanted) -> (Vec<Row>, Unread) {
     (rows, without_key)
 }
 
-/// Records whose values every format has: times of its era, and in IPFIX untagged and VLAN 0 are alike.
+/// Records whose values every format has: times of its era. In IPFIX untagged and VLAN 0 are alike, and so are no bytes on the wire of
+/// packets that have some, and those that are not known.
 fn records(n: usize) -> Vec<FlowRecord> {
     /// 7 February 2036, when NTP timestamps begin anew.
     const ERA: u64 = 2_085_978_496_000_000_000;
@@ -126,6 +127,11 @@ fn records(n: usize) -> Vec<FlowRecord> {
         record.stime %= ERA;
         record.ltime %= ERA;
         record.vlan = record.vlan.filter(|vlan| *vlan != 0);
+        match (record.wire_byte, record.total_byte) {
+            (NULL, 0) => record.wire_byte = 0,
+            (0, 1..) => record.wire_byte = NULL,
+            _ => {}
+        }
     };
     for record in &mut records {
         fix(record);

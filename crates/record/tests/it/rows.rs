@@ -2,7 +2,7 @@
 //! written here by hand.
 
 use crate::tool;
-use flow::{LossCounts, Rows, WindowRow};
+use flow::{LossCounts, NULL, Rows, WindowRow};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::column::reader::ColumnReader;
@@ -245,7 +245,7 @@ impl Truth {
             "tcp_win" => Integer(row.tcp_win.into()),
             "total_count" => Integer(row.packets),
             "total_byte" => Integer(row.bytes),
-            "wire_byte" => Integer(row.wire_bytes),
+            "wire_byte" => (row.wire_bytes != NULL).then_some(row.wire_bytes).map_or(Null, Integer),
             "tcp_flags" => Integer(row.tcp_flags.into()),
             "ploss_byte" => loss(self.loss.ploss_byte),
             "ploss_count" => loss(self.loss.ploss_count.into()),
@@ -527,7 +527,7 @@ fn types_and_what_the_file_says_of_itself() {
         ("ltime_ns", int64, None, false),
         ("total_count", int64, integer(64), false),
         ("total_byte", int64, integer(64), false),
-        ("wire_byte", int64, integer(64), false),
+        ("wire_byte", int64, integer(64), true),
         ("tcp_flags", int32, integer(8), false),
         ("tcp_seq", int32, integer(32), false),
         ("tcp_win", int32, integer(16), false),

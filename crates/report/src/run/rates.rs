@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Rates {
     /// Packets measured per second of the time from the first of them to the last.
     pub packets_per_second: Option<f64>,
-    /// Their bits per second of the same time, on the wire without preamble, gap and check sequence.
+    /// Their bits per second of the same time, on the wire without preamble, gap and check sequence; `None`, too, where bytes on the wire
+    /// are not known.
     pub bits_per_second: Option<f64>,
     /// Packets received per second of the run's own time.
     pub processed_per_second: Option<f64>,
@@ -21,7 +22,7 @@ impl Rates {
         let seconds = measured.span.map_or(0.0, |span| span.seconds());
         Self {
             packets_per_second: rate(measured.packets as f64, seconds),
-            bits_per_second: rate(measured.wire_bytes as f64 * 8.0, seconds),
+            bits_per_second: measured.wire_bytes.and_then(|bytes| rate(bytes as f64 * 8.0, seconds)),
             processed_per_second: rate(received as f64, elapsed_seconds),
         }
     }
@@ -32,8 +33,8 @@ impl Rates {
 pub struct Amount {
     /// Packets.
     pub packets: u64,
-    /// Their bytes on the wire.
-    pub wire_bytes: u64,
+    /// Their bytes on the wire, where they are known.
+    pub wire_bytes: Option<u64>,
     /// From the first of them to the last.
     pub span: Option<Span>,
 }
@@ -46,7 +47,7 @@ mod tests {
     fn a_rate_needs_time() {
         let span = Span { start_ns: 5_000_000_000, end_ns: 7_000_000_000 };
         // What was received and not measured is in no rate of the traffic.
-        let measured = Amount { packets: 100, wire_bytes: 1000, span: Some(span) };
+        let measured = Amount { packets: 100, wire_bytes: Some(1000), span: Some(span) };
         let rates = Rates::new(&measured, 300, 0.5);
         assert_eq!(rates.packets_per_second, Some(50.0));
         assert_eq!(rates.bits_per_second, Some(4000.0));

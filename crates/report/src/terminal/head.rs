@@ -80,8 +80,12 @@ fn traffic(totals: &Totals, of: &str, span: Option<Span>) -> String {
     let rates = match span.map_or(0.0, |span| span.seconds()) {
         seconds if seconds > 0.0 => {
             let rate = |amount: u64, unit| scaled(amount as f64 / seconds, unit);
-            let bits = totals.wire_bytes.saturating_mul(8);
-            format!(": {}, {} on the wire", rate(totals.packets, "pps"), rate(bits, "bps"))
+            let (bytes, layer) = match totals.wire_bytes {
+                Some(bytes) => (bytes, "on the wire"),
+                None => (totals.bytes, "of layer 3"),
+            };
+            let bits = bytes.saturating_mul(8);
+            format!(": {}, {} {layer}", rate(totals.packets, "pps"), rate(bits, "bps"))
         }
         _ => String::new(),
     };

@@ -365,7 +365,11 @@ fn a_run() {
                 OutputCounts { output: "g.csv".to_owned(), exported: 41, dropped: 0 },
             ],
         },
-        rates: Rates::new(&Amount { packets: 2000, wire_bytes: 1_250_000, span: Some(span(8)) }, 2100, 0.5),
+        rates: Rates::new(
+            &Amount { packets: 2000, wire_bytes: Some(1_250_000), span: Some(span(8)) },
+            2100,
+            0.5,
+        ),
         memory_bytes: (64 << 20) - 1,
         elapsed_seconds: 0.5,
         windows: WindowCounts { count: 2, unreported: 1, ..WindowCounts::default() },

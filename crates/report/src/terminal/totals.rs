@@ -9,8 +9,8 @@ pub struct Totals {
     pub packets: u64,
     /// Their layer-3 bytes.
     pub bytes: u64,
-    /// Their bytes on the wire.
-    pub wire_bytes: u64,
+    /// Their bytes on the wire; `None` where they are not known of all packets.
+    pub wire_bytes: Option<u64>,
     /// Of a run: flow records that they belong to; of a window: flows.
     pub flows: u64,
     /// The time from the first of them to the last; `None` without packets, and where it is not told.
@@ -20,10 +20,11 @@ pub struct Totals {
 impl Totals {
     /// The sums in the one row of the answer `totals`, or what they are estimated to be; 0 where a column is missing.
     pub fn from_answer(answer: &Answer) -> Self {
-        let sum = |column| match answer.value(0, column) {
-            Some(Value::Estimate { value, .. }) => value.max(0.0) as u64,
-            other => other.and_then(Value::as_unsigned).unwrap_or(0),
+        let known = |column| match answer.value(0, column) {
+            Some(Value::Estimate { value, .. }) => Some(value.max(0.0) as u64),
+            other => other.and_then(Value::as_unsigned),
         };
+        let sum = |column| known(column).unwrap_or(0);
         let time = |column| match answer.value(0, column) {
             Some(Value::Time(time)) => Some(*time),
             _ => None,
@@ -32,7 +33,7 @@ impl Totals {
             measured: time("stime").zip(time("ltime")).map(|(start_ns, end_ns)| Span { start_ns, end_ns }),
             packets: sum("total_count"),
             bytes: sum("total_byte"),
-            wire_bytes: sum("wire_byte"),
+            wire_bytes: known("wire_byte"),
             flows: sum("flows"),
         }
     }

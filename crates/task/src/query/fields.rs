@@ -44,6 +44,15 @@ impl Query {
     }
 }
 
+impl Expression {
+    /// Whether it reads a field of the table.
+    pub fn reads(&self, field: &str) -> bool {
+        let mut read = BTreeSet::new();
+        of_value(self, &mut read);
+        read.into_iter().flat_map(|name| sources(name, |_| true)).any(|name| name == field)
+    }
+}
+
 impl Condition {
     /// The fields that it reads, those of derived fields instead of these, but for what a whole flow has of a field in which its packets
     /// may differ.

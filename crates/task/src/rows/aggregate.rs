@@ -12,6 +12,8 @@ pub(crate) struct PlannedAggregate {
     pub(crate) kind: Kind,
     /// Its first word.
     pub(crate) at: usize,
+    /// A row that lacks the value leaves the total of its group not known. Without this it adds nothing.
+    pub(crate) needs_all: bool,
 }
 
 /// What is kept of the rows of a group.
@@ -77,6 +79,16 @@ impl Kind {
         }
     }
 
+    /// A row of the group lacks the value of a total that needs all.
+    pub(crate) fn set_unknown(&self, state: &mut [u64]) {
+        match self {
+            Self::Sum(_, Type::Signed) => (state[0], state[1]) = (UNKNOWN as u64, (UNKNOWN >> 64) as u64),
+            Self::Sum(_, Type::Float) => state[0] = f64::NAN.to_bits(),
+            Self::Sum(..) => state[0] = NULL,
+            _ => {}
+        }
+    }
+
     /// Whether a group's state alone tells the value.
     pub(crate) fn is_simple(&self) -> bool {
         !matches!(self, Self::Distinct(..) | Self::Weights(..) | Self::Samples(..))
@@ -91,9 +103,9 @@ impl Kind {
     pub(crate) fn merge(&self, state: &mut [u64], other: &[u64]) {
         match self {
             Self::Count | Self::Sum(_, Type::Unsigned | Type::Name(_) | Type::Boolean) => {
-                state[0] += other[0]
+                state[0] = total(state[0], other[0]);
             }
-            Self::Sum(_, Type::Signed) => add_signed(state, signed(other)),
+            Self::Sum(_, Type::Signed) => add_known(state, signed(other)),
             Self::Sum(_, Type::Float) => add_float(state, f64::from_bits(other[0])),
             Self::Least(..) => state[0] = state[0].min(other[0]),
             Self::Greatest(..) => {
@@ -121,10 +133,14 @@ impl Kind {
     /// The value of a group, as far as its state tells it.
     pub(crate) fn value(&self, state: &[u64]) -> Scalar {
         match self {
-            Self::Count | Self::Sum(_, Type::Unsigned | Type::Name(_) | Type::Boolean) => {
-                Scalar::Integer(state[0].into())
-            }
-            Self::Sum(_, Type::Signed) => Scalar::Integer(signed(state)),
+            Self::Count | Self::Sum(_, Type::Unsigned | Type::Name(_) | Type::Boolean) => match state[0] {
+                NULL => Scalar::Null,
+                total => Scalar::Integer(total.into()),
+            },
+            Self::Sum(_, Type::Signed) => match signed(state) {
+                UNKNOWN => Scalar::Null,
+                total => Scalar::Integer(total),
+            },
             Self::Sum(_, Type::Float) => Scalar::float(f64::from_bits(state[0])),
             Self::Least(_, of) => match state[0] {
                 NULL => Scalar::Null,
@@ -185,6 +201,24 @@ pub(crate) fn signed(words: &[u64]) -> i128 {
 pub(crate) fn add_signed(words: &mut [u64], number: i128) {
     let sum = signed(words).wrapping_add(number).cast_unsigned();
     (words[0], words[1]) = (sum as u64, (sum >> 64) as u64);
+}
+
+/// A total in two words of which a value is not known. No sum of rows is this.
+const UNKNOWN: i128 = i128::MAX;
+
+/// The same where the total or the number may not be known: the sum is not known then.
+#[inline(always)]
+pub(crate) fn add_known(words: &mut [u64], number: i128) {
+    if signed(words) != UNKNOWN {
+        let number = if number == UNKNOWN { UNKNOWN - signed(words) } else { number };
+        add_signed(words, number);
+    }
+}
+
+/// The sum of two totals, of which [`NULL`] is not known. Those of all rows that are read are less.
+#[inline(always)]
+pub(crate) fn total(one: u64, other: u64) -> u64 {
+    if one == NULL || other == NULL { NULL } else { one + other }
 }
 
 #[inline(always)]

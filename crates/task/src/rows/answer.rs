@@ -1,6 +1,6 @@
 //! From a query's state for a window to its answer: order, limit, and the exact rest.
 
-use super::aggregate::{Kind, PlannedAggregate};
+use super::aggregate::{Kind, PlannedAggregate, total};
 use super::group_value::{Group, GroupValue};
 use super::group_view::{GroupView, Setting};
 use super::keyed::{Groups, OF_V6};
@@ -98,7 +98,9 @@ impl QueryState {
         };
         if let Kinds::All(state) = &mut self.groups {
             for (number, aggregate) in plan.aggregates.iter().enumerate() {
-                state[aggregate.at] = state[aggregate.at].wrapping_add(outside(number).unwrap_or(0));
+                if let Some(outside) = outside(number) {
+                    state[aggregate.at] = total(state[aggregate.at], outside);
+                }
             }
         }
         let setting = Setting {

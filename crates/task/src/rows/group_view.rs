@@ -67,7 +67,7 @@ impl GroupView<'_> {
     /// The value of an aggregate as far as rows tell it.
     fn of_rows(&self, number: usize) -> Scalar {
         let Setting { plan, collections, entropies, .. } = self.setting;
-        let PlannedAggregate { kind, at } = &plan.aggregates[number];
+        let PlannedAggregate { kind, at, .. } = &plan.aggregates[number];
         let state = &self.state[*at..];
         match (kind, collections) {
             (Kind::Distinct(set, _), Some(collections)) if state[1] != 0 => {
@@ -94,7 +94,7 @@ impl Group for GroupView<'_> {
 
     fn quantile(&self, number: usize, share: f64) -> Scalar {
         let Setting { plan, collections, .. } = self.setting;
-        let PlannedAggregate { kind, at } = &plan.aggregates[number];
+        let PlannedAggregate { kind, at, .. } = &plan.aggregates[number];
         match (kind, collections) {
             (Kind::Samples(list, _, of), Some(collections)) => {
                 let rows = collections.lists[*list].quantile(self.number, share, *of, self.state[*at]);

@@ -1,5 +1,6 @@
 //! Rows of one key, merged over windows: each field by its aggregation in the field table.
 
+use super::aggregate::total;
 use super::site::Site;
 use flow::{Aggregation, FIELDS, NULL, RowBatch, RowValue, Rows};
 use packet::{KeyV4, KeyV6, MaskedKey};
@@ -335,8 +336,10 @@ fn merge<K: MaskedKey, const N: usize>(
     }
     for (at, (column, rule)) in columns.iter().zip(rules).enumerate() {
         let values = &batch.column(*column)[rows.clone()];
+        // Less than all bytes on the wire is no total.
+        let needs_all = *column == RowValue::WireBytes && values.contains(&NULL);
         let mut each = |merge: fn(u64, u64) -> u64| {
-            let takes_null = *rule == Aggregation::First;
+            let takes_null = *rule == Aggregation::First || needs_all;
             for (value, group) in values.iter().zip(found.iter()) {
                 if *group != NO_GROUP && (takes_null || *value != NULL) {
                     let merged = &mut table.state_mut(*group)[at];
@@ -346,6 +349,7 @@ fn merge<K: MaskedKey, const N: usize>(
         };
         // The rule is evaluated once for all rows.
         match rule {
+            Aggregation::Sum if *column == RowValue::WireBytes => each(total),
             Aggregation::Sum => each(|merged, value| merged + value),
             Aggregation::Min => each(u64::min),
             Aggregation::Max => each(|merged, value| if merged == NULL { value } else { merged.max(value) }),
@@ -374,8 +378,12 @@ fn merge_by_time<K: MaskedKey, const N: usize>(
         let is_first = values[times.first][row] < state[times.first];
         // Of rows of the same time the one that comes last.
         let is_last = state[times.last] == NULL || values[times.last][row] >= state[times.last];
-        for ((merged, values), rule) in state.iter_mut().zip(&values).zip(rules) {
+        for (((merged, values), rule), column) in state.iter_mut().zip(&values).zip(rules).zip(columns) {
             let value = values[row];
+            if *column == RowValue::WireBytes {
+                *merged = total(*merged, value);
+                continue;
+            }
             if *rule == Aggregation::First {
                 // The first packet's, which may be null.
                 if is_first || *merged == UNSET {

@@ -95,12 +95,12 @@ impl Plan {
     pub(crate) fn counter_order(&self) -> Option<CounterOrder> {
         let PlannedOrder { by, descending } = self.order.first()?;
         let OrderBy::Number(GroupValue::Aggregate(number)) = by else { return None };
-        let PlannedAggregate { kind, at } = &self.aggregates[*number];
+        let PlannedAggregate { kind, at, needs_all } = &self.aggregates[*number];
         let is_counter = matches!(
             kind,
             Kind::Count | Kind::Sum(_, Type::Unsigned) | Kind::Least(_, Type::Unsigned) | Kind::Distinct(..)
         );
-        let is_nullable = matches!(kind, Kind::Least(..));
+        let is_nullable = *needs_all || matches!(kind, Kind::Least(..));
         let is_of_values = matches!(kind, Kind::Sum(..) | Kind::Least(..));
         let (number, at, descending) = (*number, *at, *descending);
         is_counter.then_some(CounterOrder { number, at, descending, is_nullable, is_of_values })

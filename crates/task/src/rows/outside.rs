@@ -126,7 +126,7 @@ struct UnknownGroup<'a> {
 impl Group for UnknownGroup<'_> {
     fn aggregate(&self, number: usize) -> Scalar {
         let plan = self.setting.plan;
-        let PlannedAggregate { kind, at } = &plan.aggregates[number];
+        let PlannedAggregate { kind, at, .. } = &plan.aggregates[number];
         self.bounds.widen(plan.spilled[number], kind.value(&plan.initial[*at..]), &self.bounds.others)
     }
 

@@ -224,7 +224,7 @@ impl Plan {
 
     /// Adds a state to another. What values are counted of is left to their sets, except for what is uncertain.
     pub(crate) fn merge_states(&self, state: &mut [u64], other: &[u64]) {
-        for PlannedAggregate { kind, at } in &self.aggregates {
+        for PlannedAggregate { kind, at, .. } in &self.aggregates {
             kind.merge(&mut state[*at..], &other[*at..]);
         }
     }
@@ -311,7 +311,10 @@ impl Planner<'_> {
         known.unwrap_or_else(|| {
             let at = self.words;
             self.words += kind.initial().len();
-            self.aggregates.push(PlannedAggregate { kind, at });
+            // What was collected may have no bytes on the wire: less than all of them is no total.
+            let needs_all =
+                matches!(kind, Kind::Sum(node, _) if self.program.reads(node, RowValue::WireBytes));
+            self.aggregates.push(PlannedAggregate { kind, at, needs_all });
             self.aggregates.len() - 1
         })
     }

@@ -165,6 +165,16 @@ impl Program {
         self.nodes[id].1
     }
 
+    /// Whether a node's value is computed from a column of rows.
+    pub(crate) fn reads(&self, id: NodeId, column: RowValue) -> bool {
+        match self.node(id) {
+            Node::Column(own) => *own == column,
+            Node::Cast(of, _) => self.reads(*of, column),
+            Node::Arithmetic(one, _, other) => self.reads(*one, column) || self.reads(*other, column),
+            _ => false,
+        }
+    }
+
     /// The databases of autonomous systems and countries, where a node needs them.
     pub(crate) fn places(&self) -> Option<&Databases> {
         self.places.as_deref()

@@ -1,6 +1,6 @@
 //! Adds rows to the states of their groups, one aggregate after the other: what an aggregate does is decided once for all rows.
 
-use super::aggregate::{Kind, PlannedAggregate, add_float, add_moment, add_signed};
+use super::aggregate::{Kind, PlannedAggregate, add_float, add_known, add_moment, add_signed, total};
 use super::evaluate::Evaluation;
 use super::grouping::PlannedGrouping;
 use super::input::Input;
@@ -68,7 +68,7 @@ impl Collections {
         mut owner: impl FnMut(u64, &mut dyn FnMut(&mut [u64], u64)),
     ) {
         let mut merged = vec![false; self.lists.len()];
-        for PlannedAggregate { kind, at } in &plan.aggregates {
+        for PlannedAggregate { kind, at, .. } in &plan.aggregates {
             match kind {
                 Kind::Distinct(set, _) | Kind::Weights(set, ..) => {
                     self.sets[*set].merge(&other.sets[*set], *at, &mut owner);
@@ -93,10 +93,20 @@ pub(crate) fn update<K: MaskedKey>(
 ) {
     let (evaluation, inputs) = evaluated;
     let rows = || rows.iter().map(|row| *row as usize).enumerate();
-    for (PlannedAggregate { kind, at }, [input, second]) in plan.aggregates.iter().zip(&inputs.aggregates) {
+    for (aggregate, [input, second]) in plan.aggregates.iter().zip(&inputs.aggregates) {
+        let PlannedAggregate { kind, at, needs_all } = aggregate;
         let at = *at;
         match (kind, input) {
             (Kind::Count, _) => rows().for_each(|(place, _)| owners.owner(place).0[at] += 1),
+            (Kind::Sum(..), Some(input)) if *needs_all => rows().for_each(|(place, row)| {
+                let state = &mut owners.owner(place).0[at..];
+                match input {
+                    input if input.is_null(row) => kind.set_unknown(state),
+                    Input::Unsigned(array) => state[0] = total(state[0], array.value(row)),
+                    Input::Signed(array) => add_known(state, array.value(row).into()),
+                    Input::Float(array) => add_float(state, array.value(row)),
+                }
+            }),
             (Kind::Sum(..), Some(Input::Unsigned(array))) => {
                 let values = array.values();
                 each(rows(), array.nulls(), |place, row| owners.owner(place).0[at] += values[row]);

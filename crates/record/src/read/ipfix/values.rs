@@ -362,14 +362,15 @@ impl Values {
                 .map(|number| self.halves[usize::from(is_reverse)].numbers[*number as usize]);
             first(plain.chain([differences[usize::from(is_reverse)][at]]))
         };
-        [false, true].map(|is_reverse| [of(is_reverse, 0), of(is_reverse, 1), of(is_reverse, 2)])
+        [false, true]
+            .map(|is_reverse| with_wire_bytes([of(is_reverse, 0), of(is_reverse, 1), of(is_reverse, 2)]))
     }
 
     /// The same of a record in which nothing counts since a flow began.
     pub fn plain_counts(&self) -> [[u64; COUNTERS]; 2] {
         let of =
             |half: &Half, at: usize| first(SOURCES[at].0.iter().map(|number| half.numbers[*number as usize]));
-        self.halves.each_ref().map(|half| [of(half, 0), of(half, 1), of(half, 2)])
+        self.halves.each_ref().map(|half| with_wire_bytes([of(half, 0), of(half, 1), of(half, 2)]))
     }
 
     fn totals(&self) -> [[u64; COUNTERS]; 2] {
@@ -377,6 +378,12 @@ impl Values {
             |half: &Half, at: usize| first(SOURCES[at].1.iter().map(|number| half.numbers[*number as usize]));
         self.halves.each_ref().map(|half| [of(half, 0), of(half, 1), of(half, 2)])
     }
+}
+
+/// A frame has more bytes than its packet: no bytes on the wire of packets that have some are not known ones.
+fn with_wire_bytes([packets, bytes, wire_bytes]: [u64; COUNTERS]) -> [u64; COUNTERS] {
+    let is_known = wire_bytes != 0 || matches!(bytes, 0 | NULL);
+    [packets, bytes, if is_known { wire_bytes } else { NULL }]
 }
 
 /// The first number that is not 0, 0 if one is told, or [`NULL`].

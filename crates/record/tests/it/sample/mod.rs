@@ -147,7 +147,7 @@ pub(crate) fn expected(r: &FlowRecord, node: &str) -> Vec<(&'static str, Expecte
         Integer(r.tcp_win.into()),
         Integer(r.total_count),
         Integer(r.total_byte),
-        Integer(r.wire_byte),
+        r.wire_bytes().map_or(Null, Integer),
         Integer(r.tcp_flags.into()),
         r.vlan.map_or(Null, |v| Integer(v.into())),
         Text(r.end_reason.name().to_owned()),

@@ -160,7 +160,10 @@ pub(crate) fn check(read: &Read, records: &[FlowRecord], node: &str) {
     assert_eq!(read.list("cflow.srcaddr"), source(false));
     assert_eq!(read.list("cflow.srcaddrv6"), source(true));
     for (field, want) in [
-        ("cflow.layer2_octet_delta_count", list(&|record| Some(record.wire_byte.to_string()))),
+        (
+            "cflow.layer2_octet_delta_count",
+            list(&|record| Some(record.wire_bytes().unwrap_or(0).to_string())),
+        ),
         ("cflow.dstport", list(&|record| Some(record.key?.dst_port?.to_string()))),
         ("cflow.tcp_seq_num", list(&|record| Some(record.tcp_seq.to_string()))),
         ("cflow.dstmac", list(&|record| Some(record.dmac.map(|octet| format!("{octet:02x}")).join(":")))),
