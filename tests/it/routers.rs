@@ -269,9 +269,9 @@ fn bytes_on_the_wire_that_no_router_tells_are_null() {
     let scratch = Scratch::new();
     let query = "select src_addr, sum(total_count) as packets, sum(wire_byte) as wire groupby src_addr";
     let Generated { path, .. } = capture::generate(&scratch, "packets=400,flows=20,seed=3");
-    let (store, parquet) = (scratch.path("store"), scratch.path("flows.parquet"));
+    let (store, parquet) = (scratch.path("store"), scratch.path("rows.parquet"));
     let named = format!("q: {query}");
-    let more = ["--store", text(&store), "--flows", text(&parquet), "-q", &named, "--json", "--every", "1h"];
+    let more = ["--store", text(&store), "--rows", text(&parquet), "-q", &named, "--json", "--every", "1h"];
     let collecting = Collecting::start(&scratch, "wire", &more);
     // Ours tells them.
     let to = format!("ipfix://127.0.0.1:{}?rate=5000", collecting.port);

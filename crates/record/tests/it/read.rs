@@ -128,8 +128,8 @@ fn records(n: usize) -> Vec<FlowRecord> {
         record.ltime %= ERA;
         record.vlan = record.vlan.filter(|vlan| *vlan != 0);
         match (record.wire_byte, record.total_byte) {
-            (NULL, 0) => record.wire_byte = 0,
-            (0, 1..) => record.wire_byte = NULL,
+            (0 | NULL, 0 | NULL) => record.wire_byte = 0,
+            (0, _) => record.wire_byte = NULL,
             _ => {}
         }
     };
