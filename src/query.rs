@@ -25,6 +25,7 @@ use report::{Answer, Class};
 use source::Source;
 use std::process::ExitCode;
 use summary::Limits;
+use task::query::Over;
 
 /// Answers what the options ask.
 pub(crate) fn query(options: &QueryOptions) -> Result<ExitCode, Failure> {
@@ -98,7 +99,14 @@ impl Command<'_> {
     ) -> Result<Vec<Outcome>, Failure> {
         let mut continues = |progress| self.reading.continues(progress) && !printer.is_over();
         let remark = source.sampled();
+        let is_of_windows = |question: &&Question| matches!(question.query.over, Over::Windows { .. });
+        let of_windows = questions.iter().filter(|_| source.facts().has_records).filter(is_of_windows);
+        let approximate: Vec<String> = of_windows.map(|question| question.query.name.clone()).collect();
         let give = &mut |mut answer: Answer| {
+            if approximate.contains(&answer.query) {
+                answer.bounds = "none".to_owned();
+                answer.remark("a flow record counts whole in the window in which it ends");
+            }
             if let Some(remark) = &remark {
                 answer.class = Class::Sample;
                 answer.bounds = "none".to_owned();

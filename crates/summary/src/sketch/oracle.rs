@@ -233,9 +233,11 @@ pub(crate) fn sizes_are_kept_but_for<S: Summary>(step: usize) {
 }
 
 /// The number of parts of a stream, as cores count them.
+#[cfg(not(loom))]
 const PARTS: usize = 3;
 
 /// A stream in parts, by flow or by position, each into its own structure, which are merged, answers as the whole stream in one.
+#[cfg(not(loom))]
 pub(crate) fn parts_answer_as_one<S, K, A>(
     config: &S::Configuration,
     updates: &[Update<K>],
@@ -269,6 +271,7 @@ pub(crate) fn parts_answer_as_one<S, K, A>(
 }
 
 /// The same of structures with room for each flow, whose answers are the truth.
+#[cfg(not(loom))]
 pub(crate) fn parts_have_all_flows<S>(config: &S::Configuration, stream: &Stream)
 where
     S: UpdateBurst<KeyV4> + Merge + Frequency<KeyV4> + HeavyHitters<KeyV4>,
