@@ -50,7 +50,10 @@ impl NodeTimes {
         let kept_from = kept.iter().map(|kept| kept.from_ns).min().unwrap_or(first);
         let from_ns = asked.map(|asked| asked.from_ns).filter(|from| *from != 0);
         let to_ns = asked.map(|asked| asked.to_ns).filter(|to| *to != u64::MAX);
-        let from = from_ns.unwrap_or(kept_from.max(first));
+        // What retention has dropped is no part of a question without a begin; what was lost before the first that was stored is.
+        let has_dropped =
+            stored.iter().find(|one| !one.time.is_empty()).is_some_and(|one| one.time.from_ns < kept_from);
+        let from = from_ns.unwrap_or(if has_dropped { kept_from } else { first });
         let asked = Period { from_ns: from, to_ns: to_ns.unwrap_or(end).max(from) };
         let mut times = Self { asked, ..Self::default() };
         let mut until = asked.from_ns;
@@ -284,6 +287,22 @@ mod tests {
         ];
         let expected = [(200, 300, Stopped), (300, 320, DiskFull), (380, 400, DiskFull), (400, 500, Stopped)];
         assert_eq!(listed(&times(&entries, None, 0)), expected);
+    }
+
+    #[test]
+    fn what_was_lost_before_the_first_and_behind_the_last_is_missing() {
+        use MissingReason::DiskFull;
+        let entries = [
+            entry(1, Some(Watcher::Live), 100, 400, Unstored::Stopped),
+            entry(1, None, 100, 150, Unstored::DiskFull),
+            entry(1, None, 380, 400, Unstored::DiskFull),
+        ];
+        let all = times(&entries, None, 150);
+        assert_eq!(listed(&all), [(100, 150, DiskFull), (380, 400, DiskFull)]);
+        assert_eq!(coverage(&all), (Status::Partial, Some(1.0 - 70.0 / 300.0)));
+        // Retention has dropped what was stored up to here.
+        let kept = times(&entries, None, 300);
+        assert_eq!((listed(&kept), kept.asked().start_ns), (vec![(380, 400, DiskFull)], 300));
     }
 
     #[test]
