@@ -172,16 +172,20 @@ impl NodeTimes {
             answer.remark(&format!("between two recordings: {from} to {to}"));
         }
         if !self.is_unknown {
-            answer.coverage = Some(self.coverage(time, &missing));
+            answer.coverage = self.coverage(time, &missing);
         }
     }
 
-    fn coverage(&self, time: Period, missing: &[Missing]) -> f64 {
+    /// `None` of a time that nothing was to watch.
+    fn coverage(&self, time: Period, missing: &[Missing]) -> Option<f64> {
         let length = |period: Period| period.to_ns.saturating_sub(period.from_ns);
         let outside: u64 = self.outside.iter().map(|one| length(one.both(time))).sum();
         let asked = length(time).saturating_sub(outside);
         let lacking: u64 = missing.iter().map(|missing| missing.span.length_ns()).sum();
-        if asked == 0 { 1.0 } else { 1.0 - (lacking.min(asked) as f64 / asked as f64) }
+        if time.is_empty() {
+            return Some(1.0);
+        }
+        (asked != 0).then(|| 1.0 - (lacking.min(asked) as f64 / asked as f64))
     }
 }
 
@@ -324,6 +328,10 @@ mod tests {
         let all = times(&entries, Some([50, 500]), 0);
         assert_eq!((listed(&all), all.between.len()), (Vec::new(), 1));
         assert_eq!(coverage(&all), (Status::Complete, Some(1.0)));
+        // Nothing was to watch the time within, before and behind.
+        for time in [[220, 280], [20, 80], [420, 480]] {
+            assert_eq!(coverage(&times(&entries, Some(time), 0)), (Status::Complete, None));
+        }
         let killed =
             [entry(1, recorded, 100, 200, Unstored::Killed), entry(2, recorded, 300, 400, Unstored::Stopped)];
         assert_eq!(listed(&times(&killed, None, 0)), [(200, 300, MissingReason::Killed)]);

@@ -204,6 +204,9 @@ fn the_time_between_two_captures_is_told_and_missing_in_nothing() {
     assert_eq!((all[0].coverage, &all[0].missing), (Some(1.0), &Vec::new()));
     let reason = all[0].reason.clone().expect("it is told");
     assert!(reason.starts_with("between two recordings: 2026-"), "{reason}");
+    let within = ask(folder.path(), sum(Over::Run), Some([3, 8]));
+    assert_eq!((packets(&within[0]), within[0].coverage), (0, None));
+    assert!(within[0].reason.as_ref().is_some_and(|reason| reason.starts_with("between two recordings")));
     let seconds = ask(folder.path(), sum(every(SECOND)), Some([0, 20]));
     assert!(seconds.iter().all(|answer| answer.missing.is_empty()), "{seconds:?}");
 }
