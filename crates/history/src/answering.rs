@@ -6,6 +6,7 @@ use crate::prune::may_pass;
 use crate::question::{Period, Question, Refused, Setting};
 use crate::totals::ColumnTotals;
 use crate::unknown::{Unknown, known};
+use crate::whole::{Cut, windows_at};
 use flow::{FIELDS, Field, NULL, RowBatch, RowValue};
 use packet::{KeyV4, KeyV6};
 use record::read::{Contents, Part, ReadError, RowBlock, Wanted, WithoutKey};
@@ -83,7 +84,8 @@ impl FlowFiles {
         give: &mut dyn FnMut(Answer),
     ) -> Result<Outcome, Refused> {
         let told = self.without_wire_bytes(questions, setting);
-        let (questions, unknown): (Vec<Question>, Vec<_>) = told.into_iter().unzip();
+        let (mut questions, unknown): (Vec<Question>, Vec<_>) = told.into_iter().unzip();
+        let cuts: Vec<Option<Cut>> = questions.iter_mut().map(|question| self.cut(question)).collect();
         let mut give = |mut answer: Answer| {
             let of_query =
                 questions.iter().zip(&unknown).filter(|(question, _)| question.query.name == answer.query);
@@ -91,6 +93,11 @@ impl FlowFiles {
             if let Some((unknown, files)) = unknown.find(|(unknown, _)| unknown.is_of(&answer)) {
                 unknown.restore(&mut answer);
                 answer.remark(&format!("{}: {files} have no bytes on the wire", unknown.words()));
+            }
+            let of_query =
+                questions.iter().zip(&cuts).find(|(question, _)| question.query.name == answer.query);
+            if let Some((question, Some(cut))) = of_query {
+                cut.describe(&mut answer, &question.query.over);
             }
             give(answer);
         };
@@ -203,6 +210,20 @@ impl FlowFiles {
             }
         });
         each.collect()
+    }
+
+    /// Which windows the period of a question cuts, which is the one that is told then. Of a store its manifest tells it.
+    fn cut(&self, question: &mut Question) -> Option<Cut> {
+        if !self.nodes.is_empty() {
+            return None;
+        }
+        let cut = Cut::of(question.period?, &|time_ns| {
+            let runs_on = |contents: &Contents| (question.runs_on)(contents.node.as_deref());
+            let files = self.contents().map(|(_, contents)| contents).filter(|contents| runs_on(contents));
+            files.flat_map(|contents| windows_at(time_ns, contents)).collect()
+        })?;
+        question.period = Some(cut.told);
+        Some(cut)
     }
 
     /// The files of other programs that do not have bytes on the wire.

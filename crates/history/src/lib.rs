@@ -17,6 +17,7 @@ mod question;
 pub mod replay;
 mod totals;
 mod unknown;
+mod whole;
 
 pub use answering::{Outcome, Progress};
 pub use files::FlowFiles;

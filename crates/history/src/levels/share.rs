@@ -5,6 +5,7 @@ use super::reading::Reading;
 use super::shelf::Shelf;
 use crate::question::{Period, Question, Setting};
 use crate::unknown::{Unknown, known};
+use crate::whole::Cut;
 use packet::KeySpec;
 use report::{Answer, Status};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,8 @@ pub struct Share {
     rest: Option<Rc<NotRead>>,
     /// Of windows that overlap, which of its answers are given.
     windows: Option<Windows>,
+    /// The period of the whole question cuts windows.
+    cut: Option<Rc<Cut>>,
 }
 
 /// Windows by their begins.
@@ -34,13 +37,11 @@ struct NotRead {
     unknown: Unknown,
     /// What is read would be without it, of the levels that have it: what of it is kept no more.
     whole: Reading,
-    /// The question names the begin of its time, all of which is to be answered.
-    is_asked: bool,
 }
 
 impl Share {
     fn whole(question: Question) -> Self {
-        Self { question, rest: None, windows: None }
+        Self { question, rest: None, windows: None, cut: None }
     }
 
     /// The time that its own windows add, each by the step that it has more than the one before.
@@ -66,22 +67,21 @@ impl Share {
         })
     }
 
-    /// Puts into an answer what is not read: it is not known, and the answer says why.
+    /// Puts into an answer what is not read: it is not known, and the answer says why. Says which windows the period cuts.
     pub fn restore(&self, answer: &mut Answer) {
-        let Some(NotRead { unknown, whole, is_asked }) = self.rest.as_deref() else { return };
+        self.cut.iter().for_each(|cut| cut.describe(answer, &self.question.query.over));
+        let Some(NotRead { unknown, whole }) = self.rest.as_deref() else { return };
         unknown.restore(answer);
         let mut why = whole.lost_of(answer);
         why.dedup();
         let why = why.iter().fold(String::new(), |text, line| format!("{text}: {line}"));
         answer.remark(&format!("{}{why}", unknown.words()));
-        if *is_asked {
-            answer.status = Status::Partial;
-        }
+        answer.status = Status::Partial;
     }
 
     /// Whether it may be answered together with others: an answer tells by its query's name which of them it is of.
     pub(super) fn goes_with(&self, others: &[Self]) -> bool {
-        let is_plain = |share: &Self| share.rest.is_none() && share.windows.is_none();
+        let is_plain = |share: &Self| share.rest.is_none() && share.windows.is_none() && share.cut.is_none();
         let name = &self.question.query.name;
         others.iter().all(|other| is_plain(self) && is_plain(other) || other.question.query.name != *name)
     }
@@ -94,10 +94,20 @@ impl Share {
 
 impl Shelf {
     /// The shares of a question. Where a level that tells all of it has lost a part of the time, a coarser one is read for that time, and what
-    /// this one cannot tell is not known. A question without a begin starts with what is kept.
-    pub fn shares(&self, question: Question, coarsest: Level, setting: &Setting) -> Vec<Share> {
+    /// this one cannot tell is not known. A question without a begin starts with what is kept. Of a period that cuts windows those are
+    /// read that begin in it.
+    pub fn shares(&self, mut question: Question, coarsest: Level, setting: &Setting) -> Vec<Share> {
+        let cut = self.cut(&question).map(Rc::new);
+        if let Some(cut) = &cut {
+            question.period = Some(cut.told);
+        }
+        let shares = self.shares_of_whole(question, coarsest, setting).into_iter();
+        shares.map(|share| Share { cut: cut.clone(), ..share }).collect()
+    }
+
+    /// The shares of a question whose period cuts no window.
+    fn shares_of_whole(&self, question: Question, coarsest: Level, setting: &Setting) -> Vec<Share> {
         let period = question.period.unwrap_or(Period::ALL);
-        let is_asked = period.from_ns > 0;
         // What is lost is seen where a begin is named.
         let question =
             Question { period: Some(Period { from_ns: period.from_ns.max(1), ..period }), ..question };
@@ -107,7 +117,7 @@ impl Shelf {
             return vec![Share::whole(Question { period, ..question })];
         }
         let rest = self.known(&question, &whole, coarsest, setting).map(|(query, unknown)| {
-            let rest = NotRead { unknown, whole: whole.clone(), is_asked };
+            let rest = NotRead { unknown, whole: whole.clone() };
             (query, Rc::new(rest))
         });
         let mut nodes: BTreeMap<Option<u64>, BTreeSet<String>> = BTreeMap::new();
@@ -125,7 +135,7 @@ impl Shelf {
                     let cut = whole_from(query, until).map_or(to_ns, |cut| cut.clamp(from_ns, to_ns));
                     let question = Question { query: query.clone(), ..of(from_ns, cut) };
                     let windows = overlaps.then_some(Windows::Before(until));
-                    shares.push(Share { question, rest: Some(Rc::clone(rest)), windows });
+                    shares.push(Share { question, rest: Some(Rc::clone(rest)), windows, cut: None });
                     // Windows that overlap are cut at its begin, and given by the other share.
                     let begin = if overlaps { until.clamp(from_ns, to_ns) } else { cut };
                     let windows = overlaps.then_some(Windows::From(until));

@@ -6,8 +6,9 @@ use super::reading::{Piece, Reading, lost};
 use super::times::NodeTimes;
 use crate::files::{common_keys, span_of_file, union};
 use crate::question::{Period, Question, Setting};
+use crate::whole::{Cut, windows_at};
 use packet::KeySpec;
-use record::read::ReadError;
+use record::read::{FlowFile, ReadError};
 use report::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -213,6 +214,33 @@ impl Shelf {
             }
         }
         (reading, common_keys(rollup_keys).ok().flatten())
+    }
+
+    /// Which windows of rows a question's period cuts.
+    pub(super) fn cut(&self, question: &Question) -> Option<Cut> {
+        Cut::of(question.period?, &|time_ns| {
+            let rows = self.of_level(Level::Rows).filter(|file| (question.runs_on)(Some(&file.node)));
+            rows.flat_map(|file| self.cut_windows(file, time_ns)).collect()
+        })
+    }
+
+    /// The windows of a file that a time cuts, of which both sides were watched.
+    fn cut_windows(&self, file: &StoredFile, time_ns: u64) -> Vec<[u64; 2]> {
+        if !(file.first_ns < time_ns && time_ns < end_of(file)) {
+            return Vec::new();
+        }
+        let watched: Vec<&Watched> =
+            self.watched.iter().filter(|entry| entry.node == file.node && entry.by.is_some()).collect();
+        let is_cut = |[begin_ns, end_ns]: &[u64; 2]| {
+            let has = |from_ns: u64, to_ns: u64| {
+                watched.is_empty()
+                    || watched.iter().any(|entry| entry.first_ns < to_ns && from_ns < entry.end_ns)
+            };
+            has(*begin_ns, time_ns) && has(time_ns, *end_ns)
+        };
+        // What cannot be read is named when the question is answered.
+        let open = FlowFile::open(&file.path).ok();
+        open.iter().flat_map(|open| windows_at(time_ns, open.contents())).filter(is_cut).collect()
     }
 
     /// The time of which a rollup has all rows of a node that were measured in time.

@@ -50,7 +50,10 @@ impl NodeTimes {
         let kept_from = kept.iter().map(|kept| kept.from_ns).min().unwrap_or(first);
         let from_ns = asked.map(|asked| asked.from_ns).filter(|from| *from != 0);
         let to_ns = asked.map(|asked| asked.to_ns).filter(|to| *to != u64::MAX);
-        let from = from_ns.unwrap_or(kept_from.max(first));
+        // What retention has dropped is no part of a question without a begin; what was lost before the first that was stored is.
+        let has_dropped =
+            stored.iter().find(|one| !one.time.is_empty()).is_some_and(|one| one.time.from_ns < kept_from);
+        let from = from_ns.unwrap_or(if has_dropped { kept_from } else { first });
         let asked = Period { from_ns: from, to_ns: to_ns.unwrap_or(end).max(from) };
         let mut times = Self { asked, ..Self::default() };
         let mut until = asked.from_ns;
@@ -169,16 +172,20 @@ impl NodeTimes {
             answer.remark(&format!("between two recordings: {from} to {to}"));
         }
         if !self.is_unknown {
-            answer.coverage = Some(self.coverage(time, &missing));
+            answer.coverage = self.coverage(time, &missing);
         }
     }
 
-    fn coverage(&self, time: Period, missing: &[Missing]) -> f64 {
+    /// `None` of a time that nothing was to watch.
+    fn coverage(&self, time: Period, missing: &[Missing]) -> Option<f64> {
         let length = |period: Period| period.to_ns.saturating_sub(period.from_ns);
         let outside: u64 = self.outside.iter().map(|one| length(one.both(time))).sum();
         let asked = length(time).saturating_sub(outside);
         let lacking: u64 = missing.iter().map(|missing| missing.span.length_ns()).sum();
-        if asked == 0 { 1.0 } else { 1.0 - (lacking.min(asked) as f64 / asked as f64) }
+        if time.is_empty() {
+            return Some(1.0);
+        }
+        (asked != 0).then(|| 1.0 - (lacking.min(asked) as f64 / asked as f64))
     }
 }
 
@@ -287,6 +294,22 @@ mod tests {
     }
 
     #[test]
+    fn what_was_lost_before_the_first_and_behind_the_last_is_missing() {
+        use MissingReason::DiskFull;
+        let entries = [
+            entry(1, Some(Watcher::Live), 100, 400, Unstored::Stopped),
+            entry(1, None, 100, 150, Unstored::DiskFull),
+            entry(1, None, 380, 400, Unstored::DiskFull),
+        ];
+        let all = times(&entries, None, 150);
+        assert_eq!(listed(&all), [(100, 150, DiskFull), (380, 400, DiskFull)]);
+        assert_eq!(coverage(&all), (Status::Partial, Some(1.0 - 70.0 / 300.0)));
+        // Retention has dropped what was stored up to here.
+        let kept = times(&entries, None, 300);
+        assert_eq!((listed(&kept), kept.asked().start_ns), (vec![(380, 400, DiskFull)], 300));
+    }
+
+    #[test]
     fn what_is_kept_no_more_is_missing_where_it_is_asked_for() {
         let entries = [entry(1, Some(Watcher::Live), 100, 400, Unstored::Stopped)];
         assert_eq!(listed(&times(&entries, None, 300)), []);
@@ -305,6 +328,10 @@ mod tests {
         let all = times(&entries, Some([50, 500]), 0);
         assert_eq!((listed(&all), all.between.len()), (Vec::new(), 1));
         assert_eq!(coverage(&all), (Status::Complete, Some(1.0)));
+        // Nothing was to watch the time within, before and behind.
+        for time in [[220, 280], [20, 80], [420, 480]] {
+            assert_eq!(coverage(&times(&entries, Some(time), 0)), (Status::Complete, None));
+        }
         let killed =
             [entry(1, recorded, 100, 200, Unstored::Killed), entry(2, recorded, 300, 400, Unstored::Stopped)];
         assert_eq!(listed(&times(&killed, None, 0)), [(200, 300, MissingReason::Killed)]);

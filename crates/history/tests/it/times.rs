@@ -204,6 +204,9 @@ fn the_time_between_two_captures_is_told_and_missing_in_nothing() {
     assert_eq!((all[0].coverage, &all[0].missing), (Some(1.0), &Vec::new()));
     let reason = all[0].reason.clone().expect("it is told");
     assert!(reason.starts_with("between two recordings: 2026-"), "{reason}");
+    let within = ask(folder.path(), sum(Over::Run), Some([3, 8]));
+    assert_eq!((packets(&within[0]), within[0].coverage), (0, None));
+    assert!(within[0].reason.as_ref().is_some_and(|reason| reason.starts_with("between two recordings")));
     let seconds = ask(folder.path(), sum(every(SECOND)), Some([0, 20]));
     assert!(seconds.iter().all(|answer| answer.missing.is_empty()), "{seconds:?}");
 }
@@ -415,4 +418,50 @@ fn a_packet_a_day_ahead_drops_no_rows() {
         let answers = ask(folder.path(), sum(over), None);
         assert_eq!(answers.iter().map(packets).sum::<u64>(), 3 * PACKETS, "{over:?}: {answers:?}");
     }
+}
+
+/// Windows of ten seconds, each of which has packets.
+fn run_of_ten_seconds(folder: &Path) {
+    let store = open(folder, "rows=9y,1min=9y,1h=9y,flows=0,size=1G");
+    let (mut feed, _) = store.node(node(true, 10 * SECOND));
+    for number in 0..6 {
+        let start_ns = START + number * 10 * SECOND;
+        assert_eq!(feed.write_v4(start_ns, &rows(start_ns, PACKETS)), 0);
+        feed.close(start_ns, WindowFacts::default(), 0);
+    }
+    feed.finish();
+    store.close(false);
+}
+
+#[test]
+fn windows_that_a_period_cuts_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    run_of_ten_seconds(folder.path());
+    let asked = |seconds| ask(folder.path(), sum(Over::Run), Some(seconds)).remove(0);
+    let within = |answer: &Answer| {
+        let window = answer.window.expect("a window");
+        [window.start_ns, window.end_ns].map(|ns| (ns - START) / SECOND)
+    };
+    let (left_out, counted) =
+        ("begins before the period and is left out", "ends behind the period and is counted whole");
+    for (seconds, expected, windows, coverage, reasons) in [
+        ([3, 9], [10, 10], 0, 0.0, vec![left_out]),
+        ([3, 17], [10, 20], 1, 0.5, vec![left_out, counted]),
+        ([10, 27], [10, 30], 2, 1.0, vec![counted]),
+        ([5, 30], [10, 30], 2, 0.8, vec![left_out]),
+        ([10, 30], [10, 30], 2, 1.0, vec![]),
+    ] {
+        let answer = asked(seconds);
+        assert_eq!(packets(&answer), windows * PACKETS, "{answer:?}");
+        assert_eq!((within(&answer), answer.coverage), (expected, Some(coverage)), "{answer:?}");
+        let is_whole = reasons.is_empty();
+        assert_eq!((answer.status == Status::Complete, answer.bounds == "exact"), (is_whole, is_whole));
+        let reason = answer.reason.unwrap_or_default();
+        let said: Vec<&str> = [left_out, counted].into_iter().filter(|text| reason.contains(text)).collect();
+        assert_eq!(said, reasons, "{reason}");
+    }
+    // Windows of answers are partial where they overlap those.
+    let parts = ask(folder.path(), sum(every(20 * SECOND)), Some([3, 55]));
+    let status: Vec<Status> = parts.iter().map(|answer| answer.status).collect();
+    assert_eq!(status, [Status::Partial, Status::Complete, Status::Partial]);
 }
