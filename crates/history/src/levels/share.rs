@@ -37,6 +37,8 @@ struct NotRead {
     unknown: Unknown,
     /// What is read would be without it, of the levels that have it: what of it is kept no more.
     whole: Reading,
+    /// The question names the begin of its time, all of which is to be answered.
+    is_asked: bool,
 }
 
 impl Share {
@@ -70,13 +72,15 @@ impl Share {
     /// Puts into an answer what is not read: it is not known, and the answer says why. Says which windows the period cuts.
     pub fn restore(&self, answer: &mut Answer) {
         self.cut.iter().for_each(|cut| cut.describe(answer, &self.question.query.over));
-        let Some(NotRead { unknown, whole }) = self.rest.as_deref() else { return };
+        let Some(NotRead { unknown, whole, is_asked }) = self.rest.as_deref() else { return };
         unknown.restore(answer);
         let mut why = whole.lost_of(answer);
         why.dedup();
         let why = why.iter().fold(String::new(), |text, line| format!("{text}: {line}"));
         answer.remark(&format!("{}{why}", unknown.words()));
-        answer.status = Status::Partial;
+        if *is_asked {
+            answer.status = Status::Partial;
+        }
     }
 
     /// Whether it may be answered together with others: an answer tells by its query's name which of them it is of.
@@ -108,6 +112,7 @@ impl Shelf {
     /// The shares of a question whose period cuts no window.
     fn shares_of_whole(&self, question: Question, coarsest: Level, setting: &Setting) -> Vec<Share> {
         let period = question.period.unwrap_or(Period::ALL);
+        let is_asked = period.from_ns > 0;
         // What is lost is seen where a begin is named.
         let question =
             Question { period: Some(Period { from_ns: period.from_ns.max(1), ..period }), ..question };
@@ -117,7 +122,7 @@ impl Shelf {
             return vec![Share::whole(Question { period, ..question })];
         }
         let rest = self.known(&question, &whole, coarsest, setting).map(|(query, unknown)| {
-            let rest = NotRead { unknown, whole: whole.clone() };
+            let rest = NotRead { unknown, whole: whole.clone(), is_asked };
             (query, Rc::new(rest))
         });
         let mut nodes: BTreeMap<Option<u64>, BTreeSet<String>> = BTreeMap::new();
