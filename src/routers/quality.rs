@@ -29,7 +29,13 @@ impl Tally {
         Some([self.dropped?, lost_records, lost_messages])
     }
 
-    /// The same by name.
+    /// What came and was not read: sets without a template, damaged datagrams, damaged sets, and records that no router can have counted.
+    pub(super) fn unread(&self) -> [u64; 4] {
+        let Counts { without_template, damaged, damaged_sets, implausible, .. } = self.counts;
+        [without_template, damaged, damaged_sets, implausible]
+    }
+
+    /// What is lost, by name.
     pub(super) fn counters(&self) -> Option<Counters> {
         self.lost().map(named)
     }
@@ -61,6 +67,10 @@ pub(super) struct Quality {
     pub(super) lost: [u64; 3],
     /// Something was lost while it was open.
     pub(super) may_lack: bool,
+    /// Something was not read while it was open.
+    pub(super) may_lack_unread: bool,
+    /// What was not read in its time, as [`Tally::unread`] has it.
+    pub(super) unread: [u64; 4],
 }
 
 impl Quality {
@@ -91,23 +101,41 @@ impl Quality {
         self.variance += more.variance;
         self.lost.iter_mut().zip(more.lost).for_each(|(own, more)| *own = own.saturating_add(more));
         self.may_lack |= more.may_lack;
+        self.may_lack_unread |= more.may_lack_unread;
+        self.miss(more.unread);
     }
 
-    /// What did not arrive, if anything.
+    /// This was not read.
+    pub(super) fn miss(&mut self, unread: [u64; 4]) {
+        self.unread.iter_mut().zip(unread).for_each(|(own, more)| *own = own.saturating_add(more));
+    }
+
+    /// What did not arrive or was not read, if anything.
     fn lacks(&self) -> Option<String> {
         let [datagrams, records, messages] = self.lost;
-        let parts = [
-            (datagrams, "datagrams were dropped by the kernel"),
-            (records, "records did not arrive"),
-            (messages, "messages did not arrive"),
-        ];
-        let parts: Vec<_> = parts
-            .iter()
-            .filter(|(count, _)| *count != 0)
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
-        let may_lack = || self.may_lack.then(|| "records that did not arrive may have been of it".to_owned());
-        if parts.is_empty() { may_lack() } else { Some(parts.join(", ")) }
+        let [without_template, damaged, damaged_sets, implausible] = self.unread;
+        let named = |parts: &[(u64, &str)]| {
+            let some = parts.iter().filter(|(count, _)| *count != 0);
+            some.map(|(count, what)| what.replace("{}", &count.to_string())).collect::<Vec<_>>()
+        };
+        let mut parts = named(&[
+            (datagrams, "{} datagrams were dropped by the kernel"),
+            (records, "{} records did not arrive"),
+            (messages, "{} messages did not arrive"),
+        ]);
+        if parts.is_empty() && self.may_lack {
+            parts.push("records that did not arrive may have been of it".to_owned());
+        }
+        parts.extend(named(&[
+            (without_template, "records of {} sets without a template were not read"),
+            (damaged, "{} damaged datagrams were not read to their end"),
+            (damaged_sets, "records of {} damaged sets were not read"),
+            (implausible, "{} records were refused as implausible"),
+        ]));
+        if self.unread == [0; 4] && self.may_lack_unread {
+            parts.push("records that were not read may have been of it".to_owned());
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 
     /// That values are estimates, if they are.
@@ -199,9 +227,9 @@ impl Qualities {
     }
 
     /// What was lost in all of the run: what was overtaken is taken off, which windows that were closed do not know.
-    pub(super) fn end(&self, lost: [u64; 3]) {
+    pub(super) fn end(&self, lost: [u64; 3], unread: [u64; 4]) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        (known.run.lost, known.run.may_lack) = (lost, false);
+        (known.run.lost, known.run.may_lack, known.run.unread) = (lost, false, unread);
     }
 
     /// Says in answers how good their records are.

@@ -66,6 +66,8 @@ pub(super) struct Windows {
     table_full: u64,
     /// What was told of datagrams with the last window.
     told: Tally,
+    /// What was told of what was not read.
+    told_unread: [u64; 4],
     remarked: Counters,
     peak_bytes: u64,
 }
@@ -104,6 +106,7 @@ impl Windows {
             records: 0,
             table_full: 0,
             told: Tally { dropped: Some(0), ..Tally::default() },
+            told_unread: [0; 4],
             remarked: Counters::default(),
             peak_bytes: 0,
         }
@@ -180,9 +183,25 @@ impl Windows {
             || self.open.last_key_value().is_some_and(|(start, _)| *start < clock)
     }
 
+    /// What was not read so far, with the records that no sum has room for.
+    fn unread(&self, tally: &Tally) -> [u64; 4] {
+        let [without_template, damaged, damaged_sets, implausible] = tally.unread();
+        [without_template, damaged, damaged_sets, implausible.saturating_add(self.implausible)]
+    }
+
     /// What was lost since the last call is of the clock's window. Records of the others that are open may be among it.
     fn note(&mut self, tally: &Tally) {
         let lost = tally.lost().zip(self.told.lost());
+        let mut unread = self.unread(tally).into_iter().zip(self.told_unread);
+        let unread = [(); 4].map(|()| unread.next().map_or(0, |(now, before)| now.saturating_sub(before)));
+        self.told_unread = self.unread(tally);
+        // What was not read does not say its time: it may be of any window that is open, and counts in the clock's.
+        if unread != [0; 4] {
+            self.open.values_mut().for_each(|open| open.quality.may_lack_unread = true);
+            if let Some(mut clock) = self.open.last_entry() {
+                clock.get_mut().quality.miss(unread);
+            }
+        }
         self.told = *tally;
         let Some((now, before)) = lost else { return };
         let mut more = now.iter().zip(before).map(|(now, before)| now.saturating_sub(before));
@@ -226,7 +245,7 @@ impl Windows {
             let ended_by = if is_last { WindowEnd::RunEnd } else { WindowEnd::Full };
             self.close(start, ended_by, end_ns.min(now_ns.max(start)), tally);
         }
-        self.qualities.end(tally.lost().unwrap_or_default());
+        self.qualities.end(tally.lost().unwrap_or_default(), self.unread(tally));
         let mut remarks = tally.remarks();
         remarks.add(&self.own_remarks());
         let packets = PacketCounts {

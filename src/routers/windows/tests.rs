@@ -259,3 +259,31 @@ fn what_is_lost_while_a_window_waits_may_be_of_it() {
     ];
     assert_eq!(reasons, expected);
 }
+
+#[test]
+fn what_is_not_read_is_lacking() {
+    let mut collected = Collected::new(SECOND, 1 << 28);
+    let counts = Counts { without_template: 3, damaged: 1, damaged_sets: 2, ..Counts::default() };
+    let unread = Tally { counts, dropped: None };
+    collected.windows.advance(BEGIN + SECOND, &Tally::default());
+    collected.windows.advance(BEGIN + 2 * SECOND, &unread);
+    collected.take(1, u64::MAX / 64, BEGIN + 2 * SECOND, BEGIN + 2 * SECOND);
+    let qualities = collected.windows.qualities.clone();
+    collected.end(BEGIN + 2 * SECOND, &unread);
+    let reasons = [Some(BEGIN), Some(BEGIN + SECOND), Some(BEGIN + 2 * SECOND), None].map(|start_ns| {
+        let span = start_ns.map(|start_ns| Span { start_ns, end_ns: start_ns + SECOND });
+        let mut answers = [report::Answer::new("q", span, Vec::new(), Vec::new())];
+        qualities.mark(&mut answers);
+        assert_eq!(answers[0].status, report::Status::Partial);
+        answers[0].reason.clone().unwrap_or_default()
+    });
+    let unread = "records of 3 sets without a template were not read, 1 damaged datagrams were not read to their end, \
+                  records of 2 damaged sets were not read";
+    let expected = [
+        "records that were not read may have been of it".to_owned(),
+        unread.to_owned(),
+        "1 records were refused as implausible".to_owned(),
+        format!("{unread}, 1 records were refused as implausible"),
+    ];
+    assert_eq!(reasons, expected);
+}
