@@ -259,6 +259,25 @@ fn of_two_addresses_the_one_that_is_set_counts() {
 }
 
 #[test]
+fn the_element_of_an_address_tells_its_family() {
+    let [v4, v6] = [[(0, 8, 4), (0, 2, 4)], [(0, 27, 16), (0, 2, 4)]];
+    let mapped = "::ffff:10.0.0.1".parse::<std::net::Ipv6Addr>().unwrap().octets();
+    let templates = [template(300, &v4), template(301, &v6)].concat();
+    let of_v4 = [&[10, 0, 0, 1][..], &[0, 0, 0, 3]].concat();
+    let of_v6 = [&mapped[..], &[0, 0, 0, 5]].concat();
+    let messages = [message(1, &[set(2, &templates), set(300, &of_v4), set(301, &of_v6)])];
+    // Whether a question reads one address or both.
+    for members in [vec!["src_addr"], vec!["src_addr", "dst_addr"]] {
+        let wanted = Wanted { members, columns: vec![RowValue::Packets], statistics: Vec::new() };
+        let given = given(&mut open(&messages), &wanted);
+        let mut rows: Vec<_> =
+            given.rows.iter().map(|(key, values)| (key.src_addr.unwrap().to_string(), values[0])).collect();
+        rows.sort();
+        assert_eq!(rows, [("10.0.0.1".to_owned(), 3), ("::ffff:10.0.0.1".to_owned(), 5)]);
+    }
+}
+
+#[test]
 fn errors_name_the_message_and_the_records_before_are_given() {
     let good =
         message(1, &[set(2, &template(256, &[(0, 8, 4), (0, 7, 4)])), set(256, &[10, 0, 0, 1, 0, 0, 0, 1])]);

@@ -240,12 +240,14 @@ impl Values {
     fn address(&mut self, at: usize, octets: &[u8]) -> Result<(), Option<u64>> {
         let address = match (<[u8; 4]>::try_from(octets), <[u8; 16]>::try_from(octets)) {
             (Ok(octets), _) => IpAddr::V4(Ipv4Addr::from(octets)),
-            // One of IPv4 within one of IPv6 is of IPv4.
-            (_, Ok(octets)) => IpAddr::V6(Ipv6Addr::from(octets)).to_canonical(),
+            // One of IPv4 within one of IPv6 is of IPv6, as in all other files.
+            (_, Ok(octets)) => IpAddr::V6(Ipv6Addr::from(octets)),
             _ => return Err(None),
         };
         // Some templates have addresses of both families, of which one is zero.
-        if self.addresses[at].is_none_or(|known| known.is_unspecified() && !address.is_unspecified()) {
+        if self.addresses[at]
+            .is_none_or(|known| known.is_unspecified() && !address.to_canonical().is_unspecified())
+        {
             self.addresses[at] = Some(address);
         }
         Ok(())
