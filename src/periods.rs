@@ -23,13 +23,31 @@ pub(crate) fn of_options(from: Option<&str>, to: Option<&str>) -> Result<Option<
     }
 }
 
-/// The period of a query's own `from` or `last`.
-pub(crate) fn of_query(history: &History) -> Result<Period, Failure> {
+/// The period of a query's own `from` or `last`. `window_ns`: the length of the windows that are read, in one of which a time before now
+/// lies: it is the begin of that window.
+pub(crate) fn of_query(history: &History, window_ns: Option<u64>) -> Result<Period, Failure> {
     let at = |moment: Moment| match moment {
         Moment::At(ns) => u64::try_from(ns).unwrap_or(0),
-        Moment::Ago(ns) => now_ns().saturating_sub(ns),
+        Moment::Ago(ns) => begin(now_ns().saturating_sub(ns), window_ns),
     };
     not_empty(at(history.from), history.to.map_or_else(now_ns, at))
+}
+
+/// The period of `--from` and `--to` over windows of this length: a time before now is the begin of its window.
+pub(crate) fn over_windows(
+    period: Option<Period>,
+    [from, to]: [Option<&str>; 2],
+    window_ns: Option<u64>,
+) -> Option<Period> {
+    let at = |text: Option<&str>, ns: u64| match text {
+        Some(text) if text.starts_with('-') => begin(ns, window_ns),
+        _ => ns,
+    };
+    period.map(|Period { from_ns, to_ns }| Period { from_ns: at(from, from_ns), to_ns: at(to, to_ns) })
+}
+
+fn begin(ns: u64, window_ns: Option<u64>) -> u64 {
+    window_ns.and_then(|window_ns| ns.checked_rem(window_ns)).map_or(ns, |rest| ns - rest)
 }
 
 fn not_empty(from_ns: u64, to_ns: u64) -> Result<Period, Failure> {

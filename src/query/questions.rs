@@ -49,7 +49,11 @@ pub(super) fn of(
     let asking = Asking {
         top: options.top,
         every_ns: options.per.map(|per| u64::try_from(per.as_nanos()).unwrap_or(u64::MAX)),
-        period,
+        period: periods::over_windows(
+            period,
+            [options.from.as_deref(), options.to.as_deref()],
+            facts.window_ns,
+        ),
         enrich: Some(&options.enrich),
         is_across: false,
     };
@@ -157,7 +161,7 @@ pub(crate) fn recorded(
 
 fn one(asking: &Asking<'_>, checked: &CheckedQuery, facts: &Facts) -> Result<Recorded, Failure> {
     let period = match &checked.history {
-        Some(history) => Some(periods::of_query(history)?),
+        Some(history) => Some(periods::of_query(history, facts.window_ns)?),
         None => asking.period,
     };
     let over = match (checked.plan.over, asking.every_ns) {
