@@ -27,8 +27,10 @@ impl WindowTally {
         let Unplaced { packets, bytes, wire_bytes } = closed.unplaced;
         let lost = closed.loss.as_ref().map(Counters::total);
         let unmeasured = closed.packets.received.saturating_sub(in_rows).saturating_sub(packets);
+        let share = lost.map_or(0.0, |lost| 1.0 - report::coverage(closed.packets.received, lost));
         WindowFacts {
             lost,
+            uncovered_ns: (share * closed.watched.length_ns() as f64).ceil() as u64,
             // Without losses there is no coverage that depends on it.
             unmeasured: if lost.is_some() { unmeasured } else { 0 },
             refused_rows: closed.refused_rows,

@@ -34,9 +34,31 @@ fn begins(windows: &RecordedWindows, start_ns: u64, count: u64) -> impl Iterator
     (0..count).map(move |number| start_ns.saturating_add(number.saturating_mul(length_ns)))
 }
 
-/// Rows that were measured, or read, and that no file has: they came faster than they were written, or found no memory.
+/// Rows that were measured, or read, and that no file has: they came faster than they were written, or found no memory. And packets that the
+/// source lost.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RefusedRows(Vec<Refused>);
+pub(crate) struct RefusedRows {
+    refused: Vec<Refused>,
+    watched: Vec<Watched>,
+}
+
+/// Windows that follow each other, and how much of each was watched.
+#[derive(Clone, Debug)]
+struct Watched {
+    node: Option<Arc<str>>,
+    first_ns: u64,
+    windows: u64,
+    length_ns: u64,
+    watched_ns: u64,
+}
+
+/// How many of consecutive windows a time has.
+fn windows_in([first_ns, last_ns]: [u64; 2], length_ns: u64, [from_ns, to_ns]: [u64; 2]) -> u64 {
+    let length_ns = length_ns.max(1);
+    let skipped = from_ns.saturating_sub(first_ns) / length_ns;
+    let last_ns = last_ns.min(to_ns.saturating_sub(1));
+    last_ns.checked_sub(first_ns).map_or(0, |after| (after / length_ns + 1).saturating_sub(skipped))
+}
 
 #[derive(Clone, Debug)]
 struct Refused {
@@ -47,6 +69,9 @@ struct Refused {
     length_ns: u64,
     /// Of all of them together.
     rows: u64,
+    /// Of each: packets that the source lost, where their number is known, and the time that they stand for.
+    lost: Option<u64>,
+    uncovered_ns: u64,
     /// More may be missing.
     incomplete: bool,
 }
@@ -55,21 +80,76 @@ impl RefusedRows {
     /// Adds those of a file whose rows of a time are read.
     pub(crate) fn add(&mut self, contents: &Contents, clip: Option<Period>, node: &Option<Arc<str>>) {
         let Some(windows) = &contents.windows else { return };
-        let lacks = |facts: &WindowFacts| facts.refused_rows != 0 || facts.incomplete;
+        self.watch(windows, clip, node);
+        let lacks =
+            |facts: &WindowFacts| facts.refused_rows != 0 || facts.incomplete || facts.uncovered_ns != 0;
         for (start_ns, count, facts) in windows.each().filter(|(_, _, facts)| lacks(facts)) {
             let length_ns = windows.length_ns;
             let last_ns = start_ns.saturating_add((count - 1).saturating_mul(length_ns));
             let is_read = clip.is_none_or(|clip| start_ns < clip.to_ns && last_ns >= clip.from_ns);
             let rows = facts.refused_rows.saturating_mul(count);
-            self.0.extend(is_read.then(|| Refused {
+            self.refused.extend(is_read.then(|| Refused {
                 node: node.clone(),
                 first_ns: start_ns,
                 last_ns,
                 length_ns,
                 rows,
+                lost: facts.lost,
+                uncovered_ns: facts.uncovered_ns,
                 incomplete: facts.incomplete,
             }));
         }
+    }
+
+    fn watch(&mut self, windows: &RecordedWindows, clip: Option<Period>, node: &Option<Arc<str>>) {
+        let length_ns = windows.length_ns;
+        for (first_ns, count, facts) in windows.each() {
+            let last_ns = first_ns.saturating_add((count - 1).saturating_mul(length_ns));
+            if clip.is_some_and(|clip| first_ns >= clip.to_ns || last_ns < clip.from_ns) {
+                continue;
+            }
+            let watched_ns = facts.watched.map_or(length_ns, |[from, to]| to.saturating_sub(from));
+            let follows = |last: &&mut Watched| {
+                let end_ns = last.first_ns.saturating_add(last.windows.saturating_mul(length_ns));
+                (&last.node, last.length_ns, last.watched_ns, end_ns)
+                    == (node, length_ns, watched_ns, first_ns)
+            };
+            match self.watched.last_mut().filter(follows) {
+                Some(last) => last.windows += count,
+                None => {
+                    let node = node.clone();
+                    self.watched.push(Watched { node, first_ns, windows: count, length_ns, watched_ns });
+                }
+            }
+        }
+    }
+
+    /// Says in an answer what the source lost in its time, and how much of that is covered.
+    fn describe_loss(&self, answer: &mut Answer, node: &Option<Arc<str>>, period: Option<Period>) {
+        let window = answer.window.map_or([0, u64::MAX], |window| [window.start_ns, window.end_ns]);
+        let period = period.map_or([0, u64::MAX], |period| [period.from_ns, period.to_ns]);
+        let time = [window[0].max(period[0]), window[1].min(period[1])];
+        let (mut lost, mut uncovered_ns) = (Some(0_u64), 0_u64);
+        for one in self.refused.iter().filter(|one| one.node == *node && one.uncovered_ns != 0) {
+            let windows = windows_in([one.first_ns, one.last_ns], one.length_ns, time);
+            if windows != 0 {
+                lost = lost.zip(one.lost).map(|(sum, more)| sum.saturating_add(more.saturating_mul(windows)));
+                uncovered_ns = uncovered_ns.saturating_add(one.uncovered_ns.saturating_mul(windows));
+            }
+        }
+        if uncovered_ns == 0 {
+            return;
+        }
+        let watched = self.watched.iter().filter(|one| one.node == *node).map(|one| {
+            let last_ns = one.first_ns.saturating_add((one.windows - 1).saturating_mul(one.length_ns));
+            windows_in([one.first_ns, last_ns], one.length_ns, time).saturating_mul(one.watched_ns)
+        });
+        let watched = watched.fold(0_u64, u64::saturating_add).max(uncovered_ns);
+        answer.coverage = Some(1.0 - uncovered_ns as f64 / watched as f64);
+        let lost = lost.map_or_else(String::new, |lost| format!("{lost} "));
+        answer.remark(&format!(
+            "{lost}packets (of routers: records or datagrams) were lost before they were measured"
+        ));
     }
 
     /// Says in an answer how many rows of its time it lacks.
@@ -85,9 +165,10 @@ impl RefusedRows {
                     .is_none_or(|period| refused.first_ns < period.to_ns && refused.last_ns >= period.from_ns)
         };
         let (rows, incomplete) =
-            self.0.iter().filter(is_of).fold((0_u64, false), |(rows, incomplete), refused| {
+            self.refused.iter().filter(is_of).fold((0_u64, false), |(rows, incomplete), refused| {
                 (rows.saturating_add(refused.rows), incomplete | refused.incomplete)
             });
+        self.describe_loss(answer, node, period);
         if rows != 0 {
             answer.lacks(&format!("{rows} rows could not be written"));
         }
@@ -150,6 +231,29 @@ mod tests {
         assert_eq!(reason(Some([130, 140]), None, &node), None);
         assert_eq!(reason(None, Some(Period { from_ns: 130, to_ns: 200 }), &node), None);
         assert_eq!(reason(None, None, &None), None);
+    }
+
+    #[test]
+    fn answers_are_covered_less_where_the_source_lost_packets() {
+        let of = |lost, uncovered_ns| WindowFacts { lost, uncovered_ns, ..WindowFacts::default() };
+        let mut refused = RefusedRows::default();
+        refused.add(
+            &contents(&[of(Some(0), 0), of(Some(7), 5), of(Some(7), 5), of(Some(0), 0)]),
+            None,
+            &None,
+        );
+        let told = |window: Option<[u64; 2]>, period: Option<[u64; 2]>| {
+            let window = window.map(|[start_ns, end_ns]| Span { start_ns, end_ns });
+            let period = period.map(|[from_ns, to_ns]| Period { from_ns, to_ns });
+            let mut answer = Answer::new("q", window, Vec::new(), Vec::new());
+            refused.describe(&mut answer, &None, period);
+            let lost = answer.reason.map(|reason| reason.split(' ').next().unwrap_or_default().to_owned());
+            (answer.coverage, lost.unwrap_or_default())
+        };
+        assert_eq!(told(None, None), (Some(0.75), "14".to_owned()));
+        assert_eq!(told(Some([110, 120]), None), (Some(0.5), "7".to_owned()));
+        assert_eq!(told(Some([100, 110]), None), (None, String::new()));
+        assert_eq!(told(None, Some([120, 140])), (Some(0.75), "7".to_owned()));
     }
 
     #[test]

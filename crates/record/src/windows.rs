@@ -14,6 +14,9 @@ pub struct WindowFacts {
     /// Packets that the source lost in it; `None` if the source cannot know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
+    /// The share that these packets are of all that came, of the time that was watched, nanoseconds: that much of it is not covered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncovered_ns: u64,
     /// Packets received that are neither in a row nor without a place; only where losses are known, for the coverage.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unmeasured: u64,
@@ -50,6 +53,8 @@ impl WindowFacts {
     /// Adds what is known of the same window, which has these ends, from another file of the node.
     pub fn add(&mut self, more: &Self, window: [u64; 2]) {
         self.lost = self.lost.zip(more.lost).map(|(one, other)| one.saturating_add(other));
+        self.uncovered_ns =
+            self.uncovered_ns.saturating_add(more.uncovered_ns).min(window[1].saturating_sub(window[0]));
         self.unmeasured = self.unmeasured.saturating_add(more.unmeasured);
         self.refused_rows = self.refused_rows.saturating_add(more.refused_rows);
         for (sum, more) in self.without_place.iter_mut().zip(more.without_place) {
@@ -285,6 +290,7 @@ mod tests {
         let after_gap = START + 31_536_060 * SECOND;
         let last = WindowFacts {
             lost: Some(3),
+            uncovered_ns: 2,
             unmeasured: 4,
             refused_rows: 5,
             without_place: [6, 700, 800],

@@ -145,8 +145,13 @@ impl NodeTimes {
 
     /// What was watched of a window without rows, where it is a part of it and one time.
     pub(super) fn watched_of(&self, window: Span) -> Option<Span> {
-        let missing: Vec<Span> = self.missing_in(window).iter().map(|missing| missing.span).collect();
-        window.without(&missing).filter(|watched| *watched != window)
+        let missing = self.missing_in(window).into_iter().map(|missing| missing.span);
+        let outside = self.outside.iter().map(|outside| outside.both(period(window)));
+        let outside = outside.filter(|outside| !outside.is_empty());
+        let outside = outside.map(|outside| Span { start_ns: outside.from_ns, end_ns: outside.to_ns });
+        let mut unwatched: Vec<Span> = missing.chain(outside).collect();
+        unwatched.sort_unstable_by_key(|span| span.start_ns);
+        window.without(&unwatched).filter(|watched| *watched != window)
     }
 
     /// What is asked, as far as it is in a time.
@@ -172,7 +177,9 @@ impl NodeTimes {
             answer.remark(&format!("between two recordings: {from} to {to}"));
         }
         if !self.is_unknown {
-            answer.coverage = self.coverage(time, &missing);
+            // What the source lost of the time that is there was told before.
+            let measured = answer.coverage.unwrap_or(1.0);
+            answer.coverage = self.coverage(time, &missing).map(|coverage| measured * coverage);
         }
     }
 
