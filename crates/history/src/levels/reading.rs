@@ -42,13 +42,9 @@ impl Reading {
         span.map(|Span { start_ns, end_ns }| Span { start_ns: start_ns.max(begins_ns.min(end_ns)), end_ns })
     }
 
-    /// The times of its nodes of which nothing is known, in order.
-    pub(super) fn missing(&self) -> BTreeMap<String, Vec<Span>> {
-        let of_node = |times: &NodeTimes| {
-            let missing = times.missing_in(times.asked()).into_iter();
-            missing.map(|missing| missing.span).collect()
-        };
-        self.times.iter().map(|(node, times)| (node.clone(), of_node(times))).collect()
+    /// The times in which its nodes did not watch, in order.
+    pub(super) fn unwatched(&self) -> BTreeMap<String, Vec<Span>> {
+        self.times.iter().map(|(node, times)| (node.clone(), times.unwatched_in(times.asked()))).collect()
     }
 
     /// The nodes of the store.

@@ -202,7 +202,7 @@ impl Stored {
     ) -> Result<Option<FlowFiles>, Refused> {
         let files = FlowFiles::open_stored(reading.files(), span, reading.nodes().to_vec());
         let mut files = files.map_err(|line| Refused::Files(vec![line]))?;
-        files.missing = Arc::new(reading.missing());
+        files.missing = Arc::new(reading.unwatched());
         files.errors.extend(self.shelf.damage().cloned());
         let gone = files.errors().iter().map(|error| error.path()).find(|path| !path.exists());
         let Some(gone) = gone.map(Path::to_owned) else { return Ok(Some(files)) };

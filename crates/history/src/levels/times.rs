@@ -143,15 +143,20 @@ impl NodeTimes {
         parts.filter(|part| part.span.length_ns() != 0).collect()
     }
 
-    /// What was watched of a window without rows, where it is a part of it and one time.
-    pub(super) fn watched_of(&self, window: Span) -> Option<Span> {
-        let missing = self.missing_in(window).into_iter().map(|missing| missing.span);
-        let outside = self.outside.iter().map(|outside| outside.both(period(window)));
+    /// What was not watched of a time, in order: what is missing, and what lies outside of recordings.
+    pub(super) fn unwatched_in(&self, time: Span) -> Vec<Span> {
+        let missing = self.missing_in(time).into_iter().map(|missing| missing.span);
+        let outside = self.outside.iter().map(|outside| outside.both(period(time)));
         let outside = outside.filter(|outside| !outside.is_empty());
         let outside = outside.map(|outside| Span { start_ns: outside.from_ns, end_ns: outside.to_ns });
         let mut unwatched: Vec<Span> = missing.chain(outside).collect();
         unwatched.sort_unstable_by_key(|span| span.start_ns);
-        window.without(&unwatched).filter(|watched| *watched != window)
+        unwatched
+    }
+
+    /// What was watched of a window without rows, where it is a part of it and one time.
+    pub(super) fn watched_of(&self, window: Span) -> Option<Span> {
+        window.without(&self.unwatched_in(window)).filter(|watched| *watched != window)
     }
 
     /// What is asked, as far as it is in a time.
