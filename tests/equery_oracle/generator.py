@@ -10,10 +10,9 @@ PREFIXES = [(24, 64), (16, 48), (8,), (13, 33), (32, 64), (24,)]
 SHARES = [0, 10, 50, 100, 250, 333, 500, 750, 900, 950, 990, 999, 1000]
 WINDOWS = [None, None, None, 1, 2, 5, 10, 10, 20, 30, 60]
 SLIDING = [(10, 1), (5, 1), (20, 10), (30, 10), (60, 20), (60, 10), (4, 2)]
-# Not addr and port, which have two values in a row, and are refused.
-COUNTABLE = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "vlan", "service"]
-COUNTABLE += ["conversation", "ip_ttl", "tcp_flags", "smac", "protocol_name"]
-WEIGHABLE = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "vlan", "service", "ip_ttl", "conversation"]
+# Not addr and port, which have two values in a row, and are refused. Neither what is counted by packets, which flows do not tell.
+COUNTABLE = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "service", "conversation", "protocol_name"]
+WEIGHABLE = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "service", "conversation"]
 
 
 def generate(count, seed, packets):
@@ -110,8 +109,8 @@ class Generator:
         if form < 0.26:
             key = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"]
             return [Name(name) for name in key]
-        names = ["src_addr"] * 4 + ["dst_addr"] * 4 + ["protocol", "src_port", "dst_port", "vlan", "ip_ttl", "ip_tos"]
-        names += ["tcp_flags", "service", "service", "conversation", "protocol_name", "smac", "dmac"]
+        names = ["src_addr"] * 4 + ["dst_addr"] * 4 + ["protocol", "src_port", "dst_port"]
+        names += ["service", "service", "conversation", "protocol_name"]
         chosen = dict.fromkeys(self.draw.choice(names) for _ in range(self.draw.choice([1, 1, 2, 3])))
         if "conversation" in chosen:
             # It has these already: both together are refused.
