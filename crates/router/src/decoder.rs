@@ -526,12 +526,13 @@ impl Exporter {
     ) {
         for mut record in values::records(values, counted, times, &mut state.counts).into_iter().flatten() {
             let counted = record.total_count;
-            let mut counts = vec![&mut record.total_count, &mut record.total_byte];
-            counts.extend((record.wire_byte != NULL).then_some(&mut record.wire_byte));
-            for count in &mut counts {
-                **count = rate.map_or(**count, |rate| rate.scale(**count));
+            let counts = [&mut record.total_count, &mut record.total_byte, &mut record.wire_byte];
+            let mut is_plausible = true;
+            for count in counts.into_iter().filter(|count| **count != NULL) {
+                *count = rate.map_or(*count, |rate| rate.scale(*count));
+                is_plausible &= *count <= MOST_COUNT;
             }
-            if counts.iter().any(|count| **count > MOST_COUNT) {
+            if !is_plausible {
                 state.counts.implausible += 1;
                 continue;
             }
