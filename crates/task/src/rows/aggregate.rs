@@ -82,7 +82,7 @@ impl Kind {
     /// A row of the group lacks the value of a total that needs all.
     pub(crate) fn set_unknown(&self, state: &mut [u64]) {
         match self {
-            Self::Sum(_, Type::Signed) => (state[0], state[1]) = (UNKNOWN as u64, (UNKNOWN >> 64) as u64),
+            Self::Sum(_, Type::Signed) => put_signed(state, UNKNOWN),
             Self::Sum(_, Type::Float) => state[0] = f64::NAN.to_bits(),
             Self::Sum(..) => state[0] = NULL,
             _ => {}
@@ -199,23 +199,28 @@ pub(crate) fn signed(words: &[u64]) -> i128 {
 /// Adds to such an integer. Some 2⁶⁴ values would be needed to exceed it.
 #[inline(always)]
 pub(crate) fn add_signed(words: &mut [u64], number: i128) {
-    let sum = signed(words).wrapping_add(number).cast_unsigned();
-    (words[0], words[1]) = (sum as u64, (sum >> 64) as u64);
+    put_signed(words, signed(words).wrapping_add(number));
 }
 
-/// A total in two words of which a value is not known. No sum of rows is this.
+#[inline(always)]
+fn put_signed(words: &mut [u64], number: i128) {
+    let number = number.cast_unsigned();
+    (words[0], words[1]) = (number as u64, (number >> 64) as u64);
+}
+
+/// A total in two words of which a value is not known. No sum of rows is this number.
 const UNKNOWN: i128 = i128::MAX;
 
-/// The same where the total or the number may not be known: the sum is not known then.
+/// Adds a number to a total in two words. The sum is [`UNKNOWN`] where one of them is.
 #[inline(always)]
 pub(crate) fn add_known(words: &mut [u64], number: i128) {
-    if signed(words) != UNKNOWN {
-        let number = if number == UNKNOWN { UNKNOWN - signed(words) } else { number };
-        add_signed(words, number);
+    match [signed(words), number].contains(&UNKNOWN) {
+        true => put_signed(words, UNKNOWN),
+        false => add_signed(words, number),
     }
 }
 
-/// The sum of two totals, of which [`NULL`] is not known. Those of all rows that are read are less.
+/// Returns the sum of two totals; [`NULL`] where one of them is not known. The totals of all rows that are read are less than that.
 #[inline(always)]
 pub(crate) fn total(one: u64, other: u64) -> u64 {
     if one == NULL || other == NULL { NULL } else { one + other }
