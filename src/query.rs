@@ -99,8 +99,9 @@ impl Command<'_> {
     ) -> Result<Vec<Outcome>, Failure> {
         let mut continues = |progress| self.reading.continues(progress) && !printer.is_over();
         let remark = source.sampled();
+        let has_records = source.facts().has_records;
         let is_of_windows = |question: &&Question| matches!(question.query.over, Over::Windows { .. });
-        let of_windows = questions.iter().filter(|_| source.facts().has_records).filter(is_of_windows);
+        let of_windows = questions.iter().filter(|question| has_records && is_of_windows(question));
         let approximate: Vec<String> = of_windows.map(|question| question.query.name.clone()).collect();
         let give = &mut |mut answer: Answer| {
             if approximate.contains(&answer.query) {

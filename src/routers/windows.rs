@@ -192,9 +192,9 @@ impl Windows {
     /// What was lost since the last call is of the clock's window. Records of the others that are open may be among it.
     fn note(&mut self, tally: &Tally) {
         let lost = tally.lost().zip(self.told.lost());
-        let mut unread = self.unread(tally).into_iter().zip(self.told_unread);
-        let unread = [(); 4].map(|()| unread.next().map_or(0, |(now, before)| now.saturating_sub(before)));
-        self.told_unread = self.unread(tally);
+        let now = self.unread(tally);
+        let before = std::mem::replace(&mut self.told_unread, now);
+        let unread = std::array::from_fn(|at| now[at].saturating_sub(before[at]));
         // What was not read does not say its time: it may be of any window that is open, and counts in the clock's.
         if unread != [0; 4] {
             self.open.values_mut().for_each(|open| open.quality.may_lack_unread = true);
