@@ -6,6 +6,7 @@ use crate::kind::Kind;
 use crate::node_filter::NodeFilter;
 use crate::sketch::Sketch;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::ops::Range;
 use task::query::{Across, Condition, Over, Query};
 
@@ -240,15 +241,15 @@ impl CheckedQuery {
         if self.sketch.is_some() || !self.derived_from.is_empty() {
             return (Vec::new(), None);
         }
-        let base;
-        let plan = match &self.earlier[..] {
-            [] => &self.plan,
-            earlier => {
-                base = crate::earlier::base(&self.plan, earlier);
-                &base
-            }
-        };
-        crate::executor::by_packets(plan, Some(key))
+        crate::executor::by_packets(&self.measured(), Some(key))
+    }
+
+    /// Returns what nodes measure for it: its plan, or what that is computed from where it reads values of earlier windows.
+    pub(crate) fn measured(&self) -> Cow<'_, Query> {
+        match &self.earlier[..] {
+            [] => Cow::Borrowed(&self.plan),
+            earlier => Cow::Owned(crate::earlier::base(&self.plan, earlier)),
+        }
     }
 
     /// How far before its own window it reads values of earlier ones, nanoseconds; 0 where it reads none. `usual_ns`: the length of its

@@ -176,14 +176,7 @@ fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
             "merge the structures of all cores when a window ends".to_owned(),
         ];
     }
-    let base;
-    let plan = match &query.earlier[..] {
-        [] => &query.plan,
-        earlier => {
-            base = crate::earlier::base(&query.plan, earlier);
-            &base
-        }
-    };
+    let plan = query.measured();
     let mut steps = Vec::new();
     if !by_packets.is_empty() {
         steps.push(format!(
