@@ -613,8 +613,8 @@ fn captures_are_asked_for_once_and_told_in_the_story() {
     assert_eq!(last, Some(0));
 }
 
-#[test]
-fn a_late_window_changes_the_answers_across_nodes_of_each_window_that_contains_it() {
+/// Returns a test of two queries across nodes, `all` and `long`, and the columns of the parts that nodes answer for each.
+fn across_nodes() -> (Test, Vec<String>) {
     let mut test = Test::new(
         "all: select sum(total_count) as n every 1s across nodes by sum;\n\
         long: select sum(total_count) as n over 4s every 2s across nodes by sum;",
@@ -622,6 +622,12 @@ fn a_late_window_changes_the_answers_across_nodes_of_each_window_that_contains_i
     test.tick(0);
     let ToProbe::Tasks(list) = &test.sent[0].1 else { panic!("{:?}", test.sent) };
     let parts: Vec<_> = list.tasks.iter().map(|task| task.query.columns[0].name.clone()).collect();
+    (test, parts)
+}
+
+#[test]
+fn a_late_window_changes_the_answers_across_nodes_of_each_window_that_contains_it() {
+    let (mut test, parts) = across_nodes();
     let window = |test: &mut Test, node: usize, at: u64, lost: u64| {
         let counts: &[_] = if at >= 3 && at % 2 == 1 { &[("all", 7), ("long", 28)] } else { &[("all", 7)] };
         let mut result = result(node, at, counts);
@@ -729,13 +735,7 @@ fn windows_that_never_came_are_a_named_gap() {
 /// An answer across nodes lacks the times of a node that never came, and no time of a window that came without the answer.
 #[test]
 fn an_answer_across_nodes_has_the_gaps_of_a_node_and_no_other_time() {
-    let mut test = Test::new(
-        "all: select sum(total_count) as n every 1s across nodes by sum;\n\
-        long: select sum(total_count) as n over 4s every 2s across nodes by sum;",
-    );
-    test.tick(0);
-    let ToProbe::Tasks(list) = &test.sent[0].1 else { panic!("{:?}", test.sent) };
-    let parts: Vec<_> = list.tasks.iter().map(|task| task.query.columns[0].name.clone()).collect();
+    let (mut test, parts) = across_nodes();
     let window = |test: &mut Test, node: usize, at: u64, has_list: bool, lost: u64| {
         let is_long = at >= 3 && at % 2 == 1;
         let counts: &[_] = if is_long { &[("all", 7), ("long", 28)] } else { &[("all", 7)] };
@@ -830,7 +830,7 @@ fn what_is_missing_outlasts_the_controller() {
     assert_eq!(health.watched(), Some(4.0 / 10.0));
 }
 
-/// What a node lacked before it was taken out of the settings is no part of the time since it was put back.
+/// Windows that a node lacked before it was taken out of the settings do not count once it is put back.
 #[test]
 fn a_node_that_was_taken_out_and_put_back_is_counted_from_then_on() {
     let mut test = Test::new(CHAIN);

@@ -11,7 +11,7 @@ use port::wire::WireSpec;
 use report::{Counters, PacketCounts, Span, Status, Value, Window};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use summary::Parts;
 use task::query::{GroupField, Item, Over, Query};
@@ -48,20 +48,14 @@ fn row(outputs: &mut Outputs, number: u64) -> u64 {
     outputs.end_rows()
 }
 
-#[test]
-fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
-    // Where losses are tracked, queries over the run read the rows of windows.
-    let config = Config { parts: Parts { loss: true, ..Parts::default() }, ..config() };
-    let site = Site::new(config.key, config.seed, config.limits.clone());
-    let queries = [query("of_window", Over::Window), query("of_run", Over::Run)];
-    let set = TaskSet::plan(Generation::default(), &queries, None, &site).expect("good queries");
+/// Returns destinations that give each window to the receiver, and whose first window stops the outputs' thread until the sender is dropped.
+fn stopped_by_a_window() -> (Destinations, Receiver<Window>, Sender<()>) {
     let (entered, windows) = channel();
     let (release, released) = channel::<()>();
     let destinations = Destinations {
         writers: Vec::new(),
         rows: Vec::new(),
         anonymizer: None,
-        // The first window stops the outputs' thread until `release` is dropped.
         windows: Box::new(move |window: Window| {
             entered.send(window).expect("a test that waits");
             released.recv().expect_err("nothing is sent");
@@ -69,6 +63,17 @@ fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
         }),
         node: "here".to_owned(),
     };
+    (destinations, windows, release)
+}
+
+#[test]
+fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
+    // Where losses are tracked, queries over the run read the rows of windows.
+    let config = Config { parts: Parts { loss: true, ..Parts::default() }, ..config() };
+    let site = Site::new(config.key, config.seed, config.limits.clone());
+    let queries = [query("of_window", Over::Window), query("of_run", Over::Run)];
+    let set = TaskSet::plan(Generation::default(), &queries, None, &site).expect("good queries");
+    let (destinations, windows, release) = stopped_by_a_window();
     let control = Control::new(Arc::new(set));
     let mut outputs = Outputs::start(destinations, &config, &control, TimeBase::Clock).expect("a thread");
 
@@ -129,20 +134,7 @@ fn answers_by_packets_say_which_windows_without_room_they_lack() {
         ..Query::new(name, [GroupField::of("vlan")], [Item::sum("total_count")])
     });
     let set = TaskSet::plan(Generation::default(), &queries, None, &site).expect("good queries");
-    let (entered, windows) = channel();
-    let (release, released) = channel::<()>();
-    let destinations = Destinations {
-        writers: Vec::new(),
-        rows: Vec::new(),
-        anonymizer: None,
-        // The first window stops the outputs' thread until `release` is dropped.
-        windows: Box::new(move |window: Window| {
-            entered.send(window).expect("a test that waits");
-            released.recv().expect_err("nothing is sent");
-            true
-        }),
-        node: "here".to_owned(),
-    };
+    let (destinations, windows, release) = stopped_by_a_window();
     let control = Control::new(Arc::new(set));
     let mut outputs = Outputs::start(destinations, &config, &control, TimeBase::Clock).expect("a thread");
     let by_packets = |number, index, empty_before| ClosedWindow {
