@@ -83,3 +83,19 @@ pub(crate) fn named(text: &str) -> Result<Period, Failure> {
     let (from, to) = period.map_err(|error| Failure::usage(error).of("--diff"))?;
     not_empty(from, to)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_before_now_are_begins_of_windows_and_others_stay() {
+        let period = |from_ns, to_ns| Some(Period { from_ns, to_ns });
+        let over = |from, to, window_ns| over_windows(period(1_234, 5_678), [from, to], window_ns);
+        assert_eq!(over(Some("-1h"), Some("-1min"), Some(100)), period(1_200, 5_600));
+        assert_eq!(over(Some("-1h"), Some("2026-11-28"), Some(100)), period(1_200, 5_678));
+        assert_eq!(over(Some("2026-11-28"), None, Some(100)), period(1_234, 5_678));
+        assert_eq!(over(Some("-1h"), None, None), period(1_234, 5_678));
+        assert_eq!(over_windows(None, [None; 2], Some(100)), None);
+    }
+}

@@ -408,6 +408,13 @@ fn values_that_a_file_lacks_are_null_and_not_numbers() {
         &call(&["query", text(&ended), "--json", "--per", "1s", "-q", "select sum(total_byte)"]).expect(0),
     );
     assert_eq!((windows.len(), sum(&windows, "sum(total_byte)")), (2, 12), "{windows:?}");
+    // A record reaches over windows, and counts in one.
+    for answer in &windows {
+        assert_eq!(answer["bounds"], "none", "{answer}");
+        assert_eq!(answer["reason"], "a flow record counts whole in the window in which it ends", "{answer}");
+    }
+    let whole = query(&[text(&ended)], "select sum(total_byte)");
+    assert_eq!((&whole[0]["bounds"], &whole[0]["reason"]), (&"exact".into(), &Value::Null), "{whole:?}");
 }
 
 #[test]
