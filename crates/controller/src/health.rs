@@ -114,7 +114,7 @@ pub struct Health {
     pub not_taken: Counters,
     /// The gaps and missing windows of the node.
     pub lacks: Lacks,
-    /// How often `lacks` has changed.
+    /// The number of changes of `lacks`.
     pub lacks_version: u64,
     /// How far its clock is off.
     pub(crate) clock: ClockOffset,
@@ -190,8 +190,8 @@ impl Health {
         self.came = Some(came);
     }
 
-    /// The share of the time from its first window to its last one that came that its windows cover. The time since that last one is not in
-    /// it. `None` before the first window.
+    /// Returns the part that its windows cover of the time from its first window to the last one received. The time after that one is not
+    /// counted. `None` before the first window.
     pub fn watched(&self) -> Option<f64> {
         let Came { since_ns, until_ns, .. } = self.came?;
         let all = until_ns.checked_sub(since_ns).filter(|all| *all != 0)?;

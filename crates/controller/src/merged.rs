@@ -88,8 +88,8 @@ impl Ended<'_> {
         answer
     }
 
-    /// What is known to be missing of these nodes in a window, the oldest first. A node may also have sent the window and not have answered
-    /// the query in it, so that no time of it is missing.
+    /// Returns the times of a window that lie in gaps of these nodes, the oldest first. A node that sent the window without an answer of the
+    /// query has no gap in it.
     fn gaps(&self, nodes: &[usize], window: Span) -> Vec<Missing> {
         let gaps = nodes.iter().flat_map(|node| &self.nodes[*node].health.lacks.gaps);
         let mut gaps: Vec<Missing> = gaps.filter_map(|gap| gap.missing_in(window)).collect();

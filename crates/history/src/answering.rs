@@ -288,7 +288,7 @@ impl FlowFiles {
     }
 }
 
-/// Whether a query reads bytes on the wire. One that cannot be planned is taken to do so.
+/// Returns whether a query reads bytes on the wire, and true for a query that cannot be planned.
 fn reads_wire_bytes(query: &Query, site: &Site) -> bool {
     let plan = RowQueries::plan(Generation::default(), std::slice::from_ref(query), site);
     !plan.is_ok_and(|plan| !plan.needs_of_recorded().columns.contains(&RowValue::WireBytes))

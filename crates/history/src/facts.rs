@@ -52,7 +52,7 @@ struct Watched {
     watched_ns: u64,
 }
 
-/// How many of consecutive windows a time has.
+/// Returns the number of windows that begin in a time or reach into it, of consecutive windows with these first and last begins.
 fn windows_in([first_ns, last_ns]: [u64; 2], length_ns: u64, [from_ns, to_ns]: [u64; 2]) -> u64 {
     let length_ns = length_ns.max(1);
     let skipped = from_ns.saturating_sub(first_ns) / length_ns;
@@ -69,8 +69,9 @@ struct Refused {
     length_ns: u64,
     /// Of all of them together.
     rows: u64,
-    /// Of each: packets that the source lost, where their number is known, and the time that they stand for.
+    /// The number of packets that the source lost in each window, where it is known.
     lost: Option<u64>,
+    /// The time of each window that these packets stand for, nanoseconds.
     uncovered_ns: u64,
     /// More may be missing.
     incomplete: bool,

@@ -10,7 +10,7 @@ use task::query::Over;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
     asked: Period,
-    /// What is told: the same rows count in it.
+    /// The period that is answered in its place, in which the same rows count.
     pub(crate) told: Period,
     /// Windows that begin before the period, which are left out.
     left_out: BTreeSet<[u64; 2]>,

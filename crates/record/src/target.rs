@@ -20,7 +20,7 @@ pub(crate) struct Target {
     path: String,
     len: u64,
     failed: bool,
-    /// The path that the complete file gets, if it is set by then; otherwise the file gets `path`.
+    /// The path of the complete file, where it is known only when the file is complete. Without it the complete file has the path `path`.
     late_name: Option<LateName>,
 }
 

@@ -157,8 +157,8 @@ impl Sequence {
         known.find(|(at, _)| is_old(*at)).map(|(_, number)| number)
     }
 
-    /// Takes a datagram with its place and what it has. Whoever finds that its exporter began anew calls [`Sequence::restart`] before. Returns
-    /// whether it is a repetition.
+    /// Counts a datagram, whose place [`Sequence::order`] has told, and returns whether it is a repetition. The caller has called
+    /// [`Sequence::restart`] where the exporter began anew.
     pub(crate) fn take(&mut self, heading: Heading, order: Order, units: Units) -> bool {
         let Heading { number, facts, now_ns } = heading;
         let has_units = units.number(self.counts).is_some_and(|units| units != 0);

@@ -11,7 +11,8 @@ const LEAST_ENTRIES: usize = 1024;
 /// timeout.
 pub(crate) const TURNS_PER_PASS: u64 = 16;
 
-/// What was touched in the open window, and in the one before it until that is sealed.
+/// The slots that were touched in the open window, and in the one before it until that is sealed. Two lists of 16 KiB are allocated at the
+/// first turn that lists, apart from the memory that tables account for.
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
     /// Slots that have entered the open window are listed.

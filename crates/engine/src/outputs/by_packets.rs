@@ -207,7 +207,7 @@ impl ByPackets {
         answers
     }
 
-    /// The answers over the run, of which so many windows were refused with their rows.
+    /// Returns the answers over the run. `refused`: the number of windows of the run that were refused with their rows.
     pub(super) fn of_run(
         &mut self,
         first: &TaskSet,
@@ -231,7 +231,7 @@ impl ByPackets {
     }
 }
 
-/// Whether a set has a query by packets.
+/// Returns whether the task set counts packets for this query.
 fn has(set: &TaskSet, query: &Query) -> bool {
     set.by_packets().iter().any(|known| known.query() == query)
 }

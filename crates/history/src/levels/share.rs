@@ -60,7 +60,7 @@ impl Share {
         }
     }
 
-    /// Whether an answer is one of its own: another share has those of the other windows. Of runs only its own part is there.
+    /// Returns whether an answer belongs to this share, as answers about other windows belong to another one.
     pub fn gives(&self, answer: &Answer) -> bool {
         answer.window.is_none_or(|window| match self.windows {
             None => true,

@@ -131,7 +131,7 @@ impl NodeTimes {
         }
     }
 
-    /// Whether it was not noted for all of the time what was watched: what is kept no more of it is not told as missing.
+    /// Returns whether the store has no note of what was watched for some of the time. Rows that it keeps no more are not told as missing then.
     pub(super) fn is_unknown(&self) -> bool {
         self.is_unknown
     }
@@ -143,7 +143,7 @@ impl NodeTimes {
         parts.filter(|part| part.span.length_ns() != 0).collect()
     }
 
-    /// What was not watched of a time, in order: what is missing, and what lies outside of recordings.
+    /// Returns the parts of a time that were not watched, in order: those that are missing, and those outside of recordings.
     pub(super) fn unwatched_in(&self, time: Span) -> Vec<Span> {
         let missing = self.missing_in(time).into_iter().map(|missing| missing.span);
         let outside = self.outside.iter().map(|outside| outside.both(period(time)));
@@ -154,7 +154,7 @@ impl NodeTimes {
         unwatched
     }
 
-    /// What was watched of a window without rows, where it is a part of it and one time.
+    /// Returns the watched part of a window without rows; `None` where that is all of it, or several times.
     pub(super) fn watched_of(&self, window: Span) -> Option<Span> {
         window.without(&self.unwatched_in(window)).filter(|watched| *watched != window)
     }

@@ -87,7 +87,7 @@ impl Recording {
         Self { missing, ..self }
     }
 
-    /// What names the files is damaged: no node is known to have all of its rows in them.
+    /// Marks the recording as one whose list of files is damaged: rows of any node may be missing.
     #[must_use]
     pub fn of_damaged(mut self, damage: ReadError) -> Self {
         self.files.errors.push(damage.clone());

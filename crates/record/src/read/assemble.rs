@@ -11,7 +11,7 @@ use std::mem;
 /// Makes blocks of columns.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
-    /// Whether the file is known to have rows with a source, and with a destination.
+    /// For sources and for destinations: true once the file is known to have a row with such an address.
     told: [bool; 2],
     block: RowBlock,
     v4: Vec<u32>,
@@ -31,7 +31,7 @@ struct Direction<'a> {
     /// The family of the addresses, where the file tells it; empty elsewhere.
     ip_version: &'a [u64],
     key_has_vlan: bool,
-    /// Whether the file is known to have rows with a source, and with a destination: one whose records have none is of keys without it.
+    /// For sources and for destinations: true once the file is known to have a row with such an address. Otherwise its keys are without it.
     are_told: [bool; 2],
 }
 

@@ -79,7 +79,7 @@ impl SplitTable {
 /// Numbers of rows have 32 bits, and there are up to four slots for each.
 const MOST_ROWS: usize = 1 << 30;
 
-/// The slots for so many rows.
+/// Returns the number of slots of a table that has room for `capacity` rows.
 fn slots(capacity: usize) -> usize {
     (2 * capacity).next_power_of_two()
 }

@@ -207,8 +207,8 @@ fn write_nodes(text: &mut Text, status: &Status) {
     let of: Family = (
         "edison_node_watched_ratio",
         Gauge,
-        "The share of the time from the node's first window to its last one that came that its windows cover. \
-         The time since that last one is not in it.",
+        "The part that the windows of a node cover of the time from its first window to the last one received. \
+         The time after that one is not counted.",
     );
     nodes.number(of, |node| node.watched);
 
