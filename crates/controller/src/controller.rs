@@ -405,6 +405,9 @@ impl Controller {
     fn take_heartbeat(&mut self, node: usize, heartbeat: Heartbeat, actions: &mut Actions) {
         let now_ns = self.clock.map_or(u64::MAX, |clock| clock.now_ns);
         let known = &mut self.nodes[node];
+        if known.health.is_of_ended_start(&heartbeat) {
+            return known.health.take(heartbeat);
+        }
         known.go_on();
         let (applied, wanted) = (heartbeat.list, known.health.wanted);
         let refused = heartbeat.refused.clone();

@@ -162,6 +162,13 @@ impl Health {
         self.heartbeat = Some(heartbeat);
     }
 
+    /// Whether a heartbeat is of a start of the probe that has said that nothing follows: heartbeats have a channel of their own, and may
+    /// come after what was sent later.
+    pub(crate) fn is_of_ended_start(&self, heartbeat: &Heartbeat) -> bool {
+        let last = self.heartbeat.as_ref().map_or(0, |last| last.started_ns);
+        self.has_ended && last != 0 && last == heartbeat.started_ns
+    }
+
     /// The smallest offset of its clock from the controller's that the heartbeats allow, in nanoseconds: positive if it is ahead, negative if it is
     /// behind. `None` while too few heartbeats are known to estimate it.
     pub fn clock_ahead_ns(&self) -> Option<i64> {

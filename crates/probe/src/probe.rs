@@ -106,7 +106,10 @@ impl Probe {
                     tell(&told);
                 }
                 worker.end_leases();
-                worker.beat();
+                // Nothing follows the end.
+                if !is_last {
+                    worker.beat();
+                }
             }
             worker.history.end();
             let finished = worker.control.captures().end();

@@ -311,6 +311,20 @@ fn a_query_that_is_added_or_removed_leaves_the_others_alone() {
 }
 
 #[test]
+fn a_heartbeat_that_comes_after_the_end_of_its_start_is_no_new_start() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    let beat = |started_ns| FromProbe::Heartbeat(Box::new(Heartbeat { started_ns, ..Heartbeat::default() }));
+    let has_ended = |test: &Test| test.controller.health().next().expect("A").has_ended;
+    test.take(0, beat(START));
+    test.take(0, FromProbe::Ended { answers: Vec::new() });
+    test.take(0, beat(START));
+    assert!(has_ended(&test));
+    test.take(0, beat(START + SECOND));
+    assert!(!has_ended(&test));
+}
+
+#[test]
 fn a_node_that_ended_and_is_there_again_is_judged_and_has_its_list() {
     let mut test = Test::new(CHAIN);
     test.tick(1);
