@@ -1,6 +1,7 @@
 //! A bit that is flipped in a file: the answer is that of before, or the file is named and the answer partial.
 
 use crate::support::capture;
+use crate::support::made_store::files_of;
 use crate::support::program::{Ended, call};
 use crate::support::scratch::{Scratch, text};
 use std::path::{Path, PathBuf};
@@ -73,19 +74,6 @@ fn parquet_files_of_records_and_rows_are_checked() {
         let named = flip(file, seed, &right, &ask);
         assert!(named >= 4, "{named} of {FLIPS} flips of {} were named", file.display());
     }
-}
-
-fn files_of(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true => found.extend(files_of(&path)),
-            false => found.push(path),
-        }
-    }
-    found.sort();
-    found
 }
 
 #[test]

@@ -50,6 +50,36 @@ fn an_answer_has_the_columns_of_the_plan() {
 }
 
 #[test]
+fn a_damaged_file_is_named_and_given_to_no_engine() {
+    let scratch = Scratch::new();
+    let store = made(&scratch);
+    let statement = scratch.path("statement");
+    let ask = || {
+        // It answers what it answers, whatever bytes it would read.
+        let lines = format!("cat >{}; echo '{RIGHT}'", text(&statement));
+        of_program(&scratch, &store, &lines, &[])
+    };
+    ask().expect(0);
+    let asked = std::fs::read_to_string(&statement).expect("a statement");
+    let is_read = |file: &&PathBuf| asked.contains(text(file));
+    let files = made_store::files_of(&store);
+    let file = files.iter().find(is_read).expect("a file of rows");
+    let whole = std::fs::read(file).expect("a file");
+    for at in [4, whole.len() / 3, whole.len() / 2, whole.len() - 1] {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1;
+        std::fs::write(file, flipped).expect("written");
+        let _ = std::fs::remove_file(&statement);
+        let ended = ask();
+        assert!(ended.stderr.contains(text(file)), "byte {at}: {ended:?}");
+        let is_partial = ended.stdout.lines().all(|line| line.contains(r#""status":"partial""#));
+        assert!(ended.code == Some(3) && is_partial, "byte {at}: {ended:?}");
+        let asked = std::fs::read_to_string(&statement).unwrap_or_default();
+        assert!(!asked.contains(text(file)), "byte {at}: {asked}");
+    }
+}
+
+#[test]
 fn programs_that_fail_are_named_in_a_line() {
     let scratch = Scratch::new();
     let store = made(&scratch);

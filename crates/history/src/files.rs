@@ -87,7 +87,22 @@ impl FlowFiles {
         Ok(Self { nodes, ..Self::of_part(open, clips, errors, covers)? })
     }
 
-    /// Files that could not be opened.
+    /// Sets files aside of which a byte has another checksum than when it was written, for readers that check none.
+    pub(crate) fn leave_damaged(&mut self) {
+        let Self { files, clips, errors, .. } = self;
+        let all = std::mem::take(files).into_iter().zip(std::mem::take(clips));
+        for (file, clip) in all {
+            match record::read::check_sums(file.path()) {
+                Err(error) => errors.push(error),
+                Ok(()) => {
+                    files.push(file);
+                    clips.push(clip);
+                }
+            }
+        }
+    }
+
+    /// Files that could not be opened, or are damaged.
     pub fn errors(&self) -> &[ReadError] {
         &self.errors
     }

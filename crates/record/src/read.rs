@@ -35,6 +35,7 @@ pub use ipfix::{
 };
 
 use crate::Format;
+use crate::summed_file::SummedFile;
 use source::Source;
 use std::fs::File;
 use std::io::Cursor;
@@ -54,6 +55,16 @@ trait FormatReader: Send {
     fn passed_over(&self) -> Option<String> {
         None
     }
+}
+
+/// Checks the whole of a Parquet file that has checksums, for a reader that does not.
+///
+/// # Errors
+/// The file cannot be read, or some of its bytes are not those that were written.
+pub fn check_sums(path: &Path) -> Result<(), ReadError> {
+    let file = File::open(path).map_err(|error| ReadError::not_flows(path, error))?;
+    let summed = SummedFile::new(file).map_err(|reason| ReadError::damaged(path, reason))?;
+    summed.check().map_err(|error| ReadError::damaged(path, error))
 }
 
 /// A flow file that is open.

@@ -1,6 +1,6 @@
 //! A Parquet file whose bytes are checked as they are read.
 
-use crate::sums::Sums;
+use crate::sums::{BLOCK, Sums};
 use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
@@ -43,6 +43,9 @@ fn ended() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends before")
 }
 
+/// Bytes of a file that are checked at once: whole blocks.
+const CHECKED_AT_ONCE: u64 = 64 * BLOCK;
+
 /// A file, and its checksums if it has any: what is read of it is checked.
 #[derive(Clone)]
 pub(crate) struct SummedFile {
@@ -69,6 +72,21 @@ impl SummedFile {
     /// Whether it has checksums.
     pub(crate) fn has_sums(&self) -> bool {
         self.sums.is_some()
+    }
+
+    /// Checks all bytes that have checksums.
+    ///
+    /// # Errors
+    /// Which bytes are damaged, or that they cannot be read.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        let bytes = self.sums.as_deref().map_or(0, |sums| sums.bytes_from(0));
+        let mut place = 0;
+        while place < bytes {
+            let length = CHECKED_AT_ONCE.min(bytes - place);
+            self.read(place, length as usize)?;
+            place += length;
+        }
+        Ok(())
     }
 
     /// The bytes of a range, and with checksums of the blocks around it: those, and the place of the first.

@@ -72,3 +72,17 @@ pub(crate) fn union(scratch: &Scratch, stores: &[&Path]) -> PathBuf {
     }
     folder
 }
+
+/// All files below a folder, in order.
+pub(crate) fn files_of(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => found.extend(files_of(&path)),
+            false => found.push(path),
+        }
+    }
+    found.sort();
+    found
+}
