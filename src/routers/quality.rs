@@ -111,7 +111,7 @@ impl Quality {
     }
 
     /// What did not arrive or was not read, if anything.
-    fn lacks(&self) -> Option<String> {
+    pub(super) fn lacks(&self) -> Option<String> {
         let [datagrams, records, messages] = self.lost;
         let [without_template, damaged, damaged_sets, implausible] = self.unread;
         let named = |parts: &[(u64, &str)]| {
@@ -139,7 +139,7 @@ impl Quality {
     }
 
     /// That values are estimates, if they are.
-    fn estimates(&self) -> Option<String> {
+    pub(super) fn estimates(&self) -> Option<String> {
         let Self { records, sampled, unknown, .. } = self;
         if *unknown != 0 {
             return Some(format!(

@@ -311,6 +311,7 @@ impl Windows {
         let remarks = all.since(&self.remarked);
         self.remarked = all;
         let loss = tally.lost().map(|_| named(open.quality.lost));
+        let (lacks, estimates) = (open.quality.lacks(), open.quality.estimates());
         self.qualities.push(span, open.quality);
         let between = |last: u64| (start_ns - last) / window_ns.max(1) - 1;
         let closed = ClosedWindow {
@@ -328,6 +329,8 @@ impl Windows {
             totals,
             unplaced,
             refused_rows,
+            lacks,
+            estimates,
             ..ClosedWindow::without_packets(window, span)
         };
         self.closed = Some(start_ns);

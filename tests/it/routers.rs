@@ -247,9 +247,15 @@ fn samples_are_estimates_and_what_is_lost_is_said() {
     assert_eq!(totals["bounds"], "none");
     // What was stored answers too.
     let asked =
-        call(&["query", "--store", text(&store), "select sum(total_count) as packets", "--json"]).expect(0);
+        call(&["query", "--store", text(&store), "select sum(total_count) as packets", "--json"]).expect(3);
     let answer: Value = serde_json::from_str(asked.stdout.lines().next().expect("an answer")).expect("JSON");
     assert_eq!(number(&output::rows(&answer)[0]["packets"]), 900);
+    assert_eq!((&answer["bounds"], &answer["status"]), (&Value::from("none"), &Value::from("partial")));
+    let reason = answer["reason"].as_str().expect("a reason");
+    assert!(
+        reason.contains("3 of 3 records are samples, 1:100") && reason.contains("2 records did not arrive"),
+        "{reason}"
+    );
 }
 
 /// By source: packets, and bytes on the wire where they are known.

@@ -80,6 +80,10 @@ pub struct ClosedWindow {
     pub overflow: Option<Overflow>,
     /// Rows that were not taken.
     pub refused_rows: u64,
+    /// What records of routers did not arrive or were not read, in words; `None` if nothing is known to be missing.
+    pub lacks: Option<String>,
+    /// That records of routers are samples, and how good estimates of them are, in words.
+    pub estimates: Option<String>,
     /// Packets of pinned flows that there was no memory to follow.
     pub unfollowed: u64,
     /// TCP losses over all flows; `None` if they are not tracked.
@@ -110,6 +114,8 @@ impl ClosedWindow {
             unplaced: Unplaced::default(),
             overflow: None,
             refused_rows: 0,
+            lacks: None,
+            estimates: None,
             unfollowed: 0,
             tcp_loss: None,
             work: Work::default(),

@@ -225,6 +225,8 @@ impl Merger {
             unplaced: Unplaced { packets: unplaced, bytes, wire_bytes },
             overflow,
             refused_rows: sums.refused_rows,
+            lacks: None,
+            estimates: None,
             unfollowed: sums.unfollowed,
             tcp_loss: self.tracks_loss.then_some(sums.loss),
             work: Work { even_flows: sums.even_flows(), ..header.work },

@@ -75,6 +75,9 @@ struct Refused {
     uncovered_ns: u64,
     /// More may be missing.
     incomplete: bool,
+    /// What is said of it, as [`WindowFacts`] has it.
+    lacks: Option<String>,
+    estimates: Option<String>,
 }
 
 impl RefusedRows {
@@ -82,8 +85,10 @@ impl RefusedRows {
     pub(crate) fn add(&mut self, contents: &Contents, clip: Option<Period>, node: &Option<Arc<str>>) {
         let Some(windows) = &contents.windows else { return };
         self.watch(windows, clip, node);
-        let lacks =
-            |facts: &WindowFacts| facts.refused_rows != 0 || facts.incomplete || facts.uncovered_ns != 0;
+        let lacks = |facts: &WindowFacts| {
+            let is_said = facts.lacks.is_some() || facts.estimates.is_some();
+            facts.refused_rows != 0 || facts.incomplete || facts.uncovered_ns != 0 || is_said
+        };
         for (start_ns, count, facts) in windows.each().filter(|(_, _, facts)| lacks(facts)) {
             let length_ns = windows.length_ns;
             let last_ns = start_ns.saturating_add((count - 1).saturating_mul(length_ns));
@@ -98,6 +103,8 @@ impl RefusedRows {
                 lost: facts.lost,
                 uncovered_ns: facts.uncovered_ns,
                 incomplete: facts.incomplete,
+                lacks: facts.lacks.clone(),
+                estimates: facts.estimates.clone(),
             }));
         }
     }
@@ -130,10 +137,11 @@ impl RefusedRows {
         let window = answer.window.map_or([0, u64::MAX], |window| [window.start_ns, window.end_ns]);
         let period = period.map_or([0, u64::MAX], |period| [period.from_ns, period.to_ns]);
         let time = [window[0].max(period[0]), window[1].min(period[1])];
-        let (mut lost, mut uncovered_ns) = (Some(0_u64), 0_u64);
+        let (mut lost, mut uncovered_ns, mut is_said) = (Some(0_u64), 0_u64, true);
         for one in self.refused.iter().filter(|one| one.node == *node && one.uncovered_ns != 0) {
             let windows = windows_in([one.first_ns, one.last_ns], one.length_ns, time);
             if windows != 0 {
+                is_said &= one.lacks.is_some();
                 lost = lost.zip(one.lost).map(|(sum, more)| sum.saturating_add(more.saturating_mul(windows)));
                 uncovered_ns = uncovered_ns.saturating_add(one.uncovered_ns.saturating_mul(windows));
             }
@@ -147,10 +155,37 @@ impl RefusedRows {
         });
         let watched = watched.fold(0_u64, u64::saturating_add).max(uncovered_ns);
         answer.coverage = Some(1.0 - uncovered_ns as f64 / watched as f64);
+        if is_said {
+            return;
+        }
         let lost = lost.map_or_else(String::new, |lost| format!("{lost} "));
         answer.remark(&format!(
             "{lost}packets (of routers: records or datagrams) were lost before they were measured"
         ));
+    }
+
+    /// Says in an answer what records of its time did not arrive or were not read, and that they are samples.
+    fn describe_records(&self, answer: &mut Answer, node: &Option<Arc<str>>, period: Option<Period>) {
+        let window = answer.window.map_or([0, u64::MAX], |window| [window.start_ns, window.end_ns]);
+        let period = period.map_or([0, u64::MAX], |period| [period.from_ns, period.to_ns]);
+        let time = [window[0].max(period[0]), window[1].min(period[1])];
+        let said = |one: &&Refused| one.node == *node && (one.lacks.is_some() || one.estimates.is_some());
+        let mut all = WindowFacts::default();
+        for one in self.refused.iter().filter(said) {
+            let windows = windows_in([one.first_ns, one.last_ns], one.length_ns, time);
+            let Refused { lacks, estimates, .. } = one.clone();
+            let more = WindowFacts { lacks, estimates, ..WindowFacts::default() };
+            (0..windows.min(2)).for_each(|_| all.add(&more, time));
+        }
+        if let Some(lacks) = all.lacks {
+            answer.lacks(&lacks);
+        }
+        if let Some(estimates) = all.estimates {
+            answer.remark(&estimates);
+            if ["exact", "certain"].contains(&&*answer.bounds) {
+                answer.bounds = "none".to_owned();
+            }
+        }
     }
 
     /// Says in an answer how many rows of its time it lacks.
@@ -170,6 +205,7 @@ impl RefusedRows {
                 (rows.saturating_add(refused.rows), incomplete | refused.incomplete)
             });
         self.describe_loss(answer, node, period);
+        self.describe_records(answer, node, period);
         if rows != 0 {
             answer.lacks(&format!("{rows} rows could not be written"));
         }
@@ -255,6 +291,31 @@ mod tests {
         assert_eq!(told(Some([110, 120]), None), (Some(0.5), "7".to_owned()));
         assert_eq!(told(Some([100, 110]), None), (None, String::new()));
         assert_eq!(told(None, Some([120, 140])), (Some(0.75), "7".to_owned()));
+    }
+
+    #[test]
+    fn answers_say_that_records_are_samples_or_did_not_arrive() {
+        let of = |lacks: Option<&str>, estimates: Option<&str>| {
+            let [lacks, estimates] = [lacks, estimates].map(|text| text.map(str::to_owned));
+            WindowFacts { lacks, estimates, ..WindowFacts::default() }
+        };
+        let mut refused = RefusedRows::default();
+        refused.add(
+            &contents(&[of(None, None), of(Some("3 lost"), None), of(Some("3 lost"), Some("1:9"))]),
+            None,
+            &None,
+        );
+        let told = |window: [u64; 2]| {
+            let window = Some(Span { start_ns: window[0], end_ns: window[1] });
+            let mut answer = Answer::new("q", window, Vec::new(), Vec::new());
+            refused.describe(&mut answer, &None, None);
+            (answer.status == Status::Partial, answer.bounds, answer.reason.unwrap_or_default())
+        };
+        let of = |is_partial, bounds: &str, reason: &str| (is_partial, bounds.to_owned(), reason.to_owned());
+        assert_eq!(told([100, 110]), of(false, "exact", ""));
+        assert_eq!(told([110, 120]), of(true, "none", "3 lost"));
+        let both = told([100, 130]);
+        assert!(both.0 && both.2.contains(WindowFacts::LACKS) && both.2.contains("1:9"), "{both:?}");
     }
 
     #[test]

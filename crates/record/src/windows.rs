@@ -35,6 +35,21 @@ pub struct WindowFacts {
     /// An unknown number of its rows may be missing, because its source is damaged or does not say.
     #[serde(default, skip_serializing_if = "is_false")]
     pub incomplete: bool,
+    /// What did not arrive of it or was not read, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacks: Option<String>,
+    /// That its values are estimates, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimates: Option<String>,
+}
+
+/// What is said of several windows, of each of which something is.
+fn said_of_both(own: &mut Option<String>, more: Option<&String>, of_both: &str) {
+    match own {
+        Some(own) if more.is_some() => of_both.clone_into(own),
+        Some(_) => {}
+        None => *own = more.cloned(),
+    }
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -50,6 +65,11 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl WindowFacts {
+    /// What several windows lack.
+    pub const LACKS: &str = "records of it did not arrive or were not read";
+    /// What values of several windows are.
+    pub const ESTIMATES: &str = "estimates: records of it are samples";
+
     /// Adds what is known of the same window, which has these ends, from another file of the node.
     pub fn add(&mut self, more: &Self, window: [u64; 2]) {
         self.lost = self.lost.zip(more.lost).map(|(one, other)| one.saturating_add(other));
@@ -67,6 +87,8 @@ impl WindowFacts {
         self.watched = (both != window || is_gap).then_some(both);
         self.ended &= more.ended;
         self.incomplete |= more.incomplete;
+        said_of_both(&mut self.lacks, more.lacks.as_ref(), Self::LACKS);
+        said_of_both(&mut self.estimates, more.estimates.as_ref(), Self::ESTIMATES);
     }
 }
 
@@ -297,11 +319,13 @@ mod tests {
             watched: Some([after_gap, after_gap + 9]),
             ended: true,
             incomplete: true,
+            lacks: Some("3 records did not arrive".to_owned()),
+            estimates: Some(WindowFacts::ESTIMATES.to_owned()),
         };
         list.push(after_gap, last.clone());
         assert_eq!(list.runs(), 3);
         let text = list.to_json().expect("JSON");
-        assert!(text.len() < 500, "{text}");
+        assert!(text.len() < 600, "{text}");
         assert_eq!(RecordedWindows::of_json(&text).as_ref(), Some(&list));
         assert_eq!(list.ends(), Some([START, after_gap]));
         let since = |at| list.since(at).map(|(start, facts)| (start, facts.ended));
