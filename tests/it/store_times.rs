@@ -1,5 +1,6 @@
 //! `--store`: the time that was not watched or not stored is missing, and never empty.
 
+use crate::support::capture::{self, Generated};
 use crate::support::output::{list, number, time};
 use crate::support::program::{Running, call, edison};
 use crate::support::scratch::{Scratch, text};
@@ -57,6 +58,10 @@ fn a_run_that_was_killed_leaves_a_missing_time() {
     assert!(first.wait_for("rows in the store", |_| has_rows()));
     first.signal(libc::SIGKILL);
     let first = first.wait();
+    let killed = call(&["query", "--store", text(&store), "--json", "-q", QUERY]).expect(3);
+    let last = answers(killed.stdout.lines()).pop().expect("an answer");
+    let reason = last["reason"].as_str().unwrap_or_default();
+    assert!(last["status"] == "partial" && reason.contains("the run was killed"), "{last}");
     // So long that whole windows lie in it.
     std::thread::sleep(Duration::from_secs(3));
     let second = start(&store, "20k").wait();
@@ -119,6 +124,35 @@ fn a_run_that_was_killed_leaves_a_missing_time() {
     let is_complete = answer["status"] == "complete";
     assert_eq!(asked.code, Some(if is_complete { 0 } else { 3 }), "{asked:?}");
     assert!(is_complete || second.code == Some(3), "{answer}");
+}
+
+/// The last window of a capture that is not whole lacks what followed, in stores and files of rows, and in no other window.
+#[test]
+fn what_a_cut_off_capture_leaves_lacks_its_end() {
+    let scratch = Scratch::new();
+    let Generated { path, .. } = capture::generate(&scratch, "packets=2k,flows=100,rate=100");
+    let whole = std::fs::read(&path).expect("a capture");
+    let cut = scratch.path("cut.pcap");
+    std::fs::write(&cut, &whole[..whole.len() * 2 / 3]).expect("written");
+    for (capture, is_whole) in [(&path, true), (&cut, false)] {
+        let (store, rows) = (scratch.path("cut.store"), scratch.path("cut.parquet"));
+        let _ = std::fs::remove_dir_all(&store);
+        let _ = std::fs::remove_file(&rows);
+        let run = ["run", text(capture), "--every", "1s", "--store", text(&store), "--rows", text(&rows)];
+        call(&run).expect(if is_whole { 0 } else { 3 });
+        for files in [&["--store", text(&store)][..], &[text(&rows)]] {
+            let told = call(&[&["query"], files, &["--json", "-q", QUERY]].concat());
+            let told = told.expect(if is_whole { 0 } else { 3 });
+            let answers = answers(told.stdout.lines());
+            let lacks = |answer: &Value| {
+                answer["status"] == "partial"
+                    && answer["reason"].as_str().is_some_and(|reason| reason.contains("not read to the end"))
+            };
+            let lacking: Vec<usize> = (0..answers.len()).filter(|at| lacks(&answers[*at])).collect();
+            let last = (!is_whole).then(|| answers.len() - 1);
+            assert_eq!(lacking, Vec::from_iter(last), "{answers:?}");
+        }
+    }
 }
 
 /// Packets that a wire loses because a run is too slow for it are told in what is stored, too.

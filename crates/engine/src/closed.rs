@@ -80,7 +80,8 @@ pub struct ClosedWindow {
     pub overflow: Option<Overflow>,
     /// Rows that were not taken.
     pub refused_rows: u64,
-    /// What records of routers did not arrive or were not read, in words; `None` if nothing is known to be missing.
+    /// What is missing of it, in words: records of routers that did not arrive or were not read, or the rest of a source that was not read
+    /// to its end. `None` if nothing is known to be missing.
     pub lacks: Option<String>,
     /// That records of routers are samples, and how good estimates of them are, in words.
     pub estimates: Option<String>,

@@ -225,7 +225,7 @@ impl Merger {
             unplaced: Unplaced { packets: unplaced, bytes, wire_bytes },
             overflow,
             refused_rows: sums.refused_rows,
-            lacks: None,
+            lacks: header.lacks,
             estimates: None,
             unfollowed: sums.unfollowed,
             tcp_loss: self.tracks_loss.then_some(sums.loss),
@@ -356,6 +356,7 @@ fn merge_headers(sum: &mut WindowHeader, more: WindowHeader) {
     sum.longest_byte = sum.longest_byte.max(more.longest_byte);
     sum.packets.add(&more.packets);
     sum.loss = add_losses(sum.loss.take(), more.loss);
+    sum.lacks = sum.lacks.take().or(more.lacks);
     sum.work.add(&more.work);
 }
 
@@ -408,6 +409,7 @@ mod tests {
             packets: PacketCounts { received, ..PacketCounts::default() },
             watched: Span { start_ns: number * MS, end_ns: (number + 1) * MS },
             loss: Some(Counters(vec![("imissed".to_owned(), 1)])),
+            lacks: None,
             work: Work::default(),
             share: None,
             longest_byte: 0,

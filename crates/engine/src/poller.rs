@@ -204,6 +204,9 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         while !ended.iter().all(|&ended| ended) {
             if self.ends.stop.load(Relaxed) {
                 self.stopped = true;
+                if !is_live {
+                    self.receiver.lack("the run was stopped");
+                }
                 break;
             }
             let now = is_live.then(|| self.tick(sources));
@@ -234,6 +237,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                     Ok(Poll::Idle) => {}
                     Ok(Poll::Ended) => *ended = true,
                     Err(error) => {
+                        self.receiver.lack(&error.to_string());
                         self.tell(sources);
                         return Err(error);
                     }

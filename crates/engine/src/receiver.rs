@@ -151,6 +151,8 @@ pub(crate) struct Receiver<'a> {
     before: PacketCounts,
     loss_before: Option<Counters>,
     loss: Option<Counters>,
+    /// What is known to be missing of the open window.
+    lacks: Option<String>,
     /// Of the open window, as far as the caller has told it.
     work: Work,
     /// Windows turned away from.
@@ -205,6 +207,7 @@ impl<'a> Receiver<'a> {
             before: PacketCounts::default(),
             loss_before: None,
             loss: None,
+            lacks: None,
             work: Work::default(),
             turned: 0,
             headers: Vec::new(),
@@ -268,6 +271,11 @@ impl<'a> Receiver<'a> {
     /// Sets what the source lost so far.
     pub(crate) fn set_loss(&mut self, loss: Option<Counters>) {
         self.loss = loss;
+    }
+
+    /// A source was not read to its end: the window that is open may lack some of it.
+    pub(crate) fn lack(&mut self, why: &str) {
+        self.lacks.get_or_insert_with(|| format!("its source was not read to the end: {why}"));
     }
 
     /// Sets how busy the receiver was in the window that is turned away from next.
@@ -655,6 +663,7 @@ impl<'a> Receiver<'a> {
             share: self.sampler.as_ref().map(Sampler::share),
             longest_byte: self.sampler.as_ref().map_or(0, Sampler::longest_byte),
             packets,
+            lacks: self.lacks.take(),
             loss: loss.as_ref().map(|loss| match &self.loss_before {
                 Some(before) => loss.since(before),
                 None => loss.clone(),

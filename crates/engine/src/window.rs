@@ -58,6 +58,8 @@ pub(crate) struct WindowHeader {
     /// Its frames; `measured` comes from the tables.
     pub(crate) packets: PacketCounts,
     pub(crate) loss: Option<Counters>,
+    /// Why its source may have more than was read of it; `None`: it was read to its end, or goes on.
+    pub(crate) lacks: Option<String>,
     pub(crate) work: Work,
     /// The share by which its packets were sampled; `None`: all are measured.
     pub(crate) share: Option<Share>,

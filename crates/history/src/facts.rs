@@ -164,7 +164,7 @@ impl RefusedRows {
         ));
     }
 
-    /// Says in an answer what records of its time did not arrive or were not read, and that they are samples.
+    /// Says in an answer what of its time did not arrive or was not read, and what are samples.
     fn describe_records(&self, answer: &mut Answer, node: &Option<Arc<str>>, period: Option<Period>) {
         let window = answer.window.map_or([0, u64::MAX], |window| [window.start_ns, window.end_ns]);
         let period = period.map_or([0, u64::MAX], |period| [period.from_ns, period.to_ns]);

@@ -35,7 +35,7 @@ pub struct WindowFacts {
     /// An unknown number of its rows may be missing, because its source is damaged or does not say.
     #[serde(default, skip_serializing_if = "is_false")]
     pub incomplete: bool,
-    /// What did not arrive of it or was not read, in words.
+    /// What of it did not arrive or was not read, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacks: Option<String>,
     /// That its values are estimates, in words.
@@ -66,7 +66,7 @@ fn is_false(flag: &bool) -> bool {
 
 impl WindowFacts {
     /// What several windows lack.
-    pub const LACKS: &str = "records of it did not arrive or were not read";
+    pub const LACKS: &str = "not all of it arrived and was read";
     /// What values of several windows are.
     pub const ESTIMATES: &str = "estimates: records of it are samples";
 

@@ -29,6 +29,8 @@ pub(super) struct NodeTimes {
     outside: Vec<Period>,
     /// It was not noted for all of the time what was watched.
     is_unknown: bool,
+    /// Where a question without an end ends, if a run was killed there: it may have measured more.
+    killed_at: Option<u64>,
 }
 
 impl NodeTimes {
@@ -74,6 +76,11 @@ impl NodeTimes {
             }
         }
         times.gap(Period { from_ns: until, to_ns: asked.to_ns }, last, None, writer);
+        let is_killed = |last: &Stored| {
+            let goes_on = writer.is_some_and(|first| last.run >= first);
+            last.after == Unstored::Killed && last.by != Watcher::Unknown && !goes_on
+        };
+        times.killed_at = last.filter(|last| to_ns.is_none() && is_killed(last)).map(|_| asked.to_ns);
         times.missing.sort_by_key(|missing| missing.span.start_ns);
         let mut missing = Vec::new();
         times.missing.drain(..).for_each(|more| Missing::push(&mut missing, more));
@@ -176,6 +183,12 @@ impl NodeTimes {
         let missing = self.missing_in(asked);
         answer.misses(&missing);
         let time = period(asked);
+        if let Some(at) = self.killed_at.filter(|at| (asked.start_ns..=asked.end_ns).contains(at)) {
+            answer.lacks(&format!(
+                "the run was killed: what it measured after {} is not stored",
+                format_time(at)
+            ));
+        }
         let within = |one: &&Period| !one.both(time).is_empty();
         for Period { from_ns, to_ns } in self.between.iter().filter(within) {
             let [from, to] = [*from_ns, *to_ns].map(format_time);
@@ -351,6 +364,28 @@ mod tests {
         let again =
             [entry(1, recorded, 100, 200, Unstored::Killed), entry(2, recorded, 100, 400, Unstored::Stopped)];
         assert_eq!(listed(&times(&again, None, 0)), []);
+    }
+
+    #[test]
+    fn a_question_without_an_end_lacks_what_a_killed_run_measured_last() {
+        let reason = |by, why, asked: [u64; 2], writer| {
+            let entries = [entry(3, Some(by), 100, 200, why)];
+            let entries: Vec<&Watched> = entries.iter().collect();
+            let asked = Some(Period { from_ns: asked[0], to_ns: asked[1] });
+            let mut answer = Answer::new("q", None, Vec::new(), Vec::new());
+            NodeTimes::new(&entries, asked, &[Period::ALL], writer).describe(&mut answer, true);
+            (answer.status == Status::Partial, answer.reason.unwrap_or_default())
+        };
+        let all = [0, u64::MAX];
+        for by in [Watcher::Live, Watcher::Recorded] {
+            let (is_partial, told) = reason(by, Unstored::Killed, all, None);
+            assert!(is_partial && told.contains("the run was killed"), "{told}");
+            // It may be asked for what is there, and goes on where its process still writes.
+            for (asked, writer) in [([100, 200], None), (all, Some(3))] {
+                assert_eq!(reason(by, Unstored::Killed, asked, writer), (false, String::new()));
+            }
+            assert_eq!(reason(by, Unstored::Stopped, all, None), (false, String::new()));
+        }
     }
 
     #[test]
