@@ -80,6 +80,7 @@ fn facts(site: &Site, place: &str) -> Result<Facts, String> {
         // Nodes tell.
         tracks_loss: true,
         has_records: false,
+        span: None,
         lengths: [(place.to_owned(), site.base_ns)].into(),
     })
 }

@@ -23,6 +23,7 @@ use printer::Printer;
 use progress::Reading;
 use report::{Answer, Class};
 use source::Source;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use summary::Limits;
 use task::query::Over;
@@ -99,14 +100,20 @@ impl Command<'_> {
     ) -> Result<Vec<Outcome>, Failure> {
         let mut continues = |progress| self.reading.continues(progress) && !printer.is_over();
         let remark = source.sampled();
-        let has_records = source.facts().has_records;
-        let is_of_windows = |question: &&Question| matches!(question.query.over, Over::Windows { .. });
-        let of_windows = questions.iter().filter(|question| has_records && is_of_windows(question));
-        let approximate: Vec<String> = of_windows.map(|question| question.query.name.clone()).collect();
+        let facts = source.facts();
+        // Where a record ends says where it counts, and it may reach over the windows and the period that are asked for.
+        let unit = |question: &Question| match (&question.query.over, question.period) {
+            (Over::Window | Over::Windows { .. }, _) => Some("window"),
+            (Over::Run, Some(period)) if facts.span.is_none_or(|span| period.cuts(span)) => Some("period"),
+            (Over::Run, _) => None,
+        };
+        let of_records = questions.iter().filter(|_| facts.has_records);
+        let approximate: BTreeMap<String, &str> =
+            of_records.filter_map(|question| Some((question.query.name.clone(), unit(question)?))).collect();
         let give = &mut |mut answer: Answer| {
-            if approximate.contains(&answer.query) {
+            if let Some(unit) = approximate.get(&answer.query) {
                 answer.bounds = "none".to_owned();
-                answer.remark("a flow record counts whole in the window in which it ends");
+                answer.remark(&format!("a flow record counts whole in the {unit} in which it ends"));
             }
             if let Some(remark) = &remark {
                 answer.class = Class::Sample;

@@ -1,6 +1,7 @@
 //! What is known of rows before they are read.
 
 use packet::KeySpec;
+use report::Span;
 use std::collections::BTreeSet;
 
 /// What is known of rows before they are read.
@@ -17,6 +18,8 @@ pub(crate) struct Facts {
     pub(crate) tracks_loss: bool,
     /// Some are flow records.
     pub(crate) has_records: bool,
+    /// The time of the packets of all rows, where that is known.
+    pub(crate) span: Option<Span>,
     /// The lengths of windows, and what has them.
     pub(crate) lengths: BTreeSet<(String, u64)>,
 }

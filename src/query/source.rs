@@ -68,6 +68,7 @@ impl Source {
                 rows: files.rows(),
                 tracks_loss: files.track_losses(),
                 has_records: files.contents().any(|(_, contents)| !contents.has_windows),
+                span: files.span(),
                 lengths: files
                     .contents()
                     .filter_map(|(path, contents)| Some((path.display().to_string(), contents.window_ns?)))
@@ -88,6 +89,7 @@ fn of_store(stored: &Stored) -> Facts {
         // The files tell, once they are open.
         tracks_loss: true,
         has_records: false,
+        span: None,
         lengths: shelf.windows_ns().into_iter().map(|length| (folder.clone(), length)).collect(),
     }
 }

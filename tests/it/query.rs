@@ -413,6 +413,20 @@ fn values_that_a_file_lacks_are_null_and_not_numbers() {
         assert_eq!(answer["bounds"], "none", "{answer}");
         assert_eq!(answer["reason"], "a flow record counts whole in the window in which it ends", "{answer}");
     }
+    // The period that is asked for, likewise, unless it has all of them.
+    let reaching = scratch.path("reaching.parquet");
+    let made = capture::generate(&scratch, "packets=2k,flows=100,rate=100");
+    call(&["run", text(&made.path), "--flows", text(&reaching)]).expect(0);
+    let within = |period: &[&str]| {
+        let asked = ["query", text(&reaching), "--json", "-q", "select sum(total_count) as n"];
+        let answer = answers(&call(&[&asked[..], period].concat()).expect(0)).remove(0);
+        let is_told = answer["reason"] == "a flow record counts whole in the period in which it ends";
+        (sum(std::slice::from_ref(&answer), "n") == 2_000, answer["bounds"] == "none", is_told)
+    };
+    let day = |time: &str| format!("2024-01-01T00:00:{time}Z");
+    assert_eq!(within(&["--from", &day("03"), "--to", &day("09")]), (false, true, true));
+    assert_eq!(within(&["--to", &day("09")]), (false, true, true));
+    assert_eq!(within(&["--from", &day("00"), "--to", &day("20")]), (true, false, false));
     let whole = query(&[text(&ended)], "select sum(total_byte)");
     assert_eq!((&whole[0]["bounds"], &whole[0]["reason"]), (&"exact".into(), &Value::Null), "{whole:?}");
 }

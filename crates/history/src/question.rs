@@ -2,6 +2,7 @@
 
 use geo::Databases;
 use packet::Seed;
+use report::Span;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -54,6 +55,11 @@ impl Period {
     /// True without any time.
     pub fn is_empty(self) -> bool {
         self.from_ns >= self.to_ns
+    }
+
+    /// Whether a part of a time is outside of it.
+    pub fn cuts(self, span: Span) -> bool {
+        span.start_ns < self.from_ns || span.end_ns > self.to_ns
     }
 
     /// Whether a time is in it.
