@@ -268,7 +268,7 @@ impl Measurement {
 /// Says in the answers of windows how good the records of routers are.
 fn marked(mut windows: WindowOutlet, qualities: Qualities) -> WindowOutlet {
     Box::new(move |mut window| {
-        qualities.mark_window(&mut window);
+        qualities.mark_longer(&mut window);
         windows(window)
     })
 }

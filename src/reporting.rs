@@ -140,6 +140,7 @@ impl Reported {
     pub(crate) fn of(measured: Measured, is_unread: bool) -> Self {
         let Measured { outcome, node, names, plan, wire, are_captures, routers } = measured;
         let verdict = Verdict::of(&outcome, are_captures && !is_unread);
+        let unread = outcome.unread(are_captures && !is_unread);
         let ended = outcome.ended;
         let finished = outcome.records.finish();
         let OutputsResult {
@@ -160,6 +161,13 @@ impl Reported {
             qualities.mark(&mut longer);
             exporters
         });
+        if let Some(why) = unread {
+            let all = answers.iter_mut().chain(&mut longer).chain([&mut totals]);
+            all.for_each(|answer| answer.lacks(&why));
+        }
+        let received = ended.packets.received;
+        totals.coverage = outcome.loss.as_ref().map(|loss| report::coverage(received, loss.total()));
+        answers.iter_mut().for_each(|answer| answer.coverage = totals.coverage);
         let elapsed_seconds = outcome.elapsed.as_secs_f64();
         // Of a sample: of all packets.
         let (packets, wire_bytes) = match &ended.sampled {

@@ -163,10 +163,7 @@ impl Quality {
             answer.lacks(&lacks);
         }
         if let Some(estimates) = self.estimates() {
-            answer.remark(&estimates);
-            if ["exact", "certain"].contains(&&*answer.bounds) {
-                answer.bounds = "none".to_owned();
-            }
+            answer.estimates(&estimates);
         }
     }
 }
@@ -250,14 +247,9 @@ impl Qualities {
         }
     }
 
-    /// The same of a window's answers, and of the window.
-    pub(crate) fn mark_window(&self, window: &mut Window) {
-        self.mark(&mut window.answers);
+    /// The same of answers of longer windows that end with this one. Those of the window itself say it already.
+    pub(crate) fn mark_longer(&self, window: &mut Window) {
         self.mark(&mut window.longer);
-        let is_partial = |answer: &&Answer| answer.status == report::Status::Partial;
-        if window.answers.iter().any(|answer| is_partial(&answer)) {
-            window.status = report::Status::Partial;
-        }
     }
 }
 

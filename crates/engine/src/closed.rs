@@ -8,6 +8,14 @@ use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
 use task::rows::{Overflow, Unplaced};
 use task::{Reported, SplitWindow};
 
+/// What a source is said to lack whose reading was stopped.
+pub(crate) const STOPPED: &str = "the run was stopped";
+
+/// What windows and runs lack whose source was not read to its end.
+pub(crate) fn unread(why: &str) -> String {
+    format!("its source was not read to the end: {why}")
+}
+
 /// Sums over measured packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {

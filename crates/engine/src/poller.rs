@@ -1,5 +1,6 @@
 //! The loop of a receiving thread: sources polled in turn until they end, the user ends it, or a limit does.
 
+use crate::closed::STOPPED;
 use crate::config::Config;
 use crate::hardware::Counting;
 use crate::idle_vote::IdleVoter;
@@ -205,7 +206,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             if self.ends.stop.load(Relaxed) {
                 self.stopped = true;
                 if !is_live {
-                    self.receiver.lack("the run was stopped");
+                    self.receiver.lack(STOPPED);
                 }
                 break;
             }

@@ -4,6 +4,7 @@
 mod sampled;
 
 use crate::captures::Tap;
+use crate::closed::unread;
 use crate::config::{Config, Every};
 use crate::control::Control;
 use crate::ids::WindowId;
@@ -275,7 +276,7 @@ impl<'a> Receiver<'a> {
 
     /// A source was not read to its end: the window that is open may lack some of it.
     pub(crate) fn lack(&mut self, why: &str) {
-        self.lacks.get_or_insert_with(|| format!("its source was not read to the end: {why}"));
+        self.lacks.get_or_insert_with(|| unread(why));
     }
 
     /// Sets how busy the receiver was in the window that is turned away from next.

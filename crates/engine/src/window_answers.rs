@@ -30,12 +30,14 @@ pub(crate) fn missing(refused_rows: u64) -> Option<String> {
     (refused_rows != 0).then(|| format!("{refused_rows} rows came faster than they were answered"))
 }
 
-/// Gives the answers of a window the name of the observation point, and says how much of the window they cover.
+/// Gives the answers of a window the name of the observation point, and says how much of the window they cover and what they lack.
 pub(crate) fn sign(answers: &mut [Answer], closed: &ClosedWindow, node: &str) {
     let coverage = lost(closed).map(|lost| report::coverage(closed.packets.received, lost));
     for answer in answers {
         answer.node = Some(node.to_owned());
         answer.coverage = coverage;
+        closed.lacks.iter().for_each(|lacks| answer.lacks(lacks));
+        closed.estimates.iter().for_each(|how_good| answer.estimates(how_good));
         answer.sampling = closed.sampled.filter(|sampled| !sampled.is_whole()).as_ref().map(Sampling::from);
         if closed.is_cut() {
             answer.watched = Some(closed.watched);

@@ -181,10 +181,7 @@ impl RefusedRows {
             answer.lacks(&lacks);
         }
         if let Some(estimates) = all.estimates {
-            answer.remark(&estimates);
-            if ["exact", "certain"].contains(&&*answer.bounds) {
-                answer.bounds = "none".to_owned();
-            }
+            answer.estimates(&estimates);
         }
     }
 

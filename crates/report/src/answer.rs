@@ -193,6 +193,14 @@ impl Answer {
         });
     }
 
+    /// Says that values are estimates, and how good they are, in words: they have no bounds.
+    pub fn estimates(&mut self, how_good: &str) {
+        self.remark(how_good);
+        if ["exact", "certain"].contains(&&*self.bounds) {
+            self.bounds = "none".to_owned();
+        }
+    }
+
     /// Keeps the first rows; the others are counted in the rest, and the answer is partial for this reason. Returns how many were left out.
     pub fn shorten(&mut self, most: usize, reason: &str) -> usize {
         let cut = self.list(most);

@@ -169,10 +169,11 @@ impl Answers {
         longer.extend(self.signed(of_packets));
         let is_cut = closed.is_cut();
         window_answers::sign(&mut answers, &closed, &self.node);
-        let status = match (closed.refused_rows, is_cut) {
-            (0, false) => Status::Complete,
-            (0, true) => Status::Cut,
-            _ => Status::Partial,
+        let lacks = closed.refused_rows != 0 || closed.lacks.is_some();
+        let status = match (lacks, is_cut) {
+            (true, _) => Status::Partial,
+            (false, true) => Status::Cut,
+            (false, false) => Status::Complete,
         };
         let mut window = Window {
             index: closed.index,

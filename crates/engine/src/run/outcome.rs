@@ -1,5 +1,6 @@
 //! What a run reports while it runs, and what it leaves at the end.
 
+use crate::closed::{STOPPED, unread};
 use crate::merger::RunTotals;
 use crate::steps::Steps;
 use crate::tuning::Tuned;
@@ -88,4 +89,12 @@ pub struct Outcome<R> {
     pub processor_time: Duration,
     /// The record sink, to be finished.
     pub records: R,
+}
+
+impl<R> Outcome<R> {
+    /// What all answers lack; `None` if the sources were read to their ends. `have_ends`: being stopped leaves some of them unread.
+    pub fn unread(&self, have_ends: bool) -> Option<String> {
+        let stopped = (self.stopped && have_ends).then(|| STOPPED.to_owned());
+        self.errors.first().map(ToString::to_string).or(stopped).map(|why| unread(&why))
+    }
 }
