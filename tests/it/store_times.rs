@@ -1,7 +1,7 @@
 //! `--store`: the time that was not watched or not stored is missing, and never empty.
 
 use crate::support::capture::{self, Generated};
-use crate::support::output::{list, number, time};
+use crate::support::output::{list, number, of_run, report as report_of, time};
 use crate::support::program::{Running, call, edison};
 use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
@@ -36,6 +36,11 @@ fn start(store: &Path, packets: &str) -> Running {
 fn answers<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Value> {
     let answers = lines.into_iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     answers.filter(|answer| answer["query"] == "q").collect()
+}
+
+/// The sum of counters.
+fn counted(counters: &Value) -> u64 {
+    counters.as_object().expect("counters").values().map(number).sum()
 }
 
 fn packets(answer: &Value) -> Option<u64> {
@@ -140,6 +145,10 @@ fn what_a_cut_off_capture_leaves_lacks_its_end() {
         let _ = std::fs::remove_file(&rows);
         let run = ["run", text(capture), "--every", "1s", "--store", text(&store), "--rows", text(&rows)];
         call(&run).expect(if is_whole { 0 } else { 3 });
+        let live = call(&["run", text(capture), "--json"]).stdout;
+        for answer in live.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")) {
+            assert_eq!(answer["status"] == "complete", is_whole, "{answer}");
+        }
         for files in [&["--store", text(&store)][..], &[text(&rows)]] {
             let told = call(&[&["query"], files, &["--json", "-q", QUERY]].concat());
             let told = told.expect(if is_whole { 0 } else { 3 });
@@ -162,7 +171,13 @@ fn what_a_wire_loses_lowers_the_coverage_of_stored_answers() {
     let store = scratch.path("store");
     let run = ["run", "--synthetic", "packets=3M,flows=20k", "--wire", "rate=12Mpps,ring=256", "--every"];
     let windows = "q: select sum(total_count) as n every 100ms";
-    let live = call(&[&run[..], &["100ms", "--json", "--store", text(&store), "-q", windows]].concat());
+    let report = scratch.path("report.json");
+    let to = ["100ms", "--json", "--store", text(&store), "--report", text(&report), "-q", windows];
+    let live = call(&[&run[..], &to].concat());
+    let whole = report_of(&report);
+    let [received, lost] = [number(&whole["packets"]["received"]), counted(&whole["loss"])];
+    let told = of_run(&whole, "totals")["coverage"].as_f64().expect("a coverage");
+    assert!((told - received as f64 / (received + lost) as f64).abs() < 1e-9, "{told}: {received}, {lost}");
     let live = answers(live.stdout.lines());
     assert!(!live.is_empty());
     let ask =
