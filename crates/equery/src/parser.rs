@@ -15,11 +15,15 @@ use crate::variables::Constants;
 use std::ops::Range;
 
 /// Words that begin clauses of SQL, and what to write.
-const OF_SQL: [(&[&str], &str); 10] = [
+const OF_SQL: [(&[&str], &str); 11] = [
     (&["offset"], "no rows are passed over: 'limit 15' has the first 15"),
     (&["fetch"], "write 'limit 10'"),
     (&["sort", "cluster", "distribute"], "write 'order by'"),
-    (&["qualify", "filter"], "write 'having'"),
+    (&["qualify"], "write 'having'"),
+    (
+        &["filter"],
+        "ask a query with this condition in 'where', as in 'web: select sum(total_byte) where dst_port = 80'",
+    ),
     (
         &["join", "inner", "outer", "left", "right", "full", "cross", "natural"],
         "name both queries, 'a: select …; b: select …;', and join their answers by their keys: 'select a.n, b.n from a, b'",

@@ -68,6 +68,18 @@ fn of_sql(function: &str, arguments: &[Node]) -> Option<String> {
         "total" => format!("write sum({first})"),
         "lag" => format!("write prev({first})"),
         "now" | "interval" | "current_timestamp" => "write 'last 1h', or 'from -2h to -1h'".to_owned(),
+        "coalesce" | "ifnull" | "nvl" | "nullif" => {
+            format!("what is not known stays null: 'where {first} is not null' leaves it out")
+        }
+        "round" | "floor" | "ceil" | "ceiling" | "trunc" | "truncate" => {
+            format!("write {first}: values are rounded where they are shown")
+        }
+        "if" | "iif" | "decode" | "countif" | "count_if" | "sumif" | "sum_if" => {
+            "ask a query for each case, with its condition in 'where'".to_owned()
+        }
+        "row_number" | "rank" | "dense_rank" => {
+            "write 'order by bytes desc limit 10': rows come in their order".to_owned()
+        }
         "date_trunc" | "time_bucket" | "date_bin" | "tumble" => {
             "write 'every 1h': an answer for each hour".to_owned()
         }

@@ -262,6 +262,9 @@ impl Parser<'_, '_, '_> {
             Token::Word(word) if is_reserved(word) && *self.ahead(1) != Token::Symbol(".") => {
                 Err(self.expected("a field or a value"))
             }
+            Token::Word(word) if word.eq_ignore_ascii_case("case") && self.is_word(1, "when") => {
+                Err(self.case())
+            }
             Token::Word(word) => {
                 let name = Spanned::new(word.to_owned(), self.span());
                 self.advance();
@@ -269,6 +272,17 @@ impl Parser<'_, '_, '_> {
             }
             _ => Err(self.expected("a field or a value")),
         }
+    }
+
+    /// Reports an SQL expression of cases, and moves past it.
+    fn case(&mut self) -> Failed {
+        let span = self.span();
+        let help = "ask a query for each case, as in 'web: select sum(total_byte) where dst_port = 80'";
+        self.diagnostics.error_with_help("syntax", &span, "there is no 'case'", help);
+        while !matches!(self.peek(), Token::Symbol(";") | Token::End) && !self.takes_word("end") {
+            self.advance();
+        }
+        Failed
     }
 
     /// What a name begins: `name`, `name(…)`, `name.item`, `name/24/64`.
@@ -364,6 +378,12 @@ impl Parser<'_, '_, '_> {
                 let argument =
                     if self.takes_symbol("*") { self.node(at, Expr::Star) } else { self.expression()? };
                 arguments.push(argument);
+                if function.eq_ignore_ascii_case("cast") && self.is_word(0, "as") {
+                    let span = self.span();
+                    let help = "write the value alone: numbers have the type that they need";
+                    self.diagnostics.error_with_help("syntax", &span, "there is no 'cast'", help);
+                    return Err(Failed);
+                }
                 if !self.takes_symbol(",") {
                     break;
                 }
