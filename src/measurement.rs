@@ -216,6 +216,7 @@ impl Measurement {
             no_gaps: no_gaps(&self.plan),
             statistics: Vec::new(),
             changing: ChangingFields::NONE,
+            passes: Vec::new(),
             is_filtered: false,
             by_packets: self.by_packets(),
             geo: self.geo.clone(),

@@ -185,6 +185,6 @@ class Conditions:
             value = self.draw.choice([("0.7313", "73.13%"), ("0.9501", "95.01%")])
             operator = self.draw.choice(["<", ">"])
             return Condition("compare", (ratio, operator, Literal(value[0], value, "float")))
-        field = Name(self.draw.choice(["ip_ttl", "total_byte", "tcp_win"]))
+        field = Name(self.draw.choice(["last_ip_ttl", "total_byte", "last_tcp_win"]))
         function = self.draw.choice(["max", "min"])
         return Condition("compare", (Aggregate(function, field), operator, integer(sizes(self.draw))))

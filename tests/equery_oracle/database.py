@@ -34,7 +34,8 @@ with sums as (
               stream_ns // {{every}}, stream_ns // {{every}} + {{over}} // {{every}} - 1)) as w from packets)
     where reason = ''
     group by w, {KEY})
-select *, ltime - stime as duration,
+select *, vlan as first_vlan, ip_ttl as last_ip_ttl, ip_tos as last_ip_tos, tcp_seq as last_tcp_seq, tcp_win as last_tcp_win,
+    tcp_flags as any_tcp_flags, ltime - stime as duration,
     total_count * 1e9 / nullif(ltime - stime, 0) as pps,
     total_byte * 8e9 / nullif(ltime - stime, 0) as bps,
     total_byte / nullif(total_count, 0)::double as bytes_per_packet

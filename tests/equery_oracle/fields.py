@@ -43,6 +43,15 @@ LAST_VALUES = [
     Field("tcp_flags", "integer", usual=("flags",)),
 ]
 VLAN = Field("vlan", "integer", True)
+# What flows have of fields in which their packets may differ.
+OF_FLOWS = [
+    Field("last_ip_ttl", "integer"),
+    Field("last_ip_tos", "integer"),
+    Field("last_tcp_seq", "integer"),
+    Field("last_tcp_win", "integer"),
+    Field("any_tcp_flags", "integer"),
+    Field("first_vlan", "integer", True),
+]
 TIMES = [Field("stime", "time"), Field("ltime", "time")]
 MACS = [Field("smac", "mac", True), Field("dmac", "mac", True)]
 DURATION = Field("duration", "integer")
@@ -53,7 +62,7 @@ PORT = Field("port", "integer")
 
 ALL = [*ADDRESSES, *KEY_NUMBERS, *COUNTERS, *LAST_VALUES, VLAN, *TIMES, *MACS, DURATION, *RATIOS, *TEXTS]
 INTEGERS = [*KEY_NUMBERS, *COUNTERS, *LAST_VALUES, VLAN, DURATION]
-NAMED = {field.name: field for field in [*ALL, ADDR, PORT]}
+NAMED = {field.name: field for field in [*ALL, *OF_FLOWS, ADDR, PORT]}
 
 
 def services():

@@ -171,14 +171,14 @@ class Generator:
         return Aggregate("top", name, weight=weight, count=self.draw.choice([1, 3, 5]))
 
     def summand(self):
-        names = ["total_count", "total_byte", "total_byte", "wire_byte", "duration", "tcp_win", "vlan", "pps"]
+        names = ["total_count", "total_byte", "total_byte", "wire_byte", "duration", "last_tcp_win", "first_vlan", "pps"]
         if self.draw.random() < 0.15:
             return Arithmetic(Name("wire_byte"), self.draw.choice("-+"), Name("total_byte"))
         return Name(self.draw.choice(names))
 
     def measurable(self):
-        names = ["total_count", "total_byte", "wire_byte", "duration", "ip_ttl", "tcp_win", "tcp_seq", "vlan", "src_port"]
-        names += ["bytes_per_packet", "pps", "bps", "tcp_flags", "dst_port", "ip_tos"]
+        names = ["total_count", "total_byte", "wire_byte", "duration", "last_ip_ttl", "last_tcp_win", "last_tcp_seq", "first_vlan"]
+        names += ["src_port", "bytes_per_packet", "pps", "bps", "any_tcp_flags", "dst_port", "last_ip_tos"]
         if self.draw.random() < 0.1:
             return Arithmetic(Name("total_byte"), "/", Name("total_count"))
         return Name(self.draw.choice(names))

@@ -51,10 +51,16 @@ fn frame(packet: &Packet) -> Frame {
         data.extend([0x81, 0]);
         data.extend(vlan.to_be_bytes());
     }
-    data.extend([8, 0, 0x45, packet.tos, 0, 40, 0, 0, 0, 0, packet.ttl, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    data.extend([8, 0, 0x45, packet.tos, 0, 40, 0, 0, 0, 0, packet.ttl, 6, 0, 0]);
+    data.extend([10, 0, 0, host(packet) as u8, 10, 0, 0, 9]);
     data.extend(packet.port.to_be_bytes().into_iter().chain([0, 80]));
     data.extend([0, 0, 0, 1, 0, 0, 0, 1, 0x50, packet.flags, 16, 0, 0, 0, 0, 0]);
     Frame { time_ns: packet.time_ns, data }
+}
+
+/// The last byte of its source address: flows of several ports have one.
+fn host(packet: &Packet) -> u64 {
+    1 + u64::from(packet.port % 2)
 }
 
 /// Packets and flows by a value, which is null without one.
@@ -98,6 +104,13 @@ const DESIGNS: [&[&str]; 6] = [
     &["--design", "1x2", "--split", "position", "--active-timeout", "off", "--idle-timeout", "off"],
     &["--design", "1x2", "--state", "shared", "--active-timeout", "off", "--idle-timeout", "off"],
 ];
+
+/// Edison refuses, for a reason that has these words.
+fn refused(arguments: &[&str], words: &[&str]) {
+    let ended = call(arguments).expect(2);
+    words.iter().for_each(|word| assert!(ended.stderr.contains(word), "{word}: {}", ended.stderr));
+    assert_eq!(ended.stdout, "");
+}
 
 fn edison_run(path: &std::path::Path, options: &[&str]) -> Command {
     let mut command = edison();
@@ -151,6 +164,200 @@ fn groups_are_those_of_a_map_over_packets_in_every_design_and_window() {
         let ports = groups(packets.iter(), |packet| Some(packet.port.into()));
         assert_eq!(answered(output::of_run(&report, "sources"), "src_port"), ports, "{design:?}");
     }
+}
+
+/// What some packets have of each field that changes: the least value, the greatest, and how many values; of their flows: how many there are,
+/// packets of the one that has most, and of all.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Extremes {
+    values: [BTreeSet<u64>; 4],
+    flows: BTreeMap<u16, u64>,
+}
+
+impl Extremes {
+    fn of<'a>(packets: impl Iterator<Item = &'a Packet>) -> BTreeMap<u64, Self> {
+        let mut hosts: BTreeMap<u64, Self> = BTreeMap::new();
+        for packet in packets {
+            let own = hosts.entry(host(packet)).or_default();
+            *own.flows.entry(packet.port).or_default() += 1;
+            for (values, (_, of)) in own.values.iter_mut().zip(FIELDS) {
+                values.extend(of(packet));
+            }
+        }
+        hosts
+    }
+
+    fn with(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.flows.extend(&other.flows);
+        both.values.iter_mut().zip(&other.values).for_each(|(own, more)| own.extend(more));
+        both
+    }
+
+    /// As [`COLUMNS`] have them.
+    fn row(&self) -> Vec<Option<u64>> {
+        let of_values =
+            self.values.iter().flat_map(|values| [values.first().copied(), values.last().copied()]);
+        let (flows, packets) = (self.flows.len() as u64, self.flows.values().sum());
+        let most = self.flows.values().copied().max();
+        of_values.chain([Some(flows), Some(packets), most, Some(self.values[0].len() as u64)]).collect()
+    }
+}
+
+/// Aggregates of packets and of whole flows in one question.
+const COLUMNS: [&str; 12] = [
+    "min(vlan)",
+    "max(vlan)",
+    "min(ip_tos)",
+    "max(ip_tos)",
+    "min(ip_ttl)",
+    "max(ip_ttl)",
+    "min(tcp_flags)",
+    "max(tcp_flags)",
+    "count(*)",
+    "sum(total_count)",
+    "max(total_count)",
+    "count(vlan)",
+];
+
+/// The columns of a row.
+fn columns(row: &Value, columns: &[&str]) -> Vec<Option<u64>> {
+    columns.iter().map(|column| (!row[*column].is_null()).then(|| number(&row[*column]))).collect()
+}
+
+#[test]
+fn least_and_greatest_values_are_of_all_packets_and_totals_of_whole_flows() {
+    let scratch = Scratch::new();
+    let packets = packets(19, 1500);
+    let path =
+        scratch.file("random.pcap", capture::pcap(ETHERNET, &packets.iter().map(frame).collect::<Vec<_>>()));
+    let report = scratch.path("report.json");
+    let all = COLUMNS.join(", ");
+    let asked = format!(
+        "all: select {all}; each: select {all} every 10s; \
+         by_host: select src_addr, {all} groupby src_addr; over: select src_addr, {all} groupby src_addr every 4s over 8s; \
+         having: select src_addr, count(*) groupby src_addr having max(vlan) = 1234 and min(ip_ttl) > 60 order by max(ip_tos); \
+         alone: select max(vlan); lone: select min(ip_ttl) every 10s; \
+         five: select {all} where vlan = 5 and src_port != 1003"
+    );
+    for design in DESIGNS {
+        let mut command =
+            edison_run(&path, &["--every", "2s", "--json", "--report", text(&report), "-q", &asked]);
+        let lines = run(command.args(design)).expect(0).stdout;
+        let report = output::report(&report);
+        let in_time = |start: u64, end: u64| {
+            packets.iter().filter(move |packet| (start..end).contains(&packet.time_ns))
+        };
+        let check = |answer: &Value, query: &str, within: &BTreeMap<u64, Extremes>| {
+            let what = format!("{design:?} {query}: {answer}");
+            let whole = || within.values().fold(Extremes::default(), |sum, one| sum.with(one)).row();
+            match query {
+                "all" | "each" | "five" => {
+                    assert_eq!(columns(&rows(answer)[0], &COLUMNS), whole(), "{what}");
+                }
+                "alone" => assert_eq!(columns(&rows(answer)[0], &["max(vlan)"]), whole()[1..2], "{what}"),
+                "lone" => assert_eq!(columns(&rows(answer)[0], &["min(ip_ttl)"]), whole()[4..5], "{what}"),
+                "by_host" | "over" => {
+                    assert_eq!(rows(answer).len(), within.len(), "{what}");
+                    for row in rows(answer) {
+                        let name = row["src_addr"].as_str().expect("an address");
+                        let of_host = &within[&name["10.0.0.".len()..].parse().expect("a host")];
+                        assert_eq!(columns(row, &COLUMNS), of_host.row(), "{what}");
+                    }
+                }
+                _ => {
+                    let passing = within.iter().filter(|(_, of)| {
+                        of.values[0].last() == Some(&1234) && of.values[2].first() > Some(&60)
+                    });
+                    // Ordered by the greatest service, then by address.
+                    let mut passing: Vec<_> = passing
+                        .map(|(host, of)| (of.values[1].last(), *host, of.flows.len() as u64))
+                        .collect();
+                    passing.sort_unstable();
+                    let expected: Vec<_> =
+                        passing.iter().map(|(_, host, flows)| (format!("10.0.0.{host}"), *flows)).collect();
+                    let found: Vec<_> = rows(answer)
+                        .iter()
+                        .map(|row| {
+                            (
+                                row["src_addr"].as_str().expect("an address").to_owned(),
+                                number(&row["count(*)"]),
+                            )
+                        })
+                        .collect();
+                    assert_eq!(found, expected, "{what}");
+                }
+            }
+            assert_ne!(answer["status"], "partial", "{what}");
+        };
+        let is_five = |packet: &&Packet| packet.vlan == Some(5) && packet.port != 1003;
+        let mut answered = BTreeMap::new();
+        for line in lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")) {
+            let query = line["query"].as_str().unwrap_or_default();
+            if line["window"].is_null() || !line["empty"].is_null() || !asked.contains(&format!("{query}: "))
+            {
+                continue;
+            }
+            let within =
+                in_time(output::time(&line["window"]["start"]), output::time(&line["window"]["end"]));
+            let within = match query {
+                "five" => Extremes::of(within.filter(is_five)),
+                _ => Extremes::of(within),
+            };
+            check(&line, query, &within);
+            *answered.entry(query.to_owned()).or_insert(0) += 1;
+        }
+        assert!(answered.len() == 8 && answered.values().all(|windows| *windows > 10), "{answered:?}");
+        let (whole, five) = (Extremes::of(packets.iter()), Extremes::of(packets.iter().filter(is_five)));
+        for (query, within) in
+            [("all", &whole), ("by_host", &whole), ("having", &whole), ("alone", &whole), ("five", &five)]
+        {
+            check(output::of_run(&report, query), query, within);
+        }
+    }
+}
+
+#[test]
+fn what_rows_by_packets_do_not_tell_is_refused_with_what_to_ask() {
+    let scratch = Scratch::new();
+    let packets = packets(5, 60);
+    let path =
+        scratch.file("random.pcap", capture::pcap(ETHERNET, &packets.iter().map(frame).collect::<Vec<_>>()));
+    for (question, words) in [
+        ("select avg(vlan)", ["vlan", "avg of first_vlan", "--key"]),
+        ("select stddev(ip_ttl) as s", ["ip_ttl", "stddev of last_ip_ttl", "--key"]),
+        (
+            "select src_addr groupby src_addr order by quantile(tcp_win, 0.5)",
+            ["tcp_win", "quantile of last_tcp_win", "--key"],
+        ),
+        (
+            "select src_addr groupby src_addr having sum(ip_tos) > 5",
+            ["ip_tos", "sum of last_ip_tos", "--key"],
+        ),
+        ("select vlan, avg(ip_ttl) groupby vlan", ["ip_ttl", "avg of last_ip_ttl", "--key"]),
+        ("select max(vlan) where total_count > 2", ["vlan", "total_count", "ask a query for each"]),
+        ("select count(vlan) where tcp_flags = 2", ["vlan", "tcp_flags", "ask a query for each"]),
+        ("select max(ip_ttl * total_count)", ["ip_ttl", "total_count", "ask a query for each"]),
+        ("select max(vlan), avg(first_vlan)", ["vlan", "first_vlan", "in another one"]),
+        ("select max(vlan), sum(ploss_byte)", ["vlan", "ploss_byte", "in another one"]),
+    ] {
+        refused(&["run", text(&path), "--loss", "-q", question], &words);
+    }
+    for question in ["select avg(vlan)", "select max(vlan) where total_count > 2"] {
+        refused(&["check", "-q", question], &["vlan"]);
+    }
+    // With the field in the key it is the flow's.
+    let key = "src_addr,dst_addr,protocol,src_port,dst_port,vlan";
+    let report = scratch.path("report.json");
+    let asked = "q: select avg(vlan) as mean, max(vlan) as most where total_count > 0";
+    run(&mut edison_run(&path, &["--key", key, "--report", text(&report), "-q", asked])).expect(0);
+    let flows: BTreeSet<_> = packets.iter().map(|packet| (packet.port, packet.vlan)).collect();
+    let vlans: Vec<u64> = flows.iter().filter_map(|(_, vlan)| vlan.map(u64::from)).collect();
+    let report = output::report(&report);
+    let row = &rows(output::of_run(&report, "q"))[0];
+    let mean = vlans.iter().sum::<u64>() as f64 / vlans.len() as f64;
+    assert!((row["mean"].as_f64().expect("a mean") - mean).abs() < 1e-9, "{row}");
+    assert_eq!(Some(number(&row["most"])), vlans.iter().copied().max());
 }
 
 #[test]
@@ -243,9 +450,26 @@ fn recorded_flows_say_of_which_packet_a_value_is() {
         assert_eq!(answered(&answer, "last_ip_tos"), Groups::from([(Some(184), (2, 1))]), "{answer}");
         let answer = asked("select sum(total_count) as n, count(*) as f where first_vlan is null");
         assert_eq!((number(&rows(&answer)[0]["n"]), number(&rows(&answer)[0]["f"])), (2, 1), "{answer}");
-        for question in ["select sum(total_count) where vlan = 5", "select count(vlan)"] {
-            call(&["query", text(&flows), question]).says(2, &["vlan", "first_vlan", "--key"]);
+        for question in [
+            "select sum(total_count) where vlan = 5",
+            "select count(vlan)",
+            "select max(vlan)",
+            "select src_addr, min(vlan), sum(total_count) groupby src_addr",
+            "select sum(total_count) as n having min(vlan) = 5",
+            "select src_addr groupby src_addr order by max(vlan)",
+            "select max(vlan) every 10s",
+            "select avg(vlan)",
+            "select quantile(vlan, 0.5), stddev(vlan), sum(vlan)",
+        ] {
+            refused(&["query", text(&flows), question], &["vlan", "first_vlan", "--key"]);
         }
+        let answer = asked("select max(first_vlan) as v, min(last_ip_tos) as s, avg(last_ip_tos) as m");
+        let row = &rows(&answer)[0];
+        assert_eq!(
+            (&row["v"], number(&row["s"]), row["m"].as_f64()),
+            (&Value::Null, 184, Some(184.0)),
+            "{answer}"
+        );
     }
     // By packets there is one in each; over the run the flow's first packet has none.
     let report = scratch.path("report.json");

@@ -22,7 +22,7 @@ const CHAIN: &str = "
     q4: select protocol, count(*) as n groupby protocol every 2s when q3.n > 10 for 4s;
     q5: select sum(total_byte) as b;
     q6: select count(*) as n when q5.b > 10K;
-    q7: select src_addr, avg(tcp_win) as w groupby src_addr every 1s when q1.c < 2;";
+    q7: select src_addr, avg(last_tcp_win) as w groupby src_addr every 1s when q1.c < 2;";
 
 const SPEC: &str = "packets=30k,flows=4k,rate=1k,ipv6=20%,plant=flood:sources=70";
 

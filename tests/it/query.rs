@@ -26,7 +26,7 @@ const QUERIES: &[&str] = &[
     "select min(stime), max(ltime), avg(total_byte), stddev(total_count), quantile(total_byte, 0.9)",
     "select entropy(src_addr), entropy(dst_port, total_byte), top(3, dst_port)",
     "select rate(total_byte), count(dst_addr) where src_addr in 10.0.0.0/8",
-    "select src_addr, max(tcp_win), max(ip_ttl) where tcp_flags = 2 groupby src_addr limit 20",
+    "select src_addr, max(last_tcp_win), max(last_ip_ttl) where tcp_flags = 2 groupby src_addr limit 20",
     "select dst_port, count(*) groupby dst_port having count(*) > 10 order by count(*) desc, dst_port limit 40",
     "select service, sum(total_byte) where duration > 0 groupby service limit 9",
     "select first_smac, sum(total_byte) groupby first_smac",
@@ -392,7 +392,8 @@ fn packets_without_a_place_are_named() {
 fn values_that_a_file_lacks_are_null_and_not_numbers() {
     let scratch = Scratch::new();
     let csv = scratch.file("holes.csv", b"ltime,dst_port,total_byte,ip_ttl\n1,80,,\n2,80,100,7\n3,81,,\n");
-    let asked = "select dst_port, sum(total_byte) as b, max(ip_ttl) as t groupby dst_port order by dst_port";
+    let asked =
+        "select dst_port, sum(total_byte) as b, max(last_ip_ttl) as t groupby dst_port order by dst_port";
     let read = query(&[text(&csv)], asked);
     let rows: Vec<_> =
         output::rows(&read[0]).iter().map(|row| (row["b"].clone(), row["t"].clone())).collect();

@@ -206,6 +206,12 @@ fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
     if let Some(filter) = &plan.filter {
         steps.push(format!("keep rows where {}", crate::sql::condition_text(filter)));
     }
+    let is_aggregated = |field: &&str| plan.aggregates().into_iter().any(|of| is_of(of, field));
+    let aggregated: Vec<&str> = by_packets.iter().map(String::as_str).filter(is_aggregated).collect();
+    if !aggregated.is_empty() {
+        let fields = aggregated.join(", ");
+        steps.push(format!("take rows of a flow in a group as one, but in aggregates of {fields}"));
+    }
     steps.push(match &plan.group {
         Grouping::All => "group all rows together".to_owned(),
         Grouping::Flows => "take each flow as a group".to_owned(),
@@ -223,6 +229,17 @@ fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
         steps.push(format!("answer {} groups at the most", notation::grouped(most as u64)));
     }
     steps
+}
+
+/// Whether an aggregate is of the values of this field.
+fn is_of(aggregate: &Aggregate, field: &str) -> bool {
+    match aggregate {
+        Aggregate::Min(of) | Aggregate::Max(of) => of.reads(field),
+        Aggregate::CountDistinct(of) | Aggregate::Entropy(of, _) | Aggregate::Top(_, of, _) => {
+            of.field == field
+        }
+        _ => false,
+    }
 }
 
 /// What is kept of an aggregate so that several nodes' can be merged.

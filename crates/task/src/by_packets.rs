@@ -14,7 +14,7 @@ mod table;
 mod window;
 
 pub use fields::ChangingFields;
-pub(crate) use needs::{Needs, of_flows};
+pub(crate) use needs::{Needs, of_flows, read_by, weighs};
 pub use query::SplitQuery;
 pub(crate) use query::split;
 pub(crate) use table::SplitTable;

@@ -5,6 +5,7 @@ use crate::control::Control;
 use crate::window_answers;
 use flow::Sampled;
 use report::{Answer, Span};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use task::query::Query;
@@ -86,9 +87,10 @@ impl ByPackets {
             let rows = query.rows(closed.split.as_ref());
             answers.extend(self.of_window(query, &rows, closed, fault.as_deref()));
             if let Some(run) = self.run.iter_mut().find(|run| run.query == *query.query()) {
-                run.rows.add_v4(rows.v4());
-                run.rows.add_v6(rows.v6());
-                run.unplaced.add(rows.unplaced());
+                rows.iter()
+                    .enumerate()
+                    .for_each(|(pass, rows)| run.rows.add_pass(pass, rows.v4(), rows.v6()));
+                run.unplaced.add(&unplaced(&rows));
                 run.lacks = run.lacks.take().or_else(|| fault.clone());
             }
             self.add_long(query, &rows, closed, fault.as_deref());
@@ -112,15 +114,17 @@ impl ByPackets {
     fn of_window(
         &mut self,
         query: &SplitQuery,
-        rows: &SplitRows,
+        rows: &[Cow<'_, SplitRows>],
         closed: &ClosedWindow,
         fault: Option<&str>,
     ) -> Vec<Answer> {
         let queries = query.queries();
         let mut partials: RowPartials = queries.window();
-        partials.add_v4(queries, rows.v4(), &mut self.scratch);
-        partials.add_v6(queries, rows.v6(), &mut self.scratch);
-        let outside = Outside { totals: rows.unplaced(), overflow: None, sampled: closed.sampled };
+        for (pass, rows) in rows.iter().enumerate() {
+            partials.add_pass(queries, pass, (rows.v4(), rows.v6()), &mut self.scratch);
+        }
+        let unplaced = unplaced(rows);
+        let outside = Outside { totals: &unplaced, overflow: None, sampled: closed.sampled };
         let mut answers = partials.window_answers(queries, closed.span, closed.watched, outside);
         lack(&mut answers, fault);
         answers
@@ -142,10 +146,16 @@ impl ByPackets {
         }
     }
 
-    fn add_long(&mut self, query: &SplitQuery, rows: &SplitRows, closed: &ClosedWindow, fault: Option<&str>) {
+    fn add_long(
+        &mut self,
+        query: &SplitQuery,
+        rows: &[Cow<'_, SplitRows>],
+        closed: &ClosedWindow,
+        fault: Option<&str>,
+    ) {
         let Some(long) = self.long.iter_mut().find(|known| known.query == *query.query()) else { return };
         let OfLong { windows, outside, faults, .. } = long;
-        *outside = *rows.unplaced();
+        *outside = unplaced(rows);
         if let Some(reason) = fault {
             let before = before_empty(closed);
             let continues = |last: &&mut Fault| last.span.end_ns == before && last.reason == reason;
@@ -154,7 +164,10 @@ impl ByPackets {
                 None => faults.push(Fault { span: closed.span, reason: reason.to_owned() }),
             }
         }
-        windows.iter_mut().for_each(|windows| windows.add(closed.span.start_ns, rows.v4(), rows.v6()));
+        for (pass, rows) in rows.iter().enumerate() {
+            let start_ns = closed.span.start_ns;
+            windows.iter_mut().for_each(|windows| windows.add_pass(pass, start_ns, rows.v4(), rows.v6()));
+        }
     }
 
     /// The answers of windows of other lengths that end with this window, or with the last window of their set.
@@ -229,6 +242,11 @@ impl ByPackets {
         }
         answers
     }
+}
+
+/// Packets that are in no row, of whatever pass.
+fn unplaced(rows: &[Cow<'_, SplitRows>]) -> Unplaced {
+    rows.first().map_or_else(Unplaced::default, |rows| *rows.unplaced())
 }
 
 /// Returns whether the task set counts packets for this query.

@@ -10,7 +10,7 @@ use crate::literal::Literal;
 use crate::parser::shortened;
 use crate::variables::Meaning;
 use crate::word::Word;
-use flow::Aggregation;
+use flow::{Aggregation, Field};
 use task::query::{Aggregate, Expression, GroupField, Weight};
 
 /// All functions; the first ones aggregate rows.
@@ -295,7 +295,9 @@ impl Checker<'_, '_> {
             self.diagnostics.error_with_help("rate", &of.span, message, help);
             return None;
         }
-        if aggregation == Some(Aggregation::Last) {
+        // The least and the greatest of a field in which packets of a flow may differ are of all packets.
+        let is_of_packets = Field::named(&field.name).is_some_and(|field| field.of_flow.is_some());
+        if aggregation == Some(Aggregation::Last) && !is_of_packets {
             let message = format!("{name}({}) aggregates the flows' last values", field.name);
             self.diagnostics.note("last_values", &of.span, message);
         } else if name == "sum" && matches!(aggregation, Some(Aggregation::Min | Aggregation::Mean)) {

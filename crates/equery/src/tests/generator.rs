@@ -72,7 +72,7 @@ const NUMBERS: [&[&str]; 6] = [
     &["total_count", "packets", "PACKETS"],
     &["ploss_byte"],
     &["duration"],
-    &["ip_ttl"],
+    &["last_ip_ttl"],
     &["bytes_per_packet"],
 ];
 const COUNTERS: [&[&str]; 3] = [&["total_byte", "bytes"], &["total_count", "packets"], &["retrans_byte"]];

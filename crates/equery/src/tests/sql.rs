@@ -208,12 +208,17 @@ fn questions_by_packets_say_so_and_have_sql_where_rows_of_flows_answer_them() {
         ("select vlan, sum(total_byte) groupby vlan", true),
         ("select src_addr, sum(total_byte) where vlan = 5 groupby src_addr", false),
         ("select count(vlan) every 1min", false),
+        ("select max(vlan)", false),
+        ("select src_addr, count(*) groupby src_addr having min(vlan) > 3", false),
     ] {
         let by_packets = explained(text, &KEY);
         assert_eq!(by_packets.probe[0], step, "{text}");
         assert_eq!(by_packets.no_sql.as_deref(), (!has_sql).then_some(none), "{text}");
         assert_eq!(!by_packets.sql.is_empty(), has_sql, "{text}");
         assert_eq!(by_packets.statement().contains("WITH "), has_sql, "{text}");
+        let as_one = "take rows of a flow in a group as one, but in aggregates of vlan".to_owned();
+        let has_both = text.contains("(vlan)");
+        assert_eq!(by_packets.probe.contains(&as_one), has_both, "{text}");
         let by_flows = explained(text, &tagged);
         assert!(by_flows.probe[0] != step && by_flows.no_sql.is_none(), "{text}: {by_flows}");
     }

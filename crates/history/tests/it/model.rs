@@ -118,7 +118,7 @@ fn by_source<'a>(
 }
 
 fn query(filter: Option<Condition>, over: Over) -> Query {
-    let window = Expression::field("tcp_win");
+    let window = Expression::field("last_tcp_win");
     let items = [
         Item::sum("total_byte"),
         Item::count("flows"),

@@ -36,6 +36,11 @@ impl ChangingFields {
         self.0 == 0
     }
 
+    /// How many they are.
+    pub(crate) fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
     #[must_use]
     pub(crate) fn with(self, more: Self) -> Self {
         Self(self.0 | more.0)

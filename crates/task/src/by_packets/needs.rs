@@ -8,47 +8,52 @@ use flow::{Aggregation, Derived, DerivedField, Field};
 /// The fields by which a query tells packets apart.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Needs {
-    /// It groups by them, counts their values, or ranks them.
+    /// It groups by them.
     pub(crate) grouped: ChangingFields,
     /// Its filter reads them.
     pub(crate) filtered: ChangingFields,
-    /// Of the grouped ones, those that are in aggregates.
+    /// Its aggregates read them: it counts their values, ranks them, or asks for the least or the greatest.
     pub(crate) aggregated: ChangingFields,
+}
+
+/// The field of this name as a set: empty where packets of a flow do not differ in it at the site.
+fn one(name: &str, site: &Site) -> ChangingFields {
+    let own = Field::named(name).map_or(name, |field| field.name);
+    let is_in_key = site.key.columns().any(|column| column == own);
+    ChangingFields::one(name).filter(|_| !is_in_key).unwrap_or_default()
+}
+
+/// The fields that an aggregate reads of each packet.
+pub(crate) fn read_by(aggregate: &Aggregate, site: &Site) -> ChangingFields {
+    aggregate.fields().iter().fold(ChangingFields::NONE, |read, name| read.with(one(name, site)))
 }
 
 impl Needs {
     /// Those of a query at a site whose keys may have some of them.
     pub(crate) fn of(query: &Query, site: &Site) -> Self {
-        let is_in_key = |name: &str| {
-            let own = Field::named(name).map_or(name, |field| field.name);
-            site.key.columns().any(|column| column == own)
-        };
-        let one = |name: &str| ChangingFields::one(name).filter(|_| !is_in_key(name)).unwrap_or_default();
         let mut needs = Self::default();
         if let Grouping::By(fields) = &query.group {
-            fields.iter().for_each(|field| needs.grouped = needs.grouped.with(one(&field.field)));
+            fields.iter().for_each(|field| needs.grouped = needs.grouped.with(one(&field.field, site)));
         }
         for aggregate in query.aggregates() {
-            if let Aggregate::CountDistinct(of) | Aggregate::Entropy(of, _) | Aggregate::Top(_, of, _) =
-                aggregate
-            {
-                needs.aggregated = needs.aggregated.with(one(&of.field));
+            // Others are refused, whatever rows are there.
+            if weighs(aggregate, site).is_ok() {
+                needs.aggregated = needs.aggregated.with(read_by(aggregate, site));
             }
         }
-        needs.grouped = needs.grouped.with(needs.aggregated);
         let parts = query.filter.as_ref().map(parts).unwrap_or_default();
         for part in parts {
             // What any packet of a flow had is the flow's, where the question is not by packets anyway.
             let is_packets =
                 |name: &String| Field::named(name).is_some_and(|field| field.aggregation != Aggregation::Or);
             let read = part.fields().into_iter().filter(is_packets);
-            needs.filtered = read.fold(needs.filtered, |needed, name| needed.with(one(&name)));
+            needs.filtered = read.fold(needs.filtered, |needed, name| needed.with(one(&name, site)));
         }
         needs
     }
 
     pub(crate) fn all(&self) -> ChangingFields {
-        self.grouped.with(self.filtered)
+        self.grouped.with(self.filtered).with(self.aggregated)
     }
 }
 
@@ -64,7 +69,7 @@ pub(crate) fn parts(condition: &Condition) -> Vec<&Condition> {
 /// and columns of groups that are by packets say what they are.
 ///
 /// # Errors
-/// A filter, or an aggregate, that only packets can answer.
+/// A filter, or an aggregate, that only packets can answer, or that not even these do.
 pub(crate) fn of_flows(query: &Query, site: &Site) -> Result<Query, Vec<Refusal>> {
     let needs = Needs::of(query, site);
     let lacking = needs.all().without(site.changing);
@@ -76,6 +81,9 @@ pub(crate) fn of_flows(query: &Query, site: &Site) -> Result<Query, Vec<Refusal>
             of_flow: field.of_flow.unwrap_or_default().to_owned(),
         };
         return Err(lacking.fields().map(refused).collect());
+    }
+    if let Some(refusal) = apart(query, &needs, site) {
+        return Err(vec![refusal]);
     }
     let mut query = query.clone();
     for field in lacking.fields() {
@@ -90,6 +98,50 @@ pub(crate) fn of_flows(query: &Query, site: &Site) -> Result<Query, Vec<Refusal>
         derived.from.first().copied()
     });
     Ok(query)
+}
+
+/// Refuses sums, means and their like of fields in which packets of a flow may differ: rows do not say of how many packets a value is.
+pub(crate) fn weighs(aggregate: &Aggregate, site: &Site) -> Result<(), Refusal> {
+    let function = match aggregate {
+        Aggregate::Sum(_) => "sum",
+        Aggregate::Mean(_) => "avg",
+        Aggregate::Deviation(_) => "stddev",
+        Aggregate::Rate(_) => "rate",
+        Aggregate::Quantile(..) => "quantile",
+        _ => return Ok(()),
+    };
+    let Some(field) = read_by(aggregate, site).fields().next() else { return Ok(()) };
+    let of_flow = field.of_flow.unwrap_or_default().to_owned();
+    Err(Refusal::Unweighed { function, field: field.name.to_owned(), of_flow })
+}
+
+/// Whether a field is of the key, or of the site.
+pub(crate) fn is_of_key(name: &str, site: &Site) -> bool {
+    let own = Field::named(name).map_or(name, |field| field.name);
+    site.key.columns().any(|column| column == own) || own == "node_id"
+}
+
+/// Refuses what rows of none of the passes tell: a value of packets and of whole flows in one aggregate, and aggregates of packets of the
+/// flows that a filter selects.
+fn apart(query: &Query, needs: &Needs, site: &Site) -> Option<Refusal> {
+    let is_of_flow = |name: &String| {
+        let of_packets = ChangingFields::one(name).is_some_and(|one| one.without(needs.all()).is_empty());
+        !of_packets && !is_of_key(name, site)
+    };
+    let filtered = query.filter.as_ref().map(parts).unwrap_or_default();
+    let filtered = || filtered.iter().flat_map(|part| part.fields()).find(is_of_flow);
+    for aggregate in query.aggregates() {
+        let finer = read_by(aggregate, site).without(needs.grouped);
+        let Some(field) = finer.fields().next().filter(|_| weighs(aggregate, site).is_ok()) else { continue };
+        let read = match aggregate {
+            Aggregate::Min(_) | Aggregate::Max(_) => aggregate.fields().into_iter().find(is_of_flow),
+            _ => None,
+        };
+        if let Some(other) = read.or_else(filtered) {
+            return Some(Refusal::Apart { field: field.name.to_owned(), other });
+        }
+    }
+    None
 }
 
 impl Query {

@@ -1,11 +1,11 @@
 //! Queries that are answered by packets.
 
 use super::fields::ChangingFields;
-use super::needs::{Needs, parts};
+use super::needs::{Needs, is_of_key, parts, read_by};
 use super::table::SplitTable;
 use super::window::{SplitRows, SplitWindow};
 use crate::Generation;
-use crate::query::{Condition, Query};
+use crate::query::{Condition, Grouping, Query};
 use crate::rows::{Refusal, RowFilter, RowQueries, Site, Unplaced};
 use flow::Rows;
 use packet::{Key, KeyV4, KeyV6, Seed};
@@ -19,9 +19,10 @@ pub struct SplitQuery {
     table: usize,
     /// What packets must fulfil.
     filter: Option<RowFilter>,
-    /// By what its rows remain apart.
-    grouped: ChangingFields,
-    is_merged: bool,
+    /// The fields of its table.
+    fields: ChangingFields,
+    /// By what rows remain apart, in each [pass](Site::passes).
+    passes: Vec<ChangingFields>,
     seed: Seed,
     queries: RowQueries,
 }
@@ -53,7 +54,7 @@ pub(crate) fn split(
 }
 
 /// Most fields by whose values rows are apart.
-const MOST: usize = 4;
+const MOST: u32 = 4;
 
 impl SplitQuery {
     fn new(generation: Generation, query: &Query, table: usize, site: &Site) -> Result<Self, Vec<Refusal>> {
@@ -64,11 +65,12 @@ impl SplitQuery {
             return Err(vec![Refusal::NotByPackets { field, by: by() }]);
         }
         // Rows by packets do not tell what a whole flow has.
-        if let Some(other) = query.of_flow() {
-            return Err(vec![Refusal::Inseparable { field: by(), other }]);
+        if let Some(field) = query.of_flow() {
+            return Err(vec![Refusal::NotByPackets { field, by: by() }]);
         }
-        if needs.grouped.fields().count() > MOST {
-            return Err(vec![Refusal::TooManyFields { most: MOST }]);
+        let passes = passes(query, &needs, site);
+        if passes.iter().any(|apart| apart.len() > MOST) {
+            return Err(vec![Refusal::TooManyFields { most: MOST as usize }]);
         }
         let site = Site {
             tracks_loss: false,
@@ -80,13 +82,13 @@ impl SplitQuery {
         let (of_packets, of_flows) = filters(query, &needs, &site)?;
         let filter =
             of_packets.map(|filter| RowFilter::new(&filter, &site)).transpose().map_err(|e| vec![e])?;
-        let is_merged = needs.grouped != needs.all();
-        let site = Site { changing: needs.grouped, is_filtered: filter.is_some(), ..site };
+        let changing = needs.grouped.with(needs.aggregated);
+        let site = Site { changing, passes: passes.clone(), is_filtered: filter.is_some(), ..site };
         let rest = Query { filter: of_flows, ..query.clone() };
         let queries = RowQueries::plan(generation, &[rest], &site)
             .map_err(|refused| refused.into_iter().map(|(_, refusal)| refusal).collect::<Vec<_>>())?;
         let (query, seed) = (query.clone(), site.seed);
-        Ok(Self { query, table, filter, grouped: needs.grouped, is_merged, seed, queries })
+        Ok(Self { query, table, filter, fields: needs.all(), passes, seed, queries })
     }
 
     /// The query.
@@ -99,12 +101,12 @@ impl SplitQuery {
         &self.queries
     }
 
-    /// The rows of a window that it reads, and the packets that are in none.
-    pub fn rows<'a>(&self, window: Option<&'a SplitWindow>) -> Cow<'a, SplitRows> {
+    /// The rows of a window that it reads, in each [pass](Site::passes), and the packets that are in none.
+    pub fn rows<'a>(&self, window: Option<&'a SplitWindow>) -> Vec<Cow<'a, SplitRows>> {
         let Some(of_table) = window.and_then(|window| window.tables.get(self.table)) else {
-            return Cow::default();
+            return vec![Cow::default(); self.passes.len()];
         };
-        let mut rows = match &self.filter {
+        let rows = match &self.filter {
             None => Cow::Borrowed(of_table),
             Some(filter) => Cow::Owned(SplitRows {
                 v4: filter.selected(&of_table.v4),
@@ -112,15 +114,21 @@ impl SplitQuery {
                 unplaced: of_table.unplaced,
             }),
         };
-        if self.is_merged {
-            let mut table = SplitTable::with_rows(self.grouped, [rows.v4.len(), rows.v6.len()], self.seed);
+        let merged = |apart: &ChangingFields| {
+            let mut table = SplitTable::with_rows(*apart, [rows.v4.len(), rows.v6.len()], self.seed);
             rows.v4.rows.iter().for_each(|row| table.v4.add(row.key.hash(&self.seed), row));
             rows.v6.rows.iter().for_each(|row| table.v6.add(row.key.hash(&self.seed), row));
             let mut merged = SplitRows { unplaced: rows.unplaced, ..SplitRows::default() };
             (merged.v4.rows, merged.v6.rows) = (table.v4.rows, table.v6.rows);
-            rows = Cow::Owned(merged);
+            Cow::Owned(merged)
+        };
+        match &self.passes[..] {
+            [apart] if *apart == self.fields => vec![rows],
+            passes => passes
+                .iter()
+                .map(|apart| if *apart == self.fields { rows.clone() } else { merged(apart) })
+                .collect(),
         }
-        rows
     }
 }
 
@@ -141,6 +149,23 @@ impl SplitRows {
     }
 }
 
+/// By what rows are apart in each pass: by what the query groups by, and by what aggregates read of each packet. So a number of flows is one
+/// of flows, whatever else is counted.
+fn passes(query: &Query, needs: &Needs, site: &Site) -> Vec<ChangingFields> {
+    let aggregates = query.aggregates();
+    let mut passes = Vec::new();
+    if query.group == Grouping::Flows || aggregates.is_empty() {
+        passes.push(needs.grouped);
+    }
+    for aggregate in aggregates {
+        let apart = needs.grouped.with(read_by(aggregate, site));
+        if !passes.contains(&apart) {
+            passes.push(apart);
+        }
+    }
+    passes
+}
+
 /// The parts of a filter that packets must fulfil, and those that are about what flows have of these.
 fn filters(
     query: &Query,
@@ -156,8 +181,7 @@ fn filters(
         };
         let dropped = needs.all().without(needs.grouped);
         let reads_dropped = fields.iter().find(|name| is_one(name, dropped));
-        let of_key = |name: &str| site.key.columns().any(|column| column == name) || name == "node_id";
-        let counted = fields.iter().find(|name| !is_one(name, needs.all()) && !of_key(name));
+        let counted = fields.iter().find(|name| !is_one(name, needs.all()) && !is_of_key(name, site));
         match (reads_dropped, counted) {
             (Some(field), Some(other)) => {
                 refusals.push(Refusal::Inseparable { field: field.clone(), other: other.clone() });
@@ -212,7 +236,7 @@ mod tests {
         let mut unplaced = Unplaced::default();
         for without_place in [3, 0, 4] {
             let window = window(without_place);
-            let rows = query.rows(Some(&window));
+            let rows = &query.rows(Some(&window))[0];
             run.add_v4(rows.v4());
             unplaced.add(rows.unplaced());
         }

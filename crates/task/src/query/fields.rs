@@ -53,6 +53,15 @@ impl Expression {
     }
 }
 
+impl Aggregate {
+    /// The fields that it reads; what a whole flow has of a field keeps its own name.
+    pub(crate) fn fields(&self) -> BTreeSet<String> {
+        let mut read = BTreeSet::new();
+        of_aggregate(self, &mut read);
+        read.into_iter().flat_map(|name| sources(name, |derived| derived != Derived::OfFlow)).collect()
+    }
+}
+
 impl Condition {
     /// The fields that it reads, those of derived fields instead of these, but for what a whole flow has of a field in which its packets
     /// may differ.

@@ -61,12 +61,22 @@ impl Values {
 pub(crate) struct Evaluation<'a, K> {
     program: &'a Program,
     batch: &'a RowBatch<K>,
+    /// The [pass](super::site::Site::passes) of the rows.
+    pass: usize,
     values: Vec<Option<Values>>,
 }
 
 impl<'a, K: MaskedKey> Evaluation<'a, K> {
     pub(crate) fn new(program: &'a Program, batch: &'a RowBatch<K>) -> Self {
-        Self { program, batch, values: vec![None; program.len()] }
+        Self { program, batch, pass: 0, values: vec![None; program.len()] }
+    }
+
+    pub(crate) fn of_pass(self, pass: usize) -> Self {
+        Self { pass, ..self }
+    }
+
+    pub(crate) fn pass(&self) -> usize {
+        self.pass
     }
 
     /// The batch.

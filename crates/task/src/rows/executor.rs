@@ -158,7 +158,9 @@ impl RowQueries {
             false => Reads::Rows,
         };
         self.asks_of_run().then(|| RunPartials {
-            merged: MergedRows::new(self.run.columns.clone(), &self.site),
+            merged: (0..self.site.pass_count())
+                .map(|pass| MergedRows::of_pass(self.run.columns.clone(), &self.site, pass))
+                .collect(),
             whole: WholeRows::new(&self.run, &self.site, reads),
         })
     }
@@ -191,10 +193,12 @@ impl RowQueries {
         if outside.overflow.is_some() {
             whole.release(&self.run);
         }
-        merged.each_v4(|batch| whole.add(&self.run, batch, HeldRows::push_v4));
-        merged.each_v6(|batch| whole.add(&self.run, batch, HeldRows::push_v6));
-        let unplaced = merged.unplaced();
-        drop(merged);
+        let mut unplaced = 0;
+        for (pass, merged) in merged.into_iter().enumerate() {
+            merged.each_v4(|batch| whole.add_pass(pass, &self.run, batch, HeldRows::push_v4));
+            merged.each_v6(|batch| whole.add_pass(pass, &self.run, batch, HeldRows::push_v6));
+            unplaced += merged.unplaced();
+        }
         let mut states = whole.states(&self.run, &self.site);
         let mut answers = self
             .run
@@ -231,6 +235,19 @@ impl RowPartials {
     pub fn add_v6(&mut self, queries: &RowQueries, rows: &Rows<KeyV6>, scratch: &mut RowScratch) {
         scratch.v6.fill(rows, &queries.window.columns);
         queries.window.add(&mut self.states, &scratch.v6, |_| true);
+    }
+
+    /// Takes the rows of a [pass](Site::passes).
+    pub fn add_pass(
+        &mut self,
+        queries: &RowQueries,
+        pass: usize,
+        (v4, v6): (&Rows<KeyV4>, &Rows<KeyV6>),
+        scratch: &mut RowScratch,
+    ) {
+        scratch.fill(v4, v6, &queries.window.columns);
+        queries.window.add_pass(pass, &mut self.states, &scratch.v4, |_| true);
+        queries.window.add_pass(pass, &mut self.states, &scratch.v6, |_| true);
     }
 
     /// Merges the state of another core or node for the same window.
@@ -276,7 +293,8 @@ impl RowPartials {
 /// The state of all queries over the run: rows of one key are merged before a query reads them.
 #[derive(Debug)]
 pub struct RunPartials {
-    merged: MergedRows,
+    /// Those of each pass.
+    merged: Vec<MergedRows>,
     whole: WholeRows,
 }
 
@@ -304,25 +322,33 @@ pub(crate) enum Reads {
 impl RunPartials {
     /// Adds IPv4 rows, of windows or of ended records; those of one key must be added in order.
     pub fn add_v4(&mut self, rows: &Rows<KeyV4>) {
-        self.merged.add_v4(rows);
+        self.merged[0].add_v4(rows);
     }
 
     /// Adds IPv6 rows.
     pub fn add_v6(&mut self, rows: &Rows<KeyV6>) {
-        self.merged.add_v6(rows);
+        self.merged[0].add_v6(rows);
+    }
+
+    /// Adds the rows of a [pass](Site::passes).
+    pub fn add_pass(&mut self, pass: usize, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
+        if let Some(merged) = self.merged.get_mut(pass) {
+            merged.add_v4(v4);
+            merged.add_v6(v6);
+        }
     }
 
     /// Adds IPv4 rows that are the last ones of their keys, each passed once: those whose keys had no earlier
     /// rows, which are most, are passed to the queries at once.
     pub fn add_last_v4(&mut self, queries: &RowQueries, rows: &Rows<KeyV4>) {
         let Self { merged, whole } = self;
-        whole.add(&queries.run, merged.add_known_v4(rows), HeldRows::push_v4);
+        whole.add(&queries.run, merged[0].add_known_v4(rows), HeldRows::push_v4);
     }
 
     /// Adds such rows of IPv6.
     pub fn add_last_v6(&mut self, queries: &RowQueries, rows: &Rows<KeyV6>) {
         let Self { merged, whole } = self;
-        whole.add(&queries.run, merged.add_known_v6(rows), HeldRows::push_v6);
+        whole.add(&queries.run, merged[0].add_known_v6(rows), HeldRows::push_v6);
     }
 }
 
@@ -341,12 +367,23 @@ impl WholeRows {
         batch: &RowBatch<K>,
         hold: fn(&mut HeldRows, &RowBatch<K>) -> bool,
     ) {
-        if self.held.as_mut().is_some_and(|held| !hold(held, batch)) {
+        self.add_pass(0, set, batch, hold);
+    }
+
+    /// The same of the rows of a [pass](Site::passes): those of the first one alone are held.
+    pub(crate) fn add_pass<K: MaskedKey>(
+        &mut self,
+        pass: usize,
+        set: &PlanSet,
+        batch: &RowBatch<K>,
+        hold: fn(&mut HeldRows, &RowBatch<K>) -> bool,
+    ) {
+        if pass == 0 && self.held.as_mut().is_some_and(|held| !hold(held, batch)) {
             self.release(set);
         }
         let Self { states, reads, held } = self;
         let is_held = held.is_some();
-        set.add(states, batch, |at| match reads[at] {
+        set.add_pass(pass, states, batch, |at| match reads[at] {
             Reads::Nothing => false,
             Reads::Rows => true,
             Reads::Held => !is_held,

@@ -11,7 +11,7 @@ use super::scratch::RowScratch;
 use super::site::Site;
 use super::state::QueryState;
 use flow::{RowBatch, RowValue, Rows, Sampled};
-use packet::{KeyV4, KeyV6, MaskedKey};
+use packet::{KeyV4, KeyV6};
 use report::{Answer, Class, Span, Status};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -99,8 +99,8 @@ impl Sum {
 /// What a pane's windows gave so far.
 #[derive(Debug)]
 struct Pane {
-    /// For the plans that read merged rows, if there are any.
-    rows: Option<MergedRows>,
+    /// For the plans that read merged rows, if there are any: those of each pass.
+    rows: Vec<MergedRows>,
     /// Those of the other plans have read all rows.
     states: Vec<QueryState>,
     /// `None` before its first window is closed.
@@ -110,27 +110,28 @@ struct Pane {
 impl Pane {
     fn new(plans: &LongPlans, order: Order, site: &Site) -> Self {
         let columns = &plans.plans.columns;
-        let rows = plans.plans.plans.iter().any(|plan| plan.merges).then(|| match order {
-            Order::ByTime => MergedRows::new(columns.clone(), site),
+        let merges = plans.plans.plans.iter().any(|plan| plan.merges);
+        let rows = (0..site.pass_count()).filter(|_| merges).map(|pass| match order {
+            Order::ByTime => MergedRows::of_pass(columns.clone(), site, pass),
             Order::Any => MergedRows::of_any_order(columns, site),
         });
-        Self { rows, states: plans.plans.states(site), account: None }
+        Self { rows: rows.collect(), states: plans.plans.states(site), account: None }
     }
 
-    fn add_v4(&mut self, plans: &PlanSet, batch: &RowBatch<KeyV4>) {
+    fn add_v4(&mut self, plans: &PlanSet, pass: usize, batch: &RowBatch<KeyV4>) {
         // What has no memory counts as flows of its own: totals stay right.
-        if let Some(batch) = self.rows.as_mut().and_then(|rows| rows.add_batch_v4(batch)) {
-            plans.add(&mut self.states, &batch, |at| plans.plans[at].merges);
+        if let Some(batch) = self.rows.get_mut(pass).and_then(|rows| rows.add_batch_v4(batch)) {
+            plans.add_pass(pass, &mut self.states, &batch, |at| plans.plans[at].merges);
         }
-        plans.add(&mut self.states, batch, |at| !plans.plans[at].merges);
+        plans.add_pass(pass, &mut self.states, batch, |at| !plans.plans[at].merges);
     }
 
-    fn add_v6(&mut self, plans: &PlanSet, batch: &RowBatch<KeyV6>) {
+    fn add_v6(&mut self, plans: &PlanSet, pass: usize, batch: &RowBatch<KeyV6>) {
         // What has no memory counts as flows of its own: totals stay right.
-        if let Some(batch) = self.rows.as_mut().and_then(|rows| rows.add_batch_v6(batch)) {
-            plans.add(&mut self.states, &batch, |at| plans.plans[at].merges);
+        if let Some(batch) = self.rows.get_mut(pass).and_then(|rows| rows.add_batch_v6(batch)) {
+            plans.add_pass(pass, &mut self.states, &batch, |at| plans.plans[at].merges);
         }
-        plans.add(&mut self.states, batch, |at| !plans.plans[at].merges);
+        plans.add_pass(pass, &mut self.states, batch, |at| !plans.plans[at].merges);
     }
 }
 
@@ -246,12 +247,17 @@ impl LongWindows {
 
     /// Takes rows of a window of the run, which begins at this time.
     pub fn add(&mut self, start_ns: u64, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
+        self.add_pass(0, start_ns, v4, v6);
+    }
+
+    /// The same of the rows of a [pass](Site::passes).
+    pub fn add_pass(&mut self, pass: usize, start_ns: u64, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
         let Self { plans, site, order, lengths, scratch, .. } = self;
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             scratch.fill(v4, v6, &plans.plans.columns);
             let pane = length.pane(start_ns, plans, *order, site);
-            pane.add_v4(&plans.plans, &scratch.v4);
-            pane.add_v6(&plans.plans, &scratch.v6);
+            pane.add_v4(&plans.plans, pass, &scratch.v4);
+            pane.add_v6(&plans.plans, pass, &scratch.v6);
         }
     }
 
@@ -263,20 +269,20 @@ impl LongWindows {
             each_pane(v4.column(RowValue::Time), plans.every_ns, &mut rows, |time, rows| {
                 let pane = length.recorded_pane(time, plans, *order, site);
                 match rows {
-                    None => pane.add_v4(&plans.plans, v4),
+                    None => pane.add_v4(&plans.plans, 0, v4),
                     Some(rows) => {
                         part.v4.fill_from(v4, rows);
-                        pane.add_v4(&plans.plans, &part.v4);
+                        pane.add_v4(&plans.plans, 0, &part.v4);
                     }
                 }
             });
             each_pane(v6.column(RowValue::Time), plans.every_ns, &mut rows, |time, rows| {
                 let pane = length.recorded_pane(time, plans, *order, site);
                 match rows {
-                    None => pane.add_v6(&plans.plans, v6),
+                    None => pane.add_v6(&plans.plans, 0, v6),
                     Some(rows) => {
                         part.v6.fill_from(v6, rows);
-                        pane.add_v6(&plans.plans, &part.v6);
+                        pane.add_v6(&plans.plans, 0, &part.v6);
                     }
                 }
             });
@@ -472,21 +478,25 @@ impl Length {
             let of_rows = states.iter_mut().zip(&pane.states).zip(&set.plans);
             of_rows.for_each(|((state, of_pane), plan)| state.merge(plan, of_pane));
         }
-        let unplaced = match &panes.iter().filter_map(|pane| pane.rows.as_ref()).collect::<Vec<_>>()[..] {
-            [] => 0,
-            [rows] => add(set, &mut states, rows),
-            [first, more @ ..] => {
-                let mut rows = first.empty(site);
-                for of_pane in [first].into_iter().chain(more) {
-                    // What has no memory counts as flows of its own here too.
-                    rows.add_merged(of_pane, &mut |v4, v6| {
-                        set.add(&mut states, v4, |at| set.plans[at].merges);
-                        set.add(&mut states, v6, |at| set.plans[at].merges);
-                    });
+        let mut unplaced = 0;
+        for pass in 0..site.pass_count() {
+            let of_panes: Vec<&MergedRows> = panes.iter().filter_map(|pane| pane.rows.get(pass)).collect();
+            unplaced += match &of_panes[..] {
+                [] => 0,
+                [rows] => add(set, pass, &mut states, rows),
+                [first, ..] => {
+                    let mut rows = first.empty(site, pass);
+                    for of_pane in of_panes {
+                        // What has no memory counts as flows of its own here too.
+                        rows.add_merged(of_pane, &mut |v4, v6| {
+                            set.add_pass(pass, &mut states, v4, |at| set.plans[at].merges);
+                            set.add_pass(pass, &mut states, v6, |at| set.plans[at].merges);
+                        });
+                    }
+                    add(set, pass, &mut states, &rows)
                 }
-                add(set, &mut states, &rows)
-            }
-        };
+            };
+        }
         let outside = Outside { sampled: account.sampled, ..Outside::from(&account.outside) };
         let covered = Covered { window: Some(window), watched: Some(watched), outside, plan: None };
         let mut answers = plans.plans.answers(&mut states, covered);
@@ -550,11 +560,9 @@ fn each_pane(
 }
 
 /// Adds merged rows to states; returns how many rows are in no flow.
-fn add(plans: &PlanSet, states: &mut [QueryState], rows: &MergedRows) -> u64 {
-    fn give<K: MaskedKey>(plans: &PlanSet, states: &mut [QueryState], batch: &RowBatch<K>) {
-        plans.add(states, batch, |at| plans.plans[at].merges);
-    }
-    rows.each_v4(|batch| give(plans, states, batch));
-    rows.each_v6(|batch| give(plans, states, batch));
+fn add(plans: &PlanSet, pass: usize, states: &mut [QueryState], rows: &MergedRows) -> u64 {
+    let merges = |at: usize| plans.plans[at].merges;
+    rows.each_v4(|batch| plans.add_pass(pass, states, batch, merges));
+    rows.each_v6(|batch| plans.add_pass(pass, states, batch, merges));
     rows.unplaced()
 }

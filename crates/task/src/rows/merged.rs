@@ -74,6 +74,11 @@ const ROWS: usize = 1024;
 
 impl MergedRows {
     pub(crate) fn new(columns: Vec<RowValue>, site: &Site) -> Self {
+        Self::of_pass(columns, site, 0)
+    }
+
+    /// For the rows of a [pass](Site::passes).
+    pub(crate) fn of_pass(columns: Vec<RowValue>, site: &Site, pass: usize) -> Self {
         let rules: Vec<_> = columns.iter().map(|column| rule(*column)).collect();
         // Sums begin at zero; the first row sets everything else.
         let initial = rules.iter().map(|rule| match rule {
@@ -83,7 +88,7 @@ impl MergedRows {
         });
         let initial: Vec<_> = initial.collect();
         let Site { seed, limits, .. } = site;
-        let split = site.changing.columns();
+        let split = site.apart(pass).columns();
         Self {
             tables: match split.is_empty() {
                 true => Tables::Flows(
@@ -119,8 +124,8 @@ impl MergedRows {
     }
 
     /// No rows, merged in the same way.
-    pub(crate) fn empty(&self, site: &Site) -> Self {
-        Self { times: self.times, ..Self::new(self.columns.clone(), site) }
+    pub(crate) fn empty(&self, site: &Site, pass: usize) -> Self {
+        Self { times: self.times, ..Self::of_pass(self.columns.clone(), site, pass) }
     }
 
     /// Adds IPv4 rows in columns; returns those whose keys had no memory, if there are any.

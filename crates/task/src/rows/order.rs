@@ -95,7 +95,7 @@ impl Plan {
     pub(crate) fn counter_order(&self) -> Option<CounterOrder> {
         let PlannedOrder { by, descending } = self.order.first()?;
         let OrderBy::Number(GroupValue::Aggregate(number)) = by else { return None };
-        let PlannedAggregate { kind, at, needs_all } = &self.aggregates[*number];
+        let PlannedAggregate { kind, at, needs_all, .. } = &self.aggregates[*number];
         let is_counter = matches!(
             kind,
             Kind::Count | Kind::Sum(_, Type::Unsigned) | Kind::Least(_, Type::Unsigned) | Kind::Distinct(..)

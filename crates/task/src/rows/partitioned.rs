@@ -231,7 +231,7 @@ pub(crate) fn can_be_partitioned(plan: &Plan, program: &Program) -> bool {
     plan.filter.is_none()
         && plan.having.is_none()
         && !plan.order.iter().any(|order| order.by.is_rate())
-        && plan.aggregates.iter().all(|aggregate| is_kept_by_group(&aggregate.kind))
+        && plan.aggregates.iter().all(|aggregate| aggregate.pass == 0 && is_kept_by_group(&aggregate.kind))
         && parts.extras.is_empty()
         && parts.spec().has_addresses()
         && !(parts.either.is_some() && depends_on_direction())

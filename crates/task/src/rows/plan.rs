@@ -12,7 +12,7 @@ use super::overflow::{SpilledValue, SummaryPlan};
 use super::program::{Names, Node, NodeId, Program, Type};
 use super::refusal::Refusal;
 use super::site::Site;
-use crate::by_packets::of_flows;
+use crate::by_packets::{of_flows, read_by, weighs};
 use crate::pins::pins_of;
 use crate::query::{Aggregate, Expression, GroupField, Grouping, MOST_GROUPS, Query, Weight};
 use flow::{Field, RowValue};
@@ -190,6 +190,11 @@ impl Plan {
         let summary = SummaryPlan::new(filter, &grouping, planner.program, &site.key);
         let spilled = planner.aggregates.iter().map(|aggregate| planner.spilled(aggregate)).collect();
         let Planner { fields, aggregates, sets, lists, program, .. } = planner;
+        if refusals.is_empty() {
+            // By the names that were asked for: what whole flows have is not by packets.
+            let weighed = as_asked.aggregates().into_iter().map(|aggregate| weighs(aggregate, site));
+            refusals.extend(weighed.filter_map(Result::err));
+        }
         if !refusals.is_empty() {
             refusals.dedup();
             return Err(refusals);
@@ -306,7 +311,7 @@ impl Planner<'_> {
     }
 
     /// The number of an aggregate, which is kept once.
-    fn keep(&mut self, kind: Kind) -> usize {
+    fn keep(&mut self, kind: Kind, pass: usize) -> usize {
         let known = self.aggregates.iter().position(|known| known.kind == kind);
         known.unwrap_or_else(|| {
             let at = self.words;
@@ -314,7 +319,7 @@ impl Planner<'_> {
             // What was collected may have no bytes on the wire: less than all of them is no total.
             let needs_all =
                 matches!(kind, Kind::Sum(node, _) if self.program.reads(node, RowValue::WireBytes));
-            self.aggregates.push(PlannedAggregate { kind, at, needs_all });
+            self.aggregates.push(PlannedAggregate { kind, at, needs_all, pass });
             self.aggregates.len() - 1
         })
     }
@@ -390,7 +395,7 @@ impl Planner<'_> {
                 Kind::Weights(self.sets.len() - 1, of, weight)
             }
         };
-        Ok(self.keep(kind))
+        Ok(self.keep(kind, self.site.pass_of(read_by(aggregate, self.site))))
     }
 
     /// A number whose values add up.

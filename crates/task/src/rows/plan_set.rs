@@ -53,10 +53,21 @@ impl PlanSet {
         batch: &RowBatch<K>,
         takes: impl Fn(usize) -> bool,
     ) {
+        self.add_pass(0, states, batch, takes);
+    }
+
+    /// The same of the rows of a [pass](Site::passes).
+    pub(crate) fn add_pass<K: MaskedKey>(
+        &self,
+        pass: usize,
+        states: &mut [QueryState],
+        batch: &RowBatch<K>,
+        takes: impl Fn(usize) -> bool,
+    ) {
         if batch.is_empty() {
             return;
         }
-        let mut evaluation = Evaluation::new(&self.program, batch);
+        let mut evaluation = Evaluation::new(&self.program, batch).of_pass(pass);
         let states = states.iter_mut().zip(&self.plans).enumerate();
         for (_, (state, plan)) in states.filter(|(at, _)| takes(*at)) {
             state.add(plan, &mut evaluation);

@@ -130,6 +130,22 @@ pub enum Refusal {
         /// The other one.
         other: String,
     },
+    /// An aggregate reads a field in which packets of a flow may differ, and the query another one that whole flows have.
+    Apart {
+        /// The field in which packets may differ.
+        field: String,
+        /// The other one.
+        other: String,
+    },
+    /// An aggregate in which values weigh by their number is of a field in which packets of a flow may differ.
+    Unweighed {
+        /// The aggregate's function.
+        function: &'static str,
+        /// The field.
+        field: String,
+        /// The name for what a whole flow has of it.
+        of_flow: String,
+    },
     /// Two columns have one name.
     SameName {
         /// The name.
@@ -201,13 +217,23 @@ impl fmt::Display for Refusal {
             Self::NotByPackets { field, by } => {
                 write!(
                     f,
-                    "{field} is measured of whole flows: a query by {by}, in which their packets may differ, cannot have it"
+                    "{field} is measured of whole flows: a query by {by}, in which their packets may differ, cannot have it; ask for it in another one"
                 )
             }
             Self::Inseparable { field, other } => write!(
                 f,
                 "{field} is each packet's and {other} is what packets have together: they can stand in one query only in conditions that \
                  and joins, or with a group by {field}"
+            ),
+            Self::Apart { field, other } => write!(
+                f,
+                "the aggregate of {field} is of each packet, and {other} is what packets of a flow have together: ask a query for each, or \
+                 group by {field}"
+            ),
+            Self::Unweighed { function, field, of_flow } => write!(
+                f,
+                "packets of one flow may differ in {field}, and {function} does not weigh them: ask for {function} of {of_flow}, or \
+                 measure with {field} in --key"
             ),
             Self::SameName { name } => write!(f, "two columns are named {name}"),
         }

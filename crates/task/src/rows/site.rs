@@ -53,6 +53,9 @@ pub struct Site {
     pub statistics: Vec<String>,
     /// Fields in which the packets of a flow may differ, by whose values rows are apart.
     pub changing: ChangingFields,
+    /// Rows come several times, each time apart by some of these fields alone, and each aggregate reads those of one time: a least value
+    /// those that are apart by its field, a number of flows those that are not. Empty where they come once, apart by all of the fields.
+    pub passes: Vec<ChangingFields>,
     /// Only rows with packets that a filter lets through are there: of packets that are in no row it is not known whether they would be.
     pub is_filtered: bool,
     /// What becomes of questions by other such fields that keys do not have.
@@ -78,6 +81,7 @@ impl Site {
             no_gaps: None,
             statistics: Vec::new(),
             changing: ChangingFields::NONE,
+            passes: Vec::new(),
             is_filtered: false,
             by_packets: ByPackets::Refused,
             geo: None,
@@ -136,6 +140,23 @@ impl Site {
         }
         let why = self.no_gaps.as_ref().filter(|_| statistic.metric == Metric::Gap)?;
         Some(Refusal::NotFollowed { field, why: why.clone() })
+    }
+
+    /// The fields by which the rows of a pass are apart.
+    pub(crate) fn apart(&self, pass: usize) -> ChangingFields {
+        self.passes.get(pass).copied().unwrap_or(self.changing)
+    }
+
+    /// How often rows come.
+    pub(crate) fn pass_count(&self) -> usize {
+        self.passes.len().max(1)
+    }
+
+    /// The pass for what reads these fields: the rows of no other one that has them are apart by fewer.
+    pub(crate) fn pass_of(&self, fields: ChangingFields) -> usize {
+        let has_them = |(_, apart): &(usize, &ChangingFields)| fields.without(**apart).is_empty();
+        let with_them = self.passes.iter().enumerate().filter(has_them);
+        with_them.min_by_key(|(_, apart)| apart.len()).map_or(0, |(pass, _)| pass)
     }
 
     /// Whether losses are tracked of the flows alone that a query pins, if it reads them.

@@ -152,7 +152,10 @@ struct Taker<'a, 'b, K> {
 impl<K: MaskedKey> TakeGroups for Taker<'_, '_, K> {
     #[inline(always)]
     fn take(&mut self, states: &mut impl States, rows: &[u32], found: &[u32]) {
-        *self.unplaced_rows += found.iter().filter(|group| **group == NO_GROUP).count() as u64;
+        // All passes have the same groups.
+        if self.evaluated.0.pass() == 0 {
+            *self.unplaced_rows += found.iter().filter(|group| **group == NO_GROUP).count() as u64;
+        }
         let mut owners = GroupStates { table: states, found, unplaced: self.unplaced };
         update(self.plan, self.evaluated, rows, &mut owners, Some(self.collections));
     }

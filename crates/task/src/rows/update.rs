@@ -24,8 +24,10 @@ pub(crate) struct Inputs {
 
 impl Inputs {
     pub(crate) fn new<K: MaskedKey>(plan: &Plan, evaluation: &mut Evaluation<'_, K>) -> Self {
+        let pass = evaluation.pass();
         let mut of = |aggregate: &PlannedAggregate| {
-            aggregate.kind.inputs().map(|node| node.map(|node| evaluation.input(node)))
+            let is_read = aggregate.pass == pass;
+            aggregate.kind.inputs().map(|node| node.filter(|_| is_read).map(|node| evaluation.input(node)))
         };
         let aggregates = plan.aggregates.iter().map(&mut of).collect();
         let extras = match &plan.grouping {
@@ -94,7 +96,10 @@ pub(crate) fn update<K: MaskedKey>(
     let (evaluation, inputs) = evaluated;
     let rows = || rows.iter().map(|row| *row as usize).enumerate();
     for (aggregate, [input, second]) in plan.aggregates.iter().zip(&inputs.aggregates) {
-        let PlannedAggregate { kind, at, needs_all } = aggregate;
+        let PlannedAggregate { kind, at, needs_all, pass } = aggregate;
+        if *pass != evaluation.pass() {
+            continue;
+        }
         let at = *at;
         match (kind, input) {
             (Kind::Count, _) => rows().for_each(|(place, _)| owners.owner(place).0[at] += 1),

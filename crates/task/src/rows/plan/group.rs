@@ -6,6 +6,7 @@ use super::{
     GroupCondition, GroupValue, ItemValue, KEY_MEMBERS, Names, OrderBy, PlannedItem, PlannedOrder, Planner,
     Refusal, Type, own_name,
 };
+use crate::ChangingFields;
 use crate::query::{
     Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Query, Weight,
 };
@@ -104,7 +105,8 @@ impl Planner<'_> {
             _ => (ColumnKind::Unsigned, unit_of(field)),
         };
         let unit = if kind == ColumnKind::Time { "" } else { unit };
-        Ok(Typed { value: GroupValue::Aggregate(self.keep(Kind::Least(node, of))), kind, unit })
+        let pass = self.site.pass_of(ChangingFields::NONE);
+        Ok(Typed { value: GroupValue::Aggregate(self.keep(Kind::Least(node, of), pass)), kind, unit })
     }
 
     fn value(&mut self, expression: &Expression) -> Result<Typed, Refusal> {
