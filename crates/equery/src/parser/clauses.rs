@@ -331,11 +331,15 @@ impl Parser<'_, '_, '_> {
         Ok(Using { structure, settings })
     }
 
+    /// Whether a query of the name `each` begins a condition: `each.item`, or `each is missing`.
+    fn is_name_each(&self) -> bool {
+        *self.ahead(1) == Token::Symbol(".") || self.is_word(1, "is") && self.is_word(2, "missing")
+    }
+
     fn trigger(&mut self, query: &mut QueryText, keyword: &str, start: &Range<usize>) -> Parsed<()> {
         let kind = match keyword {
             "while" => TriggerKind::While,
-            // A query may have this name.
-            _ if *self.ahead(1) != Token::Symbol(".") && self.takes_word("each") => TriggerKind::WhenEach,
+            _ if !self.is_name_each() && self.takes_word("each") => TriggerKind::WhenEach,
             _ => TriggerKind::When,
         };
         let condition = self.condition()?;

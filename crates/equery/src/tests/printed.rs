@@ -157,6 +157,8 @@ fn an_item_a_node_and_a_query_keep_a_name_that_is_also_a_fields() {
         printed("distinct: select count(*) as n every 1s; d: select prev((distinct.n)) from distinct"),
         "distinct: select count(*) as n every 1s;\nd: select prev(distinct.n) from distinct;"
     );
+    let text = "each: select count(*) as n every 1s;\ne: select count(*) every 1s when each is missing;";
+    assert_eq!(printed(&text.replace("each is missing", "(each is missing)")), text);
 }
 
 #[test]
