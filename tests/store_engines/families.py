@@ -5,7 +5,7 @@ import struct
 
 # 10.0.0.1 and ::ffff:10.0.0.1 are two; ::1 and ::2 are below ::ffff:0:0, where the bytes of IPv4 begin.
 PACKETS = [
-    # Seconds, source, destination, protocol, ports, length.
+    # Seconds, source, destination, protocol, ports, length, and the VLAN of a tagged one.
     (0, "10.0.0.1", "10.0.0.9", 6, 1000, 80, 100),
     (0, "::ffff:10.0.0.1", "::ffff:10.0.0.9", 6, 1000, 80, 120),
     (1, "10.0.0.1", "10.0.0.9", 17, 1000, 53, 100),
@@ -19,6 +19,10 @@ PACKETS = [
     (5, "10.0.0.3", "10.0.0.8", 6, 1004, 443, 100),
     (5, "10.0.0.4", "10.0.0.9", 50, 0, 0, 100),
     (9, "10.0.0.9", "10.0.0.1", 6, 80, 1000, 60),
+    # The first packet has no tag, and a later one has.
+    (0, "10.0.0.5", "10.0.0.9", 17, 2000, 53, 100),
+    (9, "10.0.0.5", "10.0.0.9", 17, 2000, 53, 100, 5),
+    (30, "10.0.0.5", "10.0.0.9", 17, 2000, 53, 100, 5),
 ]
 
 QUESTIONS = [
@@ -51,10 +55,12 @@ QUESTIONS = [
     "select src_addr, entropy(dst_addr) as e groupby src_addr order by e desc limit 3",
     "select dst_addr, entropy(src_addr) as e groupby dst_addr having e = 1 or e = 2 order by e",
     "select max(ltime) - min(stime) as span, max(duration)",
+    "select first_vlan, count(*), sum(total_byte) groupby first_vlan",
+    "select count(*) where first_vlan is null",
 ]
 
 
-def frame(source, destination, protocol, from_port, to_port, length):
+def frame(source, destination, protocol, from_port, to_port, length, vlan=None):
     """An Ethernet frame with an IP packet of this length."""
     source, destination = ipaddress.ip_address(source), ipaddress.ip_address(destination)
     payload = b""
@@ -71,7 +77,8 @@ def frame(source, destination, protocol, from_port, to_port, length):
         header = struct.pack("!IHBB", 6 << 28, length - 40, protocol, 64)
         kind = 0x86DD
     packet = header + source.packed + destination.packed + payload
-    return bytes([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]) + struct.pack("!H", kind) + packet.ljust(length, b"\0")
+    tag = b"" if vlan is None else struct.pack("!HH", 0x8100, vlan)
+    return bytes([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]) + tag + struct.pack("!H", kind) + packet.ljust(length, b"\0")
 
 
 def capture(path):
@@ -79,7 +86,7 @@ def capture(path):
     start = 1_767_225_600
     with open(path, "wb") as file:
         file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
-        for number, (second, *rest) in enumerate(PACKETS):
+        for number, (second, *rest) in enumerate(sorted(PACKETS, key=lambda packet: packet[0])):
             data = frame(*rest)
             file.write(struct.pack("<IIII", start + second, 1000 * number, len(data), len(data)) + data)
     return path

@@ -147,17 +147,20 @@ impl Dialect {
         }
     }
 
-    /// The value of the row whose `by` is least, or greatest.
+    /// The value of the row whose `by` is least, or greatest; null where that row has none.
     pub(super) fn at_end(self, value: &str, by: &str, is_greatest: bool) -> String {
-        let function = match (self, is_greatest) {
-            (Self::DuckDb, false) => "arg_min",
-            (Self::DuckDb, true) => "arg_max",
-            (Self::ClickHouse, false) => "argMin",
-            (Self::ClickHouse, true) => "argMax",
-            (Self::Spark, false) => "min_by",
-            (Self::Spark, true) => "max_by",
-        };
-        format!("{function}({value}, {by})")
+        let end = |least, greatest| if is_greatest { greatest } else { least };
+        match self {
+            // Both pass over values that are null: a structure that has one is none.
+            Self::DuckDb => {
+                let function = end("arg_min", "arg_max");
+                format!("struct_extract({function}(struct_pack(v := {value}), {by}), 'v')")
+            }
+            Self::ClickHouse => {
+                format!("tupleElement({}(tuple({value}), {by}), 1)", end("argMin", "argMax"))
+            }
+            Self::Spark => format!("{}({value}, {by})", end("min_by", "max_by")),
+        }
     }
 
     /// Any of the values, which are equal.
