@@ -80,6 +80,28 @@ fn a_damaged_file_is_named_and_given_to_no_engine() {
 }
 
 #[test]
+fn packets_without_a_place_of_the_first_window_are_told_too() {
+    let scratch = Scratch::new();
+    // Its first packet is a second behind the begin of the first window.
+    let generated = capture::generate(&scratch, SPEC);
+    let begin = capture::read(&generated.path)[0].time_ns;
+    let late = scratch
+        .file("late.pcap", capture::retimed(&generated.path, |time| Some(time - begin + 1_000_000_000)));
+    let store = scratch.path("full");
+    let run = ["run", text(&late), "--node", "n1", "--every", "10s", "--max-flows", "20"];
+    call(&[&run[..], &["--store", text(&store)]].concat()).expect(0);
+    let without_place = |ended: Ended| {
+        let answer = schema::of_line(ended.expect(3).stdout.trim_end());
+        let reason = answer["reason"].as_str().expect("a reason").to_owned();
+        reason.split_once(" packets had no place").expect("their number").0.to_owned()
+    };
+    let own = without_place(asked(&store, &[]));
+    assert!(own.parse::<u64>().is_ok_and(|packets| packets > 20), "{own}");
+    let lines = format!("cat >/dev/null; echo '{RIGHT}'");
+    assert_eq!(without_place(of_program(&scratch, &store, &lines, &[])), own);
+}
+
+#[test]
 fn programs_that_fail_are_named_in_a_line() {
     let scratch = Scratch::new();
     let store = made(&scratch);

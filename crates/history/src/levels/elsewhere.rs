@@ -24,8 +24,8 @@ pub struct Elsewhere {
     pub errors: Vec<String>,
     period: Option<Period>,
     refused: RefusedRows,
-    /// Packets of windows that are in no row: the node, the window's begin, and how many.
-    without_place: Vec<(Option<Arc<str>>, u64, u64)>,
+    /// Packets of windows that are in no row: the node, the window's begin and its end, and how many.
+    without_place: Vec<(Option<Arc<str>>, [u64; 2], u64)>,
     /// What the keys of all files have.
     pub key: KeySpec,
     /// The time that the rows cover; `None` without any.
@@ -52,7 +52,9 @@ impl Elsewhere {
                 |time: u64| [*clip, question.period].iter().flatten().all(|period| period.contains(time));
             let timed = without_place_by_window(contents).into_iter().flatten();
             let read = timed.filter(|(time, _)| is_read(*time));
-            without_place.extend(read.map(|(time, unplaced)| (node.clone(), time, unplaced.packets)));
+            let length_ns = contents.windows.as_ref().map_or(0, |windows| windows.length_ns);
+            let window = |begin_ns: u64| [begin_ns, begin_ns.saturating_add(length_ns)];
+            without_place.extend(read.map(|(time, unplaced)| (node.clone(), window(time), unplaced.packets)));
         }
         Ok(Self {
             damaged: files.errors().iter().map(|error| error.path().to_owned()).collect(),
@@ -89,8 +91,9 @@ impl Elsewhere {
         let node = answer.node.as_deref().map(Arc::from);
         self.refused.describe(answer, &node, self.period);
         let window = answer.window.filter(|_| answer.node.is_some());
-        let is_of = |(of, time, _): &&(Option<Arc<str>>, u64, u64)| {
-            *of == node && window.is_none_or(|window| (window.start_ns..window.end_ns).contains(time))
+        // The first window may begin before what was watched of it.
+        let is_of = |(of, [begin_ns, end_ns], _): &&(Option<Arc<str>>, [u64; 2], u64)| {
+            *of == node && window.is_none_or(|window| *begin_ns < window.end_ns && window.start_ns < *end_ns)
         };
         let packets =
             self.without_place.iter().filter(is_of).fold(0_u64, |sum, (.., more)| sum.saturating_add(*more));
