@@ -250,7 +250,8 @@ fn addresses_in_answers_are_replaced() {
     let key = scratch.file("key", vec![7; 32]);
     let report = scratch.path("report.json");
     let query = "select conversation, top(3, src_addr), top(2, conversation) groupby conversation limit 50; \
-                 select src_addr, dst_addr, conversation limit 50; select dst_addr/32/128 groupby dst_addr/32/128; select addr groupby addr every 2s";
+                 select src_addr, dst_addr, conversation limit 50; select dst_addr/32/128 groupby dst_addr/32/128; select addr groupby addr every 2s; \
+                 select smac, count(*) groupby smac; select top(2, dmac)";
     let mut command = edison();
     command.arg("run").arg(&path).arg("--anonymize").arg(&key).arg("--report").arg(&report);
     let shown = run(command.args(["-q", query, "--json"])).expect(0).stdout;
@@ -260,6 +261,10 @@ fn addresses_in_answers_are_replaced() {
     let words: std::collections::HashSet<&str> =
         all.split(|letter: char| !(letter.is_ascii_hexdigit() || letter == '.' || letter == ':')).collect();
     for frame in frames.iter().step_by(50) {
+        for mac in [&frame.data[..6], &frame.data[6..12]] {
+            let octets: Vec<String> = mac.iter().map(|octet| format!("{octet:02x}")).collect();
+            assert!(!words.contains(octets.join(":").as_str()), "{octets:?} is in an answer");
+        }
         let ((src, dst, ..), _) = capture::layer3(&frame.data);
         for address in [src.to_string(), dst.to_string()] {
             let is_there = |word: &&str| *word == address || word.starts_with(&format!("{address}:"));

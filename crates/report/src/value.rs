@@ -136,7 +136,7 @@ impl Value {
         }
     }
 
-    /// Replaces addresses. A prefix keeps its length.
+    /// Replaces addresses. A prefix keeps its length, and a MAC address becomes null.
     pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
         match self {
             Self::Address(address) => *address = f(*address),
@@ -148,6 +148,8 @@ impl Value {
             Self::Heaviest(heaviest) => {
                 heaviest.values.iter_mut().for_each(|(value, _)| value.map_addresses(f));
             }
+            // MAC addresses are texts here; records have none either.
+            Self::Text(text) if is_mac_address(text) => *self = Self::Null,
             _ => {}
         }
     }
@@ -233,4 +235,10 @@ impl Serialize for Value {
             }
         }
     }
+}
+
+/// Whether a text is a MAC address, as answers have them.
+fn is_mac_address(text: &str) -> bool {
+    let is_octet = |part: &str| part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_hexdigit());
+    text.len() == 17 && text.split(':').all(is_octet)
 }
