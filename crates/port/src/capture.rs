@@ -39,6 +39,26 @@ pub struct CaptureSource {
     warnings: Warnings,
     slots: Box<[FrameDescriptor]>,
     state: State,
+    /// What it was last told to have lost.
+    lost: Option<Vec<SourceCounter>>,
+}
+
+/// Counters that have grown to the sum of what is counted now. Two count the same frames, and which of them is right may change: what was
+/// told by one is not told again by the other.
+fn grown(told: &[SourceCounter], now: &[SourceCounter]) -> Vec<SourceCounter> {
+    let sum =
+        |counters: &[SourceCounter]| counters.iter().fold(0_u64, |sum, (_, more)| sum.saturating_add(*more));
+    let mut rest = sum(now).saturating_sub(sum(told));
+    let of = |name: &str| told.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
+    let mut grown: Vec<SourceCounter> = Vec::new();
+    for (name, count) in now {
+        let more = count.saturating_sub(of(name)).min(rest);
+        rest -= more;
+        grown.push((name, of(name) + more));
+    }
+    let is_gone = |(name, _): &&SourceCounter| now.iter().all(|(known, _)| known != name);
+    grown.extend(told.iter().filter(is_gone));
+    grown
 }
 
 enum State {
@@ -80,6 +100,7 @@ impl CaptureSource {
             warnings: Warnings::default(),
             slots: vec![FrameDescriptor::EMPTY; burst.max(1)].into_boxed_slice(),
             state: State::Reading,
+            lost: None,
         }
     }
 
@@ -235,7 +256,10 @@ impl PacketSource for CaptureSource {
     /// lost before them, of interfaces without statistics all of it, of others what is in excess of those.
     fn lost(&mut self) -> Option<Vec<SourceCounter>> {
         match &self.format {
-            Format::Pcapng(reader) => reader.lost(),
+            Format::Pcapng(reader) => {
+                self.lost = reader.lost().map(|now| grown(self.lost.as_deref().unwrap_or_default(), &now));
+                self.lost.clone()
+            }
             Format::Unknown | Format::Pcap(_) => None,
         }
     }

@@ -322,6 +322,24 @@ fn pcapng_packets_say_what_was_lost() {
 }
 
 #[test]
+fn a_loss_that_two_counters_tell_one_after_the_other_is_one() {
+    let mut told = Vec::new();
+    let mut tell = |now: &[SourceCounter]| {
+        told = grown(&told, now);
+        told.clone()
+    };
+    assert_eq!(tell(&[("epb_dropcount", 50)]), [("epb_dropcount", 50)]);
+    assert_eq!(tell(&[("isb_ifdrop", 50)]), [("isb_ifdrop", 0), ("epb_dropcount", 50)]);
+    assert_eq!(tell(&[("isb_ifdrop", 80)]), [("isb_ifdrop", 30), ("epb_dropcount", 50)]);
+    assert_eq!(
+        tell(&[("isb_ifdrop", 80), ("epb_dropcount", 4)]),
+        [("isb_ifdrop", 34), ("epb_dropcount", 50)]
+    );
+    // Statistics that begin anew tell nothing more until they are more.
+    assert_eq!(tell(&[("isb_ifdrop", 5)]), [("isb_ifdrop", 34), ("epb_dropcount", 50)]);
+}
+
+#[test]
 fn pcapng_with_all_its_blocks() {
     let (file, frames) = some_pcapng();
     let mut source = source(file);
