@@ -161,6 +161,21 @@ fn what_a_cut_off_capture_leaves_lacks_its_end() {
             let last = (!is_whole).then(|| answers.len() - 1);
             assert_eq!(lacking, Vec::from_iter(last), "{answers:?}");
         }
+        // Behind the cut nothing is known; behind the whole capture nothing was to be watched.
+        let behind = ["--from", "2024-01-01T00:00:30Z", "--to", "2024-01-01T00:00:40Z"];
+        let told = call(
+            &[&["query", "--store", text(&store), "--json", "-q", "select sum(total_count)"], &behind[..]]
+                .concat(),
+        );
+        let told = told.expect(if is_whole { 0 } else { 3 }).stdout;
+        assert_eq!(told.contains(r#""reason":"stopped""#), !is_whole, "{told}");
+        if !is_whole {
+            // The packets of a second run count, too, and the answer says so.
+            call(&["run", text(&path), "--every", "1s", "--store", text(&store)]).expect(0);
+            let told =
+                call(&["query", "--store", text(&store), "--json", "-q", "select sum(total_count)"]).stdout;
+            assert!(told.contains("stored by two runs, whose packets both count"), "{told}");
+        }
     }
 }
 

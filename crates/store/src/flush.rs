@@ -4,7 +4,7 @@ use crate::begun::{Begun, Complete};
 use crate::group::Waiting;
 use crate::naming::commit_all;
 use crate::shared::Shared;
-use crate::watched::{Ledger, Unstored, Watched};
+use crate::watched::{Ledger, Unstored};
 use crate::{Change, Level};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -97,7 +97,7 @@ fn commit(shared: &Shared, files: &[Waiting]) -> Result<(), String> {
             }
         }
         let changes = group.ledgers.values().map(Ledger::changes);
-        let (watched, ended): (Vec<&[Watched]>, Vec<Option<u64>>) = changes.unzip();
+        let (watched, ended): (Vec<_>, Vec<_>) = changes.unzip();
         Change {
             watched: watched.concat(),
             ended: ended.into_iter().flatten().collect(),

@@ -2,7 +2,7 @@
 
 use crate::begun::{Begun, Complete};
 use crate::clock::now_ns;
-use crate::watched::{Ledger, Watcher};
+use crate::watched::{Ledger, Unstored, Watcher};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -43,10 +43,10 @@ impl Group {
         self.is_changed = true;
     }
 
-    /// The run of a node is over.
-    pub(crate) fn end(&mut self, node: &str) {
+    /// The run of a node is over, and nothing of it follows for this reason.
+    pub(crate) fn end(&mut self, node: &str, why: Unstored) {
         let clock_ns = now_ns();
-        self.ledgers.get_mut(node).into_iter().for_each(|ledger| ledger.end(clock_ns));
+        self.ledgers.get_mut(node).into_iter().for_each(|ledger| ledger.end(clock_ns, why));
         self.is_changed = true;
     }
 

@@ -4,7 +4,7 @@ use crate::catalog::signed;
 use crate::digest::{self, Renewal};
 use crate::lock::Lock;
 use crate::schema::{self, APPLICATION, FORMAT, MANIFEST, TABLES, TIMES, TIMES_OF_BEFORE, WRITER};
-use crate::{Level, StoredFile, Watched, fault};
+use crate::{Level, StoredFile, Unstored, Watched, fault};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub struct Change {
     /// Which times were watched: entries that come, or are longer now.
     pub watched: Vec<Watched>,
     /// The runs that are over, by the numbers of their first entries.
-    pub ended: Vec<u64>,
+    pub ended: Vec<(u64, Unstored)>,
 }
 
 /// The manifest of a store that no other process writes.
@@ -280,10 +280,10 @@ fn write(transaction: &Transaction<'_>, folder: &Path, change: &Change) -> rusql
         let [number, run, first_ns, end_ns] = [number, run, first_ns, end_ns].map(|value| signed(*value));
         watched.execute(params![number, run, node, entry.kind(), first_ns, end_ns, why.name()])?;
     }
-    for run in &change.ended {
-        let mut end = transaction
-            .prepare_cached("UPDATE watched SET why = 'stopped' WHERE run = ?1 AND why = 'killed'")?;
-        end.execute([signed(*run)])?;
+    for (run, why) in &change.ended {
+        let mut end =
+            transaction.prepare_cached("UPDATE watched SET why = ?2 WHERE run = ?1 AND why = 'killed'")?;
+        end.execute(params![signed(*run), why.name()])?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::begun::{Begun, Complete};
 use crate::level::{HOUR, SECOND};
 use crate::shared::Shared;
-use crate::watched::Watcher;
+use crate::watched::{Unstored, Watcher};
 use crate::{Level, NodeSetting, flush, retention};
 use flow::Rows;
 use packet::Key;
@@ -34,6 +34,8 @@ pub(crate) struct RowSegments {
     shared: Arc<Shared>,
     setting: NodeSetting,
     open: BTreeMap<u64, Segment>,
+    /// Why nothing follows the last window that was closed.
+    why: Unstored,
 }
 
 struct Segment {
@@ -58,7 +60,7 @@ impl RowSegments {
         shared.set_progress(&setting.node, 0);
         let by = if setting.is_live { Watcher::Live } else { Watcher::Recorded };
         shared.group().begin(&setting.node, by);
-        Self { shared, setting, open: BTreeMap::new() }
+        Self { shared, setting, open: BTreeMap::new(), why: Unstored::Stopped }
     }
 
     /// The number of the segment of a window.
@@ -73,7 +75,7 @@ impl RowSegments {
             let oldest = self.open.iter().min_by_key(|(_, segment)| segment.since).map(|(slot, _)| *slot);
             oldest.into_iter().for_each(|slot| self.end_slot(slot));
         }
-        let Self { shared, setting, open } = self;
+        let Self { shared, setting, open, .. } = self;
         open.entry(slot).or_insert_with(|| Segment::begin(shared, setting, start_ns))
     }
 
@@ -123,6 +125,10 @@ impl RowSegments {
         }
         let end = start_ns.saturating_add(length);
         segment.watch(facts.watched.unwrap_or([start_ns, end]));
+        // What a recording lacks at its end is what was not read of it.
+        let is_unread = facts.ended && facts.lacks.is_some() && !self.setting.is_live;
+        self.why = if is_unread { Unstored::Unread } else { Unstored::Stopped };
+        let segment = self.segment(start_ns);
         segment.windows.push(start_ns, facts);
         segment.extend(start_ns, start_ns);
         let is_enough = segment.rows >= MOST_ROWS || segment.since.elapsed() >= LONGEST;
@@ -179,7 +185,7 @@ impl RowSegments {
         }
         // The run ends behind its last files: what they watched is noted first.
         flush::flush(&self.shared);
-        self.shared.group().end(&self.setting.node);
+        self.shared.group().end(&self.setting.node, self.why);
         flush::flush(&self.shared);
     }
 

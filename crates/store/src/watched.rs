@@ -34,6 +34,8 @@ pub enum Unstored {
     Stopped,
     /// The writer was killed, or writes still.
     Killed,
+    /// The writer had ended before what it read from.
+    Unread,
     /// The disk was full.
     DiskFull,
     /// Writing failed for another reason.
@@ -41,10 +43,13 @@ pub enum Unstored {
 }
 
 impl Unstored {
+    const ALL: [Self; 5] = [Self::Stopped, Self::Killed, Self::Unread, Self::DiskFull, Self::WriteFailed];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Stopped => "stopped",
             Self::Killed => "killed",
+            Self::Unread => "unread",
             Self::DiskFull => "disk_full",
             Self::WriteFailed => "write_failed",
         }
@@ -92,8 +97,7 @@ impl Watched {
         let (kind, why): (String, String) = (row.get(3)?, row.get(6)?);
         let watchers = [Watcher::Live, Watcher::Recorded, Watcher::Unknown].into_iter();
         let by = watchers.map(Some).chain([None]).find(|by| by.map_or("lost", Watcher::name) == kind);
-        let mut reasons =
-            [Unstored::Stopped, Unstored::Killed, Unstored::DiskFull, Unstored::WriteFailed].into_iter();
+        let mut reasons = Unstored::ALL.into_iter();
         let (Some(by), Some(why)) = (by, reasons.find(|known| known.name() == why)) else { return Ok(None) };
         let number = |at| row.get::<_, i64>(at).map(|number| u64::try_from(number).unwrap_or(0));
         Ok(Some(Self {
@@ -119,20 +123,13 @@ pub(crate) struct Ledger {
     lost: Option<Watched>,
     /// What the manifest does not have as it is now.
     changed: Vec<Watched>,
-    has_ended: bool,
+    /// The run is over: why nothing of it follows.
+    ended: Option<Unstored>,
 }
 
 impl Ledger {
     pub(crate) fn new(node: &str, by: Watcher) -> Self {
-        Self {
-            node: node.to_owned(),
-            by,
-            run: None,
-            now: None,
-            lost: None,
-            changed: Vec::new(),
-            has_ended: false,
-        }
+        Self { node: node.to_owned(), by, run: None, now: None, lost: None, changed: Vec::new(), ended: None }
     }
 
     /// A time was watched. `number` gives the number of a new entry.
@@ -166,12 +163,13 @@ impl Ledger {
         self.lost = Some(lost);
     }
 
-    /// The run is over. What it measures by the clock, which has this time, has had no packet since its last window.
-    pub(crate) fn end(&mut self, clock_ns: u64) {
-        if self.has_ended {
+    /// The run is over, and nothing of it follows for this reason. What it measures by the clock, which has this time, has had no packet since
+    /// its last window.
+    pub(crate) fn end(&mut self, clock_ns: u64, why: Unstored) {
+        if self.ended.is_some() {
             return;
         }
-        self.has_ended = true;
+        self.ended = Some(why);
         let quiet_since =
             |now: &Watched| clock_ns.checked_sub(now.end_ns).is_some_and(|quiet| quiet < MOST_QUIET);
         let mut last = self.now.take();
@@ -182,15 +180,15 @@ impl Ledger {
         self.now = last;
     }
 
-    /// What the manifest is to take, and the run whose end it is to note.
-    pub(crate) fn changes(&self) -> (&[Watched], Option<u64>) {
-        (&self.changed, self.run.filter(|_| self.has_ended))
+    /// What the manifest is to take, and the run whose end it is to note, with the reason.
+    pub(crate) fn changes(&self) -> (&[Watched], Option<(u64, Unstored)>) {
+        (&self.changed, self.run.zip(self.ended))
     }
 
     /// The manifest has it.
     pub(crate) fn settle(&mut self) {
         self.changed.clear();
-        if self.has_ended {
+        if self.ended.is_some() {
             self.run = None;
         }
     }
@@ -257,10 +255,10 @@ mod tests {
         assert_eq!(times(&ledger), []);
         // The clock was set back to before all of it.
         ledger.watched([50, 60], &mut number);
-        ledger.end(75);
+        ledger.end(75, Unstored::Stopped);
         assert_eq!(times(&ledger), [(3, 50, 75, false)]);
-        assert_eq!(ledger.changes().1, Some(1));
-        ledger.end(90);
+        assert_eq!(ledger.changes().1, Some((1, Unstored::Stopped)));
+        ledger.end(90, Unstored::Unread);
         assert_eq!(times(&ledger), [(3, 50, 75, false)]);
     }
 }

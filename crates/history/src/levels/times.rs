@@ -25,6 +25,8 @@ pub(super) struct NodeTimes {
     missing: Vec<Missing>,
     /// From one recording to the next: nothing was watched there, and nothing is missing.
     between: Vec<Period>,
+    /// What two recordings have: the packets of both count.
+    twice: Vec<Period>,
     /// What is no part of the question: times outside of recordings, and those that are not stored yet.
     outside: Vec<Period>,
     /// It was not noted for all of the time what was watched.
@@ -61,6 +63,11 @@ impl NodeTimes {
         let mut until = asked.from_ns;
         let mut last: Option<Stored> = None;
         for next in &stored {
+            let is_again = last.is_some_and(|last| last.run != next.run && next.by == Watcher::Recorded);
+            let again = Period { from_ns: next.time.from_ns, to_ns: until.min(next.time.to_ns) };
+            if is_again && !again.both(asked).is_empty() {
+                times.twice.push(again.both(asked));
+            }
             if until < next.time.from_ns {
                 times.gap(Period { from_ns: until, to_ns: next.time.from_ns }, last, Some(next.by), writer);
             }
@@ -113,7 +120,7 @@ impl NodeTimes {
                 return self.outside.push(gap);
             }
             Some(Stored { after, .. }) => match after {
-                Unstored::Stopped => MissingReason::Stopped,
+                Unstored::Stopped | Unstored::Unread => MissingReason::Stopped,
                 Unstored::Killed => MissingReason::Killed,
                 Unstored::DiskFull => MissingReason::DiskFull,
                 Unstored::WriteFailed => MissingReason::WriteFailed,
@@ -193,6 +200,10 @@ impl NodeTimes {
         for Period { from_ns, to_ns } in self.between.iter().filter(within) {
             let [from, to] = [*from_ns, *to_ns].map(format_time);
             answer.remark(&format!("between two recordings: {from} to {to}"));
+        }
+        for Period { from_ns, to_ns } in self.twice.iter().filter(within) {
+            let [from, to] = [*from_ns, *to_ns].map(format_time);
+            answer.remark(&format!("stored by two runs, whose packets both count: {from} to {to}"));
         }
         if !self.is_unknown {
             // What the source lost of the time that is there was told before.
