@@ -44,10 +44,12 @@ pub(crate) fn by_packets(plan: &Query, key: Option<&[String]>) -> (Vec<String>, 
     let fields = refused(ByPackets::Refused).into_iter().map(|(field, _)| field).collect();
     let (packets, flows): (Vec<_>, Vec<_>) = refused(ByPackets::Named).into_iter().unzip();
     let why = (!packets.is_empty()).then(|| {
+        let may_be_in_key = packets.iter().all(|field| packet::KeySpec::parse(field).is_ok());
         format!(
-            "the table of rows does not have {} of each packet: ask for {}, or measure with it in --key",
+            "the table of rows does not have {} of each packet: ask for {}{}",
             packets.join(", "),
-            flows.join(", ")
+            flows.join(", "),
+            if may_be_in_key { ", or measure with it in --key" } else { "" }
         )
     });
     (fields, why)

@@ -60,10 +60,17 @@ fn of_sql(function: &str, arguments: &[Node]) -> Option<String> {
     Some(match function {
         "mean" | "average" => format!("write avg({first})"),
         "median" => format!("write quantile({first}, 0.5)"),
+        "percentile_cont" | "percentile_disc" if matches!(arguments, [Node { value, .. }] if matches!(**value, Expr::Literal(_))) =>
+        {
+            format!("write quantile(total_byte, {first})")
+        }
         "percentile" | "percentile_cont" | "percentile_disc" | "approx_quantile" | "approx_percentile" => {
             format!("write quantile({first}, {share})")
         }
-        "std" | "stdev" | "stddev_pop" | "stddev_samp" => format!("write stddev({first})"),
+        "std" | "stdev" | "stddev_pop" => format!("write stddev({first})"),
+        "stddev_samp" => {
+            format!("stddev({first}) is that of the population, divided by the number of values")
+        }
         "approx_count_distinct" | "count_distinct" | "uniq" => format!("write count(distinct {first})"),
         "total" => format!("write sum({first})"),
         "lag" => format!("write prev({first})"),
@@ -72,7 +79,7 @@ fn of_sql(function: &str, arguments: &[Node]) -> Option<String> {
             format!("what is not known stays null: 'where {first} is not null' leaves it out")
         }
         "round" | "floor" | "ceil" | "ceiling" | "trunc" | "truncate" => {
-            format!("write {first}: values are rounded where they are shown")
+            format!("write {first}, and round where its answer is read")
         }
         "if" | "iif" | "decode" | "countif" | "count_if" | "sumif" | "sum_if" => {
             "ask a query for each case, with its condition in 'where'".to_owned()

@@ -170,6 +170,13 @@ impl Parser<'_, '_, '_> {
         if !negated && self.takes_word("missing") {
             return Ok(self.node(start, Expr::IsMissing(value)));
         }
+        if self.is_word(0, "distinct") && self.is_word(1, "from") {
+            let span = self.span();
+            let operator = if negated { "=" } else { "!=" };
+            let help = format!("write '{operator}', and 'is null' where null counts, too");
+            self.diagnostics.error_with_help("syntax", &span, "there is no 'is distinct from'", help);
+            return Err(Failed);
+        }
         let help = format!("'is' asks for null alone: write '{}'", if negated { "!=" } else { "=" });
         Err(self.expected_with_help("'null', 'not null' or 'missing' behind 'is'", help))
     }

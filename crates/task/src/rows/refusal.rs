@@ -211,8 +211,8 @@ impl fmt::Display for Refusal {
             ),
             Self::OfPackets { field, of_flow } => write!(
                 f,
-                "packets of one flow may differ in {field}, and only rows of whole flows are there: ask for {of_flow}, or measure with \
-                 {field} in --key"
+                "packets of one flow may differ in {field}, and only rows of whole flows are there: ask for {of_flow}{}",
+                in_key(field)
             ),
             Self::NotByPackets { field, by } => {
                 write!(
@@ -232,8 +232,8 @@ impl fmt::Display for Refusal {
             ),
             Self::Unweighed { function, field, of_flow } => write!(
                 f,
-                "packets of one flow may differ in {field}, and {function} does not weigh them: ask for {function} of {of_flow}, or \
-                 measure with {field} in --key"
+                "packets of one flow may differ in {field}, and {function} does not weigh them: ask for {function} of {of_flow}{}",
+                in_key(field)
             ),
             Self::SameName { name } => write!(f, "two columns are named {name}"),
         }
@@ -241,3 +241,9 @@ impl fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
+
+/// The advice to have a field in the key, if a key may have it.
+fn in_key(field: &str) -> String {
+    let may_have = packet::KeySpec::parse(field).is_ok();
+    if may_have { format!(", or measure with {field} in --key") } else { String::new() }
+}
