@@ -75,9 +75,16 @@ struct Refused {
     uncovered_ns: u64,
     /// More may be missing.
     incomplete: bool,
-    /// What is said of it, as [`WindowFacts`] has it.
+    /// The remarks of [`WindowFacts`].
     lacks: Option<String>,
     estimates: Option<String>,
+}
+
+/// Returns the time of an answer's window that is in the period.
+fn time_of(answer: &Answer, period: Option<Period>) -> [u64; 2] {
+    let window = answer.window.map_or([0, u64::MAX], |window| [window.start_ns, window.end_ns]);
+    let period = period.map_or([0, u64::MAX], |period| [period.from_ns, period.to_ns]);
+    [window[0].max(period[0]), window[1].min(period[1])]
 }
 
 impl RefusedRows {
@@ -134,14 +141,11 @@ impl RefusedRows {
 
     /// Says in an answer what the source lost in its time, and how much of that is covered.
     fn describe_loss(&self, answer: &mut Answer, node: &Option<Arc<str>>, period: Option<Period>) {
-        let window = answer.window.map_or([0, u64::MAX], |window| [window.start_ns, window.end_ns]);
-        let period = period.map_or([0, u64::MAX], |period| [period.from_ns, period.to_ns]);
-        let time = [window[0].max(period[0]), window[1].min(period[1])];
-        let (mut lost, mut uncovered_ns, mut is_said) = (Some(0_u64), 0_u64, true);
+        let time = time_of(answer, period);
+        let (mut lost, mut uncovered_ns) = (Some(0_u64), 0_u64);
         for one in self.refused.iter().filter(|one| one.node == *node && one.uncovered_ns != 0) {
             let windows = windows_in([one.first_ns, one.last_ns], one.length_ns, time);
             if windows != 0 {
-                is_said &= one.lacks.is_some();
                 lost = lost.zip(one.lost).map(|(sum, more)| sum.saturating_add(more.saturating_mul(windows)));
                 uncovered_ns = uncovered_ns.saturating_add(one.uncovered_ns.saturating_mul(windows));
             }
@@ -155,9 +159,6 @@ impl RefusedRows {
         });
         let watched = watched.fold(0_u64, u64::saturating_add).max(uncovered_ns);
         answer.coverage = Some(1.0 - uncovered_ns as f64 / watched as f64);
-        if is_said {
-            return;
-        }
         let lost = lost.map_or_else(String::new, |lost| format!("{lost} "));
         answer.remark(&format!(
             "{lost}packets (of routers: records or datagrams) were lost before they were measured"
@@ -166,9 +167,7 @@ impl RefusedRows {
 
     /// Says in an answer what of its time did not arrive or was not read, and what are samples.
     fn describe_records(&self, answer: &mut Answer, node: &Option<Arc<str>>, period: Option<Period>) {
-        let window = answer.window.map_or([0, u64::MAX], |window| [window.start_ns, window.end_ns]);
-        let period = period.map_or([0, u64::MAX], |period| [period.from_ns, period.to_ns]);
-        let time = [window[0].max(period[0]), window[1].min(period[1])];
+        let time = time_of(answer, period);
         let said = |one: &&Refused| one.node == *node && (one.lacks.is_some() || one.estimates.is_some());
         let mut all = WindowFacts::default();
         for one in self.refused.iter().filter(said) {
