@@ -87,14 +87,17 @@ impl FlowFiles {
         Ok(Self { nodes, ..Self::of_part(open, clips, errors, covers)? })
     }
 
-    /// Sets files aside of which a byte has another checksum than when it was written, for readers that check none.
-    pub(crate) fn leave_damaged(&mut self) {
+    /// Sets files aside of which a byte has another checksum than when it was written, for readers that check none. `checked`: files that were checked
+    /// before, which are not read again.
+    pub(crate) fn leave_damaged(&mut self, checked: &mut BTreeSet<PathBuf>) {
         let Self { files, clips, errors, .. } = self;
         let all = std::mem::take(files).into_iter().zip(std::mem::take(clips));
         for (file, clip) in all {
-            match record::read::check_sums(file.path()) {
+            let is_known = checked.contains(file.path());
+            match if is_known { Ok(()) } else { record::read::check_sums(file.path()) } {
                 Err(error) => errors.push(error),
                 Ok(()) => {
+                    checked.insert(file.path().to_owned());
                     files.push(file);
                     clips.push(clip);
                 }

@@ -57,7 +57,7 @@ impl Period {
         self.from_ns >= self.to_ns
     }
 
-    /// Whether a part of a time is outside of it.
+    /// Returns whether a part of the span lies outside of the period.
     pub fn cuts(self, span: Span) -> bool {
         span.start_ns < self.from_ns || span.end_ns > self.to_ns
     }

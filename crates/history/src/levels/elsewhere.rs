@@ -126,7 +126,7 @@ impl Stored {
             // Other files have taken their place.
             let Some(mut files) = self.open_files(&reading, reading.kept_of(span))? else { continue };
             // Other engines check no checksums.
-            files.leave_damaged();
+            files.leave_damaged(&mut self.checked);
             if let Some(finer) = self.instead(&reading, &files, std::slice::from_ref(question), setting) {
                 coarsest = finer;
                 continue;

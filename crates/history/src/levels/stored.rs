@@ -8,7 +8,7 @@ use crate::answering::{Outcome, Progress};
 use crate::files::FlowFiles;
 use crate::question::{Period, Question, Refused, Setting};
 use report::{Answer, Span};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub struct Stored {
     tries: u32,
     /// Damaged rollups that finer files were read in place of, with what is wrong.
     replaced: BTreeMap<PathBuf, String>,
+    /// Files whose checksums were right when all of them were read for another engine.
+    pub(super) checked: BTreeSet<PathBuf>,
 }
 
 impl Stored {
@@ -52,7 +54,9 @@ impl Stored {
     fn open_as(folder: &Path, node: Option<String>) -> Result<Self, String> {
         let catalog = Catalog::open(folder)?;
         let shelf = Shelf::of(&catalog)?.only(node.as_deref());
-        Ok(Self { folder: folder.to_owned(), catalog, shelf, node, tries: 0, replaced: BTreeMap::new() })
+        let folder = folder.to_owned();
+        let (replaced, checked) = Default::default();
+        Ok(Self { folder, catalog, shelf, node, tries: 0, replaced, checked })
     }
 
     /// Its folder.

@@ -25,7 +25,7 @@ pub(super) struct NodeTimes {
     missing: Vec<Missing>,
     /// From one recording to the next: nothing was watched there, and nothing is missing.
     between: Vec<Period>,
-    /// What two recordings have: the packets of both count.
+    /// Times that two recordings have stored. The packets of both count.
     twice: Vec<Period>,
     /// What is no part of the question: times outside of recordings, and those that are not stored yet.
     outside: Vec<Period>,
