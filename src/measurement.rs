@@ -266,10 +266,10 @@ impl Measurement {
     }
 }
 
-/// Says in the answers of windows how good the records of routers are.
+/// Says in the answers of longer windows how good the records of routers are. The answers of the window itself have it from the engine.
 fn marked(mut windows: WindowOutlet, qualities: Qualities) -> WindowOutlet {
     Box::new(move |mut window| {
-        qualities.mark_longer(&mut window);
+        qualities.mark(&mut window.longer);
         windows(window)
     })
 }

@@ -1,6 +1,6 @@
 //! How good the records of windows are: whether they are samples, and what did not arrive.
 
-use report::{Answer, Counters, Span, Window};
+use report::{Answer, Counters, Span};
 use router::{Counts, Flow, Rate};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -245,11 +245,6 @@ impl Qualities {
             of_answer.for_each(|(_, quality)| sum.plus(quality));
             sum.mark(answer);
         }
-    }
-
-    /// The same of answers of longer windows that end with this one. Those of the window itself say it already.
-    pub(crate) fn mark_longer(&self, window: &mut Window) {
-        self.mark(&mut window.longer);
     }
 }
 

@@ -165,10 +165,7 @@ impl Answer {
     /// is exact no more, and no bounds are certain.
     pub fn lacks(&mut self, reason: &str) {
         self.status = Status::Partial;
-        if ["exact", "certain"].contains(&&*self.bounds) {
-            self.bounds = "none".to_owned();
-        }
-        self.remark(reason);
+        self.estimates(reason);
     }
 
     /// Makes the answer partial, because nothing is known of these times. The reason names the first of them.

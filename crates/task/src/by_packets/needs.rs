@@ -18,9 +18,7 @@ pub(crate) struct Needs {
 
 /// The field of this name as a set: empty where packets of a flow do not differ in it at the site.
 fn one(name: &str, site: &Site) -> ChangingFields {
-    let own = Field::named(name).map_or(name, |field| field.name);
-    let is_in_key = site.key.columns().any(|column| column == own);
-    ChangingFields::one(name).filter(|_| !is_in_key).unwrap_or_default()
+    ChangingFields::one(name).filter(|_| !is_of_key(name, site)).unwrap_or_default()
 }
 
 /// The fields that an aggregate reads of each packet.
