@@ -162,8 +162,8 @@ impl Health {
         self.heartbeat = Some(heartbeat);
     }
 
-    /// Whether a heartbeat is of a start of the probe that has said that nothing follows: heartbeats have a channel of their own, and may
-    /// come after what was sent later.
+    /// Returns whether a heartbeat is from a start of the probe that has said that nothing follows. Heartbeats have a channel of their own and
+    /// may arrive after messages that were sent later.
     pub(crate) fn is_of_ended_start(&self, heartbeat: &Heartbeat) -> bool {
         let last = self.heartbeat.as_ref().map_or(0, |last| last.started_ns);
         self.has_ended && last != 0 && last == heartbeat.started_ns

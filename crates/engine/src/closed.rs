@@ -8,10 +8,10 @@ use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
 use task::rows::{Overflow, Unplaced};
 use task::{Reported, SplitWindow};
 
-/// What a source is said to lack whose reading was stopped.
+/// The reason of [`unread`] where the user stopped the run.
 pub(crate) const STOPPED: &str = "the run was stopped";
 
-/// What windows and runs lack whose source was not read to its end.
+/// Returns the remark on a window or a run whose source was not read to its end, for this reason.
 pub(crate) fn unread(why: &str) -> String {
     format!("its source was not read to the end: {why}")
 }
@@ -88,8 +88,8 @@ pub struct ClosedWindow {
     pub overflow: Option<Overflow>,
     /// Rows that were not taken.
     pub refused_rows: u64,
-    /// What is missing of it, in words: records of routers that did not arrive or were not read, or the rest of a source that was not read
-    /// to its end. `None` if nothing is known to be missing.
+    /// A remark on missing data of the window: records of routers that did not arrive or were not read, or the rest of a source that was not
+    /// read to its end. `None` if nothing is known to be missing.
     pub lacks: Option<String>,
     /// That records of routers are samples, and how good estimates of them are, in words.
     pub estimates: Option<String>,

@@ -152,7 +152,7 @@ pub(crate) struct Receiver<'a> {
     before: PacketCounts,
     loss_before: Option<Counters>,
     loss: Option<Counters>,
-    /// What is known to be missing of the open window.
+    /// A remark on missing data of the open window; `None` if nothing is known to be missing.
     lacks: Option<String>,
     /// Of the open window, as far as the caller has told it.
     work: Work,

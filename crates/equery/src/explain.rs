@@ -231,7 +231,7 @@ fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
     steps
 }
 
-/// Whether an aggregate is of the values of this field.
+/// Returns whether an aggregate reads the values of this field.
 fn is_of(aggregate: &Aggregate, field: &str) -> bool {
     match aggregate {
         Aggregate::Min(of) | Aggregate::Max(of) => of.reads(field),

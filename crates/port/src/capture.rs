@@ -39,7 +39,7 @@ pub struct CaptureSource {
     warnings: Warnings,
     slots: Box<[FrameDescriptor]>,
     state: State,
-    /// What it was last told to have lost.
+    /// The counters that [`PacketSource::lost`] returned last.
     lost: Option<Vec<SourceCounter>>,
 }
 

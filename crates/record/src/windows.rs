@@ -35,15 +35,15 @@ pub struct WindowFacts {
     /// An unknown number of its rows may be missing, because its source is damaged or does not say.
     #[serde(default, skip_serializing_if = "is_false")]
     pub incomplete: bool,
-    /// What of it did not arrive or was not read, in words.
+    /// A remark on data of the window that did not arrive or were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacks: Option<String>,
-    /// That its values are estimates, in words.
+    /// A remark that values of the window are estimates, and how good they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimates: Option<String>,
 }
 
-/// What is said of several windows, of each of which something is.
+/// Joins the remarks of two windows: two remarks become the general one.
 fn said_of_both(own: &mut Option<String>, more: Option<&String>, of_both: &str) {
     match own {
         Some(own) if more.is_some() => of_both.clone_into(own),
@@ -65,9 +65,9 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl WindowFacts {
-    /// What several windows lack.
+    /// The remark on several windows with missing data.
     pub const LACKS: &str = "not all of it arrived and was read";
-    /// What values of several windows are.
+    /// The remark on several windows with estimates.
     pub const ESTIMATES: &str = "estimates: records of it are samples";
 
     /// Adds what is known of the same window, which has these ends, from another file of the node.

@@ -92,7 +92,8 @@ pub struct Outcome<R> {
 }
 
 impl<R> Outcome<R> {
-    /// What all answers lack; `None` if the sources were read to their ends. `have_ends`: being stopped leaves some of them unread.
+    /// Returns the remark that all answers of the run get; `None` if the sources were read to their ends. `have_ends`: the sources are captures,
+    /// of which a run that is stopped leaves a part unread.
     pub fn unread(&self, have_ends: bool) -> Option<String> {
         let stopped = (self.stopped && have_ends).then(|| STOPPED.to_owned());
         self.errors.first().map(ToString::to_string).or(stopped).map(|why| unread(&why))

@@ -331,7 +331,7 @@ impl Parser<'_, '_, '_> {
         Ok(Using { structure, settings })
     }
 
-    /// Whether a query of the name `each` begins a condition: `each.item`, or `each is missing`.
+    /// Returns whether the next word is the name of a query called `each`, as in `each.item` and `each is missing`.
     fn is_name_each(&self) -> bool {
         *self.ahead(1) == Token::Symbol(".") || self.is_word(1, "is") && self.is_word(2, "missing")
     }
