@@ -15,6 +15,7 @@ mod captures;
 mod chains;
 mod completions;
 mod cookbook;
+mod cut_headers;
 mod deployment;
 mod derived;
 mod designs;

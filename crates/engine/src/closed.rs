@@ -4,8 +4,9 @@ use crate::ids::WindowId;
 use crate::refused::{RING_FULL, WORKER_FAILED};
 use crate::work::Work;
 use flow::{LossCounts, Sampled};
+use packet::Remark;
 use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
-use task::rows::{Overflow, Unplaced};
+use task::rows::{CutHeaders, Overflow, Unplaced};
 use task::{Reported, SplitWindow};
 
 /// The reason of [`unread`] where the user stopped the run.
@@ -142,6 +143,12 @@ impl ClosedWindow {
     /// cannot know.
     pub(crate) fn lost(&self) -> Option<u64> {
         self.loss.as_ref().map(|loss| loss.total() + self.refused())
+    }
+
+    /// The packets whose headers the snap length cut.
+    pub(crate) fn cut(&self) -> CutHeaders {
+        let of = |remark: Remark| self.packets.remarks.get(remark.name());
+        CutHeaders { ports: of(Remark::PortsTruncated), tcp: of(Remark::TcpTruncated) }
     }
 
     /// What answers of tasks are to know of it.

@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
 use summary::Parts;
-use task::rows::Unplaced;
+use task::rows::{CutHeaders, Unplaced};
 
 /// Bytes of a block: with some thousand records or rows the cost of handing over is negligible, and they
 /// still arrive soon.
@@ -140,6 +140,8 @@ struct Lacking {
     unplaced: Unplaced,
     /// Packets of pinned flows that there was no memory to follow.
     unfollowed: u64,
+    /// Packets whose headers were not captured.
+    cut: CutHeaders,
     /// Workers whose records are missing.
     failed_workers: u64,
     /// Windows that were refused together with the rows for queries by packets.
@@ -151,6 +153,7 @@ impl Lacking {
         self.refused_rows += more.refused_rows;
         self.unplaced.add(&more.unplaced);
         self.unfollowed += more.unfollowed;
+        self.cut.add(&more.cut);
         self.failed_workers += more.failed_workers;
         self.split_windows += more.split_windows;
     }
@@ -161,7 +164,8 @@ impl RunRows {
     fn lacking(self, window: &ClosedWindow) -> Lacking {
         let refused_rows = if self == Self::OfWindows { window.refused_rows } else { 0 };
         let ClosedWindow { unplaced, unfollowed, .. } = *window;
-        Lacking { refused_rows, unplaced, unfollowed, failed_workers: 0, split_windows: 0 }
+        let cut = window.cut();
+        Lacking { refused_rows, unplaced, unfollowed, cut, failed_workers: 0, split_windows: 0 }
     }
 }
 

@@ -14,8 +14,12 @@ pub(crate) fn of_rows(
     answered: &RowQueries,
     closed: &ClosedWindow,
 ) -> Vec<Answer> {
-    let outside =
-        Outside { totals: &closed.unplaced, overflow: closed.overflow.as_ref(), sampled: closed.sampled };
+    let outside = Outside {
+        totals: &closed.unplaced,
+        overflow: closed.overflow.as_ref(),
+        sampled: closed.sampled,
+        cut: closed.cut(),
+    };
     let mut answers = partials.window_answers_after(queries, answered, closed.span, closed.watched, outside);
     let rows_missing = missing(closed.refused_rows);
     for answer in &mut answers {
@@ -89,6 +93,7 @@ pub(crate) fn account(closed: &ClosedWindow) -> WindowAccount {
         refused_rows: closed.refused_rows,
         unfollowed: closed.unfollowed,
         outside: closed.unplaced,
+        cut: closed.cut(),
         sampled: closed.sampled,
     }
 }

@@ -53,6 +53,8 @@ pub(crate) struct IpPacket<'a> {
     pub(crate) payload: Option<Bytes<'a>>,
     /// Why the ports are 0 though the protocol has some.
     pub(crate) remark: Option<Remark>,
+    /// True if it has, or may have, a TCP header that the snap length cut before the window.
+    pub(crate) tcp_truncated: bool,
     /// True for every fragment, including the first one.
     pub(crate) fragment: bool,
 }
@@ -129,8 +131,16 @@ fn ipv4<'a>(
     let addresses = Addresses::V4(std::array::from_fn(|i| h[12 + i]));
     let fields = PacketFields { total_byte: total as u32, ip_ttl: h[8], ip_tos: h[1], ..Default::default() };
     let fragment = be16(h, 6) & 0x3fff != 0;
-    let mut packet =
-        IpPacket { addresses, protocol: h[9], ports: [0; 4], fields, payload: None, remark: None, fragment };
+    let mut packet = IpPacket {
+        addresses,
+        protocol: h[9],
+        ports: [0; 4],
+        fields,
+        payload: None,
+        remark: None,
+        tcp_truncated: false,
+        fragment,
+    };
     let mut payload = bytes.limit(total);
     if first_fragment {
         match payload.skip(header_len) {
@@ -139,7 +149,11 @@ fn ipv4<'a>(
                 walk(&mut packet, budget)?;
                 transport(&mut packet);
             }
-            Err(short) => packet.remark = port_remark(packet.protocol, short),
+            Err(short) => {
+                packet.remark = port_remark(packet.protocol, short);
+                let may_have = matches!(packet.protocol, protocol::TCP | protocol::AH);
+                packet.tcp_truncated = may_have && short == Short::Captured;
+            }
         }
     }
     Ok(packet)
@@ -168,8 +182,16 @@ fn ipv6<'a>(
     let ip_tos = (be16(h, 0) >> 4) as u8;
     let fields = PacketFields { total_byte: total as u32, ip_ttl: h[7], ip_tos, ..Default::default() };
     let payload = Some(payload.limit(total - 40));
-    let mut packet =
-        IpPacket { addresses, protocol: h[6], ports: [0; 4], fields, payload, remark: None, fragment: false };
+    let mut packet = IpPacket {
+        addresses,
+        protocol: h[6],
+        ports: [0; 4],
+        fields,
+        payload,
+        remark: None,
+        tcp_truncated: false,
+        fragment: false,
+    };
     walk(&mut packet, budget)?;
     transport(&mut packet);
     Ok(packet)
@@ -207,6 +229,7 @@ fn walk(packet: &mut IpPacket<'_>, budget: &mut HeaderBudget) -> Result<(), NotM
             Err(short) => {
                 packet.payload = None;
                 packet.remark = Some(missing(short));
+                packet.tcp_truncated = short == Short::Captured;
             }
         }
     }
@@ -238,10 +261,11 @@ fn transport(packet: &mut IpPacket<'_>) {
         Ok(ports) => packet.ports = ports,
         Err(short) => packet.remark = Some(missing(short)),
     }
-    if packet.protocol == TCP
-        && let Ok(h) = payload.peek::<16>()
-    {
-        tcp(h, &mut packet.fields);
+    if packet.protocol == TCP {
+        match payload.peek::<16>() {
+            Ok(h) => tcp(h, &mut packet.fields),
+            Err(short) => packet.tcp_truncated = short == Short::Captured,
+        }
     }
 }
 

@@ -51,6 +51,8 @@ named! {
     Remark {
         /// The snap length cut the ports: they are 0 in the key.
         PortsTruncated = "ports_truncated",
+        /// The snap length cut the TCP header before the window, or a header before it: flags, numbers and window of the packet are 0.
+        TcpTruncated = "tcp_truncated",
         /// The packet itself ends before its ports: they are 0 in the key.
         PortsMissing = "ports_missing",
         /// The header inside a tunnel could not be parsed: the outer one was measured.

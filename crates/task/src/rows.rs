@@ -12,6 +12,7 @@
 mod across;
 mod aggregate;
 mod answer;
+mod cut_headers;
 mod evaluate;
 mod executor;
 mod filter;
@@ -49,6 +50,7 @@ mod values;
 mod weights;
 
 pub use across::Merging;
+pub use cut_headers::CutHeaders;
 pub use executor::{RowPartials, RowQueries, RunPartials};
 pub(crate) use filter::RowFilter;
 pub use key_filter::KeyFilter;

@@ -282,7 +282,8 @@ impl Answers {
     /// The answers over the whole run.
     pub(super) fn of_run(&mut self) -> Vec<Answer> {
         let overflow = self.run_overflow.as_ref();
-        let outside = Outside { totals: &self.run_lacking.unplaced, overflow, sampled: self.run_sampled };
+        let Lacking { unplaced, cut, .. } = &self.run_lacking;
+        let outside = Outside { totals: unplaced, overflow, sampled: self.run_sampled, cut: *cut };
         let run = self.run.take();
         let mut answers =
             run.map_or_else(Vec::new, |run| self.first.rows().run_answers(run, self.watched, outside));

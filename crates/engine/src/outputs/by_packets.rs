@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use task::query::Query;
-use task::rows::{LongWindows, Outside, RowPartials, RowScratch, RunPartials, Unplaced, WindowAccount};
+use task::rows::{
+    CutHeaders, LongWindows, Outside, RowPartials, RowScratch, RunPartials, Unplaced, WindowAccount,
+};
 use task::{SplitQuery, SplitRows, SplitWindow, TaskSet};
 
 /// The state of all queries by packets.
@@ -58,6 +60,8 @@ struct OfRun {
     query: Query,
     rows: RunPartials,
     unplaced: Unplaced,
+    /// Packets of its windows whose headers were not captured.
+    cut: CutHeaders,
     /// Why rows of some windows are missing.
     lacks: Option<String>,
 }
@@ -67,7 +71,8 @@ impl ByPackets {
     pub(super) fn new(first: &TaskSet) -> Self {
         let of_run = |query: &SplitQuery| {
             let rows = query.queries().run()?;
-            Some(OfRun { query: query.query().clone(), rows, unplaced: Unplaced::default(), lacks: None })
+            let (unplaced, cut) = Default::default();
+            Some(OfRun { query: query.query().clone(), rows, unplaced, cut, lacks: None })
         };
         Self {
             run: first.by_packets().iter().filter_map(of_run).collect(),
@@ -91,6 +96,7 @@ impl ByPackets {
                     .enumerate()
                     .for_each(|(pass, rows)| run.rows.add_pass(pass, rows.v4(), rows.v6()));
                 run.unplaced.add(&unplaced(&rows));
+                run.cut.add(&closed.cut());
                 run.lacks = run.lacks.take().or_else(|| fault.clone());
             }
             self.add_long(query, &rows, closed, fault.as_deref());
@@ -124,7 +130,7 @@ impl ByPackets {
             partials.add_pass(queries, pass, (rows.v4(), rows.v6()), &mut self.scratch);
         }
         let unplaced = unplaced(rows);
-        let outside = Outside { totals: &unplaced, overflow: None, sampled: closed.sampled };
+        let outside = Outside { sampled: closed.sampled, cut: closed.cut(), ..Outside::from(&unplaced) };
         let mut answers = partials.window_answers(queries, closed.span, closed.watched, outside);
         lack(&mut answers, fault);
         answers
@@ -229,11 +235,11 @@ impl ByPackets {
         refused: u64,
     ) -> Vec<Answer> {
         let mut answers = Vec::new();
-        for OfRun { query, rows, unplaced, lacks } in std::mem::take(&mut self.run) {
+        for OfRun { query, rows, unplaced, cut, lacks } in std::mem::take(&mut self.run) {
             let Some(planned) = first.by_packets().iter().find(|planned| *planned.query() == query) else {
                 continue;
             };
-            let outside = Outside { totals: &unplaced, overflow: None, sampled };
+            let outside = Outside { sampled, cut, ..Outside::from(&unplaced) };
             let mut of_query = planned.queries().run_answers(rows, watched, outside);
             lack(&mut of_query, lacks.as_deref());
             let refused = (refused != 0).then(|| refused_windows(refused));

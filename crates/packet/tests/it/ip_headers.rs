@@ -108,6 +108,10 @@ fn lengths() {
     assert_eq!(parsed(LinkType::Ethernet, &padded, Tunnel::Outer), format!("{V4} total 46"));
 }
 
+fn ports_of_tcp() -> [u8; 4] {
+    [0x03, 0xe8, 0, 53]
+}
+
 #[test]
 fn a_snap_length_cuts_captured_bytes_only() {
     let cut = |packet: &[u8], captured: usize| {
@@ -122,9 +126,17 @@ fn a_snap_length_cuts_captured_bytes_only() {
     assert_eq!(cut(&packet, 24), format!("{V4} total 1028"));
     let packet = ipv6(60, &bytes!([17, 1, 1, 12], [0; 12], udp(53, &[0; 1000])));
     assert_eq!(cut(&packet, 39), "truncated");
-    assert_eq!(cut(&packet, 40), keyed6(0, 0, 60, "total 1064 ports_truncated"));
+    assert_eq!(cut(&packet, 40), keyed6(0, 0, 60, "total 1064 ports_truncated tcp_truncated"));
     assert_eq!(cut(&packet, 57), keyed6(0, 0, 17, "total 1064 ports_truncated"));
     assert_eq!(cut(&packet, 60), format!("{V6} total 1064"));
+    // Sequence number, flags and window are known of a TCP header of which 16 bytes are there.
+    let packet = ipv4(6, &bytes!(ports_of_tcp(), [0, 0, 0, 9, 0, 0, 0, 8, 0x50, 0x12, 0, 7], [0; 100]));
+    assert_eq!(cut(&packet, 20), keyed(0, 0, 6, "total 136 ports_truncated tcp_truncated"));
+    assert_eq!(cut(&packet, 24), keyed(1000, 53, 6, "total 136 tcp_truncated"));
+    assert_eq!(cut(&packet, 35), keyed(1000, 53, 6, "total 136 tcp_truncated"));
+    assert_eq!(cut(&packet, 36), keyed(1000, 53, 6, "total 136"));
+    // The packet itself ends there: no more was on the wire.
+    assert_eq!(cut(&ipv4(6, &ports_of_tcp()), 24), keyed(1000, 53, 6, "total 24"));
     let esp = ipv4(50, &[0; 1000]);
     assert_eq!(cut(&esp, 20), keyed(0, 0, 50, "total 1020"));
 }

@@ -29,7 +29,7 @@ pub(crate) struct Covered<'a> {
     pub(crate) window: Option<Span>,
     /// The time watched; `None` if it is not known.
     pub(crate) watched: Option<Span>,
-    /// Packets that are in no row.
+    /// What rows do not tell.
     pub(crate) outside: Outside<'a>,
     /// How their groups are counted; `None` where they are not.
     pub(crate) plan: Option<&'a OverflowPlan>,
@@ -163,6 +163,7 @@ impl QueryState {
         if let Some(sampled) = &setting.sampled {
             explain(&mut answer, sampled, &self.groups, setting);
         }
+        covered.outside.cut.tell(&mut answer, plan);
         answer
     }
 

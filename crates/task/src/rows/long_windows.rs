@@ -3,6 +3,7 @@
 //! Time is cut into panes of the length `every`, one after the other. An answer that covers more (`over`) merges the last panes.
 
 use super::answer::Covered;
+use super::cut_headers::CutHeaders;
 use super::merged::MergedRows;
 use super::outside::{Outside, Unplaced};
 use super::plan_set::PlanSet;
@@ -70,6 +71,8 @@ pub struct WindowAccount {
     pub unfollowed: u64,
     /// Packets that are in no row.
     pub outside: Unplaced,
+    /// Packets whose headers were not captured.
+    pub cut: CutHeaders,
     /// How the packets were sampled; `None`: all were taken.
     pub sampled: Option<Sampled>,
 }
@@ -82,6 +85,7 @@ struct Sum {
     refused_rows: u64,
     unfollowed: u64,
     outside: Unplaced,
+    cut: CutHeaders,
     sampled: Option<Sampled>,
 }
 
@@ -92,6 +96,7 @@ impl Sum {
         self.refused_rows += more.refused_rows;
         self.unfollowed += more.unfollowed;
         self.outside.add(&more.outside);
+        self.cut.add(&more.cut);
         Sampled::merge_into(&mut self.sampled, more.sampled.as_ref());
     }
 }
@@ -349,6 +354,7 @@ impl LongWindows {
                 refused_rows: window.refused_rows,
                 unfollowed: window.unfollowed,
                 outside: window.outside,
+                cut: window.cut,
                 sampled: window.sampled,
             };
             match account {
@@ -497,7 +503,8 @@ impl Length {
                 }
             };
         }
-        let outside = Outside { sampled: account.sampled, ..Outside::from(&account.outside) };
+        let outside =
+            Outside { sampled: account.sampled, cut: account.cut, ..Outside::from(&account.outside) };
         let covered = Covered { window: Some(window), watched: Some(watched), outside, plan: None };
         let mut answers = plans.plans.answers(&mut states, covered);
         for answer in &mut answers {

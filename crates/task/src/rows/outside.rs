@@ -1,6 +1,7 @@
 //! Packets that are in no row, and what they leave open of an answer.
 
 use super::aggregate::PlannedAggregate;
+use super::cut_headers::CutHeaders;
 use super::group_value::Group;
 use super::group_view::{GroupView, Setting};
 use super::overflow::{GroupBounds, Overflow};
@@ -31,7 +32,7 @@ impl Unplaced {
     }
 }
 
-/// Packets that are in no row, and what is known of their groups.
+/// What rows do not tell of packets: those that are in no row, what is known of their groups, and what was not captured of the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Outside<'a> {
     /// Their sums.
@@ -40,11 +41,13 @@ pub struct Outside<'a> {
     pub overflow: Option<&'a Overflow>,
     /// How the packets were sampled; `None`: all were taken.
     pub sampled: Option<Sampled>,
+    /// Of packets in rows: those whose headers were not captured.
+    pub cut: CutHeaders,
 }
 
 impl<'a> From<&'a Unplaced> for Outside<'a> {
     fn from(totals: &'a Unplaced) -> Self {
-        Self { totals, overflow: None, sampled: None }
+        Self { totals, overflow: None, sampled: None, cut: CutHeaders::default() }
     }
 }
 

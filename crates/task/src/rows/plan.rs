@@ -12,7 +12,7 @@ use super::overflow::{SpilledValue, SummaryPlan};
 use super::program::{Names, Node, NodeId, Program, Type};
 use super::refusal::Refusal;
 use super::site::Site;
-use crate::by_packets::{of_flows, read_by, weighs};
+use crate::by_packets::{ChangingFields, of_flows, read_by, weighs};
 use crate::pins::pins_of;
 use crate::query::{Aggregate, Expression, GroupField, Grouping, MOST_GROUPS, Query, Weight};
 use flow::{Field, RowValue};
@@ -31,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) filter: Option<NodeId>,
     /// As [`Site::is_filtered`].
     pub(crate) is_filtered: bool,
+    /// As [`Site::changing`].
+    pub(crate) changing: ChangingFields,
     pub(crate) grouping: PlannedGrouping,
     /// The fields of a group's key.
     pub(crate) fields: Vec<GroupField>,
@@ -208,6 +210,7 @@ impl Plan {
             node: site.node.clone(),
             filter,
             is_filtered: site.is_filtered,
+            changing: site.changing,
             grouping,
             fields,
             aggregates,

@@ -69,6 +69,9 @@ pub(crate) fn line(result: Result<Packet, NotMeasured>) -> String {
     if let Some(remark) = packet.ports {
         line += &format!(" {}", remark.name());
     }
+    if packet.tcp_truncated {
+        line += &format!(" {}", Remark::TcpTruncated.name());
+    }
     if packet.inner_unparsed {
         line += &format!(" {}", Remark::InnerUnparsed.name());
     }

@@ -1,0 +1,136 @@
+//! Captures whose snap length cut headers: answers say which packets they do not tell of.
+
+use crate::support::capture::{self, ETHERNET, Frame};
+use crate::support::output::{self, number, rows};
+use crate::support::program::{call, edison, run};
+use crate::support::scratch::{Scratch, text};
+use serde_json::Value;
+
+const SECOND: u64 = 1_000_000_000;
+const START: u64 = 1_700_000_400 * SECOND;
+
+/// The capture as `tcpdump -s` of this length would have written it: frames are cut, their lengths on the wire remain.
+fn cut(frames: &[Frame], snap: usize) -> Vec<u8> {
+    let whole = capture::pcap(ETHERNET, frames);
+    let (mut bytes, mut at) = (whole[..24].to_vec(), 24);
+    for frame in frames {
+        let length = frame.data.len().min(snap);
+        bytes.extend(&whole[at..at + 8]);
+        bytes.extend((length as u32).to_le_bytes());
+        bytes.extend(&whole[at + 12..at + 16]);
+        bytes.extend(&frame.data[..length]);
+        at += 16 + frame.data.len();
+    }
+    bytes
+}
+
+/// A frame of this protocol, after so many bytes of IPv4 options.
+fn frame(time_ns: u64, options: usize, protocol: u8, transport: &[u8]) -> Frame {
+    let mut data = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+    let length = (20 + options + transport.len()) as u16;
+    data.extend([0x45 + (options / 4) as u8, 0]);
+    data.extend(length.to_be_bytes());
+    data.extend([0, 0, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 9]);
+    data.extend(vec![1; options]);
+    data.extend(transport);
+    Frame { time_ns, data }
+}
+
+/// TCP with SYN and window 4096 from a port of its own.
+fn tcp(port: u16) -> Vec<u8> {
+    let port = port.to_be_bytes();
+    [&port[..], &[0, 80], &[0, 0, 0, 5, 0, 0, 0, 7, 0x50, 2, 16, 0, 0, 0, 0, 0]].concat()
+}
+
+/// In the first second: two segments whose headers lie within the first 50 bytes, and one whose window lies after them. In the second one:
+/// an echo and a datagram, of which no more than the IP header is within them.
+fn frames() -> Vec<Frame> {
+    let udp = [[0x13, 0x88].as_slice(), &[0, 53, 0, 8, 0, 0]].concat();
+    vec![
+        frame(START, 0, 6, &tcp(1000)),
+        frame(START + 1, 0, 6, &tcp(1001)),
+        frame(START + 2, 4, 6, &tcp(1002)),
+        frame(START + SECOND, 16, 1, &[8, 0, 0, 0, 0, 0, 0, 0]),
+        frame(START + SECOND + 1, 16, 17, &udp),
+    ]
+}
+
+fn reason(answer: &Value) -> &str {
+    answer["reason"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn an_answer_says_of_how_many_packets_it_does_not_know_the_header() {
+    let scratch = Scratch::new();
+    let (whole, short) = (frames(), 50);
+    let path = scratch.file("cut.pcap", cut(&whole, short));
+    let report = scratch.path("report.json");
+    // What was captured of a frame, by hand: link, IP header, and the bytes of the transport header that are read.
+    let transport = |frame: &Frame| 14 + usize::from(frame.data[14] & 15) * 4;
+    let is_tcp = |frame: &&Frame| frame.data[23] == 6;
+    let lacks_tcp = whole.iter().filter(is_tcp).filter(|frame| transport(frame) + 16 > short).count();
+    let lacks_ports = whole
+        .iter()
+        .filter(|frame| transport(frame) + if frame.data[23] == 1 { 2 } else { 4 } > short)
+        .count();
+    assert_eq!((lacks_tcp, lacks_ports), (1, 2));
+    let asked = "least: select min(tcp_win) as x; seq: select tcp_seq, sum(total_count) as n groupby tcp_seq; \
+                 syn: select sum(total_count) as n where tcp_flags = 2 every 2s; last: select max(last_tcp_win) as x; \
+                 by_port: select dst_port, sum(total_count) as n groupby dst_port; flows: select count(*) as n; \
+                 bytes: select sum(total_byte) as n; ttl: select min(ip_ttl) as n";
+    let options = ["--every", "1s", "--json", "--report", text(&report), "-q", asked];
+    let lines = run(edison().arg("run").arg(&path).args(options)).expect(0).stdout;
+    let report = output::report(&report);
+    let tcp = format!("the capture cut the TCP headers of {lacks_tcp} packets");
+    let ports = format!("the capture cut the headers of {lacks_ports} packets before their ports");
+    for (query, expected) in [
+        ("least", Some(&tcp)),
+        ("seq", Some(&tcp)),
+        ("last", Some(&tcp)),
+        ("by_port", Some(&ports)),
+        ("flows", Some(&ports)),
+        ("bytes", None),
+        ("ttl", None),
+    ] {
+        let answer = output::of_run(&report, query);
+        let said = expected.map_or("", |line| line.as_str());
+        assert!(reason(answer).starts_with(said), "{answer}");
+        assert_eq!(
+            (answer["status"] == "partial", reason(answer).is_empty()),
+            (expected.is_some(), expected.is_none()),
+            "{answer}"
+        );
+    }
+    let bytes: u64 = whole.iter().map(|frame| frame.data.len() as u64 - 14).sum();
+    assert_eq!(number(&rows(output::of_run(&report, "bytes"))[0]["n"]), bytes);
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let of = |query: &str| {
+        lines.iter().filter(|line| line["query"] == query && !line["window"].is_null()).collect::<Vec<_>>()
+    };
+    // Each window has what was cut in it.
+    let windows = of("least");
+    assert_eq!(windows.iter().map(|line| reason(line).starts_with(&tcp)).collect::<Vec<_>>(), [true, false]);
+    let windows = of("by_port");
+    assert_eq!(
+        windows.iter().map(|line| reason(line).starts_with(&ports)).collect::<Vec<_>>(),
+        [false, true]
+    );
+    let windows = of("syn");
+    assert!(windows.len() == 1 && reason(windows[0]).starts_with(&tcp), "{windows:?}");
+    // The remark is in the report of frames, too.
+    assert_eq!(number(&report["packets"]["remarks"]["tcp_truncated"]), lacks_tcp as u64, "{report}");
+    assert_eq!(number(&report["packets"]["remarks"]["ports_truncated"]), lacks_ports as u64, "{report}");
+}
+
+#[test]
+fn nothing_is_said_where_all_headers_are_there() {
+    let scratch = Scratch::new();
+    let path = scratch.file("whole.pcap", cut(&frames(), 54 + 16));
+    let asked = "select min(tcp_win) as w, max(tcp_seq) as s; select dst_port, count(*) groupby dst_port";
+    let ended = call(&["run", text(&path), "--json", "-q", asked]).expect(0);
+    assert!(!ended.stdout.contains("the capture cut"), "{}", ended.stdout);
+    let keyed = scratch.file("cut.pcap", cut(&frames(), 50));
+    let hosts = ["run", text(&keyed), "--key", "src_addr", "--json", "-q", "select count(*) as n"];
+    let ended = call(&hosts).expect(0);
+    assert!(!ended.stdout.contains("the capture cut"), "{}", ended.stdout);
+}
