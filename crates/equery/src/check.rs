@@ -313,6 +313,21 @@ impl Session<'_> {
                 return None;
             }
         }
+        if let Some(field) = looks_back(links.trigger.as_ref())
+            .then(|| {
+                executor::by_packets_of_firing(&of_rows_plan, &links.bindings, self.options.key.as_deref())
+            })
+            .and_then(|(fields, _)| fields.into_iter().next())
+            .filter(|_| sources(text).is_empty())
+        {
+            let clause = if text.same_window.is_some() { "in same window" } else { "while" };
+            let span = text.same_window.as_ref().map(|clause| &clause.span);
+            let span = span.or(text.trigger.as_ref().map(|clause| &clause.span)).unwrap_or(&text.span.0);
+            let message = executor::not_kept(label, &field);
+            let help = executor::instead_of_kept(&field, clause);
+            diagnostics.error_with_help("same_window", span, message, help);
+            return None;
+        }
         let across = self.across_not_run(text, &outline, &of_rows_plan, sketch.is_some());
         let pins_flows = pins_flows(&outline.plan, &links.bindings);
         let (class, class_reasons) = class(text, &outline.used, pins_flows);
@@ -403,6 +418,11 @@ impl Session<'_> {
 
 fn names_of(sources: &[Spanned<String>]) -> String {
     sources.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a query answers in the window that fired, of which nodes keep the rows of whole flows.
+fn looks_back(trigger: Option<&Trigger>) -> bool {
+    trigger.is_some_and(|trigger| trigger.in_same_window || trigger.kind == EdgeKind::While)
 }
 
 /// Whether the filter leaves few flows, by constants or by what a firing binds.

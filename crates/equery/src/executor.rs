@@ -1,9 +1,10 @@
 //! What the executor makes of a plan, at a site of which only the flow key is known.
 
+use crate::checked::Bound;
 use packet::{KeySpec, Seed};
 use std::sync::Arc;
 use summary::Limits;
-use task::query::{Across, Over, Query};
+use task::query::{Across, Comparison, Condition, Over, Query};
 use task::rows::{ByPackets, Merging, Refusal, RowQueries, Site};
 use task::{ChangingFields, Generation};
 
@@ -53,6 +54,36 @@ pub(crate) fn by_packets(plan: &Query, key: Option<&[String]>) -> (Vec<String>, 
         )
     });
     (fields, why)
+}
+
+/// The same of a plan that also filters by what a firing pins.
+pub(crate) fn by_packets_of_firing(
+    plan: &Query,
+    bindings: &[Bound],
+    key: Option<&[String]>,
+) -> (Vec<String>, Option<String>) {
+    // Which values they are does not matter.
+    let pinned = bindings.iter().map(|bound| Condition::compare(&bound.field, Comparison::Equal, 0));
+    let filter = plan.filter.iter().cloned().chain(pinned).collect();
+    by_packets(&Query { filter: Some(Condition::And(filter)), ..plan.clone() }, key)
+}
+
+/// Why a query by packets cannot answer in the window that fired.
+pub(crate) fn not_kept(query: &str, field: &str) -> String {
+    format!(
+        "{query} reads {field} of each packet, but of the window that fired nodes keep the rows of whole flows"
+    )
+}
+
+/// What to write instead. `clause`: the one that asks for that window.
+pub(crate) fn instead_of_kept(field: &str, clause: &str) -> String {
+    let of_flow = flow::Field::named(field).and_then(|field| field.of_flow).unwrap_or_default();
+    let later = match clause {
+        "while" => "write 'when' instead of 'while'",
+        _ => "remove 'in same window'",
+    };
+    let in_key = if KeySpec::parse(field).is_ok() { ", measure with it in --key," } else { "" };
+    format!("ask for {of_flow}{in_key} or {later}: the query then answers in a later window")
 }
 
 /// A site whose rows have all that rows can have, with the statistics of packets that the plan reads.

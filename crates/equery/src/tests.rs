@@ -47,6 +47,45 @@ fn the_first_example_of_the_paper() {
 }
 
 #[test]
+fn no_query_by_packets_answers_in_the_window_that_fired() {
+    let of = |query: &str| format!("a: select vlan, count(*) as n groupby vlan every 1s; b: {query}");
+    let said_of = |query: &str, key: &[&str]| {
+        let key = key.iter().map(|field| (*field).to_owned()).collect();
+        let said = said_with(&of(query), &Options { key: Some(key), ..Options::default() });
+        said.into_iter().filter(|line| line.contains("error")).collect::<Vec<_>>()
+    };
+    let flow = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol"];
+    let cases = [
+        ("select vlan, sum(total_byte) groupby vlan", "vlan", "first_vlan, measure with it in --key, or"),
+        ("select max(ip_ttl)", "ip_ttl", "last_ip_ttl or"),
+        ("select count(tcp_flags)", "tcp_flags", "any_tcp_flags or"),
+        ("select sum(total_byte) where ip_tos = 184", "ip_tos", "last_ip_tos, measure with it in --key, or"),
+        // What a firing pins is a filter.
+        ("select sum(total_byte) where vlan = a.vlan", "vlan", "first_vlan, measure with it in --key, or"),
+    ];
+    for (query, field, instead) in cases {
+        let why = format!(
+            "error: b reads {field} of each packet, but of the window that fired nodes keep the rows of whole flows; ask for {instead}"
+        );
+        for (clause, later) in [
+            ("when a.n > 5 in same window", "remove 'in same window'"),
+            ("while a.n > 5", "write 'when' instead of 'while'"),
+        ] {
+            let text = format!("{query} every 1s {clause}");
+            let said = said_of(&text, &flow);
+            assert!(said.len() == 1 && said[0].contains(&why) && said[0].contains(later), "{text}: {said:?}");
+        }
+        // In a later window packets are counted for it.
+        assert_eq!(said_of(&format!("{query} every 1s when a.n > 5"), &flow), Vec::<String>::new());
+    }
+    let in_key = ["src_addr", "vlan"];
+    let by_key = "select vlan, sum(total_byte) groupby vlan every 1s when a.n > 5 in same window";
+    assert_eq!(said_of(by_key, &in_key), Vec::<String>::new());
+    let of_flows = "select first_vlan, sum(total_byte) groupby first_vlan every 1s while a.n > 5";
+    assert_eq!(said_of(of_flows, &flow), Vec::<String>::new());
+}
+
+#[test]
 fn counters_and_rates_are_told_apart() {
     assert_eq!(
         said("select sum(total_byte) where total_byte > 5Mbps"),

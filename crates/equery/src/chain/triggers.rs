@@ -5,6 +5,7 @@ use super::conditions::{Source, Sources};
 use super::{Chain, ChainSite};
 use crate::checked::{Bound, CheckedQuery, EdgeKind};
 use crate::checker::group_text;
+use crate::executor;
 use events::{ALL_NODES, Binding, Place, Trigger, TriggerKind};
 use report::Column;
 
@@ -108,6 +109,14 @@ fn check_look_back(
     }
     if !query.derived_from.is_empty() || !query.earlier.is_empty() {
         return Err("answers of other queries are not read in the window that fired".to_owned());
+    }
+    // The key of the nodes may be another one than the text was checked for.
+    let (fields, _) = executor::by_packets_of_firing(&query.plan, &query.bindings, Some(site.key));
+    if let Some(field) = fields.first() {
+        let clause = if trigger.in_same_window { "in same window" } else { "while" };
+        let (why, instead) =
+            (executor::not_kept(&query.label, field), executor::instead_of_kept(field, clause));
+        return Err(format!("{why}: {instead}"));
     }
     let first = &sources.0[0];
     match super::lengths(&query.plan, site).0 == first.query.every_ns {
