@@ -57,6 +57,11 @@ QUESTIONS = [
     "select max(ltime) - min(stime) as span, max(duration)",
     "select first_vlan, count(*), sum(total_byte) groupby first_vlan",
     "select count(*) where first_vlan is null",
+    # Values that whole flows have, numbers and others.
+    "select top(3, first_vlan), top(2, last_ip_ttl, count(*)), top(2, any_tcp_flags), top(2, last_tcp_win)",
+    "select src_addr, top(2, first_vlan) groupby src_addr order by src_addr",
+    "select top(2, first_smac), top(2, duration, count(*)), top(2, protocol_name), top(3, src_port)",
+    "select src_addr, vlan, ip_ttl, tcp_flags order by src_addr, total_byte",
 ]
 
 

@@ -31,13 +31,7 @@ impl Shape {
                 Self::of_field(name, group.and_then(|group| group.prefix), key, column.kind)
             }
             Expression::Aggregate(Aggregate::Top(_, GroupField { field, prefix }, _)) => {
-                let kind = flow::Field::named(field).map(|field| Column::of_field(field).kind);
-                let kind = kind.unwrap_or(match field.as_str() {
-                    "port" | "forward" => ColumnKind::Unsigned,
-                    "addr" => ColumnKind::Address,
-                    _ => ColumnKind::Text,
-                });
-                Self::Heaviest(Box::new(Self::of_field(field, *prefix, key, kind)))
+                Self::Heaviest(Box::new(Self::of_field(field, *prefix, key, kind_of(field))))
             }
             _ => Self::Plain(column.kind),
         }
@@ -94,6 +88,19 @@ impl Shape {
             entry => (entry.get("value")?, entry.get("weight")?),
         };
         Some((self.read(value)?, unsigned(weight)?))
+    }
+}
+
+/// The kind of a field's values, as rows have them.
+fn kind_of(name: &str) -> ColumnKind {
+    if let Some(field) = flow::Field::named(name) {
+        return Column::of_field(field).kind;
+    }
+    match flow::DerivedField::named(name).map(|derived| derived.type_name) {
+        Some("address") => ColumnKind::Address,
+        Some("float64") => ColumnKind::Float,
+        Some(name) if name.starts_with("uint") => ColumnKind::Unsigned,
+        _ => ColumnKind::Text,
     }
 }
 
@@ -168,6 +175,39 @@ fn conversation(text: &str) -> Option<Conversation> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn the_heaviest_values_of_any_field_are_read() {
+        use ColumnKind::{Address, Float, Text, Unsigned};
+        let json = |kind: ColumnKind| match kind {
+            Unsigned => json!(7),
+            Float => json!(0.5),
+            Address => json!("0400000000000000000000FFFF0A010203"),
+            _ => json!("text"),
+        };
+        let known = [
+            ("vlan", Unsigned),
+            ("first_vlan", Unsigned),
+            ("last_ip_ttl", Unsigned),
+            ("any_tcp_flags", Unsigned),
+            ("first_smac", Text),
+            ("addr", Address),
+            ("port", Unsigned),
+            ("duration", Unsigned),
+            ("pps", Float),
+            ("service", Text),
+        ];
+        for (field, kind) in known {
+            assert_eq!(kind_of(field), kind, "{field}");
+        }
+        // No derived field has a type of which nothing is known.
+        for field in flow::DERIVED {
+            let kind = kind_of(field.name);
+            let is_text = matches!(field.type_name, "text" | "mac");
+            assert_eq!(kind == Text, is_text, "{}: {}", field.name, field.type_name);
+            assert!(Shape::Plain(kind).read(&json(kind)).is_some(), "{}", field.name);
+        }
+    }
 
     #[test]
     fn values_are_read_as_the_plan_has_them() {
