@@ -212,7 +212,7 @@ class Comparison:
 
     def row_values(self, found):
         """The values of a row of the program's by column; none where it has others."""
-        names = [item.expected_name() for item in self.query.items]
+        names = [item.expected_name(self.query.is_flows) for item in self.query.items]
         keys = list(found)
         if len(keys) != len(names):
             self.differ("columns", names, keys)
@@ -245,7 +245,7 @@ class Comparison:
             self.differ("rest: groups", left_out, rest.get("groups"))
         totals = {}
         for at, item in enumerate(self.query.items):
-            value, name = item.value, item.expected_name()
+            value, name = item.value, item.expected_name(self.query.is_flows)
             is_total = isinstance(value, Aggregate) and (value.function == "sum" or value.argument is None)
             if name and (is_total or self.query.is_flows and value.kind == "integer"):
                 whole = sum(row.values[at] or 0 for row in expected)
@@ -262,6 +262,6 @@ class Comparison:
             if not near(got, total):
                 self.differ(f"rest: {name}", total, got)
         for name in rest:
-            known = [item.expected_name() for item in self.query.items]
+            known = [item.expected_name(self.query.is_flows) for item in self.query.items]
             if name != "groups" and name in known and name not in totals:
                 self.differ("rest: a member that is no total", "nothing", f"{name}: {rest[name]}")

@@ -52,6 +52,18 @@ OF_FLOWS = [
     Field("any_tcp_flags", "integer"),
     Field("first_vlan", "integer", True),
 ]
+# The names of columns where a query has a row for each flow.
+OF_FLOW = {
+    "ip_ttl": "last_ip_ttl",
+    "ip_tos": "last_ip_tos",
+    "tcp_seq": "last_tcp_seq",
+    "tcp_ack": "last_tcp_ack",
+    "tcp_win": "last_tcp_win",
+    "tcp_flags": "any_tcp_flags",
+    "vlan": "first_vlan",
+    "smac": "first_smac",
+    "dmac": "first_dmac",
+}
 TIMES = [Field("stime", "time"), Field("ltime", "time")]
 MACS = [Field("smac", "mac", True), Field("dmac", "mac", True)]
 DURATION = Field("duration", "integer")

@@ -188,11 +188,13 @@ class Item:
         shown = self.value.text(style)
         return f"{shown} {style.word('as')} {self.alias}" if self.alias else shown
 
-    def expected_name(self):
-        """The column's name where it is beyond doubt."""
+    def expected_name(self, is_flows):
+        """The column's name where it is beyond doubt. `is_flows`: the query has a row for each flow."""
         if self.alias or isinstance(self.value, Aggregate):
             return self.alias or self.value.canonical()
-        return self.value.name if isinstance(self.value, Name) and not self.value.prefix else None
+        if not isinstance(self.value, Name) or self.value.prefix:
+            return None
+        return fields.OF_FLOW.get(self.value.name, self.value.name) if is_flows else self.value.name
 
 
 @dataclass

@@ -106,7 +106,7 @@ def answer_of(query, comparison, window, rows):
     from .compare import Row
 
     ordered, _ = comparison.order([Row(tuple(row[: len(items)]), tuple(row[len(items) :])) for row in values], limit)
-    names = [item.expected_name() or f"column {at}" for at, item in enumerate(items)]
+    names = [item.expected_name(query.is_flows) or f"column {at}" for at, item in enumerate(items)]
     rest = {"groups": max(0, len(ordered) - limit) if query.group or query.is_flows else 0}
     for at, item in enumerate(items):
         value = item.value

@@ -47,6 +47,38 @@ fn the_first_example_of_the_paper() {
 }
 
 #[test]
+fn a_column_of_whole_flows_says_of_which_packet_its_value_is() {
+    let columns = |text: &str, key: &[&str]| {
+        let key = Some(key.iter().map(|field| (*field).to_owned()).collect());
+        let checked = check(&Source { name: "q", text }, &Options { key, ..Options::default() });
+        assert!(!checked.has_errors(), "{text}: {:#?}", checked.diagnostics);
+        let [query] = &checked.queries[..] else { panic!("one query: {text}") };
+        // What is computed has the names that the answer is said to have.
+        assert!(
+            query
+                .plan
+                .columns
+                .iter()
+                .map(|item| &item.name)
+                .eq(query.columns.iter().map(|column| &column.name))
+        );
+        query.columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>().join(" ")
+    };
+    let all =
+        "select src_addr, vlan, smac, dmac, ip_ttl, ip_tos, tcp_seq, tcp_ack, tcp_win, tcp_flags, total_byte";
+    let of_flow = "src_addr first_vlan first_smac first_dmac last_ip_ttl last_ip_tos last_tcp_seq last_tcp_ack last_tcp_win \
+                   any_tcp_flags total_byte";
+    let flow = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol"];
+    assert_eq!(columns(all, &flow), of_flow);
+    // A name of the user's own, and a field of the key, are as they are.
+    assert_eq!(columns("select src_addr, vlan as tag, TCP_FLAGS", &flow), "src_addr tag any_tcp_flags");
+    assert_eq!(columns("select src_addr, vlan, ip_ttl", &["src_addr", "vlan"]), "src_addr vlan last_ip_ttl");
+    // Groups are by packets.
+    assert_eq!(columns("select vlan, count(*) groupby vlan", &flow), "vlan count(*)");
+    assert_eq!(columns("select max(ip_ttl)", &flow), "max(ip_ttl)");
+}
+
+#[test]
 fn no_query_by_packets_answers_in_the_window_that_fired() {
     let of = |query: &str| format!("a: select vlan, count(*) as n groupby vlan every 1s; b: {query}");
     let said_of = |query: &str, key: &[&str]| {

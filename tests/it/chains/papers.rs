@@ -111,7 +111,7 @@ fn example_2_walks_from_query_to_query_in_windows_that_the_rule_names() {
             parent = Some(fired.id.clone());
         }
         let last = chained.answer("q4", "Node2", &window(lossy + 3 * k));
-        assert_eq!((&last["rows"][0]["tcp_win"], &last["status"]), (&1000.into(), &"complete".into()));
+        assert_eq!((&last["rows"][0]["last_tcp_win"], &last["status"]), (&1000.into(), &"complete".into()));
         // q1 sees the loss in one window alone.
         let lossless = chained.of("resolved", "q2");
         assert_eq!(lossless[0].window, window(lossy + 1));

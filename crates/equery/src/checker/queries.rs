@@ -10,6 +10,7 @@ use crate::kind::Kind;
 use crate::node_filter::NodeFilter;
 use crate::parents::Parent;
 use crate::parser::shortened;
+use flow::Field;
 use std::collections::HashSet;
 use task::query::{Condition, Expression, GroupField, Grouping, Item, Order, Over, Query};
 
@@ -174,7 +175,7 @@ impl Checker<'_, '_> {
             let Some(typed) = self.value(value, scope) else { continue };
             let (name, span) = match alias {
                 Some(alias) => (alias.value.clone(), &alias.span),
-                None => (value.value.to_string(), &value.span),
+                None => (self.own_name(value, scope), &value.span),
             };
             let shown = shortened(&name);
             if !columns.add(name, typed, value.span.len()) {
@@ -184,6 +185,19 @@ impl Checker<'_, '_> {
             }
         }
         columns
+    }
+
+    /// The name of a column that the query does not name. Of a field in which packets of a flow may differ, a row for a whole flow has the
+    /// value of one packet, or of all of them: the name says which.
+    fn own_name(&self, value: &Node, scope: Scope<'_>) -> String {
+        let of_flow = match &*value.value {
+            Expr::Name(name) if scope.context == Context::Flows => Field::named(name).and_then(|field| {
+                let is_of_key = self.options.key.iter().flatten().any(|of_key| of_key == field.name);
+                field.of_flow.filter(|_| !is_of_key)
+            }),
+            _ => None,
+        };
+        of_flow.map_or_else(|| value.value.to_string(), str::to_owned)
     }
 
     /// The filter of rows, that of nodes, and what a firing pins.

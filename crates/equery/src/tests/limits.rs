@@ -50,7 +50,7 @@ fn wide_texts_are_fine() {
     assert_eq!(count(&format!("select src_addr where {all}")), 1);
     assert_eq!(count(&"select vlan;".repeat(50_000)), 50_000);
     let chain: String =
-        (1..20_000).map(|at| format!("q{at}: select vlan when q{}.vlan > 1;", at - 1)).collect();
+        (1..20_000).map(|at| format!("q{at}: select vlan when q{}.first_vlan > 1;", at - 1)).collect();
     assert!(!said(&chain).is_empty());
 }
 
@@ -78,7 +78,7 @@ fn a_short_text_does_not_become_a_large_plan() {
     let by_variable = said(&format!("let T = '{long}'; select vlan where {uses}"));
     assert!(by_variable.len() == 1 && by_variable[0].contains("names stand for"), "{}", by_variable.len());
     let queries: String = (0..100).map(|at| format!("a{at}: select vlan;")).collect();
-    let condition = (0..100).map(|at| format!("a{at}.vlan > 1")).collect::<Vec<_>>().join(" or ");
+    let condition = (0..100).map(|at| format!("a{at}.first_vlan > 1")).collect::<Vec<_>>().join(" or ");
     let of_many = said(&format!("{queries} select vlan when {condition}"));
     assert!(
         of_many.len() == 1 && of_many[0].contains("when is about 100 queries: at most 64"),

@@ -126,14 +126,14 @@ fn a_derived_query_reads_what_is_in_from() {
 #[test]
 fn chains_have_sixteen_queries_and_no_circles() {
     let chain = |length: usize| {
-        let step = |at| format!("q{}: select vlan when q{at}.vlan > 1;", at + 1);
+        let step = |at| format!("q{}: select vlan when q{at}.first_vlan > 1;", at + 1);
         format!("q0: select vlan;{}", (0..length - 1).map(step).collect::<String>())
     };
     assert_eq!(said(&chain(16)), Vec::<String>::new());
     let long = said(&chain(20));
     assert!(long.len() == 1 && long[0].contains("ends in 'q16' has more than 16 queries"), "{long:?}");
     let circle = said(
-        "a: select vlan when b.vlan > 1; b: select vlan when c.vlan > 1; c: select vlan when b.vlan > 1",
+        "a: select vlan when b.first_vlan > 1; b: select vlan when c.first_vlan > 1; c: select vlan when b.first_vlan > 1",
     );
     assert!(circle.len() == 1 && circle[0].contains("in a circle: b → c → b"), "{circle:?}");
     let reaction = |base_window_ns| {
