@@ -2,8 +2,8 @@
 
 use crate::support::capture::{self, Frame, Generated, Key};
 use crate::support::output::{self, number};
-use crate::support::program::{edison, run};
-use crate::support::scratch::Scratch;
+use crate::support::program::{call, edison, run};
+use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -224,4 +224,31 @@ fn what_packets_do_not_tell_has_no_bounds_and_says_so() {
     let flows = frames.iter().map(|frame| capture::layer3(&frame.data).0).collect::<HashSet<_>>().len();
     let [lower, upper] = bounds(&totals["flows"]);
     assert!(lower <= flows as f64 && flows as f64 <= upper && lower < upper, "{totals}");
+}
+
+/// The two numbers of a line of the head between which its flow records are.
+fn flow_records(screen: &str) -> (u64, u64) {
+    let line = screen.lines().find(|line| line.starts_with("traffic")).expect("a line");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let end = words.windows(2).position(|pair| pair == ["flow", "records"]).expect("flow records");
+    let number = |at: usize| words[at].replace(',', "").parse::<u64>().expect("a number");
+    if words[end - 2] == "to" {
+        (number(end - 3), number(end - 1))
+    } else {
+        (number(end - 1), number(end - 1))
+    }
+}
+
+#[test]
+fn the_head_says_between_which_numbers_the_flow_records_of_a_full_table_are() {
+    let scratch = Scratch::new();
+    let generated = capture::generate(&scratch, "packets=20k,flows=2k,zipf=0.5");
+    let flows = capture::flows(&generated.frames).len() as u64;
+    let shown = |more: &[&str]| {
+        let whole = ["run", text(&generated.path), "--idle-timeout", "off", "--active-timeout", "off"];
+        flow_records(&call(&[&whole, more].concat()).expect(0).stdout)
+    };
+    assert_eq!(shown(&[]), (flows, flows));
+    let (least, most) = shown(&["--max-flows", "500"]);
+    assert!(least < flows && flows < most && least >= 500, "{least} to {most}, truly {flows}");
 }

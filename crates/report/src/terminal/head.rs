@@ -89,7 +89,11 @@ fn traffic(totals: &Totals, of: &str, span: Option<Span>) -> String {
         }
         _ => String::new(),
     };
-    format!("traffic   {} L3 bytes in {} {of}{over}{rates}", grouped(totals.bytes), grouped(totals.flows))
+    let flows = match totals.least_flows == totals.flows {
+        true => grouped(totals.flows),
+        false => format!("{} to {}", grouped(totals.least_flows), grouped(totals.flows)),
+    };
+    format!("traffic   {} L3 bytes in {flows} {of}{over}{rates}", grouped(totals.bytes))
 }
 
 /// What a sample leaves open.

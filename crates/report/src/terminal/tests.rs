@@ -312,6 +312,24 @@ fn packets() -> PacketCounts {
 }
 
 #[test]
+fn flows_of_which_only_bounds_are_known_are_shown_with_both() {
+    let shown = |flows: Value| {
+        let mut answer = totals();
+        answer.rows[0][3] = flows;
+        let of = super::Totals::from_answer(&answer);
+        (super::traffic_of_run(&of), super::traffic_of_window(&of, span(8)))
+    };
+    let (run, window) = shown(estimate(7134.0, 4096.0, 7134.0));
+    assert!(run.contains(" in 4,096 to 7,134 flow records over "), "{run}");
+    assert!(window.contains(" in 4,096 to 7,134 flows over "), "{window}");
+    let (run, _) = shown(estimate(40.0, 40.0, 40.0));
+    assert!(run.contains(" in 40 flow records over "), "{run}");
+    // Of a sample neither bound is known, and the line below says so.
+    let (run, _) = shown(estimate(40.0, f64::NEG_INFINITY, f64::INFINITY));
+    assert!(run.contains(" in 40 flow records over "), "{run}");
+}
+
+#[test]
 fn a_run() {
     let addresses = |query: &str, column: &str, peers: &str| {
         let mut row = vec![address("192.0.2.1")];

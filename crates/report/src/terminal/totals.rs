@@ -13,6 +13,8 @@ pub struct Totals {
     pub wire_bytes: Option<u64>,
     /// Of a run: flow records that they belong to; of a window: flows.
     pub flows: u64,
+    /// The least that they may be: each packet without a place in the table counts in `flows` as one of its own.
+    pub least_flows: u64,
     /// The time from the first of them to the last; `None` without packets, and where it is not told.
     pub measured: Option<Span>,
 }
@@ -25,6 +27,12 @@ impl Totals {
             other => other.and_then(Value::as_unsigned),
         };
         let sum = |column| known(column).unwrap_or(0);
+        let least = |column| match answer.value(0, column) {
+            Some(Value::Estimate { value, lower, .. }) if lower.is_finite() => {
+                Some(lower.clamp(0.0, value.max(0.0)) as u64)
+            }
+            _ => known(column),
+        };
         let time = |column| match answer.value(0, column) {
             Some(Value::Time(time)) => Some(*time),
             _ => None,
@@ -35,6 +43,7 @@ impl Totals {
             bytes: sum("total_byte"),
             wire_bytes: known("wire_byte"),
             flows: sum("flows"),
+            least_flows: least("flows").unwrap_or(0),
         }
     }
 }
