@@ -59,9 +59,21 @@ impl Cut {
             ["ends behind the period and is counted whole", "end behind the period and are counted whole"];
         let reasons = [said(&self.left_out, LEFT_OUT), said(&self.counted, COUNTED)];
         reasons.iter().flatten().for_each(|reason| answer.lacks(reason));
-        if let Some(coverage) = answer.coverage.filter(|_| is_over_all) {
-            answer.coverage = Some(coverage * self.share_told(answer));
+        if let Some(coverage) = answer.coverage {
+            let share = match answer.window.filter(|_| !is_over_all) {
+                None => self.share_told(answer),
+                Some(window) => self.share_told_of(window),
+            };
+            answer.coverage = Some(coverage * share);
         }
+    }
+
+    /// The share of the time asked about in an answer's window that is told.
+    fn share_told_of(&self, window: Span) -> f64 {
+        let start_ns = window.start_ns.max(self.asked.from_ns);
+        let end_ns = window.end_ns.min(self.asked.to_ns).max(start_ns);
+        let told = end_ns - self.told.from_ns.clamp(start_ns, end_ns);
+        if told == end_ns - start_ns { 1.0 } else { told as f64 / (end_ns - start_ns) as f64 }
     }
 
     /// The share of the time asked about that is told, as far as the answer reaches.

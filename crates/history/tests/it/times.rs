@@ -464,4 +464,9 @@ fn windows_that_a_period_cuts_are_named() {
     let parts = ask(folder.path(), sum(every(20 * SECOND)), Some([3, 55]));
     let status: Vec<Status> = parts.iter().map(|answer| answer.status).collect();
     assert_eq!(status, [Status::Partial, Status::Complete, Status::Partial]);
+    // Of the 17 seconds that are asked about in the first, the seven in which the window that is left out lies are not told.
+    let coverage: Vec<_> = parts.iter().map(|answer| answer.coverage).collect();
+    assert_eq!(coverage, [Some(10.0 / 17.0), Some(1.0), Some(1.0)], "{parts:?}");
+    let counted: u64 = parts.iter().map(packets).sum();
+    assert_eq!(counted, 5 * PACKETS, "{parts:?}");
 }
