@@ -26,8 +26,10 @@ pub(crate) struct Placed<'a> {
 const LONGEST_ADDRESS: usize = 48;
 
 /// Symbols, the longer ones first.
-const SYMBOLS: [&str; 18] =
-    ["!=", "<>", "<=", ">=", "==", "(", ")", ",", ";", ":", ".", "+", "-", "*", "/", "=", "<", ">"];
+const SYMBOLS: [&str; 21] = [
+    "!=", "<>", "<=", ">=", "==", "(", ")", ",", ";", ":", ".", "+", "-", "*", "/", "=", "<", ">", "&", "|",
+    "^",
+];
 
 /// The tokens of a text, [`Token::End`] last.
 pub(crate) fn tokens<'a>(text: &'a str, diagnostics: &mut Diagnostics<'_>) -> Vec<Placed<'a>> {
@@ -105,6 +107,13 @@ impl<'a> Lexer<'a, '_, '_> {
     }
 
     fn symbol(&mut self, first: char) -> Option<Token<'a>> {
+        // As other languages write them.
+        if let Some((symbol, word)) =
+            [("&&", "and"), ("||", "or")].iter().find(|(symbol, _)| self.rest().starts_with(symbol))
+        {
+            self.at += symbol.len();
+            return Some(Token::Word(word));
+        }
         if let Some(symbol) = SYMBOLS.iter().find(|symbol| self.rest().starts_with(**symbol)) {
             self.at += symbol.len();
             return Some(Token::Symbol(match *symbol {
@@ -112,13 +121,6 @@ impl<'a> Lexer<'a, '_, '_> {
                 "==" => "=",
                 symbol => symbol,
             }));
-        }
-        // As other languages write them.
-        if let Some((symbol, word)) =
-            [("&&", "and"), ("||", "or")].iter().find(|(symbol, _)| self.rest().starts_with(symbol))
-        {
-            self.at += symbol.len();
-            return Some(Token::Word(word));
         }
         let span = self.at..self.at + first.len_utf8();
         self.at = span.end;
@@ -241,6 +243,21 @@ impl<'a> Lexer<'a, '_, '_> {
     /// A number with a unit, or several of durations (`1h30m`).
     fn number(&mut self) -> Option<Token<'a>> {
         let start = self.at;
+        if let Some(digits) =
+            self.rest().strip_prefix("0x").filter(|rest| rest.starts_with(|c: char| c.is_ascii_hexdigit()))
+        {
+            let length = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
+            self.at += 2 + length;
+            let message =
+                format!("'{}' is no number here", crate::parser::shortened(&self.text[start..self.at]));
+            let help = match u64::from_str_radix(&digits[..length], 16) {
+                Ok(number) => format!("write {number}"),
+                Err(_) => "numbers are decimal and have up to 64 bits".to_owned(),
+            };
+            self.diagnostics.error_with_help("number", &(start..self.at), message, help);
+            // What it stands in is read on.
+            return Some(Token::Literal(Literal::Integer(0)));
+        }
         let mut total: Option<u64> = None;
         loop {
             let (digits, unit) = self.number_and_unit();

@@ -73,6 +73,16 @@ fn of_sql(function: &str, arguments: &[Node]) -> Option<String> {
         }
         "approx_count_distinct" | "count_distinct" | "uniq" => format!("write count(distinct {first})"),
         "total" => format!("write sum({first})"),
+        "first" | "first_value" | "last" | "last_value" | "any_value" | "arbitrary" => {
+            let of_flow = arguments.first().and_then(|of| match &*of.value {
+                Expr::Name(name) => Field::named(flow::usual_name(name))?.of_flow,
+                _ => None,
+            });
+            match of_flow {
+                Some(of_flow) => format!("write {of_flow}, which each flow has"),
+                None => format!("write min({first}) or max({first})"),
+            }
+        }
         "lag" => format!("write prev({first})"),
         "now" | "interval" | "current_timestamp" => "write 'last 1h', or 'from -2h to -1h'".to_owned(),
         "coalesce" | "ifnull" | "nvl" | "nullif" => {

@@ -4,7 +4,7 @@ use super::{Failed, Parsed, Parser};
 use crate::ast::{Expr, Node, Spanned};
 use crate::lexer::Token;
 use crate::literal::Literal;
-use crate::names::{is_address_field, is_reserved};
+use crate::names::{begins_clause, is_address_field, is_reserved};
 use task::query::{Comparison, Operator};
 
 /// Nesting of parentheses, calls and operators. What reads the tree calls itself as deeply.
@@ -227,6 +227,14 @@ impl Parser<'_, '_, '_> {
             self.limit_depth(self.depth + height)?;
             left = self.node(start, Expr::Arithmetic(left, operator, right));
         }
+        if let Token::Symbol(symbol @ ("&" | "|" | "^")) = *self.peek() {
+            let span = self.span();
+            let message = format!("'{symbol}' has no meaning here: no operator is of bits");
+            let help = "list the values that are meant: 'tcp_flags in (2, 18)' are SYN, and SYN with ACK";
+            self.diagnostics.error_with_help("unknown_character", &span, message, help);
+            self.is_lost = true;
+            return Err(Failed);
+        }
         Ok(left)
     }
 
@@ -266,12 +274,18 @@ impl Parser<'_, '_, '_> {
                 self.expect_symbol(")", "to match the '(' before")?;
                 Ok(inner)
             }
+            // A function of SQL: the checker says what to write.
+            Token::Word(word)
+                if word.eq_ignore_ascii_case("last") && *self.ahead(1) == Token::Symbol("(") =>
+            {
+                let name = Spanned::new(word.to_owned(), self.span());
+                self.advance();
+                self.named(start, name)
+            }
             Token::Word(word) if is_reserved(word) && *self.ahead(1) != Token::Symbol(".") => {
                 Err(self.expected("a field or a value"))
             }
-            Token::Word(word) if word.eq_ignore_ascii_case("case") && self.is_word(1, "when") => {
-                Err(self.case())
-            }
+            Token::Word(word) if word.eq_ignore_ascii_case("case") && self.is_case() => Err(self.case()),
             Token::Word(word) => {
                 let name = Spanned::new(word.to_owned(), self.span());
                 self.advance();
@@ -281,14 +295,25 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    /// Reports an SQL expression of cases, and moves past it.
+    /// Whether the word `case` begins an SQL expression of cases: with conditions, or with values of what is next.
+    fn is_case(&self) -> bool {
+        let begins_value = match self.ahead(1) {
+            Token::Word(word) => !begins_clause(word) || word.eq_ignore_ascii_case("when"),
+            Token::Literal(_) | Token::Symbol("(") => true,
+            Token::Symbol(_) | Token::End => false,
+        };
+        let rest = self.tokens[self.at..].iter().map(|token| &token.token);
+        let mut of_query = rest.take_while(|token| **token != Token::Symbol(";"));
+        begins_value
+            && of_query.any(|token| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case("then")))
+    }
+
+    /// Reports an SQL expression of cases. The rest of the query may be about it.
     fn case(&mut self) -> Failed {
         let span = self.span();
         let help = "ask a query for each case, as in 'web: select sum(total_byte) where dst_port = 80'";
         self.diagnostics.error_with_help("syntax", &span, "there is no 'case'", help);
-        while !matches!(self.peek(), Token::Symbol(";") | Token::End) && !self.takes_word("end") {
-            self.advance();
-        }
+        self.is_lost = true;
         Failed
     }
 
@@ -397,7 +422,32 @@ impl Parser<'_, '_, '_> {
             }
             self.expect_symbol(")", "behind the arguments")?;
         }
+        if self.is_word(0, "within") && self.is_word(1, "group") {
+            return Err(self.within_group(function, &arguments));
+        }
         Ok(self.node(start, Expr::Call { function: function.to_ascii_lowercase(), distinct, arguments }))
+    }
+
+    /// Reports the order in which SQL has a function take its values.
+    fn within_group(&mut self, function: &str, arguments: &[Node]) -> Failed {
+        let span = self.span();
+        (0..2).for_each(|_| self.advance());
+        let begins = self.takes_symbol("(") && self.takes_word("order") && self.takes_word("by");
+        // What is wrong with the value is not said too.
+        let value = match (begins, self.peek()) {
+            (true, Token::Word(word)) if crate::fields::find(word).is_some() => *word,
+            _ => "total_byte",
+        };
+        let share =
+            arguments.first().map_or_else(|| "0.5".to_owned(), |share| super::Shown(share).to_string());
+        let help = match &*function.to_ascii_lowercase() {
+            "percentile_cont" | "percentile_disc" => format!("write quantile({value}, {share})"),
+            "mode" => format!("write top(1, {value})"),
+            _ => "remove it: no function depends on the order of its values".to_owned(),
+        };
+        self.diagnostics.error_with_help("syntax", &span, "there is no 'within group'", help);
+        self.is_lost = true;
+        Failed
     }
 }
 

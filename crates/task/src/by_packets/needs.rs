@@ -70,6 +70,10 @@ pub(crate) fn parts(condition: &Condition) -> Vec<&Condition> {
 /// A filter, or an aggregate, that only packets can answer, or that not even these do.
 pub(crate) fn of_flows(query: &Query, site: &Site) -> Result<Query, Vec<Refusal>> {
     let needs = Needs::of(query, site);
+    // Rows by packets do not tell what a whole flow has, and rows of flows have one column for both.
+    if let (Some(by), Some(field)) = (needs.all().fields().next(), query.of_flow()) {
+        return Err(vec![Refusal::NotByPackets { field, by: by.name.to_owned() }]);
+    }
     let lacking = needs.all().without(site.changing);
     let is_named = site.by_packets == ByPackets::Named
         && needs.filtered.with(needs.aggregated).without(site.changing).is_empty();

@@ -195,6 +195,9 @@ impl fmt::Display for Refusal {
             Self::WrongType { field } => {
                 write!(f, "{field} cannot be used like this: its type is another one")
             }
+            Self::Conflict { field, other } if field == other => {
+                write!(f, "the query groups by {field} twice: name it once")
+            }
             Self::Conflict { field, other } => write!(f, "a group cannot have both {field} and {other}"),
             Self::TooManyFields { most } => {
                 write!(f, "at most {most} fields are possible here")
