@@ -122,6 +122,65 @@ fn an_answer_says_of_how_many_packets_it_does_not_know_the_header() {
     assert_eq!(number(&report["packets"]["remarks"]["ports_truncated"]), lacks_ports as u64, "{report}");
 }
 
+/// The reason of each answer of a question over recorded rows.
+fn reasons_of(rows: &[&str], query: &str, more: &[&str]) -> Vec<String> {
+    let ended = call(&[&["query"], rows, &["--json", "-q", query], more].concat());
+    assert!(matches!(ended.code, Some(0 | 3)), "{}", ended.stderr);
+    let lines = ended.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    lines.filter(|line| line["empty"].is_null()).map(|line| reason(&line).to_owned()).collect()
+}
+
+#[test]
+fn questions_over_recorded_rows_say_so_too() {
+    let scratch = Scratch::new();
+    let path = scratch.file("cut.pcap", cut(&frames(), 50));
+    let (store, rows) = (scratch.path("store"), scratch.path("rows.parquet"));
+    let kept = ["--node", "n1", "--store", text(&store), "--rows", text(&rows)];
+    call(&[&["run", text(&path), "--every", "1s"], &kept[..]].concat()).expect(0);
+    let tcp = "the capture cut the TCP headers of 1 packets";
+    let ports = "the capture cut the headers of 2 packets before their ports";
+    for of in [&["--store", text(&store)][..], &[text(&rows)]] {
+        let say = |query: &str, more: &[&str], expected: &[&[&str]]| {
+            let reasons = reasons_of(of, query, more);
+            assert_eq!(reasons.len(), expected.len(), "{of:?} {query}: {reasons:?}");
+            for (reason, expected) in reasons.iter().zip(expected) {
+                let said = [tcp, ports].map(|line| reason.contains(line));
+                assert_eq!(
+                    said,
+                    [tcp, ports].map(|line| expected.contains(&line)),
+                    "{of:?} {query}: {reason}"
+                );
+            }
+        };
+        // Which packet is the last of its flow depends on the ports.
+        say("select max(last_tcp_win)", &[], &[&[tcp, ports]]);
+        say("select count(*)", &[], &[&[ports]]);
+        say("select sum(total_byte)", &[], &[&[]]);
+        // Each part has what was cut in it: in the first second a window of TCP, in the second one ports.
+        say("select max(last_tcp_win) as w", &["--per", "1s"], &[&[tcp], &[ports]]);
+        say("select dst_port, sum(total_byte) groupby dst_port", &["--per", "1s"], &[&[], &[ports]]);
+    }
+    // A dry run and an engine that only reads rows say it of them as well.
+    let program = scratch.path("engine");
+    let answer = r#"{"window_us":0,"node":"n1","groups_of_all":1,"rows_of_all":1,"c1":7}"#;
+    std::fs::write(&program, format!("#!/bin/sh\ncat >/dev/null; echo '{answer}'\n")).expect("written");
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("may be run");
+    let engine = ["--engine", "duckdb", "--engine-program", text(&program)];
+    let [reason] = &reasons_of(&["--store", text(&store)], "select max(last_tcp_win)", &engine)[..] else {
+        panic!("one answer")
+    };
+    assert!(reason.contains(tcp) && reason.contains(ports), "{reason}");
+    let [reason] = &reasons_of(&["--store", text(&store)], "select sum(total_byte)", &engine)[..] else {
+        panic!("one answer")
+    };
+    assert!(!reason.contains("the capture cut"), "{reason}");
+    let rules = scratch.file("rules.eq", "w: select max(last_tcp_win) as x every 1s;");
+    let dry = call(&["dry-run", text(&rules), text(&rows), "--json", "--answers"]).stdout;
+    let mut answers = dry.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    assert!(answers.any(|line| line["query"] == "w" && self::reason(&line).starts_with(tcp)), "{dry}");
+}
+
 #[test]
 fn nothing_is_said_where_all_headers_are_there() {
     let scratch = Scratch::new();

@@ -146,9 +146,15 @@ impl ClosedWindow {
     }
 
     /// The packets whose headers the snap length cut.
-    pub(crate) fn cut(&self) -> CutHeaders {
+    pub fn cut(&self) -> CutHeaders {
         let of = |remark: Remark| self.packets.remarks.get(remark.name());
         CutHeaders { ports: of(Remark::PortsTruncated), tcp: of(Remark::TcpTruncated) }
+    }
+
+    /// Sets how many these are.
+    pub fn set_cut(&mut self, cut: CutHeaders) {
+        let counts = [(Remark::PortsTruncated, cut.ports), (Remark::TcpTruncated, cut.tcp)];
+        self.packets.remarks.add(&counts.map(|(remark, count)| (remark.name(), count)).into_iter().collect());
     }
 
     /// What answers of tasks are to know of it.

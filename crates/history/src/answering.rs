@@ -1,6 +1,6 @@
 //! Reads rows once for all questions.
 
-use crate::facts::{RefusedRows, without_place_by_window};
+use crate::facts::{RefusedRows, cut_by_window, without_place_by_window};
 use crate::files::{FlowFiles, span_of, span_of_rows, union};
 use crate::prune::may_pass;
 use crate::question::{Period, Question, Refused, Setting};
@@ -532,15 +532,30 @@ impl Work<'_> {
             }
             self.windows_lack.push(lacking);
         }
-        for (time_ns, unplaced) in timed.into_iter().flatten() {
-            for group in &mut self.groups {
-                let is_in = |period: Option<Period>| period.is_none_or(|period| period.contains(time_ns));
-                if is_in(group.period)
-                    && is_in(clip)
-                    && let Some(Answered { rows, .. }) = group.node(node, &self.site)
-                {
-                    rows.add_outside(time_ns, &unplaced);
-                }
+        let timed = timed.into_iter().flatten();
+        timed.for_each(|(time_ns, unplaced)| {
+            self.each_with(time_ns, clip, node, |rows| rows.add_outside(time_ns, &unplaced));
+        });
+        cut_by_window(contents).for_each(|(time_ns, cut)| {
+            self.each_with(time_ns, clip, node, |rows| rows.add_cut(time_ns, &cut));
+        });
+    }
+
+    /// Calls `take` with the rows of a node in each period that has this time.
+    fn each_with(
+        &mut self,
+        time_ns: u64,
+        clip: Option<Period>,
+        node: &Option<Arc<str>>,
+        take: impl Fn(&mut RecordedRows),
+    ) {
+        for group in &mut self.groups {
+            let is_in = |period: Option<Period>| period.is_none_or(|period| period.contains(time_ns));
+            if is_in(group.period)
+                && is_in(clip)
+                && let Some(Answered { rows, .. }) = group.node(node, &self.site)
+            {
+                take(rows);
             }
         }
     }

@@ -5,7 +5,7 @@ use record::read::Contents;
 use record::{RecordedWindows, WindowFacts};
 use report::{Answer, Span};
 use std::sync::Arc;
-use task::rows::Unplaced;
+use task::rows::{CutHeaders, Unplaced};
 
 /// The most windows of a file whose packets without a place are told apart.
 const MOST_WINDOWS: u64 = 1 << 20;
@@ -27,6 +27,18 @@ pub(crate) fn without_place_by_window(contents: &Contents) -> Option<Vec<(u64, U
     }
     let told = found.iter().fold(0_u64, |sum, (_, unplaced)| sum.saturating_add(unplaced.packets));
     contents.without_place.is_none_or(|all| all.packets == told).then_some(found)
+}
+
+/// The packets of each window whose headers were not captured.
+pub(crate) fn cut_by_window(contents: &Contents) -> impl Iterator<Item = (u64, CutHeaders)> {
+    let known = contents.windows.iter().flat_map(|windows| {
+        let cut = windows.each().filter(|(.., facts)| facts.cut != [0; 2]);
+        cut.flat_map(|(start_ns, count, facts)| {
+            let cut = CutHeaders { ports: facts.cut[0], tcp: facts.cut[1] };
+            begins(windows, start_ns, count).map(move |start_ns| (start_ns, cut))
+        })
+    });
+    known.take(MOST_WINDOWS as usize)
 }
 
 fn begins(windows: &RecordedWindows, start_ns: u64, count: u64) -> impl Iterator<Item = u64> {

@@ -106,6 +106,16 @@ fn describe(answer: &mut Answer, facts: &WindowFacts) {
     if facts.without_place[0] != 0 {
         answer.lacks(&format!("{} packets found no place in the table", facts.without_place[0]));
     }
+    let [ports, tcp] = facts.cut;
+    if ports != 0 {
+        answer.lacks(&format!(
+            "the capture cut the headers of {ports} packets before their ports: these are 0"
+        ));
+    }
+    if tcp != 0 {
+        answer
+            .lacks(&format!("the capture cut the TCP headers of {tcp} packets: what they have of TCP is 0"));
+    }
 }
 
 /// Rows by share and message.

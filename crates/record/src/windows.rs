@@ -26,6 +26,9 @@ pub struct WindowFacts {
     /// What found no place in the table: packets, layer-3 bytes, bytes on the wire.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub without_place: [u64; 3],
+    /// Packets in rows whose headers were not captured: before their ports, and before the window of TCP.
+    #[serde(default, skip_serializing_if = "is_zero_twice")]
+    pub cut: [u64; 2],
     /// The part of it that was watched, nanoseconds since the epoch, where that is not all of it.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "times")]
     pub watched: Option<[u64; 2]>,
@@ -60,6 +63,10 @@ fn is_nothing(sums: &[u64; 3]) -> bool {
     *sums == [0; 3]
 }
 
+fn is_zero_twice(numbers: &[u64; 2]) -> bool {
+    *numbers == [0; 2]
+}
+
 fn is_false(flag: &bool) -> bool {
     !flag
 }
@@ -78,6 +85,9 @@ impl WindowFacts {
         self.unmeasured = self.unmeasured.saturating_add(more.unmeasured);
         self.refused_rows = self.refused_rows.saturating_add(more.refused_rows);
         for (sum, more) in self.without_place.iter_mut().zip(more.without_place) {
+            *sum = sum.saturating_add(more);
+        }
+        for (sum, more) in self.cut.iter_mut().zip(more.cut) {
             *sum = sum.saturating_add(more);
         }
         let [one, other] = [self.watched.unwrap_or(window), more.watched.unwrap_or(window)];
@@ -316,6 +326,7 @@ mod tests {
             unmeasured: 4,
             refused_rows: 5,
             without_place: [6, 700, 800],
+            cut: [10, 11],
             watched: Some([after_gap, after_gap + 9]),
             ended: true,
             incomplete: true,

@@ -1,11 +1,12 @@
 //! Questions that another engine answers over a store's files: which it reads, and what an answer of its rows is like.
 
+use super::exact::of_run;
 use super::reading::Reading;
 use super::share::Share;
 use super::stored::{Stored, blanks};
 use super::telling::Telling;
 use crate::answering::watched;
-use crate::facts::{RefusedRows, without_place_by_window};
+use crate::facts::{RefusedRows, cut_by_window, without_place_by_window};
 use crate::files::FlowFiles;
 use crate::question::{Period, Question, Refused, Setting};
 use packet::KeySpec;
@@ -13,6 +14,7 @@ use report::{Answer, Span};
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::Level;
+use task::rows::CutHeaders;
 
 /// What another engine reads for one question.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub struct Elsewhere {
     refused: RefusedRows,
     /// Packets of windows that are in no row: the node, the window's begin and its end, and how many.
     without_place: Vec<(Option<Arc<str>>, [u64; 2], u64)>,
+    /// Packets whose headers were not captured, likewise, as far as they matter to the question.
+    cut: Vec<(Option<Arc<str>>, [u64; 2], CutHeaders)>,
     /// What the keys of all files have.
     pub key: KeySpec,
     /// The time that the rows cover; `None` without any.
@@ -44,7 +48,9 @@ impl Elsewhere {
         files.refuse_without_wire_bytes(question, setting)?;
         let blanks = blanks(files, question, setting)?;
         let mut refused = RefusedRows::default();
-        let mut without_place = Vec::new();
+        let (mut without_place, mut all_cut) = (Vec::new(), Vec::new());
+        let key = *files.key();
+        let queries = of_run(&question.query, &key, setting);
         for ((_, contents), clip) in files.contents().zip(&files.clips) {
             let node: Option<Arc<str>> = contents.node.as_deref().map(Arc::from);
             refused.add(contents, *clip, &node);
@@ -55,6 +61,12 @@ impl Elsewhere {
             let length_ns = contents.windows.as_ref().map_or(0, |windows| windows.length_ns);
             let window = |begin_ns: u64| [begin_ns, begin_ns.saturating_add(length_ns)];
             without_place.extend(read.map(|(time, unplaced)| (node.clone(), window(time), unplaced.packets)));
+            let cut = cut_by_window(contents).filter(|(time, _)| is_read(*time));
+            let cut = cut.map(|(time, cut)| {
+                let cut = queries.as_ref().map_or(cut, |queries| cut.of_run(queries));
+                (node.clone(), window(time), cut)
+            });
+            all_cut.extend(cut);
         }
         Ok(Self {
             damaged: files.errors().iter().map(|error| error.path().to_owned()).collect(),
@@ -62,7 +74,8 @@ impl Elsewhere {
             period: question.period,
             refused,
             without_place,
-            key: *files.key(),
+            cut: all_cut,
+            key,
             watched: files.span().map(|span| watched(span, question.period)),
             blanks,
             reading,
@@ -92,14 +105,17 @@ impl Elsewhere {
         self.refused.describe(answer, &node, self.period);
         let window = answer.window.filter(|_| answer.node.is_some());
         // The first window may begin before what was watched of it.
-        let is_of = |(of, [begin_ns, end_ns], _): &&(Option<Arc<str>>, [u64; 2], u64)| {
+        let is_of = |of: &Option<Arc<str>>, [begin_ns, end_ns]: &[u64; 2]| {
             *of == node && window.is_none_or(|window| *begin_ns < window.end_ns && window.start_ns < *end_ns)
         };
-        let packets =
-            self.without_place.iter().filter(is_of).fold(0_u64, |sum, (.., more)| sum.saturating_add(*more));
+        let of_answer = self.without_place.iter().filter(|(node, time, _)| is_of(node, time));
+        let packets = of_answer.fold(0_u64, |sum, (.., more)| sum.saturating_add(*more));
         if packets != 0 {
             answer.lacks(&format!("{packets} packets had no place in the table: no engine has them"));
         }
+        let mut cut = CutHeaders::default();
+        self.cut.iter().filter(|(node, time, _)| is_of(node, time)).for_each(|(.., more)| cut.add(more));
+        cut.say(answer);
     }
 
     /// Answers to a share's question with what they were read from and what is missing of their time, and what is missing between and behind them.

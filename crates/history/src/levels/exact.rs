@@ -33,6 +33,12 @@ pub(super) fn keeps(query: &Query, rollup: KeySpec, setting: &Setting) -> bool {
     plan(rollup).is_some() && plan(rollup.with(&ports)).is_some_and(|plan| plan.reads_totals())
 }
 
+/// The query over all rows of such keys, as it is planned for them.
+pub(super) fn of_run(query: &Query, key: &KeySpec, setting: &Setting) -> Option<RowQueries> {
+    let query = Query { over: Over::Run, ..query.clone() };
+    RowQueries::plan(Generation::default(), &[query], &site(*key, setting)).ok()
+}
+
 /// What rows of such keys are like. Which statistics and losses there are, the files tell once they are open.
 pub(super) fn site(key: KeySpec, setting: &Setting) -> Site {
     Site {

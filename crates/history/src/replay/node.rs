@@ -10,7 +10,7 @@ use report::Span;
 use std::path::PathBuf;
 use task::Generation;
 use task::query::{Over, Query};
-use task::rows::{RowQueries, Site, Unplaced};
+use task::rows::{CutHeaders, RowQueries, Site, Unplaced};
 
 /// Which rows of a file are of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +65,8 @@ pub struct FinishedWindow {
     pub refused_rows: u64,
     /// Packets that are in no row.
     pub unplaced: Unplaced,
+    /// Packets whose headers were not captured.
+    pub cut: CutHeaders,
     /// Rows that could not be read, or found no memory.
     pub missing_rows: u64,
     /// Packets, bytes, bytes on the wire and flows of its rows.

@@ -9,7 +9,7 @@ use flow::{BatchRows, LossCounts, row_columns};
 use record::read::{FlowFile, ReadError, RowBlock, Wanted, WithoutKey};
 use report::Span;
 use std::collections::BTreeMap;
-use task::rows::Unplaced;
+use task::rows::{CutHeaders, Unplaced};
 
 impl NodeRecording {
     /// Gives its windows, the earliest first.
@@ -242,6 +242,7 @@ impl<'a> Work<'a> {
             lost: facts.lost,
             refused_rows: facts.refused_rows,
             unplaced,
+            cut: CutHeaders { ports: facts.cut[0], tcp: facts.cut[1] },
             missing_rows,
             sums: open.sums,
             lacks: why,

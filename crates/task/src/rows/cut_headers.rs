@@ -1,5 +1,6 @@
 //! Packets whose headers the snap length of a capture cut, and the answers that do not tell because of them.
 
+use super::executor::RowQueries;
 use super::plan::Plan;
 use crate::query::{Aggregate, Grouping};
 use report::Answer;
@@ -25,21 +26,40 @@ impl CutHeaders {
         self.tcp = self.tcp.saturating_add(more.tcp);
     }
 
-    /// Says in the answer of a plan how many packets count with other values than they had on the wire.
-    pub(crate) fn tell(&self, answer: &mut Answer, plan: &Plan) {
-        if *self == Self::default() {
-            return;
+    /// Of these numbers those that matter to the queries over the run.
+    #[must_use]
+    pub fn of_run(self, queries: &RowQueries) -> Self {
+        let mut all = Self::default();
+        queries.run_plans().plans.iter().for_each(|plan| all.add(&self.of(plan)));
+        Self { ports: self.ports.min(all.ports), tcp: self.tcp.min(all.tcp) }
+    }
+
+    /// Of these numbers those that matter to a plan.
+    fn of(self, plan: &Plan) -> Self {
+        if self == Self::default() {
+            return self;
         }
         let fields = plan.query.fields();
         let reads = |names: &[&str]| names.iter().any(|name| fields.contains(*name));
-        let Self { ports, tcp } = *self;
-        if tcp != 0 && reads(&TCP) {
+        let key_has_ports = plan.key.columns().any(|column| PORTS.contains(&column));
+        let is_of_ports = key_has_ports && (reads(&PORTS) || plan.is_of_flows());
+        Self { ports: if is_of_ports { self.ports } else { 0 }, tcp: if reads(&TCP) { self.tcp } else { 0 } }
+    }
+
+    /// Says in the answer of a plan how many packets count with other values than they had on the wire.
+    pub(crate) fn tell(self, answer: &mut Answer, plan: &Plan) {
+        self.of(plan).say(answer);
+    }
+
+    /// Says so in an answer to which the numbers matter.
+    pub fn say(self, answer: &mut Answer) {
+        let Self { ports, tcp } = self;
+        if tcp != 0 {
             answer.lacks(&format!(
                 "the capture cut the TCP headers of {tcp} packets: what they have of TCP counts as 0"
             ));
         }
-        let key_has_ports = plan.key.columns().any(|column| PORTS.contains(&column));
-        if ports != 0 && key_has_ports && (reads(&PORTS) || plan.is_of_flows()) {
+        if ports != 0 {
             answer.lacks(&format!(
                 "the capture cut the headers of {ports} packets before their ports: these count as 0, and all such packets of two addresses as one flow"
             ));

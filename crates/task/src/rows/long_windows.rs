@@ -303,6 +303,15 @@ impl LongWindows {
         }
     }
 
+    /// Takes packets of this time whose headers were not captured.
+    pub(crate) fn add_cut(&mut self, time_ns: u64, cut: &CutHeaders) {
+        let Self { plans, site, order, lengths, .. } = self;
+        for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
+            let account = &mut length.recorded_pane(time_ns, plans, *order, site).account;
+            account.get_or_insert_default().cut.add(cut);
+        }
+    }
+
     /// The answers of the windows that end by this time and whose rows are complete. `watched`: the time that the rows cover.
     pub(crate) fn answer_recorded(&mut self, until_ns: u64, watched: Span) -> Vec<Answer> {
         let Self { plans, site, lengths, missing, .. } = self;

@@ -2,6 +2,7 @@
 
 use super::aggregate::{Kind, PlannedAggregate};
 use super::answer::Covered;
+use super::cut_headers::CutHeaders;
 use super::evaluate::Evaluation;
 use super::executor::{Reads, RowQueries, WholeRows};
 use super::long_windows::{LongWindows, Order, unmerged};
@@ -40,6 +41,8 @@ pub struct RecordedRows {
     single: WholeRows,
     windows: LongWindows,
     outside: Unplaced,
+    /// Packets whose headers were not captured.
+    cut: CutHeaders,
 }
 
 impl RowQueries {
@@ -102,6 +105,7 @@ impl RowQueries {
             single: WholeRows::new(set, site, of_single),
             windows: LongWindows::new(Arc::clone(self.long_plans()), site.clone(), Order::Any),
             outside: Unplaced::default(),
+            cut: CutHeaders::default(),
         }
     }
 }
@@ -141,6 +145,12 @@ impl RecordedRows {
         self.windows.add_outside(time_ns, outside);
     }
 
+    /// Adds packets of this time whose headers were not captured.
+    pub fn add_cut(&mut self, time_ns: u64, cut: &CutHeaders) {
+        self.cut.add(cut);
+        self.windows.add_cut(time_ns, cut);
+    }
+
     /// Adds packets that are in no row, of times that are not known: only answers over all rows have them.
     pub fn add_outside_windows(&mut self, outside: &Unplaced) {
         self.outside.add(outside);
@@ -153,7 +163,7 @@ impl RecordedRows {
 
     /// The answers of all windows that are left, then those over all rows.
     pub fn finish(self, queries: &RowQueries, watched: Option<Span>) -> Vec<Answer> {
-        let Self { merged, single, windows, outside, .. } = self;
+        let Self { merged, single, windows, outside, cut, .. } = self;
         let (set, site) = (queries.run_plans(), queries.site());
         let mut answers = watched.map_or_else(Vec::new, |watched| windows.end_recorded(watched));
         let mut states = single.states(set, site);
@@ -171,7 +181,12 @@ impl RecordedRows {
                 }
             }
         }
-        let covered = Covered { window: watched, watched, outside: Outside::from(&outside), plan: None };
+        let covered = Covered {
+            window: watched,
+            watched,
+            outside: Outside { cut, ..Outside::from(&outside) },
+            plan: None,
+        };
         let mut of_all = set.answers(&mut states, covered);
         if unplaced != 0 {
             let reason = unmerged(unplaced);
