@@ -9,6 +9,7 @@ use crate::machine;
 use crate::nodes::name_and_rest;
 use crate::patterns;
 use crate::signals;
+use crate::stored;
 use history::Setting;
 use history::replay::{Named, Recording, Surveyed};
 use notation::grouped;
@@ -65,10 +66,14 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
     let mut lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let mut records = Records::default();
     let (mut read, mut rows, mut windows, mut missing) = (0, 0, 0, [0; 2]);
+    // All nodes begin before the first is read: what a killed import has not reached is missing.
+    let source = stored::source_name(files.iter().map(|file| &file.path));
+    let mut feeds = Vec::new();
     for node in nodes {
         let site = node.site();
         let (feed, writer) = store.node(NodeSetting {
             node: node.name().to_owned(),
+            source: source.clone(),
             key: site.key,
             window_ns,
             usual_ns: window_ns,
@@ -80,6 +85,9 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
             waits: true,
         });
         records.node(node.name(), site.key, writer);
+        feeds.push((node, feed));
+    }
+    for (node, feed) in feeds {
         let (replayed, given) = Rows::new(&store, feed, window_ns, &stop).take(node);
         lines.extend(replayed.errors.iter().map(ToString::to_string));
         read += replayed.rows;

@@ -13,6 +13,7 @@ use crate::row_store::RowStore;
 use crate::signals;
 use crate::sources::{self, Sources};
 use crate::standard_output::{self, Reader};
+use crate::stored;
 use crate::watched::{Lost, Watched};
 use crate::wording;
 use engine::admission::{Admission, Directions, no_gaps, no_zoom};
@@ -124,10 +125,19 @@ impl Measurement {
             Some(why) => ZoomOffer::NotPossible(why.to_string()),
         };
         let mut writers = writers(options, node, &selection, sources.time_base, reader, lost)?;
+        // The queues of a wire have one name.
+        let mut names: Vec<String> = sources.sources.iter().map(|source| source.name().to_owned()).collect();
+        names.dedup();
+        names.extend(sources.routers.iter().map(|routers| routers.name().to_owned()));
+        if names.is_empty() {
+            // A capture that is damaged from its first byte on, so that nothing came onto the wire.
+            names = [&options.read[..], &options.words[..]].concat();
+        }
         if let Some(store) = store {
             let (window_ns, usual_ns) = window_lengths(options, "--store")?;
             let (feed, records) = store.node(NodeSetting {
                 node: node.to_owned(),
+                source: stored::source_name(names.iter().map(Path::new)),
                 key: config.key,
                 window_ns,
                 usual_ns,
@@ -141,14 +151,6 @@ impl Measurement {
             });
             rows.push(Box::new(RowStore::new(Arc::clone(store), feed)));
             writers.extend(records);
-        }
-        // The queues of a wire have one name.
-        let mut names: Vec<String> = sources.sources.iter().map(|source| source.name().to_owned()).collect();
-        names.dedup();
-        names.extend(sources.routers.iter().map(|routers| routers.name().to_owned()));
-        if names.is_empty() {
-            // A capture that is damaged from its first byte on, so that nothing came onto the wire.
-            names = [&options.read[..], &options.words[..]].concat();
         }
         Ok(Self {
             node: node.to_owned(),

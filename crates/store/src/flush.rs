@@ -96,13 +96,13 @@ fn commit(shared: &Shared, files: &[Waiting]) -> Result<(), String> {
                 file.watched.iter().for_each(|time| ledger.watched(*time, &mut number));
             }
         }
-        let changes = group.ledgers.values().map(Ledger::changes);
-        let (watched, ended): (Vec<_>, Vec<_>) = changes.unzip();
-        Change {
-            watched: watched.concat(),
-            ended: ended.into_iter().flatten().collect(),
-            ..Change::default()
+        let mut change = Change::default();
+        for (watched, ended, begun) in group.ledgers.values().map(Ledger::changes) {
+            change.watched.extend_from_slice(watched);
+            change.ended.extend(ended);
+            change.begun.extend(begun.cloned());
         }
+        change
     };
     if files.is_empty() && change == Change::default() {
         return Ok(());

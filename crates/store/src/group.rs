@@ -32,9 +32,12 @@ pub(crate) struct Waiting {
 }
 
 impl Group {
-    /// A run of a node begins.
-    pub(crate) fn begin(&mut self, node: &str, by: Watcher) {
-        self.ledgers.insert(node.to_owned(), Ledger::new(node, by));
+    /// A run of a node begins, which has this number.
+    pub(crate) fn begin(&mut self, node: &str, by: Watcher, source: Option<&str>, number: u64) {
+        let mut ledger = Ledger::new(node, by);
+        ledger.begin(source, now_ns(), number);
+        self.ledgers.insert(node.to_owned(), ledger);
+        self.is_changed = true;
     }
 
     /// All that was measured of a node before this time is in files that were added.

@@ -48,4 +48,4 @@ pub use place::place;
 pub use setting::NodeSetting;
 pub use store::Store;
 pub use stored_file::StoredFile;
-pub use watched::{Unstored, Watched, Watcher};
+pub use watched::{RunBegin, Unstored, Watched, Watcher};

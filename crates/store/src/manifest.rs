@@ -4,7 +4,7 @@ use crate::catalog::signed;
 use crate::digest::{self, Renewal};
 use crate::lock::Lock;
 use crate::schema::{self, APPLICATION, FORMAT, MANIFEST, TABLES, TIMES, TIMES_OF_BEFORE, WRITER};
-use crate::{Level, StoredFile, Unstored, Watched, fault};
+use crate::{Level, RunBegin, StoredFile, Unstored, Watched, fault};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ pub struct Change {
     pub dropped: Vec<(Level, String, u64)>,
     /// Which times were watched: entries that come, or are longer now.
     pub watched: Vec<Watched>,
+    /// The runs that begin. Their first entries are among `watched`.
+    pub begun: Vec<RunBegin>,
     /// The runs that are over, by the numbers of their first entries.
     pub ended: Vec<(u64, Unstored)>,
 }
@@ -271,6 +273,9 @@ fn write(transaction: &Transaction<'_>, folder: &Path, change: &Change) -> rusql
         )?;
         dropped.execute(params![schema::dropped(*level, node), signed(*end_ns).to_string()])?;
     }
+    for RunBegin { run, node, source } in &change.begun {
+        source.as_ref().map_or(Ok(()), |source| begin(transaction, *run, node, source))?;
+    }
     for entry in &change.watched {
         let mut watched = transaction.prepare_cached(
             "INSERT INTO watched (number, run, node, kind, first_ns, end_ns, why) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -284,6 +289,30 @@ fn write(transaction: &Transaction<'_>, folder: &Path, change: &Change) -> rusql
         let mut end =
             transaction.prepare_cached("UPDATE watched SET why = ?2 WHERE run = ?1 AND why = 'killed'")?;
         end.execute(params![signed(*run), why.name()])?;
+        forget_begin(transaction, *run)?;
     }
     Ok(())
+}
+
+/// Notes what a run that begins reads. One of the same node and source that was killed has its place no more: what that one
+/// has not stored comes again.
+fn begin(transaction: &Transaction<'_>, run: u64, node: &str, source: &str) -> rusqlite::Result<()> {
+    let mut earlier = transaction.prepare_cached(
+        "SELECT number FROM watched JOIN meta ON name = 'begun ' || number WHERE node = ?1 AND kind = 'recorded' AND value = ?2",
+    )?;
+    let earlier = earlier.query_map(params![node, source], |row| row.get::<_, i64>(0))?;
+    for run in earlier.collect::<rusqlite::Result<Vec<_>>>()? {
+        forget_begin(transaction, u64::try_from(run).unwrap_or(0))?;
+    }
+    let mut note = transaction.prepare_cached("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)")?;
+    note.execute(params![schema::begun(run), source]).map(|_| ())
+}
+
+/// The begin of a run is told no more.
+fn forget_begin(transaction: &Transaction<'_>, run: u64) -> rusqlite::Result<()> {
+    let mut entry =
+        transaction.prepare_cached("DELETE FROM watched WHERE number = ?1 AND first_ns = end_ns")?;
+    entry.execute([signed(run)])?;
+    let mut note = transaction.prepare_cached("DELETE FROM meta WHERE name = ?1")?;
+    note.execute([schema::begun(run)]).map(|_| ())
 }

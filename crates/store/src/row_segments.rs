@@ -59,7 +59,10 @@ impl RowSegments {
     pub(crate) fn new(shared: Arc<Shared>, setting: NodeSetting) -> Self {
         shared.set_progress(&setting.node, 0);
         let by = if setting.is_live { Watcher::Live } else { Watcher::Recorded };
-        shared.group().begin(&setting.node, by);
+        let number = shared.manifest().take_entry();
+        shared.group().begin(&setting.node, by, setting.source.as_deref(), number);
+        // A run that is killed before it has stored anything is known by its begin alone.
+        flush::flush(&shared);
         Self { shared, setting, open: BTreeMap::new(), why: Unstored::Stopped }
     }
 

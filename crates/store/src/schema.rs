@@ -50,11 +50,16 @@ pub(crate) fn dropped(level: Level, node: &str) -> String {
     format!("dropped {level} {node}")
 }
 
+/// The name in `meta` of what a run reads that has not ended.
+pub(crate) fn begun(run: u64) -> String {
+    format!("begun {run}")
+}
+
 /// The name in `meta` of the number from which on entries about times are of the last writer.
 pub(crate) const WRITER: &str = "writer";
 
-/// Which times were watched, and which of them could not be written (`kind` is `lost`). `run` is the number of the first entry of a run; `why` says
-/// why nothing of the run follows, or is not stored.
+/// Which times were watched, and which of them could not be written (`kind` is `lost`). `run` is the number of the first entry of a run, which is of no
+/// length, tells that the run has begun, and is dropped when the run ends; `why` says why nothing of the run follows, or is not stored.
 pub(crate) const TIMES: &str = "
 CREATE TABLE watched (
     number INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -8,6 +8,9 @@ use record::{Anonymizer, Selection};
 pub struct NodeSetting {
     /// Its name.
     pub node: String,
+    /// What it reads, such as the paths of captures; `None` if that cannot be read again. A run of the same node and source takes the
+    /// place of one that was killed before anything of it was stored.
+    pub source: Option<String>,
     /// What its keys consist of.
     pub key: KeySpec,
     /// The length of its windows, nanoseconds.

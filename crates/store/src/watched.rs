@@ -64,7 +64,8 @@ impl Unstored {
     }
 }
 
-/// A time of a node, by one run: it was watched, or it was watched and could not be written.
+/// A time of a node, by one run: it was watched, or it was watched and could not be written. The first of a run that has not ended is of no
+/// length, and tells that the run has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
     /// Its number in the manifest.
@@ -75,7 +76,7 @@ pub struct Watched {
     pub node: String,
     /// By what; `None`: it was watched and could not be written.
     pub by: Option<Watcher>,
-    /// Its begin, nanoseconds since the epoch.
+    /// Its begin, nanoseconds since the epoch; of a recording's begin it is 0, for it is not known which time follows.
     pub first_ns: u64,
     /// The first instant after it.
     pub end_ns: u64,
@@ -86,6 +87,11 @@ pub struct Watched {
 impl Watched {
     /// The columns that [`Watched::of_row`] reads.
     pub(crate) const COLUMNS: &str = "number, run, node, kind, first_ns, end_ns, why";
+
+    /// Whether it tells that its run has begun, and nothing else.
+    pub fn is_begin(&self) -> bool {
+        self.first_ns == self.end_ns
+    }
 
     /// The name of its kind in the manifest.
     pub(crate) fn kind(&self) -> &'static str {
@@ -112,12 +118,25 @@ impl Watched {
     }
 }
 
+/// A run that begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunBegin {
+    /// Its number.
+    pub run: u64,
+    /// The node.
+    pub node: String,
+    /// What it reads; `None` if that cannot be read again.
+    pub source: Option<String>,
+}
+
 /// The times that one run of a node has watched, until the manifest has them.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     node: String,
     by: Watcher,
     run: Option<u64>,
+    /// The manifest does not say yet that the run has begun.
+    begin: Option<RunBegin>,
     /// The last time that was watched and the last that was lost. What is watched without a break is one.
     now: Option<Watched>,
     lost: Option<Watched>,
@@ -129,7 +148,17 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn new(node: &str, by: Watcher) -> Self {
-        Self { node: node.to_owned(), by, run: None, now: None, lost: None, changed: Vec::new(), ended: None }
+        let (run, begin, now, lost, changed, ended) = Default::default();
+        Self { node: node.to_owned(), by, run, begin, now, lost, changed, ended }
+    }
+
+    /// The run begins at this time of the clock. If it is killed before it has stored anything, nothing else tells of it.
+    pub(crate) fn begin(&mut self, source: Option<&str>, clock_ns: u64, number: u64) {
+        let at = if self.by == Watcher::Live { clock_ns } else { 0 };
+        let entry = self.entry([at, at], Some(self.by), Unstored::Killed, &mut || number);
+        self.begin =
+            Some(RunBegin { run: entry.run, node: entry.node.clone(), source: source.map(str::to_owned) });
+        self.change(&entry);
     }
 
     /// A time was watched. `number` gives the number of a new entry.
@@ -180,14 +209,15 @@ impl Ledger {
         self.now = last;
     }
 
-    /// What the manifest is to take, and the run whose end it is to note, with the reason.
-    pub(crate) fn changes(&self) -> (&[Watched], Option<(u64, Unstored)>) {
-        (&self.changed, self.run.zip(self.ended))
+    /// What the manifest is to take, the run whose end it is to note, with the reason, and the one whose begin it is to note.
+    pub(crate) fn changes(&self) -> (&[Watched], Option<(u64, Unstored)>, Option<&RunBegin>) {
+        (&self.changed, self.run.zip(self.ended), self.begin.as_ref())
     }
 
     /// The manifest has it.
     pub(crate) fn settle(&mut self) {
         self.changed.clear();
+        self.begin = None;
         if self.ended.is_some() {
             self.run = None;
         }
@@ -244,7 +274,7 @@ mod tests {
         ledger.lost([130, 140], Unstored::DiskFull, &mut number);
         ledger.watched([140, 150], &mut number);
         let times = |ledger: &Ledger| {
-            let (changed, _) = ledger.changes();
+            let (changed, ..) = ledger.changes();
             changed
                 .iter()
                 .map(|one| (one.number, one.first_ns, one.end_ns, one.by.is_none()))

@@ -3,7 +3,7 @@
 use super::cover::{Complete, cover};
 use super::exact::{fits, keeps};
 use super::reading::{Piece, Reading, lost};
-use super::times::NodeTimes;
+use super::times::{NodeTimes, unstored_runs};
 use crate::files::{common_keys, span_of_file, union};
 use crate::question::{Period, Question, Setting};
 use crate::whole::{Cut, windows_at};
@@ -117,9 +117,13 @@ impl Shelf {
         self
     }
 
-    /// The nodes of its files.
+    /// The nodes of its files, and those of which nothing is stored because it could not be, or because their runs were killed.
     pub fn nodes(&self) -> BTreeSet<&str> {
-        self.files.iter().map(|file| file.node.as_str()).collect()
+        let of_files = self.files.iter().map(|file| file.node.as_str());
+        let entries: Vec<&Watched> = self.watched.iter().collect();
+        let unstored = unstored_runs(&entries, self.writer);
+        let lost = entries.iter().filter(|entry| entry.by.is_none()).copied();
+        of_files.chain(unstored.chain(lost).map(|entry| entry.node.as_str())).collect()
     }
 
     /// The time from the first packet to the last, which rows and rollups tell alike. Where files do not tell it, it is that of their windows.

@@ -2,7 +2,7 @@
 
 use crate::question::Period;
 use report::{Answer, Missing, MissingReason, Span, format_time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use store::{Unstored, Watched, Watcher};
 
 /// A time that is stored.
@@ -33,6 +33,8 @@ pub(super) struct NodeTimes {
     is_unknown: bool,
     /// Where a question without an end ends, if a run was killed there: it may have measured more.
     killed_at: Option<u64>,
+    /// Up to where recordings are stored whose runs were killed, 0 where nothing of one is: they may have measured any time behind it.
+    cut_off: BTreeSet<u64>,
 }
 
 impl NodeTimes {
@@ -45,11 +47,12 @@ impl NodeTimes {
         kept: &[Period],
         writer: Option<u64>,
     ) -> Self {
-        let stored = stored(entries);
+        let cut_off = cut_off(entries, writer);
+        let stored = stored(entries, writer);
         let first = stored.first().map(|first| first.time.from_ns);
         let end = stored.iter().map(|one| one.time.to_ns).max();
         let (Some(first), Some(end)) = (first, end) else {
-            return Self { is_unknown: true, ..Self::default() };
+            return Self { is_unknown: cut_off.is_empty(), cut_off, ..Self::default() };
         };
         let kept_from = kept.iter().map(|kept| kept.from_ns).min().unwrap_or(first);
         let from_ns = asked.map(|asked| asked.from_ns).filter(|from| *from != 0);
@@ -59,7 +62,7 @@ impl NodeTimes {
             stored.iter().find(|one| !one.time.is_empty()).is_some_and(|one| one.time.from_ns < kept_from);
         let from = from_ns.unwrap_or(if has_dropped { kept_from } else { first });
         let asked = Period { from_ns: from, to_ns: to_ns.unwrap_or(end).max(from) };
-        let mut times = Self { asked, ..Self::default() };
+        let mut times = Self { asked, cut_off, ..Self::default() };
         let mut until = asked.from_ns;
         let mut last: Option<Stored> = None;
         for next in &stored {
@@ -190,11 +193,15 @@ impl NodeTimes {
         let missing = self.missing_in(asked);
         answer.misses(&missing);
         let time = period(asked);
-        if let Some(at) = self.killed_at.filter(|at| (asked.start_ns..=asked.end_ns).contains(at)) {
-            answer.lacks(&format!(
-                "the run was killed: what it measured after {} is not stored",
-                format_time(at)
-            ));
+        let last = self.killed_at.filter(|at| (asked.start_ns..=asked.end_ns).contains(at));
+        let cut_off: Vec<u64> =
+            self.cut_off.iter().copied().filter(|at| *at == 0 || *at < asked.end_ns).collect();
+        for at in last.into_iter().filter(|at| !cut_off.contains(at)).chain(cut_off.iter().copied()) {
+            answer.lacks(&match at {
+                0 => "a run was killed before anything of it was stored, and it may have measured this time: run it again into the store"
+                    .to_owned(),
+                at => format!("the run was killed: what it measured after {} is not stored", format_time(at)),
+            });
         }
         let within = |one: &&Period| !one.both(time).is_empty();
         for Period { from_ns, to_ns } in self.between.iter().filter(within) {
@@ -205,7 +212,9 @@ impl NodeTimes {
             let [from, to] = [*from_ns, *to_ns].map(format_time);
             answer.remark(&format!("stored by two runs, whose packets both count: {from} to {to}"));
         }
-        if !self.is_unknown {
+        if !cut_off.is_empty() {
+            answer.coverage = None;
+        } else if !self.is_unknown {
             // What the source lost of the time that is there was told before.
             let measured = answer.coverage.unwrap_or(1.0);
             answer.coverage = self.coverage(time, &missing).map(|coverage| measured * coverage);
@@ -233,9 +242,41 @@ fn missing(time: Period, reason: MissingReason) -> Missing {
     Missing { span: Span { start_ns: time.from_ns, end_ns: time.to_ns }, reason }
 }
 
-/// The times that are stored, by their begins: what was watched, without what its run could not write.
-fn stored(entries: &[&Watched]) -> Vec<Stored> {
-    let mut stored = Vec::new();
+/// Returns the begins of the runs that were killed. What is `writer`'s goes on.
+fn killed_runs<'a>(entries: &[&'a Watched], writer: Option<u64>) -> impl Iterator<Item = &'a Watched> {
+    let begins = entries.iter().copied().filter(|entry| entry.is_begin());
+    begins.filter(move |begin| writer.is_none_or(|first| begin.run < first))
+}
+
+/// Returns the begins of the runs that were killed before anything of them was stored. What is `writer`'s goes on.
+pub(super) fn unstored_runs<'a>(
+    entries: &[&'a Watched],
+    writer: Option<u64>,
+) -> impl Iterator<Item = &'a Watched> {
+    let times = entries.iter().filter(|entry| !entry.is_begin());
+    let with_times: BTreeSet<u64> = times.map(|entry| entry.run).collect();
+    killed_runs(entries, writer).filter(move |begin| !with_times.contains(&begin.run))
+}
+
+/// Returns up to where recordings are stored whose runs were killed, 0 where nothing of one is.
+fn cut_off(entries: &[&Watched], writer: Option<u64>) -> BTreeSet<u64> {
+    let recordings = killed_runs(entries, writer).filter(|begin| begin.by == Some(Watcher::Recorded));
+    let until = |run| entries.iter().filter(|entry| entry.run == run).map(|entry| entry.end_ns).max();
+    recordings.filter_map(|begin| until(begin.run)).collect()
+}
+
+/// The times that are stored, by their begins: what was watched, without what its run could not write. Of a live run that was killed before
+/// anything of it was stored it is the instant of its begin.
+fn stored(entries: &[&Watched], writer: Option<u64>) -> Vec<Stored> {
+    let live = unstored_runs(entries, writer).filter(|begin| begin.by == Some(Watcher::Live));
+    let mut stored: Vec<Stored> = live
+        .map(|begin| Stored {
+            time: Period { from_ns: begin.first_ns, to_ns: begin.end_ns },
+            by: Watcher::Live,
+            run: begin.run,
+            after: begin.why,
+        })
+        .collect();
     let mut lost_of_runs: BTreeMap<u64, Vec<&Watched>> = BTreeMap::new();
     for lost in entries.iter().filter(|lost| lost.by.is_none()) {
         lost_of_runs.entry(lost.run).or_default().push(lost);
@@ -375,6 +416,40 @@ mod tests {
         let again =
             [entry(1, recorded, 100, 200, Unstored::Killed), entry(2, recorded, 100, 400, Unstored::Stopped)];
         assert_eq!(listed(&times(&again, None, 0)), []);
+    }
+
+    #[test]
+    fn what_a_killed_recording_may_have_measured_is_not_there() {
+        let [recorded, live] = [Watcher::Recorded, Watcher::Live].map(Some);
+        let begin = |run, by, at| entry(run, by, at, at, Unstored::Killed);
+        let whole = entry(9, recorded, 100, 400, Unstored::Stopped);
+        let told = |entries: &[Watched], asked: Option<[u64; 2]>, writer: Option<u64>| {
+            let mut answer = Answer::new("q", None, Vec::new(), Vec::new());
+            let asked = asked.map(|[from_ns, to_ns]| Period { from_ns, to_ns });
+            let entries: Vec<&Watched> = entries.iter().collect();
+            NodeTimes::new(&entries, asked, &[Period::ALL], writer).describe(&mut answer, true);
+            (answer.status, answer.reason.unwrap_or_default())
+        };
+        // Nothing of it is stored: it may be of any time.
+        for entries in [vec![begin(5, recorded, 0)], vec![whole.clone(), begin(5, recorded, 0)]] {
+            for asked in [None, Some([100, 200])] {
+                let (status, reason) = told(&entries, asked, None);
+                assert!(status == Status::Partial && reason.contains("before anything"), "{reason}");
+            }
+            assert_eq!(told(&entries, None, Some(5)).0, Status::Complete);
+        }
+        // A part of it is stored: it may be of any time behind that, which another one has stored, too.
+        let entries = [begin(5, recorded, 0), entry(5, recorded, 50, 200, Unstored::Killed), whole.clone()];
+        let (status, reason) = told(&entries, Some([100, 300]), None);
+        assert!(status == Status::Partial && reason.contains("measured after"), "{reason}");
+        assert_eq!(told(&entries, Some([100, 200]), None).0, Status::Complete);
+        // A live run is of the time that follows its begin.
+        let entries = [begin(5, live, 450), entry(6, live, 600, 700, Unstored::Stopped)];
+        assert_eq!(listed(&times(&entries, Some([500, 650]), 0)), [(500, 600, MissingReason::Killed)]);
+        assert_eq!(told(&entries, Some([610, 650]), None).0, Status::Complete);
+        let entries = [whole, begin(10, live, 450)];
+        let (status, reason) = told(&entries, None, None);
+        assert!(status == Status::Partial && reason.contains("the run was killed"), "{reason}");
     }
 
     #[test]

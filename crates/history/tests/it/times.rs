@@ -22,6 +22,7 @@ const PACKETS: u64 = 7;
 fn node(is_live: bool, window_ns: u64) -> NodeSetting {
     NodeSetting {
         node: "n".to_owned(),
+        source: Some("source".to_owned()),
         key: KeySpec::FIVE_TUPLE,
         window_ns,
         usual_ns: window_ns,
@@ -209,6 +210,59 @@ fn the_time_between_two_captures_is_told_and_missing_in_nothing() {
     assert!(within[0].reason.as_ref().is_some_and(|reason| reason.starts_with("between two recordings")));
     let seconds = ask(folder.path(), sum(every(SECOND)), Some([0, 20]));
     assert!(seconds.iter().all(|answer| answer.missing.is_empty()), "{seconds:?}");
+}
+
+/// A run that is killed before its first files are named is known by its begin, until another run has read the same.
+#[test]
+fn a_run_that_was_killed_before_anything_was_stored_is_told_until_it_is_run_again() {
+    for has_other in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        if has_other {
+            run(folder.path(), false, 0..5);
+        }
+        let begin = |run, source: &str| {
+            let watched = vec![store::Watched {
+                number: run,
+                run,
+                node: "n".to_owned(),
+                by: Some(store::Watcher::Recorded),
+                first_ns: 0,
+                end_ns: 0,
+                why: store::Unstored::Killed,
+            }];
+            let source = Some(source.to_owned());
+            let begun = vec![store::RunBegin { run, node: "n".to_owned(), source }];
+            let mut manifest = Manifest::open(folder.path()).expect("a store");
+            manifest.commit(&Change { watched, begun, ..Change::default() }).expect("it is written");
+            manifest.close();
+        };
+        let status = || {
+            let answers = ask(folder.path(), sum(Over::Run), None);
+            assert_eq!(answers.len(), 1, "{answers:?}");
+            (answers[0].status, packets(&answers[0]))
+        };
+        let before = if has_other { 5 * PACKETS } else { 0 };
+        begin(100, "source");
+        assert_eq!(status(), (Status::Partial, before));
+        // A run of another source does not tell of this one.
+        begin(200, "other");
+        run(folder.path(), false, 10..12);
+        assert_eq!(status(), (Status::Partial, before + 2 * PACKETS));
+        let catalog = Catalog::open(folder.path()).expect("a store");
+        let entries = catalog.watched().expect("entries").expect("a manifest of today");
+        let begins: Vec<u64> =
+            entries.iter().filter(|entry| entry.is_begin()).map(|entry| entry.run).collect();
+        assert_eq!(begins, [200]);
+        begin(300, "other");
+        begin(400, "source");
+        run(folder.path(), false, 20..22);
+        assert_eq!(status(), (Status::Partial, before + 4 * PACKETS));
+        let mut manifest = Manifest::open(folder.path()).expect("a store");
+        let ended = vec![(300, store::Unstored::Stopped)];
+        manifest.commit(&Change { ended, ..Change::default() }).expect("it is written");
+        manifest.close();
+        assert_eq!(status(), (Status::Complete, before + 4 * PACKETS));
+    }
 }
 
 /// Removes the files of rows that end before a time, as retention does.

@@ -29,6 +29,7 @@ fn fill(folder: &Path, node: &str, windows: u64) {
     let store = Store::open(folder, Keep::default(), Store::QUEUE_BYTES).expect("a store");
     let (mut feed, _) = store.node(NodeSetting {
         node: node.to_owned(),
+        source: Some("link".to_owned()),
         key: KeySpec::FIVE_TUPLE,
         window_ns: SECOND,
         usual_ns: SECOND,

@@ -117,7 +117,8 @@ fn check(folder: &Path, first: u64, kill: u64, acknowledged: [u64; 2]) -> u64 {
     // All of it is known to be watched, and that no run ended by itself.
     let watched = store::Catalog::open(folder).and_then(|catalog| catalog.watched());
     let watched = watched.expect("it is read").expect("it is noted");
-    let mut times: Vec<[u64; 2]> = watched.iter().map(|one| [one.first_ns, one.end_ns]).collect();
+    let stored = watched.iter().filter(|one| !one.is_begin());
+    let mut times: Vec<[u64; 2]> = stored.map(|one| [one.first_ns, one.end_ns]).collect();
     times.sort_unstable();
     assert!(times.windows(2).all(|pair| pair[0][1] == pair[1][0]), "{times:?}");
     let ends = times.first().zip(times.last()).map(|(first, last)| [first[0], last[1]]);
@@ -125,6 +126,10 @@ fn check(folder: &Path, first: u64, kill: u64, acknowledged: [u64; 2]) -> u64 {
     assert!(
         watched.iter().all(|one| one.why == store::Unstored::Killed && one.by == Some(store::Watcher::Live))
     );
+    // The begin of each run that was killed is there, from before its first window on.
+    let runs: std::collections::BTreeSet<u64> = watched.iter().map(|one| one.run).collect();
+    let begins: Vec<u64> = watched.iter().filter(|one| one.is_begin()).map(|one| one.run).collect();
+    assert_eq!(begins, runs.into_iter().collect::<Vec<_>>());
     let own = (last.max(first) - first) * rows_of_window();
     assert!(own >= acknowledged[0], "{own} rows are there of {acknowledged:?} acknowledged");
     for level in [Level::Minute, Level::Hour] {

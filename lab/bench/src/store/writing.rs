@@ -78,6 +78,7 @@ fn round(windows: &[Vec<WindowRow<KeyV4>>]) -> Result<Round, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
     let setting = NodeSetting {
         node: NODE.to_owned(),
+        source: Some("synthetic".to_owned()),
         key: KeySpec::FIVE_TUPLE,
         window_ns: WINDOW,
         usual_ns: WINDOW,

@@ -218,6 +218,7 @@ pub(crate) fn named(folder: &Path) -> Vec<std::path::PathBuf> {
 pub(crate) fn setting(node: &str, window_ns: u64, tracks_loss: bool) -> NodeSetting {
     NodeSetting {
         node: node.to_owned(),
+        source: Some("source".to_owned()),
         key: KeySpec::FIVE_TUPLE,
         window_ns,
         usual_ns: window_ns,
