@@ -2,7 +2,7 @@
 
 use crate::standard_output::Reader;
 use flow::FlowRecord;
-use record::{Account, Delivery, RecordWriter, records_written};
+use record::{Account, Delivery, RecordWriter, Shortfall, records_written};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -76,6 +76,10 @@ impl RecordWriter for Watched {
 
     fn account(&mut self, account: &Account) -> io::Result<()> {
         self.call(|writer| writer.account(account))
+    }
+
+    fn lacks(&mut self, shortfall: &Shortfall) {
+        self.writer.lacks(shortfall);
     }
 
     fn rotate(&mut self) -> io::Result<()> {

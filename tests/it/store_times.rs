@@ -1,16 +1,20 @@
 //! `--store`: the time that was not watched or not stored is missing, and never empty.
 
-use crate::support::capture::{self, Generated};
+use crate::support::capture::{self, ETHERNET, Generated};
 use crate::support::output::{list, number, of_run, report as report_of, time};
 use crate::support::program::{Running, call, edison};
 use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 use store::{Catalog, Level};
 
 const SECOND: u64 = 1_000_000_000;
+/// 2026-11-22 10:00:00 UTC.
+const START: u64 = 1_795_341_600 * SECOND;
 const QUERY: &str = "q: select sum(total_count) as n every 1s";
 
 /// A live run into the store, of five thousand packets a second.
@@ -131,6 +135,54 @@ fn a_run_that_was_killed_leaves_a_missing_time() {
     assert!(is_complete || second.code == Some(3), "{answer}");
 }
 
+/// A replay that is killed before its first files are named leaves a store that does not know what it lacks, and says so.
+#[test]
+fn a_replay_that_was_killed_before_it_stored_anything_is_told() {
+    let scratch = Scratch::new();
+    let store = scratch.path("store");
+    let bytes = capture::pcap(ETHERNET, &capture::udp_frames(3000, START));
+    let file = scratch.path("whole.pcap");
+    std::fs::write(&file, &bytes).expect("it is written");
+    let asked = |code: i32| {
+        let ended = call(&["query", "--store", text(&store), "--json", "-q", "select sum(total_count) as n"]);
+        let ended = ended.expect(code);
+        serde_json::from_str::<Value>(ended.stdout.trim()).expect("JSON")
+    };
+    for stored in [0, 3000] {
+        let mut command = edison();
+        command.args(["run", "n=-", "--store", text(&store)]).stdin(Stdio::piped());
+        let mut killed = Running::start(&mut command);
+        let mut stdin = killed.child.stdin.take().expect("piped");
+        // All but the last bytes: what is read is measured, and not stored yet.
+        stdin.write_all(&bytes[..bytes.len() - 8]).expect("it reads");
+        let has_begun = || {
+            let entries = Catalog::open(&store).and_then(|catalog| catalog.watched());
+            entries.ok().flatten().is_some_and(|entries| entries.iter().any(store::Watched::is_begin))
+        };
+        assert!(killed.wait_for("the begin of the run", |_| has_begun()));
+        killed.signal(libc::SIGKILL);
+        killed.wait();
+        drop(stdin);
+        let answer = asked(3);
+        assert_eq!(
+            (answer["status"].as_str(), packets(&answer)),
+            (Some("partial"), Some(stored)),
+            "{answer}"
+        );
+        let reason = answer["reason"].as_str().unwrap_or_default();
+        assert!(reason.contains("a run was killed before anything of it was stored"), "{answer}");
+        // What is stored now does not tell what standard input would have given.
+        let named = format!("n={}", text(&file));
+        call(&["run", &named, "--store", text(&store)]).expect(0);
+        let answer = asked(3);
+        assert_eq!(
+            (answer["status"].as_str(), packets(&answer)),
+            (Some("partial"), Some(stored + 3000)),
+            "{answer}"
+        );
+    }
+}
+
 /// The last window of a capture that is not whole lacks what followed, in stores and files of rows, and in no other window.
 #[test]
 fn what_a_cut_off_capture_leaves_lacks_its_end() {
@@ -161,6 +213,14 @@ fn what_a_cut_off_capture_leaves_lacks_its_end() {
             let last = (!is_whole).then(|| answers.len() - 1);
             assert_eq!(lacking, Vec::from_iter(last), "{answers:?}");
         }
+        // Flow records have no windows: no answer from them knows where the end is.
+        let flows = scratch.path("cut.flows.parquet");
+        call(&["run", text(capture), "--flows", text(&flows)]).expect(if is_whole { 0 } else { 3 });
+        let asked = ["query", text(&flows), "--json", "-q", "q: select sum(total_count) as n"];
+        let told = answers(call(&asked).expect(if is_whole { 0 } else { 3 }).stdout.lines());
+        let reason = told[0]["reason"].as_str().unwrap_or_default();
+        let is_told = told[0]["status"] == "partial" && reason.contains("not read to the end");
+        assert_eq!(is_told, !is_whole, "{told:?}");
         // Behind the cut nothing is known; behind the whole capture nothing was to be watched.
         let behind = ["--from", "2024-01-01T00:00:30Z", "--to", "2024-01-01T00:00:40Z"];
         let told = call(
@@ -187,7 +247,9 @@ fn what_a_wire_loses_lowers_the_coverage_of_stored_answers() {
     let run = ["run", "--synthetic", "packets=3M,flows=20k", "--wire", "rate=12Mpps,ring=256", "--every"];
     let windows = "q: select sum(total_count) as n every 100ms";
     let report = scratch.path("report.json");
-    let to = ["100ms", "--json", "--store", text(&store), "--report", text(&report), "-q", windows];
+    let flows = scratch.path("flows.parquet");
+    let outputs = ["--store", text(&store), "--report", text(&report), "--flows", text(&flows)];
+    let to = [&["100ms", "--json"][..], &outputs, &["-q", windows]].concat();
     let live = call(&[&run[..], &to].concat());
     let whole = report_of(&report);
     let [received, lost] = [number(&whole["packets"]["received"]), counted(&whole["loss"])];
@@ -209,4 +271,8 @@ fn what_a_wire_loses_lowers_the_coverage_of_stored_answers() {
     assert_eq!(coverage(&whole[0]) < 1.0, is_lost, "{whole:?}");
     let reason = whole[0]["reason"].as_str().unwrap_or_default();
     assert_eq!(reason.contains("were lost before they were measured"), is_lost, "{whole:?}");
+    let of_flows = call(&["query", text(&flows), "--json", "-q", "q: select sum(total_count) as n"]).stdout;
+    let told =
+        format!("{lost} packets (of routers: records or datagrams) were lost before they were measured");
+    assert_eq!(of_flows.contains(&told), lost != 0, "{of_flows}: {lost}");
 }

@@ -2,7 +2,7 @@
 
 use crate::question::Period;
 use record::read::Contents;
-use record::{RecordedWindows, WindowFacts};
+use record::{RecordedWindows, Shortfall, WindowFacts};
 use report::{Answer, Span};
 use std::sync::Arc;
 use task::rows::{CutHeaders, Unplaced};
@@ -52,6 +52,8 @@ fn begins(windows: &RecordedWindows, start_ns: u64, count: u64) -> impl Iterator
 pub(crate) struct RefusedRows {
     refused: Vec<Refused>,
     watched: Vec<Watched>,
+    /// What files of flow records lack, of no time within them that is known; of all nodes where a file is not of one.
+    shortfalls: Vec<(Option<Arc<str>>, Shortfall)>,
 }
 
 /// Windows that follow each other, and how much of each was watched.
@@ -99,9 +101,20 @@ fn time_of(answer: &Answer, period: Option<Period>) -> [u64; 2] {
     [window[0].max(period[0]), window[1].min(period[1])]
 }
 
+/// Says in an answer that the source lost this number of packets, where it is known.
+fn remark_loss(answer: &mut Answer, lost: Option<u64>) {
+    let lost = lost.map_or_else(String::new, |lost| format!("{lost} "));
+    answer.remark(&format!(
+        "{lost}packets (of routers: records or datagrams) were lost before they were measured"
+    ));
+}
+
 impl RefusedRows {
     /// Adds those of a file whose rows of a time are read.
     pub(crate) fn add(&mut self, contents: &Contents, clip: Option<Period>, node: &Option<Arc<str>>) {
+        if !contents.shortfall.is_none() {
+            self.shortfalls.push((node.clone(), contents.shortfall.clone()));
+        }
         let Some(windows) = &contents.windows else { return };
         self.watch(windows, clip, node);
         let lacks = |facts: &WindowFacts| {
@@ -171,10 +184,20 @@ impl RefusedRows {
         });
         let watched = watched.fold(0_u64, u64::saturating_add).max(uncovered_ns);
         answer.coverage = Some(1.0 - uncovered_ns as f64 / watched as f64);
-        let lost = lost.map_or_else(String::new, |lost| format!("{lost} "));
-        answer.remark(&format!(
-            "{lost}packets (of routers: records or datagrams) were lost before they were measured"
-        ));
+        remark_loss(answer, lost);
+    }
+
+    /// Says in an answer what the files of flow records lack that it is read from.
+    fn describe_shortfalls(&self, answer: &mut Answer, node: &Option<Arc<str>>) {
+        let mut all = Shortfall::default();
+        let of_node = self.shortfalls.iter().filter(|(of, _)| of.is_none() || of == node);
+        of_node.for_each(|(_, shortfall)| all.add(shortfall));
+        if all.lost != 0 {
+            remark_loss(answer, Some(all.lost));
+        }
+        if let Some(reason) = all.reason {
+            answer.lacks(&reason);
+        }
     }
 
     /// Says in an answer what of its time did not arrive or was not read, and what are samples.
@@ -213,6 +236,7 @@ impl RefusedRows {
                 (rows.saturating_add(refused.rows), incomplete | refused.incomplete)
             });
         self.describe_loss(answer, node, period);
+        self.describe_shortfalls(answer, node);
         self.describe_records(answer, node, period);
         if rows != 0 {
             answer.lacks(&format!("{rows} rows could not be written"));

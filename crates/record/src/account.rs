@@ -12,3 +12,44 @@ pub struct Account {
     /// Frames that the source lost; `None` if it cannot know.
     pub lost: Option<u64>,
 }
+
+/// What the records of a time lack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shortfall {
+    /// Packets that the source lost, as far as it knows.
+    pub lost: u64,
+    /// What else is missing, such as the rest of a source that was not read to its end. Several reasons are separated by `; `.
+    pub reason: Option<String>,
+}
+
+impl Shortfall {
+    /// Whether nothing is known to be missing.
+    pub fn is_none(&self) -> bool {
+        self.lost == 0 && self.reason.is_none()
+    }
+
+    /// What a Parquet file has of it in its metadata: names behind `edison.`, and values.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let lost = (self.lost != 0).then(|| ("lost", self.lost.to_string()));
+        lost.into_iter().chain(self.reason.clone().map(|reason| ("lacks", reason)))
+    }
+
+    /// What metadata tell of it. `entry` returns a value by its name behind `edison.`.
+    pub(crate) fn of_entries(entry: impl Fn(&str) -> Option<String>) -> Self {
+        Self { lost: entry("lost").and_then(|lost| lost.parse().ok()).unwrap_or(0), reason: entry("lacks") }
+    }
+
+    /// Adds that of another time. A reason that is known is told once.
+    pub fn add(&mut self, more: &Self) {
+        self.lost = self.lost.saturating_add(more.lost);
+        let Some(reason) = &more.reason else { return };
+        match &mut self.reason {
+            Some(known) if known.split("; ").any(|one| one == reason) => {}
+            Some(known) => {
+                known.push_str("; ");
+                known.push_str(reason);
+            }
+            None => self.reason = Some(reason.clone()),
+        }
+    }
+}

@@ -40,7 +40,7 @@ mod text;
 mod windows;
 mod writer;
 
-pub use account::Account;
+pub use account::{Account, Shortfall};
 pub use anonymize::Anonymizer;
 pub use fault::records_written;
 pub use format::create_stored;

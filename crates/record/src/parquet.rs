@@ -7,7 +7,7 @@ use crate::parquet_file::{
 use crate::parquet_values::{Masks, ip_version, ranged_properties, write_bytes};
 use crate::target::Target;
 use crate::writer::Delivery;
-use crate::{Column, RecordWriter, Selection};
+use crate::{Column, RecordWriter, Selection, Shortfall};
 use flow::{FlowRecord, Value};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
@@ -40,6 +40,7 @@ pub(crate) struct ParquetWriter {
     columns: Vec<Column>,
     node: ByteArray,
     pending: Vec<FlowRecord>,
+    shortfall: Shortfall,
 }
 
 impl ParquetWriter {
@@ -68,12 +69,19 @@ impl ParquetWriter {
         if let Some((name, share)) = selection.share_column() {
             file.describe(name, share);
         }
-        Ok(Self { file, layout, columns, node: node.into(), pending: Vec::with_capacity(ROW_GROUP) })
+        Ok(Self {
+            file,
+            layout,
+            columns,
+            node: node.into(),
+            pending: Vec::with_capacity(ROW_GROUP),
+            shortfall: Shortfall::default(),
+        })
     }
 
     /// Writes what is pending as one row group.
     fn write_group(&mut self) -> io::Result<()> {
-        let Self { file, layout, columns, node, pending } = self;
+        let Self { file, layout, columns, node, pending, .. } = self;
         let result = file.write_group(pending.len(), |records, number, column| {
             let records = &pending[..records];
             match (number.checked_sub(layout.leading()), column) {
@@ -105,6 +113,10 @@ impl RecordWriter for ParquetWriter {
         Ok(())
     }
 
+    fn lacks(&mut self, shortfall: &Shortfall) {
+        self.shortfall.add(shortfall);
+    }
+
     fn name(&self) -> String {
         self.file.path().to_owned()
     }
@@ -120,6 +132,7 @@ impl RecordWriter for ParquetWriter {
         if !self.pending.is_empty() {
             self.write_group()?;
         }
+        self.shortfall.entries().for_each(|(name, value)| self.file.describe(name, value));
         self.file.finish().map(|()| Delivery::default())
     }
 }

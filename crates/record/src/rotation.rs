@@ -3,7 +3,7 @@
 use crate::fault::with_earlier;
 use crate::target::{self, LateName, Target};
 use crate::writer::Delivery;
-use crate::{Account, Format, RecordWriter, Selection};
+use crate::{Account, Format, RecordWriter, Selection, Shortfall};
 use flow::FlowRecord;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
@@ -62,6 +62,7 @@ pub fn create_rotating(
         first_ns: u64::MAX,
         file_name: LateName::default(),
         last_account: None,
+        shortfall: Shortfall::default(),
         name: path.display().to_string(),
         taken: 0,
         complete: 0,
@@ -86,6 +87,8 @@ struct Rotating {
     /// The current file's name when it is complete.
     file_name: LateName,
     last_account: Option<Account>,
+    /// What the current file's records lack, or those of the next one.
+    shortfall: Shortfall,
     /// As the user calls all of them.
     name: String,
     /// Records that the current file took.
@@ -145,6 +148,7 @@ impl Rotating {
         if let Some(account) = &self.last_account {
             writer.account(account)?;
         }
+        writer.lacks(&std::mem::take(&mut self.shortfall));
         let name = self.reserve_name()?;
         *self.file_name.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.clone());
         if let Err(error) = writer.finish() {
@@ -214,6 +218,10 @@ impl RecordWriter for Rotating {
     fn flush(&mut self) -> Result<()> {
         let flushed = self.current.as_mut().map_or(Ok(()), |writer| writer.flush());
         self.of_all(flushed)
+    }
+
+    fn lacks(&mut self, shortfall: &Shortfall) {
+        self.shortfall.add(shortfall);
     }
 
     /// Its time ends files too: when no flow ends for a while, the last period's file is completed

@@ -1,6 +1,6 @@
 //! The one trait of all writers.
 
-use crate::Account;
+use crate::{Account, Shortfall};
 use flow::FlowRecord;
 use std::io;
 
@@ -23,6 +23,9 @@ pub trait RecordWriter: Send {
     fn account(&mut self, _account: &Account) -> io::Result<()> {
         Ok(())
     }
+
+    /// Takes what the records of a window lack. Text formats have no place for it.
+    fn lacks(&mut self, _shortfall: &Shortfall) {}
 
     /// The place that it writes to, as the user calls it.
     fn name(&self) -> String;

@@ -6,8 +6,8 @@ use crate::config::{Config, Every};
 use crate::control::Control;
 use crate::ids::WindowId;
 use flow::FlowRecord;
-use record::{Anonymizer, RecordWriter, records_written};
-use report::OutputCounts;
+use record::{Anonymizer, RecordWriter, Shortfall, records_written};
+use report::{Counters, OutputCounts};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -101,6 +101,8 @@ impl Consumer {
                     let _ = used.send(block);
                 }
                 Ok(Message::Window(window)) => {
+                    let lost = window.loss.as_ref().map_or(0, Counters::total);
+                    self.lack(&Shortfall { lost, reason: window.lacks.clone() });
                     for rows in &mut self.rows {
                         rows.window(&window);
                         rows.warnings().into_iter().for_each(|line| drop(self.warn.send(line)));
@@ -120,6 +122,12 @@ impl Consumer {
                 held = None;
             }
         }
+    }
+
+    /// Tells writers what the records of a window lack.
+    fn lack(&mut self, shortfall: &Shortfall) {
+        let writers = self.outputs.iter_mut().filter_map(|output| output.writer.as_mut());
+        writers.filter(|_| !shortfall.is_none()).for_each(|writer| writer.lacks(shortfall));
     }
 
     fn take(&mut self, block: &mut [FlowRecord]) {

@@ -1,7 +1,7 @@
 //! What a flow file contains.
 
 use super::WithoutKey;
-use crate::RecordedWindows;
+use crate::{RecordedWindows, Shortfall};
 use flow::Share;
 use packet::KeySpec;
 use std::collections::BTreeSet;
@@ -34,6 +34,8 @@ pub struct Contents {
     pub sampled: bool,
     /// By which share, where the file tells one of all its records.
     pub share: Option<Share>,
+    /// What the measurement of its flow records lacks, as far as the file tells it. Of window rows `windows` tells it.
+    pub shortfall: Shortfall,
     /// The number of rows, where it is known.
     pub rows: Option<u64>,
     /// The parts that can be read one by one.

@@ -1,19 +1,21 @@
 //! What the copy tells of its rows: what all files tell.
 
 use super::input::Input;
-use crate::RecordedWindows;
 use crate::parquet_file::entry;
+use crate::{RecordedWindows, Shortfall};
 use parquet::file::metadata::KeyValue;
 
 const WINDOWS: &str = "edison.windows";
 const WITHOUT_PLACE: &str = "edison.without_place";
+const LOST: &str = "edison.lost";
+const LACKS: &str = "edison.lacks";
 const VERSION: &str = "edison.version";
 
 pub(super) fn merged(inputs: &[Input]) -> Vec<KeyValue> {
     let mut metadata: Vec<KeyValue> = Vec::new();
     for known in inputs.iter().flat_map(Input::metadata) {
         let is_own = known.key.starts_with("edison.")
-            && ![WINDOWS, WITHOUT_PLACE, VERSION].contains(&known.key.as_str());
+            && ![WINDOWS, WITHOUT_PLACE, LOST, LACKS, VERSION].contains(&known.key.as_str());
         if is_own && !metadata.iter().any(|other| other.key == known.key) {
             metadata.push(known.clone());
         }
@@ -36,5 +38,11 @@ pub(super) fn merged(inputs: &[Input]) -> Vec<KeyValue> {
     if sums != [0; 3] {
         metadata.push(entry("without_place", sums.map(|sum| sum.to_string()).join(",")));
     }
+    let mut shortfall = Shortfall::default();
+    for input in inputs {
+        let entry = |name: &str| input.entry(&format!("edison.{name}")).map(str::to_owned);
+        shortfall.add(&Shortfall::of_entries(entry));
+    }
+    metadata.extend(shortfall.entries().map(|(name, value)| entry(name, value)));
     metadata
 }

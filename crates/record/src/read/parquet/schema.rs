@@ -6,7 +6,7 @@ use super::super::schema;
 use super::super::{Range, WithoutKey};
 use super::column::{Encoding, Stored};
 use super::statistics;
-use crate::RecordedWindows;
+use crate::{RecordedWindows, Shortfall};
 use packet::KeySpec;
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::file::metadata::{FileMetaData, RowGroupMetaData};
@@ -40,6 +40,7 @@ pub(crate) fn read(metadata: &FileMetaData) -> (Schema, Contents) {
     });
     contents.node =
         entry("edison.node").filter(|_| schema.columns.iter().any(|known| known.name.is_field("node_id")));
+    contents.shortfall = Shortfall::of_entries(|name| entry(&format!("edison.{name}")));
     if let Some(share) = entry("edison.sampling_share") {
         contents.sampled_by(&share);
     }
