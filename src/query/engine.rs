@@ -87,7 +87,6 @@ pub(super) fn answer(
                 damaged.extend(elsewhere.errors);
                 for mut answer in answers.into_iter().filter(|answer| share.gives(answer)) {
                     share.restore(&mut answer);
-                    answers::remark_rates(&share.question.query, &mut answer);
                     printer.print(answer);
                 }
             }

@@ -64,6 +64,11 @@ impl Query {
         self.having.iter().for_each(|having| having.add_aggregates(&mut found));
         found
     }
+
+    /// Whether it has a rate, which depends on the time that its answers are over.
+    pub fn has_rates(&self) -> bool {
+        self.aggregates().iter().any(|aggregate| matches!(aggregate, Aggregate::Rate(_)))
+    }
 }
 
 impl Query {

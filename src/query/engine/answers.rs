@@ -273,15 +273,6 @@ pub(super) fn of_nothing(query: &Query, elsewhere: &Elsewhere) -> Vec<Answer> {
     answers
 }
 
-/// Says in an answer that its rates are those of all of its window, where something of that is missing.
-pub(super) fn remark_rates(query: &Query, answer: &mut Answer) {
-    let of_windows = matches!(query.over, Over::Windows { .. });
-    let has_rates = query.columns.iter().any(|item| has_rate(&item.value));
-    if of_windows && has_rates && !answer.rows.is_empty() && !answer.missing.is_empty() {
-        answer.remark("rates are per second of the whole window, with what is missing of it");
-    }
-}
-
 /// Gives the group of no rows its rates, which the answer over no time does not have.
 fn set_rates(query: &Query, answer: &mut Answer) {
     for row in &mut answer.rows {

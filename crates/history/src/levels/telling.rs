@@ -5,7 +5,7 @@ use super::share::Share;
 use super::times::NodeTimes;
 use crate::question::Period;
 use report::{Answer, Rest, Span, Status};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use task::query::Over;
 
 /// The windows of a query, nanoseconds.
@@ -49,12 +49,19 @@ struct Told {
 pub(super) struct Telling<'a> {
     reading: &'a Reading,
     steps: BTreeMap<String, Steps>,
+    /// The queries that have rates.
+    rates: BTreeSet<String>,
+    /// Rates are over whole windows, whatever was watched of them.
+    over_whole: bool,
     told: BTreeMap<(String, Option<String>), Told>,
 }
 
 impl<'a> Telling<'a> {
-    pub(super) fn new<'q>(reading: &'a Reading, shares: impl Iterator<Item = &'q Share>) -> Self {
-        let steps = shares.filter_map(|share| match share.question.query.over {
+    /// `over_whole`: rates are over whole windows, whatever was watched of them.
+    pub(super) fn new(reading: &'a Reading, shares: &[Share], over_whole: bool) -> Self {
+        let with_rates = shares.iter().filter(|share| share.question.query.has_rates());
+        let rates = with_rates.map(|share| share.question.query.name.clone()).collect();
+        let steps = shares.iter().filter_map(|share| match share.question.query.over {
             Over::Windows { every_ns, over_ns } => {
                 let every_ns = every_ns.max(1);
                 let steps = Steps { every_ns, over_ns, own: share.steps(every_ns, over_ns) };
@@ -62,7 +69,7 @@ impl<'a> Telling<'a> {
             }
             Over::Run | Over::Window => None,
         });
-        Self { reading, steps: steps.collect(), told: BTreeMap::new() }
+        Self { reading, steps: steps.collect(), rates, over_whole, told: BTreeMap::new() }
     }
 
     /// Tells in an answer what it was read from and what it lacks, and gives it. Of a node and query they come in the order of time.
@@ -71,7 +78,10 @@ impl<'a> Telling<'a> {
         let times = answer.node.as_ref().and_then(|node| self.reading.times.get(node));
         let (Some(steps), Some(window)) = (self.steps.get(&answer.query).copied(), window) else {
             self.reading.describe(&mut answer);
-            times.into_iter().for_each(|times| times.describe(&mut answer, true));
+            if let Some(times) = times {
+                times.describe(&mut answer, true);
+                self.remark_rates(&mut answer, times, false);
+            }
             return give(answer);
         };
         let Some(times) = times else {
@@ -102,7 +112,24 @@ impl<'a> Telling<'a> {
         windows_of(gap, &empty, false, steps, times, &mut describe);
         match answer.empty {
             Some(_) => windows_of(Span { start_ns, end_ns }, &empty, true, steps, times, &mut describe),
-            None => describe(answer),
+            None => {
+                self.remark_rates(&mut answer, times, self.over_whole);
+                describe(answer);
+            }
+        }
+    }
+
+    /// Says in an answer that its rates are over time that was not watched, too: between what was, and with `over_whole` before and behind it.
+    fn remark_rates(&self, answer: &mut Answer, times: &NodeTimes, over_whole: bool) {
+        if answer.rows.is_empty() || !self.rates.contains(&answer.query) {
+            return;
+        }
+        // Of a window that is cut, rates are over what was watched.
+        let time = answer.watched.or(answer.window).unwrap_or(times.asked());
+        let unwatched = times.unwatched_in(time);
+        let is_at_its_edge = time.without(&unwatched).is_some();
+        if !unwatched.is_empty() && (over_whole || !is_at_its_edge) {
+            answer.remark("rates are over all of its time, with what was not watched of it");
         }
     }
 

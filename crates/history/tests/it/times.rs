@@ -210,6 +210,28 @@ fn the_time_between_two_captures_is_told_and_missing_in_nothing() {
     assert!(within[0].reason.as_ref().is_some_and(|reason| reason.starts_with("between two recordings")));
     let seconds = ask(folder.path(), sum(every(SECOND)), Some([0, 20]));
     assert!(seconds.iter().all(|answer| answer.missing.is_empty()), "{seconds:?}");
+    // A rate over time that was not watched says so. A window that was not watched to its end has that of what was.
+    let rate = |over| {
+        let rate = Aggregate::Rate(Box::new(Expression::field("total_count")));
+        let rate = Item::new("r", Expression::Aggregate(rate));
+        let answers = ask(folder.path(), Query { columns: vec![rate], ..sum(over) }, None);
+        let told = answers.into_iter().map(|answer| {
+            let reason = answer.reason.clone().unwrap_or_default();
+            let value = match answer.rows.first().map(|row| &row[0]) {
+                Some(Value::Float(rate)) => *rate,
+                other => panic!("{other:?}"),
+            };
+            (value, reason.contains("rates are over all of its time"))
+        });
+        told.collect::<Vec<_>>()
+    };
+    let of = |packets: u64, nanoseconds: u64| packets as f64 / (nanoseconds as f64 / 1e9);
+    // From the first packet to behind the last, which comes a nanosecond after the begin of its window.
+    let packet = 2;
+    let whole = (of(4 * PACKETS, 11 * SECOND + packet), true);
+    assert_eq!((rate(Over::Run), rate(every(MINUTE))), (vec![whole], vec![whole]));
+    let halves = rate(every(6 * SECOND));
+    assert_eq!(halves, [(of(2 * PACKETS, 2 * SECOND), false), (of(2 * PACKETS, SECOND + packet), false)]);
 }
 
 /// A run that is killed before its first files are named is known by its begin, until another run has read the same.

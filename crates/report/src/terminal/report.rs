@@ -119,7 +119,9 @@ pub fn answers<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> String {
         match one.empty {
             Some(windows) => {
                 let name = layout::name(one);
-                text.push_str(&format!("\n  {name}, {window}: {} empty windows\n", grouped(windows)));
+                let why = one.reason.iter().map(|reason| format!(" ({reason})")).collect::<String>();
+                let what = if windows == 1 { "empty window" } else { "empty windows" };
+                text.push_str(&format!("\n  {name}, {window}: {} {what}{why}\n", grouped(windows)));
             }
             None => {
                 if last != Some(one.window) && one.window.is_some() {
