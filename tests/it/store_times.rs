@@ -1,6 +1,6 @@
 //! `--store`: the time that was not watched or not stored is missing, and never empty.
 
-use crate::support::capture::{self, ETHERNET, Generated};
+use crate::support::capture::{self, ETHERNET, Frame, Generated};
 use crate::support::output::{list, number, of_run, report as report_of, time};
 use crate::support::program::{Running, call, edison};
 use crate::support::scratch::{Scratch, text};
@@ -275,4 +275,66 @@ fn what_a_wire_loses_lowers_the_coverage_of_stored_answers() {
     let told =
         format!("{lost} packets (of routers: records or datagrams) were lost before they were measured");
     assert_eq!(of_flows.contains(&told), lost != 0, "{of_flows}: {lost}");
+}
+
+/// What interface statistics of a pcapng file tell as lost is lost once: in the windows, in the run, in the store and in its rows.
+#[test]
+fn the_loss_that_a_capture_tells_is_the_sum_of_its_windows() {
+    let scratch = Scratch::new();
+    // Statistics of interface 0 with `isb_ifdrop`, and the end of options.
+    let statistics = |lost: u64| {
+        let option = [&5_u16.to_le_bytes()[..], &8_u16.to_le_bytes(), &lost.to_le_bytes()].concat();
+        let body = [&[0; 12][..], &option, &[0; 4]].concat();
+        let length = (body.len() as u32 + 12).to_le_bytes();
+        [&5_u32.to_le_bytes()[..], &length, &body, &length].concat()
+    };
+    // A packet each 100 ms: statistics behind the 25th, the 35th and the last of 60 tell 10, 10 and 34 lost packets.
+    let file = |name, from: u64| {
+        let frames = capture::udp_frames(60, from).into_iter().zip(0..);
+        let frames: Vec<_> =
+            frames.map(|(frame, at)| Frame { time_ns: from + at * 100_000_000, ..frame }).collect();
+        let packets = capture::pcapng(&frames);
+        let [head, each] = [28 + 32, 92];
+        let (mut bytes, mut at) = (packets[..head].to_vec(), head);
+        for (behind, lost) in [(25, 10), (35, 10), (60, 34)] {
+            let end = head + behind * each;
+            bytes.extend_from_slice(&packets[at..end]);
+            bytes.extend(statistics(lost));
+            at = end;
+        }
+        scratch.file(name, bytes)
+    };
+    let path = file("lost.pcapng", START);
+    let [store, rows, flows, report] =
+        ["store", "rows.parquet", "flows.parquet", "report.json"].map(|name| scratch.path(name));
+    let outputs = ["--store", text(&store), "--rows", text(&rows), "--flows", text(&flows)];
+    let run = ["run", text(&path), "--every", "1s", "--report", text(&report)];
+    call(&[&run[..], &outputs].concat()).expect(0);
+    let whole = report_of(&report);
+    assert_eq!(counted(&whole["loss"]), 34);
+    let coverage = of_run(&whole, "totals")["coverage"].as_f64().expect("a coverage");
+    assert!((coverage - 60.0 / 94.0).abs() < 1e-9, "{coverage}");
+    let said = "34 packets (of routers: records or datagrams) were lost before they were measured";
+    for files in [&["--store", text(&store)][..], &[text(&rows)], &[text(&flows)]] {
+        let asked = ["--json", "-q", "q: select sum(total_count) as n"];
+        let told = call(&[&["query"], files, &asked].concat()).expect(0).stdout;
+        assert!(told.contains(said), "{files:?}: {told}");
+    }
+    // 10 packets next to 10 in the third window, 24 next to 10 in the last; the others have lost none.
+    let told =
+        call(&["query", text(&rows), "--json", "-q", "q: select sum(total_count) as n every 1s"]).expect(0);
+    let lost = |told: &str| {
+        let each = answers(told.lines()).into_iter().map(|answer| {
+            let reason = answer["reason"].as_str().unwrap_or_default();
+            reason.split(' ').next().and_then(|lost| lost.parse().ok()).unwrap_or(0)
+        });
+        each.collect::<Vec<u64>>()
+    };
+    assert_eq!(lost(&told.stdout), [0, 0, 10, 0, 0, 24]);
+    // So are those of two captures that are read as one.
+    let (next, rows) = (file("next.pcapng", START + 6 * SECOND), scratch.path("both.parquet"));
+    call(&["run", text(&path), text(&next), "--every", "1s", "--rows", text(&rows)]).expect(0);
+    let told =
+        call(&["query", text(&rows), "--json", "-q", "q: select sum(total_count) as n every 1s"]).expect(0);
+    assert_eq!(lost(&told.stdout), [0, 0, 10, 0, 0, 24, 0, 0, 10, 0, 0, 24]);
 }

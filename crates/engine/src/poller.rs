@@ -81,6 +81,8 @@ pub(crate) struct Poller<'a, D, E> {
     ends: Ends<'a>,
     /// Bytes of the sources that have ended.
     done_bytes: u64,
+    /// The loss of the replays that have ended; `None` if one of them cannot know.
+    lost_before: Option<Counters>,
     turned: u64,
     /// The last two windows turned away from, the earlier first.
     last_turned: [Option<WindowId>; 2],
@@ -130,6 +132,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             filter,
             ends,
             done_bytes: 0,
+            lost_before: Some(Counters::default()),
             turned: 0,
             last_turned: [None; 2],
             stopped: false,
@@ -167,6 +170,8 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             for at in 0..sources.len() {
                 let ended = self.poll(&mut sources[at..=at]);
                 self.done_bytes += sources[at].progress().map_or(0, |progress| progress.done);
+                self.lost_before = self.lost_with(&mut sources[at..=at]);
+                self.receiver.set_loss(self.lost_before.clone());
                 errors.extend(ended.err());
                 if self.stopped || self.limit() == 0 || self.receiver.is_over() {
                     break;
@@ -218,6 +223,9 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                 self.busy_ns += if frames != 0 { round_ns } else { 0 };
                 self.behind_ns += if 2 * frames >= self.config.burst { round_ns } else { 0 };
             }
+            if !is_live && sources.iter().any(|source| source.has_new_loss()) {
+                self.receiver.set_loss(self.lost_with(sources));
+            }
             let mut most = 0;
             for (source, ended) in sources.iter_mut().zip(&mut ended) {
                 // Frames that would not be measured are not taken from the source.
@@ -251,7 +259,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             }
             if self.turned != self.receiver.turned() {
                 self.turned = self.receiver.turned();
-                self.receiver.set_loss(lost(sources));
+                self.receiver.set_loss(self.lost_with(sources));
             }
             self.pass_on();
             if self.limit() == 0 || self.receiver.is_over() {
@@ -321,12 +329,19 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     fn tick(&mut self, sources: &mut [Box<dyn PacketSource>]) -> u64 {
         let now = clock_ns();
         if self.receiver.turns_at(now) {
-            self.receiver.set_loss(lost(sources));
+            self.receiver.set_loss(self.lost_with(sources));
             let work = self.work(sources);
             self.receiver.set_work(work);
         }
         self.receiver.tick(now, &mut self.down);
         now
+    }
+
+    /// The losses of these sources and of those that have ended; `None` if one of them cannot know.
+    fn lost_with(&self, sources: &mut [Box<dyn PacketSource>]) -> Option<Counters> {
+        let (mut sum, more) = self.lost_before.clone().zip(lost(sources))?;
+        sum.add(&more);
+        Some(sum)
     }
 
     /// Frames that may still be received.

@@ -671,7 +671,8 @@ impl<'a> Receiver<'a> {
             }),
         });
         self.before = counts;
-        self.loss_before = loss;
+        // What is told after it was unknown for some windows is more than what was known before them.
+        self.loss_before = loss.or_else(|| self.loss_before.take());
         self.turned += 1;
         match self.time_base {
             TimeBase::Packets => (self.turn_at, self.alert_at) = (0, 0),

@@ -204,6 +204,8 @@ impl PacketSource for CaptureSource {
         loop {
             let Parsed { frames, stop, .. } = self.parse();
             let needed = match stop {
+                // A loss before the first frame of a burst ends a pass, too.
+                Stop::Full if frames == 0 => continue,
                 Stop::Full => 0,
                 Stop::Short(needed) => needed,
                 Stop::Foreign(reason) => {
@@ -233,6 +235,9 @@ impl PacketSource for CaptureSource {
                 Ok(Filled::Idle) => return Ok(Poll::Idle),
                 Ok(Filled::End) => {
                     self.state = State::Ended;
+                    if let Format::Pcapng(reader) = &self.format {
+                        reader.end_section(&self.name, &mut self.warnings);
+                    }
                     return self.at_end(needed).map(|()| Poll::Ended);
                 }
                 Err(error) => {
@@ -255,13 +260,17 @@ impl PacketSource for CaptureSource {
     /// frames that are not in the file, lost before and in the capturing machine's own buffers. `epb_dropcount`: what packets say was
     /// lost before them, of interfaces without statistics all of it, of others what is in excess of those.
     fn lost(&mut self) -> Option<Vec<SourceCounter>> {
-        match &self.format {
+        match &mut self.format {
             Format::Pcapng(reader) => {
                 self.lost = reader.lost().map(|now| grown(self.lost.as_deref().unwrap_or_default(), &now));
                 self.lost.clone()
             }
             Format::Unknown | Format::Pcap(_) => None,
         }
+    }
+
+    fn has_new_loss(&self) -> bool {
+        matches!(&self.format, Format::Pcapng(reader) if reader.has_new_loss())
     }
 
     fn progress(&self) -> Option<Progress> {

@@ -41,6 +41,8 @@ struct Input {
     /// Time of the frame before; one without a time takes its place behind it.
     latest_ns: u64,
     progress: Progress,
+    /// It was read from, or is at its end.
+    has_begun: bool,
     /// What it lost, once it has ended.
     lost: Option<Vec<SourceCounter>>,
 }
@@ -102,6 +104,7 @@ impl MergedSource {
                 at: 0,
                 latest_ns: 0,
                 progress,
+                has_begun: false,
                 lost: None,
             });
             // A regular file is read twice as far as its first frames: only these tell when its turn is. Standard input is not
@@ -130,6 +133,7 @@ impl MergedSource {
     fn poll(&mut self, number: usize) -> Polled {
         let Self { inputs, warnings, errors, burst, .. } = self;
         let input = &mut inputs[number];
+        input.has_begun = true;
         if input.source.is_none() {
             match CaptureSource::open(&input.name, *burst) {
                 Ok(source) => input.source = Some(source),
@@ -262,10 +266,11 @@ impl PacketSource for MergedSource {
         &self.name
     }
 
-    /// The sums over all captures; `None` where one of them does not say.
+    /// The sums over all captures that have begun; `None` where one of them does not say.
     fn lost(&mut self) -> Option<Vec<SourceCounter>> {
         let mut sum: Vec<SourceCounter> = Vec::new();
-        for input in &mut self.inputs {
+        self.inputs.iter().find(|input| input.has_begun)?;
+        for input in self.inputs.iter_mut().filter(|input| input.has_begun) {
             let lost = match &mut input.source {
                 Some(source) => source.lost()?,
                 None => input.lost.clone()?,
@@ -278,6 +283,11 @@ impl PacketSource for MergedSource {
             }
         }
         Some(sum)
+    }
+
+    fn has_new_loss(&self) -> bool {
+        let told = |input: &Input| input.source.as_ref().is_some_and(CaptureSource::has_new_loss);
+        self.inputs.iter().any(|input| input.at >= input.frames.len() && told(input))
     }
 
     fn progress(&self) -> Option<Progress> {

@@ -65,6 +65,12 @@ pub trait PacketSource: Send {
     /// What the source itself lost so far, each loss in one counter only; `None` if it cannot know.
     fn lost(&mut self) -> Option<Vec<SourceCounter>>;
 
+    /// Whether [`PacketSource::lost`] returns more than before, where a recording tells it between its frames: the frames before it are in bursts
+    /// that were returned.
+    fn has_new_loss(&self) -> bool {
+        false
+    }
+
     /// Of what it lost so far, how much while its receiver was off the core, as far as it can tell: no receiver could have taken it.
     fn lost_off_core(&self) -> u64 {
         0

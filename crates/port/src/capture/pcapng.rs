@@ -28,6 +28,9 @@ const UNPADDED: &str = "some blocks state their length without the padding behin
 const FOREIGN_STATISTICS: &str =
     "some statistics are of interfaces that the section does not describe: they are left out of the loss";
 
+const EARLY_STATISTICS: &str =
+    "packets follow the last statistics of their interfaces: what was lost after these is not known";
+
 /// Interfaces of one section: only a damaged file has more.
 const MAX_INTERFACES: usize = 1 << 16;
 
@@ -49,10 +52,12 @@ struct Interface {
     fcs_len: u32,
     clock: Clock,
     dropped: Dropped,
+    /// The time of the last packet before its last statistics.
+    statistics_at: Option<u64>,
 }
 
 /// What was lost of an interface; `None` if it was never given.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Dropped {
     /// By the last interface statistics, which count from the beginning of the capture.
     by_interface: Option<u64>,
@@ -94,6 +99,10 @@ pub(super) struct PcapngReader {
     dropped_before: Dropped,
     /// Time of the last frame, used for frames without a time.
     last_time_ns: u64,
+    /// The block that was read last tells a loss.
+    tells_loss: bool,
+    /// A loss was told that [`PcapngReader::lost`] has not returned yet.
+    has_new_loss: bool,
 }
 
 /// A packet block's parts, for any of the three kinds.
@@ -137,11 +146,28 @@ impl PcapngReader {
             interfaces: Vec::new(),
             dropped_before: Dropped::default(),
             last_time_ns: 0,
+            tells_loss: false,
+            has_new_loss: false,
         }
     }
 
+    /// The file, or a section of it, is at its end: says that statistics were written before the last packets, where they were.
+    pub(super) fn end_section(&self, name: &str, warnings: &mut Warnings) {
+        let is_early =
+            |interface: &Interface| interface.statistics_at.is_some_and(|at| at != self.last_time_ns);
+        if self.interfaces.iter().any(is_early) {
+            warnings.remark(name, EARLY_STATISTICS);
+        }
+    }
+
+    /// Whether a loss was told that [`PcapngReader::lost`] has not returned yet.
+    pub(super) fn has_new_loss(&self) -> bool {
+        self.has_new_loss
+    }
+
     /// The loss according to the interface statistics and the packets, if any has a count.
-    pub(super) fn lost(&self) -> Option<Vec<SourceCounter>> {
+    pub(super) fn lost(&mut self) -> Option<Vec<SourceCounter>> {
+        self.has_new_loss = false;
         let mut sum = self.dropped_before;
         self.interfaces.iter().for_each(|interface| sum.add(&interface.dropped.once()));
         let counters = [
@@ -164,8 +190,11 @@ impl PcapngReader {
     ) -> Parsed {
         let mut frames = 0;
         let mut consumed = 0;
+        self.tells_loss = false;
         let stop = loop {
-            let Some(slot) = slots.get_mut(frames) else {
+            // A burst ends behind a loss: it is of the window that is open then.
+            let Some(slot) = slots.get_mut(frames).filter(|_| !self.tells_loss) else {
+                self.has_new_loss |= self.tells_loss;
                 break Stop::Full;
             };
             // A skipped block may reach beyond the bytes in memory.
@@ -252,6 +281,7 @@ impl PcapngReader {
                 None
             }
             _ => {
+                self.end_section(name, warnings);
                 self.section_header(body)?;
                 None
             }
@@ -298,6 +328,7 @@ impl PcapngReader {
             fcs_len,
             clock: Clock::new(resolution, offset_s),
             dropped: Dropped::default(),
+            statistics_at: None,
         });
         Ok(())
     }
@@ -316,8 +347,11 @@ impl PcapngReader {
             ISB_OSDROP => dropped.by_system = order.u64(value).or(dropped.by_system),
             _ => {}
         })?;
+        let at = self.last_time_ns;
         if let Some(interface) = self.interfaces.get_mut(number as usize) {
+            self.tells_loss = interface.dropped != dropped;
             interface.dropped = dropped;
+            interface.statistics_at = sum(dropped.by_interface, dropped.by_system).map(|_| at);
         }
         Ok(())
     }
@@ -359,6 +393,7 @@ impl PcapngReader {
     fn dropped(&mut self, number: u32, dropped: Option<u64>) {
         if let (Some(interface), Some(_)) = (self.interfaces.get_mut(number as usize), dropped) {
             interface.dropped.by_packets = sum(interface.dropped.by_packets, dropped);
+            self.tells_loss |= dropped != Some(0);
         }
     }
 

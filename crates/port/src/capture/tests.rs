@@ -307,6 +307,20 @@ fn pcapng_packets_say_what_was_lost() {
             lost(&[packet(0, Some(7)), statistics(0, 5, 7), packet(0, Some(3)), packet(1, Some(2))]),
             Some(vec![("isb_ifdrop", 7), ("epb_dropcount", 5)])
         );
+        // A remark says it where no statistics follow the last packet.
+        let remarks = |blocks: &[Vec<u8>]| {
+            let start = [order.section(), order.interface(1, 0, &[])].concat();
+            let mut source = source([start, blocks.concat()].concat());
+            assert_eq!(drain(&mut source).1, None);
+            source.warnings().iter().filter(|line| line.contains("what was lost after")).count()
+        };
+        let later = order.enhanced(0, 10, 9, b"abc", &[]);
+        assert_eq!(remarks(&[packet(0, None), statistics(0, 5, 7)]), 0);
+        assert_eq!(remarks(&[packet(0, None), statistics(0, 5, 0), later.clone()]), 1);
+        assert_eq!(remarks(&[packet(0, None), statistics(0, 5, 0), later.clone(), statistics(0, 5, 7)]), 0);
+        let next = [order.section(), order.interface(1, 0, &[]), later.clone()].concat();
+        assert_eq!(remarks(&[packet(0, None), statistics(0, 5, 7), next.clone()]), 0);
+        assert_eq!(remarks(&[packet(0, None), statistics(0, 5, 7), later, next]), 1);
         // A section of its own.
         let again = [order.section(), order.interface(1, 0, &[])].concat();
         assert_eq!(lost(&[packet(0, Some(7)), again, packet(0, Some(1))]), Some(vec![("epb_dropcount", 8)]));
