@@ -136,3 +136,40 @@ fn a_file_without_flows_is_read() {
         .map(|files| call(&[&["query"], &files[..], &["--json", "-q", sum]].concat()).expect(0).stdout);
     assert_eq!(one, both);
 }
+
+/// Counters that files of other programs leave open count as 0, and each answer that reads them says so.
+#[test]
+fn counters_that_are_not_told_leave_answers_partial() {
+    let scratch = Scratch::new();
+    let head = "src_addr,dst_addr,src_port,dst_port,protocol,total_count,total_byte,stime,ltime\n";
+    let rows = [("10.0.0.1", "1,100"), ("10.0.0.3", "2,"), ("10.0.0.4", ",50")].map(|(source, counts)| {
+        format!("{source},10.0.0.2,1,2,6,{counts},2024-01-01T00:00:00Z,2024-01-01T00:00:01Z\n")
+    });
+    let file = scratch.file("nulls.csv", (head.to_owned() + &rows.concat()).as_bytes());
+    let store = scratch.path("store");
+    call(&["import", text(&file), "--node", "n1", "--store", text(&store)]);
+    let [bytes, packets] =
+        ["total_byte", "total_count"].map(|field| format!("1 row does not tell {field}, which counts as 0"));
+    let ask = |query: &str, code: i32| {
+        only(&call(&["query", text(&file), "--json", "-q", query]).expect(code).stdout)
+    };
+    let reason = |answer: &Value| answer["reason"].as_str().unwrap_or_default().to_owned();
+    for (query, told) in [
+        ("select avg(total_byte) as n", &bytes),
+        ("select src_addr, total_byte", &bytes),
+        ("select dst_addr, max(total_count) as n groupby dst_addr every 10s", &packets),
+    ] {
+        let answer = ask(query, 3);
+        assert!(answer["status"] == "partial" && reason(&answer).starts_with(told), "{answer}");
+        assert_eq!(answer["bounds"], "none", "{answer}");
+    }
+    let both = ask("select sum(total_byte) as b, sum(total_count) as p", 3);
+    assert_eq!((&both["rows"][0]["b"], &both["rows"][0]["p"]), (&150.into(), &3.into()));
+    assert!(reason(&both).contains(&bytes) && reason(&both).contains(&packets), "{both}");
+    // What reads neither is whole.
+    let sources = ask("select count(distinct src_addr) as n", 0);
+    assert_eq!((&sources["status"], &sources["rows"][0]["n"]), (&"complete".into(), &3.into()));
+    let stored = ["query", "--store", text(&store), "--json", "-q", "select sum(total_byte) as b"];
+    let stored = only(&call(&stored).expect(3).stdout);
+    assert_eq!(stored["status"], "partial", "{stored}");
+}

@@ -124,6 +124,7 @@ impl FlowFiles {
         let counts_by_time = needs.columns.contains(&RowValue::Time);
         let known_span = self.span();
         let wanted = wanted(needs, &site, known_span.is_none());
+        let read = columns_of(&groups, &site);
         let places = self.places();
         let mut progressed =
             Progress { total_bytes: places.iter().map(|place| place.bytes).sum(), ..Progress::default() };
@@ -136,6 +137,7 @@ impl FlowFiles {
             windows_lack: Vec::new(),
             refused: RefusedRows::default(),
             totals: ColumnTotals::new(&wanted),
+            read,
             scratch: Scratch::default(),
         };
         for node in &self.nodes {
@@ -380,6 +382,21 @@ fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
     Ok(all)
 }
 
+/// The columns that each query reads of recorded rows.
+fn columns_of(groups: &[Group<'_>], site: &Site) -> BTreeMap<String, Vec<RowValue>> {
+    let queries = groups.iter().flat_map(|group| &group.questions).map(|question| &question.query);
+    let columns = queries.map(|query| {
+        let plan = RowQueries::plan(Generation::default(), std::slice::from_ref(query), site);
+        (query.name.clone(), plan.map(|plan| plan.needs_of_recorded().columns).unwrap_or_default())
+    });
+    columns.collect()
+}
+
+/// What rows do not tell of the columns that a query reads.
+fn unknown(totals: &ColumnTotals, read: &BTreeMap<String, Vec<RowValue>>, query: &str) -> Vec<String> {
+    read.get(query).map(|columns| totals.unknown(columns)).unwrap_or_default()
+}
+
 /// What is read: what is needed, and what rows without a key and the time that rows cover are told by.
 fn wanted(needs: RecordedNeeds, site: &Site, reads_span: bool) -> Wanted {
     let RecordedNeeds { members, mut columns, order } = needs;
@@ -408,6 +425,8 @@ struct Work<'a> {
     windows_lack: Vec<String>,
     refused: RefusedRows,
     totals: ColumnTotals,
+    /// The columns that each query reads.
+    read: BTreeMap<String, Vec<RowValue>>,
     scratch: Scratch,
 }
 
@@ -615,6 +634,8 @@ impl Work<'_> {
                         lack(&mut answer, &self.windows_lack);
                     }
                     lack(&mut answer, &group.lacks);
+                    let unknown = unknown(&self.totals, &self.read, &answer.query);
+                    lack(&mut answer, &unknown);
                     self.refused.describe(&mut answer, node, group.period);
                     give(complete(answer, node, &self.outcome));
                 }
@@ -647,6 +668,8 @@ impl Work<'_> {
                         lack(&mut answer, &self.windows_lack);
                     }
                     lack(&mut answer, &group.lacks);
+                    let unknown = unknown(&self.totals, &self.read, &answer.query);
+                    lack(&mut answer, &unknown);
                     self.refused.describe(&mut answer, &node, group.period);
                     give(complete(answer, &node, &self.outcome));
                 }

@@ -5,12 +5,30 @@ use record::read::{RowBlock, Wanted};
 
 /// The totals of the columns that add up, of all rows.
 #[derive(Clone, Debug)]
-pub(crate) struct ColumnTotals(Vec<u64>);
+pub(crate) struct ColumnTotals {
+    totals: Vec<u64>,
+    /// How many rows do not tell their packets, and how many their layer-3 bytes, as those of other programs.
+    unknown: [u64; 2],
+}
+
+/// The columns that count as 0 where a row does not tell them.
+pub(crate) const COUNTED: [RowValue; 2] = [RowValue::Packets, RowValue::Bytes];
 
 impl ColumnTotals {
     /// None as yet.
     pub(crate) fn new(wanted: &Wanted) -> Self {
-        Self(vec![0; wanted.columns.len()])
+        Self { totals: vec![0; wanted.columns.len()], unknown: [0; 2] }
+    }
+
+    /// Returns what is wrong with values of these columns: a line for each of which rows do not tell the value.
+    pub(crate) fn unknown(&self, columns: &[RowValue]) -> Vec<String> {
+        let unknown =
+            COUNTED.iter().zip(self.unknown).filter(|(column, rows)| *rows != 0 && columns.contains(column));
+        let lines = unknown.map(|(column, rows)| {
+            let what = if rows == 1 { "1 row does" } else { &format!("{rows} rows do") };
+            format!("{what} not tell {}, which counts as 0", name_of(*column))
+        });
+        lines.collect()
     }
 
     /// Adds rows; refuses those whose numbers cannot be added up.
@@ -18,7 +36,7 @@ impl ColumnTotals {
         let is_sum = |column: &RowValue| {
             FIELDS.iter().any(|field| field.row == *column && field.aggregation == Aggregation::Sum)
         };
-        let columns = wanted.columns.iter().zip(&mut self.0).filter(|(column, _)| is_sum(column));
+        let columns = wanted.columns.iter().zip(&mut self.totals).filter(|(column, _)| is_sum(column));
         for (column, total) in columns {
             let outside = block.without_key.iter().map(|row| match column {
                 RowValue::Packets => row.packets,
@@ -26,26 +44,33 @@ impl ColumnTotals {
                 RowValue::WireBytes => row.wire_bytes,
                 _ => 0,
             });
-            let rows = sum_of(block.v4.column(*column)) + sum_of(block.v6.column(*column));
+            let parts = [block.v4.column(*column), block.v6.column(*column)].map(sum_of);
+            let rows = parts.iter().map(|(sum, _)| sum).sum::<u128>();
+            if let Some(at) = COUNTED.iter().position(|counted| counted == column) {
+                self.unknown[at] += parts.iter().map(|(_, unknown)| unknown).sum::<u64>();
+            }
             let sum = rows + outside.map(u128::from).sum::<u128>();
             let sum = u64::try_from(sum).ok().and_then(|sum| total.checked_add(sum));
-            *total = sum.filter(|sum| *sum != NULL).ok_or_else(|| {
-                let field =
-                    FIELDS.iter().find(|field| field.row == *column).map_or("numbers", |field| field.name);
-                format!("its {field} adds up to more than 2^64")
-            })?;
+            *total = sum
+                .filter(|sum| *sum != NULL)
+                .ok_or_else(|| format!("its {} adds up to more than 2^64", name_of(*column)))?;
         }
         Ok(())
     }
 }
 
-/// The sum of the values that are there. Halves of numbers are added, which many instructions do at once: a block has far fewer than 2³² rows.
-fn sum_of(values: &[u64]) -> u128 {
-    let (mut low, mut high) = (0, 0);
+fn name_of(column: RowValue) -> &'static str {
+    FIELDS.iter().find(|field| field.row == column).map_or("numbers", |field| field.name)
+}
+
+/// The sum of the values that are there, and how many are not. Halves of numbers are added, which many instructions do at once: a block has far fewer than 2³² rows.
+fn sum_of(values: &[u64]) -> (u128, u64) {
+    let (mut low, mut high, mut unknown) = (0, 0, 0);
     for value in values {
+        unknown += u64::from(*value == NULL);
         let value = if *value == NULL { 0 } else { *value };
         low += value & u64::from(u32::MAX);
         high += value >> 32;
     }
-    (u128::from(high) << 32) + u128::from(low)
+    ((u128::from(high) << 32) + u128::from(low), unknown)
 }

@@ -4,7 +4,7 @@ use super::held::{Held, Memory, Row};
 use super::node::{FinishedWindow, NodeRecording, Picked, Replayed, WindowSink};
 use super::plan::Known;
 use super::survey::{part_of, window_of};
-use crate::totals::ColumnTotals;
+use crate::totals::{COUNTED, ColumnTotals};
 use flow::{BatchRows, LossCounts, row_columns};
 use record::read::{FlowFile, ReadError, RowBlock, Wanted, WithoutKey};
 use report::Span;
@@ -42,6 +42,7 @@ impl NodeRecording {
                     refused = Some(reason);
                     return false;
                 }
+                work.unknown = totals.unknown(&COUNTED);
                 work.take(block, &mut given);
                 work.advance()
             });
@@ -99,6 +100,8 @@ struct Work<'a> {
     began: bool,
     /// Rows of windows that are closed: the file has changed while it was read.
     late_rows: u64,
+    /// What rows do not tell, a line each.
+    unknown: Vec<String>,
     replayed: Replayed,
 }
 
@@ -113,6 +116,7 @@ impl<'a> Work<'a> {
             began: false,
             replayed: Replayed::default(),
             late_rows: 0,
+            unknown: Vec::new(),
             node,
             sink,
         }
@@ -219,6 +223,7 @@ impl<'a> Work<'a> {
         unplaced.add(&held.unplaced);
         let mut why = lacks.clone();
         why.extend(lack.map(str::to_owned));
+        why.extend(self.unknown.iter().cloned());
         let is_damaged = |span: &Span| (span.start_ns..span.end_ns).contains(&start_ns);
         why.extend(damaged.iter().filter(|(span, _)| is_damaged(span)).map(|(_, reason)| reason.clone()));
         let missing_rows = held.unread.saturating_add(held.without_memory);
