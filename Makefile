@@ -1,6 +1,6 @@
 # What there is to do here; CONTRIBUTING.md says more. `make` alone lists it.
 .DELETE_ON_ERROR:
-.PHONY: help install run demo test bench fuzz interop loom sanitize lint build page book package faults soak nightly
+.PHONY: help install run demo test bench fuzz interop loom sanitize lint build page book package faults soak nightly same
 
 # A capture of your own: make run SOURCE=my.pcap
 SOURCE =
@@ -27,7 +27,7 @@ DEMO_NODES = NodeX=$(DEMO) Node1=run/path.tap1.pcap Node2=run/path.tap2.pcap
 DEMO_QUERIES = -f examples/example1.eq -f examples/locate.eq
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 run: ## who is flooded and where packets are lost; or your own capture: make run SOURCE=my.pcap
 	@scripts/install build
@@ -100,6 +100,10 @@ bench: build ## the project's own measurements, each answer checked
 fuzz: ## fuzz each target for FUZZ_SECONDS (60)
 	@scripts/install build fuzz
 	@scripts/fuzz $(NIGHTLY) $(FUZZ_SECONDS)
+
+same: ## 1,000 random command lines: this checkout answers as the commit in tests/same_answers/intended.toml does
+	@scripts/install build test
+	@scripts/same-answers
 
 # A separate folder: every crate is built with another flag.
 loom: export RUSTFLAGS = --cfg loom
