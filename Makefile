@@ -1,6 +1,6 @@
 # What there is to do here; CONTRIBUTING.md says more. `make` alone lists it.
 .DELETE_ON_ERROR:
-.PHONY: help install run demo test bench fuzz interop loom sanitize lint build page book package faults soak nightly same
+.PHONY: help install run demo test bench fuzz interop loom sanitize lint build page book package faults soak nightly same instructions
 
 # A capture of your own: make run SOURCE=my.pcap
 SOURCE =
@@ -104,6 +104,11 @@ fuzz: ## fuzz each target for FUZZ_SECONDS (60)
 same: ## 1,000 random command lines: this checkout answers as the commit in tests/same_answers/intended.toml does
 	@scripts/install build test
 	@scripts/same-answers
+
+instructions: ## how many instructions a packet takes, compared with results/instructions.toml: callgrind
+	@scripts/install build instructions
+	@scripts/build --profile quick
+	@EDISON=$(TARGET)/quick/edison scripts/instructions
 
 # A separate folder: every crate is built with another flag.
 loom: export RUSTFLAGS = --cfg loom
