@@ -22,22 +22,16 @@ pub struct RowDesk {
     /// What makes rows ready, for the set of this generation.
     feeder: Option<(Generation, Feeder)>,
     reported: ReportedWindows,
-    /// Emptied states of the set's.
-    spare: Vec<TaskStates>,
 }
 
 impl RowDesk {
-    /// Nothing counted yet of a window that these tasks answer.
+    /// Nothing counted yet of a window that these tasks answer. Its tables are its own: those of an earlier window have grown, are there
+    /// or not as the threads have run, and give sums in another order.
     ///
     /// # Errors
     /// Memory that the machine does not have.
-    pub fn window(&mut self, tasks: &Tasks) -> Result<RowTaskStates, SketchError> {
-        let spare = match &self.set {
-            Some(set) if set.tasks.generation() == tasks.generation() => self.spare.pop(),
-            _ => None,
-        };
-        let states = spare.map_or_else(|| tasks.states(), Ok)?;
-        Ok(RowTaskStates(states))
+    pub fn window(tasks: &Tasks) -> Result<RowTaskStates, SketchError> {
+        tasks.states().map(RowTaskStates)
     }
 
     /// Counts rows of a window of these tasks.
@@ -68,16 +62,10 @@ impl RowDesk {
         if self.set.as_ref().is_none_or(|set| set.tasks.generation() != tasks.generation()) {
             // They begin anew: what changed is measured against windows of the same set.
             self.set = Some(Answering::new(window, tasks.clone(), None));
-            self.spare.clear();
         }
         let Some(set) = &mut self.set else { return Vec::new() };
         let mut answers = match states {
-            Some(RowTaskStates(mut states)) => {
-                let answers = set.answer(window, &mut states, &mut missing.clone());
-                states.reset();
-                self.spare.push(states);
-                answers
-            }
+            Some(RowTaskStates(mut states)) => set.answer(window, &mut states, &mut missing.clone()),
             None => set.of_nothing(missing.as_deref()).unwrap_or_default(),
         };
         if missing.is_some() {

@@ -64,7 +64,7 @@ impl OpenWindow {
     fn count(&mut self, desk: &mut RowDesk, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
         let Some(tasks) = self.set.row_tasks().filter(|_| self.fault.is_none()) else { return };
         if self.tasks.is_none() {
-            match desk.window(tasks) {
+            match RowDesk::window(tasks) {
                 Ok(states) => self.tasks = Some(states),
                 Err(error) => self.fault = Some(error.to_string()),
             }

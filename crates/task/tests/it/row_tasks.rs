@@ -32,18 +32,48 @@ fn blocks(packets: &[Packet], block: usize) -> Vec<(Rows<KeyV4>, Rows<KeyV6>)> {
 
 /// The answers of one window, as `missing` says.
 fn answers(texts: &[&str], packets: &[Packet], limits: &Limits, missing: Option<&str>) -> Vec<TaskAnswer> {
+    let set = set_of(texts, limits);
+    let tasks = set.row_tasks().expect("rows tell all of them");
+    of_window(&mut RowDesk::default(), tasks, 3, packets, missing)
+}
+
+fn set_of(texts: &[&str], limits: &Limits) -> TaskSet {
     let specs: Vec<_> = texts.iter().map(|text| spec(text)).collect();
     let planned = Tasks::plan_with_rows(&specs, &setting(10_000_000, 1, false)).expect("it can be");
     let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(SEED), limits.clone());
-    let set = TaskSet::plan(Generation::new(1), &[], Some(planned), &site).expect("a set");
-    let tasks = set.row_tasks().expect("rows tell all of them");
-    let mut desk = RowDesk::default();
-    let mut states = desk.window(tasks).expect("memory");
+    TaskSet::plan(Generation::new(1), &[], Some(planned), &site).expect("a set")
+}
+
+/// The answers of a window, in the order of windows.
+fn of_window(
+    desk: &mut RowDesk,
+    tasks: &Tasks,
+    window: u64,
+    packets: &[Packet],
+    missing: Option<&str>,
+) -> Vec<TaskAnswer> {
+    let mut states = RowDesk::window(tasks).expect("memory");
     for (v4, v6) in blocks(packets, 300) {
         desk.add(tasks, &mut states, &v4, &v6);
     }
     let reported = Reported { lost: Some(0), is_cut: false, sampled: None };
-    desk.report(tasks, WindowId::new(3), Some(states), reported, missing.map(str::to_owned))
+    desk.report(tasks, WindowId::new(window), Some(states), reported, missing.map(str::to_owned))
+}
+
+#[test]
+fn a_larger_window_before_changes_nothing() {
+    let limits = Limits::new(64 << 20, usize::MAX);
+    let set = set_of(&["heavy-hitters:count=1", "flow-sizes", "entropy", "super-spreaders:count=1"], &limits);
+    let tasks = set.row_tasks().expect("rows tell all of them");
+    let small = stream(7, 500);
+    let alone = of_window(&mut RowDesk::default(), tasks, 4, &small, None);
+    let mut desk = RowDesk::default();
+    of_window(&mut desk, tasks, 3, &stream(5, 40_000), None);
+    let after = of_window(&mut desk, tasks, 4, &small, None);
+    let told = |answers: &[TaskAnswer]| -> Vec<_> {
+        answers.iter().map(|answer| (answer.note.structure.clone(), answer.note.memory_bytes)).collect()
+    };
+    assert_eq!(told(&after), told(&alone));
 }
 
 #[test]
