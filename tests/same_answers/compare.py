@@ -47,9 +47,8 @@ def differences(line, old, new, reader):
         found.append(Difference("exit code", f"    {old.code} before, {new.code} now", f"exit code {old.code} {new.code}"))
     elif old.code == HUNG:
         found.append(Difference("exit code", "    both run past the time limit", "exit code hung"))
-    is_live = line.kind != "plain"
     for name in sorted(old.texts.keys() | new.texts.keys()):
-        texts = [normal.text(side.texts.get(name, "(nothing)"), side.ports, is_live) for side in (old, new)]
+        texts = [normal.text(side.texts.get(name, "(nothing)"), line, side.ports) for side in (old, new)]
         if name == "standard output" and line.is_in_any_order and line.prints_records:
             texts = [in_order(text) for text in texts]
         found += differing(name, *texts)
@@ -62,12 +61,12 @@ def in_order(text):
 
 def of_files(line, old, new, reader):
     """Differences of files: by their bytes, and where these differ without a meaning, by content."""
-    is_live = line.kind != "plain"
     sides = [written(line, side.folder) for side in (old, new)]
     stores = [{path.parts[0] for path in files if path.name == "manifest.sqlite"} for files in sides]
     found = []
     for store in sorted(stores[0] | stores[1]):
-        texts = [normal.text(store_text(side.folder / store, reader), side.ports, is_live) if store in there else "(no store)" for side, there in zip((old, new), stores)]
+        texts = [store_text(side.folder / store, reader) if store in there else "(no store)" for side, there in zip((old, new), stores)]
+        texts = [normal.text(text, line, side.ports) for text, side in zip(texts, (old, new))]
         found += differing(f"store {store}", *texts)
     names = [{path for path in files if path.parts[0] not in there} for files, there in zip(sides, stores)]
     for name in sorted(names[0] ^ names[1]):
@@ -90,10 +89,10 @@ def written(line, folder):
 def content(path, side, line, reader):
     """A file as text, without what varies."""
     if path.suffix == ".parquet":
-        return normal.text(parquet_text([path], line.is_in_any_order), side.ports, line.kind != "plain")
+        return normal.text(parquet_text([path], line.is_in_any_order), line, side.ports)
     if path.suffix == ".ipfix":
         return in_order(reader(path)) if line.is_in_any_order else reader(path)
-    text = normal.text(path.read_bytes().decode("latin-1"), side.ports, line.kind != "plain")
+    text = normal.text(path.read_bytes().decode("latin-1"), line, side.ports)
     return in_order(text) if line.is_in_any_order and path.suffix in (".csv", ".jsonl") else text
 
 

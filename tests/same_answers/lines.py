@@ -33,6 +33,11 @@ class Line(NamedTuple):
         return " ".join([*before, "edison", *map(shell_quoted, self.words), *behind])
 
     @property
+    def is_live(self):
+        """Whether it waits for datagrams or clients, so that it sees the clock."""
+        return self.kind != "plain"
+
+    @property
     def prints_records(self):
         """Whether records go to standard output."""
         text = str(self) + "".join(self.files.values())
@@ -257,7 +262,8 @@ class Lines:
         draw = self.draw
         command = draw.choice([*self.helps, "help"])
         texts = [[command, "--help"], [command, "-h"], ["help", command], ["--help"], ["-h"], ["--version"], []]
-        texts += [["fields"], ["fields", "--json"], ["tasks"], ["ports"], ["completions", draw.choice(["bash", "zsh", "fish", "elvish", "powershell"])], ["man", "pages"]]
+        texts += [["fields"], ["fields", "--json"], ["tasks"], ["ports"], ["man", "pages"]]
+        texts += [["completions", draw.choice(["bash", "zsh", "fish", "elvish", "powershell"])]]
         texts += [["probe", "--config", "in/probe.toml"], ["controller", "--config", "in/controller.toml"], ["authority"], ["controller", "token", "--help"]]
         texts += [[command], [command, "in/missing"], [command, "--json"], [command, "--no-such-option"]]
         texts += [[draw.choice(["nodes", "queries", "events", "story", "watch", "cancel"]), "--controller", "http://127.0.0.1:9"]]

@@ -31,9 +31,10 @@ def arguments():
         description="Runs random command lines with two builds of the program and prints where their output, exit codes or files differ.",
         epilog="EDISON_TEST_DATA is the folder of real captures, if any. Changes that are meant stand in tests/same_answers/intended.toml.",
     )
-    parser.add_argument("old", nargs="?", metavar="OLD", help="the program that is right; without one, that of --against")
-    parser.add_argument("new", nargs="?", metavar="NEW", help="the program to compare; without one, it is built of this checkout")
-    parser.add_argument("--against", metavar="COMMIT", help="build OLD of this commit (the one that intended.toml names)")
+    programs = "the program that is right, and the one to compare: without NEW, that of this checkout is built"
+    parser.add_argument("programs", nargs="*", metavar="OLD NEW", help=programs)
+    against = "build OLD of this commit; without programs and without --against it is the one that intended.toml names"
+    parser.add_argument("--against", metavar="COMMIT", help=against)
     parser.add_argument("--lines", type=int, default=1000, metavar="N", help="command lines (1000)")
     parser.add_argument("--seed", default="1", metavar="N", help="what all is drawn from (1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="lines at a time (as many as cores)")
@@ -41,8 +42,9 @@ def arguments():
     parser.add_argument("--show", action="store_true", help="print the lines and end")
     parser.add_argument("--keep", metavar="FOLDER", help="keep what the lines wrote in this folder, which must not be there yet")
     options = parser.parse_args()
-    if options.old and options.against:
-        parser.error("OLD and --against name two oracles: leave one out")
+    most = 1 if options.against else 2
+    if len(options.programs) > most:
+        parser.error("at most OLD and NEW" if most == 2 else "with --against there is NEW alone: --against names what OLD is built of")
     if options.jobs < 1 or options.lines < 1:
         parser.error("--jobs and --lines are at least 1")
     return options
@@ -139,19 +141,20 @@ def of_commit(root, commit):
 
 def programs(root, options, intended):
     """Both programs."""
-    if options.old:
-        old = Path(options.old)
+    given = [Path(program) for program in options.programs]
+    if given and not options.against:
+        old = given.pop(0)
     elif commit := options.against or intended.against:
         old = of_commit(root, commit)
     else:
         sys.exit("same-answers: name OLD, or a commit with --against")
-    new = Path(options.new) if options.new else built(root, virtual_environment.target(root).resolve())
+    new = given[0] if given else built(root, virtual_environment.target(root).resolve())
     for program in (old, new):
         if not os.access(program, os.X_OK):
             sys.exit(f"same-answers: there is no program {program}: build it with scripts/quick")
-    versions = [helps.text_of(str(program), "--version").partition("(")[2].strip() for program in (old, new)]
+    versions = [helps.text_of(str(program), "--version").partition("(")[2].strip("()\n") for program in (old, new)]
     if versions[0] != versions[1]:
-        sys.exit(f"same-answers: the programs have other features ({versions[0]} and {versions[1]}: build both in the same way")
+        sys.exit(f"same-answers: the programs have other features ({versions[0]}, and {versions[1]}): build both in the same way")
     return str(old.resolve()), str(new.resolve())
 
 

@@ -16,6 +16,17 @@ from typing import NamedTuple
 LIMIT = 60
 HUNG = "hung"
 PATHS = ["/api/v1/status", "/api/v1/queries", "/api/v1/answers", "/api/v1/events", "/api/v1/nodes", "/api/v1/nothing", "/healthz", "/nothing"]
+CLIENTS = [
+    ["nodes"],
+    ["queries"],
+    ["queries", "--json"],
+    ["events", "-n", "5"],
+    ["events", "--json"],
+    ["add", "-q", "more: select count(*)"],
+    ["queries"],
+    ["cancel", "more"],
+    ["story", "none"],
+]
 
 
 class Ended(NamedTuple):
@@ -37,7 +48,7 @@ def run(program, line, inputs, folder, name):
     for file, content in line.files.items():
         (work / file).write_text(content)
     (folder / "tmp").mkdir(exist_ok=True)
-    port = free_port() if line.kind != "plain" else 0
+    port = free_port() if line.is_live else 0
     words = [word.replace("{port}", str(port)) for word in line.words]
     process = Process(program, words, work, environment(line, folder), line.standard_input)
     texts, ports = {}, [port] if port else []
@@ -143,8 +154,8 @@ def asked(process, program, port):
                 texts[f"GET {path}"] = f"{answer.status}\n" + answer.read().decode()
         except urllib.error.HTTPError as error:
             texts[f"GET {path}"] = f"{error.code}\n" + error.read().decode()
-    add = ["add", "-q", "more: select count(*)"]
-    for words in [["nodes"], ["queries"], ["queries", "--json"], ["events", "-n", "5"], ["events", "--json"], add, ["queries"], ["cancel", "more"], ["story", "none"]]:
-        done = subprocess.run([program, *words, "--controller", at], capture_output=True, text=True, timeout=LIMIT, env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+    plain = {"PATH": os.environ["PATH"], "TZ": "UTC"}
+    for words in CLIENTS:
+        done = subprocess.run([program, *words, "--controller", at], capture_output=True, text=True, timeout=LIMIT, env=plain)
         texts[f"{len(texts)} {' '.join(words)}"] = f"{done.returncode}\n{done.stdout}{done.stderr}"
     return texts
