@@ -35,7 +35,7 @@ def differing(part, one, other):
     begin = max(0, at - 120)
     cut = [line[0] + ("…" if begin else "") + line[1:][begin : begin + 400] if len(line) > 400 else line for line in lines]
     more = [f"… and {len(lines) - SHOWN} lines more"] if len(lines) > SHOWN else []
-    around = [text[max(0, at - 20) : at + 20] for text in (removed, added)]
+    around = [text[max(0, at - 10) : at + 10] for text in (removed, added)]
     kind = re.sub(r"[\d.]+", "#", " ".join([part, *around]))
     return [Difference(part, "\n".join("    " + line for line in cut[:SHOWN] + more), kind)]
 
