@@ -119,6 +119,9 @@ class Lines:
             self.some(options, "run", {"--max-flows": 0.15})
         if ("--design", "2x1") in options and not has(options, "--wire"):
             options.append(("--wire", "queues=2"))
+        if has(options, "--design", "--cores", "--preset", "--tee", "--wire"):
+            # Several workers decide by their order which file a record goes to.
+            options = [pair for pair in options if pair[0] != "--rotate"]
         if has(options, "--json"):
             # Both would be on standard output.
             options = [pair for pair in options if pair != ("--flows", "-")]
