@@ -13,8 +13,8 @@ use crate::cli::{
 use crate::exit::{self, Failure, say};
 use crate::query_text;
 use http::Api;
+use report::Event;
 use report::view::{QueryView, Status};
-use report::{Event, terminal};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::path::Path;

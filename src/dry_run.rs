@@ -26,7 +26,7 @@ use node::Node;
 use outcome::Outcome;
 use packet::Seed;
 use protocol::memory;
-use report::{EventKind, Story, terminal};
+use report::{EventKind, Story};
 use std::collections::HashSet;
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -3,7 +3,6 @@
 use crate::exit::{self, Failure};
 use crate::wording;
 use flow::{DERIVED, DerivedField, FIELDS, Field};
-use report::terminal;
 use std::process::ExitCode;
 
 const HEADINGS: [&str; 8] =

@@ -177,7 +177,7 @@ fn window_ns(options: &ImportOptions, recording: &Recording) -> Result<u64, Fail
         (Some(0), _) => Err(Failure::usage("--every 0s: a window takes some time, as 10s")),
         (Some(given), Some(own)) if given != own => Err(Failure::usage(format!(
             "--every: the files have window rows of {}, which stay as they are",
-            report::terminal::how_long(own)
+            notation::how_long(own)
         ))),
         (given, own) => Ok(given.or(own).unwrap_or(USUAL_NS)),
     }

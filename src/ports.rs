@@ -3,7 +3,6 @@
 use crate::exit::{self, Failure};
 use crate::lacking::DPDK;
 use crate::port_drivers;
-use report::terminal;
 use std::process::ExitCode;
 
 /// Prints what can be measured here.

@@ -12,9 +12,7 @@ use crate::watched::Lost;
 use crate::wording;
 use engine::{Outcome, Outputs, OutputsResult};
 use port::wire::WireCounters;
-use report::{
-    Account, Amount, Answer, FlowCounts, Rates, RunReport, Sampling, WindowCounts, WireReport, terminal,
-};
+use report::{Account, Amount, Answer, FlowCounts, Rates, RunReport, Sampling, WindowCounts, WireReport};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;

@@ -8,7 +8,6 @@ use crate::standard_output::Reader;
 use engine::{Observer, Snapshot, WindowOutlet};
 use notation::{grouped, scaled};
 use port::TimeBase;
-use report::terminal::{self, Series};
 use report::{Answer, Window};
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
@@ -17,6 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use terminal::Series;
 use top::GiveBack;
 
 /// Window reports that may wait for a slow reader.

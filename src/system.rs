@@ -172,7 +172,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     report.stories_unlisted = controller.stories_dropped();
     report.undecided = controller.undecided();
     if options.json || !has_tables {
-        report::terminal::undecided(&report.undecided).lines().for_each(say);
+        terminal::undecided(&report.undecided).lines().for_each(say);
     }
     report.faults.extend(printer.finish(&mut report.answers));
     verdict.lose(&lost);

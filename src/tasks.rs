@@ -1,7 +1,6 @@
 //! Tasks: from options to what a run counts, and the list of all tasks.
 
 use crate::exit::{self, Failure};
-use report::terminal;
 use std::process::ExitCode;
 use task::{Kind, TaskSpec, catalog};
 

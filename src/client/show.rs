@@ -1,10 +1,11 @@
 //! What a controller says, in words and tables.
 
 use notation::grouped;
-use report::terminal::{how_long, text_table};
+use notation::how_long;
 use report::view::{QueryState, QueryView};
 use report::{Event, EventKind, Item};
 use serde::Deserialize;
+use terminal::text_table;
 
 /// The queries.
 pub(super) fn queries(queries: &[QueryView]) -> String {

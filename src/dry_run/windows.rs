@@ -7,7 +7,7 @@ use crate::machine;
 use crate::query_text::NamedText;
 use equery::{CheckedQuery, Options, Standing};
 use history::replay::Recording;
-use report::terminal::how_long;
+use notation::how_long;
 use task::query::Over;
 
 /// The length of windows where neither the user nor the files say it.

@@ -2,11 +2,11 @@
 
 use crate::cli::QueryOptions;
 use crate::resolver::Resolver;
-use report::terminal::{self, Series};
 use report::{Answer, Status};
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
+use terminal::Series;
 
 /// Prints answers until the reader of standard output leaves.
 pub(super) struct Printer {

@@ -11,9 +11,9 @@ use crate::query_text::{self, NamedText};
 use equery::{CheckedQuery, NodeFilter};
 use history::{Period, Question};
 use notation::time_text;
-use report::terminal::BY_FLOW;
 use std::rc::Rc;
 use task::query::{Over, Query};
+use terminal::BY_FLOW;
 
 /// What is asked beside the texts.
 #[derive(Clone, Copy)]

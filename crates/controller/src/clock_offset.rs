@@ -39,7 +39,7 @@ impl ClockOffset {
         let (by, direction) = (ns.unsigned_abs(), if ns > 0 { "ahead" } else { "behind" });
         Some(format!(
             "the clock of {node} is {} {direction}",
-            report::terminal::how_long(by / 100_000_000 * 100_000_000)
+            notation::how_long(by / 100_000_000 * 100_000_000)
         ))
     }
 }

@@ -269,7 +269,7 @@ impl Controller {
         self.nodes[node].go_on();
         if let Some(wrong) = self.wrong_window(&result) {
             self.nodes[node].health.not_take(WRONG_WINDOW, 1);
-            let window = report::terminal::how_long(result.window.length_ns());
+            let window = notation::how_long(result.window.length_ns());
             self.say_wrong(node, &format!("its windows of {window} are not taken: {wrong}"), actions);
             return;
         }
@@ -377,7 +377,7 @@ impl Controller {
         let (window, length) = (result.window, self.setting.window_ns.max(1));
         let is_one = window.length_ns() == length.saturating_mul(result.empty.unwrap_or(1));
         if !is_one || !window.start_ns.is_multiple_of(length) {
-            let own = report::terminal::how_long(length);
+            let own = notation::how_long(length);
             return Some(format!(
                 "windows are {own} long; give the probe the same 'every' as the controller"
             ));

@@ -3,7 +3,7 @@
 use engine::{Config, Control, Destinations, Every, Observer, Outputs, Plan, Snapshot};
 use packet::KeySpec;
 use port::{PacketSource, SyntheticSource};
-use report::{Window, terminal};
+use report::Window;
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

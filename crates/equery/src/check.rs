@@ -21,7 +21,7 @@ use crate::source::Source;
 use crate::variables::{Variables, constants};
 use crate::{executor, lexer, parser};
 use packet::Pins;
-use report::terminal::is_own_query;
+use report::is_own_query;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use task::query::Query;

@@ -70,6 +70,31 @@ pub fn size_text(bytes: usize) -> String {
     }
 }
 
+/// How long a time is: `250.00 ms`, `30.029 s`, `12 min 5 s`, `3 h 12 min`, `1,528 d 16 h`.
+pub fn how_long(ns: u64) -> String {
+    const SECOND: u64 = 1_000_000_000;
+    if ns < SECOND {
+        return if ns == 0 { "0 s".to_owned() } else { time_text(ns) };
+    }
+    let pair = |large: u64, unit: &str, small: u64, part: &str| match small {
+        0 => format!("{} {unit}", grouped(large)),
+        _ => format!("{} {unit} {small} {part}", grouped(large)),
+    };
+    // Rounded before it is parted, so that no part is 60.
+    let seconds = (ns + SECOND / 2) / SECOND;
+    let minutes = (seconds + 30) / 60;
+    let hours = (minutes + 30) / 60;
+    match seconds {
+        _ if ns < 60 * SECOND - SECOND / 2000 => {
+            let text = format!("{:.3}", ns as f64 / SECOND as f64);
+            format!("{} s", text.trim_end_matches('0').trim_end_matches('.'))
+        }
+        0..3600 => pair(seconds / 60, "min", seconds % 60, "s"),
+        3600..86_400 if minutes < 24 * 60 => pair(minutes / 60, "h", minutes % 60, "min"),
+        _ => pair(hours / 24, "d", hours % 24, "h"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,5 +140,28 @@ mod tests {
     fn bytes_are_said_in_the_largest_unit_that_is_whole() {
         let said = [0, 999, 1 << 10, 3 << 19, 5 << 30].map(size_text);
         assert_eq!(said, ["0 MiB", "999 bytes", "1 KiB", "1536 KiB", "5120 MiB"]);
+    }
+
+    #[test]
+    fn durations_as_people_write_them() {
+        const SECOND: u64 = 1_000_000_000;
+        for (ns, text) in [
+            (0, "0 s"),
+            (12_300, "12.3 µs"),
+            (250_000_000, "250.00 ms"),
+            (SECOND, "1 s"),
+            (30_029_000_000, "30.029 s"),
+            (59_999_000_000, "59.999 s"),
+            (59_999_900_000, "1 min"),
+            (60 * SECOND, "1 min"),
+            (725 * SECOND, "12 min 5 s"),
+            (3_599_600_000_000, "1 h"),
+            (11_520 * SECOND, "3 h 12 min"),
+            (86_399 * SECOND, "1 d"),
+            (90_000 * SECOND, "1 d 1 h"),
+            (132_075_369_707_000_000, "1,528 d 16 h"),
+        ] {
+            assert_eq!(how_long(ns), text, "{ns}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Answers, windows and the run report as owned, serialisable data; their JSON; their form on a terminal.
+//! Answers, windows and the run report as owned, serialisable data, and their JSON.
 //!
 //! The crate does not depend on how an answer was computed. An [`Answer`] is a table of typed [`Value`]s
 //! under named [`Column`]s; a [`Window`] has the answers of one window; a [`RunReport`] those of the whole
@@ -33,6 +33,7 @@ mod event;
 pub mod integer;
 pub mod key;
 mod missing;
+mod own_query;
 mod prefix;
 pub mod rfc3339;
 mod row;
@@ -40,7 +41,7 @@ mod run;
 mod sampling;
 mod span;
 mod story;
-pub mod terminal;
+mod totals;
 mod value;
 pub mod view;
 mod window;
@@ -51,6 +52,7 @@ pub use column::{Column, ColumnKind};
 pub use counters::{Counters, PacketCounts, coverage};
 pub use event::{Event, EventKind, Item};
 pub use missing::{Missing, MissingReason};
+pub use own_query::{RANKINGS, SUMS, is_own_query};
 pub use prefix::network;
 pub use rfc3339::{format_time, parse_time};
 pub use run::{
@@ -60,5 +62,6 @@ pub use run::{
 pub use sampling::Sampling;
 pub use span::Span;
 pub use story::Story;
+pub use totals::Totals;
 pub use value::{Conversation, Heaviest, Value};
 pub use window::{Window, WindowCounts, WindowEnd};

@@ -17,7 +17,7 @@ pub use tuning::{TuningChange, TuningReport, TuningSettings, TuningUnmet};
 pub use undecided::UndecidedReport;
 pub use wire::WireReport;
 
-use crate::terminal::Totals;
+use crate::Totals;
 use crate::{
     Answer, Capture, Counters, Event, PacketCounts, Sampling, Span, Story, WindowCounts, integer, rfc3339,
 };

@@ -2,7 +2,6 @@
 
 use crate::model::Model;
 use crate::row::{Row, Target, Tone};
-use report::terminal;
 use report::view::{Edge, Phase, QueryState, QueryView};
 use std::collections::BTreeMap;
 

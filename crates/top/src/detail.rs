@@ -5,9 +5,10 @@ use crate::model::Model;
 use crate::nodes;
 use crate::now;
 use crate::row::{Row, Target, Tone};
-use report::terminal::{how_long, moment};
+use notation::how_long;
 use report::view::{NodeView, QueryView};
-use report::{Event, Item, format_time, terminal};
+use report::{Event, Item, format_time};
+use terminal::moment;
 
 /// Rows of an answer that are shown; JSON has all.
 const MOST_ROWS: usize = 1_000;

@@ -8,7 +8,7 @@ use crate::row::{Row, Tone};
 use crate::ui::{Ui, View};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Modifier, Style};
-use report::terminal::cut;
+use terminal::cut;
 
 const HELP: [&str; 18] = [
     "Keys",
@@ -98,7 +98,7 @@ fn tabs(ui: &Ui, model: &Model, columns: usize) -> String {
     let tabs: String = View::ALL.iter().enumerate().map(name).collect();
     let time = match model.status.now_ns {
         0 => String::new(),
-        ns => report::terminal::moment(ns / 1_000_000_000 * 1_000_000_000),
+        ns => terminal::moment(ns / 1_000_000_000 * 1_000_000_000),
     };
     let space = columns.saturating_sub(tabs.chars().count() + time.chars().count()).max(1);
     format!("{tabs}{}{time}", " ".repeat(space))

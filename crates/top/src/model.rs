@@ -1,6 +1,6 @@
 //! What is shown.
 
-use report::terminal::Totals;
+use report::Totals;
 use report::view::{Mode, NodeState, QueryView, Status};
 use report::{Answer, Event, PacketCounts};
 use std::collections::VecDeque;
@@ -208,7 +208,7 @@ impl Model {
     /// The latest answers that are tables: those of queries, then those of the program's own of the newest window of their node.
     pub fn answers(&self) -> impl Iterator<Item = &Answer> {
         let asked = self.queries.iter().flat_map(|query| &query.latest);
-        let own = self.own.iter().filter(|own| !report::terminal::is_head(&own.name));
+        let own = self.own.iter().filter(|own| !terminal::is_head(&own.name));
         let is_newest = |answer: &&Answer| !answer.rows.is_empty() && self.is_newest(answer);
         asked.chain(own.flat_map(|own| &own.latest).filter(is_newest))
     }

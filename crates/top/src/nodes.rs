@@ -3,7 +3,6 @@
 use crate::model::{Model, Watched};
 use crate::row::{Row, Target, Tone};
 use notation::scaled;
-use report::terminal;
 use report::view::{Mode, NodeState, NodeView};
 
 /// Columns, those that matter most first. As many stand side by side as there is room for; Enter shows all of a node.

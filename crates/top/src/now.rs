@@ -3,7 +3,7 @@
 use crate::model::{FirstWindow, Link, Model, Moment, Origin};
 use crate::row::{Row, Target, Tone};
 use notation::{grouped, scaled};
-use report::terminal::{self, Totals};
+use report::Totals;
 use report::view::{BrokerState, Mode, NodeState, NodeView};
 use report::{Answer, Counters, Item, Status};
 
@@ -27,7 +27,7 @@ pub(crate) fn head(model: &Model, columns: usize) -> Vec<Row> {
 /// What is measured, where, and for how long. Names of sources are cut, so that the rest has room.
 fn source(model: &Model, columns: usize) -> Row {
     let status = &model.status;
-    let long = |ns: u64| terminal::how_long(ns / SECOND * SECOND);
+    let long = |ns: u64| notation::how_long(ns / SECOND * SECOND);
     let age = long(status.now_ns.saturating_sub(status.started_ns));
     let rest = match (&model.origin, status.mode) {
         (Origin::Own { .. }, _) => {
@@ -93,7 +93,7 @@ pub(crate) fn away(model: &Model) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Link::Away { since, reason } = &model.link {
         let seconds = since.elapsed().as_secs();
-        let since = terminal::how_long(seconds * SECOND);
+        let since = notation::how_long(seconds * SECOND);
         rows.push(Row::of(Tone::Bad, format!("away      for {since}; what follows is older")));
         rows.push(Row::of(Tone::Bad, format!("          {}", without_address(reason, &model.origin))));
     }

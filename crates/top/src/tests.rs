@@ -5,12 +5,12 @@ use crate::{Key, Link, Model, Moment, Origin, StoryLine, Told, Ui, View, draw};
 use notation::grouped;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use report::terminal::{node_state, when};
 use report::view::{
     Edge, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView, Status, Trigger, WindowTotals,
 };
 use report::{Account, Answer, Column, ColumnKind, Counters, Event, EventKind, PacketCounts, Span, Value};
 use std::time::{Duration, Instant};
+use terminal::{node_state, when};
 
 const START: u64 = 1_795_534_800_000_000_000;
 const SECOND: u64 = 1_000_000_000;

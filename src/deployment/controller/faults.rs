@@ -1,6 +1,6 @@
 //! The faults of a controller's own: which last, and which are over.
 
-use report::terminal::how_long;
+use notation::how_long;
 use std::collections::{BTreeMap, VecDeque};
 use web::view::Fault;
 

@@ -110,7 +110,7 @@ impl Recording {
             let Some(own) = contents.window_ns.filter(|length| *length != 0) else { continue };
             match &known {
                 Some((length, first)) if *length != own => {
-                    let [length, own] = [*length, own].map(report::terminal::how_long);
+                    let [length, own] = [*length, own].map(notation::how_long);
                     return Err(format!(
                         "{first} has windows of {length} and {} of {own}: record all with the same --every",
                         path.display()

@@ -1,12 +1,13 @@
 //! Windows and whole runs.
 
-use super::answer::answer;
-use super::head;
-use super::layout::{self, HEAD};
-use super::time::{how_long, when};
-use super::totals::Totals;
-use crate::{Answer, OutputCounts, RunReport, Status, Story, UndecidedReport, Window};
+use crate::answer::answer;
+use crate::head;
+use crate::layout;
+use crate::time::when;
+use notation::how_long;
 use notation::{grouped, scaled};
+use report::Totals;
+use report::{Answer, OutputCounts, RunReport, Status, Story, UndecidedReport, Window};
 
 /// Rows of an answer that are shown. The rankings of every run have their own limit and are shown whole; JSON
 /// has all.
@@ -136,7 +137,7 @@ pub fn answers<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> String {
 }
 
 /// What lines say of a window.
-pub(super) fn window_head(window: &Window) -> Vec<String> {
+pub(crate) fn window_head(window: &Window) -> Vec<String> {
     if let Some(line) = empty(window) {
         return vec![line.trim_end().to_owned()];
     }
@@ -185,7 +186,7 @@ fn text(lines: Vec<String>) -> String {
 /// The answers as tables; rankings without rows are omitted.
 fn tables<'a>(answers: impl Iterator<Item = &'a Answer>, totals: Option<&Totals>) -> String {
     let mut text = String::new();
-    for one in answers.filter(|answer| !HEAD.contains(&answer.query.as_str())) {
+    for one in answers.filter(|answer| !layout::is_head(&answer.query)) {
         let is_standing = layout::is_standing(&one.query);
         if is_standing && one.rows.is_empty() {
             continue;

@@ -1,14 +1,14 @@
 //! Values as the cells of a table.
 
-use super::number::{decimal, signed, time};
-use super::protocol::{has_ports, with_type};
-use super::table::Align;
-use crate::{Answer, Column, ColumnKind, Item, Value, format_time};
+use crate::number::{decimal, signed, time};
+use crate::protocol::{has_ports, with_type};
+use crate::table::Align;
 use notation::grouped;
+use report::{Answer, Column, ColumnKind, Item, Value, format_time};
 
 /// How the values of a column are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// Digits in groups of three, and this many decimals.
     Grouped(usize),
     /// Digits alone: ports and other numbers that are identifiers.
@@ -27,7 +27,7 @@ const NAMES: [&str; 8] =
 
 impl Form {
     /// The form of a column by its name, kind, unit and values. Bounds have the form of what they bound.
-    pub(super) fn of(answer: &Answer, at: usize) -> Self {
+    pub(crate) fn of(answer: &Answer, at: usize) -> Self {
         let column = &answer.columns[at];
         let is_number = matches!(
             column.kind,
@@ -48,7 +48,7 @@ impl Form {
     }
 
     /// The form of a value that stands alone: numbers that are identifiers are not grouped.
-    pub(super) fn of_name(column: &Column) -> Self {
+    pub(crate) fn of_name(column: &Column) -> Self {
         if NAMES.contains(&column.name.as_str()) { Self::Digits } else { Self::Grouped(0) }
     }
 
@@ -63,7 +63,7 @@ impl Form {
     }
 
     /// The text of a value; empty for null.
-    pub(super) fn text(self, value: &Value) -> String {
+    pub(crate) fn text(self, value: &Value) -> String {
         match value {
             Value::Null => String::new(),
             Value::Unsigned(number) => match self {
@@ -98,7 +98,7 @@ impl Form {
     }
 
     /// The texts of a value's bounds: of an exact value, its own.
-    pub(super) fn bounds(self, value: &Value) -> [String; 2] {
+    pub(crate) fn bounds(self, value: &Value) -> [String; 2] {
         match value {
             Value::Estimate { lower, upper, .. } => [self.number(*lower), self.number(*upper)],
             exact => [self.text(exact), self.text(exact)],
@@ -135,7 +135,7 @@ fn decimals<'a>(column: &Column, values: impl Iterator<Item = &'a Value>) -> usi
 }
 
 /// The side that a column's values are aligned to.
-pub(super) fn align(column: &Column) -> Align {
+pub(crate) fn align(column: &Column) -> Align {
     let is_text = matches!(
         column.kind,
         ColumnKind::Text | ColumnKind::Address | ColumnKind::Prefix | ColumnKind::Time | ColumnKind::Heaviest
@@ -144,13 +144,13 @@ pub(super) fn align(column: &Column) -> Align {
 }
 
 /// A row's cells of the flow key, if the answer has these columns.
-pub(super) struct KeyCells<'a> {
+pub(crate) struct KeyCells<'a> {
     answer: &'a Answer,
     row: &'a [Value],
 }
 
 impl<'a> KeyCells<'a> {
-    pub(super) fn new(answer: &'a Answer, row: &'a [Value]) -> Self {
+    pub(crate) fn new(answer: &'a Answer, row: &'a [Value]) -> Self {
         Self { answer, row }
     }
 
@@ -159,7 +159,7 @@ impl<'a> KeyCells<'a> {
     }
 
     /// The address and the port: of a protocol without ports, the address alone.
-    pub(super) fn endpoint(&self, address: &Value, port: &str) -> String {
+    pub(crate) fn endpoint(&self, address: &Value, port: &str) -> String {
         let protocol_has_ports = self.number("protocol").is_none_or(has_ports);
         let text = Form::Text.text(address);
         let is_ipv6 = match address {
@@ -174,7 +174,7 @@ impl<'a> KeyCells<'a> {
     }
 
     /// The protocol's name.
-    pub(super) fn protocol(&self, value: &Value) -> String {
+    pub(crate) fn protocol(&self, value: &Value) -> String {
         match value.as_unsigned() {
             Some(number) => with_type(number, self.number("dst_port")),
             None => Form::Digits.text(value),

@@ -1,13 +1,13 @@
 //! An answer as a table.
 
-use super::cell::{Form, KeyCells, align};
-use super::layout::{self, KEY, Shown};
-use super::number::share;
-use super::table::{Align, Table};
-use super::time::when;
-use super::totals::Totals;
-use crate::{Answer, Status, Value};
+use crate::cell::{Form, KeyCells, align};
+use crate::layout::{self, KEY, Shown};
+use crate::number::share;
+use crate::table::{Align, Table};
+use crate::time::when;
 use notation::grouped;
+use report::Totals;
+use report::{Answer, Status, Value};
 
 /// A total that is not known.
 const UNKNOWN: &str = "unknown";
@@ -44,7 +44,7 @@ pub fn answer_within(answer: &Answer, totals: Option<&Totals>, most: usize, colu
 }
 
 /// The first rows of an answer in lines of at most this many columns, under its heading.
-pub(super) fn brief(answer: &Answer, totals: Option<&Totals>, most: usize, columns: usize) -> Vec<String> {
+pub(crate) fn brief(answer: &Answer, totals: Option<&Totals>, most: usize, columns: usize) -> Vec<String> {
     let mut table = table(answer, totals, most);
     // What keeps a window from being whole stands at its head.
     if answer.watched.is_some() && answer.reason.is_none() {
@@ -76,7 +76,7 @@ fn table(answer: &Answer, totals: Option<&Totals>, most: usize) -> Table {
 }
 
 /// The headings of an answer's columns, and the texts of its rows.
-pub(super) fn cell_texts(answer: &Answer) -> (Vec<String>, Vec<Vec<String>>) {
+pub(crate) fn cell_texts(answer: &Answer) -> (Vec<String>, Vec<Vec<String>>) {
     let table = table(answer, None, usize::MAX);
     (table.columns.into_iter().map(|(heading, _)| heading).collect(), table.rows)
 }

@@ -1,10 +1,11 @@
 //! Nodes, and what a controller says of itself.
 
-use super::table::text_table;
-use super::time::{how_long, moment};
-use crate::Counters;
-use crate::view::{BrokerState, Clock, Fault, Mode, NodeState, NodeView, Status, Store, TaskState};
+use crate::table::text_table;
+use crate::time::moment;
+use notation::how_long;
 use notation::{grouped, scaled};
+use report::Counters;
+use report::view::{BrokerState, Clock, Fault, Mode, NodeState, NodeView, Status, Store, TaskState};
 
 /// The names of [`node_cells`].
 const COLUMNS: [&str; 14] = [
@@ -231,7 +232,7 @@ fn listed<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::{AlertmanagerView, Delivered, MissingWindows};
+    use report::view::{AlertmanagerView, Delivered, MissingWindows};
 
     #[test]
     fn a_run_has_no_column_and_no_count_of_what_it_does_not_know() {

@@ -1,8 +1,8 @@
 //! Answers of intervals as rows of one table, as they come.
 
-use super::answer::cell_texts;
-use super::time::moment;
-use crate::Answer;
+use crate::answer::cell_texts;
+use crate::time::moment;
+use report::Answer;
 
 /// The tables that have begun, one for each query.
 #[derive(Clone, Debug, Default)]

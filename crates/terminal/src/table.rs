@@ -3,15 +3,15 @@
 use std::fmt::Write;
 
 /// A table: a heading, columns, rows with a cell for each column.
-pub(super) struct Table {
-    pub(super) heading: String,
-    pub(super) columns: Vec<(String, Align)>,
-    pub(super) rows: Vec<Vec<String>>,
+pub(crate) struct Table {
+    pub(crate) heading: String,
+    pub(crate) columns: Vec<(String, Align)>,
+    pub(crate) rows: Vec<Vec<String>>,
 }
 
 /// The alignment of a column's cells: numbers are aligned to the right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Left,
     Right,
 }
@@ -33,7 +33,7 @@ impl Table {
 
     /// The table in lines of at most `width` characters, as far as it can be: shares are left out, then names shortened.
     /// Figures are always whole.
-    pub(super) fn fitting(mut self, width: usize) -> Self {
+    pub(crate) fn fitting(mut self, width: usize) -> Self {
         let excess =
             |widths: &[usize]| widths.iter().map(|width| width + 2).sum::<usize>().saturating_sub(width);
         while excess(&self.widths()) > 0
@@ -57,7 +57,7 @@ impl Table {
         self
     }
 
-    pub(super) fn render(&self, out: &mut String) {
+    pub(crate) fn render(&self, out: &mut String) {
         let widths = self.widths();
         let line = |out: &mut String, cells: &mut dyn Iterator<Item = &str>| {
             let mut text = String::new();

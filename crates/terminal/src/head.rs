@@ -1,12 +1,12 @@
 //! Lines at the head of a report.
 
-use super::number::time;
-use super::time::how_long;
-use super::totals::Totals;
-use crate::{
+use crate::number::time;
+use notation::how_long;
+use notation::{grouped, scaled};
+use report::Totals;
+use report::{
     Answer, Counters, DesignReport, ExporterReport, PacketCounts, Sampling, Span, Value, WireReport,
 };
-use notation::{grouped, scaled};
 
 /// The names of the sources; of many files, their number with the first and the last.
 pub fn sources(names: &[String]) -> String {
@@ -22,7 +22,7 @@ pub fn sources(names: &[String]) -> String {
 const MOST_NAMES: usize = 4;
 
 /// Routers, those with the most records; of many, the number of the others.
-pub(super) fn exporters(all: &[ExporterReport]) -> Vec<String> {
+pub(crate) fn exporters(all: &[ExporterReport]) -> Vec<String> {
     let mut shown: Vec<&ExporterReport> = all.iter().collect();
     shown.sort_by_key(|exporter| std::cmp::Reverse(exporter.records));
     let others = shown.split_off(shown.len().min(MOST_EXPORTERS));
@@ -97,7 +97,7 @@ fn traffic(totals: &Totals, of: &str, span: Option<Span>) -> String {
 }
 
 /// What a sample leaves open.
-pub(super) fn sampling(sampling: &Sampling) -> String {
+pub(crate) fn sampling(sampling: &Sampling) -> String {
     let percent = |share: f64| format!("{}%", (share * 1e6).round() / 1e4);
     let of = match sampling.least.total_cmp(&sampling.greatest) {
         std::cmp::Ordering::Equal => percent(sampling.share),
@@ -134,7 +134,7 @@ pub fn table_full(packets: u64) -> Option<String> {
 }
 
 /// How the work was divided, if it was.
-pub(super) fn design(design: &DesignReport) -> Option<String> {
+pub(crate) fn design(design: &DesignReport) -> Option<String> {
     if design.receivers * (1 + design.workers) <= 1 && design.state != "shared" {
         return None;
     }
@@ -154,7 +154,7 @@ pub(super) fn design(design: &DesignReport) -> Option<String> {
 }
 
 /// What the software wire reports of its receivers.
-pub(super) fn wire(wire: &WireReport) -> Vec<String> {
+pub(crate) fn wire(wire: &WireReport) -> Vec<String> {
     let share = |missed: u64, offered: u64| 100.0 * missed as f64 / offered.max(1) as f64;
     let mut lines = vec![format!(
         "wire      {} packets arrived, {} missed ({:.4} %)",
@@ -208,7 +208,7 @@ pub fn tcp_loss(answer: &Answer) -> Vec<String> {
 }
 
 /// What counted each task, and why.
-pub(super) fn tasks(answers: &[Answer]) -> Vec<String> {
+pub(crate) fn tasks(answers: &[Answer]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for task in answers.iter().filter_map(|answer| answer.task.as_ref()) {
         let line = format!("task      {}: {}", task.text, task.why);

@@ -1,10 +1,17 @@
 //! What a terminal shows, to the letter.
 
 use super::*;
-use crate::{
+use report::{
     Amount, Answer, Column, ColumnKind, Counters, DesignReport, FlowCounts, Item, OutputCounts, PacketCounts,
-    Rates, Rest, RunReport, Span, Status, TaskNote, Value, Window, WindowCounts, WireReport,
+    Rates, Rest, RunReport, Span, Status, TaskNote, Totals, Value, Window, WindowCounts, WireReport,
 };
+
+#[test]
+fn each_ranking_of_a_run_has_its_table() {
+    let (are_rankings, others): (Vec<&str>, Vec<&str>) =
+        report::RANKINGS.iter().chain(&report::SUMS).partition(|name| layout::is_standing(name));
+    assert_eq!((&are_rankings[..], &others[..]), (&report::RANKINGS[..], &report::SUMS[..]));
+}
 
 const START: u64 = 1_795_534_800_000_000_000;
 const SECOND: u64 = 1_000_000_000;
@@ -316,7 +323,7 @@ fn flows_of_which_only_bounds_are_known_are_shown_with_both() {
     let shown = |flows: Value| {
         let mut answer = totals();
         answer.rows[0][3] = flows;
-        let of = super::Totals::from_answer(&answer);
+        let of = Totals::from_answer(&answer);
         (super::traffic_of_run(&of), super::traffic_of_window(&of, span(8)))
     };
     let (run, window) = shown(estimate(7134.0, 4096.0, 7134.0));
@@ -542,7 +549,7 @@ fn a_port_is_a_name_and_has_no_groups_of_digits() {
 
 #[test]
 fn sessions_of_an_exporter_are_told_apart_by_their_ports() {
-    let of = |last: u8, port, sessions, lost, lost_unit: &str| crate::ExporterReport {
+    let of = |last: u8, port, sessions, lost, lost_unit: &str| report::ExporterReport {
         address: std::net::IpAddr::from([192, 0, 2, last]),
         port,
         version: "IPFIX".to_owned(),

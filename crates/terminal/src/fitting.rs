@@ -1,8 +1,8 @@
 //! Tables that share the lines of a screen.
 
-use super::answer;
-use super::totals::Totals;
-use crate::Answer;
+use crate::answer;
+use report::Answer;
+use report::Totals;
 
 /// The least rows of a table that is worth its heading.
 const LEAST_ROWS: usize = 3;

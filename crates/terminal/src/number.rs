@@ -14,7 +14,7 @@ fn group_digits(digits: &str) -> String {
 }
 
 /// A number of any size with its digits grouped, rounded to this many decimals; `?` if it is not finite.
-pub(super) fn decimal(number: f64, decimals: usize) -> String {
+pub(crate) fn decimal(number: f64, decimals: usize) -> String {
     if !number.is_finite() {
         return "?".to_owned();
     }
@@ -26,18 +26,18 @@ pub(super) fn decimal(number: f64, decimals: usize) -> String {
 }
 
 /// A signed integer with its digits grouped.
-pub(super) fn signed(number: i64) -> String {
+pub(crate) fn signed(number: i64) -> String {
     let sign = if number < 0 { "-" } else { "" };
     format!("{sign}{}", grouped(number.unsigned_abs()))
 }
 
 /// A part of a whole; empty if there is no whole.
-pub(super) fn share(part: u64, whole: u64) -> String {
+pub(crate) fn share(part: u64, whole: u64) -> String {
     if whole == 0 { String::new() } else { format!("{:.1} %", part as f64 * 100.0 / whole as f64) }
 }
 
 /// Nanoseconds.
-pub(super) fn time(ns: f64) -> String {
+pub(crate) fn time(ns: f64) -> String {
     match ns.abs() {
         _ if !ns.is_finite() => "?".to_owned(),
         size if size < 1e6 => format!("{:.1} µs", ns / 1e3),

@@ -1,17 +1,17 @@
 //! What a table shows of an answer: which columns, under which headings, and with which shares.
 
-use super::cell::item_text;
-use super::totals::Totals;
-use crate::{Answer, Column, ColumnKind, Item};
+use crate::cell::item_text;
+use report::Totals;
+use report::{Answer, Column, ColumnKind, Item};
 
 /// A column of the answer in the table.
-pub(super) struct Shown {
+pub(crate) struct Shown {
     /// Its position in the answer.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// The heading in the table.
-    pub(super) heading: String,
+    pub(crate) heading: String,
     /// What its values are shares of.
-    pub(super) whole: Option<u64>,
+    pub(crate) whole: Option<u64>,
 }
 
 /// The standing queries: the names of their tables, and the columns that follow the key.
@@ -93,30 +93,22 @@ const STANDING: &[Standing] = &[
     },
 ];
 
-/// Queries that lines at the head show, instead of a table.
-pub(super) const HEAD: [&str; 2] = ["totals", "tcp_loss"];
-
 fn standing(query: &str) -> Option<&'static Standing> {
     STANDING.iter().find(|standing| standing.query == query)
 }
 
 /// Whether the table of the query is one of those that every run shows.
-pub(super) fn is_standing(query: &str) -> bool {
+pub(crate) fn is_standing(query: &str) -> bool {
     standing(query).is_some()
-}
-
-/// Whether the program asks a query of this name by itself, so that no query of the user may have it.
-pub fn is_own_query(query: &str) -> bool {
-    is_standing(query) || is_head(query)
 }
 
 /// Whether lines at the head show the answers of a query, instead of a table.
 pub fn is_head(query: &str) -> bool {
-    HEAD.contains(&query)
+    report::SUMS.contains(&query)
 }
 
 /// The members of flow keys, by field name, and what of either direction groups are made of.
-pub(super) const KEY: [&str; 10] = [
+pub(crate) const KEY: [&str; 10] = [
     "src_addr",
     "dst_addr",
     "protocol",
@@ -130,7 +122,7 @@ pub(super) const KEY: [&str; 10] = [
 ];
 
 /// The heading of a table.
-pub(super) fn heading(answer: &Answer) -> String {
+pub(crate) fn heading(answer: &Answer) -> String {
     if let Some(standing) = standing(&answer.query) {
         return standing.heading.to_owned();
     }
@@ -142,7 +134,7 @@ pub(super) fn heading(answer: &Answer) -> String {
 }
 
 /// The name of the query, and what a firing pinned.
-pub(super) fn name(answer: &Answer) -> String {
+pub(crate) fn name(answer: &Answer) -> String {
     let pinned = |item: &Item| format!("{} {}", item.column.name, item_text(item));
     match answer.bound.is_empty() {
         true => answer.query.clone(),
@@ -164,7 +156,7 @@ fn heading_of(column: &Column) -> String {
 }
 
 /// The heading of a column.
-pub(super) fn column_heading(name: &str) -> &str {
+pub(crate) fn column_heading(name: &str) -> &str {
     match name {
         "src_addr" => "source",
         "addr" => "host",
@@ -178,7 +170,7 @@ pub(super) fn column_heading(name: &str) -> &str {
 }
 
 /// The columns of a table: of a standing query the key and its figures, of any other all.
-pub(super) fn columns(answer: &Answer, totals: Option<&Totals>) -> Vec<Shown> {
+pub(crate) fn columns(answer: &Answer, totals: Option<&Totals>) -> Vec<Shown> {
     let whole = |name: &str| match (name, totals?) {
         ("total_count", totals) => Some(totals.packets),
         ("total_byte", totals) => Some(totals.bytes),
