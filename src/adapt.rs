@@ -15,11 +15,11 @@ use engine::{
     allowed_cores,
 };
 use flow::Share;
-use record::Format;
-use report::{
+use model::{
     Column, ColumnKind, Event, EventKind, Item, Span, TuningChange, TuningReport, TuningSettings,
     TuningUnmet, Value,
 };
+use record::Format;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use task::query::Query;

@@ -6,8 +6,8 @@ use crate::exit::{Failure, say};
 use crate::measurement::no_thread;
 use alertmanager::{Address, Book, Client, Counts, Ended, Extra, Notifier, Notify};
 use events::State;
-use report::view::AlertmanagerView;
-use report::{Counters, Event};
+use model::view::AlertmanagerView;
+use model::{Counters, Event};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Captures that have ended, as the report and the archive have them.
 
+use model::Capture;
 use protocol::Captured;
-use report::Capture;
 
 /// What became of a capture on a node.
 pub(crate) fn capture(node: &str, captured: &Captured) -> Capture {

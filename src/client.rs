@@ -13,8 +13,8 @@ use crate::cli::{
 use crate::exit::{self, Failure, say};
 use crate::query_text;
 use http::Api;
-use report::Event;
-use report::view::{QueryView, Status};
+use model::Event;
+use model::view::{QueryView, Status};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -150,7 +150,7 @@ fn print<T: for<'de> Deserialize<'de>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::view::{Mode, NodeState, NodeView};
+    use model::view::{Mode, NodeState, NodeView};
 
     #[test]
     fn nodes_are_up_if_the_status_says_so_of_each() {

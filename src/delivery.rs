@@ -16,7 +16,7 @@ use ::kafka::{
     Bell, Feed, MemoryOutbox, Outbox, Servers, Sink, StoredRows, Topics, client, of_answer, of_event,
 };
 use engine::WindowOutlet;
-use report::Answer;
+use model::Answer;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

@@ -6,8 +6,8 @@ use crate::query::questions::{self, Asking, Recorded};
 use controller::{Asked, HistoryQuery, Site};
 use equery::{Severity, Source};
 use history::Period;
+use model::Span;
 use packet::KeySpec;
-use report::Span;
 use task::query::Across;
 use web::{HistoryAsked, Refusal};
 

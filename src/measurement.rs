@@ -23,11 +23,11 @@ use engine::{
 };
 use flow::Share;
 use geo::Databases;
+use model::ExporterReport;
 use packet::{Seed, Tunnel};
 use port::TimeBase;
 use port::wire::Wire;
 use record::{Anonymizer, Patience, RecordWriter, RecordedWindows, RowWriter, Selection};
-use report::ExporterReport;
 use signal_hook::consts::SIGHUP;
 use std::path::Path;
 use std::sync::Arc;

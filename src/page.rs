@@ -12,8 +12,8 @@ use controller::{Controller, Health, Output};
 use engine::WindowOutlet;
 use equery::{Chain, CheckedQuery};
 use events::State;
+use model::{RunReport, Story};
 use protocol::WindowResult;
-use report::{RunReport, Story};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -264,10 +264,8 @@ impl Presenter {
     /// What the report of the run says is exact, whatever windows the page lacks.
     fn end(&mut self, report: RunReport) {
         self.status.ended = true;
-        self.status.span = report
-            .started_ns
-            .zip(report.ended_ns)
-            .map(|(start_ns, end_ns)| report::Span { start_ns, end_ns });
+        self.status.span =
+            report.started_ns.zip(report.ended_ns).map(|(start_ns, end_ns)| model::Span { start_ns, end_ns });
         for (name, _, health) in &mut self.nodes {
             // A run of one node has its report at the top.
             let own = report.nodes.get(name).unwrap_or(&report);

@@ -5,8 +5,8 @@ use crate::exit::Failure;
 use crate::refusal;
 use engine::admission::{self, Site};
 use engine::{Config, Cores, Design, Plan};
+use model::DesignReport;
 use port::PacketSource;
-use report::DesignReport;
 
 /// The sources of open ports, one for each receiver, the plan as the ports' capabilities resolve it, and what is known of the ports.
 pub(crate) type OpenPorts = (Vec<Box<dyn PacketSource>>, Plan, Site);

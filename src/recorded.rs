@@ -2,7 +2,7 @@
 
 use engine::{ClosedWindow, Totals, WindowId};
 use history::replay::FinishedWindow;
-use report::{Counters, PacketCounts, Span, WindowEnd};
+use model::{Counters, PacketCounts, Span, WindowEnd};
 
 /// The window, number `index` of its run. `refused_now`: rows that could not be handed over this time.
 pub(crate) fn closed(window: FinishedWindow, window_ns: u64, index: u64, refused_now: u64) -> ClosedWindow {

@@ -2,7 +2,7 @@
 
 use crate::exit::{self, Failure};
 use crate::standard_output;
-use report::RunReport;
+use model::RunReport;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};

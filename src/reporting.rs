@@ -11,8 +11,8 @@ use crate::standard_output::StandardOutput;
 use crate::watched::Lost;
 use crate::wording;
 use engine::{Outcome, Outputs, OutputsResult};
+use model::{Account, Amount, Answer, FlowCounts, Rates, RunReport, Sampling, WindowCounts, WireReport};
 use port::wire::WireCounters;
-use report::{Account, Amount, Answer, FlowCounts, Rates, RunReport, Sampling, WindowCounts, WireReport};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -164,7 +164,7 @@ impl Reported {
             all.for_each(|answer| answer.lacks(&why));
         }
         let received = ended.packets.received;
-        totals.coverage = outcome.loss.as_ref().map(|loss| report::coverage(received, loss.total()));
+        totals.coverage = outcome.loss.as_ref().map(|loss| model::coverage(received, loss.total()));
         answers.iter_mut().for_each(|answer| answer.coverage = totals.coverage);
         let elapsed_seconds = outcome.elapsed.as_secs_f64();
         // Of a sample: of all packets.

@@ -3,7 +3,7 @@
 //! The system's resolver blocks, and what blocks cannot be cancelled. So it is asked on threads of their own, which the end of the
 //! process does not wait for.
 
-use report::{Answer, Column, ColumnKind, Value};
+use model::{Answer, Column, ColumnKind, Value};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -9,7 +9,7 @@ pub(crate) use quality::Qualities;
 
 use crate::exit::Failure;
 use engine::{Config, Control, Every, Observer, Outcome, Outputs, RecordSink, Snapshot};
-use report::ExporterReport;
+use model::ExporterReport;
 use router::{Counts, Decoder, ExporterState, Foreign, Inlet, Intake, Network, Rate, Settings};
 use std::io::ErrorKind;
 use std::net::SocketAddr;

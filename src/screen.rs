@@ -6,9 +6,9 @@ use crate::live::{LiveView, Measured, Stamped};
 use crate::resolver::Resolver;
 use crate::standard_output::Reader;
 use engine::{Observer, Snapshot, WindowOutlet};
+use model::{Answer, Window};
 use notation::{grouped, scaled};
 use port::TimeBase;
-use report::{Answer, Window};
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -64,7 +64,7 @@ enum Event {
     Answers(Vec<Answer>),
     Warning(String),
     /// An event, and the line that says it.
-    Happened(Box<report::Event>, String),
+    Happened(Box<model::Event>, String),
 }
 
 /// What is shown, and of what.
@@ -163,7 +163,7 @@ impl Screen {
     }
 
     /// Shows an event: as JSON, or by this line.
-    pub(crate) fn happened(&mut self, event: report::Event, line: String) {
+    pub(crate) fn happened(&mut self, event: model::Event, line: String) {
         let Some(events) = &self.events else { return self.unsaid.push(line) };
         if let Err(
             TrySendError::Full(Event::Happened(_, line))

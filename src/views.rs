@@ -3,7 +3,7 @@
 use controller::{Gap, Health, Missing, return_ns};
 use equery::{Chain, CheckedQuery};
 use events::{Edge, Graph, Phase, Progress, Query, Role, State, Trigger};
-use report::view::{self, NodeState, NodeView, QueryState, QueryView, TaskState};
+use model::view::{self, NodeState, NodeView, QueryState, QueryView, TaskState};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -66,11 +66,11 @@ pub(crate) fn queries<'a>(
     graph.queries.iter().enumerate().filter(is_shown).map(view).collect()
 }
 
-fn class(class: equery::Class) -> report::Class {
+fn class(class: equery::Class) -> model::Class {
     match class {
-        equery::Class::Row => report::Class::Row,
-        equery::Class::Zoom => report::Class::Zoom,
-        equery::Class::Sketch => report::Class::Sketch,
+        equery::Class::Row => model::Class::Row,
+        equery::Class::Zoom => model::Class::Zoom,
+        equery::Class::Sketch => model::Class::Sketch,
     }
 }
 
@@ -157,7 +157,7 @@ fn phases(edge: &Edge, node: Option<&str>) -> Vec<view::Edge> {
 }
 
 /// The keys of a trigger that are told one by one.
-fn keys(graph: &Graph, edges: &[&Edge], columns: &[&report::Column]) -> Vec<view::KeyState> {
+fn keys(graph: &Graph, edges: &[&Edge], columns: &[&model::Column]) -> Vec<view::KeyState> {
     // What fired, then what may, then what is quiet; the newest first, and else by node and key.
     let rank = |phase| match phase {
         view::Phase::Active => 0,
@@ -318,7 +318,7 @@ fn load(load: protocol::Load) -> view::Load {
 mod tests {
     use super::*;
     use events::{Column, Condition, Member, Place, Settings};
-    use report::{ColumnKind, Value};
+    use model::{ColumnKind, Value};
 
     /// A node that was well is not down because the controller could not hear it, nor before it has had time to come back; one that was down
     /// already still is.
@@ -328,7 +328,7 @@ mod tests {
         let health = |heard: u64| {
             let mut health = Health::default();
             health.heard_ns = Some(heard * SECOND);
-            health.window = Some(report::Span { start_ns: (heard - 1) * SECOND, end_ns: heard * SECOND });
+            health.window = Some(model::Span { start_ns: (heard - 1) * SECOND, end_ns: heard * SECOND });
             health
         };
         let mut deaf = None;
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn keys_are_counted_and_the_newest_that_fired_are_listed() {
         const SECOND: u64 = 1_000_000_000;
-        let column = report::Column::new("src_port", ColumnKind::Unsigned, "");
+        let column = model::Column::new("src_port", ColumnKind::Unsigned, "");
         let parent = Query {
             name: "parent".to_owned(),
             text: String::new(),

@@ -2,8 +2,8 @@
 
 use engine::ClosedWindow;
 use flow::Rows;
+use model::{Counters, WindowEnd};
 use record::WindowFacts;
-use report::{Counters, WindowEnd};
 use std::collections::BTreeMap;
 use task::rows::{CutHeaders, Unplaced};
 
@@ -27,7 +27,7 @@ impl WindowTally {
         let Unplaced { packets, bytes, wire_bytes } = closed.unplaced;
         let lost = closed.loss.as_ref().map(Counters::total);
         let unmeasured = closed.packets.received.saturating_sub(in_rows).saturating_sub(packets);
-        let share = lost.map_or(0.0, |lost| 1.0 - report::coverage(closed.packets.received, lost));
+        let share = lost.map_or(0.0, |lost| 1.0 - model::coverage(closed.packets.received, lost));
         let CutHeaders { ports, tcp } = closed.cut();
         WindowFacts {
             lost,

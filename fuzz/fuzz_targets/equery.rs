@@ -5,7 +5,7 @@ use equery::{ExplainOptions, Options, Severity, Source, check, explain, one_line
 use flow::{LossCounts, Rows, WindowRow};
 use libfuzzer_sys::fuzz_target;
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
-use report::Span;
+use model::Span;
 use std::sync::OnceLock;
 use summary::Limits;
 use task::Generation;

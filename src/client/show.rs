@@ -1,9 +1,9 @@
 //! What a controller says, in words and tables.
 
+use model::view::{QueryState, QueryView};
+use model::{Event, EventKind, Item};
 use notation::grouped;
 use notation::how_long;
-use report::view::{QueryState, QueryView};
-use report::{Event, EventKind, Item};
 use serde::Deserialize;
 use terminal::text_table;
 
@@ -36,9 +36,9 @@ pub(super) fn queries(queries: &[QueryView]) -> String {
 pub(super) struct Capture {
     node: String,
     query: String,
-    #[serde(with = "report::integer")]
+    #[serde(with = "model::integer")]
     packets: u64,
-    #[serde(with = "report::integer")]
+    #[serde(with = "model::integer")]
     bytes: u64,
     href: Option<String>,
     reason: Option<String>,
@@ -74,7 +74,7 @@ pub(super) fn event(event: &Event) -> String {
     let key = if event.key.is_empty() { String::new() } else { format!(" for {}", items(&event.key)) };
     let node = event.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
     let values = if event.values.is_empty() { String::new() } else { format!(": {}", items(&event.values)) };
-    let at = report::format_time(event.at_ns);
+    let at = model::format_time(event.at_ns);
     format!("{at}  {}  {} {kind}{key}{node}{values}", event.event, event.query)
 }
 

@@ -6,8 +6,8 @@ use crate::cli::{ApiOptions, TopOptions};
 use crate::exit::Failure;
 use crate::measurement::no_thread;
 use crate::signals;
-use report::view::{QueryView, Status};
-use report::{Answer, Event};
+use model::view::{QueryView, Status};
+use model::{Answer, Event};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use signal_hook::consts::SIGHUP;
@@ -259,10 +259,10 @@ struct Story {
     /// In the stream.
     #[serde(default)]
     events: Vec<String>,
-    #[serde(default, with = "report::integer")]
+    #[serde(default, with = "model::integer")]
     events_unlisted: u64,
     /// In the list.
-    #[serde(default, with = "report::integer")]
+    #[serde(default, with = "model::integer")]
     events_total: u64,
     acknowledged: Option<Json>,
 }

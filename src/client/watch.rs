@@ -5,7 +5,7 @@ use super::show;
 use super::stream::{Message, Messages};
 use crate::cli::WatchOptions;
 use crate::exit::{self, Failure, say};
-use report::{Answer, Event};
+use model::{Answer, Event};
 use std::process::ExitCode;
 
 /// Prints what the stream brings until it ends.

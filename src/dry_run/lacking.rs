@@ -1,6 +1,6 @@
 //! What windows lack that no measurement lacks: rows that could not be read, or of which nothing is known.
 
-use report::{Answer, Span};
+use model::{Answer, Span};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -60,7 +60,7 @@ impl Lacking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::Status;
+    use model::Status;
 
     fn span(start_ns: u64, end_ns: u64) -> Span {
         Span { start_ns, end_ns }

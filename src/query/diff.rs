@@ -7,7 +7,7 @@ use crate::cli::QueryOptions;
 use crate::exit::Failure;
 use crate::periods;
 use history::{Period, Question};
-use report::{Answer, Column, ColumnKind, Rest, Status, Value};
+use model::{Answer, Column, ColumnKind, Rest, Status, Value};
 use std::collections::HashMap;
 use std::process::ExitCode;
 use task::query::{Aggregate, Expression, GroupField, Grouping, Item, Over, Query};

@@ -17,7 +17,7 @@ use equery::{Dialect, RowPart};
 use history::levels::{Elsewhere, Share, Stored};
 use history::{Question, Refused};
 use lines::{Lines, Trouble};
-use report::Answer;
+use model::Answer;
 use std::process::ExitCode;
 
 /// How often an engine is asked again because files that it read have been replaced.

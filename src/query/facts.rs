@@ -1,7 +1,7 @@
 //! What is known of rows before they are read.
 
+use model::Span;
 use packet::KeySpec;
-use report::Span;
 use std::collections::BTreeSet;
 
 /// What is known of rows before they are read.

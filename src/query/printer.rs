@@ -2,7 +2,7 @@
 
 use crate::cli::QueryOptions;
 use crate::resolver::Resolver;
-use report::{Answer, Status};
+use model::{Answer, Status};
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use crate::client::http::Api;
 use crate::exit::{EARLY, FAULT, Failure, say, say_error};
 use crate::periods;
 use crate::query_text::NamedText;
-use report::Answer;
+use model::Answer;
 use serde::Deserialize;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -92,8 +92,8 @@ fn parameters(options: &QueryOptions, time: Duration) -> Result<Vec<(&'static st
     let milliseconds = |time: Duration| format!("{}ms", time.as_millis());
     let mut parameters = vec![("time", milliseconds(time)), ("top", options.top.to_string())];
     if let Some(period) = periods::of_options(options.from.as_deref(), options.to.as_deref())? {
-        parameters.push(("from", report::format_time(period.from_ns)));
-        parameters.push(("to", report::format_time(period.to_ns)));
+        parameters.push(("from", model::format_time(period.from_ns)));
+        parameters.push(("to", model::format_time(period.to_ns)));
     }
     parameters.extend(options.per.map(|per| ("per", milliseconds(per))));
     parameters.extend(options.memory.map(|bytes| ("memory", bytes.to_string())));

@@ -1,6 +1,6 @@
 //! How good the records of windows are: whether they are samples, and what did not arrive.
 
-use report::{Answer, Counters, Span};
+use model::{Answer, Counters, Span};
 use router::{Counts, Flow, Rate};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -252,7 +252,7 @@ impl Qualities {
 mod tests {
     use super::*;
     use flow::FlowRecord;
-    use report::Status;
+    use model::Status;
 
     fn flow(rate: u64, counted: u64) -> Flow {
         let rate = Some(Rate::one_of(rate).expect("a rate"));

@@ -5,7 +5,7 @@ use crate::resolver::Resolver;
 use crate::screen;
 use crate::standard_output::Reader;
 use controller::Output;
-use report::{Answer, Event};
+use model::{Answer, Event};
 use std::io::{self, Write};
 use std::sync::Arc;
 

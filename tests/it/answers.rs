@@ -6,9 +6,9 @@ use crate::support::output::{self, number, time};
 use crate::support::program::{edison, run};
 use crate::support::schema;
 use crate::support::scratch::{Scratch, text};
+use model::{Answer, RunReport};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
-use report::{Answer, RunReport};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv6Addr};
@@ -438,12 +438,12 @@ fn answers_of_sketches_have_the_schema_also_where_there_is_nothing_to_count() {
         schema::of_line(line);
         let answer: Answer = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_eq!(serde_json::to_string(&answer).expect("JSON"), line);
-        assert_eq!(answer.class, report::Class::Sketch, "{line}");
+        assert_eq!(answer.class, model::Class::Sketch, "{line}");
         if answer.query == "bits" {
             of_bits.push((
                 answer.empty,
                 answer.rows.len(),
-                answer.value(0, "bits") == Some(&report::Value::Null),
+                answer.value(0, "bits") == Some(&model::Value::Null),
             ));
         }
     }

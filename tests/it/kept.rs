@@ -136,7 +136,7 @@ fn each_window_has_what_its_levels_tell() {
     kept.frames.iter().for_each(|frame| windows.entry(frame.time_ns / HOUR * HOUR).or_default().push(frame));
     let (mut known, mut unknown) = (0, 0);
     for answer in &answers {
-        let start = report::parse_time(answer["window"]["start"].as_str().expect("a time")).expect("a time");
+        let start = model::parse_time(answer["window"]["start"].as_str().expect("a time")).expect("a time");
         let truth = by_destination(windows.remove(&start).expect("a window of packets"));
         for row in answer["rows"].as_array().expect("rows") {
             let own = ["total_count", "total_byte"].map(|name| number(&row[name]));
@@ -176,7 +176,7 @@ fn what_no_rollup_tells_is_answered_from_what_is_kept() {
     assert!(screen.contains("kept no more"), "{screen}");
     let (answers, _) = kept.ask(&[asked], 0);
     assert_eq!((&answers[0]["status"], total(&answers[0])), (&"complete".into(), of_rows), "{answers:?}");
-    let start = report::parse_time(answers[0]["window"]["start"].as_str().expect("a time")).expect("a time");
+    let start = model::parse_time(answers[0]["window"]["start"].as_str().expect("a time")).expect("a time");
     assert!(start >= kept.rows_from, "{answers:?}");
 }
 
@@ -189,9 +189,8 @@ fn windows_that_overlap_have_what_their_levels_tell() {
     // All windows from the first to the last, of runs each one, are there once.
     let mut starts = Vec::new();
     for answer in &answers {
-        let [start, end] = ["start", "end"].map(|edge| {
-            report::parse_time(answer["window"][edge].as_str().expect("a time")).expect("a time")
-        });
+        let [start, end] = ["start", "end"]
+            .map(|edge| model::parse_time(answer["window"][edge].as_str().expect("a time")).expect("a time"));
         starts.extend((start..=end - HOUR).step_by(HOUR as usize / 2));
         if answer.get("empty").is_some() {
             continue;

@@ -6,7 +6,7 @@ use crate::support::program::{Running, edison};
 use crate::support::scratch::{Scratch, text};
 use crate::support::waiting::{api_get, until};
 use archive::{Archive, Changes, Keep};
-use report::{Answer, Column, ColumnKind, Counters, Event, EventKind, Span, Value as Cell};
+use model::{Answer, Column, ColumnKind, Counters, Event, EventKind, Span, Value as Cell};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

@@ -1,8 +1,8 @@
 //! An alert, as Alertmanager has it: labels that say which one it is, and annotations that say what of it.
 
 use crate::bounded::bounded;
+use model::{Event, Value};
 use notation::{encoded, label_name};
-use report::{Event, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -84,8 +84,8 @@ impl Alert {
         let mut json = serde_json::json!({
             "labels": self.labels,
             "annotations": self.annotations,
-            "startsAt": report::format_time(self.starts_ns.min(ends_ns)),
-            "endsAt": report::format_time(ends_ns),
+            "startsAt": model::format_time(self.starts_ns.min(ends_ns)),
+            "endsAt": model::format_time(ends_ns),
         });
         if let (Some(link), Some(object)) = (&self.link, json.as_object_mut()) {
             object.insert("generatorURL".to_owned(), link.as_str().into());
@@ -109,7 +109,7 @@ fn text(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::{Column, ColumnKind, EventKind, Item};
+    use model::{Column, ColumnKind, EventKind, Item};
 
     /// A firing of `who` on `node` for these members.
     fn event(key: &[(&str, &str)]) -> Event {

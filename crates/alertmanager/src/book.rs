@@ -1,7 +1,7 @@
 //! What fires, and what each Alertmanager was told of it.
 
 use crate::{Alert, Counts, Extra};
-use report::{Event, EventKind};
+use model::{Event, EventKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -296,7 +296,7 @@ impl Book {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::{Column, ColumnKind, Item, Value};
+    use model::{Column, ColumnKind, Item, Value};
 
     const AT: &str = "http://127.0.0.1:9093";
     const OTHER: &str = "http://127.0.0.1:9094";

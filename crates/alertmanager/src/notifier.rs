@@ -127,7 +127,7 @@ impl Notifier {
 mod tests {
     use super::*;
     use crate::{Extra, Problem, Refusal};
-    use report::{Event, EventKind};
+    use model::{Event, EventKind};
     use std::sync::Mutex;
 
     const AT: &str = "http://127.0.0.1:9093";

@@ -1,7 +1,7 @@
 //! Acknowledgements of stories.
 
 use crate::{Archive, ArchiveError};
-use report::{Story, integer, rfc3339};
+use model::{Story, integer, rfc3339};
 use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Result};
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 use crate::read::Conditions;
 use crate::retention::Held;
 use crate::{Archive, ArchiveError, CaptureFilter, Content, Ended, MOST_CONTENT, StoredCapture};
-use report::{Capture, parse_time};
+use model::{Capture, parse_time};
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 

@@ -1,6 +1,6 @@
 //! What is stored, and how much of it.
 
-use report::{Answer, Capture, Event, Story};
+use model::{Answer, Capture, Event, Story};
 
 /// Most of each that is kept; what was stored first goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

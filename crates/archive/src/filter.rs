@@ -1,6 +1,6 @@
 //! What is asked for.
 
-use report::EventKind;
+use model::EventKind;
 
 /// Which answers are asked for: of all that pass, the newest.
 #[derive(Clone, Debug, PartialEq, Eq)]

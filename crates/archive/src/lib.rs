@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use archive::{AnswerFilter, Archive, Changes, Keep};
-//! use report::{Answer, Column, ColumnKind, Span, Value};
+//! use model::{Answer, Column, ColumnKind, Span, Value};
 //!
 //! let mut archive = Archive::in_memory(Keep { answers: 1_000, events: 100, ..Keep::default() })?;
 //! let window = Span { start_ns: 0, end_ns: 10_000_000_000 };

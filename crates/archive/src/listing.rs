@@ -1,7 +1,7 @@
 //! What is found.
 
 use crate::Acknowledgement;
-use report::{Capture, Event, Story};
+use model::{Capture, Event, Story};
 use serde::Serialize;
 
 /// What was found, the oldest first.

@@ -2,7 +2,7 @@
 
 use crate::schema::WHOLE_RUN;
 use crate::{AnswerFilter, Archive, ArchiveError, EventFilter, Listing, Mark, StoredEvent};
-use report::{Answer, EventKind, format_time};
+use model::{Answer, EventKind, format_time};
 use rusqlite::types::{ToSql, ValueRef};
 use rusqlite::{OptionalExtension, Result, Row};
 use serde::de::DeserializeOwned;

@@ -2,7 +2,7 @@
 
 use crate::read::limit;
 use crate::{Archive, ArchiveError, StoryEntry};
-use report::{Event, Story, parse_time};
+use model::{Event, Story, parse_time};
 use rusqlite::{OptionalExtension, Result};
 
 impl Archive {

@@ -3,7 +3,7 @@
 use crate::schema::WHOLE_RUN;
 use crate::{Archive, ArchiveError, Changes, Mark};
 use crate::{captures, retention};
-use report::{Answer, Event, Story, format_time};
+use model::{Answer, Event, Story, format_time};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use serde::Serialize;
 

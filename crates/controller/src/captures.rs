@@ -4,8 +4,8 @@ use crate::capturing::Capturing;
 use crate::controller::{Actions, Controller, Output};
 use crate::health::UNASKED;
 use events::{Run, Step};
+use model::Span;
 use protocol::{CaptureTask, Captured};
-use report::Span;
 
 /// Letters of a text of a probe, and causes of packets that are not captured, at the most.
 const LONGEST_TEXT: usize = 1_000;

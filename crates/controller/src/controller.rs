@@ -12,8 +12,8 @@ use crate::node::Node;
 use crate::saved::Saved;
 use equery::Chain;
 use events::{Machine, Past, State, Stories, Timeline};
+use model::{Answer, Event, Story, UndecidedReport};
 use protocol::{Captured, FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
-use report::{Answer, Event, Story, UndecidedReport};
 use std::collections::BTreeMap;
 
 /// What does not depend on queries.

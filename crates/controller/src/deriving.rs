@@ -4,7 +4,7 @@ use crate::controller::{Actions, Controller, Output};
 use crate::empty_run::DerivedRun;
 use crate::ended::{Ended, asked};
 use events::{Find, Outcome, Past, PastPart, Run, SavedWindows};
-use report::{Answer, Span};
+use model::{Answer, Span};
 
 impl Ended<'_> {
     /// What a derived query gives of the windows that end then, by node.

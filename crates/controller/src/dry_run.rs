@@ -11,11 +11,11 @@ mod stock;
 use crate::controller::{Actions, Controller, Setting};
 use crate::inquiry::{History, HistoryQuery};
 use equery::Chain;
+use model::Span;
 use outcome::Collected;
 pub use outcome::{NodeRemark, Outcome};
 use played::Played;
 use protocol::FromProbe;
-use report::Span;
 use std::collections::BTreeMap;
 use stock::Stock;
 

@@ -3,7 +3,7 @@
 use crate::node::Node;
 use equery::Chain;
 use events::{ALL_NODES, Asked, Member, Run, Seen};
-use report::{Answer, Span};
+use model::{Answer, Span};
 use std::collections::{BTreeSet, HashMap};
 
 /// All answers of the windows that end at one time.

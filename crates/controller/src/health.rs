@@ -1,8 +1,8 @@
 //! How a node fares: what it was last heard to say, and what its windows add up to.
 
 use crate::clock_offset::ClockOffset;
+use model::{Counters, MissingReason, PacketCounts, Span, Status};
 use protocol::{Heartbeat, ListId, WindowResult};
-use report::{Counters, MissingReason, PacketCounts, Span, Status};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -45,13 +45,13 @@ pub struct Gap {
 
 impl Gap {
     /// The part of a window that lies in it, with the reason as answers have it.
-    pub(crate) fn missing_in(&self, window: Span) -> Option<report::Missing> {
+    pub(crate) fn missing_in(&self, window: Span) -> Option<model::Missing> {
         let span = Span {
             start_ns: self.window.start_ns.max(window.start_ns),
             end_ns: self.window.end_ns.min(window.end_ns),
         };
         let reason = MissingReason::ALL.into_iter().find(|reason| reason.name() == self.reason)?;
-        (span.start_ns < span.end_ns).then_some(report::Missing { span, reason })
+        (span.start_ns < span.end_ns).then_some(model::Missing { span, reason })
     }
 }
 
@@ -275,7 +275,7 @@ fn bound(counters: &mut Counters) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::{Account, Answer};
+    use model::{Account, Answer};
 
     #[test]
     fn a_gap_lacks_the_part_of_a_window_that_lies_in_it() {
@@ -287,7 +287,7 @@ mod tests {
         ] {
             let gap = Gap { window: span(10, 20), reason: name.into() };
             let missing = |start_ns, end_ns| gap.missing_in(span(start_ns, end_ns));
-            let part = |start_ns, end_ns| Some(report::Missing { span: span(start_ns, end_ns), reason });
+            let part = |start_ns, end_ns| Some(model::Missing { span: span(start_ns, end_ns), reason });
             assert_eq!([missing(0, 10), missing(20, 30)], [None, None], "{name}");
             assert_eq!([missing(0, 12), missing(15, 30)], [part(10, 12), part(15, 20)], "{name}");
             assert_eq!([missing(0, 30), missing(12, 13)], [part(10, 20), part(12, 13)], "{name}");

@@ -3,8 +3,8 @@
 use crate::controller::{Actions, Controller, Output};
 use crate::health::{Health, UNASKED, short};
 use crate::inquiry::{Asked, History, HistoryQuery, Inquiry, NotAsked, Said};
+use model::Answer;
 use protocol::{HistoryAnswer, HistoryLimits, HistoryQuestion, HistoryTask};
-use report::Answer;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use task::query::Over;
 

@@ -1,7 +1,7 @@
 //! What the stores of nodes have answered, as the answers to a question.
 
 use crate::inquiry::{History, HistoryQuery, Inquiry};
-use report::{Answer, Span};
+use model::{Answer, Span};
 use std::collections::BTreeMap;
 use task::query::Over;
 use task::rows::Merging;

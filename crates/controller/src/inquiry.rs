@@ -1,7 +1,7 @@
 //! A question to the stores of nodes, and what they have answered.
 
+use model::{Answer, Column, Span};
 use protocol::{HistoryLimits, HistoryTask};
-use report::{Answer, Column, Span};
 use std::collections::BTreeMap;
 use task::query::{Across, Query};
 use task::rows::Merging;

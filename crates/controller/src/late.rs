@@ -4,8 +4,8 @@ use crate::controller::{Actions, Controller, Output};
 use crate::ended::{Ended, Inputs, asked, is_of};
 use crate::health::{Gap, TOO_LATE};
 use events::{ALL_NODES, Find, Machine, Outcome, Step};
+use model::{Answer, Span};
 use protocol::WindowResult;
-use report::{Answer, Span};
 
 /// Values of answers that are kept for windows that may still come, at the most: some hundreds of megabytes.
 const MOST_KEPT: usize = 4_000_000;

@@ -4,8 +4,8 @@ use crate::awaited::Awaited;
 use crate::controller::{Actions, Controller, Output};
 use crate::health::UNASKED;
 use events::{Asked, Find, Key, Run, Seen};
+use model::{Answer, Span};
 use protocol::{LookBack, LookBackTask, LookedBack};
-use report::{Answer, Span};
 use std::collections::BTreeSet;
 use task::query::Query;
 

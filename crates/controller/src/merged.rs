@@ -4,7 +4,7 @@ use crate::controller::{Actions, Controller, Output};
 use crate::empty_run::EmptyRun;
 use crate::ended::{Ended, asked, is_of};
 use events::{ALL_NODES, Member, Run};
-use report::{Answer, Missing, Span};
+use model::{Answer, Missing, Span};
 use task::rows::Merging;
 
 /// The answer of a window.
@@ -103,7 +103,7 @@ impl Ended<'_> {
             let (own, own_lost) = self.nodes[*node].received.of(window)?;
             Some((received.saturating_add(own), lost.saturating_add(own_lost)))
         });
-        all.map(|(received, lost)| report::coverage(received, lost))
+        all.map(|(received, lost)| model::coverage(received, lost))
     }
 }
 

@@ -5,8 +5,8 @@ use crate::health::{Health, REPEATED, UNASKED};
 use crate::lines::Lines;
 use crate::received::Received;
 use crate::saved::Unsettled;
+use model::{Answer, Span};
 use protocol::{TaskList, WindowResult};
-use report::{Answer, Span};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

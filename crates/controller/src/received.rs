@@ -1,7 +1,7 @@
 //! The packets of a node's windows, from which the coverage of several nodes follows.
 
+use model::{Counters, Span};
 use protocol::WindowResult;
-use report::{Counters, Span};
 use std::collections::VecDeque;
 
 /// The packets of a node's last windows.
@@ -49,7 +49,7 @@ impl Received {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::{Account, Answer, PacketCounts};
+    use model::{Account, Answer, PacketCounts};
 
     #[test]
     fn windows_add_up_unless_the_loss_of_one_is_not_known() {

@@ -1,7 +1,7 @@
 //! What outlives a controller.
 
 use crate::health::Came;
-use report::{Answer, Span};
+use model::{Answer, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@ use crate::controller::{Actions, Controller, Output};
 use crate::ended::{Ended, asked, is_of};
 use crate::node::Node;
 use events::{ALL_NODES, Asked, Find, Report, Step};
-use report::{Answer, Span};
+use model::{Answer, Span};
 
 impl Controller {
     /// Settles all windows that all nodes have passed.

@@ -1,8 +1,8 @@
 //! What nodes are told.
 
 use crate::controller::{Actions, Controller};
+use model::Span;
 use protocol::{Instance, ListId, Task, TaskList, ToProbe};
-use report::Span;
 
 impl Controller {
     /// Sends each node the list of what it is to answer, where that has changed.

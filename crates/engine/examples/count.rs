@@ -1,9 +1,9 @@
 //! Measures generated traffic and prints each window's totals and its largest flow: `cargo run -p engine --example count`.
 
 use engine::{Config, Control, Destinations, Every, Observer, Outputs, Plan, Snapshot};
+use model::Window;
 use packet::KeySpec;
 use port::{PacketSource, SyntheticSource};
-use report::Window;
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -4,8 +4,8 @@ use crate::ids::WindowId;
 use crate::refused::{RING_FULL, WORKER_FAILED};
 use crate::work::Work;
 use flow::{LossCounts, Sampled};
+use model::{Answer, Counters, PacketCounts, Span, WindowEnd};
 use packet::Remark;
-use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
 use task::rows::{CutHeaders, Overflow, Unplaced};
 use task::{Reported, SplitWindow};
 

@@ -11,8 +11,8 @@ use crate::steps::{Role, Steps, Stopwatch};
 use crate::window::WindowHeader;
 use crate::window_barrier::Seat;
 use crate::work::Work;
+use model::Counters;
 use port::{Burst, Filter, PacketSource, Poll, SourceError, TimeBase};
-use report::Counters;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

@@ -4,7 +4,7 @@ use crate::config::Every;
 use crate::ids::WindowId;
 use crate::work::Work;
 use flow::Share;
-use report::{Counters, PacketCounts, Span, WindowEnd};
+use model::{Counters, PacketCounts, Span, WindowEnd};
 
 /// The open window.
 #[derive(Clone, Copy, Debug)]

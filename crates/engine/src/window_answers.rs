@@ -3,7 +3,7 @@
 use crate::closed::ClosedWindow;
 use crate::control::Control;
 use crate::ids::WindowId;
-use report::{Answer, Counters, Sampling, Span, Status};
+use model::{Answer, Counters, Sampling, Span, Status};
 use task::TaskSet;
 use task::rows::{LongWindows, Outside, RowPartials, RowQueries, WindowAccount, lacks_losses};
 
@@ -36,7 +36,7 @@ pub(crate) fn missing(refused_rows: u64) -> Option<String> {
 
 /// Gives the answers of a window the name of the observation point, and says how much of the window they cover and what they lack.
 pub(crate) fn sign(answers: &mut [Answer], closed: &ClosedWindow, node: &str) {
-    let coverage = lost(closed).map(|lost| report::coverage(closed.packets.received, lost));
+    let coverage = lost(closed).map(|lost| model::coverage(closed.packets.received, lost));
     for answer in answers {
         answer.node = Some(node.to_owned());
         answer.coverage = coverage;

@@ -13,7 +13,7 @@ use task::{ChangingFields, Generation};
 ///
 /// # Errors
 /// Why the executor cannot answer the plan.
-pub fn columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<report::Column>, Vec<String>> {
+pub fn columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<model::Column>, Vec<String>> {
     let plan = Query { over: Over::Window, ..plan.clone() };
     match RowQueries::plan(Generation::default(), std::slice::from_ref(&plan), &site(&plan, key)) {
         Ok(planned) => Ok(planned.empty_answers().flat_map(|answer| answer.columns).collect()),

@@ -3,8 +3,8 @@
 use crate::figure::Figure;
 use crate::interval::Interval;
 use crate::truth::Truth;
+use model::Value;
 use notation::{Comparison, Operator};
-use report::Value;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -212,7 +212,7 @@ fn compare(left: &Figure, comparison: Comparison, right: &Figure) -> Truth {
 fn contains((network, length): (IpAddr, u8), (address, own): (IpAddr, u8)) -> bool {
     network.is_ipv4() == address.is_ipv4()
         && own >= length
-        && report::network(address, length) == report::network(network, length)
+        && model::network(address, length) == model::network(network, length)
 }
 
 #[cfg(test)]

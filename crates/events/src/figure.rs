@@ -1,7 +1,7 @@
 //! What is known of one column of one group.
 
 use crate::interval::Interval;
-use report::Value;
+use model::Value;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 

@@ -94,7 +94,7 @@ pub struct Query {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Column {
     /// Name, kind and unit.
-    pub column: report::Column,
+    pub column: model::Column,
     /// What it is.
     pub role: Role,
 }
@@ -164,7 +164,7 @@ pub enum Binding {
     /// A field of flows has the value of an item.
     Field {
         /// The field, and the kind of its values.
-        column: report::Column,
+        column: model::Column,
         /// The item, by number.
         item: usize,
     },
@@ -185,7 +185,7 @@ impl Graph {
     }
 
     /// The columns of the keys of a trigger, as the first of its sources that has keys names them; none where all is one group.
-    pub fn key_columns<'a>(&'a self, trigger: &'a Trigger) -> impl Iterator<Item = &'a report::Column> {
+    pub fn key_columns<'a>(&'a self, trigger: &'a Trigger) -> impl Iterator<Item = &'a model::Column> {
         let keyed = trigger.sources.iter().find_map(|source| Some((source.query, source.key.as_ref()?)));
         keyed.into_iter().flat_map(move |(query, columns)| {
             columns.iter().map(move |column| &self.queries[query].columns[*column].column)
@@ -234,7 +234,7 @@ impl Trigger {
     }
 
     /// An instance as named values.
-    pub fn pinned<'a>(&'a self, instance: &'a Key) -> Vec<report::Item> {
+    pub fn pinned<'a>(&'a self, instance: &'a Key) -> Vec<model::Item> {
         let columns = self.bindings.iter().filter_map(|binding| match binding {
             Binding::Field { column, .. } => Some(column),
             Binding::Node => None,
@@ -245,7 +245,7 @@ impl Trigger {
 
 impl Query {
     /// What an instance of the query pins, as named values.
-    pub fn pinned_by(&self, instance: &Key) -> Vec<report::Item> {
+    pub fn pinned_by(&self, instance: &Key) -> Vec<model::Item> {
         self.trigger.as_ref().map(|trigger| trigger.pinned(instance)).unwrap_or_default()
     }
 

@@ -1,7 +1,7 @@
 //! Identifiers of events.
 
 use crate::key::Member;
-use report::{EventKind, Span};
+use model::{EventKind, Span};
 use sha2::{Digest, Sha256};
 
 /// What an event is about.

@@ -1,6 +1,6 @@
 //! Keys of groups.
 
-use report::{Column, Item, Value};
+use model::{Column, Item, Value};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 

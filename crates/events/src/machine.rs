@@ -16,7 +16,7 @@ use crate::saved::Saved;
 use crate::seen::Find;
 use crate::state::{Phase, State};
 use crate::undecided::Undecided;
-use report::{Event, EventKind, Span};
+use model::{Event, EventKind, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use watch::Watch;

@@ -12,7 +12,7 @@ use crate::graph::Graph;
 use crate::key::Key;
 use crate::rows::Rows;
 use crate::seen::{Asked, Find, Seen};
-use report::Span;
+use model::Span;
 use std::collections::BTreeMap;
 use track::{Record, Track};
 

@@ -5,7 +5,7 @@ use crate::figure::{Certainty, Figure, Role};
 use crate::graph::{Query, Settings};
 use crate::key::{Key, Member};
 use crate::undecided::Why;
-use report::{Answer, ColumnKind, Status, Value};
+use model::{Answer, ColumnKind, Status, Value};
 
 /// The answer of a window, or its absence of packets.
 pub(crate) struct Rows<'a> {

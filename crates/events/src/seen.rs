@@ -1,7 +1,7 @@
 //! What is known of a window.
 
 use crate::key::Member;
-use report::{Answer, Span};
+use model::{Answer, Span};
 
 /// What is known of a query's window on one node.
 #[derive(Clone, Copy, Debug)]

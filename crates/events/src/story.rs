@@ -3,7 +3,7 @@
 use crate::graph::Graph;
 use crate::machine::{Report, Started, Step};
 use crate::words;
-use report::{Event, EventKind, Story};
+use model::{Event, EventKind, Story};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// Stories that are kept.

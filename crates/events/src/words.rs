@@ -3,7 +3,7 @@
 use crate::condition::{Condition, Operand};
 use crate::graph::{Query, Trigger};
 use crate::seen::Seen;
-use report::{Event, EventKind, Item, Span, Status, Value};
+use model::{Event, EventKind, Item, Span, Status, Value};
 
 /// Columns of an answer's first row that a sentence has.
 const MOST_COLUMNS: usize = 8;
@@ -25,7 +25,7 @@ fn number(number: f64) -> String {
 
 /// A time without digits that say nothing.
 pub(crate) fn time(ns: u64) -> String {
-    let text = report::format_time(ns);
+    let text = model::format_time(ns);
     let text = text.trim_end_matches('Z').trim_end_matches('0').trim_end_matches('.');
     format!("{}Z", text.replacen('T', " ", 1))
 }
@@ -63,7 +63,7 @@ fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '·' } else { letter }).take(80).collect()
 }
 
-fn named(column: &report::Column, of: &Value) -> String {
+fn named(column: &model::Column, of: &Value) -> String {
     format!("{} = {}", plain(&column.name), value(of, &column.unit))
 }
 

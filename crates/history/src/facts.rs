@@ -1,9 +1,9 @@
 //! What files tell of windows besides their rows.
 
 use crate::question::Period;
+use model::{Answer, Span};
 use record::read::Contents;
 use record::{RecordedWindows, Shortfall, WindowFacts};
-use report::{Answer, Span};
 use std::sync::Arc;
 use task::rows::{CutHeaders, Unplaced};
 
@@ -250,8 +250,8 @@ impl RefusedRows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Status;
     use record::read::WithoutKey;
-    use report::Status;
 
     fn contents(facts: &[WindowFacts]) -> Contents {
         let mut windows = RecordedWindows::new(10, 10);

@@ -2,9 +2,9 @@
 
 use crate::question::{Period, Setting};
 use flow::{NULL, RowBatch, RowValue};
+use model::Span;
 use packet::KeySpec;
 use record::read::{Contents, FlowFile, Part, ReadError};
-use report::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! What is asked of recorded flows.
 
 use geo::Databases;
+use model::Span;
 use packet::Seed;
-use report::Span;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;

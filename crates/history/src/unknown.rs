@@ -1,6 +1,6 @@
 //! What of a query its rows do not tell: it is unknown in the answer, and the rest is answered.
 
-use report::{Answer, Column, Value};
+use model::{Answer, Column, Value};
 use task::Generation;
 use task::query::{Aggregate, Expression, Grouping, Item, Order, Over, Query};
 use task::rows::{RowQueries, Site};

@@ -1,8 +1,8 @@
 //! Windows that a period cuts. What only windows tell cannot be cut: a window is counted where it begins.
 
 use crate::question::Period;
+use model::{Answer, Span, format_time};
 use record::read::Contents;
-use report::{Answer, Span, format_time};
 use std::collections::BTreeSet;
 use task::query::Over;
 

@@ -1,6 +1,6 @@
 //! What is sent: the form of a message, and answers and events in it.
 
-use report::{Answer, Event};
+use model::{Answer, Event};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
@@ -160,7 +160,7 @@ fn id_of(topic: Topic, place: [usize; 2], text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::{Column, ColumnKind, Span, Value};
+    use model::{Column, ColumnKind, Span, Value};
 
     fn answer(rows: u64, text: usize) -> Answer {
         let columns =

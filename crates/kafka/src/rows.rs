@@ -9,10 +9,10 @@ use flow::{
     Aggregation, BatchRows, FIELDS, Field, FlowKey, FlowRecord, LossCounts, Part, RowValue, WindowRow,
     row_columns,
 };
+use model::{Answer, Column, Span, Status, Value};
 use packet::{Key, KeySpec};
 use record::read::{Contents, FlowFile, ReadError, Wanted};
 use record::{WindowFacts, record_of_row};
-use report::{Answer, Column, Span, Status, Value};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::Range;

@@ -2,9 +2,9 @@
 
 use history::levels::Stored;
 use history::{Outcome, Period, Question, Refused, Setting};
+use model::{Answer, Span};
 use notation::{grouped, scaled, time_text};
 use protocol::{HistoryAnswer, HistoryLimits, HistoryQuestion, HistoryTask};
-use report::{Answer, Span};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::rc::Rc;

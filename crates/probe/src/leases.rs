@@ -3,8 +3,8 @@
 //! The time of such a task is that of windows, and a clock that is set back by an hour would prolong it by an hour. Its lease is the same length on
 //! the monotonic clock, from the list that brought it on.
 
+use model::Span;
 use protocol::{Task, TaskList};
-use report::Span;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

@@ -94,8 +94,8 @@ fn look_back(task: &LookBackTask, control: &Control, site: &Site) -> LookedBack 
 mod tests {
     use super::*;
     use engine::NotKept;
+    use model::Span;
     use packet::{KeySpec, Seed};
-    use report::Span;
     use std::sync::Arc;
     use summary::Limits;
     use task::TaskSet;

@@ -1,8 +1,8 @@
 //! From a task list to task sets.
 
 use engine::{Control, WindowId};
+use model::Span;
 use protocol::{Task, TaskList};
-use report::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use task::query::Query;

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use report::{Counters, Span};
+use model::{Counters, Span};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use task::query::Condition;
 

@@ -1,6 +1,6 @@
 //! Questions about what the stores of probes remember.
 
-use report::{Answer, Span};
+use model::{Answer, Span};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use task::query::Query;
@@ -86,7 +86,7 @@ impl Write for Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::{Column, ColumnKind, Value};
+    use model::{Column, ColumnKind, Value};
 
     #[test]
     fn the_size_of_an_answer_is_that_of_its_json() {

@@ -1,6 +1,6 @@
 //! Questions about windows that are over.
 
-use report::{Answer, Span};
+use model::{Answer, Span};
 use serde::{Deserialize, Serialize};
 use task::query::Query;
 

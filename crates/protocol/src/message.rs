@@ -5,7 +5,7 @@ use crate::heartbeat::Heartbeat;
 use crate::history::{HistoryAnswer, HistoryTask};
 use crate::list_id::ListId;
 use crate::look_back::{LookBack, LookBackTask, LookedBack};
-use report::{Answer, Item, Span};
+use model::{Answer, Item, Span};
 use serde::{Deserialize, Serialize};
 use task::query::Query;
 
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use crate::heartbeat::{Clock, Load, RefusedList, Spool, StoreState};
     use crate::history::{HistoryLimits, HistoryQuestion};
-    use report::{Column, ColumnKind, Counters, Value};
+    use model::{Column, ColumnKind, Counters, Value};
     use serde::de::DeserializeOwned;
     use std::fmt::Debug;
     use task::query::{Comparison, Condition, GroupField, Item};

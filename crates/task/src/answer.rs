@@ -18,8 +18,8 @@ use crate::state::{State, StateKind};
 use crate::task_answer::{EstimatedFlow, TaskAnswer, TaskRows};
 use crate::tasks::Task;
 use flow::Estimate;
+use model::TaskNote;
 use packet::{FlowKey, Key, KeySpec};
-use report::TaskNote;
 use summary::sketch::HeavyKeys;
 
 /// The longest packet by an IP header without a jumbo payload: the most that a lost packet may have had.

@@ -5,7 +5,7 @@ use crate::past::Past;
 use crate::task_answer::TaskAnswer;
 use crate::tasks::{Task, TaskStates, Tasks};
 use flow::WindowId;
-use report::{Answer, Class};
+use model::{Answer, Class};
 use summary::Lease;
 use summary::sketch::SketchError;
 

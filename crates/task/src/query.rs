@@ -30,7 +30,7 @@ pub struct Query {
     pub over: Over,
     /// What of the filter a firing pinned, which its answers say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bound: Vec<report::Item>,
+    pub bound: Vec<model::Item>,
 }
 
 impl Query {
@@ -74,7 +74,7 @@ impl Query {
 impl Query {
     /// The query about rows in which these fields have these values, which its answers say; without any it is the same.
     #[must_use]
-    pub fn with_bound(&self, bound: Vec<report::Item>) -> Self {
+    pub fn with_bound(&self, bound: Vec<model::Item>) -> Self {
         if bound.is_empty() {
             return self.clone();
         }
@@ -313,8 +313,8 @@ impl Condition {
     }
 
     /// A field has a value, as answers have it.
-    pub fn is(field: &str, value: &report::Value) -> Self {
-        use report::Value;
+    pub fn is(field: &str, value: &model::Value) -> Self {
+        use model::Value;
         let equal = |value| Self::Compare(Expression::field(field), Comparison::Equal, value);
         match value {
             Value::Address(address) => {

@@ -1,6 +1,6 @@
 //! The form that a query gives to the answer of the task that answers it.
 
-use report::{Answer, Column, Rest, Value};
+use model::{Answer, Column, Rest, Value};
 
 /// The name and the columns of a query, which the answers of its task have.
 #[derive(Clone, Debug, PartialEq, Eq)]

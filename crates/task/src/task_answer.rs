@@ -2,8 +2,8 @@
 
 use crate::shape::Shape;
 use flow::{Estimate, Field};
+use model::{Answer, Class, Column, ColumnKind, Span, Status, TaskNote, Value};
 use packet::{FlowKey, KeySpec};
-use report::{Answer, Class, Column, ColumnKind, Span, Status, TaskNote, Value};
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;

@@ -7,8 +7,8 @@ use crate::query::Query;
 use crate::rows::{ByPackets, Refusal, RowQueries, Site};
 use crate::{Generation, Tasks};
 use flow::Statistic;
+use model::Answer;
 use packet::Pins;
-use report::Answer;
 use std::sync::Arc;
 
 /// Queries over window rows, tasks that rows answer, and tasks that count packets: what is answered of each window, as one set of one generation.

@@ -5,9 +5,9 @@ use crate::layout::{self, KEY, Shown};
 use crate::number::share;
 use crate::table::{Align, Table};
 use crate::time::when;
+use model::Totals;
+use model::{Answer, Status, Value};
 use notation::grouped;
-use report::Totals;
-use report::{Answer, Status, Value};
 
 /// A total that is not known.
 const UNKNOWN: &str = "unknown";

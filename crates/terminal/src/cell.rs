@@ -3,8 +3,8 @@
 use crate::number::{decimal, signed, time};
 use crate::protocol::{has_ports, with_type};
 use crate::table::Align;
+use model::{Answer, Column, ColumnKind, Item, Value, format_time};
 use notation::grouped;
-use report::{Answer, Column, ColumnKind, Item, Value, format_time};
 
 /// How the values of a column are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

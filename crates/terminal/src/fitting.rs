@@ -1,8 +1,8 @@
 //! Tables that share the lines of a screen.
 
 use crate::answer;
-use report::Answer;
-use report::Totals;
+use model::Answer;
+use model::Totals;
 
 /// The least rows of a table that is worth its heading.
 const LEAST_ROWS: usize = 3;

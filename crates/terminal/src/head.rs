@@ -1,12 +1,12 @@
 //! Lines at the head of a report.
 
 use crate::number::time;
-use notation::how_long;
-use notation::{grouped, scaled};
-use report::Totals;
-use report::{
+use model::Totals;
+use model::{
     Answer, Counters, DesignReport, ExporterReport, PacketCounts, Sampling, Span, Value, WireReport,
 };
+use notation::how_long;
+use notation::{grouped, scaled};
 
 /// The names of the sources; of many files, their number with the first and the last.
 pub fn sources(names: &[String]) -> String {

@@ -1,8 +1,8 @@
 //! What a table shows of an answer: which columns, under which headings, and with which shares.
 
 use crate::cell::item_text;
-use report::Totals;
-use report::{Answer, Column, ColumnKind, Item};
+use model::Totals;
+use model::{Answer, Column, ColumnKind, Item};
 
 /// A column of the answer in the table.
 pub(crate) struct Shown {
@@ -104,7 +104,7 @@ pub(crate) fn is_standing(query: &str) -> bool {
 
 /// Whether lines at the head show the answers of a query, instead of a table.
 pub fn is_head(query: &str) -> bool {
-    report::SUMS.contains(&query)
+    model::SUMS.contains(&query)
 }
 
 /// The members of flow keys, by field name, and what of either direction groups are made of.

@@ -1,9 +1,9 @@
 //! Answers, windows, reports and states as people read them on a terminal: lines, and aligned tables.
 //!
-//! The crate knows `report`'s data alone: neither how they were computed nor where they are printed.
+//! The crate knows `model`'s data alone: neither how they were computed nor where they are printed.
 //!
 //! ```
-//! use report::{Answer, Column, ColumnKind, Value};
+//! use model::{Answer, Column, ColumnKind, Value};
 //!
 //! let columns = vec![Column::new("dst_port", ColumnKind::Unsigned, ""), Column::new("n", ColumnKind::Unsigned, "packets")];
 //! let rows = vec![vec![Value::Unsigned(443), Value::Unsigned(1_234_567)]];

@@ -2,10 +2,10 @@
 
 use crate::table::text_table;
 use crate::time::moment;
+use model::Counters;
+use model::view::{BrokerState, Clock, Fault, Mode, NodeState, NodeView, Status, Store, TaskState};
 use notation::how_long;
 use notation::{grouped, scaled};
-use report::Counters;
-use report::view::{BrokerState, Clock, Fault, Mode, NodeState, NodeView, Status, Store, TaskState};
 
 /// The names of [`node_cells`].
 const COLUMNS: [&str; 14] = [
@@ -232,7 +232,7 @@ fn listed<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::view::{AlertmanagerView, Delivered, MissingWindows};
+    use model::view::{AlertmanagerView, Delivered, MissingWindows};
 
     #[test]
     fn a_run_has_no_column_and_no_count_of_what_it_does_not_know() {

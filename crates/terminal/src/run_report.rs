@@ -4,10 +4,10 @@ use crate::answer::answer;
 use crate::head;
 use crate::layout;
 use crate::time::when;
+use model::Totals;
+use model::{Answer, OutputCounts, RunReport, Status, Story, UndecidedReport, Window};
 use notation::how_long;
 use notation::{grouped, scaled};
-use report::Totals;
-use report::{Answer, OutputCounts, RunReport, Status, Story, UndecidedReport, Window};
 
 /// Rows of an answer that are shown. The rankings of every run have their own limit and are shown whole; JSON
 /// has all.

@@ -2,7 +2,7 @@
 
 use crate::answer::cell_texts;
 use crate::time::moment;
-use report::Answer;
+use model::Answer;
 
 /// The tables that have begun, one for each query.
 #[derive(Clone, Debug, Default)]

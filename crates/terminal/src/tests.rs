@@ -1,7 +1,7 @@
 //! What a terminal shows, to the letter.
 
 use super::*;
-use report::{
+use model::{
     Amount, Answer, Column, ColumnKind, Counters, DesignReport, FlowCounts, Item, OutputCounts, PacketCounts,
     Rates, Rest, RunReport, Span, Status, TaskNote, Totals, Value, Window, WindowCounts, WireReport,
 };
@@ -9,8 +9,8 @@ use report::{
 #[test]
 fn each_ranking_of_a_run_has_its_table() {
     let (are_rankings, others): (Vec<&str>, Vec<&str>) =
-        report::RANKINGS.iter().chain(&report::SUMS).partition(|name| layout::is_standing(name));
-    assert_eq!((&are_rankings[..], &others[..]), (&report::RANKINGS[..], &report::SUMS[..]));
+        model::RANKINGS.iter().chain(&model::SUMS).partition(|name| layout::is_standing(name));
+    assert_eq!((&are_rankings[..], &others[..]), (&model::RANKINGS[..], &model::SUMS[..]));
 }
 
 const START: u64 = 1_795_534_800_000_000_000;
@@ -549,7 +549,7 @@ fn a_port_is_a_name_and_has_no_groups_of_digits() {
 
 #[test]
 fn sessions_of_an_exporter_are_told_apart_by_their_ports() {
-    let of = |last: u8, port, sessions, lost, lost_unit: &str| report::ExporterReport {
+    let of = |last: u8, port, sessions, lost, lost_unit: &str| model::ExporterReport {
         address: std::net::IpAddr::from([192, 0, 2, last]),
         port,
         version: "IPFIX".to_owned(),

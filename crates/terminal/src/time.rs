@@ -1,6 +1,6 @@
 //! Times and durations as people write them.
 
-use report::{Span, format_time};
+use model::{Span, format_time};
 
 /// When it was: `2026-11-24 15:40:00 to 15:40:10 UTC`. The date of the end only where it is another day, fractions only where
 /// there are any.

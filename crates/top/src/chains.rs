@@ -2,7 +2,7 @@
 
 use crate::model::Model;
 use crate::row::{Row, Target, Tone};
-use report::view::{Edge, Phase, QueryState, QueryView};
+use model::view::{Edge, Phase, QueryState, QueryView};
 use std::collections::BTreeMap;
 
 /// Stories and events that are listed; the API has all.

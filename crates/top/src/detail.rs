@@ -5,9 +5,9 @@ use crate::model::Model;
 use crate::nodes;
 use crate::now;
 use crate::row::{Row, Target, Tone};
+use model::view::{NodeView, QueryView};
+use model::{Event, Item, format_time};
 use notation::how_long;
-use report::view::{NodeView, QueryView};
-use report::{Event, Item, format_time};
 use terminal::moment;
 
 /// Rows of an answer that are shown; JSON has all.

@@ -1,8 +1,8 @@
 //! What is shown.
 
-use report::Totals;
-use report::view::{Mode, NodeState, QueryView, Status};
-use report::{Answer, Event, PacketCounts};
+use model::Totals;
+use model::view::{Mode, NodeState, QueryView, Status};
+use model::{Answer, Event, PacketCounts};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -273,7 +273,7 @@ pub(crate) struct Watched<'a> {
 impl Watched<'_> {
     /// Frames per second in the last window of a node, over the time of it that was watched; `None` where that is not known yet, and
     /// for a node from which nothing comes.
-    pub(crate) fn rate(&self, node: &report::view::NodeView) -> Option<f64> {
+    pub(crate) fn rate(&self, node: &model::view::NodeView) -> Option<f64> {
         if !self.is_known || !matches!(node.state, NodeState::Up | NodeState::Late) {
             return None;
         }
@@ -290,7 +290,7 @@ impl Watched<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::{EventKind, Span};
+    use model::{EventKind, Span};
 
     fn model() -> Model {
         Model::new(Origin::Api { address: String::new() })
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn tables_of_an_earlier_window_are_not_shown() {
         let mut model = model();
-        let columns = vec![report::Column::new("n", report::ColumnKind::Unsigned, "")];
+        let columns = vec![model::Column::new("n", model::ColumnKind::Unsigned, "")];
         let answer = |query: &str, end_ns| {
             let window = Some(Span { start_ns: end_ns - 1, end_ns });
             Answer::new(query, window, columns.clone(), vec![vec![1_u64.into()]])

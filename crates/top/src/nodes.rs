@@ -2,8 +2,8 @@
 
 use crate::model::{Model, Watched};
 use crate::row::{Row, Target, Tone};
+use model::view::{Mode, NodeState, NodeView};
 use notation::scaled;
-use report::view::{Mode, NodeState, NodeView};
 
 /// Columns, those that matter most first. As many stand side by side as there is room for; Enter shows all of a node.
 const OF_CONTROLLER: [&str; 15] = [

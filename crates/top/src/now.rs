@@ -2,10 +2,10 @@
 
 use crate::model::{FirstWindow, Link, Model, Moment, Origin};
 use crate::row::{Row, Target, Tone};
+use model::Totals;
+use model::view::{BrokerState, Mode, NodeState, NodeView};
+use model::{Answer, Counters, Item, Status};
 use notation::{grouped, scaled};
-use report::Totals;
-use report::view::{BrokerState, Mode, NodeState, NodeView};
-use report::{Answer, Counters, Item, Status};
 
 const SECOND: u64 = 1_000_000_000;
 /// Characters that the names of sources have at the least.
@@ -217,7 +217,7 @@ fn all(model: &Model, nodes: &[NodeView]) -> Vec<Row> {
 }
 
 /// The account of all frames. What is lost stands out.
-fn account(packets: &report::PacketCounts, loss: Option<&Counters>) -> Vec<Row> {
+fn account(packets: &model::PacketCounts, loss: Option<&Counters>) -> Vec<Row> {
     let lines = terminal::account(packets, loss);
     let is_lossy = loss.is_some_and(|loss| loss.total() != 0);
     let tone = |line: &str| if is_lossy && line.starts_with("loss") { Tone::Warning } else { Tone::Plain };

@@ -2,13 +2,13 @@
 
 use crate::{FirstWindow, Reaction};
 use crate::{Key, Link, Model, Moment, Origin, StoryLine, Told, Ui, View, draw};
+use model::view::{
+    Edge, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView, Status, Trigger, WindowTotals,
+};
+use model::{Account, Answer, Column, ColumnKind, Counters, Event, EventKind, PacketCounts, Span, Value};
 use notation::grouped;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use report::view::{
-    Edge, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView, Status, Trigger, WindowTotals,
-};
-use report::{Account, Answer, Column, ColumnKind, Counters, Event, EventKind, PacketCounts, Span, Value};
 use std::time::{Duration, Instant};
 use terminal::{node_state, when};
 
@@ -72,7 +72,7 @@ fn node(name: &str, state: NodeState) -> NodeView {
         window: Some(span(10)),
         packets: packets(1_234_567),
         loss: Some([("imissed", 7)].into_iter().collect()),
-        last: Some(report::view::Account {
+        last: Some(model::view::Account {
             packets: packets(2_100),
             loss: Some([("imissed", 7)].into_iter().collect()),
         }),

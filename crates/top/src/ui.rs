@@ -156,7 +156,7 @@ impl Ui {
     }
 
     /// The answers that the filter leaves.
-    pub(crate) fn answers<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = &'a report::Answer> {
+    pub(crate) fn answers<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = &'a model::Answer> {
         model.answers().filter(|answer| {
             let node = answer.node.as_deref().unwrap_or_default();
             self.passes(&answer.query) || self.passes(node)

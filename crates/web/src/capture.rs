@@ -2,8 +2,8 @@
 
 use crate::address::PREFIX;
 use archive::{Content, StoredCapture};
+use model::{Capture, Counters, integer, rfc3339};
 use notation::encoded;
-use report::{Capture, Counters, integer, rfc3339};
 use serde::Serialize;
 
 /// A capture, where its file is, and why it is nowhere. The address has the event and the node alone: the file's name is of a probe.

@@ -1,6 +1,6 @@
 //! How many events there were.
 
-use report::EventKind;
+use model::EventKind;
 use std::collections::BTreeMap;
 
 /// Events since the start, by query and kind.

@@ -8,7 +8,7 @@ use crate::refusals::Refusals;
 use crate::view::{QueryView, Status};
 use archive::{Acknowledgement, Archive, ArchiveError, Changes, StoredEvent, events_of};
 use axum::body::Bytes;
-use report::{Answer, Event};
+use model::{Answer, Event};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

@@ -54,7 +54,7 @@ pub use access::{Role, Token, TokenEntry, TokenFile, TokenFileError, Tokens};
 pub use certificate::Certificate;
 pub use checking::Checking;
 pub use hub::Hub;
-pub use report::view;
+pub use model::view;
 pub use request::{
     Answered, DryRunAsked, HistoryAsked, Installed, Played, PlayedNode, Refusal, Removed, Reply, Request,
 };

@@ -3,7 +3,7 @@
 use crate::capture::CaptureText;
 use archive::{Acknowledgement, StoredCapture, StoredEvent};
 use axum::body::Bytes;
-use report::{Event, Story, integer};
+use model::{Event, Story, integer};
 use serde::Serialize;
 
 /// A message of a stream of server-sent events. JSON has no line breaks, so it is one line of data.

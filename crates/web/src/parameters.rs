@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::hub::now_ns;
 use archive::{AnswerFilter, EventFilter};
 use axum::http::Uri;
-use report::{EventKind, parse_time};
+use model::{EventKind, parse_time};
 use std::borrow::Cow;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! What was refused to clients, by name: counted always, logged now and then.
 
-use report::Counters;
+use model::Counters;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! What a client asks of the owner of the hub, and what becomes of it.
 
-use report::{Answer, Event, Span, Story};
+use model::{Answer, Event, Span, Story};
 use serde_json::Value as Json;
 use std::sync::mpsc::Sender;
 use std::time::Duration;

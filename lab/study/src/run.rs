@@ -143,7 +143,7 @@ fn measure(
 /// The time, RFC 3339.
 fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    report::format_time(since.as_secs() * 1_000_000_000)
+    model::format_time(since.as_secs() * 1_000_000_000)
 }
 
 /// All that the folder has points of, and all that was asked for.

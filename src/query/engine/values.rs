@@ -1,7 +1,7 @@
 //! Values as engines write them.
 
+use model::{Column, ColumnKind, Conversation, Heaviest, Value};
 use packet::KeySpec;
-use report::{Column, ColumnKind, Conversation, Heaviest, Value};
 use serde_json::Value as Json;
 use std::net::{IpAddr, Ipv6Addr};
 use task::query::{Aggregate, Expression, GroupField, Grouping, Item, Query};

@@ -1,9 +1,9 @@
 use super::*;
 use engine::{Config, Destinations, Every, RowOutput};
 use flow::{FlowKey, FlowRecord, Rows};
+use model::Window;
 use packet::{KeyV4, KeyV6};
 use port::TimeBase;
-use report::Window;
 use router::{Counts, Rate};
 use std::io;
 use std::net::Ipv4Addr;
@@ -169,7 +169,7 @@ fn records_count_in_their_windows_while_these_are_open() {
     let (ended, arrived) = collected.end(now_ns, &tally(3, 5));
     let reason = |window: Option<u64>| {
         let span = |start_ns| Span { start_ns, end_ns: start_ns + SECOND };
-        let mut answers = [report::Answer::new("q", window.map(span), Vec::new(), Vec::new())];
+        let mut answers = [model::Answer::new("q", window.map(span), Vec::new(), Vec::new())];
         qualities.mark(&mut answers);
         answers[0].reason.clone().unwrap_or_default()
     };
@@ -247,7 +247,7 @@ fn what_is_lost_while_a_window_waits_may_be_of_it() {
     assert_eq!(lost, [0, 7, 0]);
     let reasons = [Some(BEGIN), Some(BEGIN + SECOND), None].map(|start_ns| {
         let span = start_ns.map(|start_ns| Span { start_ns, end_ns: start_ns + SECOND });
-        let mut answers = [report::Answer::new("q", span, Vec::new(), Vec::new())];
+        let mut answers = [model::Answer::new("q", span, Vec::new(), Vec::new())];
         qualities.mark(&mut answers);
         answers[0].reason.clone().unwrap_or_default()
     });
@@ -272,9 +272,9 @@ fn what_is_not_read_is_lacking() {
     collected.end(BEGIN + 2 * SECOND, &unread);
     let reasons = [Some(BEGIN), Some(BEGIN + SECOND), Some(BEGIN + 2 * SECOND), None].map(|start_ns| {
         let span = start_ns.map(|start_ns| Span { start_ns, end_ns: start_ns + SECOND });
-        let mut answers = [report::Answer::new("q", span, Vec::new(), Vec::new())];
+        let mut answers = [model::Answer::new("q", span, Vec::new(), Vec::new())];
         qualities.mark(&mut answers);
-        assert_eq!(answers[0].status, report::Status::Partial);
+        assert_eq!(answers[0].status, model::Status::Partial);
         answers[0].reason.clone().unwrap_or_default()
     });
     let unread = "records of 3 sets without a template were not read, 1 damaged datagrams were not read to their end, \

@@ -6,7 +6,7 @@ use crate::support::output::{self, list};
 use crate::support::program::call;
 use crate::support::schema;
 use crate::support::scratch::{Scratch, text};
-use report::{RunReport, Story};
+use model::{RunReport, Story};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -185,7 +185,7 @@ impl Chained {
     /// Over the store of a run, the same happens as in the run.
     fn plays_over_its_store(&self, store: &Path, arguments: &[&str]) {
         let nodes: Vec<String> = self.report.node.split(", ").map(str::to_owned).collect();
-        let begun_ns = |span: Option<report::Span>| span.map(|span| span.start_ns);
+        let begun_ns = |span: Option<model::Span>| span.map(|span| span.start_ns);
         let has_all = |node: &String| {
             let own = self.report.nodes.get(node).unwrap_or(&self.report);
             begun_ns(rehearsed::span(store, node)) == begun_ns(own.span())

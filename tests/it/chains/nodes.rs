@@ -5,7 +5,7 @@ use crate::support::capture::{self, ETHERNET};
 use crate::support::output::{self, number};
 use crate::support::program::call;
 use crate::support::scratch::{Scratch, text};
-use report::RunReport;
+use model::RunReport;
 use serde_json::Value;
 
 const CHAIN: &str =

@@ -1,9 +1,9 @@
 //! The queries of a run, played over the store that it wrote, as a controller plays them over those of its probes.
 
 use controller::{Asked, DryRun, DryRunSetting, InstalledText, Outcome, Site, StandingQueries, Step};
+use model::Span;
 use packet::{KeySpec, Seed};
 use probe::{Job, StoreReading};
-use report::Span;
 use std::path::Path;
 use summary::Limits;
 use task::rows;

@@ -1,7 +1,7 @@
 //! Acknowledgements are kept as long as their stories, also when these change.
 
 use archive::{Acknowledgement, Archive, Changes, Keep};
-use report::Story;
+use model::Story;
 use rusqlite::Connection;
 
 fn story(id: &str, text: &str) -> Story {

@@ -3,7 +3,7 @@
 use archive::{
     AnswerFilter, Archive, CaptureFilter, Changes, Content, Ended, EventFilter, Keep, MOST_CONTENT,
 };
-use report::{Answer, Capture, Column, ColumnKind, Item, Span, Value};
+use model::{Answer, Capture, Column, ColumnKind, Item, Span, Value};
 use rusqlite::Connection;
 use std::path::Path;
 

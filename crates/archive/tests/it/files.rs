@@ -1,7 +1,7 @@
 //! Files that are none, other people's, newer, damaged, or open elsewhere; and what one holds when its process is killed.
 
 use archive::{AnswerFilter, Archive, ArchiveError, Changes, EventFilter, Keep, Mark};
-use report::{Answer, Column, ColumnKind, Event, EventKind, Span, Value};
+use model::{Answer, Column, ColumnKind, Event, EventKind, Span, Value};
 use rusqlite::Connection;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

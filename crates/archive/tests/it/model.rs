@@ -3,11 +3,11 @@
 use archive::{
     AnswerFilter, Archive, CaptureFilter, Changes, Content, Ended, EventFilter, Keep, Mark, StoredCapture,
 };
+use model::{Answer, Capture, Column, ColumnKind, Event, EventKind, Item, Span, Story, Value};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use report::{Answer, Capture, Column, ColumnKind, Event, EventKind, Item, Span, Story, Value};
 use std::collections::BTreeMap;
 
 const QUERIES: [&str; 3] = ["q1", "q2", "o'brien\0\"ü"];

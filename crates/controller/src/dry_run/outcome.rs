@@ -1,7 +1,7 @@
 //! What came of a dry run.
 
 use crate::controller::{Controller, Output};
-use report::{Event, EventKind, Span, Story};
+use model::{Event, EventKind, Span, Story};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Events that are told.

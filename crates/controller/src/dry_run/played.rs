@@ -1,8 +1,8 @@
 //! A node that is played: it enters the windows in which its store has packets, as a replay does.
 
 use super::stock::{Next, Stock};
+use model::Span;
 use protocol::{FromProbe, LookBackTask, LookedBack, TaskList, ToProbe, WindowResult};
-use report::Span;
 use std::collections::BTreeSet;
 use task::query::Over;
 

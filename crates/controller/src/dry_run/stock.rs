@@ -1,7 +1,7 @@
 //! What is known of the stores of nodes: the answers of each query that nodes are asked, up to a time, and what is to be asked next.
 
 use crate::inquiry::{History, HistoryQuery};
-use report::{Answer, Span};
+use model::{Answer, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use task::query::{Item, Over, Query};
 

@@ -4,8 +4,8 @@
 use crate::nodes;
 use crate::nodes::{Random, SECOND, START, window};
 use controller::Output;
+use model::{Account, Answer, Column, ColumnKind, Counters, Event, EventKind, PacketCounts, Status, Value};
 use protocol::WindowResult;
-use report::{Account, Answer, Column, ColumnKind, Counters, Event, EventKind, PacketCounts, Status, Value};
 use std::collections::BTreeMap;
 
 const NAMES: [&str; 4] = ["A", "B", "C", "D"];

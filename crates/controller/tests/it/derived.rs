@@ -4,8 +4,8 @@
 use crate::nodes;
 use crate::nodes::{Random, SECOND, START, window};
 use controller::Output;
+use model::{Answer, Column, ColumnKind, Rest, Status, Value};
 use protocol::{TaskList, WindowResult};
-use report::{Answer, Column, ColumnKind, Rest, Status, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use task::query::{Aggregate, Expression};
 
@@ -83,7 +83,7 @@ fn result(node: usize, at: u64, second: &Second, tasks: &TaskList) -> Option<Win
         Answer {
             node: Some(NAMES[node].to_owned()),
             status: if is_cut { Status::Cut } else { Status::Complete },
-            watched: is_cut.then_some(report::Span { start_ns: span.start_ns + 1, ..span }),
+            watched: is_cut.then_some(model::Span { start_ns: span.start_ns + 1, ..span }),
             rest: Rest { groups: beyond.len() as u64, totals },
             ..Answer::new(query.name.clone(), Some(span), columns.collect(), all.iter().map(row).collect())
         }

@@ -2,8 +2,8 @@
 
 use crate::nodes::{SECOND, START, queries, window};
 use controller::{Asked, DryRun, DryRunSetting, Outcome, Step};
+use model::{Answer, Column, ColumnKind, EventKind, Span, Value};
 use protocol::{HistoryAnswer, HistoryTask};
-use report::{Answer, Column, ColumnKind, EventKind, Span, Value};
 use std::cell::Cell;
 use task::query::Over;
 

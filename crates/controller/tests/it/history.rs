@@ -2,8 +2,8 @@
 
 use crate::nodes::{SECOND, START, queries};
 use controller::{Asked, Controller, History, HistoryQuery, NotAsked, Output, Setting};
+use model::{Answer, Column, ColumnKind, Span, Status, Value};
 use protocol::{FromProbe, Heartbeat, HistoryAnswer, HistoryTask, ToProbe};
-use report::{Answer, Column, ColumnKind, Span, Status, Value};
 use std::collections::BTreeMap;
 use task::query::{Across, GroupField, Item, Over, Query};
 

@@ -2,8 +2,8 @@
 
 use crate::nodes::{SECOND, START, queries, result};
 use controller::{Controller, InstalledText, Output, Setting};
+use model::{EventKind, Span};
 use protocol::{FromProbe, Heartbeat, ListId, RefusedList, Spool, ToProbe, WindowResult};
-use report::{EventKind, Span};
 
 const NODES: [&str; 2] = ["A", "B"];
 const CHAIN: &str = "a: select sum(total_count) as n where node_id = A every 1s;\n\
@@ -383,7 +383,7 @@ fn what_is_not_settled_is_there_after_a_restart() {
         Output::Answer(answer) if answer.query == "a" => Some(answer.rows[0][0].clone()),
         _ => None,
     });
-    assert_eq!(counts.collect::<Vec<_>>(), [1, 2, 3].map(report::Value::Unsigned));
+    assert_eq!(counts.collect::<Vec<_>>(), [1, 2, 3].map(model::Value::Unsigned));
     assert_eq!(again.controller.unsettled().count(), 0);
 }
 
@@ -401,7 +401,7 @@ fn all_nodes_end_and_the_time_goes_on_as_before() {
         end_ns: START - START % (3_600 * SECOND) + 3_600 * SECOND,
     };
     let cut = result(0, 0, &[("a", 1)]).answers.pop().expect("an answer");
-    let cut = report::Answer { window: Some(hour), ..cut };
+    let cut = model::Answer { window: Some(hour), ..cut };
     for node in 0..2 {
         test.take(node, FromProbe::Ended { answers: vec![cut.clone()] });
     }
@@ -437,11 +437,11 @@ fn answers_are_of_their_sender_and_of_what_was_asked() {
     let mut test = Test::new(CHAIN);
     test.tick(1);
     let mut hostile = result(0, 0, &[("a", 1), ("nobody_asked", 1), ("b", 7)]);
-    let forged = report::Answer { node: Some("B".to_owned()), ..hostile.answers[1].clone() };
-    let whole_run = report::Answer { window: None, ..forged.clone() };
-    let other = report::Answer { columns: Vec::new(), rows: Vec::new(), ..forged.clone() };
+    let forged = model::Answer { node: Some("B".to_owned()), ..hostile.answers[1].clone() };
+    let whole_run = model::Answer { window: None, ..forged.clone() };
+    let other = model::Answer { columns: Vec::new(), rows: Vec::new(), ..forged.clone() };
     let far = Span { start_ns: 0, end_ns: u64::MAX };
-    let far = report::Answer { window: Some(far), ..forged.clone() };
+    let far = model::Answer { window: Some(far), ..forged.clone() };
     hostile.answers.extend([forged, whole_run, other, far]);
     test.take(0, FromProbe::Window(Box::new(hostile)));
     test.window(1, 0, &[]);
@@ -580,12 +580,11 @@ fn captures_are_asked_for_once_and_told_in_the_story() {
     let victim = |count: u64| {
         let mut window = result(0, 0, &[]);
         let columns = vec![
-            report::Column::new("dst_addr", report::ColumnKind::Address, ""),
-            report::Column::new("n", report::ColumnKind::Unsigned, "packets"),
+            model::Column::new("dst_addr", model::ColumnKind::Address, ""),
+            model::Column::new("n", model::ColumnKind::Unsigned, "packets"),
         ];
-        let rows =
-            vec![vec![report::Value::Address([203, 0, 113, 9].into()), report::Value::Unsigned(count)]];
-        window.answers.push(report::Answer::new("a", Some(window.window), columns, rows));
+        let rows = vec![vec![model::Value::Address([203, 0, 113, 9].into()), model::Value::Unsigned(count)]];
+        window.answers.push(model::Answer::new("a", Some(window.window), columns, rows));
         window
     };
     test.tick(1);
@@ -648,7 +647,7 @@ fn a_late_window_changes_the_answers_across_nodes_of_each_window_that_contains_i
         for answer in &mut result.answers {
             match (answer.query.as_str(), &mut answer.window, &mut answer.account) {
                 ("totals", _, Some(account)) => {
-                    account.loss = Some(report::Counters(vec![("imissed".to_owned(), lost)]));
+                    account.loss = Some(model::Counters(vec![("imissed".to_owned(), lost)]));
                 }
                 ("long", Some(window), _) => {
                     window.start_ns = window.end_ns - 4 * SECOND;
@@ -674,14 +673,14 @@ fn a_late_window_changes_the_answers_across_nodes_of_each_window_that_contains_i
             let Output::Answer(answer) = output else { continue };
             if answer.query == query {
                 let end = (answer.window.expect("a window").end_ns - START) / SECOND;
-                let known = newest.entry(end).or_insert((0, report::Value::Null, None));
+                let known = newest.entry(end).or_insert((0, model::Value::Null, None));
                 *known = (known.0 + 1, answer.rows[0][0].clone(), answer.coverage);
             }
         }
         newest
     };
     let before = ["all", "long"].map(|query| newest(&test, query));
-    assert_eq!(before[0][&6], (1, report::Value::Unsigned(7), Some(1.0)));
+    assert_eq!(before[0][&6], (1, model::Value::Unsigned(7), Some(1.0)));
     // B had lost as much as it received.
     window(&mut test, 1, 5, 10);
     let of_long = [(6, 56, 80.0 / 90.0), (8, 56, 80.0 / 90.0)];
@@ -690,7 +689,7 @@ fn a_late_window_changes_the_answers_across_nodes_of_each_window_that_contains_i
     {
         let mut expected = before.clone();
         for (end, sum, coverage) in changed {
-            expected.insert(*end, (2, report::Value::Unsigned(*sum), Some(*coverage)));
+            expected.insert(*end, (2, model::Value::Unsigned(*sum), Some(*coverage)));
         }
         assert_eq!(newest(&test, query), expected, "{query}");
     }
@@ -788,10 +787,9 @@ fn an_answer_across_nodes_has_the_gaps_of_a_node_and_no_other_time() {
         let Some(Output::Answer(answer)) = test.shown.iter().find(of_window) else {
             panic!("{query} at {end}: {:?}", test.shown)
         };
-        assert_eq!(answer.status, report::Status::Partial, "{query} at {end}");
+        assert_eq!(answer.status, model::Status::Partial, "{query} at {end}");
         assert_eq!(answer.reason.as_deref(), Some("no answer of B"), "{query} at {end}");
-        let span =
-            |of: &report::Missing| (second(of.span.start_ns), second(of.span.end_ns), of.reason.name());
+        let span = |of: &model::Missing| (second(of.span.start_ns), second(of.span.end_ns), of.reason.name());
         answer.missing.iter().map(span).collect()
     };
     assert_eq!(missing("all", 4), [(3, 4, "not_sent")]);

@@ -2,9 +2,9 @@
 
 use controller::{Controller, Output, Setting};
 use equery::{Chain, ChainSite, Options, Source, check};
+use model::{Answer, Column, ColumnKind, Span, Value};
 use packet::KeySpec;
 use protocol::{FromProbe, TaskList, ToProbe, WindowResult};
-use report::{Answer, Column, ColumnKind, Span, Value};
 use std::collections::{BTreeMap, VecDeque};
 use task::query::Over;
 
@@ -177,8 +177,8 @@ fn the_order_of_messages_changes_nothing() {
         }
         for output in &first {
             match output {
-                Output::Event(event) if event.kind == report::EventKind::Fired => fired += 1,
-                Output::Event(event) if event.kind == report::EventKind::Missed => missed += 1,
+                Output::Event(event) if event.kind == model::EventKind::Fired => fired += 1,
+                Output::Event(event) if event.kind == model::EventKind::Missed => missed += 1,
                 Output::Answer(answer) if answer.empty.is_some() => empty += 1,
                 Output::Warning(line) => panic!("{line}"),
                 _ => {}
@@ -205,7 +205,7 @@ fn what_fires_is_answered_in_its_window() {
         let mut last_b = 0;
         for output in &shown {
             let Output::Event(event) = output else { continue };
-            if event.kind != report::EventKind::Fired || event.query != "b" {
+            if event.kind != model::EventKind::Fired || event.query != "b" {
                 continue;
             }
             // The third window after the one that fired: 2 s lie between.
@@ -237,7 +237,7 @@ fn a_long_time_without_packets_takes_no_longer() {
             })
             .collect();
         let event = |query: &str, kind, at| (query.to_owned(), kind, at);
-        use report::EventKind::{Fired, Missed, Resolved};
+        use model::EventKind::{Fired, Missed, Resolved};
         // b is resolved in the first empty window, and runs in one; both runs in two of them, or where these are over.
         let expected = match gap {
             2 => vec![

@@ -1,6 +1,6 @@
 //! What became of a capture.
 
-use report::Counters;
+use model::Counters;
 use std::path::PathBuf;
 
 /// A capture that has ended.

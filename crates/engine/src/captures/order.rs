@@ -1,9 +1,9 @@
 //! What is to be captured, and how far it is.
 
 use super::{AROUND_FILE, MOST_HEADERS};
+use model::{Counters, Span};
 use packet::{Frame, KeyV4, KeyV6, MaskedKey, Packets, Tunnel, header_bytes};
 use port::PcapngWriter;
-use report::{Counters, Span};
 use std::fs::File;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use task::rows::KeyFilter;

@@ -7,9 +7,9 @@ use crate::control::Control;
 use crate::ids::WindowId;
 use crate::window_answers::{self, missing};
 use flow::{Estimate, Field, NULL, Rows, Sampled};
+use model::{Account, Answer, Class, Column, ColumnKind, Span, Status, Value, Window};
 use packet::{KeyV4, KeyV6};
 use record::Anonymizer;
-use report::{Account, Answer, Class, Column, ColumnKind, Span, Status, Value, Window};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use task::rows::{
@@ -271,8 +271,8 @@ impl Answers {
             status: Status::Complete,
             watched: None,
             empty: Some(closed.empty_before),
-            packets: report::PacketCounts::default(),
-            loss: closed.loss.as_ref().map(|_| report::Counters::default()),
+            packets: model::PacketCounts::default(),
+            loss: closed.loss.as_ref().map(|_| model::Counters::default()),
             table_full: 0,
             answers,
             longer: Vec::new(),

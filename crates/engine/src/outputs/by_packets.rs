@@ -4,7 +4,7 @@ use crate::closed::ClosedWindow;
 use crate::control::Control;
 use crate::window_answers;
 use flow::Sampled;
-use report::{Answer, Span};
+use model::{Answer, Span};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;

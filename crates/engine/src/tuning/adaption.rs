@@ -11,7 +11,7 @@ use crate::refused::RING_FULL;
 use crate::sampling::Sampling;
 use crate::worker_use::WorkerUse;
 use flow::Share;
-use report::WindowEnd;
+use model::WindowEnd;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use summary::Limits;

@@ -5,8 +5,8 @@ use engine::{
     CaptureOrder, CaptureSettings, Captures, Config, Control, Every, FinishedCapture, Gate, NotCaptured,
     Snap, WindowId,
 };
+use model::Span;
 use port::{CaptureSource, CaptureWriter, PacketSource, Poll, SyntheticSource};
-use report::Span;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

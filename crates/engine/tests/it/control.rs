@@ -6,10 +6,10 @@ use engine::{
     ClosedWindow, Config, Control, Destinations, Every, NotInstalled, Outputs, Plan, RecordSink, WindowId,
 };
 use flow::{FlowRecord, LossCounts, WindowRow};
+use model::{Status, Value, Window};
 use packet::Key;
 use port::PacketSource;
 use port::wire::WireSpec;
-use report::{Status, Value, Window};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use task::query::{GroupField, Item, Query};

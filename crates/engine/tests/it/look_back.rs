@@ -6,10 +6,10 @@ use engine::{
     RecordSink, Totals, WindowId, look_back_bytes,
 };
 use flow::WindowRow;
+use model::{Answer, Counters, PacketCounts, Span, Status, Value, Window};
 use packet::KeyV4;
 use port::TimeBase;
 use record::Anonymizer;
-use report::{Answer, Counters, PacketCounts, Span, Status, Value, Window};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};

@@ -5,10 +5,10 @@ use engine::{
     ClosedWindow, Config, Control, Destinations, Every, Outputs, RecordSink, RowOutput, Totals, WindowId,
 };
 use flow::{FlowRecord, LossCounts, Rows, WindowRow};
+use model::{Counters, PacketCounts, Span, Status, Value, Window};
 use packet::{Key, KeyV4, KeyV6};
 use port::TimeBase;
 use port::wire::WireSpec;
-use report::{Counters, PacketCounts, Span, Status, Value, Window};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -61,8 +61,8 @@ pub(super) fn planned(plan: &Query, flow_key: &[String]) -> Result<Planned, Stri
 }
 
 /// Whether a column of this kind holds numbers.
-pub(super) const fn numeric(kind: report::ColumnKind) -> bool {
-    use report::ColumnKind::{Estimate, Float, Signed, Unsigned};
+pub(super) const fn numeric(kind: model::ColumnKind) -> bool {
+    use model::ColumnKind::{Estimate, Float, Signed, Unsigned};
     matches!(kind, Unsigned | Signed | Float | Estimate)
 }
 

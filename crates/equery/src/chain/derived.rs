@@ -4,7 +4,7 @@ use crate::chain::columns::{left_out, numeric};
 use crate::checker::fits;
 use crate::earlier::{Earlier, EarlierWindows};
 use events::{ALL_NODES, Column, Derivation, Formula, Order, Role, Source};
-use report::ColumnKind;
+use model::ColumnKind;
 use std::collections::BTreeSet;
 use task::query::{Condition, Expression, Item, MOST_GROUPS, Operator, Query};
 
@@ -150,14 +150,14 @@ fn with_key(plan: &Query, fields: &[&str], values: &mut Vec<Formula>) -> (Query,
 fn columns(task: &Query, values: &[Formula], key: &[usize], reads: &[Read<'_>]) -> Vec<Column> {
     let queries: Vec<&events::Query> = reads.iter().map(|read| read.query).collect();
     let of_key = |column: &usize| {
-        let report::Column { kind, unit, .. } = &reads[0].query.columns[*column].column;
+        let model::Column { kind, unit, .. } = &reads[0].query.columns[*column].column;
         (*kind, unit.clone())
     };
     let kinds: Vec<(ColumnKind, String)> = reads[0].query.key.iter().map(of_key).collect();
     let column = |(at, (item, formula)): (usize, (&Item, &Formula))| {
         let (kind, unit) = formula.kind(&queries, &kinds);
         let role = if key.contains(&at) { Role::Key } else { formula.role(&queries) };
-        Column { column: report::Column::new(item.name.clone(), kind, unit), role }
+        Column { column: model::Column::new(item.name.clone(), kind, unit), role }
     };
     task.columns.iter().zip(values).enumerate().map(column).collect()
 }

@@ -7,7 +7,7 @@ use crate::checked::{Bound, CheckedQuery, EdgeKind};
 use crate::checker::group_text;
 use crate::executor;
 use events::{ALL_NODES, Binding, Place, Trigger, TriggerKind};
-use report::Column;
+use model::Column;
 
 /// Queries are named.
 fn listed(names: &[&str]) -> String {

@@ -4,7 +4,7 @@ use super::answer::Statement;
 use super::dialect::Dialect;
 use super::rows::{self, RowPart, union};
 use super::{RowTable, SqlStep, joined, seconds, steps_before};
-use report::{Column, ColumnKind};
+use model::{Column, ColumnKind};
 use task::query::{Aggregate, Condition, Expression, Grouping, MOST_GROUPS, Over, Query};
 
 /// A column that an engine is asked for.

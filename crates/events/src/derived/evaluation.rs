@@ -10,7 +10,7 @@ use crate::key::Key;
 use crate::past::{Earlier, Past};
 use crate::rows::Rows;
 use crate::seen::{Asked, Find, Seen};
-use report::{Answer, Span, Value};
+use model::{Answer, Span, Value};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 
 use crate::figure::Role;
 use crate::graph::Query;
+use model::ColumnKind;
 use notation::Operator;
-use report::ColumnKind;
 
 /// A value of a group.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,8 +3,8 @@
 use crate::figure::{Certainty, Figure, Role};
 use crate::interval::Interval;
 use crate::key::Member;
+use model::{ColumnKind, Value};
 use notation::Operator;
-use report::{ColumnKind, Value};
 use std::cmp::Ordering;
 
 /// A number: the most likely one, and bounds.

@@ -1,6 +1,6 @@
 //! What is known of a derived query's window.
 
-use report::Answer;
+use model::Answer;
 
 /// What the sources of a derived query make known of a window of it.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,8 +7,8 @@ use crate::figure::Role;
 use crate::graph::Query;
 use crate::key::Key;
 use crate::truth::Truth;
+use model::{Answer, Class, Column, Rest, Span, Status, Value};
 use notation::Operator;
-use report::{Answer, Class, Column, Rest, Span, Status, Value};
 use std::cmp::Ordering;
 
 /// A group and its values.

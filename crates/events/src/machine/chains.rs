@@ -5,7 +5,7 @@ use crate::graph::Graph;
 use crate::key::Member;
 use crate::run::Run;
 use crate::state::{Chain, State};
-use report::{Column, ColumnKind, EventKind, Item, Value};
+use model::{Column, ColumnKind, EventKind, Item, Value};
 use std::collections::BTreeSet;
 
 impl Machine {

@@ -7,7 +7,7 @@ use crate::judged::Time;
 use crate::key::{Key, Member};
 use crate::run::Run;
 use crate::state::Edge;
-use report::{Item, Span};
+use model::{Item, Span};
 use std::collections::BTreeMap;
 
 /// Sets of runs whose answers a condition is judged on, at the most.
@@ -142,11 +142,11 @@ mod tests {
     use super::*;
     use crate::graph::{Binding, Settings};
     use crate::{Column, Condition, Role};
-    use report::ColumnKind;
+    use model::ColumnKind;
 
     /// A query that a firing starts and that pins these fields.
     fn query(fields: &[&str]) -> Query {
-        let column = |name: &str| report::Column::new(name, ColumnKind::Unsigned, String::new());
+        let column = |name: &str| model::Column::new(name, ColumnKind::Unsigned, String::new());
         let mut query = Query {
             name: "q".to_owned(),
             text: String::new(),

@@ -15,7 +15,7 @@ use crate::seen::{Asked, Find, Seen};
 use crate::state::{Edge, Phase, Progress};
 use crate::truth::Truth;
 use crate::undecided::Why;
-use report::{Event, EventKind, Span, Value};
+use model::{Event, EventKind, Span, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
 

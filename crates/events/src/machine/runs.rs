@@ -7,7 +7,7 @@ use crate::graph::{Graph, Query, Trigger, TriggerKind};
 use crate::key::{Key, Member};
 use crate::run::Run;
 use crate::seen::{Asked, Find, Seen};
-use report::{Column, ColumnKind, Event, EventKind, Item, Span, Value};
+use model::{Column, ColumnKind, Event, EventKind, Item, Span, Value};
 use std::rc::Rc;
 
 /// A key that starts a query, or lets it go on.

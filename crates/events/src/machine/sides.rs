@@ -7,7 +7,7 @@ use crate::key::{Key, Member};
 use crate::rows::{Rows, unknown};
 use crate::seen::Seen;
 use crate::undecided::Why;
-use report::Value;
+use model::Value;
 use std::collections::HashMap;
 
 /// What a source has in a window.

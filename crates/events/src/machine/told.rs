@@ -8,7 +8,7 @@ use crate::graph::{Binding, Graph, Trigger};
 use crate::id::{About, identifier};
 use crate::key::{Key, items};
 use crate::state::Edge;
-use report::{Column, ColumnKind, Event, EventKind, Item, Span, Value};
+use model::{Column, ColumnKind, Event, EventKind, Item, Span, Value};
 use std::rc::Rc;
 
 /// What happened to a key.

@@ -7,7 +7,7 @@ use crate::key::{Key, Member};
 use crate::rows::without_packets;
 use crate::state::Edge;
 use crate::truth::Truth;
-use report::Column;
+use model::Column;
 use std::collections::BTreeSet;
 
 /// See the module's documentation.

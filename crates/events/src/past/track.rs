@@ -8,7 +8,7 @@ use crate::past::cell::Cell;
 use crate::past::keys::{self, Keys};
 use crate::past::{Earlier, LATE_NS};
 use crate::rows::Rows;
-use report::ColumnKind;
+use model::ColumnKind;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 

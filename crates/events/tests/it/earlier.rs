@@ -4,7 +4,7 @@ use events::{
     Column, Derivation, Find, Formula, Graph, Order, Outcome, Past, Query, Role, SavedWindows, Seen,
     Settings, Source,
 };
-use report::{Answer, ColumnKind, Span, Status, Value};
+use model::{Answer, ColumnKind, Span, Status, Value};
 use std::collections::BTreeMap;
 
 const SECOND: u64 = 1_000_000_000;
@@ -12,7 +12,7 @@ const COUNT: u64 = 40;
 
 fn query(name: &str, columns: &[(&str, ColumnKind, Role)]) -> Query {
     let column = |(name, kind, role): &(&str, ColumnKind, Role)| Column {
-        column: report::Column::new(*name, *kind, ""),
+        column: model::Column::new(*name, *kind, ""),
         role: *role,
     };
     Query {
@@ -95,7 +95,7 @@ fn draw(random: &mut Random) -> Windows {
             let groups: BTreeMap<u64, u64> =
                 (0..1 + random.below(3)).map(|_| (random.below(4), 1 + random.below(9))).collect();
             let rows = groups.into_iter().map(|(key, n)| vec![Value::Unsigned(key), Value::Unsigned(n)]);
-            let columns = ["key", "n"].map(|name| report::Column::new(name, ColumnKind::Unsigned, ""));
+            let columns = ["key", "n"].map(|name| model::Column::new(name, ColumnKind::Unsigned, ""));
             let answer = Answer::new("base", Some(span(end)), columns.to_vec(), rows.collect());
             let is_cut = random.below(8) == 0;
             let status = if is_cut { Status::Cut } else { Status::Complete };
@@ -220,7 +220,7 @@ fn a_run_of_windows_is_passed_in_one_step() {
     // Six windows have something of the last groups, and the next one is the first that has nothing.
     assert!((1..=7).contains(&steps), "{steps}");
     // Nothing of the windows between was said.
-    let columns = ["key", "n"].map(|name| report::Column::new(name, ColumnKind::Unsigned, ""));
+    let columns = ["key", "n"].map(|name| model::Column::new(name, ColumnKind::Unsigned, ""));
     let rows = vec![[7, 5].map(Value::Unsigned).to_vec()];
     let answer = Answer::new("base", Some(span(far)), columns.to_vec(), rows);
     windows.insert(far, Window::Answer(Box::new(answer)));
@@ -237,7 +237,7 @@ fn what_has_no_room_is_counted_and_null() {
     let (graph, derivations) = graph(1_000);
     let mut windows = Windows::new();
     for end in 1..=COUNT {
-        let columns = ["key", "n"].map(|name| report::Column::new(name, ColumnKind::Unsigned, ""));
+        let columns = ["key", "n"].map(|name| model::Column::new(name, ColumnKind::Unsigned, ""));
         // Ever other groups.
         let rows = (0..5).map(|at| [end * 5 + at, 3].map(Value::Unsigned).to_vec());
         let answer = Answer::new("base", Some(span(end)), columns.to_vec(), rows.collect());

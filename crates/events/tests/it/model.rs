@@ -17,7 +17,7 @@ use draw::Draw;
 use events::{Asked, Find, Graph, Machine, Query, Seen, Step};
 use jump::{jump, walk};
 use late::{as_they_come, in_order};
-use report::EventKind;
+use model::EventKind;
 use std::collections::{BTreeMap, BTreeSet};
 use windows::History;
 

@@ -4,15 +4,15 @@ use events::{
     Binding, Column, Condition, Find, Graph, Key, Machine, Member, Operand, Place, Query, Role, Seen,
     Settings, Trigger, TriggerKind, TriggerSource,
 };
+use model::{Answer, ColumnKind, Event, EventKind, Value};
 use notation::Comparison;
-use report::{Answer, ColumnKind, Event, EventKind, Value};
 
 const SECOND: u64 = 1_000_000_000;
 
 /// A query on one node that answers every `seconds` with a key, its total and its rate.
 fn query(name: &str, every: u64, trigger: Option<Trigger>) -> Query {
     let column =
-        |name: &str, kind, role| Column { column: report::Column::new(name, kind, String::new()), role };
+        |name: &str, kind, role| Column { column: model::Column::new(name, kind, String::new()), role };
     Query {
         name: name.to_owned(),
         text: String::new(),
@@ -268,7 +268,7 @@ fn sets_of_runs_that_find_no_room_are_counted() {
     let pins = |name: &str, field: &str| {
         let mut query = query(name, 1, when(compare(1, Comparison::Greater, 0.0)));
         let trigger = query.trigger.as_mut().expect("it has one");
-        let column = report::Column::new(field, ColumnKind::Unsigned, String::new());
+        let column = model::Column::new(field, ColumnKind::Unsigned, String::new());
         trigger.bindings = vec![Binding::Field { column, item: 0 }];
         trigger.run_ns = 100 * SECOND;
         query

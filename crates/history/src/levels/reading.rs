@@ -2,7 +2,7 @@
 
 use super::times::NodeTimes;
 use crate::question::Period;
-use report::{Answer, Span};
+use model::{Answer, Span};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use store::{Level, StoredFile};
@@ -116,7 +116,7 @@ fn lost_lines<'a>(pieces: impl Iterator<Item = &'a Piece>, answer: &Answer) -> V
                 Level::Rows => "rows".to_owned(),
                 level => format!("the rollup of {}", level.name()),
             };
-            let [from, to] = [from_ns, to_ns].map(report::format_time);
+            let [from, to] = [from_ns, to_ns].map(model::format_time);
             Some(format!("{what} of {} from {from} to {to} are kept no more", piece.node))
         })
         .collect()

@@ -7,7 +7,7 @@ use super::telling::Telling;
 use crate::answering::{Outcome, Progress};
 use crate::files::FlowFiles;
 use crate::question::{Period, Question, Refused, Setting};
-use report::{Answer, Span};
+use model::{Answer, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;

@@ -4,7 +4,7 @@ use super::reading::Reading;
 use super::share::Share;
 use super::times::NodeTimes;
 use crate::question::Period;
-use report::{Answer, Rest, Span, Status};
+use model::{Answer, Rest, Span, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use task::query::Over;
 

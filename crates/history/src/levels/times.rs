@@ -1,7 +1,7 @@
 //! Which times of a question were watched and are stored, and what is missing.
 
 use crate::question::Period;
-use report::{Answer, Missing, MissingReason, Span, format_time};
+use model::{Answer, Missing, MissingReason, Span, format_time};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Unstored, Watched, Watcher};
 
@@ -314,7 +314,7 @@ fn stored(entries: &[&Watched], writer: Option<u64>) -> Vec<Stored> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::Status;
+    use model::Status;
 
     fn entry(run: u64, by: Option<Watcher>, first_ns: u64, end_ns: u64, why: Unstored) -> Watched {
         Watched { number: first_ns, run, node: "n".to_owned(), by, first_ns, end_ns, why }

@@ -2,8 +2,8 @@
 
 use super::survey::window_of;
 use crate::question::Period;
+use model::Span;
 use record::{RecordedWindows, WindowFacts};
-use report::Span;
 use std::collections::BTreeMap;
 
 /// The most windows between two recordings of a node of which nothing is known. Each of them is answered as such.

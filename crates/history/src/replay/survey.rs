@@ -2,8 +2,8 @@
 
 use crate::files::{span_of_rows, union};
 use flow::{NULL, RowValue};
+use model::Span;
 use record::read::{FlowFile, ReadError, RowBlock, Wanted};
-use report::Span;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

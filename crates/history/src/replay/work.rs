@@ -6,8 +6,8 @@ use super::plan::Known;
 use super::survey::{part_of, window_of};
 use crate::totals::{COUNTED, ColumnTotals};
 use flow::{BatchRows, LossCounts, row_columns};
+use model::Span;
 use record::read::{FlowFile, ReadError, RowBlock, Wanted, WithoutKey};
-use report::Span;
 use std::collections::BTreeMap;
 use task::rows::{CutHeaders, Unplaced};
 

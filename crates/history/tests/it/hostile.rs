@@ -2,9 +2,9 @@
 
 use flow::{FlowKey, FlowRecord};
 use history::{FlowFiles, Outcome, Question, Setting};
+use model::{Answer, Status};
 use packet::Seed;
 use record::Selection;
-use report::{Answer, Status};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;

@@ -4,7 +4,7 @@ use crate::stored;
 use crate::stored::{HOUR, HOURS, MINUTE, Maker, Random, SECOND, START, WINDOW, ask, rows, shelf};
 use history::Period;
 use history::levels::Shelf;
-use report::{Answer, Status, Value};
+use model::{Answer, Status, Value};
 use std::collections::BTreeMap;
 use store::Level;
 use task::query::{

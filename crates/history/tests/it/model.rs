@@ -2,9 +2,9 @@
 
 use flow::{FlowKey, FlowRecord};
 use history::{FlowFiles, Outcome, Period, Question, Setting};
+use model::{Answer, Value};
 use packet::Seed;
 use record::Selection;
-use report::{Answer, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};

@@ -24,7 +24,7 @@ fn deliver(outboxes: Vec<Box<dyn Outbox>>, fake: &Fake, wait: Duration) -> kafka
 }
 
 /// What an archive has of a kind, as identifiers of messages.
-fn expected(answers: &[report::Answer], events: &[report::Event]) -> BTreeSet<String> {
+fn expected(answers: &[model::Answer], events: &[model::Event]) -> BTreeSet<String> {
     let answers = answers.iter().flat_map(|answer| of_answer(answer).expect("messages"));
     let events = events.iter().map(|event| of_event(event).expect("a message"));
     answers.chain(events).map(|message| message.id).collect()

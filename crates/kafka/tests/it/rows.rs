@@ -3,10 +3,10 @@
 use crate::support::Fake;
 use flow::{Rows, WindowRow};
 use kafka::{Bell, Outbox, Sink, StoredRows};
+use model::{Answer, Status, Value};
 use packet::{KeySpec, KeyV4, KeyV6};
 use proptest::prelude::*;
 use record::{RecordedWindows, RowWindow, RowWriter, WindowFacts};
-use report::{Answer, Status, Value};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

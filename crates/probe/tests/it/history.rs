@@ -2,6 +2,7 @@
 
 use engine::Control;
 use flow::{Rows, WindowRow};
+use model::{Span, Status, Value};
 use packet::{KeySpec, KeyV4, Seed};
 use probe::{Planner, Probe};
 use protocol::{
@@ -9,7 +10,6 @@ use protocol::{
     memory::{self, MemoryControllerLink},
 };
 use record::{Parts, Selection, WindowFacts};
-use report::{Span, Status, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,6 +3,7 @@
 use engine::{
     CaptureSettings, Config, Control, Destinations, Every, Gate, Observer, Outputs, Plan, Snap, Snapshot,
 };
+use model::Span;
 use packet::Seed;
 use port::{PacketSource, SyntheticSource, TimeBase};
 use probe::{Planner, Probe, ReplayGate};
@@ -10,7 +11,6 @@ use protocol::{
     CaptureTask, Captured, ControllerLink, FromProbe, LookBack, LookBackTask, LookedBack, ProbeLink, Task,
     TaskList, ToProbe, WindowResult, memory,
 };
-use report::Span;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -158,7 +158,7 @@ fn windows_that_are_over_and_packets_are_there_when_they_are_asked_for() {
 
     let [looked, early] = &said.looked_back[..] else { panic!("{:?}", said.looked_back) };
     assert_eq!((looked.id, early.id), (1, 2));
-    let of = |answers: &[report::Answer]| {
+    let of = |answers: &[model::Answer]| {
         answers.iter().find(|answer| answer.query == "standing").expect("an answer").clone()
     };
     assert_eq!(of(&looked.answers), of(&said.results[2].answers));

@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn results_say_what_was_dropped_before_them() {
-        let window = report::Span { start_ns: 0, end_ns: 1 };
+        let window = model::Span { start_ns: 0, end_ns: 1 };
         let result = crate::WindowResult::new(window, Vec::new());
         let body = FromProbe::Window(Box::new(result));
         let bytes = Envelope { lost: 9, ..Envelope::new(id("A", 3), body) }.encode().expect("bytes");

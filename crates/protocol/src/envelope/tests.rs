@@ -1,8 +1,8 @@
 use super::*;
 use crate::message_id::Boot;
 use crate::{FromProbe, HistoryAnswer, WindowResult};
+use model::{Answer, Column, ColumnKind, Span, Value};
 use proptest::prelude::*;
-use report::{Answer, Column, ColumnKind, Span, Value};
 use std::net::{IpAddr, Ipv4Addr};
 
 fn id(sequence: u64) -> MessageId {
@@ -106,9 +106,9 @@ fn a_bomb_is_refused_within_its_limit() {
     let bomb = packed(&format!("[{}1]", "1,".repeat(MOST_VALUES + 1)));
     assert!(bomb.len() < 10_000);
     assert_eq!(decoded(&bomb), Err(Refusal::TooLarge));
-    let column = || report::Column::new("n", report::ColumnKind::Unsigned, "");
-    let rows = vec![vec![report::Value::Unsigned(1)]; MOST_VALUES];
-    let answer = report::Answer::new("q", None, vec![column()], rows);
+    let column = || model::Column::new("n", model::ColumnKind::Unsigned, "");
+    let rows = vec![vec![model::Value::Unsigned(1)]; MOST_VALUES];
+    let answer = model::Answer::new("q", None, vec![column()], rows);
     let body = FromProbe::Ended { answers: vec![answer] };
     assert!(Envelope::new(id(1), body).encode().is_err());
     // A window of 128 MiB, in a frame of one empty block.

@@ -3,9 +3,9 @@
 use crate::sample;
 use crate::tool;
 use flow::FlowRecord;
+use model::{Answer, Column, ColumnKind, Value};
 use proptest::prelude::*;
 use record::Anonymizer;
-use report::{Answer, Column, ColumnKind, Value};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The key of the authors' own distribution.

@@ -200,8 +200,8 @@ mod tests {
     use crate::query::{Comparison, Expression, GroupField, Item, Over};
     use crate::rows::{ByPackets, Outside};
     use flow::WindowRow;
+    use model::Status;
     use packet::{KeySpec, MaskedKey};
-    use report::Status;
     use summary::Limits;
 
     /// A row of VLAN 5 with one packet, and others without a place of which it is not known whether they are of it.
@@ -249,7 +249,7 @@ mod tests {
         let reason = answer.reason.as_deref().unwrap_or_default();
         assert!(reason.contains("7 packets had no place in the table"), "{answer:?}");
         assert!(
-            answer.rest.totals.iter().all(|(_, value)| *value == report::Value::Unsigned(0)),
+            answer.rest.totals.iter().all(|(_, value)| *value == model::Value::Unsigned(0)),
             "{answer:?}"
         );
     }

@@ -2,8 +2,8 @@ use super::*;
 use crate::query::{GroupField, Item};
 use crate::rows::ZoomOffer;
 use crate::{Generation, TaskSet};
+use model::{Class, Span};
 use packet::{KeySpec, KeyV4, Seed};
-use report::{Class, Span};
 use std::net::IpAddr;
 use summary::Limits;
 

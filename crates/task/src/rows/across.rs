@@ -13,8 +13,8 @@ use super::program::Program;
 use super::site::Site;
 use crate::query::{Across, Query};
 use groups::MergedGroups;
+use model::{Answer, Span};
 use parts::Parts;
-use report::{Answer, Span};
 
 /// A query whose answer is that of several nodes together.
 #[derive(Clone, Debug)]
@@ -63,10 +63,10 @@ impl Merging {
         let mut merged = self.answer(window, &groups);
         answer::add_account(&mut merged, answers, &groups);
         // What they lack for it is in the reasons already.
-        let mut missing: Vec<report::Missing> =
+        let mut missing: Vec<model::Missing> =
             answers.iter().flat_map(|answer| answer.missing.clone()).collect();
         missing.sort_by_key(|one| (one.span.start_ns, one.span.end_ns));
-        missing.into_iter().for_each(|one| report::Missing::push(&mut merged.missing, one));
+        missing.into_iter().for_each(|one| model::Missing::push(&mut merged.missing, one));
         merged
     }
 }

@@ -19,7 +19,7 @@ use super::update::Collections;
 use super::weights::{Entropies, TopColumn};
 use crate::query::Operator;
 use flow::RowValue;
-use report::{Answer, ColumnKind, Rest, Span, Value};
+use model::{Answer, ColumnKind, Rest, Span, Value};
 use std::collections::{HashMap, HashSet};
 
 /// What an answer covers.

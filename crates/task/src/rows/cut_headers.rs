@@ -3,7 +3,7 @@
 use super::executor::RowQueries;
 use super::plan::Plan;
 use crate::query::{Aggregate, Grouping};
-use report::Answer;
+use model::Answer;
 
 /// Numbers of measured packets, parts of whose headers were on the wire but not captured: these count as 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -16,8 +16,8 @@ use super::state::QueryState;
 use crate::query::{Over, Query};
 use crate::{Generation, OtherGeneration};
 use flow::{RowBatch, Rows};
+use model::{Answer, Span};
 use packet::{KeyV4, KeyV6, MaskedKey};
-use report::{Answer, Span};
 use std::sync::Arc;
 
 /// Queries over window rows, ready for the rows of a site: one set of them, of one generation.

@@ -4,7 +4,7 @@ use super::overflow::SpilledValue;
 use super::program::Network;
 use super::scalar::Scalar;
 use crate::query::{Comparison, Operator};
-use report::Value;
+use model::Value;
 use std::net::IpAddr;
 
 /// A value of a group.

@@ -12,8 +12,8 @@ use super::scalar::Scalar;
 use super::update::Collections;
 use super::weights::Entropies;
 use flow::{NULL, Sampled};
+use model::Value;
 use packet::{Key, KeySpec, KeyV4, KeyV6, MaskedKey};
-use report::Value;
 
 /// What all groups of a query's state have in common.
 #[derive(Clone, Copy, Debug)]

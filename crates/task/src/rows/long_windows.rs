@@ -12,8 +12,8 @@ use super::scratch::RowScratch;
 use super::site::Site;
 use super::state::QueryState;
 use flow::{RowBatch, RowValue, Rows, Sampled};
+use model::{Answer, Class, Span, Status};
 use packet::{KeyV4, KeyV6};
-use report::{Answer, Class, Span, Status};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -524,7 +524,7 @@ impl Length {
                 answer.lacks(&format!("{} rows came faster than they were answered", account.refused_rows));
             }
             lacks_losses(answer, account.unfollowed);
-            answer.coverage = account.lost.map(|lost| report::coverage(account.received, lost));
+            answer.coverage = account.lost.map(|lost| model::coverage(account.received, lost));
             if watched != window {
                 answer.watched = Some(watched);
                 if answer.status == Status::Complete {

@@ -4,8 +4,8 @@ use super::plan::prefix_lengths;
 use super::program::Names;
 use crate::query::GroupField;
 use flow::{Field, FlowKey, NULL};
+use model::{Conversation, Value};
 use packet::KeySpec;
-use report::{Conversation, Value};
 
 /// A member of the flow key, by its name in keys.
 pub(crate) fn key_value(key: &FlowKey, name: &str, field: &GroupField, of: &KeySpec) -> Value {

@@ -8,7 +8,7 @@ use super::program::Type;
 use super::scalar::Scalar;
 use super::update::Inputs;
 use flow::NULL;
-use report::Value;
+use model::Value;
 use std::cmp::Ordering;
 
 /// The value of a group that its place depends on.

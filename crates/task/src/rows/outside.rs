@@ -10,7 +10,7 @@ use super::plan::{ItemValue, Plan};
 use super::scalar::Scalar;
 use super::state::Kinds;
 use flow::Sampled;
-use report::{Answer, Class, Value};
+use model::{Answer, Class, Value};
 
 /// The sums of packets that are in no row, because their flows had no place in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

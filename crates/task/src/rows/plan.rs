@@ -16,8 +16,8 @@ use crate::by_packets::{ChangingFields, of_flows, read_by, weighs};
 use crate::pins::pins_of;
 use crate::query::{Aggregate, Expression, GroupField, Grouping, MOST_GROUPS, Query, Weight};
 use flow::{Field, RowValue};
+use model::{Class, Column};
 use packet::{KeySpec, KeyV4, KeyV6};
-use report::{Class, Column};
 use std::collections::BTreeSet;
 
 /// A query prepared for the rows of a site.

@@ -9,8 +9,8 @@ use super::site::Site;
 use super::state::QueryState;
 use crate::query::Query;
 use flow::{RowBatch, RowValue};
+use model::Answer;
 use packet::MaskedKey;
-use report::Answer;
 
 /// Plans of queries, in their order.
 #[derive(Clone, Debug, Default)]

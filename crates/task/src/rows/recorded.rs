@@ -14,8 +14,8 @@ use super::plan_set::PlanSet;
 use super::program::{Needed, NodeId};
 use super::scratch::RowScratch;
 use flow::{RowBatch, RowValue};
+use model::{Answer, Span};
 use packet::{KeyV4, KeyV6, MaskedKey};
-use report::{Answer, Span};
 use std::sync::Arc;
 
 /// What queries need of recorded rows.

@@ -11,7 +11,7 @@ use super::plan::{ItemValue, Plan, PlannedItem};
 use super::scalar::Scalar;
 use super::state::Kinds;
 use flow::{Estimate, Sampled};
-use report::{Answer, Class, Value};
+use model::{Answer, Class, Value};
 
 impl Plan {
     /// True if the flow key decides of which group a packet is, and whether it is of any.
@@ -80,7 +80,7 @@ pub(crate) fn explain(answer: &mut Answer, sampled: &Sampled, groups: &Kinds, se
     answer.class = Class::Sample;
     answer.sampling = Some(sampled.into());
     // What is missing for other reasons may be of any group.
-    if answer.status != report::Status::Partial {
+    if answer.status != model::Status::Partial {
         answer.bounds = if has_bounds { Sampled::confidence_text() } else { "none".to_owned() };
     }
 }

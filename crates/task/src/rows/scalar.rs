@@ -1,7 +1,7 @@
 //! Values of groups: numbers that are null, exact, or between bounds.
 
 use crate::query::{Comparison, Operator};
-use report::Value;
+use model::Value;
 use std::cmp::Ordering;
 
 /// A value of a group.

@@ -11,9 +11,9 @@ use crate::query::{
     Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Order, Over, Query,
 };
 use flow::{FlowKey, LossCounts, Rows, WindowRow};
+use model::{Answer, Span, Status, Value};
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use proptest::prelude::*;
-use report::{Answer, Span, Status, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use summary::Limits;

@@ -9,8 +9,8 @@ use super::scalar::Scalar;
 use super::update::Collections;
 use super::values::{ValueSet, ValueWords};
 use crate::query::GroupField;
+use model::{Heaviest, Value};
 use packet::{KeySpec, KeyV6, MaskedKey};
-use report::{Heaviest, Value};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 

@@ -2,8 +2,8 @@
 
 use crate::support;
 use crate::support::*;
+use model::{ColumnKind, Value};
 use packet::{FlowKey, KeySpec};
-use report::{ColumnKind, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use task::{Kind, Point, TaskAnswer, TaskRows, catalog};
 

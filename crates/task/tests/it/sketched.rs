@@ -1,7 +1,7 @@
 //! Answers of tasks that answer queries have the queries' names and columns, also where there was nothing to count.
 
+use model::{Class, Status, Value};
 use packet::{KeySpec, Seed};
-use report::{Class, Status, Value};
 use summary::Limits;
 use task::query::{Aggregate, Expression, GroupField, Item, Query, Weight};
 use task::rows::Site;
@@ -35,7 +35,7 @@ fn a_window_without_packets_has_answers() {
     let answers = desk.report(WindowId::default(), Some(0));
     let answers: Vec<_> = answers.into_iter().map(|answer| answer.into_answer(None)).collect();
     let [most, bits] = &answers[..] else { panic!("{answers:?}") };
-    let names = |answer: &report::Answer| -> Vec<String> {
+    let names = |answer: &model::Answer| -> Vec<String> {
         answer.columns.iter().map(|column| column.name.clone()).collect()
     };
     assert_eq!((most.query.as_str(), names(most)), ("most", vec!["b".to_owned(), "dst_addr".to_owned()]));

@@ -7,7 +7,7 @@ use archive::Listing;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use report::Answer;
+use model::Answer;
 use serde::Serialize;
 use std::ops::Not;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Answers of one query as a table.
 
-use report::{Answer, ColumnKind, Value, format_time};
+use model::{Answer, ColumnKind, Value, format_time};
 use serde_json::{Value as Json, json};
 
 /// What each row begins with.

@@ -13,7 +13,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use report::{Event, Span, integer};
+use model::{Event, Span, integer};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;

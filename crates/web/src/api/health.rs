@@ -7,7 +7,7 @@ use crate::parameters::Parameters;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use report::view::BrokerState;
+use model::view::BrokerState;
 use serde_json::json;
 use std::sync::Arc;
 

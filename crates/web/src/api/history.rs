@@ -9,7 +9,7 @@ use crate::request::{Answered, HistoryAsked, Request};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use report::Answer;
+use model::Answer;
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;

@@ -9,7 +9,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use report::{Event, Story, integer, rfc3339};
+use model::{Event, Story, integer, rfc3339};
 use serde::Serialize;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use super::text::{Family, Kind, Text};
 use crate::view::QueryView;
+use model::{Answer, Column, Status, Value};
 use notation::label_name;
-use report::{Answer, Column, Status, Value};
 use std::collections::BTreeMap;
 
 /// Keys of a query and node that are exported: the first rows of its latest answers.

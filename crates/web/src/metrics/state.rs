@@ -6,7 +6,7 @@ use crate::view::{
     NodeView, Spool, Status, Store,
 };
 use Kind::{Counter, Gauge};
-use report::Counters;
+use model::Counters;
 
 type Family = (&'static str, Kind, &'static str);
 

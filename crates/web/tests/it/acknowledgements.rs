@@ -3,7 +3,7 @@
 use crate::access::Keys;
 use crate::client::{Stream, json, send};
 use crate::sample::{changes, full, serve, story};
-use report::parse_time;
+use model::parse_time;
 use serde_json::{Value as Json, json};
 use web::Role;
 

@@ -3,7 +3,7 @@
 use crate::client::{get, json};
 use crate::sample::{self, HOSTILE, PACKETS, START, full, serve};
 use archive::Changes;
-use report::{Answer, Column, ColumnKind, Item, format_time};
+use model::{Answer, Column, ColumnKind, Item, format_time};
 use serde_json::{Value as Json, json, to_value};
 use std::sync::Mutex;
 

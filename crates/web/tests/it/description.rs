@@ -3,7 +3,7 @@
 use crate::client::{Stream, get, json, send};
 use crate::sample::{changes, full, queries, serve};
 use jsonschema::Validator;
-use report::{Answer, Span};
+use model::{Answer, Span};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use web::view::QueryView;

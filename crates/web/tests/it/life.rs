@@ -42,9 +42,9 @@ fn a_server_that_stops_ends_streams_and_connections() {
     half.write_all(b"GET /api/v1/sta").expect("it is sent");
     let _stuck = Stream::open(address);
     for number in 0..32 {
-        let text = report::Value::Text("x".repeat(1 << 20));
-        let columns = vec![report::Column::new("text", report::ColumnKind::Text, "")];
-        let mut answer = report::Answer::new("large", None, columns, vec![vec![text]]);
+        let text = model::Value::Text("x".repeat(1 << 20));
+        let columns = vec![model::Column::new("text", model::ColumnKind::Text, "")];
+        let mut answer = model::Answer::new("large", None, columns, vec![vec![text]]);
         answer.revision = number;
         hub.publish(&archive::Changes { answers: vec![answer], ..Default::default() }).expect("it is stored");
         stream.next().expect("a message");

@@ -74,10 +74,9 @@ fn who_takes_nothing_is_let_go() {
     let mut number = 0;
     while refused(&hub, "slow_reader") == 0 {
         assert!(begun.elapsed() < PATIENCE, "it stays");
-        let columns = vec![report::Column::new("text", report::ColumnKind::Text, "")];
-        let row = vec![report::Value::Text("x".repeat(1 << 20))];
-        let answer =
-            report::Answer { revision: number, ..report::Answer::new("q", None, columns, vec![row]) };
+        let columns = vec![model::Column::new("text", model::ColumnKind::Text, "")];
+        let row = vec![model::Value::Text("x".repeat(1 << 20))];
+        let answer = model::Answer { revision: number, ..model::Answer::new("q", None, columns, vec![row]) };
         hub.publish(&archive::Changes { answers: vec![answer], ..Default::default() }).expect("it is stored");
         number += 1;
     }

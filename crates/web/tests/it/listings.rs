@@ -2,7 +2,7 @@
 
 use crate::client::{get, json};
 use crate::sample::{self, HOSTILE, START, answer, changes, full, serve, story};
-use report::{format_time, parse_time};
+use model::{format_time, parse_time};
 use serde_json::{Value as Json, json, to_value};
 use web::view::Status;
 
@@ -70,10 +70,10 @@ fn a_table_has_the_rows_of_one_query() {
     // Another version of the query: a count is exact, and a column is new.
     answers[0].columns.rotate_left(1);
     answers[0].rows[0].rotate_left(1);
-    answers[0].columns.push(report::Column::new("share", report::ColumnKind::Float, ""));
+    answers[0].columns.push(model::Column::new("share", model::ColumnKind::Float, ""));
     answers[0].rows[0].push(0.5.into());
-    answers[0].rows[0][1] = report::Value::Unsigned(9);
-    answers[0].columns[1].kind = report::ColumnKind::Unsigned;
+    answers[0].rows[0][1] = model::Value::Unsigned(9);
+    answers[0].columns[1].kind = model::ColumnKind::Unsigned;
     answers[0].rows[0][2] = "=1+2".into();
     answers[0].coverage = None;
     hub.publish(&archive::Changes { answers, ..archive::Changes::default() }).expect("it is stored");

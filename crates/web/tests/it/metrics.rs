@@ -4,7 +4,7 @@ use crate::access::Keys;
 use crate::client::{get, json, send};
 use crate::sample::{self, HOSTILE, SECOND, START, event, full, hub, serve, status, window};
 use archive::Changes;
-use report::{Answer, Column, ColumnKind, EventKind, Item, Status as AnswerStatus, Value};
+use model::{Answer, Column, ColumnKind, EventKind, Item, Status as AnswerStatus, Value};
 use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -299,7 +299,7 @@ fn it_is_guarded_as_the_api_is() {
 #[ignore = "it measures a time"]
 fn a_scrape_of_a_thousand_nodes() {
     let hub = hub();
-    let reasons: report::Counters = (0..10).map(|number| (format!("reason_{number}"), number)).collect();
+    let reasons: model::Counters = (0..10).map(|number| (format!("reason_{number}"), number)).collect();
     let node = |number: u64| {
         let mut node = NodeView {
             name: format!("Node{number}"),

@@ -2,7 +2,7 @@
 
 use crate::client::{Response, send};
 use crate::sample::{HOSTILE, hub, serve};
-use report::Span;
+use model::Span;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};

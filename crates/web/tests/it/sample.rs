@@ -1,7 +1,7 @@
 //! Something to show, with texts that mean something in JSON, HTML, SQL and streams.
 
 use archive::{Archive, Changes, Ended, Keep};
-use report::{
+use model::{
     Account, Answer, Capture, Column, ColumnKind, Counters, Event, EventKind, Item, PacketCounts, Span,
     Story, Value,
 };
@@ -62,7 +62,7 @@ pub(crate) fn totals() -> Answer {
     answer.empty = Some(1);
     answer.lacks("a reason");
     answer.account = Some(Account { packets, loss: None });
-    answer.task = Some(report::TaskNote {
+    answer.task = Some(model::TaskNote {
         text: "entropy".to_owned(),
         structure: "a sketch".to_owned(),
         why: "memory".to_owned(),

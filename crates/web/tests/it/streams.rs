@@ -3,7 +3,7 @@
 use crate::client::{Stream, get};
 use crate::sample::{self, HOSTILE, changes, full, hub, serve};
 use archive::Changes;
-use report::{Answer, Column, ColumnKind, Span, Value};
+use model::{Answer, Column, ColumnKind, Span, Value};
 use serde_json::{json, to_value};
 use std::net::Shutdown;
 use std::time::Instant;
@@ -96,7 +96,7 @@ fn a_client_that_does_not_read_is_told_how_many_it_missed() {
     for number in 0..ALL {
         hub.publish(&large(number)).expect("it is stored");
         let (name, answer) = quick.next().expect("a message");
-        assert_eq!((&*name, &answer["window"]["start"]), ("answer", &json!(report::format_time(number))));
+        assert_eq!((&*name, &answer["window"]["start"]), ("answer", &json!(model::format_time(number))));
     }
     let (mut told, mut missed) = (0, 0);
     while told + missed < ALL {
@@ -104,7 +104,7 @@ fn a_client_that_does_not_read_is_told_how_many_it_missed() {
         match &*name {
             "answer" => {
                 // In order, without those that it was told it missed.
-                assert_eq!(data["window"]["start"], report::format_time(told + missed));
+                assert_eq!(data["window"]["start"], model::format_time(told + missed));
                 told += 1;
             }
             "lagged" => missed += data["missed"].as_u64().expect("a number"),

@@ -221,8 +221,8 @@ fn rank_error(values: &[Point], share: f64, value: Point) -> f64 {
 mod tests {
     use super::*;
     use flow::Estimate;
+    use model::TaskNote;
     use packet::KeySpec;
-    use report::TaskNote;
     use std::net::{IpAddr, Ipv4Addr};
 
     fn answer(name: &'static str, rows: TaskRows) -> TaskAnswer {

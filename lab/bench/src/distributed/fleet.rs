@@ -2,10 +2,10 @@
 
 use super::rows;
 use super::site::Site;
+use model::{Account, Answer, PacketCounts, Span};
 use packet::{KeySpec, Seed};
 use protocol::amqp::{AmqpProbeLink, ProbeSettings, probe_link};
 use protocol::{FromProbe, Heartbeat, ListId, Load, ProbeLink, TaskList, ToProbe, WindowResult};
-use report::{Account, Answer, PacketCounts, Span};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use summary::Limits;
 use task::Generation;
@@ -164,7 +164,7 @@ impl Fleet {
         partials.add_v4(planned, &rows, &mut RowScratch::default());
         let answers = partials.window_answers(planned, window, window, &Unplaced::default());
         let packets = PacketCounts { received: 1_000_000, measured: 1_000_000, ..PacketCounts::default() };
-        let account = Account { packets, loss: Some(report::Counters::default()) };
+        let account = Account { packets, loss: Some(model::Counters::default()) };
         let totals =
             Answer { account: Some(account), ..Answer::new("totals", Some(window), Vec::new(), Vec::new()) };
         let answers = answers.into_iter().chain([totals]);

@@ -1,8 +1,8 @@
 //! What simulated probes measure, what is asked of it, and what the answers must be.
 
 use flow::{Rows, WindowRow};
+use model::{Answer, Span, Value};
 use packet::{KeyV4, split_mix};
-use report::{Answer, Span, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::net::Ipv4Addr;

@@ -2,7 +2,7 @@
 
 use super::fleet::now_ns;
 use super::rows;
-use report::Answer;
+use model::Answer;
 use serde::Deserialize;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, BufReader};

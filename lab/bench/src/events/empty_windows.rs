@@ -6,8 +6,8 @@ use crate::line::to_digits;
 use crate::{Line, Points};
 use controller::{Actions, Controller, Output, Setting};
 use equery::Chain;
+use model::{Answer, Column, Event, EventKind, Span, Value};
 use protocol::{FromProbe, TaskList, ToProbe, WindowResult};
-use report::{Answer, Column, Event, EventKind, Span, Value};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -6,9 +6,9 @@ use crate::compare::{in_turn, median, thread_time};
 use crate::{Line, Points};
 use engine::{Control, WindowId};
 use flow::{Rows, WindowRow};
+use model::{Column, ColumnKind, Item, Span, Value};
 use packet::{KeyParts, KeySpec, KeyV4, Seed};
 use protocol::{Instance, Task};
-use report::{Column, ColumnKind, Item, Span, Value};
 use serde_json::json;
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -136,7 +136,7 @@ impl Job {
         let span = Span { start_ns: BEGIN_NS, end_ns: BEGIN_NS + WINDOW_NS };
         let answers = partials.window_answers(set.rows(), span, span, &Unplaced::default());
         let answered_ns = thread_time() - began;
-        let is_right = |answer: &report::Answer| {
+        let is_right = |answer: &model::Answer| {
             let Some(Value::Address(std::net::IpAddr::V4(key))) =
                 answer.bound.first().map(|item| &item.value)
             else {

@@ -4,7 +4,7 @@ use super::{BEGIN_NS, WINDOW_NS, chain, milliseconds};
 use crate::compare::{in_turn, median, thread_time};
 use crate::{Line, Points};
 use events::{Asked, Find, Machine, Seen, Step};
-use report::{Answer, Column, Event, EventKind, Value};
+use model::{Answer, Column, Event, EventKind, Value};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};

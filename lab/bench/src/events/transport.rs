@@ -5,8 +5,8 @@ use super::WINDOW_NS;
 use crate::callgrind::{self, Counted};
 use crate::line::to_digits;
 use crate::{Line, Points};
+use model::{Answer, Value};
 use port::CaptureWriter;
-use report::{Answer, Value};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
@@ -117,7 +117,7 @@ fn answered(lines: &[serde_json::Value]) -> Option<Truth> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::{Column, ColumnKind, Span};
+    use model::{Column, ColumnKind, Span};
 
     #[test]
     fn wrong_answers_and_events_are_found() {

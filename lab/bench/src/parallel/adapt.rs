@@ -209,7 +209,7 @@ fn measure(
     let verdict = judge(&outcome.records, &phases, SETTLING * WINDOW_NS, BOUND);
     let offered: u64 = wires.iter().map(|wire| wire.total().offered).sum();
     let packets = &outcome.ended.packets;
-    let lost = outcome.loss.as_ref().map_or(0, report::Counters::total);
+    let lost = outcome.loss.as_ref().map_or(0, model::Counters::total);
     let checked = packets.received == packets.measured + packets.not_measured.total()
         && packets.received + lost == offered
         && verdict.windows != 0

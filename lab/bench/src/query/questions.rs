@@ -1,7 +1,7 @@
 //! Ten questions, each as a query, as SQL, and as an ordinary map.
 
 use super::Flow;
-use report::{Answer, Value};
+use model::{Answer, Value};
 use std::collections::{HashMap, HashSet};
 use std::net::Ipv4Addr;
 use task::query::{

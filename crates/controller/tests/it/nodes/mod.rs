@@ -1,8 +1,8 @@
 //! Queries of a controller, and answers of nodes as a probe sends them.
 
 use controller::{Actions, Controller, InstalledText, Output, Setting, Site, StandingQueries};
+use model::{Account, Answer, Column, ColumnKind, PacketCounts, Span, Value};
 use protocol::{FromProbe, TaskList, ToProbe, WindowResult};
-use report::{Account, Answer, Column, ColumnKind, PacketCounts, Span, Value};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 /// The first second of the tests.

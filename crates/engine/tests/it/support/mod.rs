@@ -2,11 +2,11 @@
 
 use engine::{ClosedWindow, Config, Control, Every, Observer, Outcome, Plan, RecordSink, Snapshot, WindowId};
 use flow::{FlowRecord, LossCounts, WindowRow};
+use model::{Counters, PacketCounts};
 use packet::{Key, KeySpec, Seed};
 use port::wire::{Trace, Wire, WireSpec};
 use port::{Filter, PacketSource, Poll, SourceCounter, SourceError, SyntheticSource, TimeBase};
 use record::Account;
-use report::{Counters, PacketCounts};
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};

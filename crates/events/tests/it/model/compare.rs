@@ -5,7 +5,7 @@ use super::known::Known;
 use super::naive::{Naive, Of, Running, Taken, Told};
 use super::windows::{History, Windows};
 use events::{Edge, Find, Graph, Key, Machine, Member, Progress, Run, Step};
-use report::Event;
+use model::Event;
 use std::collections::{BTreeMap, HashMap};
 
 /// Both machines, and what they call the same event.

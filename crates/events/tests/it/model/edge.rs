@@ -2,7 +2,7 @@
 
 use super::known::{Known, Told, of_absent, of_row, truth};
 use events::{Graph, Key, Member, Seen, Trigger, TriggerKind, TriggerSource};
-use report::{Answer, EventKind};
+use model::{Answer, EventKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The phase of a key.
@@ -119,7 +119,7 @@ fn of_source(side: &Side<'_>, key: &[Member]) -> Key {
     own
 }
 
-fn to_trigger(side: &Side<'_>, row: &[report::Value]) -> Option<Key> {
+fn to_trigger(side: &Side<'_>, row: &[model::Value]) -> Option<Key> {
     side.source.key.as_ref().map(|columns| columns.iter().map(|column| (&row[*column]).into()).collect())
 }
 
@@ -315,7 +315,7 @@ fn window_is_judged(window: &[Option<BTreeSet<Key>>], read: &BTreeSet<usize>) ->
 
 impl Side<'_> {
     /// Adds what the source says of a group, which has this row.
-    fn know(&self, judged: &mut Judged, row: Option<&Vec<report::Value>>, coverage: f64) {
+    fn know(&self, judged: &mut Judged, row: Option<&Vec<model::Value>>, coverage: f64) {
         let own = of_source(self, &judged.key);
         let is_covered = self.answer.and_then(|answer| answer.coverage).is_none_or(|share| share >= coverage);
         let no_figure = |figure: &Known| if *figure == Known::Unknown { Known::Null } else { figure.clone() };
@@ -323,7 +323,7 @@ impl Side<'_> {
             let of_key = |column: usize| self.query.key.iter().position(|own| *own == column);
             let figures: Vec<Known> = (0..self.query.columns.len())
                 .map(|column| match of_key(column) {
-                    Some(at) => Known::from(&report::Value::from(&own[at])),
+                    Some(at) => Known::from(&model::Value::from(&own[at])),
                     None => Known::Unknown,
                 })
                 .collect();

@@ -5,8 +5,8 @@ use events::{
     ALL_NODES, Binding, Column, Condition, Graph, Key, Member, Operand, Place, Query, Role, Settings,
     Trigger, TriggerKind, TriggerSource,
 };
+use model::ColumnKind;
 use notation::{Comparison, Operator};
-use report::ColumnKind;
 use std::net::IpAddr;
 
 /// The base of all windows.
@@ -67,7 +67,7 @@ fn draw_query(draw: &mut Draw, number: usize, nodes: usize, trigger: Option<Trig
     let columns: Vec<Column> = columns
         .into_iter()
         .enumerate()
-        .map(|(at, (role, kind))| Column { column: report::Column::new(format!("c{at}"), kind, ""), role })
+        .map(|(at, (role, kind))| Column { column: model::Column::new(format!("c{at}"), kind, ""), role })
         .collect();
     let of_role = |roles: &[Role]| -> Vec<usize> {
         (0..columns.len()).filter(|column| roles.contains(&columns[*column].role)).collect()
@@ -151,7 +151,7 @@ fn draw_trigger(draw: &mut Draw, parent: usize, graph: &Graph) -> Trigger {
     let is_when = kind == TriggerKind::When;
     let bindings = if draw.chance(30) && !first.key.is_empty() {
         let item = draw.pick(&first.key);
-        let column = report::Column { name: "pinned".to_owned(), ..first.columns[item].column.clone() };
+        let column = model::Column { name: "pinned".to_owned(), ..first.columns[item].column.clone() };
         let field = Binding::Field { column, item };
         if draw.chance(40) { vec![field, Binding::Node] } else { vec![field] }
     } else {

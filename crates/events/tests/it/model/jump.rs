@@ -3,7 +3,7 @@
 use super::graphs::SECOND;
 use super::windows::History;
 use events::{Find, Machine, Report, Run, Started, Step};
-use report::Event;
+use model::Event;
 
 /// What a machine tells of a whole history.
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ pub(crate) fn jump(history: &History) -> Result<Whole, String> {
     let mut ends = history.ends().peekable();
     while let Some(end_ns) = ends.next() {
         let step = take(&mut machine, history, end_ns);
-        let is_in = |span: &report::Span| end_ns > span.start_ns && end_ns <= span.end_ns;
+        let is_in = |span: &model::Span| end_ns > span.start_ns && end_ns <= span.end_ns;
         let quiet = history.quiet.iter().map(|quiet| quiet.span).find(is_in);
         if let (Some(quiet), true) = (quiet, step.is_quiet) {
             let next = machine.next_change(quiet.start_ns).unwrap_or(u64::MAX);

@@ -1,8 +1,8 @@
 //! What is known of a value, and whether a condition is true: the naive evaluation.
 
 use events::{Condition, Member, Operand, Query, Role, Seen};
+use model::{Answer, Status, Value};
 use notation::{Comparison, Operator};
-use report::{Answer, Status, Value};
 use std::net::IpAddr;
 
 /// What is known of a value.

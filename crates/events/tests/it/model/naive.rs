@@ -14,7 +14,7 @@
 use super::edge::{Edge, read};
 use super::known::Known;
 use events::{Asked, Binding, Find, Graph, Key, Place, Seen, Trigger, TriggerKind};
-use report::{EventKind, Span};
+use model::{EventKind, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 

@@ -3,7 +3,7 @@
 use super::draw::Draw;
 use super::graphs::{SECOND, alphabet, draw_graph};
 use events::{Asked, Graph, Key, Query, Role, Seen};
-use report::{Answer, ColumnKind, Span, Status, Value};
+use model::{Answer, ColumnKind, Span, Status, Value};
 use std::cell::OnceCell;
 
 /// A time in which each node either has no packets or is missing, in all windows that lie in it.

@@ -3,9 +3,9 @@
 use flow::{Rows, WindowRow};
 use history::levels::Shelf;
 use history::{FlowFiles, Outcome, Period, Question, Setting};
+use model::Answer;
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use record::{RecordedWindows, RowWindow, RowWriter, WindowFacts};
-use report::Answer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! A producer that does as it is told, and what is sent to it.
 
 use kafka::{Message, Problem, Producer, Refusal, Topic};
-use report::{Answer, Column, ColumnKind, Event, EventKind, Item, Span, Value};
+use model::{Answer, Column, ColumnKind, Event, EventKind, Item, Span, Value};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

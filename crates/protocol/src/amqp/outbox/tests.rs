@@ -1,9 +1,9 @@
 use super::*;
 use crate::envelope::{Properties, decode};
 use crate::{Envelope, Heartbeat, WindowResult};
-use report::Span;
+use model::Span;
 
-mod model;
+mod any_order;
 
 fn outbox(most_bytes: usize) -> Outbox {
     Outbox::new("Node1".to_owned(), Boot(1), most_bytes)
@@ -106,7 +106,7 @@ fn only_the_newest_heartbeat_is_sent_and_once() {
 
 #[test]
 fn what_cannot_be_written_is_counted() {
-    use report::{Answer, Column, ColumnKind};
+    use model::{Answer, Column, ColumnKind};
     let mut outbox = outbox(1 << 20);
     let column = Column::new("n", ColumnKind::Unsigned, "");
     let answer = Answer::new("q", None, vec![column], vec![Vec::new()]);
@@ -117,7 +117,7 @@ fn what_cannot_be_written_is_counted() {
 
 /// A result with this number of rows.
 fn long(rows: u64) -> FromProbe {
-    use report::{Answer, Column, ColumnKind, Rest, Value};
+    use model::{Answer, Column, ColumnKind, Rest, Value};
     let columns =
         vec![Column::new("port", ColumnKind::Unsigned, ""), Column::new("n", ColumnKind::Unsigned, "")];
     let row =
@@ -158,10 +158,10 @@ fn long_results_are_shortened_before_any_is_dropped() {
     assert_eq!(short.rows, whole.rows[..MOST_ROWS]);
     let left_out = 1000 - MOST_ROWS;
     assert_eq!(short.rest.groups, 7 + left_out as u64);
-    let number = |row: &Vec<report::Value>| row[1].as_unsigned().expect("a number");
+    let number = |row: &Vec<model::Value>| row[1].as_unsigned().expect("a number");
     let total = 1000 + whole.rows[MOST_ROWS..].iter().map(number).sum::<u64>();
-    assert_eq!(short.rest.totals, [("n".to_owned(), report::Value::Unsigned(total))]);
-    assert_eq!(short.status, report::Status::Partial);
+    assert_eq!(short.rest.totals, [("n".to_owned(), model::Value::Unsigned(total))]);
+    assert_eq!(short.status, model::Status::Partial);
     assert!(short.reason.as_ref().is_some_and(|reason| reason.contains(&left_out.to_string())), "{short:?}");
     // Short ones stay, and nothing else is left to be shortened.
     assert!(shortened_again(&long(100)).is_none());

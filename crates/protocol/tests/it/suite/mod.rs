@@ -1,10 +1,10 @@
 //! What holds of every transport.
 
+use model::{Answer, Column, ColumnKind, Span, Value};
 use protocol::{
     ControllerLink, FromProbe, Heartbeat, LinkState, ListId, ProbeLink, Received, Spool, TaskList, ToProbe,
     WindowResult,
 };
-use report::{Answer, Column, ColumnKind, Span, Value};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};

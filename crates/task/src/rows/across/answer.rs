@@ -8,7 +8,7 @@ use crate::rows::group_value::Group;
 use crate::rows::order::Ranked;
 use crate::rows::plan::{ItemValue, PlannedItem};
 use crate::rows::scalar::Scalar;
-use report::{Answer, Class, Rest, Span, Status, Value};
+use model::{Answer, Class, Rest, Span, Status, Value};
 use std::cmp::Ordering;
 
 impl Merging {

@@ -5,7 +5,7 @@ use super::parts::{Rule, Source};
 use crate::query::{Across, Grouping, Operator};
 use crate::rows::group_value::Group;
 use crate::rows::scalar::Scalar;
-use report::{Answer, Span, Status, Value};
+use model::{Answer, Span, Status, Value};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;

@@ -12,8 +12,8 @@ use crate::query::{
 };
 use crate::rows::aggregate::Kind;
 use flow::{Aggregation, DERIVED, DerivedField, Field, Statistic};
+use model::{Column, ColumnKind};
 use packet::KeySpec;
-use report::{Column, ColumnKind};
 
 /// A value of groups, and what is known of it.
 struct Typed {

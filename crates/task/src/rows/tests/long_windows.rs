@@ -120,7 +120,7 @@ fn windows_of_different_shares_are_one_sample() {
     // 100 packets and 200 packets, of which 70 were sampled.
     assert!((sampling.share - 70.0 / 300.0).abs() < 1e-9, "{sampling:?}");
     assert_eq!((sampling.least, sampling.greatest), (0.1, 0.3));
-    assert_eq!(answers[0].class, report::Class::Sample);
+    assert_eq!(answers[0].class, model::Class::Sample);
     assert!(answers[0].reason.as_ref().is_some_and(|reason| reason.contains("10% to 30%")));
 }
 

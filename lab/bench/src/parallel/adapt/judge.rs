@@ -2,7 +2,7 @@
 
 use super::sink::Kept;
 use engine::ClosedWindow;
-use report::Counters;
+use model::Counters;
 use std::collections::HashMap;
 use std::sync::PoisonError;
 

@@ -1,6 +1,6 @@
 //! What is written, to the letter: the members' names and order are those that `docs/report.md` promises.
 
-use report::{
+use model::{
     Account, Answer, Class, Column, ColumnKind, Counters, Event, EventKind, Item, Missing, MissingReason,
     PacketCounts, Rest, RunReport, Span, Status, TaskNote, Value, Window, WindowCounts,
 };

@@ -18,7 +18,7 @@ struct Read {
     columns: Vec<Column>,
 }
 
-/// For `#[serde(flatten, with = "report::key")]`.
+/// For `#[serde(flatten, with = "model::key")]`.
 ///
 /// # Errors
 /// Those of the serializer.
@@ -26,7 +26,7 @@ pub fn serialize<S: Serializer>(key: &[Item], serializer: S) -> Result<S::Ok, S:
     Written { key: Items(key), columns: key.iter().map(|item| &item.column).collect() }.serialize(serializer)
 }
 
-/// For `#[serde(flatten, with = "report::key")]`.
+/// For `#[serde(flatten, with = "model::key")]`.
 ///
 /// # Errors
 /// Those of the deserializer, and if a column has no member or one of another kind.

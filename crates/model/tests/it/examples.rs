@@ -1,7 +1,7 @@
 //! The examples of `docs/report.md`: each has its schema, and is read and written unchanged.
 
 use crate::schema::{of_line, of_report};
-use report::{Answer, Event, RunReport};
+use model::{Answer, Event, RunReport};
 use serde_json::Value as Json;
 
 const PAGE: &str = include_str!("../../../../docs/report.md");

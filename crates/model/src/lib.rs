@@ -6,7 +6,7 @@
 //! holds its schemas.
 //!
 //! ```
-//! use report::{Answer, Column, ColumnKind, Span, Value};
+//! use model::{Answer, Column, ColumnKind, Span, Value};
 //!
 //! let columns = vec![
 //!     Column::new("dst_addr", ColumnKind::Address, ""),

@@ -3,8 +3,8 @@
 use crate::literal::{full_answer, full_event};
 use crate::strategies::{answer, event, run_report};
 use jsonschema::{Registry, Validator};
+use model::RunReport;
 use proptest::prelude::*;
-use report::RunReport;
 use serde_json::{Value as Json, json};
 use std::sync::LazyLock;
 
@@ -163,7 +163,7 @@ fn a_report_with_any_one_mistake_is_refused() {
         events: vec![full_event()],
         command_line: vec!["edison".to_owned()],
         link_down: Some(0),
-        exporters: vec![report::ExporterReport {
+        exporters: vec![model::ExporterReport {
             address: std::net::IpAddr::from([192, 0, 2, 1]),
             port: Some(2055),
             version: "NetFlow v9".to_owned(),
@@ -176,7 +176,7 @@ fn a_report_with_any_one_mistake_is_refused() {
             lost_unit: "messages".to_owned(),
             sampling: vec!["1:100".to_owned()],
         }],
-        wire: Some(report::WireReport::default()),
+        wire: Some(model::WireReport::default()),
         tuning: Some(crate::strategies::full_tuning()),
         faults: vec!["a fault".to_owned()],
         ..RunReport::default()

@@ -1,8 +1,8 @@
 //! What is written is read back.
 
 use crate::strategies::{answer, event, run_report, window};
+use model::{Answer, Column, ColumnKind, Event, RunReport, Value, Window};
 use proptest::prelude::*;
-use report::{Answer, Column, ColumnKind, Event, RunReport, Value, Window};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -152,7 +152,7 @@ proptest! {
                     }
                     (Value::Prefix { length, .. }, Value::Prefix { address, length: after }) => {
                         prop_assert_eq!(length, after);
-                        prop_assert_eq!(report::network(*address, *length), *address);
+                        prop_assert_eq!(model::network(*address, *length), *address);
                     }
                     _ => prop_assert_eq!(before, after),
                 }

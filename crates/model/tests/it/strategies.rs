@@ -1,14 +1,14 @@
 //! Random answers, events, windows and reports.
 
-use proptest::collection::vec;
-use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
-use proptest::option;
-use proptest::prelude::*;
-use report::{
+use model::{
     Account, Answer, Capture, Class, Column, ColumnKind, Counters, DesignReport, Event, EventKind,
     FlowCounts, Heaviest, Item, Missing, MissingReason, OutputCounts, PacketCounts, Rates, Rest, RunReport,
     Sampling, Span, Status, Story, TaskNote, UndecidedReport, Value, Window, WindowCounts, WireReport,
 };
+use proptest::collection::vec;
+use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
+use proptest::option;
+use proptest::prelude::*;
 use std::net::IpAddr;
 
 /// Any integer, and often one near those that matter.
@@ -346,9 +346,9 @@ pub(crate) fn run_report() -> impl Strategy<Value = RunReport> {
 }
 
 /// What tuning changed, with every member.
-pub(crate) fn full_tuning() -> report::TuningReport {
-    let window = report::Span { start_ns: 7_000_000_000, end_ns: 8_000_000_000 };
-    let change = report::TuningChange {
+pub(crate) fn full_tuning() -> model::TuningReport {
+    let window = model::Span { start_ns: 7_000_000_000, end_ns: 8_000_000_000 };
+    let change = model::TuningChange {
         window,
         at_ns: 6_000_000_000,
         setting: "share".to_owned(),
@@ -356,13 +356,13 @@ pub(crate) fn full_tuning() -> report::TuningReport {
         to: 0.25,
         reason: "40.000 % of 20.00 Mpps were lost".to_owned(),
     };
-    let unmet = report::TuningUnmet { window, loss: 0.5, is_over: false, reason: "too much".to_owned() };
-    report::TuningReport {
+    let unmet = model::TuningUnmet { window, loss: 0.5, is_over: false, reason: "too much".to_owned() };
+    model::TuningReport {
         bound: 1e-5,
         changes: vec![change],
         changes_unlisted: 3,
         unmet: vec![unmet],
-        settings: report::TuningSettings { workers: 2, idle_timeout: 0.0625, task_memory: 0.25, share: 0.5 },
+        settings: model::TuningSettings { workers: 2, idle_timeout: 0.0625, task_memory: 0.25, share: 0.5 },
         windows: 40,
         windows_above: 3,
         windows_off_core: 1,
