@@ -9,7 +9,7 @@ use crate::machine;
 use crate::nodes::name_and_rest;
 use crate::patterns;
 use crate::signals;
-use crate::stored;
+use crate::sources;
 use history::Setting;
 use history::replay::{Named, Recording, Surveyed};
 use notation::grouped;
@@ -67,7 +67,7 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
     let mut records = Records::default();
     let (mut read, mut rows, mut windows, mut missing) = (0, 0, 0, [0; 2]);
     // All nodes begin before the first is read: what a killed import has not reached is missing.
-    let source = stored::source_name(files.iter().map(|file| &file.path));
+    let source = sources::names_of_files(files.iter().map(|file| &file.path));
     let mut feeds = Vec::new();
     for node in nodes {
         let site = node.site();

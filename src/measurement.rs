@@ -13,7 +13,6 @@ use crate::row_store::RowStore;
 use crate::signals;
 use crate::sources::{self, Sources};
 use crate::standard_output::{self, Reader};
-use crate::stored;
 use crate::watched::{Lost, Watched};
 use crate::wording;
 use engine::admission::{Admission, Directions, no_gaps, no_zoom};
@@ -137,7 +136,7 @@ impl Measurement {
             let (window_ns, usual_ns) = window_lengths(options, "--store")?;
             let (feed, records) = store.node(NodeSetting {
                 node: node.to_owned(),
-                source: stored::source_name(names.iter().map(Path::new)),
+                source: sources::names_of_files(names.iter().map(Path::new)),
                 key: config.key,
                 window_ns,
                 usual_ns,

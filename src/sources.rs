@@ -13,6 +13,7 @@ use port::{
     CaptureSource, Filter, InterfaceOptions, InterfaceSource, MergedSource, PacketSource, SourceError,
     SyntheticSource, TimeBase,
 };
+use std::path::Path;
 use std::sync::Arc;
 use task::TaskSpec;
 
@@ -33,6 +34,14 @@ pub(crate) struct Sources {
     pub(crate) routers: Option<Routers>,
     /// Why the wire has only the first part of a damaged capture.
     pub(crate) damage: Option<SourceError>,
+}
+
+/// Names the files that a run reads so that the same files have the same name in each folder; `None` if one of them is none, such as
+/// standard input.
+pub(crate) fn names_of_files(files: impl IntoIterator<Item = impl AsRef<Path>>) -> Option<String> {
+    let whole = |file: &Path| file.canonicalize().ok().map(|file| file.display().to_string());
+    let names = files.into_iter().map(|file| whole(file.as_ref()).filter(|_| file.as_ref().is_file()));
+    names.collect::<Option<Vec<_>>>().map(|names| names.join(", "))
 }
 
 /// Opens everything that the options name. `plan`: made before anything was open; ports may change it.

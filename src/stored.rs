@@ -4,7 +4,6 @@ use crate::cli::RunOptions;
 use crate::exit::{EARLY, FAULT, Failure, say};
 use crate::machine;
 use crate::reporting::Verdict;
-use std::path::Path;
 use std::sync::Arc;
 use store::Store;
 
@@ -17,14 +16,6 @@ pub(crate) fn open(options: &RunOptions) -> Result<Option<Arc<Store>>, Failure> 
     let store = Store::open(folder, options.store_keep.unwrap_or_default(), queue).map_err(Failure::usage)?;
     store.remarks().iter().for_each(|line| say(line));
     Ok(Some(Arc::new(store)))
-}
-
-/// Names the files that a run reads so that the same files have the same name in each folder; `None` if one of them is none, such as
-/// standard input.
-pub(crate) fn source_name(files: impl IntoIterator<Item = impl AsRef<Path>>) -> Option<String> {
-    let whole = |file: &Path| file.canonicalize().ok().map(|file| file.display().to_string());
-    let names = files.into_iter().map(|file| whole(file.as_ref()).filter(|_| file.as_ref().is_file()));
-    names.collect::<Option<Vec<_>>>().map(|names| names.join(", "))
 }
 
 /// Closes it once all that was measured is handed over, and says what it lacks. `is_live`: rollups that are under way wait until the next

@@ -75,8 +75,10 @@ fn labels(queries: &[QueryText], diagnostics: &mut Diagnostics<'_>) -> Vec<Strin
     let mut taken: HashSet<&str> = HashSet::new();
     for label in queries.iter().filter_map(|query| query.label.as_ref()) {
         if !taken.insert(&label.value) {
-            let message =
-                format!("the label '{}' stands here for the second time", parser::shortened(&label.value));
+            let message = format!(
+                "the label '{}' stands here for the second time",
+                crate::lexer::shortened(&label.value)
+            );
             diagnostics.error_with_help(
                 "duplicate_label",
                 &label.span,
@@ -315,7 +317,8 @@ impl Session<'_> {
         }
         if let Some(field) = looks_back(links.trigger.as_ref())
             .then(|| {
-                executor::by_packets_of_firing(&of_rows_plan, &links.bindings, self.options.key.as_deref())
+                let pinned = links.bindings.iter().map(|bound| &*bound.field);
+                executor::by_packets_of_firing(&of_rows_plan, pinned, self.options.key.as_deref())
             })
             .and_then(|(fields, _)| fields.into_iter().next())
             .filter(|_| sources(text).is_empty())

@@ -1,6 +1,5 @@
 //! What the executor makes of a plan, at a site of which only the flow key is known.
 
-use crate::checked::Bound;
 use packet::{KeySpec, Seed};
 use std::sync::Arc;
 use summary::Limits;
@@ -56,14 +55,14 @@ pub(crate) fn by_packets(plan: &Query, key: Option<&[String]>) -> (Vec<String>, 
     (fields, why)
 }
 
-/// The same of a plan that also filters by what a firing pins.
-pub(crate) fn by_packets_of_firing(
+/// The same of a plan that also filters by the fields that a firing pins.
+pub(crate) fn by_packets_of_firing<'a>(
     plan: &Query,
-    bindings: &[Bound],
+    pinned: impl Iterator<Item = &'a str>,
     key: Option<&[String]>,
 ) -> (Vec<String>, Option<String>) {
     // Which values they are does not matter.
-    let pinned = bindings.iter().map(|bound| Condition::compare(&bound.field, Comparison::Equal, 0));
+    let pinned = pinned.map(|field| Condition::compare(field, Comparison::Equal, 0));
     let filter = plan.filter.iter().cloned().chain(pinned).collect();
     by_packets(&Query { filter: Some(Condition::And(filter)), ..plan.clone() }, key)
 }

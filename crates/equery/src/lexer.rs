@@ -248,8 +248,7 @@ impl<'a> Lexer<'a, '_, '_> {
         {
             let length = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
             self.at += 2 + length;
-            let message =
-                format!("'{}' is no number here", crate::parser::shortened(&self.text[start..self.at]));
+            let message = format!("'{}' is no number here", shortened(&self.text[start..self.at]));
             let help = match u64::from_str_radix(&digits[..length], 16) {
                 Ok(number) => format!("write {number}"),
                 Err(_) => "numbers are decimal and have up to 64 bits".to_owned(),
@@ -313,6 +312,14 @@ impl<'a> Lexer<'a, '_, '_> {
         let letters = rest.find(|c: char| !c.is_ascii_alphabetic() && c != 'µ').unwrap_or(rest.len());
         self.at += if rest.starts_with('%') { 1 } else { letters };
         (digits, &self.text[unit..self.at])
+    }
+}
+
+/// A part of the user's text as messages show it.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

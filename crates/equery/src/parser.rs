@@ -8,7 +8,7 @@ mod expressions;
 
 use crate::ast::{Definition, File, QueryText, Spanned};
 use crate::diagnostic::Diagnostics;
-use crate::lexer::{Placed, Token};
+use crate::lexer::{Placed, Token, shortened};
 use crate::literal::Literal;
 use crate::names::{CLAUSES, begins_clause, is_reserved};
 use crate::variables::Constants;
@@ -376,13 +376,5 @@ pub(crate) struct Shown<'a>(pub(crate) &'a crate::ast::Node);
 impl std::fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&shortened(&self.0.value.to_string()))
-    }
-}
-
-/// A part of the user's text as messages show it.
-pub(crate) fn shortened(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::ast::{Expr, Node, QueryText, Using};
 use crate::diagnostic::Diagnostics;
+use crate::lexer::shortened;
 use crate::literal::{Literal, duration_text};
 use crate::names;
 use crate::options::Options;
-use crate::parser::shortened;
 use crate::variables::{Meaning, Variables};
 use packet::{KeySpec, Seed};
 use serde::{Serialize, Serializer};

@@ -111,7 +111,8 @@ fn check_look_back(
         return Err("answers of other queries are not read in the window that fired".to_owned());
     }
     // The key of the nodes may be another one than the text was checked for.
-    let (fields, _) = executor::by_packets_of_firing(&query.plan, &query.bindings, Some(site.key));
+    let fields = query.bindings.iter().map(|bound| &*bound.field);
+    let (fields, _) = executor::by_packets_of_firing(&query.plan, fields, Some(site.key));
     if let Some(field) = fields.first() {
         let clause = if trigger.in_same_window { "in same window" } else { "while" };
         let (why, instead) =

@@ -5,8 +5,9 @@ use super::{Checker, Context, Scope, Typed};
 use crate::ast::{Expr, Node};
 use crate::constant::{Constant, named};
 use crate::kind::{Kind, Unit};
+use crate::lexer::shortened;
 use crate::literal::Literal;
-use crate::parser::{Shown, shortened};
+use crate::parser::Shown;
 use std::ops::Range;
 use task::query::{Comparison, Condition, Expression};
 

@@ -4,11 +4,11 @@ use super::queries::Outline;
 use super::values::no_columns;
 use super::{Checker, Context, Scope};
 use crate::ast::{From, QueryText, Spanned};
+use crate::lexer::shortened;
 use crate::literal::duration_text;
 use crate::names::field_name;
 use crate::node_filter::NodeFilter;
 use crate::parents::Parent;
-use crate::parser::shortened;
 use task::query::{GroupField, Grouping, Item, Over, Query};
 
 /// Checks a derived query, whose parents are known. `None` where it has errors.

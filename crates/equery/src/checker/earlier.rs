@@ -3,8 +3,8 @@
 use super::{Checker, Context, Scope, Typed};
 use crate::ast::Node;
 use crate::earlier::{Earlier, EarlierWindows, MOST_WINDOWS};
+use crate::lexer::shortened;
 use crate::literal::duration_text;
-use crate::parser::shortened;
 use task::query::{Expression, Over};
 
 /// Values of earlier windows in one query.

@@ -2,10 +2,10 @@
 
 use super::Checker;
 use crate::ast::{Expr, Node};
+use crate::lexer::shortened;
 use crate::literal::Literal;
 use crate::names::field_name;
 use crate::node_filter::NodeFilter;
-use crate::parser::shortened;
 use task::query::Comparison;
 
 /// What a condition says about nodes.

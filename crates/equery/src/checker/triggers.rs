@@ -8,9 +8,9 @@ use crate::ast::{Expr, Node, QueryText, Run, Spanned, TriggerKind};
 use crate::checked::{Bound, EdgeKind, EventCondition, NotRun, Trigger};
 use crate::fields;
 use crate::kind::Kind;
+use crate::lexer::shortened;
 use crate::literal::Literal;
 use crate::names::field_name;
-use crate::parser::shortened;
 use std::collections::BTreeSet;
 use task::query::Expression;
 

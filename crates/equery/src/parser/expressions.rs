@@ -339,9 +339,10 @@ impl Parser<'_, '_, '_> {
                     }
                 }
                 _ => {
-                    return Err(
-                        self.expected(&format!("an item of '{}' behind '.'", super::shortened(&name.value)))
-                    );
+                    return Err(self.expected(&format!(
+                        "an item of '{}' behind '.'",
+                        crate::lexer::shortened(&name.value)
+                    )));
                 }
             };
             return Ok(self.node(start, Expr::Of(name, item)));

@@ -63,7 +63,7 @@ impl Elsewhere {
             without_place.extend(read.map(|(time, unplaced)| (node.clone(), window(time), unplaced.packets)));
             let cut = cut_by_window(contents).filter(|(time, _)| is_read(*time));
             let cut = cut.map(|(time, cut)| {
-                let cut = queries.as_ref().map_or(cut, |queries| cut.of_run(queries));
+                let cut = queries.as_ref().map_or(cut, |queries| queries.cut_of_run(cut));
                 (node.clone(), window(time), cut)
             });
             all_cut.extend(cut);

@@ -1,6 +1,5 @@
 //! Packets whose headers the snap length of a capture cut, and the answers that do not tell because of them.
 
-use super::executor::RowQueries;
 use super::plan::Plan;
 use crate::query::{Aggregate, Grouping};
 use model::Answer;
@@ -26,16 +25,8 @@ impl CutHeaders {
         self.tcp = self.tcp.saturating_add(more.tcp);
     }
 
-    /// Of these numbers those that matter to the queries over the run.
-    #[must_use]
-    pub fn of_run(self, queries: &RowQueries) -> Self {
-        let mut all = Self::default();
-        queries.run_plans().plans.iter().for_each(|plan| all.add(&self.of(plan)));
-        Self { ports: self.ports.min(all.ports), tcp: self.tcp.min(all.tcp) }
-    }
-
     /// Of these numbers those that matter to a plan.
-    fn of(self, plan: &Plan) -> Self {
+    pub(crate) fn of(self, plan: &Plan) -> Self {
         if self == Self::default() {
             return self;
         }

@@ -1,6 +1,7 @@
 //! Runs queries over the rows of windows, each separately, and over the whole run.
 
 use super::answer::Covered;
+use super::cut_headers::CutHeaders;
 use super::evaluate::Evaluation;
 use super::long_windows::{LongPlans, LongWindows, Order};
 use super::merged::MergedRows;
@@ -102,6 +103,14 @@ impl RowQueries {
     /// True if any query is about windows.
     pub fn asks_of_windows(&self) -> bool {
         !self.window.plans.is_empty() || !self.long.is_empty()
+    }
+
+    /// Of these numbers of cut headers those that matter to queries over the run.
+    #[must_use]
+    pub fn cut_of_run(&self, cut: CutHeaders) -> CutHeaders {
+        let mut all = CutHeaders::default();
+        self.run.plans.iter().for_each(|plan| all.add(&cut.of(plan)));
+        CutHeaders { ports: cut.ports.min(all.ports), tcp: cut.tcp.min(all.tcp) }
     }
 
     /// True if any query is about the whole run.
