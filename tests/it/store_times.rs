@@ -171,6 +171,9 @@ fn a_replay_that_was_killed_before_it_stored_anything_is_told() {
         );
         let reason = answer["reason"].as_str().unwrap_or_default();
         assert!(reason.contains("a run was killed before anything of it was stored"), "{answer}");
+        let windows =
+            call(&["query", "--store", text(&store), "--json", "-q", "select count(*) every 10s"]).expect(3);
+        assert!(windows.stdout.contains("a run was killed before anything of it was stored"), "{windows:?}");
         // What is stored now does not tell what standard input would have given.
         let named = format!("n={}", text(&file));
         call(&["run", &named, "--store", text(&store)]).expect(0);
@@ -337,4 +340,48 @@ fn the_loss_that_a_capture_tells_is_the_sum_of_its_windows() {
     let told =
         call(&["query", text(&rows), "--json", "-q", "q: select sum(total_count) as n every 1s"]).expect(0);
     assert_eq!(lost(&told.stdout), [0, 0, 10, 0, 0, 24, 0, 0, 10, 0, 0, 24]);
+}
+
+/// Nodes that measured at different times have rates of their own times, in one store or in files that are read together.
+#[test]
+fn nodes_that_measured_at_different_times_have_rates_of_their_own() {
+    let scratch = Scratch::new();
+    let [both, alone] = ["both", "alone"].map(|name| scratch.path(name));
+    let mut rows = Vec::new();
+    for (name, from) in [("a", START), ("b", START + 3600 * SECOND)] {
+        let frames = capture::udp_frames(200, from).into_iter().zip(0..);
+        let frames: Vec<_> =
+            frames.map(|(frame, at)| Frame { time_ns: from + at * 50_000_000, ..frame }).collect();
+        let file = scratch.file(&format!("{name}.pcap"), capture::pcap(ETHERNET, &frames));
+        let named = format!("{name}={}", text(&file));
+        let out = scratch.path(&format!("{name}.rows.parquet"));
+        call(&["run", &named, "--every", "1s", "--store", text(&both), "--rows", text(&out)]).expect(0);
+        rows.push(out);
+        if name == "a" {
+            call(&["run", &named, "--every", "1s", "--store", text(&alone)]).expect(0);
+        }
+    }
+    // 200 packets in 199 intervals of 50 ms, which end behind the last packet.
+    let rate = 200.0 / (199.0 * 0.05 + 1e-9);
+    let to = ["--to", "2026-11-22T10:30:00Z"];
+    for (query, more) in [
+        ("q: select rate(total_count) as r", &[][..]),
+        ("q: select rate(total_count) as r every 30min", &[]),
+        ("q: select rate(total_count) as r", &to),
+    ] {
+        let ask = |files: &[&str]| {
+            let told = call(&[&["query"], files, &["--json", "-q", query], more].concat()).expect(0).stdout;
+            let of_a = answers(told.lines()).into_iter().filter(|answer| answer["node"] == "a");
+            of_a.filter(|answer| answer["rows"][0]["r"].is_number()).collect::<Vec<_>>()
+        };
+        let own = ask(&["--store", text(&alone)]);
+        assert!((own[0]["rows"][0]["r"].as_f64().expect("a rate") - rate).abs() < 1e-6, "{own:?}");
+        let told = |answers: &[Value]| {
+            let each = answers.iter().map(|answer| (answer["rows"].clone(), answer["watched"].clone()));
+            each.collect::<Vec<_>>()
+        };
+        for files in [&["--store", text(&both)][..], &[text(&rows[0]), text(&rows[1])]] {
+            assert_eq!(told(&ask(files)), told(&own), "{files:?}: {query}");
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Reads rows once for all questions.
 
 use crate::facts::{RefusedRows, cut_by_window, without_place_by_window};
-use crate::files::{FlowFiles, span_of, span_of_rows, union};
+use crate::files::{FlowFiles, span_of, span_of_rows};
+use crate::node_spans::NodeSpans;
 use crate::prune::may_pass;
 use crate::question::{Period, Question, Refused, Setting};
 use crate::totals::ColumnTotals;
@@ -122,8 +123,8 @@ impl FlowFiles {
         }
         self.refuse_lacking_columns(&needs)?;
         let counts_by_time = needs.columns.contains(&RowValue::Time);
-        let known_span = self.span();
-        let wanted = wanted(needs, &site, known_span.is_none());
+        let known = self.spans();
+        let wanted = wanted(needs, &site, known.is_none());
         let read = columns_of(&groups, &site);
         let places = self.places();
         let mut progressed =
@@ -131,8 +132,9 @@ impl FlowFiles {
         let mut work = Work {
             site,
             groups,
-            outcome: Outcome { errors: self.errors.clone(), span: known_span, ..Outcome::default() },
-            is_span_known: known_span.is_some(),
+            outcome: Outcome { errors: self.errors.clone(), ..Outcome::default() },
+            are_spans_known: known.is_some(),
+            spans: known.unwrap_or_default(),
             counts_by_time,
             windows_lack: Vec::new(),
             refused: RefusedRows::default(),
@@ -417,8 +419,9 @@ struct Work<'a> {
     site: Site,
     groups: Vec<Group<'a>>,
     outcome: Outcome,
-    /// Before all rows are read.
-    is_span_known: bool,
+    /// The times of the rows of each node, and whether these are known before all rows are read.
+    spans: NodeSpans,
+    are_spans_known: bool,
     /// The answers depend on the times of rows.
     counts_by_time: bool,
     /// What all answers of windows lack.
@@ -523,8 +526,8 @@ impl Work<'_> {
         if let Some(node) = node {
             self.know(&Some(Arc::from(node)));
         }
-        if let Some(span) = span_of(part).filter(|_| !self.is_span_known) {
-            self.outcome.span = Some(self.outcome.span.map_or(span, |known| union(known, span)));
+        if let Some(span) = span_of(part).filter(|_| !self.are_spans_known) {
+            self.spans.add(node.map(Arc::from), span);
         }
     }
 
@@ -591,11 +594,9 @@ impl Work<'_> {
         let Self { site, groups, outcome, scratch, .. } = self;
         outcome.rows += (block.v4.len() + block.v6.len() + block.without_key.len()) as u64;
         outcome.without_key += block.without_key.len() as u64;
-        if !self.is_span_known {
-            let spans = [span_of_rows(&block.v4), span_of_rows(&block.v6)];
-            for span in spans.into_iter().flatten() {
-                outcome.span = Some(outcome.span.map_or(span, |known| union(known, span)));
-            }
+        if !self.are_spans_known {
+            let of_block = [span_of_rows(&block.v4), span_of_rows(&block.v6)];
+            of_block.into_iter().flatten().for_each(|span| self.spans.add(block.node.clone(), span));
         }
         for group in groups {
             let share = bounds.share(group.period);
@@ -624,10 +625,13 @@ impl Work<'_> {
 
     /// Gives the answers of windows that end by this time. All rows that are not read yet are later.
     fn answer_until(&mut self, until_ns: u64, give: &mut dyn FnMut(Answer)) {
-        let Some(span) = self.outcome.span.filter(|_| self.is_span_known) else { return };
+        if !self.are_spans_known {
+            return;
+        }
         for group in &mut self.groups {
-            let watched = watched(span, group.period);
             for (node, Answered { rows, .. }) in &mut group.nodes {
+                let Some(span) = self.spans.of(node) else { continue };
+                let watched = watched(span, group.period);
                 let answers = rows.answers_until(until_ns, watched);
                 for mut answer in answers {
                     if group.period.is_none() {
@@ -645,6 +649,7 @@ impl Work<'_> {
 
     /// Gives all answers that are left.
     fn finish(mut self, give: &mut dyn FnMut(Answer)) -> Outcome {
+        self.outcome.span = self.spans.all();
         for group in &mut self.groups {
             if group.nodes.is_empty() {
                 // Without rows there is the answer of none.
@@ -655,8 +660,8 @@ impl Work<'_> {
                 |question: &&Question| group.nodes.keys().any(|node| (question.runs_on)(node.as_deref()));
             let idle = group.questions.iter().filter(|question| !runs(question));
             self.outcome.without_node.extend(idle.map(|question| question.query.name.clone()));
-            let span = self.outcome.span.map(|span| watched(span, group.period));
             for (node, Answered { queries, rows }) in std::mem::take(&mut group.nodes) {
+                let span = self.spans.of(&node).map(|span| watched(span, group.period));
                 let answers = rows.finish(&queries, span);
                 let is_of_windows = |answer: &Answer| {
                     let of_windows =

@@ -1,5 +1,6 @@
 //! The files, and what their rows have in common.
 
+use crate::node_spans::NodeSpans;
 use crate::question::{Period, Setting};
 use flow::{NULL, RowBatch, RowValue};
 use model::Span;
@@ -17,8 +18,8 @@ pub struct FlowFiles {
     pub(crate) clips: Vec<Option<Period>>,
     pub(crate) errors: Vec<ReadError>,
     key: KeySpec,
-    /// The time that all rows cover of which the files may be a part, where that is known.
-    covers: Option<Span>,
+    /// The times that all rows cover of which the files may be a part, where these are known.
+    covers: Option<NodeSpans>,
     /// Nodes that are answered without rows too.
     pub(crate) nodes: Vec<String>,
     /// Times of nodes of which nothing is known, in order.
@@ -56,7 +57,7 @@ impl FlowFiles {
         files: Vec<FlowFile>,
         clips: Vec<Option<Period>>,
         errors: Vec<ReadError>,
-        covers: Option<Span>,
+        covers: Option<NodeSpans>,
     ) -> Result<Self, String> {
         let told = files.iter().filter(|file| !file.contents().is_blank());
         let keys = told.map(|file| (file.contents().key, file.path()));
@@ -64,14 +65,14 @@ impl FlowFiles {
         Ok(Self { files, clips, errors, key, covers, nodes: Vec::new(), missing: Arc::default() })
     }
 
-    /// Opens files of a store, of each the rows that count in a time. Without any, answers are those of no rows. `covers`: the time that all
+    /// Opens files of a store, of each the rows that count in a time. Without any, answers are those of no rows. `covers`: the times that all
     /// rows of the store cover. `nodes`: those that are answered, with rows or without.
     ///
     /// # Errors
     /// One line: their keys have prefixes of different lengths.
     pub fn open_stored(
         files: impl IntoIterator<Item = (PathBuf, Period)>,
-        covers: Option<Span>,
+        covers: NodeSpans,
         nodes: Vec<String>,
     ) -> Result<Self, String> {
         let (mut open, mut clips, mut errors) = (Vec::new(), Vec::new(), Vec::new());
@@ -84,7 +85,7 @@ impl FlowFiles {
                 Err(error) => errors.push(error),
             }
         }
-        Ok(Self { nodes, ..Self::of_part(open, clips, errors, covers)? })
+        Ok(Self { nodes, ..Self::of_part(open, clips, errors, Some(covers))? })
     }
 
     /// Sets files aside of which a byte has another checksum than when it was written, for readers that check none. `checked`: files that were checked
@@ -144,14 +145,22 @@ impl FlowFiles {
 
     /// The time from the first packet to the last, where all files tell it.
     pub fn span(&self) -> Option<Span> {
+        self.spans()?.all()
+    }
+
+    /// The same of each node.
+    pub(crate) fn spans(&self) -> Option<NodeSpans> {
         if self.covers.is_some() {
-            return self.covers;
+            return self.covers.clone();
         }
-        let mut parts = self.files.iter().flat_map(|file| &file.contents().parts);
-        parts.try_fold(None, |span: Option<Span>, part| {
-            let of = span_of(part)?;
-            Some(Some(span.map_or(of, |span| union(span, of))))
-        })?
+        let mut spans = NodeSpans::default();
+        for contents in self.files.iter().map(FlowFile::contents) {
+            let node: Option<Arc<str>> = contents.node.as_deref().map(Arc::from);
+            for part in &contents.parts {
+                spans.add(node.clone(), span_of(part)?);
+            }
+        }
+        Some(spans)
     }
 
     /// What the rows are like for a query.

@@ -12,6 +12,7 @@ mod answering;
 mod facts;
 mod files;
 pub mod levels;
+mod node_spans;
 mod prune;
 mod question;
 pub mod replay;

@@ -144,7 +144,7 @@ fn ask(store: &Path, query: &Query) -> Result<Vec<Answer>, String> {
     let shelf = Shelf::of(&Catalog::open(store)?)?;
     let question = Question { query: query.clone(), period: None, runs_on: Rc::new(|_| true) };
     let reading = shelf.choose(&question, Level::Hour, &setting);
-    let mut files = FlowFiles::open_stored(reading.files(), shelf.span(), reading.nodes().to_vec())?;
+    let mut files = FlowFiles::open_stored(reading.files(), shelf.spans(), reading.nodes().to_vec())?;
     let mut answers = Vec::new();
     let outcome = files.answer(&[question], &setting, &mut |_| true, &mut |mut answer| {
         reading.describe(&mut answer);

@@ -64,5 +64,5 @@ pub(crate) fn outcome(store: &Path, arguments: &[&str], nodes: &[String]) -> Out
 
 /// The time that a store has of a node.
 pub(crate) fn span(store: &Path, node: &str) -> Option<Span> {
-    history::levels::Stored::open_node(store, node).expect("a store").shelf().span()
+    history::levels::Stored::open_node(store, node).expect("a store").shelf().spans().all()
 }

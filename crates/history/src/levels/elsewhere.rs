@@ -138,9 +138,9 @@ impl Stored {
         let mut coarsest = Level::Hour;
         loop {
             let reading = self.shelf().choose(question, coarsest, setting);
-            let span = self.shelf().span();
+            let spans = self.shelf().spans();
             // Other files have taken their place.
-            let Some(mut files) = self.open_files(&reading, reading.kept_of(span))? else { continue };
+            let Some(mut files) = self.open_files(&reading, reading.kept_of(spans))? else { continue };
             // Other engines check no checksums.
             files.leave_damaged(&mut self.checked);
             if let Some(finer) = self.instead(&reading, &files, std::slice::from_ref(question), setting) {

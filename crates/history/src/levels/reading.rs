@@ -1,6 +1,7 @@
 //! Which files a question is answered from.
 
 use super::times::NodeTimes;
+use crate::node_spans::NodeSpans;
 use crate::question::Period;
 use model::{Answer, Span};
 use std::collections::BTreeMap;
@@ -36,10 +37,10 @@ impl Reading {
         self.pieces.iter().flat_map(|piece| piece.files.iter().map(|path| (path.clone(), piece.period)))
     }
 
-    /// The part of the time that all rows cover which its levels have kept, where the question does not say when it begins.
-    pub fn kept_of(&self, span: Option<Span>) -> Option<Span> {
+    /// The parts of the times that all rows cover which its levels have kept, where the question does not say when it begins.
+    pub fn kept_of(&self, spans: NodeSpans) -> NodeSpans {
         let begins_ns = self.begins_ns.unwrap_or(0);
-        span.map(|Span { start_ns, end_ns }| Span { start_ns: start_ns.max(begins_ns.min(end_ns)), end_ns })
+        spans.map(|Span { start_ns, end_ns }| Span { start_ns: start_ns.max(begins_ns.min(end_ns)), end_ns })
     }
 
     /// The times in which its nodes did not watch, in order.

@@ -5,6 +5,7 @@ use super::exact::{fits, keeps};
 use super::reading::{Piece, Reading, lost};
 use super::times::{NodeTimes, unstored_runs};
 use crate::files::{common_keys, span_of_file, union};
+use crate::node_spans::NodeSpans;
 use crate::question::{Period, Question, Setting};
 use crate::whole::{Cut, windows_at};
 use model::Span;
@@ -12,6 +13,7 @@ use packet::KeySpec;
 use record::read::{FlowFile, ReadError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 use store::{Catalog, Level, StoredFile, Watched};
 
 /// The levels of window rows, the finest first.
@@ -126,20 +128,17 @@ impl Shelf {
         of_files.chain(unstored.chain(lost).map(|entry| entry.node.as_str())).collect()
     }
 
-    /// The time from the first packet to the last, which rows and rollups tell alike. Where files do not tell it, it is that of their windows.
-    pub fn span(&self) -> Option<Span> {
-        let mut edges: Vec<&StoredFile> = Vec::new();
-        for level in LEVELS {
-            let with_rows = self.of_level(level).filter(|file| file.rows != 0);
-            let first = with_rows.clone().map(|file| file.first_ns).min();
-            let last = with_rows.clone().map(end_of).max();
-            // The first packet is in a window that begins first.
-            let is_edge = |file: &&StoredFile| Some(file.first_ns) == first || Some(end_of(file)) == last;
-            edges.extend(with_rows.filter(is_edge));
+    /// The time from the first packet of each node to its last, which rows and rollups tell alike. Where files do not tell it, it is that of their
+    /// windows.
+    pub fn spans(&self) -> NodeSpans {
+        let mut spans = NodeSpans::default();
+        for node in self.files.iter().map(|file| &*file.node).collect::<BTreeSet<_>>() {
+            let of_node: Vec<&StoredFile> = self.files.iter().filter(|file| file.node == node).collect();
+            if let Some(span) = span_of_node(&of_node) {
+                spans.add(Some(Arc::from(node)), span);
+            }
         }
-        let of_windows = |file: &StoredFile| Span { start_ns: file.first_ns, end_ns: end_of(file) };
-        let told = edges.into_iter().filter_map(|file| span_of_file(&file.path)).reduce(union);
-        told.or_else(|| self.files.iter().map(of_windows).reduce(union))
+        spans
     }
 
     /// Which files answer a question: those of the coarsest level that is exact for it, and is no coarser than `coarsest`, and of finer ones where that
@@ -257,6 +256,22 @@ impl Shelf {
     fn of_level(&self, level: Level) -> impl Iterator<Item = &StoredFile> + Clone {
         self.files.iter().filter(move |file| file.level == level)
     }
+}
+
+/// The time of the packets of a node's files.
+fn span_of_node(files: &[&StoredFile]) -> Option<Span> {
+    let mut edges: Vec<&StoredFile> = Vec::new();
+    for level in LEVELS {
+        let with_rows = files.iter().copied().filter(|file| file.level == level && file.rows != 0);
+        let first = with_rows.clone().map(|file| file.first_ns).min();
+        let last = with_rows.clone().map(end_of).max();
+        // The first packet is in a window that begins first.
+        let is_edge = |file: &&StoredFile| Some(file.first_ns) == first || Some(end_of(file)) == last;
+        edges.extend(with_rows.filter(is_edge));
+    }
+    let of_windows = |file: &&StoredFile| Span { start_ns: file.first_ns, end_ns: end_of(file) };
+    let told = edges.into_iter().filter_map(|file| span_of_file(&file.path)).reduce(union);
+    told.or_else(|| files.iter().map(of_windows).reduce(union))
 }
 
 /// The key of a file's rows. One that cannot be read has nothing in common with any other.

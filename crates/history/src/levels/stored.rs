@@ -6,8 +6,9 @@ use super::shelf::Shelf;
 use super::telling::Telling;
 use crate::answering::{Outcome, Progress};
 use crate::files::FlowFiles;
+use crate::node_spans::NodeSpans;
 use crate::question::{Period, Question, Refused, Setting};
-use model::{Answer, Span};
+use model::Answer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -105,9 +106,9 @@ impl Stored {
             }
             // The last is taken first.
             let mut later = Vec::new();
-            let span = self.shelf.span();
+            let spans = self.shelf.spans();
             for (reading, shares) in groups {
-                let Some(mut files) = self.open_files(&reading, reading.kept_of(span))? else {
+                let Some(mut files) = self.open_files(&reading, reading.kept_of(spans.clone()))? else {
                     // Other files have taken their place.
                     later.push((coarsest, shares));
                     continue;
@@ -202,9 +203,9 @@ impl Stored {
     pub(super) fn open_files(
         &mut self,
         reading: &Reading,
-        span: Option<Span>,
+        spans: NodeSpans,
     ) -> Result<Option<FlowFiles>, Refused> {
-        let files = FlowFiles::open_stored(reading.files(), span, reading.nodes().to_vec());
+        let files = FlowFiles::open_stored(reading.files(), spans, reading.nodes().to_vec());
         let mut files = files.map_err(|line| Refused::Files(vec![line]))?;
         files.missing = Arc::new(reading.unwatched());
         files.errors.extend(self.shelf.damage().cloned());

@@ -80,7 +80,7 @@ impl<'a> Telling<'a> {
             self.reading.describe(&mut answer);
             if let Some(times) = times {
                 times.describe(&mut answer, true);
-                self.remark_rates(&mut answer, times, false);
+                self.remark_rates(&mut answer, times, self.over_whole);
             }
             return give(answer);
         };
@@ -127,8 +127,11 @@ impl<'a> Telling<'a> {
         // Of a window that is cut, rates are over what was watched.
         let time = answer.watched.or(answer.window).unwrap_or(times.asked());
         let unwatched = times.unwatched_in(time);
+        // Other nodes may have measured before this one, or after it.
+        let asked = times.asked();
+        let is_beyond = time.start_ns < asked.start_ns || asked.end_ns < time.end_ns;
         let is_at_its_edge = time.without(&unwatched).is_some();
-        if !unwatched.is_empty() && (over_whole || !is_at_its_edge) {
+        if over_whole && (is_beyond || !unwatched.is_empty()) || !unwatched.is_empty() && !is_at_its_edge {
             answer.remark("rates are over all of its time, with what was not watched of it");
         }
     }
@@ -151,7 +154,19 @@ impl<'a> Telling<'a> {
                 times.describe(&mut answer, false);
                 give(answer);
             };
+            let mut is_told = told.is_some();
+            let mut describe = |answer: Answer| {
+                is_told = true;
+                describe(answer);
+            };
             windows_of(Span { start_ns, end_ns }, &empty, false, steps, times, &mut describe);
+            // Which windows a run would have had that was killed is not known.
+            if !is_told && times.lacks_a_run() {
+                let mut blank = Answer { window: None, ..empty };
+                self.reading.describe(&mut blank);
+                times.describe(&mut blank, true);
+                give(blank);
+            }
         }
     }
 

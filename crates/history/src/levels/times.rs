@@ -153,6 +153,11 @@ impl NodeTimes {
         self.is_unknown
     }
 
+    /// Whether a run was killed, and an unknown time may be missing behind what it stored.
+    pub(super) fn lacks_a_run(&self) -> bool {
+        self.killed_at.is_some() || !self.cut_off.is_empty()
+    }
+
     /// What is missing in a time.
     pub(super) fn missing_in(&self, time: Span) -> Vec<Missing> {
         let time = period(time);
@@ -228,7 +233,8 @@ impl NodeTimes {
         let asked = length(time).saturating_sub(outside);
         let lacking: u64 = missing.iter().map(|missing| missing.span.length_ns()).sum();
         if time.is_empty() {
-            return Some(1.0);
+            // Nothing is stored of a run that was killed: how much that would be is not known.
+            return self.killed_at.is_none().then_some(1.0);
         }
         (asked != 0).then(|| 1.0 - (lacking.min(asked) as f64 / asked as f64))
     }

@@ -323,7 +323,7 @@ pub(crate) fn ask(
     let question = Question { query: query.clone(), period, runs_on: Rc::new(|_| true) };
     let reading = shelf.choose(&question, coarsest, &setting());
     let files =
-        FlowFiles::open_stored(reading.files(), reading.kept_of(shelf.span()), reading.nodes().to_vec());
+        FlowFiles::open_stored(reading.files(), reading.kept_of(shelf.spans()), reading.nodes().to_vec());
     let mut files = files.expect("keys that fit");
     let mut answers = Vec::new();
     let outcome = files.answer(&[question], &setting(), &mut |_| true, &mut |mut answer| {
