@@ -385,3 +385,14 @@ fn nodes_that_measured_at_different_times_have_rates_of_their_own() {
         }
     }
 }
+
+/// A store that has nothing as yet, as of a run that failed before it read anything, is not one without packets.
+#[test]
+fn a_store_without_a_run_says_so() {
+    let scratch = Scratch::new();
+    let store = scratch.path("store");
+    call(&["run", text(&scratch.path("none.pcap")), "--store", text(&store)]).expect(2);
+    let asked = ["query", "--store", text(&store), "--json", "-q", "select sum(total_count) as n"];
+    let told = call(&asked).expect(3).stdout;
+    assert!(told.contains(r#""status":"partial""#) && told.contains("nothing is stored as yet"), "{told}");
+}

@@ -230,7 +230,7 @@ impl Parser<'_, '_, '_> {
         if let Token::Symbol(symbol @ ("&" | "|" | "^")) = *self.peek() {
             let span = self.span();
             let message = format!("'{symbol}' has no meaning here: no operator is of bits");
-            let help = "list the values that are meant: 'tcp_flags in (2, 18)' are SYN, and SYN with ACK";
+            let help = "list the values that are meant: 'where tcp_flags in (2, 18) groupby tcp_flags' has the packets with SYN alone and with SYN and ACK";
             self.diagnostics.error_with_help("unknown_character", &span, message, help);
             self.is_lost = true;
             return Err(Failed);

@@ -76,6 +76,9 @@ impl<'a> Telling<'a> {
     pub(super) fn take(&mut self, mut answer: Answer, give: &mut dyn FnMut(Answer)) {
         let window = answer.window;
         let times = answer.node.as_ref().and_then(|node| self.reading.times.get(node));
+        if self.reading.nodes.is_empty() {
+            answer.lacks("nothing is stored as yet");
+        }
         let (Some(steps), Some(window)) = (self.steps.get(&answer.query).copied(), window) else {
             self.reading.describe(&mut answer);
             if let Some(times) = times {
