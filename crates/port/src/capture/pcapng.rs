@@ -64,6 +64,8 @@ struct Dropped {
     by_system: Option<u64>,
     /// The sum of what each packet says was lost since the one before.
     by_packets: Option<u64>,
+    /// `by_packets` at the last statistics: what packets say later is not in these.
+    by_packets_then: u64,
 }
 
 /// The sum of what is known.
@@ -81,13 +83,14 @@ impl Dropped {
         self.by_packets = sum(self.by_packets, other.by_packets);
     }
 
-    /// Each frame once: where an interface has both, they count the same frames, and the larger count is right. The packets' is then what
-    /// they have in excess of the statistics.
+    /// Each frame once: where an interface has both, they count the same frames up to the last statistics, and the larger count is right. The
+    /// packets' is then what they have in excess of the statistics, and what they say behind these.
     fn once(self) -> Self {
         let Some(statistics) = sum(self.by_interface, self.by_system) else { return self };
+        let then = self.by_packets_then;
         let excess =
-            self.by_packets.map(|dropped| dropped.saturating_sub(statistics)).filter(|more| *more > 0);
-        Self { by_packets: excess, ..self }
+            |dropped: u64| then.saturating_sub(statistics).saturating_add(dropped.saturating_sub(then));
+        Self { by_packets: self.by_packets.map(excess).filter(|more| *more > 0), ..self }
     }
 }
 
@@ -349,6 +352,7 @@ impl PcapngReader {
         })?;
         let at = self.last_time_ns;
         if let Some(interface) = self.interfaces.get_mut(number as usize) {
+            dropped.by_packets_then = dropped.by_packets.unwrap_or(0);
             self.tells_loss = interface.dropped != dropped;
             interface.dropped = dropped;
             interface.statistics_at = sum(dropped.by_interface, dropped.by_system).map(|_| at);

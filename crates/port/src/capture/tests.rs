@@ -307,6 +307,19 @@ fn pcapng_packets_say_what_was_lost() {
             lost(&[packet(0, Some(7)), statistics(0, 5, 7), packet(0, Some(3)), packet(1, Some(2))]),
             Some(vec![("isb_ifdrop", 7), ("epb_dropcount", 5)])
         );
+        // What packets say behind the last statistics is not in these.
+        assert_eq!(
+            lost(&[statistics(0, 5, 10), packet(0, Some(3))]),
+            Some(vec![("isb_ifdrop", 10), ("epb_dropcount", 3)])
+        );
+        assert_eq!(
+            lost(&[packet(0, Some(12)), statistics(0, 5, 10), packet(0, Some(3))]),
+            Some(vec![("isb_ifdrop", 10), ("epb_dropcount", 5)])
+        );
+        assert_eq!(
+            lost(&[statistics(0, 5, 10), packet(0, Some(3)), statistics(0, 5, 30)]),
+            Some(vec![("isb_ifdrop", 30)])
+        );
         // A remark says it where no statistics follow the last packet.
         let remarks = |blocks: &[Vec<u8>]| {
             let start = [order.section(), order.interface(1, 0, &[])].concat();
