@@ -1,6 +1,6 @@
 //! The files, and what their rows have in common.
 
-use crate::node_spans::NodeSpans;
+use crate::node_spans::{NodeSpans, union};
 use crate::question::{Period, Setting};
 use flow::{NULL, RowBatch, RowValue};
 use model::Span;
@@ -196,10 +196,6 @@ pub(crate) fn span_of_rows<K: Copy>(rows: &RowBatch<K>) -> Option<Span> {
         [RowValue::First, RowValue::Last, RowValue::Time].into_iter().filter_map(|column| of(column).min());
     let last = [RowValue::Last, RowValue::Time].into_iter().filter_map(|column| of(column).max());
     Some(Span { start_ns: first.min()?, end_ns: last.max()?.saturating_add(1) })
-}
-
-pub(crate) fn union(one: Span, other: Span) -> Span {
-    Span { start_ns: one.start_ns.min(other.start_ns), end_ns: one.end_ns.max(other.end_ns) }
 }
 
 /// The time of the packets of a file, if it can be read and tells it.

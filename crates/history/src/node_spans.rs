@@ -1,6 +1,5 @@
 //! The times that the rows of nodes cover.
 
-use crate::files::union;
 use model::Span;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,4 +30,9 @@ impl NodeSpans {
     pub(crate) fn map(self, change: impl Fn(Span) -> Span) -> Self {
         Self(self.0.into_iter().map(|(node, span)| (node, change(span))).collect())
     }
+}
+
+/// The time from the begin of the earlier of two times to the end of the later.
+pub(crate) fn union(one: Span, other: Span) -> Span {
+    Span { start_ns: one.start_ns.min(other.start_ns), end_ns: one.end_ns.max(other.end_ns) }
 }

@@ -3,7 +3,8 @@
 use super::node::{NodeFile, NodeRecording, Picked};
 use super::plan::Plan;
 use super::survey::FileSurvey;
-use crate::files::{FlowFiles, union};
+use crate::files::FlowFiles;
+use crate::node_spans::union;
 use crate::question::{Period, Setting};
 use model::Span;
 use record::read::{Contents, FlowFile, ReadError};

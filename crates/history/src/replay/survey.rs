@@ -1,6 +1,7 @@
 //! The times of all rows: which windows there are, and how many rows each has.
 
-use crate::files::{span_of_rows, union};
+use crate::files::span_of_rows;
+use crate::node_spans::union;
 use flow::{NULL, RowValue};
 use model::Span;
 use record::read::{FlowFile, ReadError, RowBlock, Wanted};
