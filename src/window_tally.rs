@@ -28,7 +28,7 @@ impl WindowTally {
         let lost = closed.loss.as_ref().map(Counters::total);
         let unmeasured = closed.packets.received.saturating_sub(in_rows).saturating_sub(packets);
         let share = lost.map_or(0.0, |lost| 1.0 - model::coverage(closed.packets.received, lost));
-        let CutHeaders { ports, tcp } = closed.cut();
+        let CutHeaders { ports, tcp, segments } = closed.cut();
         WindowFacts {
             lost,
             uncovered_ns: (share * closed.watched.length_ns() as f64).ceil() as u64,
@@ -37,6 +37,7 @@ impl WindowTally {
             refused_rows: closed.refused_rows,
             without_place: [packets, bytes, wire_bytes],
             cut: [ports, tcp],
+            unparsed_segments: segments,
             watched: (closed.watched != closed.span)
                 .then_some([closed.watched.start_ns, closed.watched.end_ns]),
             ended: closed.ended_by == WindowEnd::RunEnd,

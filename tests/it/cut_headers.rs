@@ -193,3 +193,56 @@ fn nothing_is_said_where_all_headers_are_there() {
     let ended = call(&hosts).expect(0);
     assert!(!ended.stdout.contains("the capture cut"), "{}", ended.stdout);
 }
+
+/// The segments of a capture of which less than the TCP header, with its options, lies within this length.
+fn unread_segments(frames: &[Frame], snap: usize) -> u64 {
+    let is_unread = |frame: &&Frame| {
+        let begin = 14 + usize::from(frame.data[14] & 15) * 4;
+        frame.data[23] == 6 && begin + usize::from(frame.data[begin + 12] >> 4) * 4 > snap
+    };
+    frames.iter().filter(is_unread).count() as u64
+}
+
+#[test]
+fn losses_of_tcp_headers_that_were_cut_are_not_known() {
+    let scratch = Scratch::new();
+    let spec = "packets=9k,flows=60,tcp=handshake,plant=loss:connections=1";
+    let whole = capture::generate(&scratch, spec).frames;
+    for snap in [44, 52] {
+        let count = unread_segments(&whole, snap);
+        assert!(count > 0, "{snap}");
+        let said = format!("the TCP headers of {count} segments were cut or damaged");
+        let path = scratch.file("lossy.pcap", cut(&whole, snap));
+        let at = |name: &str| scratch.path(&format!("{snap}{name}"));
+        let (report, store, kept) = (at(".json"), at("store"), at("rows.parquet"));
+        let asked = "q: select sum(ploss_byte) as p, sum(retrans_byte) as r; rtt: select max(rtt_min) as x; \
+                     n: select sum(total_byte) as n";
+        let files = ["--report", text(&report), "--store", text(&store), "--rows", text(&kept)];
+        let run = ["run", text(&path), "--loss", "--json", "-q", asked, "--node", "n1"];
+        call(&[&run[..], &files].concat()).expect(0);
+        let report = output::report(&report);
+        let plain = at("plain.json");
+        call(&["run", text(&path), "--loss", "--report", text(&plain)]).expect(0);
+        let plain = output::report(&plain);
+        for (of, query) in [(&report, "q"), (&report, "rtt"), (&plain, "tcp_loss"), (&plain, "top_loss")] {
+            let answer = output::of_run(of, query);
+            assert!(reason(answer).contains(&said), "{snap}: {answer}");
+            assert_eq!(
+                (&answer["status"], &answer["bounds"]),
+                (&"partial".into(), &"none".into()),
+                "{answer}"
+            );
+        }
+        assert!(!reason(output::of_run(&report, "n")).contains("segments"), "{report}");
+        for of in [&["--store", text(&store)][..], &[text(&kept)]] {
+            for (query, is_said) in [("select sum(ploss_byte)", true), ("select sum(total_byte)", false)] {
+                let reasons = reasons_of(of, query, &[]);
+                assert!(reasons.len() == 1 && reasons[0].contains(&said) == is_said, "{of:?}: {reasons:?}");
+            }
+        }
+        // The flows of a question alone, without `--loss`.
+        let zoom = "select sum(ploss_byte) as p where dst_port = 443";
+        let ended = call(&["run", text(&path), "--json", "-q", zoom]).expect(0);
+        assert!(ended.stdout.contains("segments were cut or damaged"), "{}", ended.stdout);
+    }
+}

@@ -148,12 +148,20 @@ impl ClosedWindow {
     /// The packets whose headers the snap length cut.
     pub fn cut(&self) -> CutHeaders {
         let of = |remark: Remark| self.packets.remarks.get(remark.name());
-        CutHeaders { ports: of(Remark::PortsTruncated), tcp: of(Remark::TcpTruncated) }
+        CutHeaders {
+            ports: of(Remark::PortsTruncated),
+            tcp: of(Remark::TcpTruncated),
+            segments: of(Remark::SegmentUnparsed),
+        }
     }
 
     /// Sets how many these are.
     pub fn set_cut(&mut self, cut: CutHeaders) {
-        let counts = [(Remark::PortsTruncated, cut.ports), (Remark::TcpTruncated, cut.tcp)];
+        let counts = [
+            (Remark::PortsTruncated, cut.ports),
+            (Remark::TcpTruncated, cut.tcp),
+            (Remark::SegmentUnparsed, cut.segments),
+        ];
         self.packets.remarks.add(&counts.map(|(remark, count)| (remark.name(), count)).into_iter().collect());
     }
 

@@ -29,12 +29,18 @@ pub(crate) fn without_place_by_window(contents: &Contents) -> Option<Vec<(u64, U
     contents.without_place.is_none_or(|all| all.packets == told).then_some(found)
 }
 
+/// What a window tells of headers that were not captured.
+pub(crate) fn cut_of(facts: &WindowFacts) -> CutHeaders {
+    let [ports, tcp] = facts.cut;
+    CutHeaders { ports, tcp, segments: facts.unparsed_segments }
+}
+
 /// The packets of each window whose headers were not captured.
 pub(crate) fn cut_by_window(contents: &Contents) -> impl Iterator<Item = (u64, CutHeaders)> {
     let known = contents.windows.iter().flat_map(|windows| {
-        let cut = windows.each().filter(|(.., facts)| facts.cut != [0; 2]);
+        let cut = windows.each().filter(|(.., facts)| facts.cut != [0; 2] || facts.unparsed_segments != 0);
         cut.flat_map(|(start_ns, count, facts)| {
-            let cut = CutHeaders { ports: facts.cut[0], tcp: facts.cut[1] };
+            let cut = cut_of(facts);
             begins(windows, start_ns, count).map(move |start_ns| (start_ns, cut))
         })
     });

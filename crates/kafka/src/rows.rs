@@ -116,6 +116,12 @@ fn describe(answer: &mut Answer, facts: &WindowFacts) {
         answer
             .lacks(&format!("the capture cut the TCP headers of {tcp} packets: what they have of TCP is 0"));
     }
+    if facts.unparsed_segments != 0 {
+        answer.lacks(&format!(
+            "the TCP headers of {} segments were cut or damaged: no losses and round trips are known of them",
+            facts.unparsed_segments
+        ));
+    }
 }
 
 /// Rows by share and message.

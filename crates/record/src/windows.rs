@@ -29,6 +29,9 @@ pub struct WindowFacts {
     /// Packets in rows whose headers were not captured: before their ports, and before the window of TCP.
     #[serde(default, skip_serializing_if = "is_zero_twice")]
     pub cut: [u64; 2],
+    /// TCP segments that could not be read, so that the losses of rows lack them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unparsed_segments: u64,
     /// The part of it that was watched, nanoseconds since the epoch, where that is not all of it.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "times")]
     pub watched: Option<[u64; 2]>,
@@ -90,6 +93,7 @@ impl WindowFacts {
         for (sum, more) in self.cut.iter_mut().zip(more.cut) {
             *sum = sum.saturating_add(more);
         }
+        self.unparsed_segments = self.unparsed_segments.saturating_add(more.unparsed_segments);
         let [one, other] = [self.watched.unwrap_or(window), more.watched.unwrap_or(window)];
         let both = [one[0].min(other[0]), one[1].max(other[1])];
         // Of the time between two recordings nothing is known.
@@ -327,6 +331,7 @@ mod tests {
             refused_rows: 5,
             without_place: [6, 700, 800],
             cut: [10, 11],
+            unparsed_segments: 12,
             watched: Some([after_gap, after_gap + 9]),
             ended: true,
             incomplete: true,
@@ -336,7 +341,7 @@ mod tests {
         list.push(after_gap, last.clone());
         assert_eq!(list.runs(), 3);
         let text = list.to_json().expect("JSON");
-        assert!(text.len() < 600, "{text}");
+        assert!(text.len() < 640, "{text}");
         assert_eq!(RecordedWindows::of_json(&text).as_ref(), Some(&list));
         assert_eq!(list.ends(), Some([START, after_gap]));
         let since = |at| list.since(at).map(|(start, facts)| (start, facts.ended));

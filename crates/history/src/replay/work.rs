@@ -247,7 +247,7 @@ impl<'a> Work<'a> {
             lost: facts.lost,
             refused_rows: facts.refused_rows,
             unplaced,
-            cut: CutHeaders { ports: facts.cut[0], tcp: facts.cut[1] },
+            cut: CutHeaders { ports: facts.cut[0], tcp: facts.cut[1], segments: facts.unparsed_segments },
             missing_rows,
             sums: open.sums,
             lacks: why,

@@ -11,6 +11,8 @@ pub struct CutHeaders {
     pub ports: u64,
     /// Packets without the flags, the numbers and the window of TCP.
     pub tcp: u64,
+    /// TCP segments that could not be read, so that no losses and round trips are known of them.
+    pub segments: u64,
 }
 
 /// The fields of a key that a cut takes away.
@@ -23,6 +25,7 @@ impl CutHeaders {
     pub fn add(&mut self, more: &Self) {
         self.ports = self.ports.saturating_add(more.ports);
         self.tcp = self.tcp.saturating_add(more.tcp);
+        self.segments = self.segments.saturating_add(more.segments);
     }
 
     /// Of these numbers those that matter to a plan.
@@ -34,7 +37,12 @@ impl CutHeaders {
         let reads = |names: &[&str]| names.iter().any(|name| fields.contains(*name));
         let key_has_ports = plan.key.columns().any(|column| PORTS.contains(&column));
         let is_of_ports = key_has_ports && (reads(&PORTS) || plan.is_of_flows());
-        Self { ports: if is_of_ports { self.ports } else { 0 }, tcp: if reads(&TCP) { self.tcp } else { 0 } }
+        let reads_losses = plan.query.loss_field().is_some();
+        Self {
+            ports: if is_of_ports { self.ports } else { 0 },
+            tcp: if reads(&TCP) { self.tcp } else { 0 },
+            segments: if reads_losses { self.segments } else { 0 },
+        }
     }
 
     /// Says in the answer of a plan how many packets count with other values than they had on the wire.
@@ -44,7 +52,7 @@ impl CutHeaders {
 
     /// Says so in an answer to which the numbers matter.
     pub fn say(self, answer: &mut Answer) {
-        let Self { ports, tcp } = self;
+        let Self { ports, tcp, segments } = self;
         if tcp != 0 {
             answer.lacks(&format!(
                 "the capture cut the TCP headers of {tcp} packets: what they have of TCP counts as 0"
@@ -53,6 +61,11 @@ impl CutHeaders {
         if ports != 0 {
             answer.lacks(&format!(
                 "the capture cut the headers of {ports} packets before their ports: these count as 0, and all such packets of two addresses as one flow"
+            ));
+        }
+        if segments != 0 {
+            answer.lacks(&format!(
+                "the TCP headers of {segments} segments were cut or damaged: no losses and round trips are known of them"
             ));
         }
     }

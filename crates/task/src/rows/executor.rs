@@ -110,7 +110,11 @@ impl RowQueries {
     pub fn cut_of_run(&self, cut: CutHeaders) -> CutHeaders {
         let mut all = CutHeaders::default();
         self.run.plans.iter().for_each(|plan| all.add(&cut.of(plan)));
-        CutHeaders { ports: cut.ports.min(all.ports), tcp: cut.tcp.min(all.tcp) }
+        CutHeaders {
+            ports: cut.ports.min(all.ports),
+            tcp: cut.tcp.min(all.tcp),
+            segments: cut.segments.min(all.segments),
+        }
     }
 
     /// True if any query is about the whole run.
