@@ -246,3 +246,24 @@ fn losses_of_tcp_headers_that_were_cut_are_not_known() {
         assert!(ended.stdout.contains("segments were cut or damaged"), "{}", ended.stdout);
     }
 }
+
+#[test]
+fn flow_records_tell_of_headers_that_were_cut() {
+    let scratch = Scratch::new();
+    let path = scratch.file("cut.pcap", cut(&frames(), 50));
+    let flows = scratch.path("flows.parquet");
+    call(&["run", text(&path), "--flows", text(&flows)]).expect(0);
+    let (tcp, ports) = ("the TCP headers of 1 packets", "the headers of 2 packets before their ports");
+    for (query, expected) in [
+        ("select max(last_tcp_win) as x", [true, true]),
+        ("select max(last_tcp_win) as x every 1s", [true, true]),
+        ("select dst_port, sum(total_byte) groupby dst_port", [false, true]),
+        ("select sum(total_byte)", [false, false]),
+    ] {
+        let reasons = reasons_of(&[text(&flows)], query, &[]);
+        assert!(!reasons.is_empty(), "{query}");
+        for reason in reasons {
+            assert_eq!([tcp, ports].map(|line| reason.contains(line)), expected, "{query}: {reason}");
+        }
+    }
+}

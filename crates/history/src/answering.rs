@@ -1,6 +1,6 @@
 //! Reads rows once for all questions.
 
-use crate::facts::{RefusedRows, cut_by_window, without_place_by_window};
+use crate::facts::{RefusedRows, cut_by_window, cut_of_records, without_place_by_window};
 use crate::files::{FlowFiles, span_of, span_of_rows};
 use crate::node_spans::NodeSpans;
 use crate::prune::may_pass;
@@ -561,6 +561,12 @@ impl Work<'_> {
         cut_by_window(contents).for_each(|(time_ns, cut)| {
             self.each_with(time_ns, clip, node, |rows| rows.add_cut(time_ns, &cut));
         });
+        let Some(cut) = cut_of_records(contents) else { return };
+        for group in &mut self.groups {
+            if let Some(Answered { rows, .. }) = group.node(node, &self.site) {
+                rows.add_cut_of_any_time(&cut);
+            }
+        }
     }
 
     /// Calls `take` with the rows of a node in each period that has this time.

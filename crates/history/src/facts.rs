@@ -35,6 +35,12 @@ pub(crate) fn cut_of(facts: &WindowFacts) -> CutHeaders {
     CutHeaders { ports, tcp, segments: facts.unparsed_segments }
 }
 
+/// What a file of flow records tells of such headers, of no time within it that is known; `None` if it tells of none.
+pub(crate) fn cut_of_records(contents: &Contents) -> Option<CutHeaders> {
+    let [ports, tcp, segments] = contents.shortfall.cut;
+    Some(CutHeaders { ports, tcp, segments }).filter(|cut| *cut != CutHeaders::default())
+}
+
 /// The packets of each window whose headers were not captured.
 pub(crate) fn cut_by_window(contents: &Contents) -> impl Iterator<Item = (u64, CutHeaders)> {
     let known = contents.windows.iter().flat_map(|windows| {

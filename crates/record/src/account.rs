@@ -20,28 +20,41 @@ pub struct Shortfall {
     pub lost: u64,
     /// What else is missing, such as the rest of a source that was not read to its end. Several reasons are separated by `; `.
     pub reason: Option<String>,
+    /// Packets whose headers the capture cut before their ports, and before the window of TCP, and TCP segments that could not be read.
+    pub cut: [u64; 3],
 }
 
 impl Shortfall {
     /// Whether nothing is known to be missing.
     pub fn is_none(&self) -> bool {
-        self.lost == 0 && self.reason.is_none()
+        self.lost == 0 && self.reason.is_none() && self.cut == [0; 3]
     }
 
     /// What a Parquet file has of it in its metadata: names behind `edison.`, and values.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, String)> {
         let lost = (self.lost != 0).then(|| ("lost", self.lost.to_string()));
-        lost.into_iter().chain(self.reason.clone().map(|reason| ("lacks", reason)))
+        let reason = self.reason.clone().map(|reason| ("lacks", reason));
+        let cut = (self.cut != [0; 3]).then(|| ("cut", self.cut.map(|count| count.to_string()).join(",")));
+        lost.into_iter().chain(reason).chain(cut)
     }
 
     /// What metadata tell of it. `entry` returns a value by its name behind `edison.`.
     pub(crate) fn of_entries(entry: impl Fn(&str) -> Option<String>) -> Self {
-        Self { lost: entry("lost").and_then(|lost| lost.parse().ok()).unwrap_or(0), reason: entry("lacks") }
+        let mut cut = [0; 3];
+        let told = entry("cut").unwrap_or_default();
+        for (count, text) in cut.iter_mut().zip(told.split(',')) {
+            *count = text.parse().unwrap_or(0);
+        }
+        let lost = entry("lost").and_then(|lost| lost.parse().ok()).unwrap_or(0);
+        Self { lost, reason: entry("lacks"), cut }
     }
 
     /// Adds that of another time. A reason that is known is told once.
     pub fn add(&mut self, more: &Self) {
         self.lost = self.lost.saturating_add(more.lost);
+        for (sum, more) in self.cut.iter_mut().zip(more.cut) {
+            *sum = sum.saturating_add(more);
+        }
         let Some(reason) = &more.reason else { return };
         match &mut self.reason {
             Some(known) if known.split("; ").any(|one| one == reason) => {}

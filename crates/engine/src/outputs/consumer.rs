@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
+use task::rows::CutHeaders;
 
 /// About how long a writer may hold records back.
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
@@ -102,7 +103,9 @@ impl Consumer {
                 }
                 Ok(Message::Window(window)) => {
                     let lost = window.loss.as_ref().map_or(0, Counters::total);
-                    self.lack(&Shortfall { lost, reason: window.lacks.clone() });
+                    let CutHeaders { ports, tcp, segments } = window.cut();
+                    let cut = [ports, tcp, segments];
+                    self.lack(&Shortfall { lost, reason: window.lacks.clone(), cut });
                     for rows in &mut self.rows {
                         rows.window(&window);
                         rows.warnings().into_iter().for_each(|line| drop(self.warn.send(line)));

@@ -6,7 +6,7 @@ use super::share::Share;
 use super::stored::{Stored, blanks};
 use super::telling::Telling;
 use crate::answering::watched;
-use crate::facts::{RefusedRows, cut_by_window, without_place_by_window};
+use crate::facts::{RefusedRows, cut_by_window, cut_of_records, without_place_by_window};
 use crate::files::FlowFiles;
 use crate::question::{Period, Question, Refused, Setting};
 use model::{Answer, Span};
@@ -62,9 +62,10 @@ impl Elsewhere {
             let window = |begin_ns: u64| [begin_ns, begin_ns.saturating_add(length_ns)];
             without_place.extend(read.map(|(time, unplaced)| (node.clone(), window(time), unplaced.packets)));
             let cut = cut_by_window(contents).filter(|(time, _)| is_read(*time));
-            let cut = cut.map(|(time, cut)| {
+            let of_any_time = cut_of_records(contents).map(|cut| ([0, u64::MAX], cut));
+            let cut = cut.map(|(time, cut)| (window(time), cut)).chain(of_any_time).map(|(time, cut)| {
                 let cut = queries.as_ref().map_or(cut, |queries| queries.cut_of_run(cut));
-                (node.clone(), window(time), cut)
+                (node.clone(), time, cut)
             });
             all_cut.extend(cut);
         }

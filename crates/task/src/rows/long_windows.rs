@@ -163,6 +163,8 @@ pub struct LongWindows {
     watched_until: u64,
     /// Times of which nothing is known, in order.
     missing: Vec<Span>,
+    /// Packets of times that are not known whose headers were not captured.
+    cut_of_any_time: CutHeaders,
 }
 
 /// The time that was watched.
@@ -212,6 +214,7 @@ impl LongWindows {
             begun: None,
             watched_until: 0,
             missing: Vec::new(),
+            cut_of_any_time: CutHeaders::default(),
         }
     }
 
@@ -312,9 +315,14 @@ impl LongWindows {
         }
     }
 
+    /// Takes packets of times that are not known whose headers were not captured.
+    pub(crate) fn add_cut_of_any_time(&mut self, cut: &CutHeaders) {
+        self.cut_of_any_time.add(cut);
+    }
+
     /// The answers of the windows that end by this time and whose rows are complete. `watched`: the time that the rows cover.
     pub(crate) fn answer_recorded(&mut self, until_ns: u64, watched: Span) -> Vec<Answer> {
-        let Self { plans, site, lengths, missing, .. } = self;
+        let Self { plans, site, lengths, missing, cut_of_any_time, .. } = self;
         let watched = Watched { span: watched, missing };
         let mut answers = Vec::new();
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
@@ -326,13 +334,14 @@ impl LongWindows {
             length.next.get_or_insert(first);
             length.answer_until(until_ns, plans, site, watched, &mut answers);
         }
+        tell_cut(*cut_of_any_time, plans, &mut answers);
         answers
     }
 
     /// The answers of all windows that have rows and were not answered.
     pub(crate) fn end_recorded(mut self, watched: Span) -> Vec<Answer> {
         let mut answers = Vec::new();
-        let Self { plans, site, lengths, missing, .. } = &mut self;
+        let Self { plans, site, lengths, missing, cut_of_any_time, .. } = &mut self;
         let watched = Watched { span: watched, missing };
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             let Some((&first, _)) = length.panes.first_key_value() else { continue };
@@ -341,6 +350,7 @@ impl LongWindows {
             length.answer_until(last.saturating_add(plans.every_ns), plans, site, watched, &mut answers);
             length.pass_empty(plans, &mut answers);
         }
+        tell_cut(*cut_of_any_time, plans, &mut answers);
         answers
     }
 
@@ -419,6 +429,19 @@ impl LongWindows {
             length.next = None;
         }
         answers
+    }
+}
+
+/// Says in each answer that depends on them that headers of an unknown time were not captured.
+fn tell_cut(cut: CutHeaders, lengths: &[LongPlans], answers: &mut [Answer]) {
+    if cut == CutHeaders::default() {
+        return;
+    }
+    for answer in answers {
+        let mut plans = lengths.iter().flat_map(|length| &length.plans.plans);
+        if let Some(plan) = plans.find(|plan| plan.query.name == answer.query) {
+            cut.tell(answer, plan);
+        }
     }
 }
 

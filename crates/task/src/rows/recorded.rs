@@ -151,6 +151,12 @@ impl RecordedRows {
         self.windows.add_cut(time_ns, cut);
     }
 
+    /// Adds packets of a time that is not known whose headers were not captured: every answer has them.
+    pub fn add_cut_of_any_time(&mut self, cut: &CutHeaders) {
+        self.cut.add(cut);
+        self.windows.add_cut_of_any_time(cut);
+    }
+
     /// Adds packets that are in no row, of times that are not known: only answers over all rows have them.
     pub fn add_outside_windows(&mut self, outside: &Unplaced) {
         self.outside.add(outside);
