@@ -147,12 +147,14 @@ impl Reported {
             outputs,
             mut answers,
             mut longer,
+            cut_of_totals,
             unreported,
             warnings,
             faults,
         } = finished;
         let mut totals = engine::totals(None, &ended.totals, ended.flows.table_full, ended.sampled.as_ref());
         totals.node = Some(node.clone());
+        cut_of_totals.say(&mut totals);
         let exporters = routers.map_or_else(Vec::new, |(exporters, qualities)| {
             qualities.mark(std::slice::from_mut(&mut totals));
             qualities.mark(&mut answers);

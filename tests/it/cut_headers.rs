@@ -267,3 +267,30 @@ fn flow_records_tell_of_headers_that_were_cut() {
         }
     }
 }
+
+#[test]
+fn the_number_of_flows_among_totals_says_so() {
+    let scratch = Scratch::new();
+    let path = scratch.file("cut.pcap", cut(&frames(), 50));
+    for (key, expected) in [(&[][..], true), (&["--key", "src_addr"], false)] {
+        let report = scratch.path("report.json");
+        let ended = call(
+            &[&["run", text(&path), "--json", "--every", "1s", "--report", text(&report)], key].concat(),
+        );
+        let lines = ended.expect(0).stdout;
+        let said = "the headers of 2 packets before their ports";
+        let report = output::report(&report);
+        let totals = output::of_run(&report, "totals");
+        assert_eq!(
+            (reason(totals).contains(said), totals["status"] == "partial"),
+            (expected, expected),
+            "{totals}"
+        );
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let windows: Vec<bool> = lines
+            .filter(|line| line["query"] == "totals" && !line["window"].is_null())
+            .map(|line| reason(&line).contains(said))
+            .collect();
+        assert!(windows.is_empty() || windows == [false, expected], "{windows:?}");
+    }
+}

@@ -266,6 +266,8 @@ pub struct OutputsResult {
     pub answers: Vec<Answer>,
     /// Answers of windows of other lengths than the run's that its end cut.
     pub longer: Vec<Answer>,
+    /// Packets of the run whose headers were not captured, as far as the number of flows depends on them.
+    pub cut_of_totals: CutHeaders,
     /// Windows that could not be passed on.
     pub unreported: u64,
     /// Lines for the user.

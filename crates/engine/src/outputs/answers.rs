@@ -13,7 +13,7 @@ use record::Anonymizer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use task::rows::{
-    LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, lacks_losses,
+    CutHeaders, LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, lacks_losses,
 };
 use task::{RowDesk, RowTaskStates, TaskSet, Tasks};
 
@@ -153,6 +153,7 @@ impl Answers {
         Sampled::merge_into(&mut self.run_sampled, closed.sampled.as_ref());
         let sampled = closed.sampled.as_ref();
         let mut answers = vec![totals(Some(closed.span), &closed.totals, closed.unplaced.packets, sampled)];
+        self.first.rows().cut_of_totals(closed.cut()).say(&mut answers[0]);
         let mut packets = closed.packets.clone();
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
         answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
@@ -277,6 +278,11 @@ impl Answers {
             answers,
             longer: Vec::new(),
         }
+    }
+
+    /// The packets of the run whose headers were not captured, as far as the number of flows depends on them.
+    pub(super) fn cut_of_totals(&self) -> CutHeaders {
+        self.first.rows().cut_of_totals(self.run_lacking.cut)
     }
 
     /// The answers over the whole run.

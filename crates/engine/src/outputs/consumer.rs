@@ -190,6 +190,7 @@ impl Consumer {
         }
         self.result.warnings.extend(self.answers.look_back_warning());
         self.result.longer = self.answers.end_long();
+        self.result.cut_of_totals = self.answers.cut_of_totals();
         self.result.answers = self.answers.of_run();
         self.result
     }

@@ -3,6 +3,7 @@
 use super::plan::Plan;
 use crate::query::{Aggregate, Grouping};
 use model::Answer;
+use packet::KeySpec;
 
 /// Numbers of measured packets, parts of whose headers were on the wire but not captured: these count as 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +49,12 @@ impl CutHeaders {
     /// Says in the answer of a plan how many packets count with other values than they had on the wire.
     pub(crate) fn tell(self, answer: &mut Answer, plan: &Plan) {
         self.of(plan).say(answer);
+    }
+
+    /// Of these numbers those that matter to the number of flows of such keys.
+    pub(crate) fn of_totals(self, key: &KeySpec) -> Self {
+        let has_ports = key.columns().any(|column| PORTS.contains(&column));
+        Self { ports: if has_ports { self.ports } else { 0 }, ..Self::default() }
     }
 
     /// Says so in an answer to which the numbers matter.

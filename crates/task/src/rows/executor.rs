@@ -117,6 +117,12 @@ impl RowQueries {
         }
     }
 
+    /// Of these numbers of cut headers those that matter to the answer `totals`: its flows are not those of the wire.
+    #[must_use]
+    pub fn cut_of_totals(&self, cut: CutHeaders) -> CutHeaders {
+        cut.of_totals(&self.site.key)
+    }
+
     /// True if any query is about the whole run.
     pub fn asks_of_run(&self) -> bool {
         !self.run.plans.is_empty()
