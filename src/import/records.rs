@@ -40,8 +40,12 @@ impl Records {
             Err(error) => return vec![error.to_string()],
         };
         let key = file.contents().key;
-        let wanted =
-            Wanted { members: key.columns().collect(), columns: row_columns(false), statistics: Vec::new() };
+        let wanted = Wanted {
+            members: key.columns().collect(),
+            columns: row_columns(false),
+            statistics: Vec::new(),
+            ..Default::default()
+        };
         let (mut lines, mut without_time, mut without_address) = (Vec::new(), 0, 0);
         for part in 0..file.contents().parts.len() {
             let read = file.read_part(part, &wanted, &mut |block| {

@@ -173,3 +173,31 @@ fn counters_that_are_not_told_leave_answers_partial() {
     let stored = only(&call(&stored).expect(3).stdout);
     assert_eq!(stored["status"], "partial", "{stored}");
 }
+
+/// A row that does not tell a field of its key is in no group of a question that names the field, whatever else this reads.
+#[test]
+fn a_null_field_of_a_key_is_in_no_group() {
+    let scratch = Scratch::new();
+    let head = "src_addr,dst_addr,protocol,src_port,dst_port,stime,ltime,total_count,total_byte\n";
+    let times = "2023-11-14T22:00:00,2023-11-14T22:00:10";
+    let rows = ["10.0.0.1,10.0.0.9,6,1000,80", "10.0.0.1,10.0.0.9,,1001,80", ",10.0.0.9,6,1002,80"]
+        .map(|key| format!("{key},{times},5,500\n"));
+    let file = scratch.file("keys.csv", (head.to_owned() + &rows.concat()).as_bytes());
+    for (query, code, count) in [
+        ("select protocol, src_port, sum(total_byte) as b groupby protocol, src_port", 3, 2),
+        ("select dst_addr, src_addr, sum(total_byte) as b groupby dst_addr, src_addr", 3, 1),
+        ("select src_addr, protocol, src_port, total_byte", 3, 1),
+        ("select src_port, sum(total_byte) as b groupby src_port", 0, 3),
+    ] {
+        let answer = only(&call(&["query", text(&file), "--json", "-q", query]).expect(code).stdout);
+        assert_eq!(answer["rows"].as_array().map(Vec::len), Some(count), "{query}: {answer}");
+        assert_eq!(answer["status"], if code == 0 { "complete" } else { "partial" }, "{query}: {answer}");
+    }
+    // A row without packets, too.
+    let rows = format!("{head}10.0.0.1,10.0.0.9,,1001,80,{times},0,500\n");
+    let file = scratch.file("none.csv", rows.as_bytes());
+    let query = "select protocol, sum(total_byte) as b groupby protocol";
+    let answer = only(&call(&["query", text(&file), "--json", "-q", query]).expect(3).stdout);
+    let reason = answer["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("1 rows do not tell a field of their key"), "{answer}");
+}

@@ -124,7 +124,7 @@ impl FlowFiles {
         self.refuse_lacking_columns(&needs)?;
         let counts_by_time = needs.columns.contains(&RowValue::Time);
         let known = self.spans();
-        let wanted = wanted(needs, &site, known.is_none());
+        let wanted = Wanted { told: read_members(&groups, &needs), ..wanted(needs, &site, known.is_none()) };
         let read = columns_of(&groups, &site);
         let places = self.places();
         let mut progressed =
@@ -140,6 +140,7 @@ impl FlowFiles {
             refused: RefusedRows::default(),
             totals: ColumnTotals::new(&wanted),
             read,
+            keyless: 0,
             scratch: Scratch::default(),
         };
         for node in &self.nodes {
@@ -384,6 +385,13 @@ fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
     Ok(all)
 }
 
+/// The members of keys that questions name: a row that does not tell one is in no group.
+fn read_members(groups: &[Group<'_>], needs: &RecordedNeeds) -> Vec<&'static str> {
+    let questions = groups.iter().flat_map(|group| &group.questions);
+    let fields: BTreeSet<String> = questions.flat_map(|question| question.query.fields()).collect();
+    needs.members.iter().copied().filter(|member| fields.contains(*member)).collect()
+}
+
 /// The columns that each query reads of recorded rows.
 fn columns_of(groups: &[Group<'_>], site: &Site) -> BTreeMap<String, Vec<RowValue>> {
     let queries = groups.iter().flat_map(|group| &group.questions).map(|question| &question.query);
@@ -394,9 +402,18 @@ fn columns_of(groups: &[Group<'_>], site: &Site) -> BTreeMap<String, Vec<RowValu
     columns.collect()
 }
 
-/// What rows do not tell of the columns that a query reads.
-fn unknown(totals: &ColumnTotals, read: &BTreeMap<String, Vec<RowValue>>, query: &str) -> Vec<String> {
-    read.get(query).map(|columns| totals.unknown(columns)).unwrap_or_default()
+/// What rows do not tell of the columns that a query reads. `keyless`: rows without packets that do not tell a member of their key.
+fn unknown(
+    totals: &ColumnTotals,
+    read: &BTreeMap<String, Vec<RowValue>>,
+    keyless: u64,
+    query: &str,
+) -> Vec<String> {
+    let told = read.get(query).map(|columns| totals.unknown(columns)).unwrap_or_default();
+    // Those that have packets are told by these.
+    let keyless = (keyless != 0)
+        .then(|| format!("{keyless} rows do not tell a field of their key: they are in no group"));
+    told.into_iter().chain(keyless).collect()
 }
 
 /// What is read: what is needed, and what rows without a key and the time that rows cover are told by.
@@ -411,7 +428,7 @@ fn wanted(needs: RecordedNeeds, site: &Site, reads_span: bool) -> Wanted {
     }
     columns.sort_unstable();
     columns.dedup();
-    Wanted { members, columns, statistics: site.statistics.clone() }
+    Wanted { members, columns, statistics: site.statistics.clone(), ..Wanted::default() }
 }
 
 /// What is being answered.
@@ -430,6 +447,8 @@ struct Work<'a> {
     totals: ColumnTotals,
     /// The columns that each query reads.
     read: BTreeMap<String, Vec<RowValue>>,
+    /// Rows without packets that do not tell a member of their key.
+    keyless: u64,
     scratch: Scratch,
 }
 
@@ -597,6 +616,9 @@ impl Work<'_> {
             return Err("a row has no time at which it counts".to_owned());
         }
         self.totals.add(block, wanted)?;
+        if !wanted.told.is_empty() {
+            self.keyless += block.without_key.iter().filter(|row| row.packets == 0).count() as u64;
+        }
         let Self { site, groups, outcome, scratch, .. } = self;
         outcome.rows += (block.v4.len() + block.v6.len() + block.without_key.len()) as u64;
         outcome.without_key += block.without_key.len() as u64;
@@ -644,7 +666,7 @@ impl Work<'_> {
                         lack(&mut answer, &self.windows_lack);
                     }
                     lack(&mut answer, &group.lacks);
-                    let unknown = unknown(&self.totals, &self.read, &answer.query);
+                    let unknown = unknown(&self.totals, &self.read, self.keyless, &answer.query);
                     lack(&mut answer, &unknown);
                     self.refused.describe(&mut answer, node, group.period);
                     give(complete(answer, node, &self.outcome));
@@ -679,7 +701,7 @@ impl Work<'_> {
                         lack(&mut answer, &self.windows_lack);
                     }
                     lack(&mut answer, &group.lacks);
-                    let unknown = unknown(&self.totals, &self.read, &answer.query);
+                    let unknown = unknown(&self.totals, &self.read, self.keyless, &answer.query);
                     lack(&mut answer, &unknown);
                     self.refused.describe(&mut answer, &node, group.period);
                     give(complete(answer, &node, &self.outcome));

@@ -141,6 +141,7 @@ impl Buckets {
             members: key.columns().collect(),
             columns: row_columns(tracks_loss),
             statistics: Vec::new(),
+            ..Default::default()
         };
         for part in parts_within(file.contents(), first..=last) {
             file.read_part(part, &wanted, &mut |block| {

@@ -145,6 +145,7 @@ impl Output {
             members: key.columns().collect(),
             columns: row_columns(tracks_loss),
             statistics: Vec::new(),
+            ..Default::default()
         };
         let mut next = begin;
         let mut at_once = if *parts == 1 { (last - begin) / length + 1 } else { 1 };

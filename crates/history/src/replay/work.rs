@@ -28,6 +28,7 @@ impl NodeRecording {
             members: self.site.key.columns().collect(),
             columns: row_columns(self.site.tracks_loss),
             statistics: Vec::new(),
+            ..Default::default()
         };
         let mut totals = ColumnTotals::new(&wanted);
         for (number, part) in places(&files) {

@@ -51,7 +51,7 @@ fn everything() -> Wanted {
     let statistics: Vec<_> = sample::parts().statistics.iter().map(ToString::to_string).collect();
     let numbered = (0..statistics.len()).map(|at| RowValue::Statistic(at as u8));
     let columns = COLUMNS.iter().map(|(column, _)| *column).chain(numbered).collect();
-    Wanted { members: MEMBERS.to_vec(), columns, statistics }
+    Wanted { members: MEMBERS.to_vec(), columns, statistics, ..Default::default() }
 }
 
 fn written(format: Format, selection: &Selection, records: &[FlowRecord]) -> Vec<u8> {
@@ -173,7 +173,12 @@ fn few_columns_have_the_same_values() {
     let selection = Selection::new(&sample::parts());
     let records = records(1000);
     let columns = vec![RowValue::Packets, RowValue::Statistic(0), RowValue::RttMin];
-    let wanted = Wanted { members: MEMBERS.to_vec(), columns, statistics: vec!["iat_p99.9".to_owned()] };
+    let wanted = Wanted {
+        members: MEMBERS.to_vec(),
+        columns,
+        statistics: vec!["iat_p99.9".to_owned()],
+        ..Default::default()
+    };
     for format in Format::ALL {
         check(*format, &selection, &records, &wanted);
     }

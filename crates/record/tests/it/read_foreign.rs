@@ -12,7 +12,7 @@ const START: u64 = 1_700_000_000 * SECOND;
 
 fn wanted(columns: &[RowValue]) -> Wanted {
     let members = vec!["src_addr", "dst_addr", "src_port", "dst_port", "protocol"];
-    Wanted { members, columns: columns.to_vec(), statistics: Vec::new() }
+    Wanted { members, columns: columns.to_vec(), statistics: Vec::new(), ..Default::default() }
 }
 
 fn five_tuple(source: &str, destination: &str, ports: [u16; 2], protocol: u8) -> FlowKey {
@@ -177,6 +177,7 @@ fn json_lines_have_members_in_any_order_and_new_ones_later() {
         members: vec!["src_addr", "protocol"],
         columns: vec![RowValue::Bytes, RowValue::Statistic(0)],
         statistics: vec!["gap_mean".to_owned()],
+        ..Default::default()
     };
     let given = given(&mut file, &wanted);
     assert_eq!(

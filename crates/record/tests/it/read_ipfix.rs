@@ -50,7 +50,10 @@ fn open(messages: &[Vec<u8>]) -> FlowFile {
 
 fn read(messages: &[Vec<u8>], columns: &[RowValue]) -> Given {
     let members = vec!["src_addr", "dst_addr", "src_port", "dst_port", "protocol"];
-    given(&mut open(messages), &Wanted { members, columns: columns.to_vec(), statistics: Vec::new() })
+    given(
+        &mut open(messages),
+        &Wanted { members, columns: columns.to_vec(), statistics: Vec::new(), ..Default::default() },
+    )
 }
 
 fn key(source: &str, destination: &str, ports: [u16; 2], protocol: u8) -> FlowKey {
@@ -230,6 +233,7 @@ fn options_name_domains_and_elements() {
         members: vec!["src_addr", "dst_addr"],
         columns: vec![RowValue::Packets, RowValue::Statistic(0), RowValue::PlossByte],
         statistics: vec!["gap_mean".to_owned()],
+        ..Default::default()
     };
     let given = given(&mut file, &wanted);
     // A record has another direction only where it has packets.
@@ -268,7 +272,12 @@ fn the_element_of_an_address_tells_its_family() {
     let messages = [message(1, &[set(2, &templates), set(300, &of_v4), set(301, &of_v6)])];
     // Whether a question reads one address or both.
     for members in [vec!["src_addr"], vec!["src_addr", "dst_addr"]] {
-        let wanted = Wanted { members, columns: vec![RowValue::Packets], statistics: Vec::new() };
+        let wanted = Wanted {
+            members,
+            columns: vec![RowValue::Packets],
+            statistics: Vec::new(),
+            ..Default::default()
+        };
         let given = given(&mut open(&messages), &wanted);
         let mut rows: Vec<_> =
             given.rows.iter().map(|(key, values)| (key.src_addr.unwrap().to_string(), values[0])).collect();

@@ -102,7 +102,12 @@ fn key(source: &str, destination: &str, ports: [u16; 2], protocol: u8) -> FlowKe
 }
 
 fn wanted(members: &[&'static str], columns: &[RowValue]) -> Wanted {
-    Wanted { members: members.to_vec(), columns: columns.to_vec(), statistics: vec!["gap_mean".to_owned()] }
+    Wanted {
+        members: members.to_vec(),
+        columns: columns.to_vec(),
+        statistics: vec!["gap_mean".to_owned()],
+        ..Default::default()
+    }
 }
 
 #[test]

@@ -96,6 +96,7 @@ fn read(path: &Path) -> (Vec<Found>, record::read::Contents) {
         members: contents.key.columns().collect(),
         columns: columns.clone(),
         statistics: Vec::new(),
+        ..Default::default()
     };
     let mut found = Vec::new();
     for part in 0..contents.parts.len() {

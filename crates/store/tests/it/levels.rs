@@ -84,6 +84,7 @@ fn check_order(stored: &store::StoredFile) {
         members: vec!["dst_addr", "src_addr"],
         columns: vec![flow::RowValue::Time],
         statistics: Vec::new(),
+        ..Default::default()
     };
     let mut last = None;
     for part in 0..file.contents().parts.len() {
@@ -162,6 +163,7 @@ fn flow_records_are_stored_by_the_hour_of_their_end() {
             members: vec!["src_addr", "src_port"],
             columns: vec![flow::RowValue::Last, flow::RowValue::Packets],
             statistics: Vec::new(),
+            ..Default::default()
         };
         for part in 0..file.contents().parts.len() {
             file.read_part(part, &wanted, &mut |block| {

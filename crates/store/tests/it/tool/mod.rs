@@ -138,6 +138,7 @@ pub(crate) fn read(files: &[StoredFile]) -> Windows {
             members: contents.key.columns().collect(),
             columns: row_columns(contents.tracks_loss),
             statistics: Vec::new(),
+            ..Default::default()
         };
         let mut times: Option<[u64; 2]> = None;
         for part in 0..contents.parts.len() {
