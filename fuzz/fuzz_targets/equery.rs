@@ -4,8 +4,8 @@
 use equery::{ExplainOptions, Options, Severity, Source, check, explain, one_line, render};
 use flow::{LossCounts, Rows, WindowRow};
 use libfuzzer_sys::fuzz_target;
-use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use model::Span;
+use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use std::sync::OnceLock;
 use summary::Limits;
 use task::Generation;
