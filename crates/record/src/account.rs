@@ -25,20 +25,23 @@ pub struct Shortfall {
 }
 
 impl Shortfall {
-    /// Whether nothing is known to be missing.
+    /// Returns whether nothing is known to be missing.
     pub fn is_none(&self) -> bool {
         self.lost == 0 && self.reason.is_none() && self.cut == [0; 3]
     }
 
-    /// What a Parquet file has of it in its metadata: names behind `edison.`, and values.
+    /// The names of its parts in the metadata of a Parquet file, behind `edison.`.
+    pub(crate) const NAMES: [&str; 3] = ["lost", "lacks", "cut"];
+
+    /// Returns the names and values that a Parquet file has of it in its metadata.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let lost = (self.lost != 0).then(|| ("lost", self.lost.to_string()));
-        let reason = self.reason.clone().map(|reason| ("lacks", reason));
-        let cut = (self.cut != [0; 3]).then(|| ("cut", self.cut.map(|count| count.to_string()).join(",")));
-        lost.into_iter().chain(reason).chain(cut)
+        let lost = (self.lost != 0).then(|| self.lost.to_string());
+        let cut = (self.cut != [0; 3]).then(|| self.cut.map(|count| count.to_string()).join(","));
+        let values = [lost, self.reason.clone(), cut];
+        Self::NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?)))
     }
 
-    /// What metadata tell of it. `entry` returns a value by its name behind `edison.`.
+    /// Reads it from metadata. `entry` returns a value by its name behind `edison.`.
     pub(crate) fn of_entries(entry: impl Fn(&str) -> Option<String>) -> Self {
         let mut cut = [0; 3];
         let told = entry("cut").unwrap_or_default();

@@ -7,15 +7,16 @@ use parquet::file::metadata::KeyValue;
 
 const WINDOWS: &str = "edison.windows";
 const WITHOUT_PLACE: &str = "edison.without_place";
-const LOST: &str = "edison.lost";
-const LACKS: &str = "edison.lacks";
 const VERSION: &str = "edison.version";
 
 pub(super) fn merged(inputs: &[Input]) -> Vec<KeyValue> {
     let mut metadata: Vec<KeyValue> = Vec::new();
     for known in inputs.iter().flat_map(Input::metadata) {
-        let is_own = known.key.starts_with("edison.")
-            && ![WINDOWS, WITHOUT_PLACE, LOST, LACKS, VERSION].contains(&known.key.as_str());
+        let is_merged = |name: &str| {
+            [WINDOWS, WITHOUT_PLACE, VERSION].contains(&name)
+                || name.strip_prefix("edison.").is_some_and(|name| Shortfall::NAMES.contains(&name))
+        };
+        let is_own = known.key.starts_with("edison.") && !is_merged(&known.key);
         if is_own && !metadata.iter().any(|other| other.key == known.key) {
             metadata.push(known.clone());
         }

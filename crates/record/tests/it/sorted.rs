@@ -4,8 +4,8 @@ use flow::{BatchRows, FlowRecord, LossCounts, RowValue, Rows, WindowRow, row_col
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
 use record::read::{FlowFile, Range, Wanted};
 use record::{
-    CopyError, Order, Parts, RecordedWindows, RowParts, RowWindow, RowWriter, Selection, WindowFacts,
-    sorted_copy,
+    CopyError, Order, Parts, RecordedWindows, RowParts, RowWindow, RowWriter, Selection, Shortfall,
+    WindowFacts, sorted_copy,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -229,6 +229,7 @@ fn records_of_a_store_are_as_in_other_files_and_are_copied_by_time() {
     for (path, records) in inputs.iter().zip(records.chunks(1700)) {
         let mut writer = record::create_stored(path, "n", &selection).expect("a file");
         writer.write(records).expect("it is written");
+        writer.lacks(&Shortfall { lost: 3, reason: Some("cut off".to_owned()), cut: [1, 20, 300] });
         writer.finish().expect("it ends");
     }
     let plain = folder.join("plain.parquet");
@@ -239,6 +240,9 @@ fn records_of_a_store_are_as_in_other_files_and_are_copied_by_time() {
     let copied = sorted_copy(&inputs, &output, Order::Times, &AtomicBool::new(false)).expect("a copy");
     assert_eq!(copied.rows, 3000);
     let (mut found, contents) = read(&output);
+    // What both lack.
+    let lacks = Shortfall { lost: 6, reason: Some("cut off".to_owned()), cut: [2, 40, 600] };
+    assert_eq!(contents.shortfall, lacks);
     let (mut expected, of_plain) = read(&plain);
     assert_eq!(
         (contents.key, &contents.node, &contents.fields),
