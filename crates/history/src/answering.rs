@@ -125,7 +125,9 @@ impl FlowFiles {
         let counts_by_time = needs.columns.contains(&RowValue::Time);
         let known = self.spans();
         let wanted = Wanted { told: read_members(&groups, &needs), ..wanted(needs, &site, known.is_none()) };
-        let read = columns_of(&groups, &site);
+        let queries = questions.iter().map(|question| &question.query);
+        let read =
+            queries.filter_map(|query| Some((query.name.clone(), columns_of(query, &site)?))).collect();
         let places = self.places();
         let mut progressed =
             Progress { total_bytes: places.iter().map(|place| place.bytes).sum(), ..Progress::default() };
@@ -295,8 +297,13 @@ impl FlowFiles {
 
 /// Returns whether a query reads bytes on the wire, and true for a query that cannot be planned.
 fn reads_wire_bytes(query: &Query, site: &Site) -> bool {
+    columns_of(query, site).is_none_or(|columns| columns.contains(&RowValue::WireBytes))
+}
+
+/// Returns the columns that a query reads of recorded rows; `None` for a query that cannot be planned.
+fn columns_of(query: &Query, site: &Site) -> Option<Vec<RowValue>> {
     let plan = RowQueries::plan(Generation::default(), std::slice::from_ref(query), site);
-    !plan.is_ok_and(|plan| !plan.needs_of_recorded().columns.contains(&RowValue::WireBytes))
+    plan.ok().map(|plan| plan.needs_of_recorded().columns)
 }
 
 /// The first of many lines, and how many more there are.
@@ -385,24 +392,14 @@ fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
     Ok(all)
 }
 
-/// The members of keys that questions name: a row that does not tell one is in no group.
+/// Returns the members of keys that questions name: a row that does not tell one is in no group.
 fn read_members(groups: &[Group<'_>], needs: &RecordedNeeds) -> Vec<&'static str> {
     let questions = groups.iter().flat_map(|group| &group.questions);
     let fields: BTreeSet<String> = questions.flat_map(|question| question.query.fields()).collect();
     needs.members.iter().copied().filter(|member| fields.contains(*member)).collect()
 }
 
-/// The columns that each query reads of recorded rows.
-fn columns_of(groups: &[Group<'_>], site: &Site) -> BTreeMap<String, Vec<RowValue>> {
-    let queries = groups.iter().flat_map(|group| &group.questions).map(|question| &question.query);
-    let columns = queries.map(|query| {
-        let plan = RowQueries::plan(Generation::default(), std::slice::from_ref(query), site);
-        (query.name.clone(), plan.map(|plan| plan.needs_of_recorded().columns).unwrap_or_default())
-    });
-    columns.collect()
-}
-
-/// What rows do not tell of the columns that a query reads. `keyless`: rows without packets that do not tell a member of their key.
+/// Returns a line for each thing that rows do not tell of what a query reads. `keyless`: the number of rows without packets that do not tell a member of their key.
 fn unknown(
     totals: &ColumnTotals,
     read: &BTreeMap<String, Vec<RowValue>>,

@@ -83,7 +83,7 @@ impl<'a> Telling<'a> {
             self.reading.describe(&mut answer);
             if let Some(times) = times {
                 times.describe(&mut answer, true);
-                self.remark_rates(&mut answer, times, self.over_whole);
+                self.remark_rates(&mut answer, times);
             }
             return give(answer);
         };
@@ -116,25 +116,26 @@ impl<'a> Telling<'a> {
         match answer.empty {
             Some(_) => windows_of(Span { start_ns, end_ns }, &empty, true, steps, times, &mut describe),
             None => {
-                self.remark_rates(&mut answer, times, self.over_whole);
+                self.remark_rates(&mut answer, times);
                 describe(answer);
             }
         }
     }
 
-    /// Says in an answer that its rates are over time that was not watched, too: between what was, and with `over_whole` before and behind it.
-    fn remark_rates(&self, answer: &mut Answer, times: &NodeTimes, over_whole: bool) {
+    /// Says in an answer that its rates are over time that was not watched, too: time between what was watched, and with `over_whole` time before
+    /// and behind it.
+    fn remark_rates(&self, answer: &mut Answer, times: &NodeTimes) {
         if answer.rows.is_empty() || !self.rates.contains(&answer.query) {
             return;
         }
         // Of a window that is cut, rates are over what was watched.
         let time = answer.watched.or(answer.window).unwrap_or(times.asked());
         let unwatched = times.unwatched_in(time);
+        let is_between = !unwatched.is_empty() && time.without(&unwatched).is_none();
         // Other nodes may have measured before this one, or after it.
         let asked = times.asked();
         let is_beyond = time.start_ns < asked.start_ns || asked.end_ns < time.end_ns;
-        let is_at_its_edge = time.without(&unwatched).is_some();
-        if over_whole && (is_beyond || !unwatched.is_empty()) || !unwatched.is_empty() && !is_at_its_edge {
+        if is_between || self.over_whole && (is_beyond || !unwatched.is_empty()) {
             answer.remark("rates are over all of its time, with what was not watched of it");
         }
     }

@@ -4,12 +4,13 @@ use super::held::{Held, Memory, Row};
 use super::node::{FinishedWindow, NodeRecording, Picked, Replayed, WindowSink};
 use super::plan::Known;
 use super::survey::{part_of, window_of};
+use crate::facts::cut_of;
 use crate::totals::{COUNTED, ColumnTotals};
 use flow::{BatchRows, LossCounts, row_columns};
 use model::Span;
 use record::read::{FlowFile, ReadError, RowBlock, Wanted, WithoutKey};
 use std::collections::BTreeMap;
-use task::rows::{CutHeaders, Unplaced};
+use task::rows::Unplaced;
 
 impl NodeRecording {
     /// Gives its windows, the earliest first.
@@ -248,7 +249,7 @@ impl<'a> Work<'a> {
             lost: facts.lost,
             refused_rows: facts.refused_rows,
             unplaced,
-            cut: CutHeaders { ports: facts.cut[0], tcp: facts.cut[1], segments: facts.unparsed_segments },
+            cut: cut_of(&facts),
             missing_rows,
             sums: open.sums,
             lacks: why,
