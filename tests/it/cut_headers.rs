@@ -24,7 +24,7 @@ fn cut(frames: &[Frame], snap: usize) -> Vec<u8> {
     bytes
 }
 
-/// A frame of this protocol, after so many bytes of IPv4 options.
+/// Returns an Ethernet frame with an IPv4 packet of this protocol. `options` is the number of bytes of IPv4 options, a multiple of 4.
 fn frame(time_ns: u64, options: usize, protocol: u8, transport: &[u8]) -> Frame {
     let mut data = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
     let length = (20 + options + transport.len()) as u16;

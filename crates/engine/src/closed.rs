@@ -145,7 +145,7 @@ impl ClosedWindow {
         self.loss.as_ref().map(|loss| loss.total() + self.refused())
     }
 
-    /// The packets whose headers the snap length cut.
+    /// Returns the numbers of packets whose headers the snap length cut.
     pub fn cut(&self) -> CutHeaders {
         let of = |remark: Remark| self.packets.remarks.get(remark.name());
         CutHeaders {
@@ -155,7 +155,7 @@ impl ClosedWindow {
         }
     }
 
-    /// Sets how many these are.
+    /// Sets the numbers of packets whose headers the snap length cut.
     pub fn set_cut(&mut self, cut: CutHeaders) {
         let counts = [
             (Remark::PortsTruncated, cut.ports),

@@ -423,7 +423,7 @@ fn names_of(sources: &[Spanned<String>]) -> String {
     sources.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a query answers in the window that fired, of which nodes keep the rows of whole flows.
+/// Returns whether a query with this trigger answers in the window that fired. Nodes keep the rows of whole flows of that window.
 fn looks_back(trigger: Option<&Trigger>) -> bool {
     trigger.is_some_and(|trigger| trigger.in_same_window || trigger.kind == EdgeKind::While)
 }

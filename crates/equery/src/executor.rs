@@ -55,7 +55,7 @@ pub(crate) fn by_packets(plan: &Query, key: Option<&[String]>) -> (Vec<String>, 
     (fields, why)
 }
 
-/// The same of a plan that also filters by the fields that a firing pins.
+/// Returns what [`by_packets`] does for a plan that also filters by the fields that a firing pins.
 pub(crate) fn by_packets_of_firing<'a>(
     plan: &Query,
     pinned: impl Iterator<Item = &'a str>,
@@ -67,14 +67,14 @@ pub(crate) fn by_packets_of_firing<'a>(
     by_packets(&Query { filter: Some(Condition::And(filter)), ..plan.clone() }, key)
 }
 
-/// Why a query by packets cannot answer in the window that fired.
+/// Returns the reason why a query by packets cannot answer in the window that fired.
 pub(crate) fn not_kept(query: &str, field: &str) -> String {
     format!(
         "{query} reads {field} of each packet, but of the window that fired nodes keep the rows of whole flows"
     )
 }
 
-/// What to write instead. `clause`: the one that asks for that window.
+/// Returns the advice for a query by packets that asks for the window that fired. `clause` is the clause that asks for it.
 pub(crate) fn instead_of_kept(field: &str, clause: &str) -> String {
     let of_flow = flow::Field::named(field).and_then(|field| field.of_flow).unwrap_or_default();
     let later = match clause {

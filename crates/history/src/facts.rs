@@ -29,19 +29,19 @@ pub(crate) fn without_place_by_window(contents: &Contents) -> Option<Vec<(u64, U
     contents.without_place.is_none_or(|all| all.packets == told).then_some(found)
 }
 
-/// What a window tells of headers that were not captured.
+/// Returns the numbers of packets of a window whose headers were not captured.
 pub(crate) fn cut_of(facts: &WindowFacts) -> CutHeaders {
     let [ports, tcp] = facts.cut;
     CutHeaders { ports, tcp, segments: facts.unparsed_segments }
 }
 
-/// What a file of flow records tells of such headers, of no time within it that is known; `None` if it tells of none.
+/// Returns the numbers of packets of a flow file whose headers were not captured; `None` if there are none. The file does not tell their times.
 pub(crate) fn cut_of_records(contents: &Contents) -> Option<CutHeaders> {
     let [ports, tcp, segments] = contents.shortfall.cut;
     Some(CutHeaders { ports, tcp, segments }).filter(|cut| *cut != CutHeaders::default())
 }
 
-/// The packets of each window whose headers were not captured.
+/// Returns the numbers of packets whose headers were not captured, with the begin of each window that has some.
 pub(crate) fn cut_by_window(contents: &Contents) -> impl Iterator<Item = (u64, CutHeaders)> {
     let known = contents.windows.iter().flat_map(|windows| {
         let cut = windows.each().filter(|(.., facts)| facts.cut != [0; 2] || facts.unparsed_segments != 0);
@@ -64,7 +64,7 @@ fn begins(windows: &RecordedWindows, start_ns: u64, count: u64) -> impl Iterator
 pub(crate) struct RefusedRows {
     refused: Vec<Refused>,
     watched: Vec<Watched>,
-    /// What files of flow records lack, of no time within them that is known; of all nodes where a file is not of one.
+    /// The shortfall of each flow file, with its node; `None` stands for all nodes. Flow files do not tell the times of it.
     shortfalls: Vec<(Option<Arc<str>>, Shortfall)>,
 }
 

@@ -148,7 +148,7 @@ impl FlowFiles {
         self.spans()?.all()
     }
 
-    /// The same of each node.
+    /// Returns the time from the first packet of each node to its last, where all files tell it.
     pub(crate) fn spans(&self) -> Option<NodeSpans> {
         if self.covers.is_some() {
             return self.covers.clone();

@@ -7,7 +7,7 @@ use record::read::{RowBlock, Wanted};
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnTotals {
     totals: Vec<u64>,
-    /// How many rows do not tell their packets, and how many their layer-3 bytes, as those of other programs.
+    /// The numbers of rows without a count of packets and without a count of layer-3 bytes. Files of other programs have such rows.
     unknown: [u64; 2],
 }
 

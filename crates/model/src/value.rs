@@ -237,7 +237,7 @@ impl Serialize for Value {
     }
 }
 
-/// Whether a text is a MAC address, as answers have them.
+/// Returns whether a text is a MAC address in the form that answers use.
 fn is_mac_address(text: &str) -> bool {
     let is_octet = |part: &str| part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_hexdigit());
     text.len() == 17 && text.split(':').all(is_octet)

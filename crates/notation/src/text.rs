@@ -70,7 +70,7 @@ pub fn size_text(bytes: usize) -> String {
     }
 }
 
-/// How long a time is: `250.00 ms`, `30.029 s`, `12 min 5 s`, `3 h 12 min`, `1,528 d 16 h`.
+/// Returns a duration in words: `250.00 ms`, `30.029 s`, `12 min 5 s`, `3 h 12 min`, `1,528 d 16 h`.
 pub fn how_long(ns: u64) -> String {
     const SECOND: u64 = 1_000_000_000;
     if ns < SECOND {

@@ -295,7 +295,7 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    /// Whether the word `case` begins an SQL expression of cases: with conditions, or with values of what is next.
+    /// Returns whether the word `case` begins an SQL `CASE` expression, searched (`case when`) or simple (`case x when`).
     fn is_case(&self) -> bool {
         let begins_value = match self.ahead(1) {
             Token::Word(word) => !begins_clause(word) || word.eq_ignore_ascii_case("when"),

@@ -153,7 +153,7 @@ impl NodeTimes {
         self.is_unknown
     }
 
-    /// Whether a run was killed, and an unknown time may be missing behind what it stored.
+    /// Returns whether a run was killed: a time of unknown length may be missing behind what it stored.
     pub(super) fn lacks_a_run(&self) -> bool {
         self.killed_at.is_some() || !self.cut_off.is_empty()
     }

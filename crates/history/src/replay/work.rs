@@ -102,7 +102,7 @@ struct Work<'a> {
     began: bool,
     /// Rows of windows that are closed: the file has changed while it was read.
     late_rows: u64,
-    /// What rows do not tell, a line each.
+    /// Remarks on fields that rows do not tell, a line each.
     unknown: Vec<String>,
     replayed: Replayed,
 }

@@ -163,7 +163,7 @@ impl PcapngReader {
         }
     }
 
-    /// Whether a loss was told that [`PcapngReader::lost`] has not returned yet.
+    /// Returns whether the file told a loss that [`PcapngReader::lost`] has not returned yet.
     pub(super) fn has_new_loss(&self) -> bool {
         self.has_new_loss
     }

@@ -29,7 +29,7 @@ impl CutHeaders {
         self.segments = self.segments.saturating_add(more.segments);
     }
 
-    /// Of these numbers those that matter to a plan.
+    /// Returns the numbers that matter to a plan; the others are 0.
     pub(crate) fn of(self, plan: &Plan) -> Self {
         if self == Self::default() {
             return self;
@@ -51,13 +51,13 @@ impl CutHeaders {
         self.of(plan).say(answer);
     }
 
-    /// Of these numbers those that matter to the number of flows of such keys.
+    /// Returns the numbers that matter to the number of flows with such keys; the others are 0.
     pub(crate) fn of_totals(self, key: &KeySpec) -> Self {
         let has_ports = key.columns().any(|column| PORTS.contains(&column));
         Self { ports: if has_ports { self.ports } else { 0 }, ..Self::default() }
     }
 
-    /// Says so in an answer to which the numbers matter.
+    /// Makes an answer partial, with these numbers as the reason. All of them matter to it.
     pub fn say(self, answer: &mut Answer) {
         let Self { ports, tcp, segments } = self;
         if tcp != 0 {

@@ -105,7 +105,7 @@ impl RowQueries {
         !self.window.plans.is_empty() || !self.long.is_empty()
     }
 
-    /// Of these numbers of cut headers those that matter to queries over the run.
+    /// Returns the numbers of cut headers that matter to queries over the run; the others are 0.
     #[must_use]
     pub fn cut_of_run(&self, cut: CutHeaders) -> CutHeaders {
         let mut all = CutHeaders::default();
@@ -117,7 +117,7 @@ impl RowQueries {
         }
     }
 
-    /// Of these numbers of cut headers those that matter to the answer `totals`: its flows are not those of the wire.
+    /// Returns the numbers of cut headers that matter to the number of flows in the answer `totals`; the others are 0.
     #[must_use]
     pub fn cut_of_totals(&self, cut: CutHeaders) -> CutHeaders {
         cut.of_totals(&self.site.key)
