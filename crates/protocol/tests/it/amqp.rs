@@ -251,6 +251,8 @@ fn a_full_queue_loses_no_order() {
     send(&probe, 0..1);
     assert_eq!(windows(&first, 1, 1), [[0]]);
     first.acknowledge();
+    // The controller declares the queue of task lists over a second connection. Without that queue the probe tells of it, and not of results.
+    until("both queues are declared", || probe.state().connected && probe.state().reason.is_none());
     drop(first);
     // A broker that is slow to see that its queue is full takes many more than there is room for.
     let mut sent = 1;
