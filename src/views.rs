@@ -253,8 +253,8 @@ pub(crate) fn node(name: &str, health: &Health, moment: &Moment) -> NodeView {
         packets: health.packets.clone(),
         loss: health.loss.clone(),
         last: health.last.clone().map(|(packets, loss)| view::Account { packets, loss }),
-        spool: heartbeat.map(|heartbeat| spool(&heartbeat.spool)).unwrap_or_default(),
-        store: heartbeat.and_then(|heartbeat| heartbeat.store.as_ref()).map(store),
+        spool: heartbeat.map(|heartbeat| heartbeat.spool.clone()).unwrap_or_default(),
+        store: heartbeat.and_then(|heartbeat| heartbeat.store.clone()),
         clock: clock(heartbeat.and_then(|heartbeat| heartbeat.clock), health.clock_ahead_ns()),
         load: heartbeat.and_then(|heartbeat| heartbeat.load).map(load),
         tasks: TaskState {
@@ -289,16 +289,6 @@ fn gap(gap: &Gap) -> view::Gap {
 fn missing((reason, missing): (&String, &Missing)) -> view::MissingWindows {
     let seconds = missing.ns as f64 / 1e9;
     view::MissingWindows { reason: reason.clone(), windows: missing.windows, seconds }
-}
-
-fn spool(spool: &protocol::Spool) -> view::Spool {
-    let protocol::Spool { messages, bytes, shortened, dropped, unwritten, fault } = spool.clone();
-    view::Spool { messages, bytes, shortened, dropped, unwritten, fault }
-}
-
-fn store(store: &protocol::StoreState) -> view::Store {
-    let protocol::StoreState { files, bytes, lost, fault } = store.clone();
-    view::Store { files, bytes, lost, fault }
 }
 
 fn clock(said: Option<protocol::Clock>, ahead_ns: Option<i64>) -> Option<view::Clock> {

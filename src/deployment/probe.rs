@@ -19,10 +19,11 @@ use crate::stored;
 use crate::views::now_ns;
 use crate::watched::Lost;
 use engine::{Control, Every, Observer, Snapshot};
+use model::view;
 use port::TimeBase;
 use probe::{Planner, Probe, Reporter, TaskFile, TaskFileState, Vitals};
 use protocol::amqp::{self, AmqpProbeLink, ProbeSettings, SpoolFile};
-use protocol::{Heartbeat, LinkWatch, ProbeLink, StoreState};
+use protocol::{Heartbeat, LinkWatch, ProbeLink};
 use router::Network;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -210,9 +211,9 @@ fn measure(mut settings: Settings, routers: Option<RouterOptions>) -> Result<Exi
 }
 
 /// What heartbeats say of a store.
-fn store_state(store: &Store) -> StoreState {
+fn store_state(store: &Store) -> view::Store {
     let StoreCounts { rows, flows, files, bytes, fault, .. } = store.counts();
-    StoreState { files, bytes, lost: rows.lost() + flows.lost(), fault }
+    view::Store { files, bytes, lost: rows.lost() + flows.lost(), fault }
 }
 
 /// Opens the file of the spool, and says what is special about it.

@@ -1,6 +1,7 @@
 //! Heartbeats: what a probe says of itself while it runs.
 
-use protocol::{Clock, Heartbeat, ListId, Load, RefusedList, Spool, StoreState};
+use model::view::{Spool, Store};
+use protocol::{Clock, Heartbeat, ListId, Load, RefusedList};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ pub struct Vitals {
     /// How busy the probe is.
     pub load: Option<Load>,
     /// How its store does, if it has one.
-    pub store: Option<StoreState>,
+    pub store: Option<Store>,
 }
 
 /// Makes heartbeats.
@@ -81,7 +82,7 @@ mod tests {
             clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(5) }),
             now_ns: 7,
             load: Some(Load { busy: Some(0.5), flows: 3, most_flows: 9 }),
-            store: Some(StoreState { files: 2, ..StoreState::default() }),
+            store: Some(Store { files: 2, ..Store::default() }),
         };
         let mut reporter =
             Reporter::new(Heartbeat { version: "1".to_owned(), ..Heartbeat::default() }, vitals);

@@ -1,6 +1,7 @@
 //! How a probe does.
 
 use crate::list_id::ListId;
+use model::view::{Spool, Store};
 use serde::{Deserialize, Serialize};
 
 /// What a probe says of itself every few seconds.
@@ -28,7 +29,7 @@ pub struct Heartbeat {
     pub load: Option<Load>,
     /// How its store does; `None` if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub store: Option<StoreState>,
+    pub store: Option<Store>,
     /// When this was said, nanoseconds since the epoch by its clock; 0 if it does not say.
     #[serde(default)]
     pub now_ns: u64,
@@ -45,21 +46,6 @@ pub struct Load {
     pub most_flows: u64,
 }
 
-/// How a probe's store does.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoreState {
-    /// Its files.
-    pub files: u64,
-    /// Their size.
-    pub bytes: u64,
-    /// Window rows and flow records that it lacks since the probe started: they came faster than the disk took them, or could not be
-    /// written.
-    pub lost: u64,
-    /// What cannot be written now, and why.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fault: Option<String>,
-}
-
 /// A list that a probe cannot carry out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedList {
@@ -69,26 +55,6 @@ pub struct RefusedList {
     pub reason: String,
 }
 
-/// What a probe keeps until it is delivered. With a file, counters go on where the probe's last start ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spool {
-    /// Messages.
-    pub messages: u64,
-    /// Their size.
-    pub bytes: u64,
-    /// Window results of which rows were left out, because the spool was nearly full.
-    #[serde(default)]
-    pub shortened: u64,
-    /// Window results that were dropped, because the spool was full.
-    pub dropped: u64,
-    /// Messages that were kept in memory only since the probe started, because the file did not take them.
-    #[serde(default)]
-    pub unwritten: u64,
-    /// Why the file takes nothing now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fault: Option<String>,
-}
-
 /// What the system says of its clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clock {
@@ -96,4 +62,66 @@ pub struct Clock {
     pub synchronised: Option<bool>,
     /// The most that it is off, nanoseconds.
     pub max_error_ns: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    /// As version 0.2.0 writes it.
+    fn earlier() -> Json {
+        json!({
+            "list": {"epoch": 1, "generation": 2},
+            "lapsed": 0,
+            "refused": null,
+            "version": "0.2.0",
+            "sources": ["eth0"],
+            "spool": {"messages": 1, "bytes": 2, "shortened": 3, "dropped": 4, "unwritten": 5},
+            "clock": {"synchronised": true, "max_error_ns": 500_000},
+            "started_ns": 1_795_534_800_000_000_001_u64,
+            "load": {"busy": 0.25, "flows": 7, "most_flows": u64::MAX},
+            "store": {"files": 1, "bytes": 2, "lost": 3},
+            "now_ns": 1_795_534_800_000_000_002_u64,
+        })
+    }
+
+    fn read(json: Json) -> Heartbeat {
+        serde_json::from_value(json).expect("a heartbeat")
+    }
+
+    #[test]
+    fn a_heartbeat_of_an_earlier_version_is_read() {
+        let heartbeat = read(earlier());
+        assert_eq!(
+            heartbeat.spool,
+            Spool { messages: 1, bytes: 2, shortened: 3, dropped: 4, unwritten: 5, fault: None }
+        );
+        assert_eq!(heartbeat.store, Some(Store { files: 1, bytes: 2, lost: 3, fault: None }));
+    }
+
+    /// Numbers stay numbers, and the only further members are null: earlier versions read that.
+    #[test]
+    fn an_earlier_version_reads_a_heartbeat() {
+        let mut json = serde_json::to_value(read(earlier())).expect("JSON");
+        for object in ["spool", "store"] {
+            assert_eq!(
+                json[object].as_object_mut().and_then(|members| members.remove("fault")),
+                Some(Json::Null)
+            );
+        }
+        assert_eq!(json, earlier());
+    }
+
+    /// The first heartbeats had neither a load nor a store, and fewer counters.
+    #[test]
+    fn members_that_came_later_may_be_missing() {
+        let json = json!({
+            "list": null, "refused": null, "version": "0.1.0", "sources": [], "clock": null, "started_ns": 1,
+            "spool": {"messages": 1, "bytes": 2, "dropped": 3},
+        });
+        let spool = Spool { messages: 1, bytes: 2, dropped: 3, ..Spool::default() };
+        let version = "0.1.0".to_owned();
+        assert_eq!(read(json), Heartbeat { version, spool, started_ns: 1, ..Heartbeat::default() });
+    }
 }

@@ -1,9 +1,9 @@
 //! Connections within one process.
 
-use crate::heartbeat::Spool;
 use crate::link_state::LinkState;
 use crate::message::{FromProbe, ToProbe};
 use crate::transport::{ControllerLink, Disconnected, ProbeLink, Received};
+use model::view::Spool;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};

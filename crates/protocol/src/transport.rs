@@ -1,9 +1,9 @@
 //! What carries messages.
 
-use crate::heartbeat::Spool;
 use crate::link_state::LinkState;
 use crate::message::{FromProbe, ToProbe};
 use crate::message_id::MessageId;
+use model::view::Spool;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;

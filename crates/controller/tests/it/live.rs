@@ -2,8 +2,9 @@
 
 use crate::nodes::{SECOND, START, queries, result};
 use controller::{Controller, InstalledText, Output, Setting};
+use model::view::Spool;
 use model::{EventKind, Span};
-use protocol::{FromProbe, Heartbeat, ListId, RefusedList, Spool, ToProbe, WindowResult};
+use protocol::{FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
 
 const NODES: [&str; 2] = ["A", "B"];
 const CHAIN: &str = "a: select sum(total_count) as n where node_id = A every 1s;\n\

@@ -103,38 +103,39 @@ pub struct Account {
     pub loss: Option<Counters>,
 }
 
-/// Messages that wait at a node for the broker.
+/// What a node keeps until it is delivered. With a file, counters go on where the node's last start ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spool {
-    /// Their number.
+    /// The number of messages.
     #[serde(with = "integer")]
     pub messages: u64,
     /// Their size.
     #[serde(with = "integer")]
     pub bytes: u64,
-    /// Results of which rows were left out, because the spool was nearly full.
-    #[serde(with = "integer")]
+    /// Window results of which rows were left out, because the spool was nearly full.
+    #[serde(default, with = "integer")]
     pub shortened: u64,
-    /// Results that found no room.
+    /// Window results that were dropped, because the spool was full.
     #[serde(with = "integer")]
     pub dropped: u64,
-    /// Messages that were kept in memory only, because the file did not take them.
-    #[serde(with = "integer")]
+    /// Messages that were kept in memory only since the node started, because the file did not take them.
+    #[serde(default, with = "integer")]
     pub unwritten: u64,
     /// Why the file takes nothing now.
     pub fault: Option<String>,
 }
 
-/// What a node remembers.
+/// The state of a node's store.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Store {
-    /// Files.
+    /// The number of files.
     #[serde(with = "integer")]
     pub files: u64,
     /// Their size.
     #[serde(with = "integer")]
     pub bytes: u64,
-    /// Window rows and flow records that it lacks since the node started, because the disk was too slow or did not take them.
+    /// Window rows and flow records that it lacks since the node started: they came faster than the disk took them, or could not be
+    /// written.
     #[serde(with = "integer")]
     pub lost: u64,
     /// What cannot be written now, and why.

@@ -3,11 +3,12 @@
 use crate::broker::TestBroker;
 use crate::suite;
 use crate::suite::{Links, MOMENT, PATIENCE, next, number, until, window, windows};
+use model::view::Spool;
 use protocol::amqp::{
     AmqpControllerLink, AmqpProbeLink, Broker, BrokerError, ControllerSettings, ProbeSettings,
     controller_link, probe_link,
 };
-use protocol::{Boot, ControllerLink, Envelope, FromProbe, LinkWatch, MessageId, ProbeLink, Spool};
+use protocol::{Boot, ControllerLink, Envelope, FromProbe, LinkWatch, MessageId, ProbeLink};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::ScopedJoinHandle;

@@ -2,11 +2,12 @@
 
 use crate::broker::TestBroker;
 use crate::suite::{MOMENT, PATIENCE, next, number, until, window, windows};
+use model::view::Spool;
 use protocol::amqp::{
     AmqpControllerLink, AmqpProbeLink, Broker, ControllerSettings, ProbeSettings, SpoolError, SpoolFile,
     controller_link, spooled_probe_link,
 };
-use protocol::{ControllerLink, FromProbe, ProbeLink, Spool};
+use protocol::{ControllerLink, FromProbe, ProbeLink};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

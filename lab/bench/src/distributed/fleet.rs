@@ -2,6 +2,7 @@
 
 use super::rows;
 use super::site::Site;
+use model::view::Spool;
 use model::{Account, Answer, PacketCounts, Span};
 use packet::{KeySpec, Seed};
 use protocol::amqp::{AmqpProbeLink, ProbeSettings, probe_link};
@@ -179,7 +180,7 @@ impl Fleet {
 }
 
 /// What a probe says of itself.
-pub(super) fn heartbeat(list: Option<ListId>, spool: protocol::Spool, started_ns: u64) -> Heartbeat {
+pub(super) fn heartbeat(list: Option<ListId>, spool: Spool, started_ns: u64) -> Heartbeat {
     Heartbeat {
         list,
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -11,10 +11,9 @@ use lapin::options::{
 use lapin::types::FieldTable;
 use lapin::{BasicProperties, Channel, Connection, Consumer};
 use model::Span;
+use model::view::Spool;
 use protocol::amqp::{self, ControllerSettings};
-use protocol::{
-    Boot, ControllerLink, Envelope, FromProbe, MessageId, ProbeLink, Received, Spool, WindowResult,
-};
+use protocol::{Boot, ControllerLink, Envelope, FromProbe, MessageId, ProbeLink, Received, WindowResult};
 use std::fmt::Display;
 use std::future::poll_fn;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 //! What holds of every transport.
 
+use model::view::Spool;
 use model::{Answer, Column, ColumnKind, Span, Value};
 use protocol::{
-    ControllerLink, FromProbe, Heartbeat, LinkState, ListId, ProbeLink, Received, Spool, TaskList, ToProbe,
+    ControllerLink, FromProbe, Heartbeat, LinkState, ListId, ProbeLink, Received, TaskList, ToProbe,
     WindowResult,
 };
 use std::sync::Arc;
