@@ -256,7 +256,7 @@ pub(crate) fn node(name: &str, health: &Health, moment: &Moment) -> NodeView {
         spool: heartbeat.map(|heartbeat| heartbeat.spool.clone()).unwrap_or_default(),
         store: heartbeat.and_then(|heartbeat| heartbeat.store.clone()),
         clock: clock(heartbeat.and_then(|heartbeat| heartbeat.clock), health.clock_ahead_ns()),
-        load: heartbeat.and_then(|heartbeat| heartbeat.load).map(load),
+        load: heartbeat.and_then(|heartbeat| heartbeat.load),
         tasks: TaskState {
             wanted: health.wanted.map_or(0, |list| list.generation),
             applied: applied(health),
@@ -296,12 +296,6 @@ fn clock(said: Option<protocol::Clock>, ahead_ns: Option<i64>) -> Option<view::C
     let protocol::Clock { synchronised, max_error_ns } = said.unwrap_or_default();
     let ahead_s = ahead_ns.map(|ns| ns as f64 / 1e9);
     is_known.then_some(view::Clock { synchronised, max_error_ns, ahead_s })
-}
-
-fn load(load: protocol::Load) -> view::Load {
-    // Without a limit a table says the greatest number.
-    let most_flows = Some(load.most_flows).filter(|most| *most != u64::MAX);
-    view::Load { busy: load.busy, flows: load.flows, most_flows }
 }
 
 #[cfg(test)]

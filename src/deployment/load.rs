@@ -1,7 +1,7 @@
 //! How busy a probe is.
 
 use engine::Snapshot;
-use protocol::Load;
+use model::view::Load;
 use std::sync::{Arc, Mutex, PoisonError};
 use summary::Limits;
 
@@ -39,7 +39,10 @@ impl LoadWatch {
         Load {
             busy: (polled != 0).then(|| busy as f64 / polled as f64),
             flows: self.limits.flows_used() as u64,
-            most_flows: self.limits.flows_allowed() as u64,
+            // Without a limit it is the largest number.
+            most_flows: Some(self.limits.flows_allowed())
+                .filter(|most| *most != usize::MAX)
+                .map(|most| most as u64),
         }
     }
 }
@@ -52,7 +55,7 @@ mod tests {
     fn the_load_is_that_of_the_time_since_the_last_one() {
         let watch = LoadWatch::new(Limits::new(1 << 20, 100));
         let see = |busy_ns, polled_ns| watch.see(Snapshot { busy_ns, polled_ns, ..Snapshot::default() });
-        assert_eq!(watch.take(), Load { busy: None, flows: 0, most_flows: 100 });
+        assert_eq!(watch.take(), Load { busy: None, flows: 0, most_flows: Some(100) });
         see(10, 100);
         assert_eq!(watch.take().busy, Some(0.1));
         see(100, 200);

@@ -1,7 +1,7 @@
 //! Heartbeats: what a probe says of itself while it runs.
 
-use model::view::{Spool, Store};
-use protocol::{Clock, Heartbeat, ListId, Load, RefusedList};
+use model::view::{Load, Spool, Store};
+use protocol::{Clock, Heartbeat, ListId, RefusedList};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -81,7 +81,7 @@ mod tests {
         let vitals = || Vitals {
             clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(5) }),
             now_ns: 7,
-            load: Some(Load { busy: Some(0.5), flows: 3, most_flows: 9 }),
+            load: Some(Load { busy: Some(0.5), flows: 3, most_flows: Some(9) }),
             store: Some(Store { files: 2, ..Store::default() }),
         };
         let mut reporter =

@@ -1,7 +1,7 @@
 //! How a probe does.
 
 use crate::list_id::ListId;
-use model::view::{Spool, Store};
+use model::view::{Load, Spool, Store};
 use serde::{Deserialize, Serialize};
 
 /// What a probe says of itself every few seconds.
@@ -25,7 +25,7 @@ pub struct Heartbeat {
     /// When it started, nanoseconds since the epoch.
     pub started_ns: u64,
     /// How busy it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "load")]
     pub load: Option<Load>,
     /// How its store does; `None` if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,17 +33,6 @@ pub struct Heartbeat {
     /// When this was said, nanoseconds since the epoch by its clock; 0 if it does not say.
     #[serde(default)]
     pub now_ns: u64,
-}
-
-/// How busy a probe is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Load {
-    /// The share of time in which its receivers had frames at hand, in the last seconds; `None` before any have passed.
-    pub busy: Option<f64>,
-    /// Flows in its tables.
-    pub flows: u64,
-    /// The most that they may hold.
-    pub most_flows: u64,
 }
 
 /// A list that a probe cannot carry out.
@@ -62,6 +51,27 @@ pub struct Clock {
     pub synchronised: Option<bool>,
     /// The most that it is off, nanoseconds.
     pub max_error_ns: Option<u64>,
+}
+
+/// A load as version 1 of the protocol has it: its members are numbers, the largest one where there is no limit.
+mod load {
+    use super::{Deserialize, Load};
+    use serde::Deserializer;
+    use serde::ser::{SerializeStruct, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(load: &Option<Load>, to: S) -> Result<S::Ok, S::Error> {
+        let Some(Load { busy, flows, most_flows }) = load else { return to.serialize_none() };
+        let mut members = to.serialize_struct("Load", 3)?;
+        members.serialize_field("busy", busy)?;
+        members.serialize_field("flows", flows)?;
+        members.serialize_field("most_flows", &most_flows.unwrap_or(u64::MAX))?;
+        members.end()
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Load>, D::Error> {
+        let load = Option::<Load>::deserialize(from)?;
+        Ok(load.map(|load| Load { most_flows: load.most_flows.filter(|most| *most != u64::MAX), ..load }))
+    }
 }
 
 #[cfg(test)]
@@ -97,6 +107,7 @@ mod tests {
             heartbeat.spool,
             Spool { messages: 1, bytes: 2, shortened: 3, dropped: 4, unwritten: 5, fault: None }
         );
+        assert_eq!(heartbeat.load, Some(Load { busy: Some(0.25), flows: 7, most_flows: None }));
         assert_eq!(heartbeat.store, Some(Store { files: 1, bytes: 2, lost: 3, fault: None }));
     }
 

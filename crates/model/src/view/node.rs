@@ -157,7 +157,7 @@ pub struct Clock {
 /// How busy a node is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// The share of time in which its receivers had frames at hand.
+    /// The share of time in which its receivers had frames at hand, in the last seconds; `None` before any have passed.
     pub busy: Option<f64>,
     /// Flows in its tables.
     #[serde(with = "integer")]

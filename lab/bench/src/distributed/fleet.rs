@@ -2,11 +2,11 @@
 
 use super::rows;
 use super::site::Site;
-use model::view::Spool;
+use model::view::{Load, Spool};
 use model::{Account, Answer, PacketCounts, Span};
 use packet::{KeySpec, Seed};
 use protocol::amqp::{AmqpProbeLink, ProbeSettings, probe_link};
-use protocol::{FromProbe, Heartbeat, ListId, Load, ProbeLink, TaskList, ToProbe, WindowResult};
+use protocol::{FromProbe, Heartbeat, ListId, ProbeLink, TaskList, ToProbe, WindowResult};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use summary::Limits;
 use task::Generation;
@@ -187,7 +187,7 @@ pub(super) fn heartbeat(list: Option<ListId>, spool: Spool, started_ns: u64) -> 
         sources: vec!["simulated".to_owned()],
         spool,
         started_ns,
-        load: Some(Load { busy: Some(0.5), flows: 1_000_000, most_flows: 8_000_000 }),
+        load: Some(Load { busy: Some(0.5), flows: 1_000_000, most_flows: Some(8_000_000) }),
         now_ns: now_ns(),
         ..Heartbeat::default()
     }
