@@ -3,7 +3,7 @@
 use controller::{Gap, Health, Missing, return_ns};
 use equery::{Chain, CheckedQuery};
 use events::{Edge, Graph, Phase, Progress, Query, Role, State, Trigger};
-use model::view::{self, NodeState, NodeView, QueryState, QueryView, TaskState};
+use model::view::{self, KernelClock, NodeState, NodeView, QueryState, QueryView, TaskState};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -291,11 +291,11 @@ fn missing((reason, missing): (&String, &Missing)) -> view::MissingWindows {
     view::MissingWindows { reason: reason.clone(), windows: missing.windows, seconds }
 }
 
-fn clock(said: Option<protocol::Clock>, ahead_ns: Option<i64>) -> Option<view::Clock> {
-    let is_known = said.is_some() || ahead_ns.is_some();
-    let protocol::Clock { synchronised, max_error_ns } = said.unwrap_or_default();
+/// What is known of a clock: what the kernel says, and how far it is ahead of the controller's.
+fn clock(kernel: Option<KernelClock>, ahead_ns: Option<i64>) -> Option<view::Clock> {
+    let is_known = kernel.is_some() || ahead_ns.is_some();
     let ahead_s = ahead_ns.map(|ns| ns as f64 / 1e9);
-    is_known.then_some(view::Clock { synchronised, max_error_ns, ahead_s })
+    is_known.then_some(view::Clock { kernel: kernel.unwrap_or_default(), ahead_s })
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What the kernel says of the system's clock.
 
-use protocol::Clock;
+use model::view::KernelClock;
 
 /// Whether something keeps the clock right, and by how much it may be off; `None` if the kernel does not say.
-pub(super) fn kernel_clock() -> Option<Clock> {
+pub(super) fn kernel_clock() -> Option<KernelClock> {
     // SAFETY: `timex` is plain data, of which all zeros is a value; with `modes` 0 the call changes nothing but it.
     let mut timex: libc::timex = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a `timex` of this frame.
@@ -13,7 +13,7 @@ pub(super) fn kernel_clock() -> Option<Clock> {
     }
     let is_synchronised = state != libc::TIME_ERROR && timex.status & libc::STA_UNSYNC == 0;
     let max_error_ns = u64::try_from(timex.maxerror).ok().and_then(|micros| micros.checked_mul(1_000));
-    Some(Clock { synchronised: Some(is_synchronised), max_error_ns })
+    Some(KernelClock { synchronised: Some(is_synchronised), max_error_ns })
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use web::view::{
-    Broker, BrokerState, Clock, Delivered, Load, Mode, NodeState, NodeView, QueryView, Spool, Status, Store,
-    Trigger, WindowTotals,
+    Broker, BrokerState, Clock, Delivered, KernelClock, Load, Mode, NodeState, NodeView, QueryView, Spool,
+    Status, Store, Trigger, WindowTotals,
 };
 
 /// A name that would end a label, a line or an expression.
@@ -428,7 +428,10 @@ impl Shown {
             loss: Some(counters(HOSTILE)),
             spool: Spool { messages: 1, bytes: 2_000, dropped: step, ..Spool::default() },
             store: Some(Store { files: 3, bytes: 4_000, lost: step, fault: None }),
-            clock: Some(Clock { synchronised: None, max_error_ns: Some(5_000_000), ahead_s: Some(-0.25) }),
+            clock: Some(Clock {
+                kernel: KernelClock { synchronised: None, max_error_ns: Some(5_000_000) },
+                ahead_s: Some(-0.25),
+            }),
             load: Some(Load { busy: Some(0.75), flows: 7, most_flows: Some(1_000) }),
             version: Some("1".to_owned()),
             ..NodeView::default()

@@ -1,7 +1,7 @@
 //! Heartbeats: what a probe says of itself while it runs.
 
-use model::view::{Load, Spool, Store};
-use protocol::{Clock, Heartbeat, ListId, RefusedList};
+use model::view::{KernelClock, Load, Spool, Store};
+use protocol::{Heartbeat, ListId, RefusedList};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ const EVERY: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vitals {
     /// The state of the system's clock.
-    pub clock: Option<Clock>,
+    pub clock: Option<KernelClock>,
     /// What it says, nanoseconds since the epoch.
     pub now_ns: u64,
     /// How busy the probe is.
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_heartbeat_says_what_became_of_the_list() {
         let vitals = || Vitals {
-            clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(5) }),
+            clock: Some(KernelClock { synchronised: Some(true), max_error_ns: Some(5) }),
             now_ns: 7,
             load: Some(Load { busy: Some(0.5), flows: 3, most_flows: Some(9) }),
             store: Some(Store { files: 2, ..Store::default() }),

@@ -1,7 +1,7 @@
 //! How a probe does.
 
 use crate::list_id::ListId;
-use model::view::{Load, Spool, Store};
+use model::view::{KernelClock, Load, Spool, Store};
 use serde::{Deserialize, Serialize};
 
 /// What a probe says of itself every few seconds.
@@ -21,7 +21,7 @@ pub struct Heartbeat {
     /// What it has not delivered.
     pub spool: Spool,
     /// The state of its clock; `None` if the system does not tell.
-    pub clock: Option<Clock>,
+    pub clock: Option<KernelClock>,
     /// When it started, nanoseconds since the epoch.
     pub started_ns: u64,
     /// How busy it is.
@@ -42,15 +42,6 @@ pub struct RefusedList {
     pub list: ListId,
     /// Why.
     pub reason: String,
-}
-
-/// What the system says of its clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Clock {
-    /// Whether something keeps it right.
-    pub synchronised: Option<bool>,
-    /// The most that it is off, nanoseconds.
-    pub max_error_ns: Option<u64>,
 }
 
 /// A load as version 1 of the protocol has it: its members are numbers, the largest one where there is no limit.
@@ -107,6 +98,8 @@ mod tests {
             heartbeat.spool,
             Spool { messages: 1, bytes: 2, shortened: 3, dropped: 4, unwritten: 5, fault: None }
         );
+        let clock = KernelClock { synchronised: Some(true), max_error_ns: Some(500_000) };
+        assert_eq!(heartbeat.clock, Some(clock));
         assert_eq!(heartbeat.load, Some(Load { busy: Some(0.25), flows: 7, most_flows: None }));
         assert_eq!(heartbeat.store, Some(Store { files: 1, bytes: 2, lost: 3, fault: None }));
     }

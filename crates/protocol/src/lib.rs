@@ -37,7 +37,7 @@ mod transport;
 
 pub use capture::{CaptureTask, Captured};
 pub use envelope::Envelope;
-pub use heartbeat::{Clock, Heartbeat, RefusedList};
+pub use heartbeat::{Heartbeat, RefusedList};
 pub use history::{HistoryAnswer, HistoryLimits, HistoryQuestion, HistoryTask};
 pub use link_state::{LinkState, LinkWatch};
 pub use list_id::ListId;

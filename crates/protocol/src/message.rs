@@ -153,9 +153,9 @@ impl WindowResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heartbeat::{Clock, RefusedList};
+    use crate::heartbeat::RefusedList;
     use crate::history::{HistoryLimits, HistoryQuestion};
-    use model::view::{Load, Spool, Store};
+    use model::view::{KernelClock, Load, Spool, Store};
     use model::{Column, ColumnKind, Counters, Value};
     use serde::de::DeserializeOwned;
     use std::fmt::Debug;
@@ -227,7 +227,7 @@ mod tests {
             version: "0.1.0".to_owned(),
             sources: vec!["eth0".to_owned()],
             spool: Spool { messages: 1, bytes: 2, dropped: 3, ..Spool::default() },
-            clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(4) }),
+            clock: Some(KernelClock { synchronised: Some(true), max_error_ns: Some(4) }),
             started_ns: 1_795_534_800_000_000_001,
             load: Some(Load { busy: Some(0.25), flows: 7, most_flows: Some(7) }),
             store: Some(Store { files: 1, bytes: 2, lost: u64::MAX, ..Store::default() }),

@@ -155,8 +155,9 @@ fn node_cells(node: &NodeView) -> [String; COLUMNS.len()] {
             format!("{:.1} s {}", ahead.abs(), if ahead > 0.0 { "ahead" } else { "behind" })
         }
         Some(clock) => {
-            let error = clock.max_error_ns.map(|error| format!(" ±{}", how_long(error))).unwrap_or_default();
-            match clock.synchronised {
+            let error =
+                clock.kernel.max_error_ns.map(|error| format!(" ±{}", how_long(error))).unwrap_or_default();
+            match clock.kernel.synchronised {
                 Some(true) => format!("kept{error}"),
                 Some(false) => "not kept".to_owned(),
                 None => "unknown".to_owned(),

@@ -142,14 +142,22 @@ pub struct Store {
     pub fault: Option<String>,
 }
 
-/// A node's clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Clock {
+/// What the kernel of a node says of its clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelClock {
     /// Whether the kernel takes it for synchronised; `None` where that is unknown.
     pub synchronised: Option<bool>,
     /// Its largest error, nanoseconds.
-    #[serde(with = "integer::option")]
+    #[serde(default, with = "integer::option")]
     pub max_error_ns: Option<u64>,
+}
+
+/// A node's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// What its kernel says of it.
+    #[serde(flatten)]
+    pub kernel: KernelClock,
     /// By how much it is ahead of the controller's at least, seconds; `None` where that is unknown.
     pub ahead_s: Option<f64>,
 }

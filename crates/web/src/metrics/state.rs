@@ -254,9 +254,9 @@ fn write_nodes(text: &mut Text, status: &Status) {
 
     let of: Family =
         ("edison_node_clock_synchronised", Gauge, "1 where the kernel takes the clock for synchronised.");
-    nodes.flag(of, |node| node.clock?.synchronised);
+    nodes.flag(of, |node| node.clock?.kernel.synchronised);
     let of: Family = ("edison_node_clock_error_seconds", Gauge, "The largest error of the clock.");
-    nodes.number(of, |node| node.clock.and_then(|clock: Clock| clock.max_error_ns).map(seconds));
+    nodes.number(of, |node| node.clock.and_then(|clock: Clock| clock.kernel.max_error_ns).map(seconds));
     let of: Family = (
         "edison_node_clock_ahead_seconds",
         Gauge,

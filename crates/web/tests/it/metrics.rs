@@ -311,8 +311,7 @@ fn a_scrape_of_a_thousand_nodes() {
             spool: Spool { messages: number, ..Spool::default() },
             store: Some(Store::default()),
             clock: Some(web::view::Clock {
-                synchronised: Some(true),
-                max_error_ns: Some(5),
+                kernel: web::view::KernelClock { synchronised: Some(true), max_error_ns: Some(5) },
                 ahead_s: Some(0.5),
             }),
             load: Some(Load { busy: Some(0.25), flows: 1_000_000, most_flows: Some(2_000_000) }),

@@ -6,7 +6,7 @@ use model::{
     Story, Value,
 };
 use web::view::{
-    AlertmanagerView, Broker, BrokerState, Clock, Delivered, Edge, Fault, Gap, KeyState, Load,
+    AlertmanagerView, Broker, BrokerState, Clock, Delivered, Edge, Fault, Gap, KernelClock, KeyState, Load,
     MissingWindows, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView, Run, Spool, Status, Store,
     TaskState, Threshold, Trigger, WindowTotals,
 };
@@ -169,7 +169,10 @@ pub(crate) fn status() -> Status {
             fault: Some(HOSTILE.to_owned()),
         },
         store: Some(Store { files: 1, bytes: 2, lost: 3, fault: Some(HOSTILE.to_owned()) }),
-        clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(5), ahead_s: Some(-0.25) }),
+        clock: Some(Clock {
+            kernel: KernelClock { synchronised: Some(true), max_error_ns: Some(5) },
+            ahead_s: Some(-0.25),
+        }),
         load: Some(Load { busy: Some(0.5), flows: 7, most_flows: Some(u64::MAX) }),
         tasks: TaskState { wanted: 2, applied: Some(1), refused: Some(HOSTILE.to_owned()), lapsed: 0 },
         version: Some("0.1.0".to_owned()),
