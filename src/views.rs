@@ -252,7 +252,7 @@ pub(crate) fn node(name: &str, health: &Health, moment: &Moment) -> NodeView {
         window: health.window,
         packets: health.packets.clone(),
         loss: health.loss.clone(),
-        last: health.last.clone().map(|(packets, loss)| view::Account { packets, loss }),
+        last: health.last.clone(),
         spool: heartbeat.map(|heartbeat| heartbeat.spool.clone()).unwrap_or_default(),
         store: heartbeat.and_then(|heartbeat| heartbeat.store.clone()),
         clock: clock(heartbeat.and_then(|heartbeat| heartbeat.clock), health.clock_ahead_ns()),

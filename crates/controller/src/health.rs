@@ -1,7 +1,7 @@
 //! How a node fares: what it was last heard to say, and what its windows add up to.
 
 use crate::clock_offset::ClockOffset;
-use model::{Counters, MissingReason, PacketCounts, Span, Status};
+use model::{Account, Counters, MissingReason, PacketCounts, Span, Status};
 use protocol::{Heartbeat, ListId, WindowResult};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -91,8 +91,8 @@ pub struct Health {
     pub heard_ns: Option<u64>,
     /// The last window that it answered.
     pub window: Option<Span>,
-    /// The account of that window: its frames, and what was lost before the measurement (`None` where the source cannot count it).
-    pub last: Option<(PacketCounts, Option<Counters>)>,
+    /// The account of that window.
+    pub last: Option<Account>,
     /// Frames of all windows that came.
     pub packets: PacketCounts,
     /// What was lost in them; `None` where the source cannot count it.
@@ -235,7 +235,7 @@ impl Health {
         }
         let named = [&mut self.packets.not_measured, &mut self.packets.remarks];
         named.into_iter().chain(&mut self.loss).for_each(bound);
-        self.last = Some((account.packets.clone(), account.loss.clone()));
+        self.last = Some(account.clone());
     }
 
     /// Adds a gap, to the last one if it goes on.
@@ -275,7 +275,7 @@ fn bound(counters: &mut Counters) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Account, Answer};
+    use model::Answer;
 
     #[test]
     fn a_gap_lacks_the_part_of_a_window_that_lies_in_it() {

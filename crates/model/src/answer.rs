@@ -57,8 +57,8 @@ pub struct TaskNote {
     pub lost: Option<u64>,
 }
 
-/// The account of all frames of a window. In JSON its members are those of the answer: `packets` and `loss`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The account of all frames of a window. In an answer's JSON its members are those of the answer: `packets` and `loss`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// Frames received, measured and not measured.
     pub packets: PacketCounts,

@@ -4,9 +4,7 @@ mod node;
 mod query;
 mod status;
 
-pub use node::{
-    Account, Clock, Gap, KernelClock, Load, MissingWindows, NodeState, NodeView, Spool, Store, TaskState,
-};
+pub use node::{Clock, Gap, KernelClock, Load, MissingWindows, NodeState, NodeView, Spool, Store, TaskState};
 pub use query::{Edge, KeyState, MOST_KEYS, Phase, QueryState, QueryView, Run, Threshold, Trigger};
 pub use status::{
     AlertmanagerView, Broker, BrokerState, Delivered, FAULTS, Fault, Mode, Note, Status, WindowTotals,

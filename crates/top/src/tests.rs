@@ -72,10 +72,7 @@ fn node(name: &str, state: NodeState) -> NodeView {
         window: Some(span(10)),
         packets: packets(1_234_567),
         loss: Some([("imissed", 7)].into_iter().collect()),
-        last: Some(model::view::Account {
-            packets: packets(2_100),
-            loss: Some([("imissed", 7)].into_iter().collect()),
-        }),
+        last: Some(Account { packets: packets(2_100), loss: Some([("imissed", 7)].into_iter().collect()) }),
         ..NodeView::default()
     }
 }

@@ -1,6 +1,6 @@
 //! The state of a node.
 
-use crate::{Counters, PacketCounts, Span, integer, rfc3339};
+use crate::{Account, Counters, PacketCounts, Span, integer, rfc3339};
 use serde::{Deserialize, Serialize};
 
 /// Whether a node answers.
@@ -92,15 +92,6 @@ pub struct MissingWindows {
     pub windows: u64,
     /// The time that they cover.
     pub seconds: f64,
-}
-
-/// The frames of one window.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Account {
-    /// Received, measured and not measured.
-    pub packets: PacketCounts,
-    /// Lost before the measurement; `None` where the source cannot count it.
-    pub loss: Option<Counters>,
 }
 
 /// What a node keeps until it is delivered. With a file, counters go on where the node's last start ended.

@@ -159,7 +159,7 @@ pub(crate) fn status() -> Status {
         window: Some(window(0)),
         packets: packets(),
         loss: Some([("imissed", u64::MAX)].into_iter().collect()),
-        last: Some(web::view::Account { packets: packets(), loss: None }),
+        last: Some(Account { packets: packets(), loss: None }),
         spool: Spool {
             messages: 1,
             bytes: 2,
