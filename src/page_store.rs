@@ -8,6 +8,7 @@ use crate::measurement::no_thread;
 use crate::rehearsing::Rehearsed;
 use controller::{Asked as AskedOfStores, History, Site, StandingQueries};
 use engine::Every;
+use model::HistoryAnswers;
 use probe::{Job, StoreReading};
 use protocol::HistoryTask;
 use std::path::Path;
@@ -17,7 +18,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use task::rows;
-use web::{Answered, HistoryAsked, Refusal, Request};
+use web::{HistoryAsked, Refusal, Request};
 
 /// The thread that answers.
 pub(crate) struct PageStore {
@@ -111,10 +112,10 @@ impl Reader {
         }
     }
 
-    fn answer(&self, asked: &HistoryAsked) -> Result<Answered, Refusal> {
+    fn answer(&self, asked: &HistoryAsked) -> Result<HistoryAnswers, Refusal> {
         let (asked, warnings) = history_asked::asked(self.standing.site(), "this run", asked)?;
         let History { answers, nodes, .. } = self.ask(asked);
-        Ok(Answered { answers, nodes, warnings })
+        Ok(HistoryAnswers { answers, nodes, warnings })
     }
 
     fn ask(&self, asked: AskedOfStores) -> History {

@@ -2,11 +2,11 @@
 
 use crate::history_asked::USUAL_MEMORY;
 use controller::{
-    Asked, DryRun, DryRunSetting, History, InstalledText, NotInstalled, Outcome, Rehearsal, StandingQueries,
-    Step,
+    Asked, DryRun, DryRunSetting, History, InstalledText, NotInstalled, Rehearsal, StandingQueries, Step,
 };
+use model::DryRunOutcome;
 use std::time::Instant;
-use web::{DryRunAsked, Played, PlayedNode, Refusal};
+use web::{DryRunAsked, Refusal};
 
 /// A question to the nodes has this part of the time that is left, and this much of it at the least, milliseconds.
 const PARTS: u64 = 4;
@@ -39,7 +39,7 @@ impl Rehearsed {
     pub(crate) fn play(
         mut self,
         ask: &mut dyn FnMut(Asked) -> Result<History, Refusal>,
-    ) -> Result<Played, Refusal> {
+    ) -> Result<DryRunOutcome, Refusal> {
         while let Step::Ask(queries) = self.run.go_on().map_err(invalid)? {
             let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
             let time_ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
@@ -53,19 +53,10 @@ impl Rehearsed {
             }
             self.run.take(ask(Asked { queries, memory_bytes: self.memory_bytes, time_ms })?);
         }
-        Ok(played(self.run.end(), self.warnings))
+        let mut outcome = self.run.end();
+        outcome.warnings.splice(0..0, self.warnings);
+        Ok(outcome)
     }
-}
-
-fn played(outcome: Outcome, mut warnings: Vec<String>) -> Played {
-    let Outcome { judged, events, fired, more_events, stories, nodes, warnings: of_run } = outcome;
-    warnings.extend(of_run);
-    let nodes = nodes.into_iter().map(|node| PlayedNode {
-        name: node.node,
-        windows: node.windows,
-        missing: node.missing,
-    });
-    Played { judged, fired, events, more_events, stories, nodes: nodes.collect(), warnings }
 }
 
 fn invalid(error: String) -> Refusal {

@@ -6,7 +6,7 @@ use crate::client::http::Api;
 use crate::exit::{EARLY, FAULT, Failure, say, say_error};
 use crate::periods;
 use crate::query_text::NamedText;
-use model::Answer;
+use model::{HistoryAnswers, HistoryNode};
 use serde::Deserialize;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,20 +15,6 @@ use std::time::Duration;
 const USUAL_TIME: Duration = Duration::from_secs(30);
 /// What the controller may take beside.
 const MORE: Duration = Duration::from_secs(60);
-
-/// What the API answers.
-#[derive(Deserialize)]
-struct Answered {
-    answers: Vec<Answer>,
-    nodes: Vec<Node>,
-    warnings: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Node {
-    name: String,
-    missing: Option<String>,
-}
 
 /// Asks the controller at this address.
 pub(super) fn ask(options: &QueryOptions, address: &str, texts: &[NamedText]) -> Result<ExitCode, Failure> {
@@ -48,13 +34,14 @@ pub(super) fn ask(options: &QueryOptions, address: &str, texts: &[NamedText]) ->
     let mut missing = Vec::new();
     for text in texts {
         let json = api.post("/history", &parameters, text)?;
-        let answered = Answered::deserialize(json);
-        let Answered { answers, nodes, warnings } = answered
+        let answered = HistoryAnswers::deserialize(json);
+        let HistoryAnswers { answers, nodes, warnings } = answered
             .map_err(|error| Failure::fault(format!("{address}: its answer is not understood: {error}")))?;
         warnings.iter().for_each(|line| say(line));
         answers.into_iter().for_each(|answer| printer.print(answer));
-        let lacking =
-            |node: Node| node.missing.map(|reason| format!("{}: no whole answer: {reason}", node.name));
+        let lacking = |node: HistoryNode| {
+            node.missing.map(|reason| format!("{}: no whole answer: {reason}", node.name))
+        };
         missing.extend(nodes.into_iter().filter_map(lacking));
     }
     printer.finish();

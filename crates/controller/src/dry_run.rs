@@ -11,9 +11,8 @@ mod stock;
 use crate::controller::{Actions, Controller, Setting};
 use crate::inquiry::{History, HistoryQuery};
 use equery::Chain;
-use model::Span;
+use model::{DryRunOutcome, Span};
 use outcome::Collected;
-pub use outcome::{NodeRemark, Outcome};
 use played::Played;
 use protocol::FromProbe;
 use std::collections::BTreeMap;
@@ -121,7 +120,7 @@ impl DryRun {
     }
 
     /// What came of it; of a dry run that was ended early, what came so far.
-    pub fn end(self) -> Outcome {
+    pub fn end(self) -> DryRunOutcome {
         let windows: Vec<u64> = self.nodes.iter().map(Played::windows).collect();
         let remarks: BTreeMap<usize, String> = self.stock.remarks();
         self.collected.end(&self.controller, &windows, &remarks)

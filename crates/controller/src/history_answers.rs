@@ -1,7 +1,7 @@
 //! What the stores of nodes have answered, as the answers to a question.
 
 use crate::inquiry::{History, HistoryQuery, Inquiry};
-use model::{Answer, Span};
+use model::{Answer, HistoryNode, Span};
 use std::collections::BTreeMap;
 use task::query::Over;
 use task::rows::Merging;
@@ -33,7 +33,10 @@ impl Inquiry {
         });
         let answers = answers.collect();
         let nodes = self.said.into_iter();
-        let nodes = nodes.map(|(node, said)| (names[node].clone(), said.and_then(|said| said.missing)));
+        let nodes = nodes.map(|(node, said)| HistoryNode {
+            name: names[node].clone(),
+            missing: said.and_then(|said| said.missing),
+        });
         History { id: self.key.1, answers, nodes: nodes.collect() }
     }
 

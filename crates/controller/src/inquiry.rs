@@ -1,6 +1,6 @@
 //! A question to the stores of nodes, and what they have answered.
 
-use model::{Answer, Column, Span};
+use model::{Answer, Column, HistoryNode, Span};
 use protocol::{HistoryLimits, HistoryTask};
 use std::collections::BTreeMap;
 use task::query::{Across, Query};
@@ -57,8 +57,8 @@ pub struct History {
     pub id: u64,
     /// The answers, query by query and by time.
     pub answers: Vec<Answer>,
-    /// The nodes that were asked, by name, each with what keeps its answer from being there or complete: a name, and what there is to say.
-    pub nodes: Vec<(String, Option<String>)>,
+    /// The nodes that were asked.
+    pub nodes: Vec<HistoryNode>,
 }
 
 /// Why nothing is asked, in one line.

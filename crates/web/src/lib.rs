@@ -55,7 +55,5 @@ pub use certificate::Certificate;
 pub use checking::Checking;
 pub use hub::Hub;
 pub use model::view;
-pub use request::{
-    Answered, DryRunAsked, HistoryAsked, Installed, Played, PlayedNode, Refusal, Removed, Reply, Request,
-};
+pub use request::{DryRunAsked, HistoryAsked, Installed, Refusal, Removed, Reply, Request};
 pub use server::{Limits, Server, Settings, serve, serve_with};

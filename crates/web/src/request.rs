@@ -1,6 +1,6 @@
 //! What a client asks of the owner of the hub, and what becomes of it.
 
-use model::{Answer, Event, Span, Story};
+use model::{DryRunOutcome, HistoryAnswers, Span};
 use serde_json::Value as Json;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -32,14 +32,14 @@ pub enum Request {
         /// What is asked.
         asked: HistoryAsked,
         /// Where to say what they answer.
-        reply: Reply<Answered>,
+        reply: Reply<HistoryAnswers>,
     },
     /// Play queries over what the stores of nodes remember.
     DryRun {
         /// What is asked.
         asked: DryRunAsked,
         /// Where to say what came of it.
-        reply: Reply<Played>,
+        reply: Reply<DryRunOutcome>,
     },
 }
 
@@ -64,17 +64,6 @@ pub struct HistoryAsked {
     pub time: Duration,
 }
 
-/// What the stores of nodes answered.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answered {
-    /// The answers.
-    pub answers: Vec<Answer>,
-    /// The nodes that were asked, each with what keeps its answer from being there or complete.
-    pub nodes: Vec<(String, Option<String>)>,
-    /// What to think about, a line each.
-    pub warnings: Vec<String>,
-}
-
 /// Queries that are to be played.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DryRunAsked {
@@ -88,36 +77,6 @@ pub struct DryRunAsked {
     pub memory_bytes: Option<u64>,
     /// How long all of it may take.
     pub time: Duration,
-}
-
-/// What would have happened.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Played {
-    /// From the begin of the first window that was judged to the end of the last one; `None` if no node had packets.
-    pub judged: Option<Span>,
-    /// How many conditions became true.
-    pub fired: u64,
-    /// The events, in order.
-    pub events: Vec<Event>,
-    /// Later ones, which are not listed.
-    pub more_events: u64,
-    /// Their stories.
-    pub stories: Vec<Story>,
-    /// The nodes.
-    pub nodes: Vec<PlayedNode>,
-    /// What to think about, a line each.
-    pub warnings: Vec<String>,
-}
-
-/// What was played of a node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PlayedNode {
-    /// Its name.
-    pub name: String,
-    /// Windows in which it had packets.
-    pub windows: u64,
-    /// What keeps its answers from being there or complete.
-    pub missing: Option<String>,
 }
 
 /// Where to say what became of a request. A client whose reply is dropped is told that nobody answered.

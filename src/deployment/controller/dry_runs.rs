@@ -2,12 +2,13 @@
 
 use crate::rehearsing::Rehearsed;
 use controller::{Asked, History, NotAsked, StandingQueries};
+use model::DryRunOutcome;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
-use web::{DryRunAsked, Played, Refusal, Reply};
+use web::{DryRunAsked, Refusal, Reply};
 
 /// Dry runs at once: nodes measure meanwhile.
 const MOST: usize = 2;
@@ -44,7 +45,12 @@ impl DryRuns {
     }
 
     /// Starts one.
-    pub(super) fn start(&mut self, standing: &StandingQueries, asked: DryRunAsked, reply: Reply<Played>) {
+    pub(super) fn start(
+        &mut self,
+        standing: &StandingQueries,
+        asked: DryRunAsked,
+        reply: Reply<DryRunOutcome>,
+    ) {
         self.threads.retain(|thread| !thread.is_finished());
         if self.threads.len() >= MOST {
             return reply.send(Err(Refusal::Busy(format!("{MOST} dry runs are going on: ask again later"))));
@@ -65,7 +71,11 @@ impl DryRuns {
 }
 
 /// Asks the nodes, as long as the client waits.
-fn ask(questions: &Sender<Question>, asked: &Asked, reply: &Reply<Played>) -> Result<History, Refusal> {
+fn ask(
+    questions: &Sender<Question>,
+    asked: &Asked,
+    reply: &Reply<DryRunOutcome>,
+) -> Result<History, Refusal> {
     let ends = || Refusal::Failed("the controller ends".to_owned());
     loop {
         if reply.has_left() {

@@ -1,11 +1,12 @@
 //! Who waits for what nodes remember.
 
 use controller::{History, NotAsked};
+use model::HistoryAnswers;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
-use web::{Answered, Refusal, Reply};
+use web::{Refusal, Reply};
 
 /// What answers may take for their way beside the time that nodes have.
 const WAY: Duration = Duration::from_secs(5);
@@ -17,7 +18,7 @@ pub(super) struct Waiting(Vec<Waits>);
 /// One who waits.
 pub(super) enum Waiter {
     /// A client, and what it should think about.
-    Client(Reply<Answered>, Vec<String>),
+    Client(Reply<HistoryAnswers>, Vec<String>),
     /// A dry run, and whether it has ended.
     DryRun(Sender<Result<History, NotAsked>>, Arc<AtomicBool>),
 }
@@ -55,7 +56,7 @@ impl Waiting {
         match self.0.swap_remove(at).waiter {
             Waiter::Client(reply, warnings) => {
                 let History { answers, nodes, .. } = history;
-                reply.send(Ok(Answered { answers, nodes, warnings }));
+                reply.send(Ok(HistoryAnswers { answers, nodes, warnings }));
             }
             // One that has ended does not mind.
             Waiter::DryRun(answer, _) => drop(answer.send(Ok(history))),

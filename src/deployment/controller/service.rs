@@ -17,7 +17,7 @@ use crate::views::{self, Deaf, now_ns};
 use archive::{ArchiveError, Changes, Mark};
 use controller::{Actions, Controller, Health, NotAsked, Output, Setting, Windows};
 use events::Stories;
-use model::Counters;
+use model::{Counters, HistoryAnswers};
 use protocol::{Boot, ControllerLink, FromProbe, LinkWatch, Received, ToProbe};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use web::view::{Broker, BrokerState, Mode, Note, Status, WindowTotals};
-use web::{Answered, HistoryAsked, Hub, Refusal, Reply, Request};
+use web::{HistoryAsked, Hub, Refusal, Reply, Request};
 
 /// How long messages are awaited before time and requests are looked at.
 const WAIT: Duration = Duration::from_millis(50);
@@ -361,7 +361,7 @@ impl<'a> Service<'a> {
     }
 
     /// Asks the stores of nodes.
-    fn ask(&mut self, asked: &HistoryAsked, reply: Reply<Answered>) {
+    fn ask(&mut self, asked: &HistoryAsked, reply: Reply<HistoryAnswers>) {
         if let Some(fault) = &self.fault {
             return reply.send(Err(Refusal::Failed(format!(
                 "nodes are not asked while nothing can be stored: {fault}"

@@ -1,7 +1,7 @@
 //! The queries of a run, played over the store that it wrote, as a controller plays them over those of its probes.
 
-use controller::{Asked, DryRun, DryRunSetting, InstalledText, Outcome, Site, StandingQueries, Step};
-use model::Span;
+use controller::{Asked, DryRun, DryRunSetting, InstalledText, Site, StandingQueries, Step};
+use model::{DryRunOutcome, Span};
 use packet::{KeySpec, Seed};
 use probe::{Job, StoreReading};
 use std::path::Path;
@@ -14,7 +14,7 @@ const DAY: u64 = 86_400_000_000_000;
 const USUAL: u64 = 10_000_000_000;
 
 /// What the queries of a run's command line would have done over its store.
-pub(crate) fn outcome(store: &Path, arguments: &[&str], nodes: &[String]) -> Outcome {
+pub(crate) fn outcome(store: &Path, arguments: &[&str], nodes: &[String]) -> DryRunOutcome {
     let options =
         |name: &'static str| arguments.windows(2).filter(move |pair| pair[0] == name).map(|pair| pair[1]);
     let key = options("--key").next().map_or(KeySpec::FIVE_TUPLE, |key| KeySpec::parse(key).expect("a key"));

@@ -1,43 +1,13 @@
 //! What came of a dry run.
 
 use crate::controller::{Controller, Output};
-use model::{Event, EventKind, Span, Story};
+use model::{DryRunNode, DryRunOutcome, EventKind, Span, Story};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Events that are told.
 const MOST_EVENTS: usize = 10_000;
 /// Lines for the user.
 const MOST_WARNINGS: usize = 100;
-
-/// What came of a dry run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
-    /// From the begin of the first window that was judged to the end of the last one; `None` if no node had packets.
-    pub judged: Option<Span>,
-    /// The events of the period, in order.
-    pub events: Vec<Event>,
-    /// How many conditions became true, those of events that are not told with the others.
-    pub fired: u64,
-    /// Later events, which are not told.
-    pub more_events: u64,
-    /// The stories of these events.
-    pub stories: Vec<Story>,
-    /// What is to be known of each node.
-    pub nodes: Vec<NodeRemark>,
-    /// Lines for the user.
-    pub warnings: Vec<String>,
-}
-
-/// What a dry run had of a node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NodeRemark {
-    /// Its name.
-    pub node: String,
-    /// Windows in which it had packets, and that were played.
-    pub windows: u64,
-    /// What keeps its answers from being there or complete: a name, and what there is to say.
-    pub missing: Option<String>,
-}
 
 /// What a controller has shown.
 #[derive(Debug)]
@@ -48,16 +18,16 @@ pub(super) struct Collected {
     held: BTreeSet<(String, Option<String>, String)>,
     /// Warnings that are not told.
     more_warnings: u64,
-    outcome: Outcome,
+    outcome: DryRunOutcome,
 }
 
 impl Collected {
     pub(super) fn new(from_ns: u64) -> Self {
-        Self { from_ns, held: BTreeSet::new(), more_warnings: 0, outcome: Outcome::default() }
+        Self { from_ns, held: BTreeSet::new(), more_warnings: 0, outcome: DryRunOutcome::default() }
     }
 
     pub(super) fn show(&mut self, output: Output) {
-        let Outcome { events, fired, more_events, warnings, .. } = &mut self.outcome;
+        let DryRunOutcome { events, fired, more_events, warnings, .. } = &mut self.outcome;
         match output {
             Output::Event(event) if event.at_ns > self.from_ns => {
                 *fired += u64::from(event.kind == EventKind::Fired);
@@ -89,7 +59,7 @@ impl Collected {
         controller: &Controller,
         windows: &[u64],
         missing: &BTreeMap<usize, String>,
-    ) -> Outcome {
+    ) -> DryRunOutcome {
         let mut outcome = self.outcome;
         let mut held: BTreeMap<&str, u64> = BTreeMap::new();
         self.held.iter().for_each(|(query, ..)| *held.entry(query).or_default() += 1);
@@ -105,8 +75,8 @@ impl Collected {
         let is_told = |story: &&Story| story.events.iter().any(|event| told.contains(event.as_str()));
         outcome.stories = controller.stories().filter(is_told).cloned().collect();
         let names = controller.chain.graph.nodes.iter().zip(windows).enumerate();
-        let node = |(number, (name, windows)): (usize, (&String, &u64))| NodeRemark {
-            node: name.clone(),
+        let node = |(number, (name, windows)): (usize, (&String, &u64))| DryRunNode {
+            name: name.clone(),
             windows: *windows,
             missing: missing.get(&number).cloned(),
         };

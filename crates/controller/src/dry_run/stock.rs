@@ -264,7 +264,8 @@ impl Stock {
 
     /// Takes what was answered to all that was asked.
     pub(super) fn take(&mut self, history: History) {
-        let missing: HashMap<String, Option<String>> = history.nodes.into_iter().collect();
+        let missing: HashMap<String, Option<String>> =
+            history.nodes.into_iter().map(|node| (node.name, node.missing)).collect();
         let mut came: HashMap<(String, String), Vec<Answer>> = HashMap::new();
         for answer in history.answers {
             let node = answer.node.clone().unwrap_or_default();

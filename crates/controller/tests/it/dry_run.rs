@@ -1,8 +1,8 @@
 //! Dry runs over stores that answer in parts, refuse, or leave.
 
 use crate::nodes::{SECOND, START, queries, window};
-use controller::{Asked, DryRun, DryRunSetting, Outcome, Step};
-use model::{Answer, Column, ColumnKind, EventKind, Span, Value};
+use controller::{Asked, DryRun, DryRunSetting, Step};
+use model::{Answer, Column, ColumnKind, DryRunOutcome, EventKind, Span, Value};
 use protocol::{HistoryAnswer, HistoryTask};
 use std::cell::Cell;
 use task::query::Over;
@@ -51,7 +51,7 @@ fn answer(task: &HistoryTask, most: usize) -> HistoryAnswer {
 }
 
 /// Plays the rules over nodes; returns how often these were asked, too.
-fn play(names: &[&str], answer: &dyn Fn(usize, &HistoryTask) -> HistoryAnswer) -> (Outcome, u64) {
+fn play(names: &[&str], answer: &dyn Fn(usize, &HistoryTask) -> HistoryAnswer) -> (DryRunOutcome, u64) {
     let standing = queries(RULES, names);
     let setting = DryRunSetting {
         key: standing.site().key.clone(),
@@ -74,7 +74,7 @@ fn play(names: &[&str], answer: &dyn Fn(usize, &HistoryTask) -> HistoryAnswer) -
 }
 
 /// When the condition of `two` became true on a node: once in each ten windows that have more, and once again behind a window without packets.
-fn fired(outcome: &Outcome, node: &str) -> Vec<u64> {
+fn fired(outcome: &DryRunOutcome, node: &str) -> Vec<u64> {
     let of_node = outcome.events.iter().filter(|event| {
         event.kind == EventKind::Fired && event.query == "two" && event.node.as_deref() == Some(node)
     });

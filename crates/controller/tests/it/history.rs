@@ -2,7 +2,7 @@
 
 use crate::nodes::{SECOND, START, queries};
 use controller::{Asked, Controller, History, HistoryQuery, NotAsked, Output, Setting};
-use model::{Answer, Column, ColumnKind, Span, Status, Value};
+use model::{Answer, Column, ColumnKind, HistoryNode, Span, Status, Value};
 use protocol::{FromProbe, Heartbeat, HistoryAnswer, HistoryTask, ToProbe};
 use std::collections::BTreeMap;
 use task::query::{Across, GroupField, Item, Over, Query};
@@ -86,6 +86,10 @@ impl Test {
     }
 }
 
+fn named(name: &str, missing: Option<&str>) -> HistoryNode {
+    HistoryNode { name: name.to_owned(), missing: missing.map(str::to_owned) }
+}
+
 fn query(name: &str, over: Over, across: Option<Across>, nodes: &[usize]) -> HistoryQuery {
     let query = Query { over, ..Query::new(name, [GroupField::of("dst_port")], [Item::sum("total_byte")]) };
     let key = packet::KeySpec::FIVE_TUPLE.parts();
@@ -126,7 +130,7 @@ fn what_all_stores_have_is_one_answer() {
     let own = said(&test.task(1), "all", Some([2, 9]), &[(80, 5), (443, 1)]);
     test.answer(1, vec![Answer { levels: vec!["1min".to_owned()], ..own }], None);
     assert!(test.asked.values().all(Vec::is_empty));
-    assert_eq!(test.answered[0].nodes, [("A".to_owned(), None), ("B".to_owned(), None)]);
+    assert_eq!(test.answered[0].nodes, [named("A", None), named("B", None)]);
     let answer = test.only_answer();
     assert_eq!(numbers(&answer), [(443, 11), (80, 5), (53, 2)]);
     assert_eq!((answer.status, answer.node, answer.watched), (Status::Complete, None, None));
@@ -170,7 +174,6 @@ fn who_is_missing_is_named_with_the_reason() {
     let history = test.answered.pop().expect("an answer");
     let late = "late: it did not answer within 10 s";
     let ended = "ended: the probe has ended";
-    let named = |name: &str, missing: Option<&str>| (name.to_owned(), missing.map(str::to_owned));
     assert_eq!(history.nodes, [named("A", None), named("B", Some(late)), named("C", Some(ended))]);
     let [all, each @ ..] = &history.answers[..] else { panic!("{history:?}") };
     assert_eq!((numbers(all), all.status), (vec![(53, 7)], Status::Partial));
@@ -250,7 +253,7 @@ fn what_was_not_asked_is_not_taken() {
     assert_eq!(test.unasked(1), 4);
     let history = test.answered.pop().expect("an answer");
     let reason = "unasked: 4 of its answers are not to the question";
-    assert_eq!(history.nodes[1], ("B".to_owned(), Some(reason.to_owned())));
+    assert_eq!(history.nodes[1], named("B", Some(reason)));
     let of_b = history.answers.iter().find(|answer| answer.node.as_deref() == Some("B")).expect("its own");
     assert_eq!((numbers(of_b), of_b.late, of_b.revision), (vec![(53, 7)], false, 0));
 

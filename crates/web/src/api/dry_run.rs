@@ -8,12 +8,12 @@ use crate::failure::{Failure, json_response};
 use crate::hub::now_ns;
 use crate::message::StoryText;
 use crate::parameters::Parameters;
-use crate::request::{DryRunAsked, Played, Request};
+use crate::request::{DryRunAsked, Request};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use model::{Event, Span, integer};
+use model::{DryRunNode, DryRunOutcome, Event, Span, integer};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,17 +37,8 @@ struct Told<'a> {
     #[serde(with = "integer")]
     more_events: u64,
     stories: Vec<StoryText<'a, String>>,
-    nodes: Vec<Node<'a>>,
+    nodes: &'a [DryRunNode],
     warnings: &'a [String],
-}
-
-#[derive(Serialize)]
-struct Node<'a> {
-    name: &'a str,
-    #[serde(with = "integer")]
-    windows: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<&'a str>,
 }
 
 pub(super) async fn play(
@@ -70,7 +61,7 @@ pub(super) async fn play(
     Ok(json_response(StatusCode::OK, on_a_thread(write).await?))
 }
 
-fn written(period: Span, played: &Played) -> serde_json::Result<Vec<u8>> {
+fn written(period: Span, played: &DryRunOutcome) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&Told {
         period,
         judged: played.judged,
@@ -78,11 +69,7 @@ fn written(period: Span, played: &Played) -> serde_json::Result<Vec<u8>> {
         events: &played.events,
         more_events: played.more_events,
         stories: played.stories.iter().map(|story| StoryText::with_names(story, None)).collect(),
-        nodes: played
-            .nodes
-            .iter()
-            .map(|node| Node { name: &node.name, windows: node.windows, missing: node.missing.as_deref() })
-            .collect(),
+        nodes: &played.nodes,
         warnings: &played.warnings,
     })
 }

@@ -5,12 +5,10 @@ use super::{App, on_a_thread};
 use crate::body;
 use crate::failure::{Failure, json_response};
 use crate::parameters::Parameters;
-use crate::request::{Answered, HistoryAsked, Request};
+use crate::request::{HistoryAsked, Request};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use model::Answer;
-use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,21 +19,6 @@ const MOST_TIME: Duration = Duration::from_secs(600);
 const MORE: Duration = Duration::from_secs(30);
 /// Rows of the rankings of a question without a text.
 const USUAL_TOP: usize = 10;
-
-/// As `POST /history` answers.
-#[derive(Serialize)]
-struct Body {
-    answers: Vec<Answer>,
-    nodes: Vec<Node>,
-    warnings: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Node {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<String>,
-}
 
 pub(super) async fn ask(
     State(app): State<Arc<App>>,
@@ -53,11 +36,7 @@ pub(super) async fn ask(
     };
     let answered = carry_out(&app, terms, |reply| Request::History { asked, reply }).await?;
     // Writing much takes long, and streams do not wait.
-    let write = move || {
-        let Answered { answers, nodes, warnings } = answered;
-        let nodes = nodes.into_iter().map(|(name, missing)| Node { name, missing });
-        Ok(serde_json::to_vec(&Body { answers, nodes: nodes.collect(), warnings })?)
-    };
+    let write = move || Ok(serde_json::to_vec(&answered)?);
     Ok(json_response(StatusCode::OK, on_a_thread(write).await?))
 }
 

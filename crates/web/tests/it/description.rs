@@ -3,11 +3,11 @@
 use crate::client::{Stream, get, json, send};
 use crate::sample::{changes, full, queries, serve};
 use jsonschema::Validator;
-use model::{Answer, Span};
+use model::{Answer, DryRunNode, DryRunOutcome, HistoryAnswers, HistoryNode, Span};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use web::view::QueryView;
-use web::{Answered, Installed, Played, PlayedNode, Refusal, Removed, Request};
+use web::{Installed, Refusal, Removed, Request};
 
 pub(crate) fn description() -> Json {
     serde_json::from_str(include_str!("../../openapi.json")).expect("JSON")
@@ -63,25 +63,29 @@ fn methods_are_those_of_the_description() {
 }
 
 /// What stores answer, one of them not.
-fn answered() -> Answered {
+fn answered() -> HistoryAnswers {
     let answers = changes().answers.into_iter();
     let levels = vec!["1h".to_owned(), "rows".to_owned()];
-    Answered {
+    let node = |name: &str, missing: Option<&str>| HistoryNode {
+        name: name.to_owned(),
+        missing: missing.map(str::to_owned),
+    };
+    HistoryAnswers {
         answers: answers.map(|answer| Answer { levels: levels.clone(), ..answer }).collect(),
-        nodes: vec![("Node1".to_owned(), None), ("Node2".to_owned(), Some("no_store".to_owned()))],
+        nodes: vec![node("Node1", None), node("Node2", Some("no_store"))],
         warnings: vec!["w".to_owned()],
     }
 }
 
 /// What would have happened, of which one node tells nothing.
-fn played() -> Played {
+fn played() -> DryRunOutcome {
     let changes = changes();
-    let node = |name: &str, missing: Option<&str>| PlayedNode {
+    let node = |name: &str, missing: Option<&str>| DryRunNode {
         name: name.to_owned(),
         windows: u64::MAX,
         missing: missing.map(str::to_owned),
     };
-    Played {
+    DryRunOutcome {
         judged: Some(Span { start_ns: 1, end_ns: 2 }),
         fired: u64::MAX,
         events: changes.events,

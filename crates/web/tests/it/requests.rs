@@ -2,13 +2,13 @@
 
 use crate::client::{Response, send};
 use crate::sample::{HOSTILE, hub, serve};
-use model::Span;
+use model::{DryRunOutcome, HistoryAnswers, Span};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
-use web::{Answered, DryRunAsked, HistoryAsked, Installed, Played, Refusal, Removed, Request, Server};
+use web::{DryRunAsked, HistoryAsked, Installed, Refusal, Removed, Request, Server};
 
 fn server() -> (Server, Receiver<Request>) {
     let (requests, received) = channel();
@@ -127,7 +127,7 @@ fn a_question_about_history_is_what_its_address_says() {
         let client = scope.spawn(|| ask(all, "select ü".as_bytes()));
         let Ok(Request::History { asked, reply }) = received.recv() else { panic!("another request") };
         assert!(!reply.has_left());
-        reply.send(Ok(Answered::default()));
+        reply.send(Ok(HistoryAnswers::default()));
         let response = client.join().expect("a response");
         let none = json!({ "answers": [], "nodes": [], "warnings": [] });
         assert_eq!((response.status, response.json()), (200, none));
@@ -180,7 +180,7 @@ fn a_dry_run_is_what_its_address_says() {
     let asked = thread::scope(|scope| {
         let client = scope.spawn(|| play(all));
         let Ok(Request::DryRun { asked, reply }) = received.recv() else { panic!("another request") };
-        reply.send(Ok(Played { fired: 3, ..Played::default() }));
+        reply.send(Ok(DryRunOutcome { fired: 3, ..DryRunOutcome::default() }));
         let response = client.join().expect("a response");
         let played = json!({
             "period": { "start": "2026-11-01T00:00:00.000000000Z", "end": "2026-11-02T06:00:00.000000000Z" },
