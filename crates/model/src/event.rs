@@ -6,6 +6,7 @@ use serde::de::Error;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value as Json};
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 /// What happened.
@@ -108,24 +109,24 @@ impl Event {
     }
 }
 
-/// The members in their order.
-#[derive(Serialize)]
-struct Written<'a> {
-    event: &'a str,
+/// The members of an event's JSON, in their order. `I` has the items: as they are written, or as they are read before their columns are known.
+#[derive(Serialize, Deserialize)]
+struct EventJson<'a, I> {
+    event: Cow<'a, str>,
     kind: EventKind,
-    query: &'a str,
-    fired_by: Option<&'a str>,
-    key: Items<'a>,
-    node: Option<&'a str>,
+    query: Cow<'a, str>,
+    fired_by: Option<Cow<'a, str>>,
+    key: I,
+    node: Option<Cow<'a, str>>,
     #[serde(with = "rfc3339")]
     at: u64,
     window: Option<Span>,
-    values: Items<'a>,
+    values: I,
     threshold: Option<Number>,
     late: bool,
     coverage: Option<f64>,
-    parent: Option<&'a str>,
-    columns: Vec<&'a Column>,
+    parent: Option<Cow<'a, str>>,
+    columns: Vec<Cow<'a, Column>>,
 }
 
 /// Items as an object of their names.
@@ -143,76 +144,65 @@ impl Serialize for Items<'_> {
 
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let written = Written {
-            event: &self.event,
+        let json = EventJson {
+            event: Cow::Borrowed(&*self.event),
             kind: self.kind,
-            query: &self.query,
-            fired_by: self.fired_by.as_deref(),
+            query: Cow::Borrowed(&*self.query),
+            fired_by: self.fired_by.as_deref().map(Cow::Borrowed),
             key: Items(&self.key),
-            node: self.node.as_deref(),
+            node: self.node.as_deref().map(Cow::Borrowed),
             at: self.at_ns,
             window: self.window,
             values: Items(&self.values),
             threshold: self.threshold.map(Number),
             late: self.late,
             coverage: self.coverage,
-            parent: self.parent.as_deref(),
-            columns: self.key.iter().chain(&self.values).map(|item| &item.column).collect(),
+            parent: self.parent.as_deref().map(Cow::Borrowed),
+            columns: columns(self.key.iter().chain(&self.values)),
         };
-        written.serialize(serializer)
+        json.serialize(serializer)
     }
 }
 
-#[derive(Deserialize)]
-struct Read {
-    event: String,
-    kind: EventKind,
-    query: String,
-    fired_by: Option<String>,
-    key: Map<String, Json>,
-    node: Option<String>,
-    #[serde(with = "rfc3339")]
-    at: u64,
-    window: Option<Span>,
-    values: Map<String, Json>,
-    threshold: Option<f64>,
-    late: bool,
-    coverage: Option<f64>,
-    parent: Option<String>,
-    columns: Vec<Column>,
+/// The columns of items.
+pub(crate) fn columns<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Cow<'a, Column>> {
+    items.into_iter().map(|item| Cow::Borrowed(&item.column)).collect()
 }
 
 /// Items of an object, by their columns.
-pub(crate) fn items(columns: Vec<Column>, members: &Map<String, Json>) -> Result<Vec<Item>, String> {
-    let item = |column: Column| {
+pub(crate) fn items<'a>(
+    columns: impl IntoIterator<Item = Cow<'a, Column>>,
+    members: &Map<String, Json>,
+) -> Result<Vec<Item>, String> {
+    let item = |column: Cow<'_, Column>| {
         let json = members.get(&column.name).ok_or_else(|| format!("{} has no value", column.name))?;
-        Ok(Item { value: Value::from_json(json, column.kind)?, column })
+        Ok(Item { value: Value::from_json(json, column.kind)?, column: column.into_owned() })
     };
     columns.into_iter().map(item).collect()
 }
 
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = Read::deserialize(deserializer)?;
+        let read = EventJson::<Map<String, Json>>::deserialize(deserializer)?;
         let mut columns = read.columns;
         if columns.len() != read.key.len() + read.values.len() {
             return Err(D::Error::custom("the event does not have a column for each value"));
         }
         let of_values = columns.split_off(read.key.len());
         Ok(Self {
-            event: read.event,
+            event: read.event.into_owned(),
             kind: read.kind,
-            query: read.query,
-            fired_by: read.fired_by,
+            query: read.query.into_owned(),
+            fired_by: read.fired_by.map(Cow::into_owned),
             key: items(columns, &read.key).map_err(D::Error::custom)?,
-            node: read.node,
+            node: read.node.map(Cow::into_owned),
             at_ns: read.at,
             window: read.window,
             values: items(of_values, &read.values).map_err(D::Error::custom)?,
-            threshold: read.threshold,
+            threshold: read.threshold.map(|Number(threshold)| threshold),
             late: read.late,
             coverage: read.coverage,
-            parent: read.parent,
+            parent: read.parent.map(Cow::into_owned),
         })
     }
 }

@@ -1,21 +1,17 @@
 //! A key within an object, as events write it: `key` has its members by name, `columns` the kind and unit of each.
 
 use crate::column::Column;
-use crate::event::{Item, Items, items};
+use crate::event::{Item, Items, columns, items};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value as Json};
+use std::borrow::Cow;
 
-#[derive(Serialize)]
-struct Written<'a> {
-    key: Items<'a>,
-    columns: Vec<&'a Column>,
-}
-
-#[derive(Deserialize)]
-struct Read {
-    key: Map<String, Json>,
-    columns: Vec<Column>,
+/// `I` has the items: as they are written, or as they are read before their columns are known.
+#[derive(Serialize, Deserialize)]
+struct KeyJson<'a, I> {
+    key: I,
+    columns: Vec<Cow<'a, Column>>,
 }
 
 /// For `#[serde(flatten, with = "model::key")]`.
@@ -23,7 +19,7 @@ struct Read {
 /// # Errors
 /// Those of the serializer.
 pub fn serialize<S: Serializer>(key: &[Item], serializer: S) -> Result<S::Ok, S::Error> {
-    Written { key: Items(key), columns: key.iter().map(|item| &item.column).collect() }.serialize(serializer)
+    KeyJson { key: Items(key), columns: columns(key) }.serialize(serializer)
 }
 
 /// For `#[serde(flatten, with = "model::key")]`.
@@ -31,6 +27,6 @@ pub fn serialize<S: Serializer>(key: &[Item], serializer: S) -> Result<S::Ok, S:
 /// # Errors
 /// Those of the deserializer, and if a column has no member or one of another kind.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Item>, D::Error> {
-    let read = Read::deserialize(deserializer)?;
+    let read = KeyJson::<Map<String, Json>>::deserialize(deserializer)?;
     items(read.columns, &read.key).map_err(D::Error::custom)
 }

@@ -10,7 +10,7 @@ use crate::rfc3339::{format_time, parse_time};
 use crate::{ColumnKind, integer, prefix};
 use flow::FlowKey;
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value as Json;
 use std::net::IpAddr;
 
@@ -200,6 +200,7 @@ pub(crate) fn estimate(members: &serde_json::Map<String, Json>) -> Option<Value>
 
 /// A number of an estimate or a threshold: an integer if it is whole and exact as a double, null if it is not
 /// finite.
+#[derive(Deserialize)]
 pub(crate) struct Number(pub(crate) f64);
 
 impl Serialize for Number {
