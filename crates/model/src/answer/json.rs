@@ -1,68 +1,63 @@
 //! An answer as JSON.
 
 use super::{Account, Answer, Class, Rest, Status, TaskNote};
-use crate::event::{Items, items};
+use crate::event::{Items, columns, items};
 use crate::row::{self, ReadRows, Rows};
 use crate::{Column, Counters, Missing, PacketCounts, Sampling, Span, integer};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value as Json};
+use std::borrow::Cow;
+use std::ops::Not;
 
-/// The members in their order.
-#[derive(Serialize)]
-struct Written<'a> {
-    query: &'a str,
-    node: Option<&'a str>,
+/// The members in their order. `I` has the items and `R` the rows: as they are written, or as they are read before their columns are known.
+#[derive(Serialize, Deserialize)]
+struct AnswerJson<'a, I, R> {
+    query: Cow<'a, str>,
+    node: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    bound: Option<Items<'a>>,
+    bound: Option<I>,
     window: Option<Span>,
     status: Status,
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "<&bool>::not")]
     late: bool,
-    #[serde(skip_serializing_if = "is_zero", with = "integer")]
+    #[serde(default, skip_serializing_if = "integer::is_zero", with = "integer")]
     revision: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     watched: Option<Span>,
-    #[serde(skip_serializing_if = "Option::is_none", with = "integer::option")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "integer::option")]
     empty: Option<u64>,
-    #[serde(skip_serializing_if = "<[Missing]>::is_empty")]
-    missing: &'a [Missing],
+    #[serde(default, skip_serializing_if = "<[Missing]>::is_empty")]
+    missing: Cow<'a, [Missing]>,
     coverage: Option<f64>,
     class: Class,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    levels: &'a [String],
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+    levels: Cow<'a, [String]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sampling: Option<Sampling>,
-    rows: Rows<'a>,
-    rest: &'a Rest,
-    bounds: &'a str,
-    columns: &'a [Column],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    bound_columns: Vec<&'a Column>,
+    rows: R,
+    rest: Cow<'a, Rest>,
+    bounds: Cow<'a, str>,
+    columns: Cow<'a, [Column]>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    bound_columns: Vec<Cow<'a, Column>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
+    reason: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<&'a TaskNote>,
+    task: Option<Cow<'a, TaskNote>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    packets: Option<&'a PacketCounts>,
+    packets: Option<Cow<'a, PacketCounts>>,
+    /// With `packets`; null where the source cannot count its loss.
     #[serde(skip_serializing_if = "Option::is_none")]
-    loss: Option<Option<&'a Counters>>,
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+    loss: Option<Option<Cow<'a, Counters>>>,
 }
 
 impl Serialize for Answer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let account = self.account.as_ref();
-        let written = Written {
-            query: &self.query,
-            node: self.node.as_deref(),
+        let json = AnswerJson {
+            query: Cow::Borrowed(&*self.query),
+            node: self.node.as_deref().map(Cow::Borrowed),
             bound: (!self.bound.is_empty()).then_some(Items(&self.bound)),
             window: self.window,
             status: self.status,
@@ -70,71 +65,37 @@ impl Serialize for Answer {
             revision: self.revision,
             watched: self.watched,
             empty: self.empty,
-            missing: &self.missing,
+            missing: Cow::Borrowed(&*self.missing),
             coverage: self.coverage,
             class: self.class,
-            levels: &self.levels,
+            levels: Cow::Borrowed(&*self.levels),
             sampling: self.sampling,
             rows: Rows { columns: &self.columns, rows: &self.rows },
-            rest: &self.rest,
-            bounds: &self.bounds,
-            columns: &self.columns,
-            bound_columns: self.bound.iter().map(|item| &item.column).collect(),
-            reason: self.reason.as_deref(),
-            task: self.task.as_ref(),
-            packets: account.map(|account| &account.packets),
-            loss: account.map(|account| account.loss.as_ref()),
+            rest: Cow::Borrowed(&self.rest),
+            bounds: Cow::Borrowed(&*self.bounds),
+            columns: Cow::Borrowed(&*self.columns),
+            bound_columns: columns(&self.bound),
+            reason: self.reason.as_deref().map(Cow::Borrowed),
+            task: self.task.as_ref().map(Cow::Borrowed),
+            packets: account.map(|account| Cow::Borrowed(&account.packets)),
+            loss: account.map(|account| account.loss.as_ref().map(Cow::Borrowed)),
         };
-        written.serialize(serializer)
+        json.serialize(serializer)
     }
-}
-
-/// The members as they are read: rows wait for their columns, which may follow later.
-#[derive(Deserialize)]
-struct Read {
-    query: String,
-    node: Option<String>,
-    #[serde(default)]
-    bound: Map<String, Json>,
-    window: Option<Span>,
-    status: Status,
-    #[serde(default)]
-    late: bool,
-    #[serde(default, with = "integer")]
-    revision: u64,
-    watched: Option<Span>,
-    #[serde(default, with = "integer::option")]
-    empty: Option<u64>,
-    #[serde(default)]
-    missing: Vec<Missing>,
-    coverage: Option<f64>,
-    class: Class,
-    #[serde(default)]
-    levels: Vec<String>,
-    sampling: Option<Sampling>,
-    rows: ReadRows,
-    rest: Rest,
-    bounds: String,
-    columns: Vec<Column>,
-    #[serde(default)]
-    bound_columns: Vec<Column>,
-    reason: Option<String>,
-    task: Option<TaskNote>,
-    packets: Option<PacketCounts>,
-    loss: Option<Counters>,
 }
 
 impl<'de> Deserialize<'de> for Answer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = Read::deserialize(deserializer)?;
+        let read = AnswerJson::<Map<String, Json>, ReadRows>::deserialize(deserializer)?;
         // What is read can be written again.
         row::check_names(&read.columns).map_err(D::Error::custom)?;
         let rows = read.rows.of(&read.columns).map_err(D::Error::custom)?;
-        let bound = items(read.bound_columns, &read.bound).map_err(D::Error::custom)?;
-        let loss = read.loss;
+        let bound = items(read.bound_columns, &read.bound.unwrap_or_default()).map_err(D::Error::custom)?;
+        let loss = read.loss.flatten().map(Cow::into_owned);
+        let account = |packets: Cow<'_, PacketCounts>| Account { packets: packets.into_owned(), loss };
         Ok(Self {
-            query: read.query,
-            node: read.node,
+            query: read.query.into_owned(),
+            node: read.node.map(Cow::into_owned),
             bound,
             window: read.window,
             status: read.status,
@@ -142,18 +103,18 @@ impl<'de> Deserialize<'de> for Answer {
             revision: read.revision,
             watched: read.watched,
             empty: read.empty,
-            missing: read.missing,
+            missing: read.missing.into_owned(),
             coverage: read.coverage,
             class: read.class,
-            levels: read.levels,
+            levels: read.levels.into_owned(),
             sampling: read.sampling,
-            columns: read.columns,
+            columns: read.columns.into_owned(),
             rows,
-            rest: read.rest,
-            bounds: read.bounds,
-            reason: read.reason,
-            task: read.task,
-            account: read.packets.map(|packets| Account { packets, loss }),
+            rest: read.rest.into_owned(),
+            bounds: read.bounds.into_owned(),
+            reason: read.reason.map(Cow::into_owned),
+            task: read.task.map(Cow::into_owned),
+            account: read.packets.map(account),
         })
     }
 }
