@@ -34,7 +34,7 @@ pub(crate) fn queries<'a>(
             text: query.text.clone(),
             definitions: known.map(|(checked, _)| checked.definitions.clone()).unwrap_or_default(),
             file: known.and_then(|(_, file)| file.map(str::to_owned)),
-            class: known.map(|(checked, _)| class(checked.class)).unwrap_or_default(),
+            class: known.map(|(checked, _)| checked.class).unwrap_or_default(),
             nodes: chain.nodes_of(number).into_iter().map(|node| graph.nodes[node].clone()).collect(),
             every_ns: Some(query.every_ns),
             over_ns: Some(query.over_ns),
@@ -64,14 +64,6 @@ pub(crate) fn queries<'a>(
     };
     let is_shown = |(number, _): &(usize, &Query)| !chain.hidden[*number];
     graph.queries.iter().enumerate().filter(is_shown).map(view).collect()
-}
-
-fn class(class: equery::Class) -> model::Class {
-    match class {
-        equery::Class::Row => model::Class::Row,
-        equery::Class::Zoom => model::Class::Zoom,
-        equery::Class::Sketch => model::Class::Sketch,
-    }
 }
 
 fn trigger(

@@ -5,7 +5,7 @@ mod computed;
 use crate::ast::{QueryText, Spanned};
 use crate::canonical::{name_fields, name_items};
 use crate::checked::{
-    Bound, Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, NotRun, Trigger,
+    Bound, Checked, CheckedQuery, Column, EdgeKind, EventEdge, EventGraph, NotRun, Trigger,
 };
 use crate::checker::{Checker, Links, Outline, Used, derived, finish, outline, sources};
 use crate::diagnostic::Diagnostics;
@@ -20,7 +20,7 @@ use crate::sketch::{self, sketch};
 use crate::source::Source;
 use crate::variables::{Variables, constants};
 use crate::{executor, lexer, parser};
-use model::is_own_query;
+use model::{Class, is_own_query};
 use packet::Pins;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;

@@ -5,6 +5,7 @@ use crate::earlier::Earlier;
 use crate::kind::Kind;
 use crate::node_filter::NodeFilter;
 use crate::sketch::Sketch;
+use model::Class;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -31,29 +32,6 @@ impl Checked {
     /// Whether nothing of the text may be installed.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|found| found.severity == Severity::Error)
-    }
-}
-
-/// How a query is executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// From the rows of a window, when it closes.
-    Row,
-    /// From the packets of few flows.
-    Zoom,
-    /// From the packets of all flows, by a structure of bounded size.
-    Sketch,
-}
-
-impl Class {
-    /// `row`, `zoom` or `sketch`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Row => "row",
-            Self::Zoom => "zoom",
-            Self::Sketch => "sketch",
-        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::literal::duration_text;
 use crate::options::Options;
 use crate::sketch::Sketch;
 use crate::sql::{Dialect, RowTable, SqlStep, joined, sql_steps};
+use model::Class;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
@@ -185,13 +186,11 @@ fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
         ));
     }
     match (query.needs_loss, query.class) {
-        (true, crate::Class::Zoom) => {
-            steps.push("track losses of the TCP flows that 'where' pins".to_owned())
-        }
+        (true, Class::Zoom) => steps.push("track losses of the TCP flows that 'where' pins".to_owned()),
         (true, _) => steps.push("track losses of TCP flows (--loss)".to_owned()),
         (false, _) => {}
     }
-    if query.class == crate::Class::Zoom && !query.statistics.is_empty() {
+    if query.class == Class::Zoom && !query.statistics.is_empty() {
         let statistics = query.statistics.join(", ");
         steps.push(format!(
             "keep {statistics} of the packets of the flows that 'where' pins, for each window"
@@ -318,7 +317,7 @@ fn window(query: &CheckedQuery, site: &ExplainOptions) -> String {
 
 /// How exact the columns are.
 fn exactness(query: &CheckedQuery) -> Vec<String> {
-    if query.class == crate::Class::Sketch {
+    if query.class == Class::Sketch {
         return vec!["estimates, with bounds".to_owned()];
     }
     let of = |aggregate: &&Aggregate| match aggregate {

@@ -56,8 +56,8 @@ mod word;
 pub use chain::{Chain, ChainSite};
 pub use check::check;
 pub use checked::{
-    Bound, Checked, CheckedQuery, Class, Column, EdgeKind, EventCondition, EventEdge, EventGraph, History,
-    Moment, NotRun, Trigger,
+    Bound, Checked, CheckedQuery, Column, EdgeKind, EventCondition, EventEdge, EventGraph, History, Moment,
+    NotRun, Trigger,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use earlier::{Earlier, EarlierWindows};

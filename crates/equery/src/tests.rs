@@ -9,7 +9,8 @@ mod random;
 mod sketches;
 mod sql;
 
-use crate::{Checked, CheckedQuery, Class, NodeFilter, Options, Source, check, one_line};
+use crate::{Checked, CheckedQuery, NodeFilter, Options, Source, check, one_line};
+use model::Class;
 use task::query::{GroupField, Grouping, Item, Over};
 
 fn checked(text: &str) -> Checked {

@@ -22,19 +22,31 @@ pub enum Status {
     Cut,
 }
 
-/// How a query was executed.
+/// How a query is executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// From window rows.
+    /// From the rows of a window, when it closes.
     #[default]
     Row,
-    /// From the packets of pinned keys.
+    /// From the packets of pinned keys, which are few.
     Zoom,
-    /// From sketches.
+    /// From the packets of all flows, by a structure of bounded size.
     Sketch,
     /// From window rows of a sample of the packets.
     Sample,
+}
+
+impl Class {
+    /// Returns its name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Row => "row",
+            Self::Zoom => "zoom",
+            Self::Sketch => "sketch",
+            Self::Sample => "sample",
+        }
+    }
 }
 
 /// How a task counted.

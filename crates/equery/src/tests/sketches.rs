@@ -1,7 +1,8 @@
 //! `using` and `error`: which queries are counted in packets, and what is refused.
 
 use super::{query, refused, said, said_with};
-use crate::{Class, ExplainOptions, Options, Source, check, explain};
+use crate::{ExplainOptions, Options, Source, check, explain};
+use model::Class;
 
 const BYTES: &str = "select dst_addr, sum(total_byte) groupby dst_addr";
 
