@@ -1,6 +1,7 @@
 //! The way of the messages of one outbox to the producer. It has no thread.
 
-use crate::{Batch, Counts, Message, Outbox, Problem, Producer, Refusal};
+use crate::{Batch, Message, Outbox, Problem, Producer, Refusal};
+use model::view::Delivered;
 use std::time::{Duration, Instant};
 
 /// What a step did.
@@ -40,7 +41,7 @@ impl Delivery {
     pub(crate) fn step(
         &mut self,
         producer: &mut dyn Producer,
-        counts: &mut Counts,
+        counts: &mut Delivered,
         patience: Duration,
     ) -> Step {
         if self.batch.is_empty() {
@@ -54,7 +55,7 @@ impl Delivery {
             }
         } else if let Ok(gone) = self.outbox.look() {
             // An outbox that cannot be read is told of once it is asked for the next batch.
-            gone.into_iter().for_each(|(reason, number)| counts.lose(reason, number));
+            gone.into_iter().for_each(|(reason, number)| counts.lost.count(reason, number));
         }
         if let Some(refusal) = self.send(producer, counts, patience) {
             return failed(counts, refusal);
@@ -63,15 +64,15 @@ impl Delivery {
             return failed(counts, Refusal::new(Problem::Outbox, reason));
         }
         for (reason, number) in std::mem::take(&mut self.batch).lost {
-            counts.lose(reason, number);
+            counts.lost.count(reason, number);
         }
         Step::Done
     }
 
     /// Counts what the batch that is under way says is lost.
-    pub(crate) fn abandon(&mut self, counts: &mut Counts) {
+    pub(crate) fn abandon(&mut self, counts: &mut Delivered) {
         for (reason, number) in self.batch.lost.drain(..) {
-            counts.lose(reason, number);
+            counts.lost.count(reason, number);
         }
     }
 
@@ -79,7 +80,7 @@ impl Delivery {
     fn send(
         &mut self,
         producer: &mut dyn Producer,
-        counts: &mut Counts,
+        counts: &mut Delivered,
         patience: Duration,
     ) -> Option<Refusal> {
         if self.open.is_empty() {
@@ -116,7 +117,7 @@ impl Delivery {
                     counts.bytes += message.value.len() as u64;
                 }
                 Err(refusal) if refusal.problem.is_of_message() => {
-                    counts.lose(refusal.problem.name(), 1);
+                    counts.lost.count(refusal.problem.name(), 1);
                     let topic = message.topic.name();
                     self.given_up.push(format!("a message of {topic} is given up: {}", refusal.reason));
                 }
@@ -130,7 +131,7 @@ impl Delivery {
     }
 }
 
-fn failed(counts: &mut Counts, refusal: Refusal) -> Step {
-    *counts.problems.entry(refusal.problem.name()).or_default() += 1;
+fn failed(counts: &mut Delivered, refusal: Refusal) -> Step {
+    counts.problems.count(refusal.problem.name(), 1);
     Step::Failed(refusal)
 }

@@ -15,8 +15,8 @@ mod classify;
 mod client;
 #[cfg(feature = "client")]
 mod cluster;
-mod counts;
 mod delivery;
+mod ended;
 mod memory;
 mod message;
 mod murmur2;
@@ -31,7 +31,7 @@ mod stored_rows;
 pub use archived::{Archived, SharedArchive};
 pub use bell::Bell;
 pub use client::{Client, client};
-pub use counts::{Counts, Ended};
+pub use ended::Ended;
 pub use memory::{Feed, MemoryOutbox};
 pub use message::{Message, SCHEMA, Topic, of_answer, of_event};
 pub use murmur2::partition;

@@ -1,7 +1,8 @@
 //! The thread that delivers.
 
 use crate::delivery::{Delivery, Step};
-use crate::{Bell, Counts, Ended, Outbox, Problem, Producer, Refusal};
+use crate::{Bell, Ended, Outbox, Problem, Producer, Refusal};
+use model::view::Delivered;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +23,7 @@ const MOST_SAID: usize = 10;
 
 #[derive(Debug, Default)]
 struct Shared {
-    counts: Counts,
+    counts: Delivered,
     /// When the sink ends at the latest.
     ends: Option<Instant>,
 }
@@ -52,7 +53,7 @@ impl Sink {
             producer,
             bell: bell.clone(),
             say,
-            counts: Counts::default(),
+            counts: Delivered::default(),
             wrong: BTreeMap::new(),
             said: Vec::new(),
             is_ending: false,
@@ -63,7 +64,7 @@ impl Sink {
     }
 
     /// What became of messages so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> Delivered {
         locked(&self.shared).counts.clone()
     }
 
@@ -102,7 +103,7 @@ struct Work {
     producer: Box<dyn Producer>,
     bell: Bell,
     say: Box<dyn Fn(&str) + Send>,
-    counts: Counts,
+    counts: Delivered,
     /// What is wrong at present, and was said.
     wrong: BTreeMap<Problem, String>,
     /// Problems for which messages were given up, which were said.

@@ -31,6 +31,15 @@ impl Counters {
         self.0.iter().map(|(name, count)| (name.as_str(), *count)).filter(|&(_, count)| count != 0)
     }
 
+    /// Adds to the counter of this name. New ones are put in the order of names.
+    pub fn count(&mut self, name: &str, number: u64) {
+        match self.0.binary_search_by(|(own, _)| own.as_str().cmp(name)) {
+            Ok(at) => self.0[at].1 = self.0[at].1.saturating_add(number),
+            Err(_) if number == 0 => {}
+            Err(at) => self.0.insert(at, (name.to_owned(), number)),
+        }
+    }
+
     /// Adds others, by name.
     pub fn add(&mut self, more: &Self) {
         for (name, count) in &more.0 {

@@ -3,9 +3,8 @@
 use crate::delivery::begin;
 use crate::deployment::Settings;
 use crate::exit::{Failure, say};
-use ::kafka::{Archived, Bell, Counts, Outbox, Servers, SharedArchive, Sink, Topics};
+use ::kafka::{Archived, Bell, Outbox, Servers, SharedArchive, Sink, Topics};
 use archive::{Archive, Keep, Numbered};
-use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use web::Hub;
@@ -74,9 +73,7 @@ impl Hand {
 
     /// What became of messages so far.
     pub(crate) fn delivered(&self) -> Delivered {
-        let Counts { delivered, bytes, again, lost, problems } = self.sink.counts();
-        let named = |counts: BTreeMap<&'static str, u64>| counts.into_iter().collect();
-        Delivered { delivered, bytes, again, lost: named(lost), problems: named(problems) }
+        self.sink.counts()
     }
 
     /// What is to be said since the last call.

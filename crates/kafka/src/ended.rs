@@ -1,41 +1,12 @@
-//! What became of messages.
+//! How a sink ended, and what Kafka lacks then.
 
-use std::collections::BTreeMap;
-
-/// What became of messages so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Messages that are safe.
-    pub delivered: u64,
-    /// Bytes of their JSON.
-    pub bytes: u64,
-    /// Messages that were handed over again because it is not known whether they had arrived.
-    pub again: u64,
-    /// What was given up, by reason.
-    pub lost: BTreeMap<&'static str, u64>,
-    /// How often something went wrong that may pass, by its name.
-    pub problems: BTreeMap<&'static str, u64>,
-}
-
-impl Counts {
-    /// Counts what was given up.
-    pub(crate) fn lose(&mut self, reason: &'static str, number: u64) {
-        if number != 0 {
-            *self.lost.entry(reason).or_default() += number;
-        }
-    }
-
-    /// All that was given up.
-    pub fn all_lost(&self) -> u64 {
-        self.lost.values().sum()
-    }
-}
+use model::view::Delivered;
 
 /// How a sink ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
     /// What became of messages.
-    pub counts: Counts,
+    pub counts: Delivered,
     /// What was still waiting, by what it is.
     pub waiting: Vec<(&'static str, u64)>,
     /// Why, where something was wrong.
@@ -51,7 +22,7 @@ impl Ended {
         if self.has_failed {
             lines.push("the thread that delivers to Kafka failed: what Kafka lacks is not known".to_owned());
         }
-        for (reason, number) in &self.counts.lost {
+        for (reason, number) in self.counts.lost.nonzero() {
             lines.push(format!("Kafka lacks {number} messages: {}", in_words(reason)));
         }
         for (what, number) in self.waiting.iter().filter(|(_, number)| *number != 0) {
@@ -62,7 +33,7 @@ impl Ended {
     }
 }
 
-fn in_words(reason: &'static str) -> &'static str {
+fn in_words(reason: &str) -> &str {
     match reason {
         "no_room" => "they came faster than they were delivered (no_room)",
         "too_large" => "they are larger than the topic takes; raise its max.message.bytes (too_large)",
