@@ -4,11 +4,10 @@ use crate::alert_options::AlertOptions;
 use crate::client::credentials::tls;
 use crate::exit::{Failure, say};
 use crate::measurement::no_thread;
-use alertmanager::{Address, Book, Client, Counts, Ended, Extra, Notifier, Notify};
+use alertmanager::{Address, Book, Client, Ended, Extra, Notifier, Notify};
 use events::State;
+use model::Event;
 use model::view::AlertmanagerView;
-use model::{Counters, Event};
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// How often the book is compared with the event machine.
@@ -101,14 +100,14 @@ impl Alerts {
 
     /// What became of alerts so far.
     pub(crate) fn views(&self) -> Vec<AlertmanagerView> {
-        views(self.notifier.counts())
+        self.notifier.counts()
     }
 
     /// Ends once everything is told, or after some time.
     pub(crate) fn finish(self) -> Told {
         let Ended { lines, untold, given_up, counts, saved } = self.notifier.finish(WAIT);
         lines.iter().for_each(|line| say(line));
-        Told { untold, given_up, views: views(counts), saved }
+        Told { untold, given_up, views: counts, saved }
     }
 }
 
@@ -122,22 +121,6 @@ pub(crate) struct Told {
     pub(crate) views: Vec<AlertmanagerView>,
     /// The alerts as data, if they have changed since they were stored.
     pub(crate) saved: Option<String>,
-}
-
-fn views(counts: Vec<(String, Counts)>) -> Vec<AlertmanagerView> {
-    let named = |counts: BTreeMap<&'static str, u64>| counts.into_iter().collect::<Counters>();
-    let view = |(address, counts): (String, Counts)| AlertmanagerView {
-        address,
-        fired: counts.fired,
-        resolved: counts.resolved,
-        repeated: counts.repeated,
-        unseen: counts.unseen,
-        merged: counts.merged,
-        lost: named(counts.lost),
-        problems: named(counts.problems),
-        fault: counts.fault,
-    };
-    counts.into_iter().map(view).collect()
 }
 
 /// The user and the password. They are not sent in clear to another machine.

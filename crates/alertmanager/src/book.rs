@@ -1,6 +1,7 @@
 //! What fires, and what each Alertmanager was told of it.
 
-use crate::{Alert, Counts, Extra};
+use crate::{Alert, Extra};
+use model::view::AlertmanagerView;
 use model::{Event, EventKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -97,6 +98,11 @@ impl Batch {
     }
 }
 
+/// The counts of an Alertmanager that was told nothing.
+fn none_told(address: &str) -> AlertmanagerView {
+    AlertmanagerView { address: address.to_owned(), ..AlertmanagerView::default() }
+}
+
 /// All alerts, and what each Alertmanager was told of them. It has no thread and no clock; a controller stores it together with its events.
 #[derive(Debug, Default)]
 pub struct Book {
@@ -105,7 +111,7 @@ pub struct Book {
     known: BTreeMap<Labels, Known>,
     /// Where an event's alert is.
     of_event: BTreeMap<String, Labels>,
-    counts: BTreeMap<String, Counts>,
+    counts: BTreeMap<String, AlertmanagerView>,
     /// How often it has changed, and had when it was written and stored last.
     changes: u64,
     written: u64,
@@ -115,7 +121,7 @@ pub struct Book {
 impl Book {
     /// A book for these Alertmanagers.
     pub fn new(addresses: Vec<String>, extra: Extra) -> Self {
-        let counts = addresses.iter().map(|address| (address.clone(), Counts::default())).collect();
+        let counts = addresses.iter().map(|address| (address.clone(), none_told(address))).collect();
         Self { addresses, extra, counts, ..Self::default() }
     }
 
@@ -181,7 +187,7 @@ impl Book {
             let known = Known { alert, events, phase: Phase::Firing, version: 1, told: BTreeMap::new() };
             self.known.insert(labels.clone(), known);
         } else {
-            return self.counts.values_mut().for_each(|counts| counts.lose("no_room", 1));
+            return self.counts.values_mut().for_each(|counts| counts.lost.count("no_room", 1));
         }
         self.of_event.insert(event.event.clone(), labels);
     }
@@ -199,7 +205,7 @@ impl Book {
         let Some(labels) = ended.min().map(|(_, labels)| labels.clone()) else { return false };
         let Some(known) = self.known.remove(&labels) else { return false };
         for (address, counts) in &mut self.counts {
-            counts.lose("no_room", u64::from(known.told(address).version != known.version));
+            counts.lost.count("no_room", u64::from(known.told(address).version != known.version));
         }
         true
     }
@@ -228,12 +234,12 @@ impl Book {
     }
 
     /// What became of the alerts for each Alertmanager.
-    pub fn counts(&self) -> impl Iterator<Item = (&str, &Counts)> {
-        self.addresses.iter().filter_map(|address| Some((address.as_str(), self.counts.get(address)?)))
+    pub fn counts(&self) -> impl Iterator<Item = &AlertmanagerView> {
+        self.addresses.iter().filter_map(|address| self.counts.get(address))
     }
 
-    pub(crate) fn counts_of(&mut self, address: &str) -> &mut Counts {
-        self.counts.entry(address.to_owned()).or_default()
+    pub(crate) fn counts_of(&mut self, address: &str) -> &mut AlertmanagerView {
+        self.counts.entry(address.to_owned()).or_insert_with_key(|address| none_told(address))
     }
 
     /// What this Alertmanager has not been told as yet: changes alone.
@@ -269,12 +275,12 @@ impl Book {
     /// This Alertmanager took one of a batch, or will never take it (`is_lost`).
     pub(crate) fn taken(&mut self, address: &str, batch: &Batch, at: usize, is_lost: bool, now: Instant) {
         let Some((labels, version, phase)) = batch.alerts.get(at) else { return };
-        let counts = self.counts.entry(address.to_owned()).or_default();
+        let counts = self.counts.entry(address.to_owned()).or_insert_with_key(|address| none_told(address));
         let Some(known) = self.known.get_mut(labels) else { return };
         let told = known.told.entry(address.to_owned()).or_default();
         let is_new = told.version != *version;
         match phase {
-            _ if is_lost => counts.lose("refused", u64::from(is_new)),
+            _ if is_lost => counts.lost.count("refused", u64::from(is_new)),
             Phase::Firing | Phase::Unjudged if !is_new => counts.repeated += 1,
             // That it lapses is told as a firing: the last one.
             Phase::Unjudged if told.fires => counts.repeated += 1,
@@ -357,8 +363,8 @@ mod tests {
         assert_eq!(deliver(&mut book, AT, start + REPEAT), ["00:00:07"]);
         assert!(deliver(&mut book, AT, start + REPEAT * 9).is_empty());
         assert!(book.known.is_empty() && book.of_event.is_empty());
-        let (_, counts) = book.counts().next().expect("one");
-        assert_eq!(*counts, Counts { fired: 1, repeated: 1, resolved: 1, ..Counts::default() });
+        let counts = book.counts().next().expect("one");
+        assert_eq!(*counts, AlertmanagerView { fired: 1, repeated: 1, resolved: 1, ..none_told(AT) });
     }
 
     #[test]
@@ -371,9 +377,9 @@ mod tests {
         // The other one was away, and hears that it is over.
         assert_eq!(deliver(&mut book, OTHER, now), ["00:00:07"]);
         assert!(book.known.is_empty());
-        let counts: Vec<Counts> = book.counts().map(|(_, counts)| counts.clone()).collect();
-        assert_eq!(counts[0], Counts { fired: 1, resolved: 1, ..Counts::default() });
-        assert_eq!(counts[1], Counts { resolved: 1, unseen: 1, ..Counts::default() });
+        let counts: Vec<AlertmanagerView> = book.counts().cloned().collect();
+        assert_eq!(counts[0], AlertmanagerView { fired: 1, resolved: 1, ..none_told(AT) });
+        assert_eq!(counts[1], AlertmanagerView { resolved: 1, unseen: 1, ..none_told(OTHER) });
     }
 
     #[test]
@@ -391,7 +397,7 @@ mod tests {
         resolve(&mut book, "c");
         fire(&mut book, "d", 2);
         assert_eq!(deliver(&mut book, AT, now), ["00:21:40"]);
-        let (_, counts) = book.counts().next().expect("one");
+        let counts = book.counts().next().expect("one");
         assert_eq!((counts.merged, counts.fired, counts.resolved), (1, 3, 1));
     }
 
@@ -439,11 +445,11 @@ mod tests {
             fire(&mut book, &number.to_string(), number);
         }
         fire(&mut book, "more", u64::MAX);
-        assert_eq!(book.counts_of(AT).lost, [("no_room", 1)].into());
+        assert_eq!(book.counts_of(AT).lost.get("no_room"), 1);
         resolve(&mut book, "3");
         fire(&mut book, "again", u64::MAX);
         // The one that had ended was never told.
-        assert_eq!(book.counts_of(AT).lost, [("no_room", 2)].into());
+        assert_eq!(book.counts_of(AT).lost.get("no_room"), 2);
         assert_eq!(book.known.len(), MOST);
         let mut told = 0;
         while told < MOST {

@@ -15,16 +15,16 @@ mod alert;
 mod book;
 mod bounded;
 mod client;
-mod counts;
 mod desk;
 mod notifier;
 mod notify;
+mod problem;
 mod sender;
 
 pub use address::Address;
 pub use alert::{Alert, Extra};
 pub use book::{Book, KEEP, REPEAT};
 pub use client::Client;
-pub use counts::{Counts, Problem};
 pub use notifier::{Ended, Notifier};
 pub use notify::{Notify, Refusal};
+pub use problem::Problem;

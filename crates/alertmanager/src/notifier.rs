@@ -2,7 +2,8 @@
 
 use crate::desk::{Desk, Shared};
 use crate::sender::Sender;
-use crate::{Book, Counts, Notify};
+use crate::{Book, Notify};
+use model::view::AlertmanagerView;
 use notation::{counted, grouped};
 use std::io;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ pub struct Ended {
     pub untold: Vec<String>,
     /// Alerts that were given up, a line for each Alertmanager.
     pub given_up: Vec<String>,
-    /// What became of the alerts, by address.
-    pub counts: Vec<(String, Counts)>,
+    /// What became of the alerts for each Alertmanager.
+    pub counts: Vec<AlertmanagerView>,
     /// The book as data, for the next start.
     pub saved: Option<String>,
 }
@@ -55,10 +56,9 @@ impl Notifier {
         result
     }
 
-    /// What became of the alerts for each Alertmanager, by address.
-    pub fn counts(&self) -> Vec<(String, Counts)> {
-        let shared = self.desk.lock();
-        shared.book.counts().map(|(address, counts)| (address.to_owned(), counts.clone())).collect()
+    /// What became of the alerts for each Alertmanager.
+    pub fn counts(&self) -> Vec<AlertmanagerView> {
+        self.desk.lock().book.counts().cloned().collect()
     }
 
     /// The book as data, if it has changed since it was [stored](Self::stored).
@@ -94,7 +94,8 @@ impl Notifier {
         let mut shared = self.desk.lock();
         let lines = std::mem::take(&mut shared.lines);
         let book = &mut shared.book;
-        for (address, counts) in book.counts() {
+        for counts in book.counts() {
+            let address = &counts.address;
             let number = book.untold(address);
             if number != 0 {
                 let reason = counts.fault.as_deref().unwrap_or("had too little time");
@@ -103,12 +104,12 @@ impl Notifier {
                     counted(number as u64, "alert")
                 ));
             }
-            let lost: u64 = counts.lost.values().sum();
+            let lost: u64 = counts.lost.total();
             if lost != 0 {
                 let parts: Vec<_> = counts
                     .lost
-                    .iter()
-                    .map(|(reason, number)| format!("{} {reason}", grouped(*number)))
+                    .nonzero()
+                    .map(|(reason, number)| format!("{} {reason}", grouped(number)))
                     .collect();
                 given_up.push(format!(
                     "Alertmanager at {address} did not take {}: {}",
@@ -117,8 +118,7 @@ impl Notifier {
                 ));
             }
         }
-        let counts = book.counts().map(|(address, counts)| (address.to_owned(), counts.clone()));
-        let counts = counts.collect();
+        let counts = book.counts().cloned().collect();
         Ended { lines, untold, given_up, counts, saved: book.save() }
     }
 }
@@ -210,13 +210,13 @@ mod tests {
         *refuses[0].lock().expect("a lock") = Some(Refusal::Wait(Problem::Away, "is away".to_owned()));
         notifier.with(|book| book.take(&event(EventKind::Fired, "a", None), String::new));
         until("the other one", || *taken[1].lock().expect("a lock") == ["a"]);
-        until("the fault", || notifier.counts()[0].1.fault.is_some());
+        until("the fault", || notifier.counts()[0].fault.is_some());
         assert_eq!(notifier.lines(), [format!("Alertmanager at {AT} is away; alerts wait (away)")]);
         *refuses[0].lock().expect("a lock") = None;
         until("the first one", || *taken[0].lock().expect("a lock") == ["a"]);
-        until("that it is well", || notifier.counts()[0].1.fault.is_none());
-        let counts = &notifier.counts()[0].1;
-        assert!(counts.problems["away"] >= 1 && counts.fired == 1, "{counts:?}");
+        until("that it is well", || notifier.counts()[0].fault.is_none());
+        let counts = &notifier.counts()[0];
+        assert!(counts.problems.get("away") >= 1 && counts.fired == 1, "{counts:?}");
         let ended = notifier.finish(Duration::from_secs(60));
         assert_eq!(ended.lines, [format!("Alertmanager at {AT} takes alerts again")]);
         assert!(ended.saved.is_some_and(|saved| saved.contains("\"alertname\":\"a\"")));
@@ -235,8 +235,8 @@ mod tests {
             names.dedup();
             names == ["a", "b", "c", "d"]
         });
-        until("those that are refused", || notifier.counts()[0].1.lost.get("refused") == Some(&2));
-        assert_eq!(notifier.counts()[0].1.fired, 4);
+        until("those that are refused", || notifier.counts()[0].lost.get("refused") == 2);
+        assert_eq!(notifier.counts()[0].fired, 4);
         let ended = notifier.finish(Duration::from_secs(60));
         assert_eq!((ended.lines.len(), ended.untold), (2, Vec::new()));
         assert_eq!(ended.given_up, [format!("Alertmanager at {AT} did not take 2 alerts: 2 refused")]);
@@ -247,7 +247,7 @@ mod tests {
         let (notifier, refuses, taken) = started(&[AT]);
         *refuses[0].lock().expect("a lock") = Some(Refusal::Wait(Problem::Slow, "is slow".to_owned()));
         notifier.with(|book| book.take(&event(EventKind::Fired, "a", None), String::new));
-        until("the fault", || notifier.counts()[0].1.fault.is_some());
+        until("the fault", || notifier.counts()[0].fault.is_some());
         let ended = notifier.finish(Duration::from_millis(50));
         assert_eq!(
             ended.untold,

@@ -104,7 +104,7 @@ impl Sender {
     fn is_wrong(&mut self, problem: &'static str, reason: String) {
         let mut shared = self.desk.lock();
         let counts = shared.book.counts_of(&self.address);
-        *counts.problems.entry(problem).or_default() += 1;
+        counts.problems.count(problem, 1);
         if counts.fault.as_ref() != Some(&reason) {
             let is_first = counts.fault.replace(reason.clone()).is_none();
             if is_first {
