@@ -5,13 +5,14 @@ use crate::capturing::Capturing;
 use crate::clock::{Clock, MOST_AHEAD_NS};
 use crate::empty_run::{DerivedRun, EmptyRun};
 use crate::ended::Inputs;
-use crate::health::{Health, Lacks, UNASKED, WRONG_WINDOW, Windows, short};
+use crate::health::{Health, Lacks, UNASKED, WRONG_WINDOW, short};
 use crate::inquiry::{History, Inquiry};
 use crate::listed::Listed;
 use crate::node::Node;
 use crate::saved::Saved;
 use equery::Chain;
 use events::{Machine, Past, State, Stories, Timeline};
+use model::view::WindowTotals;
 use model::{Answer, Event, Story, UndecidedReport};
 use protocol::{Captured, FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
 use std::collections::BTreeMap;
@@ -292,7 +293,7 @@ impl Controller {
             }
             return;
         }
-        known.health.windows.add(&Windows { late: 1, ..Windows::default() });
+        known.health.windows.add(&WindowTotals { late: 1, ..WindowTotals::default() });
         self.take_late(node, result, actions);
     }
 

@@ -1,6 +1,7 @@
 //! How a node fares: what it was last heard to say, and what its windows add up to.
 
 use crate::clock_offset::ClockOffset;
+use model::view::WindowTotals;
 use model::{Account, Counters, MissingReason, PacketCounts, Span, Status};
 use protocol::{Heartbeat, ListId, WindowResult};
 use serde::{Deserialize, Serialize};
@@ -108,7 +109,7 @@ pub struct Health {
     /// The last list that was sent to it.
     pub wanted: Option<ListId>,
     /// Windows that it answered.
-    pub windows: Windows,
+    pub windows: WindowTotals,
     /// What came of it and is not taken, by reason: results (`wrong_window`, `too_late`, `repeated`) and answers
     /// (`unasked`).
     pub not_taken: Counters,
@@ -120,30 +121,6 @@ pub struct Health {
     pub(crate) clock: ClockOffset,
     /// The time that its windows cover; `None` before the first window.
     pub(crate) came: Option<Came>,
-}
-
-/// The windows that came, by what they are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Windows {
-    /// Watched from begin to end, with all rows counted.
-    pub complete: u64,
-    /// Watched only in part, or with rows that were refused.
-    pub partial: u64,
-    /// Came after their time was settled: shown, and judged by no condition.
-    pub late: u64,
-    /// Dropped by the probe because its spool was full.
-    pub lost: u64,
-}
-
-impl Windows {
-    /// Adds those of another node.
-    pub fn add(&mut self, more: &Self) {
-        let add = |own: &mut u64, more: u64| *own = own.saturating_add(more);
-        add(&mut self.complete, more.complete);
-        add(&mut self.partial, more.partial);
-        add(&mut self.late, more.late);
-        add(&mut self.lost, more.lost);
-    }
 }
 
 impl Health {
@@ -216,15 +193,15 @@ impl Health {
     pub fn count(&mut self, result: &WindowResult) {
         self.window = Some(result.window);
         let lost = self.newly_dropped(result);
-        self.windows.add(&Windows { lost, ..Windows::default() });
+        self.windows.add(&WindowTotals { lost, ..WindowTotals::default() });
         if let Some(came) = &mut self.came {
             came.dropped = result.lost;
         }
         let Some(totals) = result.answers.iter().find(|answer| answer.query == "totals") else { return };
         let number = result.empty.unwrap_or(1);
         self.windows.add(&match totals.status {
-            Status::Complete => Windows { complete: number, ..Windows::default() },
-            Status::Partial | Status::Cut => Windows { partial: number, ..Windows::default() },
+            Status::Complete => WindowTotals { complete: number, ..WindowTotals::default() },
+            Status::Partial | Status::Cut => WindowTotals { partial: number, ..WindowTotals::default() },
         });
         self.coverage = totals.coverage;
         let Some(account) = &totals.account else { return };

@@ -42,7 +42,7 @@ pub use clock::return_ns;
 pub use controller::{Actions, Controller, Output, Setting};
 pub use drive::{Outlet, drive};
 pub use dry_run::{DryRun, DryRunSetting, Step};
-pub use health::{Gap, Health, Lacks, Missing, Windows};
+pub use health::{Gap, Health, Lacks, Missing};
 pub use inquiry::{Asked, History, HistoryQuery, NotAsked};
 pub use saved::Saved;
 pub use standing::{

@@ -15,7 +15,7 @@ use crate::history_asked;
 use crate::signals::HungUp;
 use crate::views::{self, Deaf, now_ns};
 use archive::{ArchiveError, Changes, Mark};
-use controller::{Actions, Controller, Health, NotAsked, Output, Setting, Windows};
+use controller::{Actions, Controller, Health, NotAsked, Output, Setting};
 use events::Stories;
 use model::{Counters, HistoryAnswers};
 use protocol::{Boot, ControllerLink, FromProbe, LinkWatch, Received, ToProbe};
@@ -478,9 +478,9 @@ impl<'a> Service<'a> {
         let doubled = refused.get("doubled");
         // Those that came twice or too early are no refusals: the others of them are taken.
         refused.0.retain(|(name, _)| !["doubled", "early"].contains(&name.as_str()));
-        let mut windows = Windows::default();
         let missing = self.controller.health().flat_map(|health| health.lacks.missing.values());
         let missing = missing.fold(0, |sum: u64, missing| sum.saturating_add(missing.windows));
+        let mut windows = WindowTotals { missing, doubled, ..WindowTotals::default() };
         for health in self.controller.health() {
             windows.add(&health.windows);
             refused.add(&health.not_taken);
@@ -513,14 +513,7 @@ impl<'a> Service<'a> {
             alertmanagers: self.alerts.as_ref().map(Alerts::views).unwrap_or_default(),
             nodes: nodes.enumerate().map(node).collect(),
             refused,
-            windows: WindowTotals {
-                complete: windows.complete,
-                partial: windows.partial,
-                late: windows.late,
-                lost: windows.lost,
-                missing,
-                doubled,
-            },
+            windows,
             notes: self.notes.iter().cloned().collect(),
             faults: self.faults.told(),
             least_coverage: Some(self.config.site.settings.coverage),

@@ -157,6 +157,20 @@ pub struct WindowTotals {
     pub doubled: u64,
 }
 
+impl WindowTotals {
+    /// Adds those of another node.
+    pub fn add(&mut self, more: &Self) {
+        let Self { complete, partial, late, lost, missing, doubled } = *more;
+        let add = |own: &mut u64, more: u64| *own = own.saturating_add(more);
+        add(&mut self.complete, complete);
+        add(&mut self.partial, partial);
+        add(&mut self.late, late);
+        add(&mut self.lost, lost);
+        add(&mut self.missing, missing);
+        add(&mut self.doubled, doubled);
+    }
+}
+
 /// The names of the faults of a controller's own: the archive takes nothing, rows of it are damaged, the broker is away, the broker takes no
 /// messages.
 pub const FAULTS: [&str; 4] = ["archive", "archive_rows", "broker_away", "broker_blocked"];
