@@ -6,8 +6,8 @@ use crate::cli::{ApiOptions, TopOptions};
 use crate::exit::Failure;
 use crate::measurement::no_thread;
 use crate::signals;
-use model::view::{QueryView, Status};
-use model::{Answer, Event};
+use model::Answer;
+use model::view::{EventView, QueryView, Status};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use signal_hook::consts::SIGHUP;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
-use top::{Link, Model, Origin, Screen, StoryLine, Told, Wish};
+use top::{Link, Model, Origin, Screen, StoryLine, Wish};
 
 /// How often keys are read.
 const KEYS: Duration = Duration::from_millis(50);
@@ -41,7 +41,7 @@ enum News {
     Status(Box<Status>),
     Queries(Vec<QueryView>),
     Answer(Box<Answer>),
-    Event(Box<Told>),
+    Event(Box<EventView>),
     Story(StoryLine),
     /// Who is asked is there.
     Heard,
@@ -156,7 +156,7 @@ fn take(model: &mut Model, news: News) {
         News::Status(status) => model.set_status(*status),
         News::Queries(queries) => model.set_queries(queries),
         News::Answer(answer) => model.answer(&answer),
-        News::Event(told) => model.event(*told),
+        News::Event(event) => model.event(*event),
         News::Story(story) => model.story(story),
         News::Heard | News::Away(_) => {}
     }
@@ -213,8 +213,8 @@ fn lists(api: &Api, send: &impl Fn(News) -> Result<(), End>) -> Result<(), End> 
     for answer in list::<Answer>(api, "answers", &of_answers)? {
         send(News::Answer(Box::new(answer)))?;
     }
-    for event in list::<Json>(api, "events", &limit)? {
-        send(News::Event(Box::new(told(&event).map_err(Failure::fault)?)))?;
+    for event in list::<EventView>(api, "events", &limit)? {
+        send(News::Event(Box::new(event)))?;
     }
     // The newest comes first.
     for story in list::<Story>(api, "stories", &limit)?.into_iter().rev() {
@@ -235,10 +235,7 @@ fn one(name: &str, data: &str) -> Result<Option<News>, End> {
         "status" => News::Status(serde_json::from_str(data).map_err(unread)?),
         "queries" => News::Queries(serde_json::from_str::<Queries>(data).map_err(unread)?.queries),
         "answer" => News::Answer(serde_json::from_str(data).map_err(unread)?),
-        "event" => {
-            let json = serde_json::from_str(data).map_err(unread)?;
-            News::Event(Box::new(told(&json).map_err(Failure::fault)?))
-        }
+        "event" => News::Event(Box::new(serde_json::from_str(data).map_err(unread)?)),
         "story" => News::Story(serde_json::from_str::<Story>(data).map_err(unread)?.into()),
         // What was missed is in the lists.
         "lagged" => return Err(End::Again),
@@ -273,13 +270,6 @@ impl From<Story> for StoryLine {
         let events = listed.max(story.events_total);
         Self { id: story.id, text: story.text, events, is_acknowledged: story.acknowledged.is_some() }
     }
-}
-
-/// An event with its story and its sentence.
-fn told(json: &Json) -> Result<Told, String> {
-    let text = |name: &str| json.get(name).and_then(Json::as_str).map(str::to_owned);
-    let event = Event::deserialize(json).map_err(|error| format!("an event is not understood: {error}"))?;
-    Ok(Told { event, story: text("story"), text: text("text").unwrap_or_default() })
 }
 
 /// A list of the API under its own name.

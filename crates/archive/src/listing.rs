@@ -2,7 +2,6 @@
 
 use crate::Acknowledgement;
 use model::{Capture, Event, Story};
-use serde::Serialize;
 
 /// What was found, the oldest first.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,11 +12,10 @@ pub struct Listing<T> {
     pub is_cut: bool,
 }
 
-/// An event and the story that it is part of. JSON: the event with the member `story`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// An event and the story that it is part of.
+#[derive(Clone, Debug, PartialEq)]
 pub struct StoredEvent {
     /// The event.
-    #[serde(flatten)]
     pub event: Event,
     /// The identifier of the story; `None` if it is part of none.
     pub story: Option<String>,

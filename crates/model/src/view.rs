@@ -1,9 +1,11 @@
 //! The state of a controller or a run, as the HTTP interface and `edison top` show it.
 
+mod event;
 mod node;
 mod query;
 mod status;
 
+pub use event::EventView;
 pub use node::{Clock, Gap, KernelClock, Load, MissingWindows, NodeState, NodeView, Spool, Store, TaskState};
 pub use query::{Edge, KeyState, MOST_KEYS, Phase, QueryState, QueryView, Run, Threshold, Trigger};
 pub use status::{

@@ -35,7 +35,7 @@ mod ui;
 
 pub use draw::draw;
 pub use keys::{Key, Keys};
-pub use model::{FirstWindow, Link, Model, Moment, Origin, StoryLine, Told};
+pub use model::{FirstWindow, Link, Model, Moment, Origin, StoryLine};
 pub use screen::{GiveBack, Screen, Wish};
 pub use tty::can_draw;
 pub use ui::{Reaction, Ui, View};

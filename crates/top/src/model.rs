@@ -1,8 +1,8 @@
 //! What is shown.
 
 use model::Totals;
-use model::view::{Mode, NodeState, QueryView, Status};
-use model::{Answer, Event, PacketCounts};
+use model::view::{EventView, Mode, NodeState, QueryView, Status};
+use model::{Answer, PacketCounts};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -69,17 +69,6 @@ pub enum Link {
     },
 }
 
-/// An event, its story, and a sentence about it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Told {
-    /// The event.
-    pub event: Event,
-    /// The identifier of its story.
-    pub story: Option<String>,
-    /// The sentence.
-    pub text: String,
-}
-
 /// A story.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoryLine {
@@ -109,7 +98,7 @@ pub struct Model {
     /// What the program asks by itself, as [`QueryView`]s without a text.
     own: Vec<QueryView>,
     /// The newest last.
-    events: VecDeque<Told>,
+    events: VecDeque<EventView>,
     /// The one that changed last, last.
     stories: VecDeque<StoryLine>,
 }
@@ -170,7 +159,7 @@ impl Model {
     }
 
     /// Takes an event, once.
-    pub fn event(&mut self, told: Told) {
+    pub fn event(&mut self, told: EventView) {
         if self.events.iter().any(|known| known.event.event == told.event.event) {
             return;
         }
@@ -196,7 +185,7 @@ impl Model {
     }
 
     /// Events, the newest first.
-    pub fn events(&self) -> impl DoubleEndedIterator<Item = &Told> {
+    pub fn events(&self) -> impl DoubleEndedIterator<Item = &EventView> {
         self.events.iter().rev()
     }
 
@@ -290,13 +279,13 @@ impl Watched<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{EventKind, Span};
+    use model::{Event, EventKind, Span};
 
     fn model() -> Model {
         Model::new(Origin::Api { address: String::new() })
     }
 
-    fn told(id: u64, at_ns: u64) -> Told {
+    fn told(id: u64, at_ns: u64) -> EventView {
         let event = Event {
             event: id.to_string(),
             kind: EventKind::Fired,
@@ -312,7 +301,7 @@ mod tests {
             coverage: None,
             parent: None,
         };
-        Told { event, story: None, text: String::new() }
+        EventView { event, story: None, text: String::new() }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What stands on the screen, held against the state that it is drawn from.
 
 use crate::{FirstWindow, Reaction};
-use crate::{Key, Link, Model, Moment, Origin, StoryLine, Told, Ui, View, draw};
+use crate::{Key, Link, Model, Moment, Origin, StoryLine, Ui, View, draw};
 use model::view::{
-    Edge, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView, Status, Trigger, WindowTotals,
+    Edge, EventView, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView, Status, Trigger,
+    WindowTotals,
 };
 use model::{Account, Answer, Column, ColumnKind, Counters, Event, EventKind, PacketCounts, Span, Value};
 use notation::grouped;
@@ -133,7 +134,7 @@ fn controller() -> Model {
         coverage: None,
         parent: None,
     };
-    model.event(Told { event, story: Some("e1".to_owned()), text: "behind fired on Node1".to_owned() });
+    model.event(EventView { event, story: Some("e1".to_owned()), text: "behind fired on Node1".to_owned() });
     model.story(StoryLine {
         id: "e1".to_owned(),
         text: "Losses at Node1\nthey are behind it".to_owned(),

@@ -3,7 +3,7 @@
 use crate::checking::Checking;
 use crate::event_counts::{EventCounts, expect_events};
 use crate::feed::{Feed, Limits, Subscription};
-use crate::message::{StoryText, ToldEvent, message};
+use crate::message::{StoryText, event_view, message};
 use crate::refusals::Refusals;
 use crate::view::{QueryView, Status};
 use archive::{Acknowledgement, Archive, ArchiveError, Changes, StoredEvent, events_of};
@@ -125,7 +125,7 @@ impl Hub {
         for event in &changes.events {
             // It is stored: that its story cannot be read is no reason to say otherwise.
             let story = archive.story_of(&event.event).unwrap_or_default();
-            self.tell("event", &ToldEvent::from(StoredEvent { event: event.clone(), story }));
+            self.tell("event", &event_view(StoredEvent { event: event.clone(), story }));
         }
         for story in &changes.stories {
             // As with events.

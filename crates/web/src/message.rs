@@ -3,6 +3,7 @@
 use crate::capture::CaptureText;
 use archive::{Acknowledgement, StoredCapture, StoredEvent};
 use axum::body::Bytes;
+use model::view::EventView;
 use model::{Event, Story, integer};
 use serde::Serialize;
 
@@ -55,18 +56,9 @@ impl<'a> StoryText<'a, Event> {
     }
 }
 
-/// An event, its story, and a sentence about it.
-#[derive(Serialize)]
-pub(crate) struct ToldEvent {
-    #[serde(flatten)]
-    event: StoredEvent,
-    text: String,
-}
-
-impl From<StoredEvent> for ToldEvent {
-    fn from(event: StoredEvent) -> Self {
-        Self { text: events::sentence(&event.event), event }
-    }
+/// An event as it is told.
+pub(crate) fn event_view(StoredEvent { event, story }: StoredEvent) -> EventView {
+    EventView { text: events::sentence(&event), event, story }
 }
 
 /// Messages that a stream missed.

@@ -2,25 +2,26 @@
 
 use super::{App, ask};
 use crate::failure::{Failure, json_response};
-use crate::message::ToldEvent;
+use crate::message::event_view;
 use crate::parameters::Parameters;
 use archive::{Listing, StoredEvent};
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
+use model::view::EventView;
 use serde::Serialize;
 use std::sync::Arc;
 
 #[derive(Serialize)]
 struct Events {
-    events: Vec<ToldEvent>,
+    events: Vec<EventView>,
 }
 
 pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
     let parameters = Parameters::read(&uri, &["query", "node", "kind", "since", "until", "limit"])?;
     let filter = parameters.event_filter()?;
     let write = |listing: Listing<StoredEvent>| {
-        let events = listing.items.into_iter().map(ToldEvent::from).collect();
+        let events = listing.items.into_iter().map(event_view).collect();
         Ok(serde_json::to_vec(&Events { events })?)
     };
     let body = ask(&app, move |archive| archive.events(&filter), write).await?;

@@ -1,0 +1,17 @@
+//! An event with what else is told of it.
+
+use crate::Event;
+use serde::{Deserialize, Serialize};
+
+/// An event, its story, and a sentence about it. JSON: the event with two more members.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventView {
+    /// The event.
+    #[serde(flatten)]
+    pub event: Event,
+    /// The identifier of the story; `None` if it is part of none.
+    pub story: Option<String>,
+    /// The sentence.
+    #[serde(default)]
+    pub text: String,
+}
