@@ -14,7 +14,7 @@ use crate::exit::{self, Failure, say};
 use crate::query_text;
 use http::Api;
 use model::Event;
-use model::view::{QueryView, Status};
+use model::view::{CaptureView, QueryView, Status};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -68,7 +68,7 @@ pub(crate) fn events(options: &EventsOptions) -> Result<ExitCode, Failure> {
 struct Story {
     text: String,
     #[serde(default)]
-    captures: Vec<show::Capture>,
+    captures: Vec<CaptureView>,
 }
 
 /// `edison story`.

@@ -1,10 +1,9 @@
 //! What a controller says, in words and tables.
 
-use model::view::{QueryState, QueryView};
+use model::view::{CaptureView, QueryState, QueryView};
 use model::{Event, EventKind, Item};
 use notation::grouped;
 use notation::how_long;
-use serde::Deserialize;
 use terminal::text_table;
 
 /// The queries.
@@ -31,22 +30,9 @@ pub(super) fn queries(queries: &[QueryView]) -> String {
     text_table(&["query", "state", "nodes", "window", "file", "started"], queries.iter().map(row).collect())
 }
 
-/// A capture of a story.
-#[derive(Deserialize)]
-pub(super) struct Capture {
-    node: String,
-    query: String,
-    #[serde(with = "model::integer")]
-    packets: u64,
-    #[serde(with = "model::integer")]
-    bytes: u64,
-    href: Option<String>,
-    reason: Option<String>,
-}
-
 /// A capture in one line, with the address of its file, or why there is none.
-pub(super) fn capture(capture: &Capture, address: &str) -> String {
-    let Capture { node, query, packets, bytes, href, reason } = capture;
+pub(super) fn capture(capture: &CaptureView, address: &str) -> String {
+    let CaptureView { node, query, packets, bytes, href, reason, .. } = capture;
     let (packets, bytes) = (grouped(*packets), grouped(*bytes));
     let place = match (href, reason) {
         (Some(href), _) => format!("{address}{href}"),

@@ -1,10 +1,12 @@
 //! The state of a controller or a run, as the HTTP interface and `edison top` show it.
 
+mod capture;
 mod event;
 mod node;
 mod query;
 mod status;
 
+pub use capture::CaptureView;
 pub use event::EventView;
 pub use node::{Clock, Gap, KernelClock, Load, MissingWindows, NodeState, NodeView, Spool, Store, TaskState};
 pub use query::{Edge, KeyState, MOST_KEYS, Phase, QueryState, QueryView, Run, Threshold, Trigger};

@@ -2,53 +2,31 @@
 
 use crate::address::PREFIX;
 use archive::{Content, StoredCapture};
-use model::{Capture, Counters, integer, rfc3339};
+use model::Capture;
+use model::view::CaptureView;
 use notation::encoded;
-use serde::Serialize;
 
-/// A capture, where its file is, and why it is nowhere. The address has the event and the node alone: the file's name is of a probe.
-#[derive(Serialize)]
-pub(crate) struct CaptureText {
-    event: String,
-    node: String,
-    query: String,
-    #[serde(with = "rfc3339::option")]
-    at: Option<u64>,
-    story: Option<String>,
-    #[serde(with = "integer")]
-    packets: u64,
-    #[serde(with = "integer")]
-    bytes: u64,
-    file: Option<String>,
-    ended_by: String,
-    dropped: Counters,
-    cut: bool,
-    href: Option<String>,
-    reason: Option<String>,
-}
-
-impl From<StoredCapture> for CaptureText {
-    fn from(stored: StoredCapture) -> Self {
-        let reason = why_not(&stored);
-        let StoredCapture { capture, at_ns, story, .. } = stored;
-        let Capture { event, node, query, packets, bytes, file, ended_by, dropped, cut, .. } = capture;
-        let href = || format!("{PREFIX}/captures/{}/{}", encoded(&event), encoded(&node));
-        let href = reason.is_none().then(href);
-        Self {
-            event,
-            node,
-            query,
-            at: at_ns,
-            story,
-            packets,
-            bytes,
-            file,
-            ended_by,
-            dropped,
-            cut,
-            href,
-            reason,
-        }
+/// A capture as it is told.
+pub(crate) fn capture_view(stored: StoredCapture) -> CaptureView {
+    let reason = why_not(&stored);
+    let StoredCapture { capture, at_ns, story, .. } = stored;
+    let Capture { event, node, query, packets, bytes, file, ended_by, dropped, cut, .. } = capture;
+    let href = || format!("{PREFIX}/captures/{}/{}", encoded(&event), encoded(&node));
+    let href = reason.is_none().then(href);
+    CaptureView {
+        event,
+        node,
+        query,
+        at_ns,
+        story,
+        packets,
+        bytes,
+        file,
+        ended_by,
+        dropped,
+        cut,
+        href,
+        reason,
     }
 }
 

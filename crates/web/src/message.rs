@@ -1,9 +1,9 @@
 //! What is said of stories and events, and messages of streams.
 
-use crate::capture::CaptureText;
+use crate::capture::capture_view;
 use archive::{Acknowledgement, StoredCapture, StoredEvent};
 use axum::body::Bytes;
-use model::view::EventView;
+use model::view::{CaptureView, EventView};
 use model::{Event, Story, integer};
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub(crate) struct StoryText<'a, E> {
     #[serde(with = "integer")]
     events_unlisted: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    captures: Option<Vec<CaptureText>>,
+    captures: Option<Vec<CaptureView>>,
     acknowledged: Option<Acknowledgement>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> StoryText<'a, Event> {
         captures: Vec<StoredCapture>,
         acknowledged: Option<Acknowledgement>,
     ) -> Self {
-        let captures = Some(captures.into_iter().map(CaptureText::from).collect());
+        let captures = Some(captures.into_iter().map(capture_view).collect());
         let gone = story.events.len().saturating_sub(events.len()) as u64;
         let Story { id, text, events_unlisted, .. } = story;
         Self {

@@ -2,7 +2,7 @@
 
 use super::{App, ask};
 use crate::access::Identity;
-use crate::capture::{CaptureText, file_name, why_not};
+use crate::capture::{capture_view, file_name, why_not};
 use crate::failure::{Failure, json_response};
 use crate::parameters::Parameters;
 use archive::{CaptureFilter, StoredCapture};
@@ -11,12 +11,13 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use model::view::CaptureView;
 use serde::Serialize;
 use std::sync::Arc;
 
 #[derive(Serialize)]
 struct Captures {
-    captures: Vec<CaptureText>,
+    captures: Vec<CaptureView>,
 }
 
 pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
@@ -27,7 +28,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Respon
         limit: parameters.limit()?,
     };
     let write = |captures: Vec<StoredCapture>| {
-        let captures = captures.into_iter().map(CaptureText::from).collect();
+        let captures = captures.into_iter().map(capture_view).collect();
         Ok(serde_json::to_vec(&Captures { captures })?)
     };
     let body = ask(&app, move |archive| archive.captures(&filter), write).await?;
