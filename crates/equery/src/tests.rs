@@ -2,6 +2,7 @@
 
 mod computed;
 mod generator;
+mod habits;
 mod limits;
 mod meaning;
 mod printed;

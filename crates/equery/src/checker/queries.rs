@@ -62,6 +62,11 @@ pub(crate) fn outline(checker: &mut Checker<'_, '_>, query: &QueryText, label: &
             return None;
         }
         Some(Some(groups)) => groups,
+        // They may be in a clause that has an error.
+        None if context == Context::Total && query.is_broken => {
+            checker.filter(query);
+            return None;
+        }
         None => Vec::new(),
     };
     let none = no_columns();
@@ -145,6 +150,10 @@ impl Checker<'_, '_> {
         match &*node.value {
             Expr::Name(name) => self.grouping_field(name, None, node),
             Expr::Prefixed(name, lengths) => self.grouping_field(name, Some(prefix_lengths(lengths)), node),
+            Expr::Call { function, arguments, .. } => {
+                self.grouped_call(function, arguments, node);
+                None
+            }
             _ => {
                 let message = format!(
                     "expected a field to group by, but found '{}'",
