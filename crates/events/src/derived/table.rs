@@ -45,10 +45,12 @@ impl Table<'_> {
         };
         let rows = self.groups.iter().map(row).collect();
         let groups = (beyond.len() as u64).saturating_add(more);
+        let is_uncounted = |answer: &Option<&Answer>| answer.is_some_and(|answer| answer.rest.is_open);
+        let is_open = self.sources.iter().any(|(_, answer, _)| is_uncounted(answer));
         let totals = if more == 0 { totals(&beyond, query) } else { Vec::new() };
         let mut answer = Answer {
             node: node.map(str::to_owned),
-            rest: Rest { groups, totals },
+            rest: Rest { groups, is_open, totals },
             ..Answer::new(query.name.clone(), Some(window), columns, rows)
         };
         let shown = self.groups.iter().flat_map(|group| group.values.iter().take(answer.columns.len()));

@@ -136,7 +136,11 @@ impl QueryState {
                 let rest = setting.sampled.map_or(rest, |sampled| plan.of_all(&sampled, number, rest));
                 Some((item.column.name.clone(), of_kind(rest, item.column.kind)))
             });
-            answer.rest = Rest { groups: selected.others, totals: totals.collect() };
+            answer.rest = Rest { groups: selected.others, is_open: false, totals: totals.collect() };
+            // Of what is in no group it is not known which groups it has, and of some groups whether they pass.
+            if setting.is_open || open != 0 {
+                answer.rest.open();
+            }
         }
         let counts_outside =
             |item: &PlannedItem| plan.total_item(item).is_some_and(|aggregate| outside(aggregate).is_some());

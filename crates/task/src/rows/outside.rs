@@ -68,8 +68,7 @@ pub(crate) fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &Plan, is
         return;
     }
     if !bounds.others.is_nothing() || !is_listed {
-        // There may be one more, at the least.
-        answer.rest.groups += 1;
+        answer.rest.open();
     }
     let figures = || answer.rows.iter().flatten().chain(answer.rest.totals.iter().map(|(_, value)| value));
     let is_estimate = |value: &Value| matches!(value, Value::Estimate { .. });

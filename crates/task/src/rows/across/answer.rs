@@ -60,7 +60,10 @@ impl Merging {
                 let total = self.rest(plan.total_item(item)?, groups, &others, open != 0);
                 Some((item.column.name.clone(), of_kind(total, item.column.kind)))
             });
-            answer.rest = Rest { groups: known, totals: totals.collect() };
+            answer.rest = Rest { groups: known, is_open: false, totals: totals.collect() };
+            if open != 0 || groups.is_uncounted {
+                answer.rest.open();
+            }
         }
         if open != 0 {
             answer.lacks(&format!("of {open} groups or more it is not known whether they pass `having`"));
