@@ -256,7 +256,7 @@ impl RefusedRows {
         self.describe_shortfalls(answer, node);
         self.describe_records(answer, node, period);
         if rows != 0 {
-            answer.lacks(&format!("{rows} rows could not be written"));
+            answer.lacks(&notation::counted_as(rows, "row", ["could not be written"; 2]));
         }
         if incomplete {
             answer.lacks("what its rows were imported from may lack some");

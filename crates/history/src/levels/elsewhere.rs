@@ -138,7 +138,11 @@ impl Elsewhere {
         let of_answer = self.without_place.iter().filter(|(node, time, _)| is_of(node, time));
         let packets = of_answer.fold(0_u64, |sum, (.., more)| sum.saturating_add(*more));
         if packets != 0 {
-            answer.lacks(&format!("{packets} packets had no place in the table: no engine has them"));
+            let had = [
+                "had no place in the table: no engine has it",
+                "had no place in the table: no engine has them",
+            ];
+            answer.lacks(&notation::counted_as(packets, "packet", had));
         }
         let mut cut = CutHeaders::default();
         self.cut.iter().filter(|(node, time, _)| is_of(node, time)).for_each(|(.., more)| cut.add(more));

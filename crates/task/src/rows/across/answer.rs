@@ -3,7 +3,7 @@
 use super::Merging;
 use super::groups::{MergedGroup, MergedGroups};
 use super::parts::{Rule, Source};
-use crate::rows::answer::of_kind;
+use crate::rows::answer::{of_kind, undecided};
 use crate::rows::group_value::Group;
 use crate::rows::order::Ranked;
 use crate::rows::plan::{ItemValue, PlannedItem};
@@ -66,7 +66,7 @@ impl Merging {
             }
         }
         if open != 0 {
-            answer.lacks(&format!("of {open} groups or more it is not known whether they pass `having`"));
+            answer.lacks(&undecided(open));
         }
         answer
     }
