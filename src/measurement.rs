@@ -26,7 +26,7 @@ use model::ExporterReport;
 use packet::{Seed, Tunnel};
 use port::TimeBase;
 use port::wire::Wire;
-use record::{Anonymizer, Patience, RecordWriter, RecordedWindows, RowWriter, Selection};
+use record::{Anonymizer, Patience, RecordWriter, RecordedWindows, Rotation, RowWriter, Selection};
 use signal_hook::consts::SIGHUP;
 use std::path::Path;
 use std::sync::Arc;
@@ -328,7 +328,13 @@ fn writers(
     };
     let file = options.flows.as_deref().map(|path| {
         let writer = match options.rotate {
-            Some(rotation) => record::create_rotating(path, rotation, node, selection),
+            Some(rotation) => {
+                let rotation = match (rotation, time_base) {
+                    (Rotation::Time(length), TimeBase::Packets) => Rotation::RecordTime(length),
+                    (rotation, _) => rotation,
+                };
+                record::create_rotating(path, rotation, node, selection)
+            }
             None => record::create(path, node, selection),
         };
         writer.map(|writer| watched(path.display().to_string(), writer))

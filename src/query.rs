@@ -166,7 +166,8 @@ impl Command<'_> {
         let without_key: u64 = outcomes.iter().map(|outcome| outcome.without_key).sum();
         if without_key != 0 {
             say(&format!(
-                "{without_key} rows are of no flow: packets without a place in a table, or rows without addresses"
+                "{} of no flow: packets without a place in a table, or rows without addresses",
+                notation::counted_as(without_key, "row", ["is", "are"])
             ));
         }
         let idle: Vec<_> = outcomes

@@ -238,7 +238,8 @@ fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answ
             let sum: i128 = rest.iter().filter_map(|row| as_integer(&row[at])).sum();
             (result.columns[at].name.clone(), if is_known { integer(sum) } else { Value::Null })
         };
-        result.rest = Rest { groups: rest.len() as u64, totals: totals.map(total).collect() };
+        let totals = totals.map(total).collect();
+        result.rest = Rest { groups: rest.len() as u64, totals, ..Rest::default() };
     }
     result
 }

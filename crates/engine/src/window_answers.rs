@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::ids::WindowId;
 use model::{Answer, Counters, Sampling, Span, Status};
 use task::TaskSet;
-use task::rows::{LongWindows, Outside, RowPartials, RowQueries, WindowAccount, lacks_losses};
+use task::rows::{LongWindows, Outside, RowPartials, RowQueries, WindowAccount, lacks_losses, late_rows};
 
 /// The answers of queries that have read all rows of the window. `answered`: the set by which it was answered when it was closed.
 pub(crate) fn of_rows(
@@ -31,7 +31,7 @@ pub(crate) fn of_rows(
 
 /// What answers over rows lack.
 pub(crate) fn missing(refused_rows: u64) -> Option<String> {
-    (refused_rows != 0).then(|| format!("{refused_rows} rows came faster than they were answered"))
+    (refused_rows != 0).then(|| late_rows(refused_rows))
 }
 
 /// Gives the answers of a window the name of the observation point, and says how much of the window they cover and what they lack.

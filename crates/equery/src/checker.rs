@@ -5,6 +5,7 @@ mod conditions;
 mod derived;
 mod earlier;
 mod nodes;
+mod of_sql;
 mod queries;
 mod triggers;
 mod values;

@@ -114,13 +114,12 @@ impl FieldInfo {
         self.aggregation == Some(Aggregation::Sum)
     }
 
-    /// An aggregate of it that most would mean.
-    pub(crate) fn usual_aggregate(&self) -> String {
-        let function = match self.kind {
+    /// The function whose aggregate of it most would mean.
+    pub(crate) fn usual_aggregate(&self) -> &'static str {
+        match self.kind {
             _ if self.is_counter() => "sum",
             Kind::Number(_) | Kind::Time => "max",
             _ => "count",
-        };
-        format!("{function}({})", self.name)
+        }
     }
 }

@@ -41,9 +41,9 @@ pub(crate) fn before_names(query: &mut QueryText) {
             }
             _ => None,
         };
-        let value = column.map(|item| &item.value.value);
-        if let Some(value) = value.filter(|value| matches!(***value, Expr::Name(_) | Expr::Prefixed(..))) {
-            group.value = value.clone();
+        // What is no field is reported as what it is.
+        if let Some(column) = column {
+            group.value = column.value.value.clone();
         }
     }
     let is_column = |name: &str| {

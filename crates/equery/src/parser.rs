@@ -15,9 +15,7 @@ use crate::variables::Constants;
 use std::ops::Range;
 
 /// Words that begin clauses of SQL, and what to write.
-const OF_SQL: [(&[&str], &str); 11] = [
-    (&["offset"], "no rows are passed over: 'limit 15' has the first 15"),
-    (&["fetch"], "write 'limit 10'"),
+const OF_SQL: [(&[&str], &str); 9] = [
     (&["sort", "cluster", "distribute"], "write 'order by'"),
     (&["qualify"], "write 'having'"),
     (
@@ -311,11 +309,27 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
     /// Whether a word of SQL that begins a clause there is next.
     fn is_sql(&self) -> bool {
         let word = self.word();
-        OF_SQL.iter().any(|(words, _)| words.iter().any(|known| known.eq_ignore_ascii_case(word)))
+        let others = OF_SQL.iter().flat_map(|(words, _)| *words);
+        others.chain(&["offset", "fetch"]).any(|known| known.eq_ignore_ascii_case(word))
+    }
+
+    /// Reports `offset 5` and `fetch first 5 rows only`.
+    fn other_limit(&mut self) -> Failed {
+        let span = self.span();
+        if self.takes_word("offset") {
+            return self.passed_over(&span, None);
+        }
+        self.advance();
+        let help = format!("write 'limit {}'", self.fetched().unwrap_or(10));
+        self.diagnostics.error_with_help("unknown_clause", &span, "'fetch' begins no clause", help);
+        Failed
     }
 
     /// Reports what stands where a clause should, and moves past it.
     fn not_a_clause(&mut self) -> Failed {
+        if self.is_word(0, "offset") || self.is_word(0, "fetch") {
+            return self.other_limit();
+        }
         let span = self.span();
         match *self.peek() {
             Token::Word(word) => {

@@ -2,6 +2,7 @@
 
 mod computed;
 mod generator;
+mod habits;
 mod limits;
 mod meaning;
 mod printed;
@@ -74,6 +75,10 @@ fn a_column_of_whole_flows_says_of_which_packet_its_value_is() {
     // A name of the user's own, and a field of the key, are as they are.
     assert_eq!(columns("select src_addr, vlan as tag, TCP_FLAGS", &flow), "src_addr tag any_tcp_flags");
     assert_eq!(columns("select src_addr, vlan, ip_ttl", &["src_addr", "vlan"]), "src_addr vlan last_ip_ttl");
+    // What a filter lets pass are packets of these values.
+    assert_eq!(columns("select src_addr, vlan, ip_ttl where vlan = 5", &flow), "src_addr vlan last_ip_ttl");
+    assert_eq!(columns("select src_addr, VLAN where ip_ttl > 5 or vlan in (5, 6)", &flow), "src_addr vlan");
+    assert_eq!(columns("select tcp_flags where tcp_flags = 2", &flow), "any_tcp_flags");
     // Groups are by packets.
     assert_eq!(columns("select vlan, count(*) groupby vlan", &flow), "vlan count(*)");
     assert_eq!(columns("select max(ip_ttl)", &flow), "max(ip_ttl)");

@@ -162,8 +162,18 @@ pub const DERIVED: &[DerivedField] = &[
     asn("dst_asn", 1, "autonomous system of the destination address; null where --geo knows none"),
     country("src_country", 0, "country of the source address (ISO 3166); null where --geo knows none"),
     country("dst_country", 1, "country of the destination address (ISO 3166); null where --geo knows none"),
-    of_flow("first_smac", &["smac"], "text", "source MAC address of the flow's first packet"),
-    of_flow("first_dmac", &["dmac"], "text", "destination MAC address of the flow's first packet"),
+    of_flow(
+        "first_smac",
+        &["smac"],
+        "text",
+        "source MAC address of the flow record's first packet, which may be before the window",
+    ),
+    of_flow(
+        "first_dmac",
+        &["dmac"],
+        "text",
+        "destination MAC address of the flow record's first packet, which may be before the window",
+    ),
     of_flow("last_ip_ttl", &["ip_ttl"], "uint8", "time to live of the flow's last packet"),
     of_flow("last_ip_tos", &["ip_tos"], "uint8", "type of service of the flow's last packet"),
     of_flow("last_tcp_seq", &["tcp_seq"], "uint32", "TCP sequence number of the flow's last packet"),
@@ -174,7 +184,7 @@ pub const DERIVED: &[DerivedField] = &[
         "first_vlan",
         &["vlan"],
         "uint16",
-        "VLAN identifier of the flow's first packet; null where untagged",
+        "VLAN identifier of the flow record's first packet, which may be before the window; null where untagged",
     ),
 ];
 

@@ -399,6 +399,12 @@ fn read_members(groups: &[Group<'_>], needs: &RecordedNeeds) -> Vec<&'static str
     needs.members.iter().copied().filter(|member| fields.contains(*member)).collect()
 }
 
+/// What is said of one row without packets that does not tell a member of its key, and of several.
+const KEYLESS: [&str; 2] = [
+    "does not tell a field of its key: it is in no group",
+    "do not tell a field of their key: they are in no group",
+];
+
 /// Returns a line for each thing that rows do not tell of what a query reads. `keyless`: the number of rows without packets that do not tell a member of their key.
 fn unknown(
     totals: &ColumnTotals,
@@ -408,8 +414,7 @@ fn unknown(
 ) -> Vec<String> {
     let told = read.get(query).map(|columns| totals.unknown(columns)).unwrap_or_default();
     // Those that have packets are told by these.
-    let keyless = (keyless != 0)
-        .then(|| format!("{keyless} rows do not tell a field of their key: they are in no group"));
+    let keyless = (keyless != 0).then(|| notation::counted_as(keyless, "row", KEYLESS));
     told.into_iter().chain(keyless).collect()
 }
 
@@ -559,8 +564,10 @@ impl Work<'_> {
         let timed = without_place_by_window(contents);
         if let Some(all) = contents.without_place.filter(|all| timed.is_none() && all.packets != 0) {
             let WithoutKey { packets, bytes, wire_bytes, .. } = all;
-            let lacking =
-                format!("{file}: {packets} packets had no place in the table, at times that are not known");
+            let lacking = format!(
+                "{file}: {} no place in the table, at times that are not known",
+                notation::counted_as(packets, "packet", ["had"; 2])
+            );
             for group in &mut self.groups {
                 let is_cut = group.period.is_some() || clip.is_some();
                 group.lacks.extend(is_cut.then(|| lacking.clone()));

@@ -113,12 +113,16 @@ fn time_of(answer: &Answer, period: Option<Period>) -> [u64; 2] {
     [window[0].max(period[0]), window[1].min(period[1])]
 }
 
-/// Says in an answer that the source lost this number of packets, where it is known.
-fn remark_loss(answer: &mut Answer, lost: Option<u64>) {
-    let lost = lost.map_or_else(String::new, |lost| format!("{lost} "));
-    answer.remark(&format!(
-        "{lost}packets (of routers: records or datagrams) were lost before they were measured"
-    ));
+/// Says in an answer that the source lost this number of packets, where it is known. `has_remark`: a remark of a source says what did not
+/// arrive, as that of routers does of each loss.
+fn remark_loss(answer: &mut Answer, lost: Option<u64>, has_remark: bool) {
+    let of_routers = if has_remark { " (of routers: records or datagrams)" } else { "" };
+    let (packets, are) = match lost {
+        None => ("packets".to_owned(), "were lost before they were"),
+        Some(1) => ("1 packet".to_owned(), "was lost before it was"),
+        Some(lost) => (format!("{lost} packets"), "were lost before they were"),
+    };
+    answer.remark(&format!("{packets}{of_routers} {are} measured"));
 }
 
 impl RefusedRows {
@@ -179,12 +183,13 @@ impl RefusedRows {
     /// Says in an answer what the source lost in its time, and how much of that is covered.
     fn describe_loss(&self, answer: &mut Answer, node: &Option<Arc<str>>, period: Option<Period>) {
         let time = time_of(answer, period);
-        let (mut lost, mut uncovered_ns) = (Some(0_u64), 0_u64);
+        let (mut lost, mut uncovered_ns, mut has_remark) = (Some(0_u64), 0_u64, false);
         for one in self.refused.iter().filter(|one| one.node == *node && one.uncovered_ns != 0) {
             let windows = windows_in([one.first_ns, one.last_ns], one.length_ns, time);
             if windows != 0 {
                 lost = lost.zip(one.lost).map(|(sum, more)| sum.saturating_add(more.saturating_mul(windows)));
                 uncovered_ns = uncovered_ns.saturating_add(one.uncovered_ns.saturating_mul(windows));
+                has_remark |= one.lacks.is_some();
             }
         }
         if uncovered_ns == 0 {
@@ -196,7 +201,7 @@ impl RefusedRows {
         });
         let watched = watched.fold(0_u64, u64::saturating_add).max(uncovered_ns);
         answer.coverage = Some(1.0 - uncovered_ns as f64 / watched as f64);
-        remark_loss(answer, lost);
+        remark_loss(answer, lost, has_remark);
     }
 
     /// Says in an answer what the files of flow records lack that it is read from.
@@ -205,7 +210,7 @@ impl RefusedRows {
         let of_node = self.shortfalls.iter().filter(|(of, _)| of.is_none() || of == node);
         of_node.for_each(|(_, shortfall)| all.add(shortfall));
         if all.lost != 0 {
-            remark_loss(answer, Some(all.lost));
+            remark_loss(answer, Some(all.lost), all.reason.is_some());
         }
         if let Some(reason) = all.reason {
             answer.lacks(&reason);
@@ -251,7 +256,7 @@ impl RefusedRows {
         self.describe_shortfalls(answer, node);
         self.describe_records(answer, node, period);
         if rows != 0 {
-            answer.lacks(&format!("{rows} rows could not be written"));
+            answer.lacks(&notation::counted_as(rows, "row", ["could not be written"; 2]));
         }
         if incomplete {
             answer.lacks("what its rows were imported from may lack some");

@@ -25,7 +25,7 @@ impl ColumnTotals {
         let unknown =
             COUNTED.iter().zip(self.unknown).filter(|(column, rows)| *rows != 0 && columns.contains(column));
         let lines = unknown.map(|(column, rows)| {
-            let what = if rows == 1 { "1 row does" } else { &format!("{rows} rows do") };
+            let what = notation::counted_as(rows, "row", ["does", "do"]);
             format!("{what} not tell {}, which counts as 0", name_of(*column))
         });
         lines.collect()

@@ -18,6 +18,17 @@ pub fn counted(number: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
+/// A number of things with the verb that agrees with it, for one of them and for several. The number is as programs read it.
+///
+/// ```
+/// assert_eq!(notation::counted_as(1, "row", ["does", "do"]), "1 row does");
+/// assert_eq!(notation::counted_as(2000, "row", ["does", "do"]), "2000 rows do");
+/// ```
+pub fn counted_as(number: u64, one: &str, verbs: [&str; 2]) -> String {
+    let (end, verb) = if number == 1 { ("", verbs[0]) } else { ("s", verbs[1]) };
+    format!("{number} {one}{end} {verb}")
+}
+
 /// A text in lines of at most `columns` characters, broken after spaces; a longer word is broken anywhere. `columns` is not 0.
 pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let (mut lines, mut line, mut width) = (Vec::new(), String::new(), 0);

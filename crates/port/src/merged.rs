@@ -29,6 +29,7 @@ pub struct MergedSource {
     errors: Vec<SourceError>,
     warnings: Vec<String>,
     has_ended: bool,
+    has_told_loss: bool,
 }
 
 /// One of the captures.
@@ -93,6 +94,7 @@ impl MergedSource {
             errors: Vec::new(),
             warnings: Vec::new(),
             has_ended: false,
+            has_told_loss: false,
         };
         for (number, path) in paths.iter().enumerate() {
             let source = CaptureSource::open(path, burst)?;
@@ -163,6 +165,28 @@ impl MergedSource {
             input.end();
         }
         polled
+    }
+
+    /// What some captures lost, where others do not say what they lost: the loss of all is not known then, and is at least this.
+    fn least_loss(&self) -> Option<String> {
+        let lost = |counters: &[SourceCounter]| {
+            counters.iter().fold(0_u64, |sum, (_, more)| sum.saturating_add(*more))
+        };
+        let told = |input: &Input| Some((input.name.clone(), lost(input.lost.as_deref()?)));
+        let told: Vec<_> = self.inputs.iter().filter_map(told).filter(|(_, lost)| *lost != 0).collect();
+        let others = self.inputs.iter().filter(|input| input.lost.is_none()).count() as u64;
+        if told.is_empty() || others == 0 {
+            return None;
+        }
+        let least = told.iter().fold(0_u64, |sum, (_, lost)| sum.saturating_add(*lost));
+        let named = told.iter().take(MOST_NAMES).map(|(name, lost)| format!("{name} says {lost}"));
+        let named = named.chain((told.len() > MOST_NAMES).then(|| "others more".to_owned()));
+        Some(format!(
+            "at least {} lost before the captures: {}; {} not say, so that the loss of all is not known",
+            notation::counted_as(least, "packet", ["was", "were"]),
+            named.collect::<Vec<_>>().join(", "),
+            notation::counted_as(others, "capture", ["does", "do"])
+        ))
     }
 
     /// Polls the inputs that must be before any frame is next. False where one has none as yet.
@@ -240,6 +264,9 @@ impl PacketSource for MergedSource {
                 return Ok(Poll::Idle);
             }
             if self.next.is_empty() {
+                if !std::mem::replace(&mut self.has_told_loss, true) {
+                    self.warnings.extend(self.least_loss());
+                }
                 return match self.errors.is_empty() || std::mem::replace(&mut self.has_ended, true) {
                     true => Ok(Poll::Ended),
                     false => {

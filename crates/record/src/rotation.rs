@@ -13,12 +13,24 @@ use std::sync::PoisonError;
 /// Where one file ends and the next begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rotation {
-    /// At multiples of this many nanoseconds since the epoch, in stream time: the latest time that records have.
+    /// At multiples of this many nanoseconds since the epoch, in stream time: the latest time that records or accounts have.
     Time(u64),
+    /// The same by the times of records alone. Accounts of a replay come before or after records of their time, as its threads run.
+    RecordTime(u64),
     /// Once a file has this many bytes.
     Size(u64),
     /// When [`RecordWriter::rotate`] is called, as always, and only then.
     OnDemand,
+}
+
+impl Rotation {
+    /// The length of its periods, if it has any.
+    fn period(self) -> Option<u64> {
+        match self {
+            Self::Time(length) | Self::RecordTime(length) => Some(length),
+            Self::Size(_) | Self::OnDemand => None,
+        }
+    }
 }
 
 /// Records between two checks of a file's size.
@@ -39,7 +51,7 @@ pub fn create_rotating(
 ) -> Result<Box<dyn RecordWriter>> {
     let refused =
         |reason: &str| Err(Error::new(ErrorKind::InvalidInput, format!("{}: {reason}", path.display())));
-    if matches!(rotation, Rotation::Time(0) | Rotation::Size(0)) {
+    if rotation.period() == Some(0) || rotation == Rotation::Size(0) {
         return refused("rotation needs a time or a size above zero");
     }
     if target::is_stdout(path) || target::is_special(path) {
@@ -100,7 +112,7 @@ struct Rotating {
 impl Rotating {
     /// Sets where the next file ends.
     fn begin_period(&mut self) {
-        if let Rotation::Time(length) = self.rotation {
+        if let Some(length) = self.rotation.period() {
             self.end_ns = (self.latest_ns - self.latest_ns % length).saturating_add(length);
         }
     }
@@ -191,14 +203,16 @@ impl Rotating {
     /// Stream time advances: ends the file whose period is over.
     fn advance(&mut self, time_ns: u64) -> Result<()> {
         self.latest_ns = self.latest_ns.max(time_ns);
-        let is_over = matches!(self.rotation, Rotation::Time(_)) && self.latest_ns >= self.end_ns;
+        let is_over = self.rotation.period().is_some() && self.latest_ns >= self.end_ns;
         if is_over { self.end_file() } else { Ok(()) }
     }
 
     /// How many of the first records go into the current file by their time; 0 if none does.
     fn of_period(&self, records: &[FlowRecord]) -> usize {
         match self.rotation {
-            Rotation::Time(_) => records.iter().take_while(|record| record.ltime < self.end_ns).count(),
+            Rotation::Time(_) | Rotation::RecordTime(_) => {
+                records.iter().take_while(|record| record.ltime < self.end_ns).count()
+            }
             Rotation::Size(_) => records.len().min(BETWEEN_LOOKS),
             Rotation::OnDemand => records.len(),
         }
@@ -228,7 +242,11 @@ impl RecordWriter for Rotating {
     /// nevertheless.
     fn account(&mut self, account: &Account) -> Result<()> {
         self.last_account = Some(*account);
-        let accounted = self.advance(account.time_ns).and_then(|()| match &mut self.current {
+        let advanced = match self.rotation {
+            Rotation::RecordTime(_) => Ok(()),
+            _ => self.advance(account.time_ns),
+        };
+        let accounted = advanced.and_then(|()| match &mut self.current {
             Some(writer) => writer.account(account),
             None => Ok(()),
         });

@@ -54,7 +54,7 @@ pub use cut_headers::CutHeaders;
 pub use executor::{RowPartials, RowQueries, RunPartials};
 pub(crate) use filter::RowFilter;
 pub use key_filter::KeyFilter;
-pub use long_windows::{LongWindows, WindowAccount, lacks_losses};
+pub use long_windows::{LongWindows, WindowAccount, lacks_losses, late_rows};
 pub use outside::{Outside, Unplaced};
 pub use overflow::{Overflow, OverflowCounter};
 pub use recorded::{RecordedNeeds, RecordedRows};

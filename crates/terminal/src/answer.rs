@@ -38,7 +38,11 @@ pub fn answer_within(answer: &Answer, totals: Option<&Totals>, most: usize, colu
             Some(format!(", {} {text}", column.heading))
         };
         let totals: String = answer.rest.totals.iter().filter_map(total).collect();
-        text.push_str(&format!("  rest: {} groups{totals}\n", grouped(answer.rest.groups)));
+        let groups = match answer.rest.is_open {
+            true => "groups that nobody counted".to_owned(),
+            false => notation::counted(answer.rest.groups, "group"),
+        };
+        text.push_str(&format!("  rest: {groups}{totals}\n"));
     }
     text
 }

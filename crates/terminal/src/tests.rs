@@ -125,6 +125,7 @@ fn a_query_of_a_user() {
         reason: Some("7 blocks of rows were refused".to_owned()),
         rest: Rest {
             groups: 1500,
+            is_open: false,
             totals: vec![
                 ("total_byte".to_owned(), Value::Unsigned(4321)),
                 ("count(*)".to_owned(), Value::Unsigned(9)),

@@ -437,8 +437,8 @@ export interface components {
             };
             rows: components["schemas"]["Values"][];
             rest: {
-                /** @description Groups that are not listed. */
-                groups: components["schemas"]["Integer"];
+                /** @description Groups that are not listed; `null` where nobody counted them all. */
+                groups: components["schemas"]["Integer"] | null;
             } & {
                 [key: string]: components["schemas"]["Value"];
             };

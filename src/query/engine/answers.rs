@@ -184,7 +184,8 @@ impl<'a> Collected<'a> {
                 }
                 Over::Run | Over::Window => {
                     let window = windows.into_values().next().unwrap_or_default();
-                    vec![of_all(self.answer(blank, window), elsewhere)]
+                    let watched = elsewhere.watched_of(blank.node.as_deref());
+                    vec![of_all(self.answer(blank, window, watched), elsewhere)]
                 }
             };
             answers.extend(of_node);
@@ -211,24 +212,21 @@ impl<'a> Collected<'a> {
                 break;
             }
             if let Some(next) = next.filter(|next| *next < start_ns) {
-                let rest = Rest { groups: 0, totals: Vec::new() };
+                let rest = Rest::default();
                 let mut empty = Answer { rows: Vec::new(), rest, ..blank.clone() };
                 empty.window = Some(Span { start_ns: next, end_ns: end_ns.saturating_sub(every_ns) });
                 empty.empty = Some((start_ns - next) / every_ns);
                 answers.push(empty);
             }
             next = Some(start_ns.saturating_add(every_ns));
-            let mut answer = self.answer(blank, window);
             let span = Span { start_ns, end_ns };
+            let watched = elsewhere.watched_in(blank.node.as_deref(), span);
+            let mut answer = self.answer(blank, window, watched);
             answer.window = Some(span);
-            if let Some(watched) = elsewhere.watched {
-                let watched =
-                    Span { start_ns: watched.start_ns.max(start_ns), end_ns: watched.end_ns.min(end_ns) };
-                if watched != span {
-                    answer.watched = Some(watched);
-                    if answer.status == Status::Complete {
-                        answer.status = Status::Cut;
-                    }
+            if let Some(watched) = watched.filter(|watched| *watched != span) {
+                answer.watched = Some(watched);
+                if answer.status == Status::Complete {
+                    answer.status = Status::Cut;
                 }
             }
             elsewhere.describe(&mut answer);
@@ -237,13 +235,14 @@ impl<'a> Collected<'a> {
         answers
     }
 
-    fn answer(&self, blank: &Answer, window: Window) -> Answer {
+    /// `watched`: what was watched of its time.
+    fn answer(&self, blank: &Answer, window: Window, watched: Option<Span>) -> Answer {
         let mut answer = blank.clone();
         if self.query.group == Grouping::All {
             // Without rows there is the group of none, unless it is restricted.
             match window.groups {
                 Some(_) => answer.rows = window.rows,
-                None => set_rates(self.query, &mut answer),
+                None => set_rates(self.query, &mut answer, watched),
             }
             return answer;
         }
@@ -257,7 +256,7 @@ impl<'a> Collected<'a> {
                 all.map_or_else(|| Total::Whole(0).value(column.kind), |all| all.without(shown, column.kind));
             (column.name.clone(), rest)
         });
-        answer.rest = Rest { groups: others, totals: totals.collect() };
+        answer.rest = Rest { groups: others, totals: totals.collect(), ..Rest::default() };
         answer.rows = window.rows;
         answer
     }
@@ -268,13 +267,20 @@ pub(super) fn of_nothing(query: &Query, elsewhere: &Elsewhere) -> Vec<Answer> {
     if matches!(query.over, Over::Windows { .. }) {
         return Vec::new();
     }
-    let mut answers: Vec<_> = elsewhere.blanks.iter().map(|blank| of_all(blank.clone(), elsewhere)).collect();
-    answers.iter_mut().filter(|_| elsewhere.watched.is_some()).for_each(|answer| set_rates(query, answer));
-    answers
+    let answer = |blank: &Answer| {
+        let mut answer = of_all(blank.clone(), elsewhere);
+        let watched = answer.window;
+        set_rates(query, &mut answer, watched);
+        answer
+    };
+    elsewhere.blanks.iter().map(answer).collect()
 }
 
 /// Gives the group of no rows its rates, which the answer over no time does not have.
-fn set_rates(query: &Query, answer: &mut Answer) {
+fn set_rates(query: &Query, answer: &mut Answer, watched: Option<Span>) {
+    if watched.is_none_or(|watched| watched.length_ns() == 0) {
+        return;
+    }
     for row in &mut answer.rows {
         for (cell, item) in row.iter_mut().zip(&query.columns) {
             if has_rate(&item.value) {
@@ -316,7 +322,7 @@ fn of_no_rows(value: &Expression) -> Option<f64> {
 
 /// An answer over all rows.
 fn of_all(mut answer: Answer, elsewhere: &Elsewhere) -> Answer {
-    answer.window = elsewhere.watched;
+    answer.window = elsewhere.watched_of(answer.node.as_deref());
     elsewhere.describe(&mut answer);
     answer
 }

@@ -84,7 +84,7 @@ fn result(node: usize, at: u64, second: &Second, tasks: &TaskList) -> Option<Win
             node: Some(NAMES[node].to_owned()),
             status: if is_cut { Status::Cut } else { Status::Complete },
             watched: is_cut.then_some(model::Span { start_ns: span.start_ns + 1, ..span }),
-            rest: Rest { groups: beyond.len() as u64, totals },
+            rest: Rest { groups: beyond.len() as u64, is_open: false, totals },
             ..Answer::new(query.name.clone(), Some(span), columns.collect(), all.iter().map(row).collect())
         }
     };

@@ -66,6 +66,14 @@ fn stopped_by_a_window() -> (Destinations, Receiver<Window>, Sender<()>) {
     (destinations, windows, release)
 }
 
+/// What an answer says of rows that came too fast.
+fn late(rows: u64) -> String {
+    match rows {
+        1 => "1 row came faster than it was answered".to_owned(),
+        rows => format!("{rows} rows came faster than they were answered"),
+    }
+}
+
 #[test]
 fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
     // Where losses are tracked, queries over the run read the rows of windows.
@@ -111,14 +119,14 @@ fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
     // Windows that found no room lie before them, and are not reported as empty.
     assert_eq!((empty.empty, empty.span), (Some(5), Span { start_ns: 200 * MS, end_ns: 205 * MS }));
     assert_eq!((last.status, last.answers[1].status), (Status::Partial, Status::Partial));
-    let reason = "1 rows came faster than they were answered";
+    let reason = "1 row came faster than it was answered";
     assert_eq!(last.answers[1].reason.as_deref(), Some(reason));
 
     let result = outputs.finish();
     assert!(result.faults.is_empty(), "{result:?}");
     let [of_run] = &result.answers[..] else { panic!("{result:?}") };
     assert_eq!(of_run.status, Status::Partial);
-    let reason = format!("{refused} rows came faster than they were answered");
+    let reason = late(refused);
     assert_eq!(of_run.reason, Some(reason), "also of windows that nothing was told of");
     assert_eq!(of_run.rows[0][0], Value::Unsigned(rows + given));
 }
@@ -453,7 +461,7 @@ fn a_consumer_that_stands_still_costs_rows_that_are_counted_and_no_packet() {
     assert_eq!(closed.refused, refused);
     let of_run = result.answers.iter().find(|answer| answer.query == "of_run").expect("an answer");
     assert_eq!(of_run.status, Status::Partial);
-    assert_eq!(of_run.reason, Some(format!("{refused} rows came faster than they were answered")));
+    assert_eq!(of_run.reason, Some(late(refused)));
 
     // A window is reported with what it lacks, or is not reported.
     let windows: Vec<_> = seen.try_iter().filter(|window| window.empty.is_none()).collect();
@@ -461,7 +469,7 @@ fn a_consumer_that_stands_still_costs_rows_that_are_counted_and_no_packet() {
     assert_eq!(starts, closed.reported.keys().copied().collect::<Vec<_>>());
     for (window, refused) in windows.iter().zip(closed.reported.values()) {
         assert_eq!(window.status == Status::Partial, *refused != 0, "{window:?}");
-        let reason = (*refused != 0).then(|| format!("{refused} rows came faster than they were answered"));
+        let reason = (*refused != 0).then(|| late(*refused));
         assert_eq!(window.answers[1].reason, reason, "{window:?}");
     }
 }

@@ -49,59 +49,41 @@ pub(crate) fn is_aggregate(function: &str) -> bool {
     FUNCTIONS[..AGGREGATES].iter().any(|known| known.word == function)
 }
 
-/// Returns the Equery text that replaces a call of an SQL function; `None` if there is none.
-fn of_sql(function: &str, arguments: &[Node]) -> Option<String> {
-    let first = arguments.first().map_or_else(|| "total_byte".to_owned(), |of| of.value.to_string());
-    let share = match arguments.get(1).map(|share| &*share.value) {
-        Some(Expr::Literal(Literal::Integer(percent))) if *percent > 1 => format!("{percent}%"),
-        Some(share) => share.to_string(),
-        None => "95%".to_owned(),
-    };
-    Some(match function {
-        "mean" | "average" => format!("write avg({first})"),
-        "median" => format!("write quantile({first}, 0.5)"),
-        "percentile_cont" | "percentile_disc" if matches!(arguments, [Node { value, .. }] if matches!(**value, Expr::Literal(_))) =>
+/// Whether these calls have a list of values, which is compared with nothing.
+fn is_top(calls: &[Node]) -> bool {
+    calls.iter().any(|call| matches!(&*call.value, Expr::Call { function, .. } if function == "top"))
+}
+
+/// Whether there is a function of this name.
+pub(super) fn is_known(function: &str) -> bool {
+    FUNCTIONS.iter().any(|known| known.word == function)
+}
+
+/// The call itself, and the same of the values that each flow has, where packets of a flow may differ in a field.
+pub(super) fn of_packets_or_flows(call: Node) -> Vec<Node> {
+    let of_flows = of_flows(&call);
+    if of_flows == call { vec![call] } else { vec![call, of_flows] }
+}
+
+/// The expression with the values of whole flows in the place of those of packets.
+pub(super) fn of_flows(node: &Node) -> Node {
+    let mut node = node.clone();
+    replace(&mut node);
+    return node;
+
+    fn replace(node: &mut Node) {
+        if let Expr::Name(name) = &mut *node.value
+            && let Some(of_flow) = of_flow(name)
         {
-            format!("write quantile(total_byte, {first})")
+            *name = of_flow.to_owned();
         }
-        "percentile" | "percentile_cont" | "percentile_disc" | "approx_quantile" | "approx_percentile" => {
-            format!("write quantile({first}, {share})")
-        }
-        "std" | "stdev" | "stddev_pop" => format!("write stddev({first})"),
-        "stddev_samp" => {
-            format!("stddev({first}) is that of the population, divided by the number of values")
-        }
-        "approx_count_distinct" | "count_distinct" | "uniq" => format!("write count(distinct {first})"),
-        "total" => format!("write sum({first})"),
-        "first" | "first_value" | "last" | "last_value" | "any_value" | "arbitrary" => {
-            let of_flow = arguments.first().and_then(|of| match &*of.value {
-                Expr::Name(name) => Field::named(flow::usual_name(name))?.of_flow,
-                _ => None,
-            });
-            match of_flow {
-                Some(of_flow) => format!("write {of_flow}, which each flow has"),
-                None => format!("write min({first}) or max({first})"),
-            }
-        }
-        "lag" => format!("write prev({first})"),
-        "now" | "interval" | "current_timestamp" => "write 'last 1h', or 'from -2h to -1h'".to_owned(),
-        "coalesce" | "ifnull" | "nvl" | "nullif" => {
-            format!("what is not known stays null: 'where {first} is not null' leaves it out")
-        }
-        "round" | "floor" | "ceil" | "ceiling" | "trunc" | "truncate" => {
-            format!("write {first}, and round where its answer is read")
-        }
-        "if" | "iif" | "decode" | "countif" | "count_if" | "sumif" | "sum_if" => {
-            "ask a query for each case, with its condition in 'where'".to_owned()
-        }
-        "row_number" | "rank" | "dense_rank" => {
-            "write 'order by bytes desc limit 10': rows come in their order".to_owned()
-        }
-        "date_trunc" | "time_bucket" | "date_bin" | "tumble" => {
-            "write 'every 1h': an answer for each hour".to_owned()
-        }
-        _ => return None,
-    })
+        node.value.parts().into_iter().for_each(replace);
+    }
+}
+
+/// The field that whole flows have of one in which their packets may differ.
+fn of_flow(name: &str) -> Option<&'static str> {
+    Field::named(flow::usual_name(name)).and_then(|field| field.of_flow)
 }
 
 impl Checker<'_, '_> {
@@ -115,15 +97,7 @@ impl Checker<'_, '_> {
     ) -> Option<Typed> {
         let Some(Word { word: name, usage, .. }) = FUNCTIONS.iter().find(|known| known.word == function)
         else {
-            let near = crate::names::nearest(function, FUNCTIONS.iter().map(|known| known.word));
-            let known: Vec<_> = FUNCTIONS.iter().map(|known| known.word).collect();
-            let help = match (of_sql(function, arguments), near) {
-                (Some(help), _) => help,
-                (None, Some(near)) => format!("'{near}' may be meant"),
-                (None, None) => format!("functions are {}", known.join(", ")),
-            };
-            let message = format!("there is no function '{}'", shortened(function));
-            self.diagnostics.error_with_help("unknown_function", &node.span, message, help);
+            self.unknown_function(function, arguments, node, scope);
             return None;
         };
         if distinct && *name != "count" {
@@ -153,7 +127,7 @@ impl Checker<'_, '_> {
             }
             ("prev" | "avg_over", _) => self.wrong_arguments(usage, node),
             (name, arguments) => {
-                self.check_place(name, node, scope)?;
+                self.check_place(name, &of_packets_or_flows(node.clone()), node, scope)?;
                 self.aggregate(name, usage, arguments, node, scope)
             }
         }
@@ -177,16 +151,24 @@ impl Checker<'_, '_> {
         None
     }
 
-    /// Whether aggregates may stand here.
-    fn check_place(&mut self, name: &str, node: &Node, scope: Scope<'_>) -> Option<()> {
+    /// Whether aggregates may stand here. `name`: the function as the query has it. `calls`: what to write in another place, the first that may
+    /// stand there.
+    pub(super) fn check_place(
+        &mut self,
+        name: &str,
+        calls: &[Node],
+        node: &Node,
+        scope: Scope<'_>,
+    ) -> Option<()> {
         let (message, help) = match scope.context {
-            Context::Rows => {
-                let text = shortened(&node.value.to_string());
-                (
-                    format!("'{name}' aggregates, and where filters rows before that"),
-                    format!("use 'having', as in 'having {text} > …'"),
-                )
-            }
+            Context::Rows => (
+                format!("'{name}' aggregates, and where filters rows before that"),
+                match self.first_usable_in_having(calls) {
+                    _ if is_top(calls) => "it is a column of its own, in 'select'".to_owned(),
+                    Some(text) => format!("use 'having', as in 'having {text} > …'"),
+                    None => "use 'having'".to_owned(),
+                },
+            ),
             Context::Aggregate => (
                 format!("'{name}' is within an aggregate: aggregates do not nest"),
                 "aggregate fields and arithmetic on them".to_owned(),

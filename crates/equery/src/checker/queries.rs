@@ -62,6 +62,11 @@ pub(crate) fn outline(checker: &mut Checker<'_, '_>, query: &QueryText, label: &
             return None;
         }
         Some(Some(groups)) => groups,
+        // They may be in a clause that has an error.
+        None if context == Context::Total && query.is_broken => {
+            checker.filter(query);
+            return None;
+        }
         None => Vec::new(),
     };
     let none = no_columns();
@@ -145,6 +150,10 @@ impl Checker<'_, '_> {
         match &*node.value {
             Expr::Name(name) => self.grouping_field(name, None, node),
             Expr::Prefixed(name, lengths) => self.grouping_field(name, Some(prefix_lengths(lengths)), node),
+            Expr::Call { function, arguments, .. } => {
+                self.grouped_call(function, arguments, node);
+                None
+            }
             _ => {
                 let message = format!(
                     "expected a field to group by, but found '{}'",
@@ -175,7 +184,7 @@ impl Checker<'_, '_> {
             let Some(typed) = self.value(value, scope) else { continue };
             let (name, span) = match alias {
                 Some(alias) => (alias.value.clone(), &alias.span),
-                None => (self.own_name(value, scope), &value.span),
+                None => (self.own_name(value, scope, query), &value.span),
             };
             let shown = shortened(&name);
             if !columns.add(name, typed, value.span.len()) {
@@ -188,12 +197,15 @@ impl Checker<'_, '_> {
     }
 
     /// The name of a column that the query does not name. Of a field in which packets of a flow may differ, a row for a whole flow has the
-    /// value of one packet, or of all of them: the name says which.
-    fn own_name(&self, value: &Node, scope: Scope<'_>) -> String {
+    /// value of one packet, or of all of them: the name says which. Where the query filters by the field, it is the value of packets that pass.
+    fn own_name(&self, value: &Node, scope: Scope<'_>, query: &QueryText) -> String {
         let of_flow = match &*value.value {
             Expr::Name(name) if scope.context == Context::Flows => Field::named(name).and_then(|field| {
                 let is_of_key = self.options.key.iter().flatten().any(|of_key| of_key == field.name);
-                field.of_flow.filter(|_| !is_of_key)
+                // A filter by flags alone selects flows by what any of their packets had.
+                let is_filtered = field.name != "tcp_flags"
+                    && query.filter.as_ref().is_some_and(|filter| mentions_field(&filter.value, field.name));
+                field.of_flow.filter(|_| !is_of_key && !is_filtered)
             }),
             _ => None,
         };
@@ -343,6 +355,13 @@ impl Checker<'_, '_> {
             }
         }
     }
+}
+
+/// Whether a condition reads a field.
+fn mentions_field(condition: &Node, field: &str) -> bool {
+    let mut expression = (*condition.value).clone();
+    matches!(&expression, Expr::Name(name) if fields::find(name).is_some_and(|found| found.name == field))
+        || expression.parts().into_iter().any(|part| mentions_field(part, field))
 }
 
 /// `FIELD = QUERY.ITEM`

@@ -11,7 +11,7 @@ use crate::names;
 use crate::parser::Shown;
 use crate::variables::Meaning;
 use std::ops::Range;
-use task::query::{Expression, Operator};
+use task::query::{Expression, GroupField, Operator};
 
 /// A side of a comparison or of an operator.
 pub(super) enum Operand {
@@ -152,14 +152,8 @@ impl Checker<'_, '_> {
                 return Some(Typed { value, kind: field.kind.clone(), is_nullable: true });
             }
             Context::Groups if !is_grouped => {
-                let grouped: Vec<_> = scope.groups.iter().map(group_text).collect();
                 let message = format!("'{}' is neither grouped by nor aggregated", field.name);
-                let aggregate = field.usual_aggregate();
-                let help = format!(
-                    "{SUGGESTED_GROUP}: 'groupby {}, {}' or '{aggregate}'",
-                    grouped.join(", "),
-                    field.name
-                );
+                let help = self.of_group(field, span, scope);
                 self.diagnostics.error_with_help("not_grouped", span, message, help);
                 return None;
             }
@@ -168,8 +162,8 @@ impl Checker<'_, '_> {
                     "'{}' is a field of each flow, but other items are of all flows together",
                     field.name
                 );
-                let help =
-                    format!("add 'groupby {}', or aggregate it: '{}'", field.name, field.usual_aggregate());
+                let (name, function) = (&field.name, field.usual_aggregate());
+                let help = format!("add 'groupby {name}', or aggregate it: '{function}({name})'");
                 self.diagnostics.error_with_help("mixed_without_groupby", span, message, help);
                 return None;
             }
@@ -183,6 +177,26 @@ impl Checker<'_, '_> {
         }
         let value = Expression::Field(field.name.clone());
         Some(Typed { value, kind: field.kind.clone(), is_nullable: field.is_nullable })
+    }
+
+    /// How a query with these groups may have a field.
+    fn of_group(&self, field: &FieldInfo, span: &Range<usize>, scope: Scope<'_>) -> String {
+        let node = |expression| Node::new(Box::new(expression), span.clone());
+        let name = node(Expr::Name(field.name.clone()));
+        let groups: Vec<_> = scope.groups.iter().cloned().chain([GroupField::of(&field.name)]).collect();
+        let by_it = self.first_usable(std::slice::from_ref(&name), Scope { groups: &groups, ..scope });
+        let by_it = by_it
+            .filter(|_| !field.is_fractional)
+            .map(|_| format!("'groupby {}'", groups.iter().map(group_text).collect::<Vec<_>>().join(", ")));
+        let function = field.usual_aggregate().to_owned();
+        let call = node(Expr::Call { function, distinct: false, arguments: vec![name] });
+        let aggregate = self.first_usable(&[call], scope).map(|call| format!("'{call}'"));
+        match (by_it, aggregate) {
+            (Some(by_it), Some(aggregate)) => format!("{SUGGESTED_GROUP}: {by_it} or {aggregate}"),
+            (Some(by_it), None) => format!("group by it: {by_it}"),
+            (None, Some(aggregate)) => format!("aggregate it: {aggregate}"),
+            (None, None) => "ask for it in another query".to_owned(),
+        }
     }
 
     /// Checks that window rows have a field, and notes what it needs.

@@ -2,7 +2,8 @@
 
 use super::{Failed, Parsed, Parser};
 use crate::ast::{
-    From, Node, OrderItem, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText, Using,
+    Expr, From, Node, OrderItem, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText,
+    Using,
 };
 use crate::lexer::Token;
 use crate::literal::Literal;
@@ -54,9 +55,8 @@ impl Parser<'_, '_, '_> {
             }
             "limit" => {
                 let limit = self.count("a number of rows behind limit, such as 10")?;
-                if *self.peek() == Token::Symbol(",") {
-                    let help = format!("no rows are passed over: 'limit {limit}' has the first {limit}");
-                    return Err(self.expected_with_help("one number behind limit", help));
+                if self.takes_symbol(",") || self.takes_word("offset") {
+                    return Err(self.passed_over(&start, Some(limit)));
                 }
                 self.set(&mut query.limit, limit, &start, clause)
             }
@@ -186,8 +186,7 @@ impl Parser<'_, '_, '_> {
         if self.is_distinct() {
             self.advance();
             let items = self.items("columns", |parser| parser.select_item())?;
-            let items = items.iter().map(|item| item.value.value.to_string()).collect::<Vec<_>>().join(", ");
-            let help = format!("write 'select {items} groupby {items}'");
+            let help = format!("write 'select {}'", distinct(&items));
             self.diagnostics.error_with_help("select_distinct", &span, "select takes no 'distinct'", help);
             return Err(Failed);
         }
@@ -210,7 +209,7 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    fn order_item(&mut self) -> Parsed<OrderItem> {
+    pub(super) fn order_item(&mut self) -> Parsed<OrderItem> {
         // A column's name may need quotes.
         let value = self.expression()?;
         let descending = self.takes_word("desc");
@@ -228,6 +227,44 @@ impl Parser<'_, '_, '_> {
             }
         }
         Ok(OrderItem { value, descending })
+    }
+
+    /// Reports rows that SQL passes over, whose number is next. `limit`: how many are to follow, if it is known.
+    pub(super) fn passed_over(&mut self, start: &Range<usize>, limit: Option<u64>) -> Failed {
+        let passed = self.takes_integer().unwrap_or(0);
+        self.takes_rows();
+        let limit = limit.or_else(|| {
+            let is_fetch = self.takes_word("fetch");
+            if is_fetch { self.fetched() } else { self.takes_word("limit").then(|| self.takes_integer())? }
+        });
+        let help = match limit.map(|limit| limit.saturating_add(passed)) {
+            Some(all) => format!("write 'limit {all}', which has the first {all}"),
+            None => "leave it out: 'limit' has the first ones".to_owned(),
+        };
+        let span = self.since(start.start);
+        self.diagnostics.error_with_help("syntax", &span, "no rows are passed over", help);
+        Failed
+    }
+
+    /// The number of SQL's `fetch first 5 rows only`, behind the first word.
+    pub(super) fn fetched(&mut self) -> Option<u64> {
+        if !self.takes_word("first") {
+            self.takes_word("next");
+        }
+        let number = self.takes_integer();
+        let is_row = self.takes_rows();
+        self.takes_word("only");
+        number.or(is_row.then_some(1))
+    }
+
+    fn takes_rows(&mut self) -> bool {
+        self.takes_word("rows") || self.takes_word("row")
+    }
+
+    fn takes_integer(&mut self) -> Option<u64> {
+        let Some(Literal::Integer(number)) = self.literal() else { return None };
+        self.advance();
+        Some(*number)
     }
 
     fn group(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
@@ -375,4 +412,16 @@ impl Parser<'_, '_, '_> {
             if kind == TriggerKind::While { "while" } else { "when" },
         )
     }
+}
+
+/// What a query selects and groups by to have each combination of these values once.
+fn distinct(items: &[SelectItem]) -> String {
+    let field = |name: &str| crate::fields::find(name);
+    let is_of_flows = |item: &SelectItem| matches!(&*item.value.value, Expr::Name(name) if field(name).is_some_and(|field| field.is_fractional));
+    let is_field = |item: &&SelectItem| matches!(&*item.value.value, Expr::Name(_) | Expr::Prefixed(..));
+    let text = |item: &SelectItem| item.value.value.to_string();
+    let all = items.iter().map(text).collect::<Vec<_>>().join(", ");
+    let groups = items.iter().filter(is_field).map(text).collect::<Vec<_>>().join(", ");
+    // Values that are in no group are those of each flow.
+    if groups.is_empty() || items.iter().any(is_of_flows) { all } else { format!("{all} groupby {groups}") }
 }

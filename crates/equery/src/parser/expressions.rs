@@ -423,32 +423,61 @@ impl Parser<'_, '_, '_> {
             }
             self.expect_symbol(")", "behind the arguments")?;
         }
+        let function = function.to_ascii_lowercase();
         if self.is_word(0, "within") && self.is_word(1, "group") {
-            return Err(self.within_group(function, &arguments));
+            arguments = self.within_group(&function, arguments)?;
         }
-        Ok(self.node(start, Expr::Call { function: function.to_ascii_lowercase(), distinct, arguments }))
+        if self.is_word(0, "over") && *self.ahead(1) == Token::Symbol("(") {
+            self.over_rows(start, &function)?;
+        }
+        Ok(self.node(start, Expr::Call { function, distinct, arguments }))
     }
 
-    /// Reports the order in which SQL has a function take its values.
-    fn within_group(&mut self, function: &str, arguments: &[Node]) -> Failed {
+    /// The arguments of a function that SQL gives its values in an order: `percentile_cont(0.5) within group (order by x)` has those of
+    /// `percentile_cont(x, 0.5)`. An error where no function has them.
+    fn within_group(&mut self, function: &str, arguments: Vec<Node>) -> Parsed<Vec<Node>> {
         let span = self.span();
         (0..2).for_each(|_| self.advance());
-        let begins = self.takes_symbol("(") && self.takes_word("order") && self.takes_word("by");
-        // What is wrong with the value is not said too.
-        let value = match (begins, self.peek()) {
-            (true, Token::Word(word)) if crate::fields::find(word).is_some() => *word,
-            _ => "total_byte",
-        };
-        let share =
-            arguments.first().map_or_else(|| "0.5".to_owned(), |share| super::Shown(share).to_string());
-        let help = match &*function.to_ascii_lowercase() {
-            "percentile_cont" | "percentile_disc" => format!("write quantile({value}, {share})"),
-            "mode" => format!("write top(1, {value})"),
-            _ => "remove it: no function depends on the order of its values".to_owned(),
-        };
-        self.diagnostics.error_with_help("syntax", &span, "there is no 'within group'", help);
-        self.is_lost = true;
-        Failed
+        if !["percentile_cont", "percentile_disc", "mode"].contains(&function) {
+            let help = "remove it: no function depends on the order of its values";
+            self.diagnostics.error_with_help("syntax", &span, "there is no 'within group'", help);
+            self.is_lost = true;
+            return Err(Failed);
+        }
+        self.expect_symbol("(", "behind 'within group'")?;
+        self.expect_word("order", "in parentheses")?;
+        self.expect_word("by", "behind 'order'")?;
+        let value = self.order_item()?.value;
+        self.expect_symbol(")", "behind the order")?;
+        Ok(std::iter::once(value).chain(arguments).collect())
+    }
+
+    /// Passes over the rows around each row, of which SQL has a function: `over (partition by x)`. An error where the function is one of groups too.
+    fn over_rows(&mut self, start: usize, function: &str) -> Parsed<()> {
+        self.advance();
+        let mut depth = 0;
+        while !self.is_end() {
+            depth += match self.peek() {
+                Token::Symbol("(") => 1,
+                Token::Symbol(")") => -1,
+                _ => 0,
+            };
+            self.advance();
+            if depth == 0 {
+                break;
+            }
+        }
+        // The checker says what to write for these.
+        let is_of_rows =
+            ["row_number", "rank", "dense_rank", "lag", "first_value", "last_value"].contains(&function);
+        if is_of_rows {
+            return Ok(());
+        }
+        let help =
+            "leave it out: a query has the aggregates of each group, and with 'every 10s' those of each 10 s";
+        let span = self.since(start);
+        self.diagnostics.error_with_help("syntax", &span, "there is no 'over (…)' behind a function", help);
+        Err(Failed)
     }
 }
 

@@ -45,10 +45,12 @@ impl Table<'_> {
         };
         let rows = self.groups.iter().map(row).collect();
         let groups = (beyond.len() as u64).saturating_add(more);
+        let is_uncounted = |answer: &Option<&Answer>| answer.is_some_and(|answer| answer.rest.is_open);
+        let is_open = self.sources.iter().any(|(_, answer, _)| is_uncounted(answer));
         let totals = if more == 0 { totals(&beyond, query) } else { Vec::new() };
         let mut answer = Answer {
             node: node.map(str::to_owned),
-            rest: Rest { groups, totals },
+            rest: Rest { groups, is_open, totals },
             ..Answer::new(query.name.clone(), Some(window), columns, rows)
         };
         let shown = self.groups.iter().flat_map(|group| group.values.iter().take(answer.columns.len()));
@@ -58,11 +60,21 @@ impl Table<'_> {
         }
         let unknown = shown.filter(|known| matches!(known, Known::Unknown)).count();
         self.take_sources(&mut answer);
-        let said = |number: usize, what: &str| (number != 0).then(|| format!("{number} {what}"));
-        self.reasons.extend(said(undecided, "groups of which it is not known whether they pass having"));
+        let said = |number: usize, one: &str, what: [&str; 2]| {
+            (number != 0).then(|| notation::counted_as(number as u64, one, what))
+        };
+        let undecided = said(
+            undecided,
+            "group",
+            [
+                "of which it is not known whether it passes having",
+                "of which it is not known whether they pass having",
+            ],
+        );
+        self.reasons.extend(undecided);
         // What was watched in part, or is not complete, says that itself.
         if answer.status == Status::Complete && self.reasons.is_empty() {
-            self.reasons.extend(said(unknown, "values that may be anything"));
+            self.reasons.extend(said(unknown, "value", ["that may be anything"; 2]));
         }
         self.reasons.iter().for_each(|reason| answer.lacks(reason));
         self.remark_mixed(&mut answer, derivation);

@@ -8,9 +8,11 @@ use super::telling::Telling;
 use crate::answering::watched;
 use crate::facts::{RefusedRows, cut_by_window, cut_of_records, without_place_by_window};
 use crate::files::FlowFiles;
+use crate::node_spans::NodeSpans;
 use crate::question::{Period, Question, Refused, Setting};
 use model::{Answer, Span};
 use packet::KeySpec;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::Level;
@@ -32,8 +34,12 @@ pub struct Elsewhere {
     cut: Vec<(Option<Arc<str>>, [u64; 2], CutHeaders)>,
     /// What the keys of all files have.
     pub key: KeySpec,
-    /// The time that the rows cover; `None` without any.
+    /// The time that the rows of all nodes cover; `None` without any.
     pub watched: Option<Span>,
+    /// The time that those of each node cover.
+    spans: NodeSpans,
+    /// The times in which nodes did not watch, in order.
+    unwatched: BTreeMap<String, Vec<Span>>,
     /// For each node the answer over no rows: its columns, and what all answers of the node lack.
     pub blanks: Vec<Answer>,
 }
@@ -78,6 +84,8 @@ impl Elsewhere {
             cut: all_cut,
             key,
             watched: files.span().map(|span| watched(span, question.period)),
+            spans: files.spans().unwrap_or_default(),
+            unwatched: reading.unwatched(),
             blanks,
             reading,
         })
@@ -100,6 +108,24 @@ impl Elsewhere {
         self.parts().iter().any(|(files, _)| files.iter().any(|path| !path.exists()))
     }
 
+    /// The time that the rows of a node cover; `None` without any.
+    pub fn watched_of(&self, node: Option<&str>) -> Option<Span> {
+        self.spans.of(&node.map(Arc::from)).map(|span| watched(span, self.period))
+    }
+
+    /// The part of a window that the node watched; `None` if that is nothing.
+    pub fn watched_in(&self, node: Option<&str>, window: Span) -> Option<Span> {
+        let of_node = self.watched_of(node)?;
+        let part = Span {
+            start_ns: window.start_ns.max(of_node.start_ns),
+            end_ns: window.end_ns.min(of_node.end_ns),
+        };
+        let unwatched = node.and_then(|node| self.unwatched.get(node)).map_or(&[][..], Vec::as_slice);
+        // What is not watched between two parts is in it.
+        let without = part.without(unwatched).unwrap_or(part);
+        (without.start_ns < without.end_ns).then_some(without)
+    }
+
     /// Says in an answer what the rows lack.
     pub fn describe(&self, answer: &mut Answer) {
         let node = answer.node.as_deref().map(Arc::from);
@@ -112,7 +138,11 @@ impl Elsewhere {
         let of_answer = self.without_place.iter().filter(|(node, time, _)| is_of(node, time));
         let packets = of_answer.fold(0_u64, |sum, (.., more)| sum.saturating_add(*more));
         if packets != 0 {
-            answer.lacks(&format!("{packets} packets had no place in the table: no engine has them"));
+            let had = [
+                "had no place in the table: no engine has it",
+                "had no place in the table: no engine has them",
+            ];
+            answer.lacks(&notation::counted_as(packets, "packet", had));
         }
         let mut cut = CutHeaders::default();
         self.cut.iter().filter(|(node, time, _)| is_of(node, time)).for_each(|(.., more)| cut.add(more));
@@ -122,7 +152,7 @@ impl Elsewhere {
     /// Answers to a share's question with what they were read from and what is missing of their time, and what is missing between and behind them.
     pub fn told(&self, share: &Share, answers: Vec<Answer>) -> Vec<Answer> {
         let mut all = Vec::new();
-        let mut telling = Telling::new(&self.reading, std::slice::from_ref(share), true);
+        let mut telling = Telling::new(&self.reading, std::slice::from_ref(share), self.watched);
         answers.into_iter().for_each(|answer| telling.take(answer, &mut |answer| all.push(answer)));
         telling.finish(&share.question.query.name, &self.blanks, &mut |answer| all.push(answer));
         all

@@ -51,14 +51,14 @@ pub(super) struct Telling<'a> {
     steps: BTreeMap<String, Steps>,
     /// The queries that have rates.
     rates: BTreeSet<String>,
-    /// Rates are over whole windows, whatever was watched of them.
-    over_whole: bool,
+    /// Rates are over this time and the windows in it, whatever nodes watched of them; `None`: over what they watched.
+    rates_over: Option<Span>,
     told: BTreeMap<(String, Option<String>), Told>,
 }
 
 impl<'a> Telling<'a> {
-    /// `over_whole`: rates are over whole windows, whatever was watched of them.
-    pub(super) fn new(reading: &'a Reading, shares: &[Share], over_whole: bool) -> Self {
+    /// `rates_over`: the time that rates are over, by the window, whatever nodes watched of it; `None` where they are over what was watched.
+    pub(super) fn new(reading: &'a Reading, shares: &[Share], rates_over: Option<Span>) -> Self {
         let with_rates = shares.iter().filter(|share| share.question.query.has_rates());
         let rates = with_rates.map(|share| share.question.query.name.clone()).collect();
         let steps = shares.iter().filter_map(|share| match share.question.query.over {
@@ -69,7 +69,7 @@ impl<'a> Telling<'a> {
             }
             Over::Run | Over::Window => None,
         });
-        Self { reading, steps: steps.collect(), rates, over_whole, told: BTreeMap::new() }
+        Self { reading, steps: steps.collect(), rates, rates_over, told: BTreeMap::new() }
     }
 
     /// Tells in an answer what it was read from and what it lacks, and gives it. Of a node and query they come in the order of time.
@@ -122,20 +122,27 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// Says in an answer that its rates are over time that was not watched, too: time between what was watched, and with `over_whole` time before
-    /// and behind it.
+    /// Says in an answer that its rates are over time that was not watched, too: time between what was watched, and where they are over whole
+    /// windows time before and behind it.
     fn remark_rates(&self, answer: &mut Answer, times: &NodeTimes) {
         if answer.rows.is_empty() || !self.rates.contains(&answer.query) {
             return;
         }
-        // Of a window that is cut, rates are over what was watched.
-        let time = answer.watched.or(answer.window).unwrap_or(times.asked());
+        let window = answer.window.filter(|_| self.steps.contains_key(&answer.query));
+        let time = match (self.rates_over, window) {
+            (Some(all), Some(window)) => {
+                Span { start_ns: window.start_ns.max(all.start_ns), end_ns: window.end_ns.min(all.end_ns) }
+            }
+            (Some(all), None) => all,
+            // Of a window that is cut, rates are over what was watched.
+            (None, _) => answer.watched.or(answer.window).unwrap_or(times.asked()),
+        };
         let unwatched = times.unwatched_in(time);
         let is_between = !unwatched.is_empty() && time.without(&unwatched).is_none();
         // Other nodes may have measured before this one, or after it.
         let asked = times.asked();
         let is_beyond = time.start_ns < asked.start_ns || asked.end_ns < time.end_ns;
-        if is_between || self.over_whole && (is_beyond || !unwatched.is_empty()) {
+        if is_between || self.rates_over.is_some() && (is_beyond || !unwatched.is_empty()) {
             answer.remark("rates are over all of its time, with what was not watched of it");
         }
     }

@@ -212,9 +212,9 @@ impl Recording {
                 if let Some(without) = contents.without_place.as_ref().filter(|_| contents.windows.is_none())
                 {
                     node.lacks.push(format!(
-                        "{}: {} packets had no place in the table, at times that are not known",
+                        "{}: {} no place in the table, at times that are not known",
                         path.display(),
-                        without.packets
+                        notation::counted_as(without.packets, "packet", ["had"; 2])
                     ));
                 }
             }

@@ -232,11 +232,17 @@ impl<'a> Work<'a> {
         let all = self.replayed.missing.iter_mut().zip([held.unread, held.without_memory]);
         all.for_each(|(sum, rows)| *sum = sum.saturating_add(rows));
         let missing = [
-            (held.unread, "could not be read"),
-            (held.without_memory, "are not in it, as memory ran out: give it more with --memory"),
+            (held.unread, ["could not be read"; 2]),
+            (
+                held.without_memory,
+                [
+                    "is not in it, as memory ran out: give it more with --memory",
+                    "are not in it, as memory ran out: give it more with --memory",
+                ],
+            ),
         ];
         let missing = missing.into_iter().filter(|(rows, _)| *rows != 0);
-        why.extend(missing.map(|(rows, reason)| format!("{rows} rows {reason}")));
+        why.extend(missing.map(|(rows, reason)| notation::counted_as(rows, "row", reason)));
         let window = FinishedWindow {
             start_ns,
             watched: facts.watched.map(|[start_ns, end_ns]| Span { start_ns, end_ns }),
@@ -294,7 +300,10 @@ impl<'a> Work<'a> {
             let rows = self.late_rows;
             ReadError::damaged(
                 &file.path,
-                format!("it changed while it was read: {rows} rows are not in their windows"),
+                format!(
+                    "it changed while it was read: {}",
+                    notation::counted_as(rows, "row", ["is not in its window", "are not in their windows"])
+                ),
             )
         });
         self.replayed.errors.extend(error);

@@ -11,19 +11,30 @@ use std::fmt;
 
 const GROUPS: &str = "groups";
 
-/// Groups beyond an answer's limit, and the totals of their counts and sums. JSON: one object, `groups` first.
+/// Groups beyond an answer's limit, and the totals of their counts and sums. JSON: one object, `groups` first, which is null where
+/// nobody counted them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rest {
-    /// Their number.
+    /// Their number; the least possible one where it is not known.
     pub groups: u64,
+    /// There may be more of them than this, as nobody counted them.
+    pub is_open: bool,
     /// Totals by the names of the columns. A column named `groups` is omitted, because the name is used.
     pub totals: Vec<(String, Value)>,
+}
+
+impl Rest {
+    /// Notes that there may be groups that nobody counted. What is known of their number is no more than that there may be one.
+    pub fn open(&mut self) {
+        self.groups = 1;
+        self.is_open = true;
+    }
 }
 
 impl Serialize for Rest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry(GROUPS, &Integer(self.groups))?;
+        map.serialize_entry(GROUPS, &(!self.is_open).then_some(Integer(self.groups)))?;
         for (name, total) in self.totals.iter().filter(|(name, _)| name != GROUPS) {
             map.serialize_entry(name, total)?;
         }
@@ -65,11 +76,10 @@ impl<'de> Visitor<'de> for RestVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Rest, A::Error> {
-        let (mut groups, mut totals) = (None, Vec::new());
+        let (mut groups, mut totals): (Option<Option<Integer>>, _) = (None, Vec::new());
         while let Some(name) = map.next_key::<String>()? {
             if name == GROUPS {
-                let Integer(number) = map.next_value()?;
-                groups = Some(number);
+                groups = Some(map.next_value()?);
             } else {
                 let total = map.next_value()?;
                 let number =
@@ -78,6 +88,11 @@ impl<'de> Visitor<'de> for RestVisitor {
             }
         }
         let groups = groups.ok_or_else(|| A::Error::missing_field(GROUPS))?;
-        Ok(Rest { groups, totals })
+        let mut rest = Rest { groups: 0, is_open: false, totals };
+        match groups {
+            Some(Integer(groups)) => rest.groups = groups,
+            None => rest.open(),
+        }
+        Ok(rest)
     }
 }

@@ -52,7 +52,11 @@ pub(crate) fn full_answer() -> Answer {
         coverage: Some(0.5),
         class: Class::Sketch,
         levels: vec!["1h".to_owned(), "rows".to_owned()],
-        rest: Rest { groups: 12, totals: vec![("sum(total_byte)".to_owned(), Value::Unsigned(0))] },
+        rest: Rest {
+            groups: 12,
+            is_open: false,
+            totals: vec![("sum(total_byte)".to_owned(), Value::Unsigned(0))],
+        },
         bounds: "certain".to_owned(),
         reason: Some("rows were refused".to_owned()),
         task: Some(TaskNote {
@@ -208,9 +212,19 @@ fn a_report() {
 fn a_total_named_like_the_number_of_groups_is_left_out() {
     let rest = Rest {
         groups: 2,
+        is_open: false,
         totals: vec![("groups".to_owned(), Value::Unsigned(7)), ("n".to_owned(), Value::Unsigned(u64::MAX))],
     };
     assert_eq!(serde_json::to_string(&rest).expect("JSON"), r#"{"groups":2,"n":"18446744073709551615"}"#);
+}
+
+#[test]
+fn a_number_of_groups_that_nobody_knows_is_null() {
+    let mut rest = Rest { groups: 7, ..Rest::default() };
+    rest.open();
+    assert_eq!(serde_json::to_string(&rest).expect("JSON"), r#"{"groups":null}"#);
+    assert_eq!(serde_json::from_str::<Rest>(r#"{"groups":null}"#).expect("a rest"), rest);
+    assert!(serde_json::from_str::<Rest>("{}").is_err());
 }
 
 #[test]

@@ -196,7 +196,10 @@ pub(crate) fn answer() -> impl Strategy<Value = Answer> {
             1 => (name, Value::Signed(-1 - (number >> 1) as i64)),
             _ => (name, Value::Float(number as f64 / 3.0)),
         };
-        let rest = Rest { groups, totals: totals.into_iter().map(total).collect() };
+        let mut rest = Rest { groups, totals: totals.into_iter().map(total).collect(), ..Rest::default() };
+        if groups % 3 == 0 {
+            rest.open();
+        }
         Answer {
             query,
             node,

@@ -104,3 +104,40 @@ fn one_damaged_file_leaves_the_others_whole() {
     assert!(absent.to_string().contains("absent.pcap"), "{absent}");
     std::fs::remove_dir_all(folder).expect("removed");
 }
+
+/// A pcapng file of one packet, whose interface lost this number of packets, if it says it.
+fn pcapng(folder: &Path, name: &str, lost: Option<u64>) -> String {
+    let block = |kind: u32, body: &[u8]| {
+        let length = (body.len() as u32 + 12).to_le_bytes();
+        [&kind.to_le_bytes(), &length, body, &length].map(<[u8]>::to_vec).concat()
+    };
+    let section = [&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat();
+    let packet = [[0_u32, 0, 1_000_000, 4, 60].map(u32::to_le_bytes).concat(), vec![7; 4]].concat();
+    let statistics = |lost: u64| [&[0; 12][..], &[5, 0, 8, 0], &lost.to_le_bytes()].concat();
+    let blocks = [block(0x0a0d_0d0a, &section), block(1, &[1, 0, 0, 0, 0, 0, 0, 0]), block(6, &packet)];
+    let path = folder.join(name);
+    let told = lost.map(|lost| block(5, &statistics(lost))).unwrap_or_default();
+    std::fs::write(&path, [blocks.concat(), told].concat()).expect("written");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+#[test]
+fn what_some_captures_lost_is_told_where_others_do_not_say_it() {
+    let folder = folder("loss");
+    let [lossy, silent, whole] = [("lossy", Some(30)), ("silent", None), ("whole", Some(0))]
+        .map(|(name, lost)| pcapng(&folder, name, lost));
+    let said = |paths: &[&String]| {
+        let paths: Vec<String> = paths.iter().map(|path| (*path).clone()).collect();
+        let mut source = MergedSource::open(&paths, 8).expect("files");
+        while !matches!(source.rx_burst(), Ok(Poll::Ended)) {}
+        (source.lost(), source.warnings())
+    };
+    let least = format!(
+        "at least 30 packets were lost before the captures: {lossy} says 30; 1 capture does not say, so that the loss of all is not known"
+    );
+    assert_eq!(said(&[&lossy, &silent]), (None, vec![least]));
+    assert_eq!(said(&[&lossy, &whole]), (Some(vec![("isb_ifdrop", 30)]), Vec::new()));
+    // Nothing is told of what is not known, and of nothing.
+    assert_eq!(said(&[&whole, &silent]), (None, Vec::new()));
+    assert_eq!(said(&[&silent]), (None, Vec::new()));
+}

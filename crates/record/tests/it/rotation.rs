@@ -70,6 +70,30 @@ fn the_end_of_a_window_completes_the_file_before_it() {
 }
 
 #[test]
+fn by_the_times_of_records_alone_accounts_end_no_file() {
+    let account = |at: u64| Account { time_ns: START + at, ..Account::default() };
+    let batches = [[ended(0, 1), ended(10, 2)], [ended(100_000_000_000, 3), ended(20, 4)]];
+    // Accounts before, between and behind the records.
+    for place in 0..3 {
+        let directory = tool::Directory::new(&format!("rotate-records-{place}"));
+        let mut writer = open(&directory.path("flows.csv"), Rotation::RecordTime(5 * MINUTE));
+        for (at, batch) in batches.iter().enumerate() {
+            if at == place {
+                writer.account(&account(1_000_000_000_000)).unwrap();
+            }
+            writer.write(batch).unwrap();
+        }
+        if place == 2 {
+            writer.account(&account(1_000_000_000_000)).unwrap();
+        }
+        writer.finish().unwrap();
+        assert_eq!(directory.names(), ["flows-20231114-221320-2.csv", "flows-20231114-221320.csv"]);
+        assert_eq!(counts(&directory, "flows-20231114-221320.csv"), [1, 2]);
+        assert_eq!(counts(&directory, "flows-20231114-221320-2.csv"), [3, 4]);
+    }
+}
+
+#[test]
 fn sizes_are_kept_in_every_format() {
     const SIZE: u64 = 20_000;
     for suffix in ["csv", "jsonl", "ipfix"] {

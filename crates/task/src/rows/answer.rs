@@ -136,21 +136,26 @@ impl QueryState {
                 let rest = setting.sampled.map_or(rest, |sampled| plan.of_all(&sampled, number, rest));
                 Some((item.column.name.clone(), of_kind(rest, item.column.kind)))
             });
-            answer.rest = Rest { groups: selected.others, totals: totals.collect() };
+            answer.rest = Rest { groups: selected.others, is_open: false, totals: totals.collect() };
+            // Of what is in no group it is not known which groups it has, and of some groups whether they pass.
+            if setting.is_open || open != 0 {
+                answer.rest.open();
+            }
         }
         let counts_outside =
             |item: &PlannedItem| plan.total_item(item).is_some_and(|aggregate| outside(aggregate).is_some());
         let is_counted = bounds.is_some() || is_one && plan.items.iter().all(counts_outside);
         if covered.outside.totals.packets != 0 && !is_counted {
             let packets = covered.outside.totals.packets;
-            answer.lacks(&format!("{packets} packets had no place in the table: they are in no group"));
+            let had = ["had no place in the table: it is", "had no place in the table: they are"];
+            answer.lacks(&format!("{} in no group", notation::counted_as(packets, "packet", had)));
         }
         if let Some(bounds) = &bounds {
             let is_listed = matches!(self.groups, Kinds::All(_) | Kinds::Parts(_));
             bounded(&mut answer, bounds, plan, is_listed);
         }
         if open != 0 {
-            answer.lacks(&format!("of {open} groups or more it is not known whether they pass `having`"));
+            answer.lacks(&undecided(open));
         }
         if self.unplaced_rows != 0 {
             answer.lacks(&format!(
@@ -190,6 +195,12 @@ impl QueryState {
             }
         }
     }
+}
+
+/// What is said of groups of which it is not known whether they are in the answer.
+pub(super) fn undecided(groups: u64) -> String {
+    let or_more = ["or more it is not known whether it passes", "or more it is not known whether they pass"];
+    format!("of {} `having`", notation::counted_as(groups, "group", or_more))
 }
 
 impl Plan {

@@ -223,7 +223,10 @@ impl RowQueries {
             .run
             .answers(&mut states, Covered { window: None, watched, outside, plan: Some(&self.overflow) });
         if unplaced != 0 {
-            let reason = format!("memory ran out: {unplaced} rows are in no flow");
+            let reason = format!(
+                "memory ran out: {} in no flow",
+                notation::counted_as(unplaced, "row", ["is", "are"])
+            );
             answers.iter_mut().for_each(|answer| answer.lacks(&reason));
         }
         answers

@@ -544,7 +544,7 @@ impl Length {
                 answer.lacks(&unmerged(unplaced));
             }
             if account.refused_rows != 0 {
-                answer.lacks(&format!("{} rows came faster than they were answered", account.refused_rows));
+                answer.lacks(&late_rows(account.refused_rows));
             }
             lacks_losses(answer, account.unfollowed);
             answer.coverage = account.lost.map(|lost| model::coverage(account.received, lost));
@@ -562,15 +562,27 @@ impl Length {
 /// An answer of pinned flows lacks what `unfollowed` of their packets would have added.
 pub fn lacks_losses(answer: &mut Answer, unfollowed: u64) {
     if unfollowed != 0 && answer.class == Class::Zoom {
+        let of_pinned = ["of a pinned flow was", "of pinned flows were"];
+        let packets = notation::counted_as(unfollowed, "packet", of_pinned);
         answer.lacks(&format!(
-            "memory ran out: {unfollowed} packets of pinned flows were not followed, whose losses and statistics are not known"
+            "memory ran out: {packets} not followed, whose losses and statistics are not known"
         ));
     }
 }
 
+/// Returns what is said of rows that came too fast to be answered.
+pub fn late_rows(rows: u64) -> String {
+    notation::counted_as(
+        rows,
+        "row",
+        ["came faster than it was answered", "came faster than they were answered"],
+    )
+}
+
 /// What is said of rows whose flows had no memory.
 pub(crate) fn unmerged(rows: u64) -> String {
-    format!("memory ran out: {rows} rows count as flows of their own")
+    let count = ["counts as a flow of its own", "count as flows of their own"];
+    format!("memory ran out: {}", notation::counted_as(rows, "row", count))
 }
 
 /// Calls `give` with a time of each pane that has rows, and with the numbers of its rows; with none if all rows are of one pane.

@@ -68,8 +68,7 @@ pub(crate) fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &Plan, is
         return;
     }
     if !bounds.others.is_nothing() || !is_listed {
-        // There may be one more, at the least.
-        answer.rest.groups += 1;
+        answer.rest.open();
     }
     let figures = || answer.rows.iter().flatten().chain(answer.rest.totals.iter().map(|(_, value)| value));
     let is_estimate = |value: &Value| matches!(value, Value::Estimate { .. });
@@ -82,16 +81,20 @@ pub(crate) fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &Plan, is
     let undecided = bounds.undecided();
     if undecided != 0 {
         answer.lacks(&format!(
-            "of {undecided} packets that had no place in the table it is not known whether the filter lets their flows through"
+            "of {} no place in the table it is not known whether the filter lets {} through",
+            notation::counted_as(undecided, "packet", ["that had"; 2]),
+            if undecided == 1 { "its flow" } else { "their flows" }
         ));
     } else if has_unbounded || !is_told {
         answer.lacks("packets that had no place in the table do not tell all of its values");
     }
     if !is_listed {
         let packets = bounds.packets();
-        answer.lacks(&format!(
-            "{packets} packets had no place in the table: flows of which only they tell are not in it"
-        ));
+        let had = [
+            "had no place in the table: a flow of which only it tells is",
+            "had no place in the table: flows of which only they tell are",
+        ];
+        answer.lacks(&format!("{} not in it", notation::counted_as(packets, "packet", had)));
     }
     if has_estimates {
         answer.class = Class::Sketch;

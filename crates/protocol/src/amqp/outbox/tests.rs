@@ -123,7 +123,7 @@ fn long(rows: u64) -> FromProbe {
     let row =
         |number: u64| vec![Value::Unsigned(number), Value::Unsigned(number.wrapping_mul(0x9e37_79b9) >> 8)];
     let window = Span { start_ns: 0, end_ns: 1 };
-    let rest = Rest { groups: 7, totals: vec![("n".to_owned(), Value::Unsigned(1000))] };
+    let rest = Rest { groups: 7, is_open: false, totals: vec![("n".to_owned(), Value::Unsigned(1000))] };
     let answer = Answer { rest, ..Answer::new("q", Some(window), columns, (0..rows).map(row).collect()) };
     FromProbe::Window(Box::new(WindowResult::new(window, vec![answer])))
 }

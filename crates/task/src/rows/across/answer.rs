@@ -3,7 +3,7 @@
 use super::Merging;
 use super::groups::{MergedGroup, MergedGroups};
 use super::parts::{Rule, Source};
-use crate::rows::answer::of_kind;
+use crate::rows::answer::{of_kind, undecided};
 use crate::rows::group_value::Group;
 use crate::rows::order::Ranked;
 use crate::rows::plan::{ItemValue, PlannedItem};
@@ -60,10 +60,13 @@ impl Merging {
                 let total = self.rest(plan.total_item(item)?, groups, &others, open != 0);
                 Some((item.column.name.clone(), of_kind(total, item.column.kind)))
             });
-            answer.rest = Rest { groups: known, totals: totals.collect() };
+            answer.rest = Rest { groups: known, is_open: false, totals: totals.collect() };
+            if open != 0 || groups.is_uncounted {
+                answer.rest.open();
+            }
         }
         if open != 0 {
-            answer.lacks(&format!("of {open} groups or more it is not known whether they pass `having`"));
+            answer.lacks(&undecided(open));
         }
         answer
     }

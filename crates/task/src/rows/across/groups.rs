@@ -53,6 +53,8 @@ pub(super) struct MergedGroups<'a> {
     pub(super) left_out: Vec<f64>,
     /// A node left groups out.
     pub(super) is_open: bool,
+    /// Nobody counted the groups that some node leaves out.
+    pub(super) is_uncounted: bool,
     /// Some values are between bounds.
     pub(super) is_unsure: bool,
 }
@@ -81,6 +83,7 @@ impl<'a> MergedGroups<'a> {
             largest: answers.iter().map(|answer| all_groups(answer)).max().unwrap_or(0),
             left_out: vec![0.0; parts.rules.len()],
             is_open: answers.iter().any(|answer| answer.rest.groups != 0),
+            is_uncounted: answers.iter().any(|answer| answer.rest.is_open),
             is_unsure: answers.iter().any(|answer| answer.rest.groups != 0 || answer.bounds != "exact"),
         };
         let mut numbers: HashMap<Vec<Member>, usize> = HashMap::new();

@@ -1,0 +1,263 @@
+//! Functions of SQL that Equery has under another name, or says in another way.
+
+use super::aggregates::{FUNCTIONS, is_aggregate, is_known, of_flows, of_packets_or_flows};
+use super::values::no_columns;
+use super::{Checker, Context, Scope, Used};
+use crate::ast::{Expr, Node, Spanned};
+use crate::diagnostic::Diagnostics;
+use crate::earlier::{self, Earlier};
+use crate::executor;
+use crate::fields;
+use crate::lexer::shortened;
+use crate::literal::{DURATIONS, Literal, duration_text};
+use task::query::{Grouping, Item, Over, Query};
+
+/// What to write in the place of a call.
+enum Instead {
+    /// A function of Equery: the first of these calls that the query may have.
+    Function(&'static str, Vec<Node>),
+    /// The first of these values that the query may have, and what is said behind it.
+    Value(Vec<Node>, &'static str),
+    /// Nothing: the value stays null where it is not known.
+    NotNull(Node),
+    /// What to do.
+    Advice(String),
+}
+
+impl Checker<'_, '_> {
+    /// Reports a call of a function that there is not.
+    pub(super) fn unknown_function(
+        &mut self,
+        function: &str,
+        arguments: &[Node],
+        node: &Node,
+        scope: Scope<'_>,
+    ) {
+        let help = match instead(function, arguments, node) {
+            Some(Instead::Function(name, candidates)) => {
+                if is_aggregate(name) && self.check_place(function, &candidates, node, scope).is_none() {
+                    return;
+                }
+                let written = self.first_usable(&candidates, scope).map(|call| format!("write '{call}'"));
+                let known = FUNCTIONS.iter().find(|known| known.word == name);
+                written.or_else(|| known.map(|known| format!("{} is {}", known.usage, known.meaning)))
+            }
+            Some(Instead::Value(candidates, more)) => {
+                let written =
+                    self.first_usable(&candidates, scope).map(|value| format!("write '{value}'{more}"));
+                written.or_else(|| Some(format!("leave it out{more}")))
+            }
+            Some(Instead::NotNull(value)) => Some(self.not_null(&value)),
+            Some(Instead::Advice(advice)) => Some(advice),
+            None => None,
+        };
+        let help = help.unwrap_or_else(|| {
+            let known = FUNCTIONS.iter().map(|known| known.word);
+            match crate::names::nearest(function, known.clone()) {
+                Some(near) => format!("'{near}' may be meant"),
+                None => format!("functions are {}", known.collect::<Vec<_>>().join(", ")),
+            }
+        });
+        let message = format!("there is no function '{}'", shortened(function));
+        self.diagnostics.error_with_help("unknown_function", &node.span, message, help);
+    }
+
+    /// Reports a call in `groupby`, which has fields alone.
+    pub(super) fn grouped_call(&mut self, function: &str, arguments: &[Node], node: &Node) {
+        let columns = no_columns();
+        let scope = Scope { context: Context::Flows, groups: &[], columns: &columns };
+        let is_field = |value: &Node| match &*value.value {
+            Expr::Name(name) => fields::find(name).is_some_and(|field| !field.is_fractional),
+            _ => false,
+        };
+        match instead(function, arguments, node) {
+            Some(Instead::Advice(_)) => return self.unknown_function(function, arguments, node, scope),
+            Some(Instead::Value(values, _)) if values.first().is_some_and(is_field) => {
+                return self.unknown_function(function, arguments, node, scope);
+            }
+            _ => {}
+        }
+        let message =
+            format!("expected a field to group by, but found '{}'", shortened(&node.value.to_string()));
+        self.diagnostics.error("group", &node.span, message);
+    }
+
+    /// What to do where SQL has another value in the place of null.
+    fn not_null(&self, value: &Node) -> String {
+        let stays = "what is not known stays null";
+        if let Expr::Name(name) = &*value.value
+            && fields::find(name).is_some_and(|field| !field.is_nullable)
+        {
+            return stays.to_owned();
+        }
+        let columns = no_columns();
+        let of_flows = Scope { context: Context::Flows, groups: &[], columns: &columns };
+        let candidates = std::slice::from_ref(value);
+        let (clause, text) = match calls(value, &mut is_aggregate) {
+            true => ("having", self.first_usable_in_having(candidates)),
+            false => ("where", self.first_usable(candidates, of_flows)),
+        };
+        text.map_or_else(
+            || stays.to_owned(),
+            |text| format!("{stays}: '{clause} {text} is not null' leaves it out"),
+        )
+    }
+
+    /// Returns the text of the first candidate that a query may have in this place.
+    pub(super) fn first_usable(&self, candidates: &[Node], scope: Scope<'_>) -> Option<String> {
+        let usable = candidates.iter().find(|candidate| self.is_usable(candidate, scope))?;
+        Some(usable.value.to_string()).filter(|text| shortened(text).to_string() == *text)
+    }
+
+    /// Whether a query of these groups may have this value.
+    fn is_usable(&self, candidate: &Node, scope: Scope<'_>) -> bool {
+        // Each unknown function would have candidates of its own, which are judged when it is replaced.
+        if has_unknown_function(candidate) {
+            return false;
+        }
+        let mut diagnostics = Diagnostics::new("");
+        let mut checker = Checker {
+            diagnostics: &mut diagnostics,
+            variables: self.variables,
+            options: self.options,
+            parents: self.parents,
+            used: Used::default(),
+            sources: self.sources,
+            expanded: self.expanded,
+        };
+        let value = checker.value(candidate, scope);
+        let earlier: Vec<Earlier> = checker.used.earlier.into_iter().map(|(earlier, _)| earlier).collect();
+        let Some(value) = value.filter(|_| diagnostics.errors() == 0) else { return false };
+        if scope.context == Context::Derived {
+            return true;
+        }
+        let is_of_flows = scope.context == Context::Flows && !calls(candidate, &mut is_aggregate);
+        let plan = Query {
+            name: String::new(),
+            filter: None,
+            group: match scope.groups {
+                [] if is_of_flows => Grouping::Flows,
+                [] => Grouping::All,
+                groups => Grouping::By(groups.to_vec()),
+            },
+            columns: vec![Item::new("value", value.value)],
+            having: None,
+            order: Vec::new(),
+            limit: None,
+            over: Over::Window,
+            bound: Vec::new(),
+        };
+        let plan = if earlier.is_empty() { plan } else { earlier::base(&plan, &earlier) };
+        executor::columns(&plan, self.options.key.as_deref()).is_ok()
+    }
+
+    /// Returns the text of the first candidate that `having` may have, in a query whose groups are not known.
+    pub(super) fn first_usable_in_having(&self, candidates: &[Node]) -> Option<String> {
+        let columns = no_columns();
+        self.first_usable(candidates, Scope { context: Context::Total, groups: &[], columns: &columns })
+    }
+}
+
+/// Whether a function of this kind is called anywhere in an expression.
+fn calls(node: &Node, is_it: &mut impl FnMut(&str) -> bool) -> bool {
+    let mut expression = (*node.value).clone();
+    let is_called = matches!(&expression, Expr::Call { function, .. } if is_it(function));
+    is_called || expression.parts().into_iter().any(|part| calls(part, is_it))
+}
+
+fn has_unknown_function(node: &Node) -> bool {
+    calls(node, &mut |function| !is_known(function))
+}
+
+/// Returns what to write in the place of a call of an SQL function; `None` if it is none.
+fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
+    let at = |expression| Spanned::new(Box::new(expression), node.span.clone());
+    let literal = |literal| at(Expr::Literal(literal));
+    let first = arguments.first().cloned().unwrap_or_else(|| at(Expr::Name("total_byte".to_owned())));
+    let call = |function: &'static str, arguments: Vec<Node>, distinct| {
+        at(Expr::Call { function: function.to_owned(), distinct, arguments })
+    };
+    let of = |function: &'static str, arguments: Vec<Node>| {
+        Some(Instead::Function(function, of_packets_or_flows(call(function, arguments, false))))
+    };
+    let quantile = |value: Node, share: Option<&Node>| {
+        let share = match share.map(|share| &*share.value) {
+            Some(Expr::Literal(Literal::Integer(percent))) if *percent > 1 => {
+                literal(Literal::Percent(*percent as f64))
+            }
+            Some(Expr::Literal(Literal::Float(percent))) if *percent > 1.0 => {
+                literal(Literal::Percent(*percent))
+            }
+            Some(share) => at(share.clone()),
+            None => literal(Literal::Percent(95.0)),
+        };
+        of("quantile", vec![value, share])
+    };
+    match function {
+        "mean" | "average" => of("avg", vec![first]),
+        "median" => of("quantile", vec![first, literal(Literal::Float(0.5))]),
+        "percentile_cont" | "percentile_disc" if matches!(arguments, [Node { value, .. }] if matches!(**value, Expr::Literal(_))) => {
+            quantile(at(Expr::Name("total_byte".to_owned())), Some(&first))
+        }
+        "percentile" | "percentile_cont" | "percentile_disc" | "approx_quantile" | "approx_percentile" => {
+            quantile(first, arguments.get(1))
+        }
+        "std" | "stdev" | "stddev_pop" => of("stddev", vec![first]),
+        "stddev_samp" => Some(Instead::Advice(
+            "stddev is that of the population, divided by the number of values".to_owned(),
+        )),
+        "approx_count_distinct" | "count_distinct" | "uniq" => {
+            Some(Instead::Function("count", vec![call("count", vec![first], true)]))
+        }
+        "total" => of("sum", vec![first]),
+        "mode" => of("top", vec![literal(Literal::Integer(1)), first]),
+        "lag" => of("prev", vec![first]),
+        "first" | "first_value" | "last" | "last_value" | "any_value" | "arbitrary" => {
+            let end = if function.starts_with("last") { "max" } else { "min" };
+            let of_flow = of_flows(&first);
+            let end = call(end, vec![of_flow.clone()], false);
+            Some(Instead::Value(vec![of_flow, end], ", as the order of packets is not kept"))
+        }
+        "now" | "interval" | "current_timestamp" => {
+            Some(Instead::Advice("write 'last 1h', or 'from -2h to -1h'".to_owned()))
+        }
+        "coalesce" | "ifnull" | "nvl" | "nullif" => Some(Instead::NotNull(first)),
+        "round" | "floor" | "ceil" | "ceiling" | "trunc" | "truncate" => {
+            Some(Instead::Value(vec![first], ", and round where its answer is read"))
+        }
+        "if" | "iif" | "decode" | "countif" | "count_if" | "sumif" | "sum_if" => {
+            Some(Instead::Advice("ask a query for each case, with its condition in 'where'".to_owned()))
+        }
+        "row_number" | "rank" | "dense_rank" => Some(Instead::Advice(
+            "leave it out: rows come in the order of their ranks, and 'limit 10' has the first 10".to_owned(),
+        )),
+        "date_trunc" | "time_bucket" | "date_bin" | "tumble" => {
+            let lengths = arguments.iter().filter_map(|of| match &*of.value {
+                Expr::Literal(Literal::Text(text)) => length_ns(text),
+                Expr::Literal(Literal::Duration(ns)) => Some(*ns).filter(|ns| *ns != 0),
+                _ => None,
+            });
+            let every = duration_text(lengths.min().unwrap_or(3_600_000_000_000));
+            Some(Instead::Advice(format!(
+                "leave it out, also of groupby, and write 'every {every}': an answer for each {every}"
+            )))
+        }
+        _ => None,
+    }
+}
+
+/// A length of time as SQL has it: `hour`, `5 minutes`.
+fn length_ns(text: &str) -> Option<u64> {
+    let (number, unit) = text.trim().split_once(' ').unwrap_or(("1", text.trim()));
+    let unit = unit.trim().to_ascii_lowercase();
+    let unit = match unit.strip_suffix('s').filter(|unit| unit.len() > 2).unwrap_or(&unit) {
+        "second" => "s",
+        "minute" => "min",
+        "hour" => "h",
+        "day" => "d",
+        "week" => "w",
+        other => other,
+    };
+    let (_, ns) = DURATIONS.iter().find(|(name, _)| *name == unit)?;
+    number.parse::<u64>().ok()?.checked_mul(*ns).filter(|ns| *ns != 0)
+}

@@ -1,0 +1,187 @@
+//! What is written in SQL, and whether the text that an error gives in its place is taken.
+
+use super::checked;
+use crate::{Diagnostic, Severity};
+
+/// Values as SQL has them of a field. Those that Equery has are among them: their errors give texts, too.
+const VALUES: [&str; 44] = [
+    "mean(F)",
+    "average(F)",
+    "median(F)",
+    "percentile(F, 95)",
+    "percentile(F, 99.9)",
+    "approx_quantile(F, 0.5)",
+    "percentile_cont(0.9) within group (order by F desc)",
+    "mode() within group (order by F)",
+    "mode(F)",
+    "std(F)",
+    "stddev_pop(F)",
+    "stddev_samp(F)",
+    "approx_count_distinct(F)",
+    "uniq(F)",
+    "total(F)",
+    "first(F)",
+    "last_value(F)",
+    "any_value(F)",
+    "lag(F)",
+    "lag(sum(F))",
+    "coalesce(F, 0)",
+    "coalesce(max(F), 0)",
+    "coalesce(mean(F), 0)",
+    "round(F)",
+    "round(avg(F), 2)",
+    "round(mean(F), 2)",
+    "if(F > 5, 1, 0)",
+    "rank()",
+    "row_number() over (partition by F order by F desc)",
+    "sum(F) over (partition by src_addr)",
+    "lag(F) over (order by stime)",
+    "date_trunc('hour', F)",
+    "time_bucket('5 minutes', F)",
+    "cast(F as float)",
+    "case when F = 5 then 1 else 0 end",
+    "F & 2",
+    "sum(F)",
+    "avg(F)",
+    "min(F)",
+    "stddev(F)",
+    "rate(F)",
+    "quantile(F, 0.5)",
+    "count(distinct F)",
+    "F",
+];
+/// Queries that have such a value in the place of V.
+const QUERIES: [&str; 10] = [
+    "select V",
+    "select src_addr, V groupby src_addr",
+    "select src_addr, V, count(*) group by src_addr",
+    "select vlan, V groupby vlan",
+    "select src_addr, count(*) groupby src_addr having V is not null",
+    "select src_addr, count(*) where V > 5 groupby src_addr",
+    "select src_addr, count(*) group by src_addr order by V desc",
+    "select V as v, count(*) group by v",
+    "select V, count(*) group by 1",
+    "select count(*) group by V",
+];
+
+/// The texts in quotes that an error has behind its `; `.
+fn quoted(help: &str) -> Vec<&str> {
+    // A quote within a word or a text is none.
+    let mut parts = help.split('\'');
+    parts.next();
+    std::iter::from_fn(|| {
+        let text = parts.next()?;
+        parts.next();
+        Some(text)
+    })
+    .collect()
+}
+
+/// The query that follows an advice: `span` is where the error is.
+fn followed(query: &str, span: &std::ops::Range<usize>, advice: &str) -> String {
+    let advice = &advice.replace("> …", "is not null");
+    let has = |clause: &str| advice.starts_with(&format!("{clause} "));
+    match () {
+        () if has("select") || advice.contains(": select ") => advice.clone(),
+        () if has("where") => format!("select count(*) {advice}"),
+        () if ["having", "limit", "every"].into_iter().any(has) => {
+            format!("select src_addr, count(*) groupby src_addr {advice}")
+        }
+        () if has("groupby") => format!("{} {advice}", query.split(" group").next().unwrap_or_default()),
+        () => format!("{}{advice}{}", &query[..span.start], &query[span.end..]),
+    }
+}
+
+/// The first error of a query, and the texts that it says to write.
+fn error(query: &str) -> Option<(Diagnostic, Vec<String>)> {
+    let error = checked(query).diagnostics.into_iter().find(|found| found.severity == Severity::Error)?;
+    // A word alone names what the text speaks of; a definition is of what was meant.
+    let names = |text: &&&str| {
+        !["where", "having", "select"].contains(text) && !text.starts_with("let ") && **text != "as NAME"
+    };
+    let texts = quoted(error.help.as_deref().unwrap_or_default())
+        .iter()
+        .filter(names)
+        .map(|text| (*text).to_owned())
+        .collect();
+    Some((error, texts))
+}
+
+#[test]
+fn what_an_error_says_to_write_is_taken() {
+    let fields: Vec<&str> = crate::language().fields.into_iter().map(|field| field.name).collect();
+    assert!(fields.len() > 40, "{fields:?}");
+    let (mut advised, mut wrong) = (0, Vec::new());
+    for value in VALUES {
+        for field in &fields {
+            for frame in QUERIES {
+                // What is a list of values is a column alone.
+                if value.starts_with("mode") && frame.contains("V desc") | frame.contains("having V") {
+                    continue;
+                }
+                let query = frame.replace('V', &value.replace('F', field));
+                let Some((first, texts)) = error(&query) else { continue };
+                for text in texts {
+                    advised += 1;
+                    let mut fixed = followed(&query, &first.span, &text);
+                    // A second error may be of another part of the query; what it says to write is taken.
+                    let mut next = error(&fixed);
+                    if let Some((second, texts)) = &next
+                        && let Some(text) = texts.first()
+                    {
+                        fixed = followed(&fixed, &second.span, text);
+                        next = error(&fixed);
+                    }
+                    // A column that is there already is another error.
+                    if let Some((found, _)) = next.filter(|(found, _)| found.code != "duplicate_column") {
+                        wrong.push(format!("{query}\n  {:?} → {fixed}\n  {found:?}", first.help));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {advised}:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
+    assert!(advised > 5000, "{advised}");
+}
+
+#[test]
+fn what_sql_has_in_another_way_has_one_error_with_the_text_to_write() {
+    let cases = [
+        ("select mean(vlan)", "write 'avg(first_vlan)'"),
+        ("select vlan, mean(vlan) groupby vlan", "avg(VALUE) is the mean"),
+        ("select src_addr, median(ip_ttl) group by src_addr", "write 'quantile(last_ip_ttl, 0.5)'"),
+        ("select mean(src_addr)", "avg(VALUE) is the mean"),
+        ("select count(*) where mean(vlan) > 5", "use 'having', as in 'having avg(first_vlan) > …'"),
+        (
+            "select src_addr, percentile(total_byte, 99.9) group by src_addr",
+            "write 'quantile(total_byte, 99.9%)'",
+        ),
+        ("select src_addr, rank() over (order by total_byte desc)", "'limit 10' has the first 10"),
+        ("select sum(total_byte) over (partition by src_addr) where dst_port = 80", "leave it out"),
+        ("select date_trunc('minute', stime) as m, count(*) group by m", "write 'every 1min'"),
+        ("select time_bucket('15 minutes', stime), count(*) group by 1", "write 'every 15min'"),
+        ("select count(*) group by date_trunc('day', stime)", "write 'every 1d'"),
+        ("select src_addr limit 3 offset 2", "write 'limit 5'"),
+        ("select src_addr limit 2, 3", "write 'limit 5'"),
+        ("select src_addr offset 2 rows fetch next 3 rows only", "write 'limit 5'"),
+        ("select src_addr offset 2", "leave it out"),
+        ("select src_addr fetch first 7 rows only", "write 'limit 7'"),
+        ("select src_addr fetch first row only", "write 'limit 1'"),
+        ("select distinct src_addr, count(*)", "write 'select src_addr, count(*) groupby src_addr'"),
+        ("select distinct src_addr, pps where dst_port = 80", "write 'select src_addr, pps'"),
+        ("select first(vlan)", "write 'first_vlan'"),
+        ("select src_addr, first(vlan) group by src_addr", "write 'min(first_vlan)'"),
+        (
+            "select src_addr, coalesce(avg(total_byte), 0) group by src_addr",
+            "'having avg(total_byte) is not null'",
+        ),
+        ("select src_addr, coalesce(vlan, 0)", "'where vlan is not null'"),
+        ("select addr, src_addr, count(*) groupby addr", "aggregate it: 'count(src_addr)'"),
+    ];
+    for (query, expected) in cases {
+        let found: Vec<_> = checked(query).diagnostics;
+        let errors: Vec<_> = found.iter().filter(|found| found.severity == Severity::Error).collect();
+        let help = errors.first().and_then(|error| error.help.as_deref()).unwrap_or_default();
+        assert!(errors.len() == 1 && help.contains(expected), "{query}: {errors:#?}");
+    }
+}
