@@ -1,6 +1,6 @@
 //! Reads rows once for all questions.
 
-use crate::facts::{RefusedRows, cut_by_window, cut_of_records, without_place_by_window};
+use crate::facts::{RefusedRows, untold_by_window, untold_of_records, without_place_by_window};
 use crate::files::{FlowFiles, span_of, span_of_rows};
 use crate::node_spans::NodeSpans;
 use crate::prune::may_pass;
@@ -574,13 +574,13 @@ impl Work<'_> {
         timed.for_each(|(time_ns, unplaced)| {
             self.each_with(time_ns, clip, node, |rows| rows.add_outside(time_ns, &unplaced));
         });
-        cut_by_window(contents).for_each(|(time_ns, cut)| {
-            self.each_with(time_ns, clip, node, |rows| rows.add_cut(time_ns, &cut));
+        untold_by_window(contents).for_each(|(time_ns, untold)| {
+            self.each_with(time_ns, clip, node, |rows| rows.add_untold(time_ns, &untold));
         });
-        let Some(cut) = cut_of_records(contents) else { return };
+        let Some(untold) = untold_of_records(contents) else { return };
         for group in &mut self.groups {
             if let Some(Answered { rows, .. }) = group.node(node, &self.site) {
-                rows.add_cut_of_any_time(&cut);
+                rows.add_untold_of_any_time(&untold);
             }
         }
     }

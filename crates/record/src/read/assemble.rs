@@ -4,6 +4,7 @@ use super::Sink;
 use super::address::{Addresses, Family};
 use super::block::{RowBlock, Wanted, WithoutKey};
 use super::columns::{Columns, NO_NODE};
+use super::open_fields::OpenColumns;
 use flow::{NULL, RowBatch, RowValue};
 use packet::{KeyParts, KeyV4, KeyV6};
 use std::mem;
@@ -23,14 +24,14 @@ pub(crate) struct Assembler {
 const MEMBERS: [&str; 6] = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "ip_tos"];
 
 /// One direction of rows.
-struct Direction<'a> {
-    source: &'a Addresses,
-    destination: &'a Addresses,
-    source_port: &'a [u64],
-    destination_port: &'a [u64],
-    protocol: &'a [u64],
+pub(crate) struct Direction<'a> {
+    pub(crate) source: &'a Addresses,
+    pub(crate) destination: &'a Addresses,
+    pub(crate) source_port: &'a [u64],
+    pub(crate) destination_port: &'a [u64],
+    pub(crate) protocol: &'a [u64],
     vlan: &'a [u64],
-    tos: &'a [u64],
+    pub(crate) tos: &'a [u64],
     /// The family of the addresses, where the file tells it; empty elsewhere.
     ip_version: &'a [u64],
     key_has_vlan: bool,
@@ -239,6 +240,8 @@ impl Assembler {
         block.v4.clear();
         block.v6.clear();
         block.without_key.clear();
+        let open = OpenColumns::of(direction, values, wanted);
+        block.open = [open.each(0..rows), Vec::new()];
         block.v4.keys.extend((0..rows).map(|row| direction.v4(row)));
         for (column, values) in wanted.columns.iter().zip(values) {
             // A column that the file lacks.
@@ -281,6 +284,8 @@ impl Assembler {
                 }
             }
         }
+        let open = OpenColumns::of(direction, values, wanted);
+        block.open = [&*v4, &*v6].map(|rows| open.each(rows.iter().map(|row| *row as usize)));
         block.v4.keys.extend(v4.iter().map(|row| direction.v4(*row as usize)));
         block.v6.keys.extend(v6.iter().map(|row| direction.v6(*row as usize)));
         let takes_v4 = are_all && v4.len() == rows.len();
