@@ -194,13 +194,21 @@ fn a_null_field_of_a_key_is_in_no_group() {
         assert_eq!(answer["rows"].as_array().map(Vec::len), Some(count), "{query}: {answer}");
         assert_eq!(answer["status"], if code == 0 { "complete" } else { "partial" }, "{query}: {answer}");
     }
+    // What else is asked changes no answer.
+    let both = "sources: select src_addr, sum(total_byte) as b groupby src_addr; \
+                ends: select dst_addr, sum(total_byte) as b groupby dst_addr";
+    let both = call(&["query", text(&file), "--json", "-q", both]).expect(3).stdout;
+    for answer in both.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")) {
+        let (bytes, status) = if answer["query"] == "ends" { (1500, "complete") } else { (1000, "partial") };
+        assert_eq!((&answer["rows"][0]["b"], &answer["status"]), (&bytes.into(), &status.into()), "{answer}");
+    }
     // A row without packets, too.
     let rows = format!("{head}10.0.0.1,10.0.0.9,,1001,80,{times},0,500\n");
     let file = scratch.file("none.csv", rows.as_bytes());
     let query = "select protocol, sum(total_byte) as b groupby protocol";
     let answer = only(&call(&["query", text(&file), "--json", "-q", query]).expect(3).stdout);
     let reason = answer["reason"].as_str().unwrap_or_default();
-    assert!(reason.contains("1 rows do not tell a field of their key"), "{answer}");
+    assert!(reason.contains("1 row does not tell a field of its key"), "{answer}");
 }
 
 /// Fields that records leave open are 0 in rows, and answers that read them say of how many records.

@@ -51,6 +51,11 @@ impl OpenFields {
         Self(self.0 & !without)
     }
 
+    /// Returns whether one of others is among them.
+    pub fn has_any(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+
     /// Returns whether none is left open.
     pub fn is_empty(self) -> bool {
         self.0 == 0

@@ -20,9 +20,6 @@ pub(crate) struct Assembler {
     rows: Vec<u32>,
 }
 
-/// Members of keys that a row may lack.
-const MEMBERS: [&str; 6] = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "ip_tos"];
-
 /// One direction of rows.
 pub(crate) struct Direction<'a> {
     pub(crate) source: &'a Addresses,
@@ -37,8 +34,6 @@ pub(crate) struct Direction<'a> {
     key_has_vlan: bool,
     /// For sources and for destinations: true once the file is known to have a row with such an address. Otherwise its keys are without it.
     are_told: [bool; 2],
-    /// Which of [`MEMBERS`] a row has no key without.
-    required: [bool; MEMBERS.len()],
 }
 
 impl Direction<'_> {
@@ -56,13 +51,6 @@ impl Direction<'_> {
         }
     }
 
-    /// Whether a number is null without which a row has no key.
-    fn lacks_number(&self, row: usize) -> bool {
-        let numbers = [self.source_port, self.destination_port, self.protocol, self.tos];
-        let mut each = numbers.into_iter().zip(&self.required[2..]);
-        each.any(|(values, is_required)| *is_required && values.get(row) == Some(&NULL))
-    }
-
     /// Which family a row is of; `None` if it has no key, though it might.
     fn family(&self, row: usize) -> Option<Family> {
         let of = |addresses: &Addresses| match addresses.len() {
@@ -70,12 +58,8 @@ impl Direction<'_> {
             _ => Some(addresses.get(row).1),
         };
         let families = [of(self.source), of(self.destination)];
-        // Whose address is not known is in no group of addresses.
-        let are_told = [0, 1].map(|end| self.are_told[end] || self.required[end]);
-        let mut addresses = families.iter().zip(are_told);
-        if addresses.any(|(family, is_told)| is_told && *family == Some(Family::None))
-            || self.lacks_number(row)
-        {
+        let mut addresses = families.iter().zip(self.are_told);
+        if addresses.any(|(family, is_told)| is_told && *family == Some(Family::None)) {
             return None;
         }
         let numbers = [self.source_port, self.destination_port, self.protocol, self.tos];
@@ -157,7 +141,6 @@ impl Assembler {
                 tos,
                 ip_version,
                 key_has_vlan,
-                required: MEMBERS.map(|member| wanted.told.contains(&member)),
             };
             let is_there = |row: &u32| !matches!(has_reverse[*row as usize], 0 | NULL);
             if !self.each_node(&direction, reverse, wanted, node, nodes, rows, Some(&is_there), sink) {
@@ -177,7 +160,6 @@ impl Assembler {
             tos,
             ip_version,
             key_has_vlan,
-            required: MEMBERS.map(|member| wanted.told.contains(&member)),
         };
         self.each_node(&direction, values, wanted, node, nodes, rows, None, sink)
     }

@@ -9,8 +9,6 @@ use std::sync::Arc;
 pub struct Wanted {
     /// Members of the key, by their names; the others are zero.
     pub members: Vec<&'static str>,
-    /// Members that each row has to tell, of the columns that the file has: a row in which one of them is null has no key.
-    pub told: Vec<&'static str>,
     /// Columns. [`RowValue::Time`] is the time at which a row counts.
     pub columns: Vec<RowValue>,
     /// Whether blocks are to have the fields that each row leaves open.
