@@ -16,6 +16,7 @@ use port::wire::WireCounters;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
+use task::rows::say_untold;
 
 /// Shows and writes the report, and returns the exit code. With a page, once the flag is set.
 pub(crate) fn finish(
@@ -147,14 +148,14 @@ impl Reported {
             outputs,
             mut answers,
             mut longer,
-            cut_of_totals,
+            untold_of_totals,
             unreported,
             warnings,
             faults,
         } = finished;
         let mut totals = engine::totals(None, &ended.totals, ended.flows.table_full, ended.sampled.as_ref());
         totals.node = Some(node.clone());
-        cut_of_totals.say(&mut totals);
+        say_untold(&untold_of_totals, &mut totals);
         let exporters = routers.map_or_else(Vec::new, |(exporters, qualities)| {
             qualities.mark(std::slice::from_mut(&mut totals));
             qualities.mark(&mut answers);

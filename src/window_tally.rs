@@ -5,7 +5,7 @@ use flow::Rows;
 use model::{Counters, WindowEnd};
 use record::WindowFacts;
 use std::collections::BTreeMap;
-use task::rows::{CutHeaders, Unplaced};
+use task::rows::Unplaced;
 
 /// Packets in rows of windows that are not closed yet, by the windows' begins.
 #[derive(Debug, Default)]
@@ -28,7 +28,6 @@ impl WindowTally {
         let lost = closed.loss.as_ref().map(Counters::total);
         let unmeasured = closed.packets.received.saturating_sub(in_rows).saturating_sub(packets);
         let share = lost.map_or(0.0, |lost| 1.0 - model::coverage(closed.packets.received, lost));
-        let CutHeaders { ports, tcp, segments } = closed.cut();
         WindowFacts {
             lost,
             uncovered_ns: (share * closed.watched.length_ns() as f64).ceil() as u64,
@@ -36,8 +35,7 @@ impl WindowTally {
             unmeasured: if lost.is_some() { unmeasured } else { 0 },
             refused_rows: closed.refused_rows,
             without_place: [packets, bytes, wire_bytes],
-            cut: [ports, tcp],
-            unparsed_segments: segments,
+            untold: closed.all_untold(),
             watched: (closed.watched != closed.span)
                 .then_some([closed.watched.start_ns, closed.watched.end_ns]),
             ended: closed.ended_by == WindowEnd::RunEnd,

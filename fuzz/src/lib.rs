@@ -72,6 +72,13 @@ fn burst_parser_agrees(frame: &Frame<'_>, tunnel: Tunnel, parsed: &Result<Packet
     assert_eq!((burst.not_measured, burst.remarks), (not_measured, remarks));
 }
 
+fn protocol(packet: &Packet) -> Option<u8> {
+    match packet.key {
+        PacketKey::V4(key) => key.flow_key(&KeySpec::FIVE_TUPLE).protocol,
+        PacketKey::V6(key) => key.flow_key(&KeySpec::FIVE_TUPLE).protocol,
+    }
+}
+
 /// With fewer bytes captured, a packet has the same lengths, and its ports or the remark that they were cut, or is
 /// `truncated`. A frame that is refused is not measured for having been cut, unless what is wrong with it was cut
 /// off: the nesting behind the addresses.
@@ -86,6 +93,7 @@ fn a_snap_length_changes_no_answer(frame: &Frame<'_>) {
                 assert_eq!(whole.fields.wire_byte, cut.fields.wire_byte);
                 assert_eq!((whole.fields.vlan, whole.fields.ip_ttl), (cut.fields.vlan, cut.fields.ip_ttl));
                 assert!(whole.key == cut.key || cut.ports == Some(Remark::PortsTruncated));
+                assert!(protocol(&whole) == protocol(&cut) || cut.protocol_truncated);
             }
             (Err(NotMeasured::MalformedNesting), Ok(cut)) => {
                 assert_eq!(cut.ports, Some(Remark::PortsTruncated));

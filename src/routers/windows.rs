@@ -4,6 +4,7 @@ mod row;
 
 use super::quality::{Qualities, Quality, Tally, named};
 use engine::{ClosedWindow, Control, Outputs, RecordSink, RunTotals, Totals, WindowId};
+use flow::Untold;
 use history::replay::{Held, Memory, Row};
 use model::{Counters, FlowCounts, PacketCounts, Span, WindowCounts, WindowEnd};
 use packet::{Key, KeySpec};
@@ -36,6 +37,7 @@ struct Open {
     /// Packets, bytes and bytes on the wire of its records.
     sums: [u64; 3],
     quality: Quality,
+    untold: Untold,
 }
 
 /// All windows of a run.
@@ -151,6 +153,7 @@ impl Windows {
         };
         (open.sums, self.sums) = (of_window, of_run);
         open.quality.add(&flow);
+        open.untold.add_record(flow.open_fields);
         let Flow { mut record, .. } = flow;
         let packets = record.total_count;
         open.received = open.received.saturating_add(packets);
@@ -330,6 +333,7 @@ impl Windows {
             unplaced,
             refused_rows,
             lacks,
+            untold: open.untold,
             estimates,
             ..ClosedWindow::without_packets(window, span)
         };

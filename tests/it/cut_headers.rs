@@ -81,8 +81,8 @@ fn an_answer_says_of_how_many_packets_it_does_not_know_the_header() {
     let options = ["--every", "1s", "--json", "--report", text(&report), "-q", asked];
     let lines = run(edison().arg("run").arg(&path).args(options)).expect(0).stdout;
     let report = output::report(&report);
-    let tcp = format!("the capture cut the TCP headers of {lacks_tcp} packets");
-    let ports = format!("the capture cut the headers of {lacks_ports} packets before their ports");
+    let tcp = format!("the capture cut the TCP headers of {lacks_tcp} packet:");
+    let ports = format!("the capture cut the headers of {lacks_ports} packets before the ports");
     for (query, expected) in [
         ("least", Some(&tcp)),
         ("seq", Some(&tcp)),
@@ -137,8 +137,8 @@ fn questions_over_recorded_rows_say_so_too() {
     let (store, rows) = (scratch.path("store"), scratch.path("rows.parquet"));
     let kept = ["--node", "n1", "--store", text(&store), "--rows", text(&rows)];
     call(&[&["run", text(&path), "--every", "1s"], &kept[..]].concat()).expect(0);
-    let tcp = "the capture cut the TCP headers of 1 packets";
-    let ports = "the capture cut the headers of 2 packets before their ports";
+    let tcp = "the capture cut the TCP headers of 1 packet:";
+    let ports = "the capture cut the headers of 2 packets before the ports";
     for of in [&["--store", text(&store)][..], &[text(&rows)]] {
         let say = |query: &str, more: &[&str], expected: &[&[&str]]| {
             let reasons = reasons_of(of, query, more);
@@ -253,7 +253,7 @@ fn flow_records_tell_of_headers_that_were_cut() {
     let path = scratch.file("cut.pcap", cut(&frames(), 50));
     let flows = scratch.path("flows.parquet");
     call(&["run", text(&path), "--flows", text(&flows)]).expect(0);
-    let (tcp, ports) = ("the TCP headers of 1 packets", "the headers of 2 packets before their ports");
+    let (tcp, ports) = ("the TCP headers of 1 packet:", "the headers of 2 packets before the ports");
     for (query, expected) in [
         ("select max(last_tcp_win) as x", [true, true]),
         ("select max(last_tcp_win) as x every 1s", [true, true]),
@@ -278,7 +278,7 @@ fn the_number_of_flows_among_totals_says_so() {
             &[&["run", text(&path), "--json", "--every", "1s", "--report", text(&report)], key].concat(),
         );
         let lines = ended.expect(0).stdout;
-        let said = "the headers of 2 packets before their ports";
+        let said = "the headers of 2 packets before the ports";
         let report = output::report(&report);
         let totals = output::of_run(&report, "totals");
         assert_eq!(
@@ -292,5 +292,52 @@ fn the_number_of_flows_among_totals_says_so() {
             .map(|line| reason(&line).contains(said))
             .collect();
         assert_eq!(windows, [false, expected]);
+    }
+}
+
+/// Returns an Ethernet frame with a UDP packet of IPv6 behind an extension header for its destination.
+fn behind_an_extension(time_ns: u64) -> Frame {
+    let mut data = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x86, 0xdd, 0x60, 0, 0, 0, 0, 16, 60, 64];
+    data.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    data.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+    data.extend([17, 0, 1, 4, 0, 0, 0, 0, 0x13, 0x88, 0, 53, 0, 8, 0, 0]);
+    Frame { time_ns, data }
+}
+
+#[test]
+fn protocols_and_addresses_that_were_cut_are_told() {
+    let scratch = Scratch::new();
+    let whole: Vec<Frame> = (0..3).map(|number| behind_an_extension(START + number)).collect();
+    let by_protocol = "select protocol, sum(total_count) as n groupby protocol";
+    let (protocol, addresses) = (
+        "the headers of 3 packets before the protocol",
+        "the capture cut 3 frames before the addresses: no flow has them",
+    );
+    for (snap, row, said) in
+        [(60, Some(60), Some(protocol)), (80, Some(17), None), (50, None, Some(addresses))]
+    {
+        let path = scratch.file("cut.pcap", cut(&whole, snap));
+        let at = |name: &str| scratch.path(&format!("{snap}{name}"));
+        let (report, store, kept) = (at(".json"), at("store"), at("rows.parquet"));
+        let files = ["--report", text(&report), "--store", text(&store), "--rows", text(&kept)];
+        let asked = format!("p: {by_protocol}; n: select sum(total_count) as n");
+        call(&[&["run", text(&path), "--json", "--node", "n1", "-q", &asked][..], &files].concat()).expect(0);
+        let report = output::report(&report);
+        let answer = output::of_run(&report, "p");
+        assert_eq!(rows(answer).first().map(|row| number(&row["protocol"])), row, "{answer}");
+        assert_eq!(said.is_some_and(|said| reason(answer).contains(said)), said.is_some(), "{answer}");
+        assert_eq!(answer["status"] == "partial", said.is_some(), "{answer}");
+        // What does not read the protocol has all packets, unless these are in no flow.
+        for query in ["n", "totals"] {
+            let answer = output::of_run(&report, query);
+            let is_of_flows = query == "totals";
+            let lacks = snap == 50 || snap == 60 && is_of_flows;
+            assert_eq!(answer["status"] == "partial", lacks, "{answer}");
+        }
+        for of in [&["--store", text(&store)][..], &[text(&kept)]] {
+            let reasons = reasons_of(of, by_protocol, &[]);
+            assert_eq!(reasons.len(), 1, "{of:?}: {reasons:?}");
+            assert_eq!(reasons[0].contains(said.unwrap_or("cut")), said.is_some(), "{of:?}: {reasons:?}");
+        }
     }
 }

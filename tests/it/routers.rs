@@ -563,3 +563,45 @@ fn routers_are_a_node_of_a_deployment() {
         collecting.wait().says(0, &["R1 ended", "900 packets received"]);
     });
 }
+
+/// A router whose records have no field for the TTL, as in NetFlow v5: answers that read it say so, of the run and of its store.
+#[test]
+fn a_field_that_a_router_does_not_tell_is_not_zero() {
+    let scratch = Scratch::new();
+    let store = scratch.path("store");
+    let asked = "ttl: select max(last_ip_ttl) as n; flags: select max(any_tcp_flags) as n; bytes: select sum(total_byte) as n";
+    let collecting = Collecting::start(
+        &scratch,
+        "open",
+        &["--every", "1h", "--store", text(&store), "--json", "-q", asked],
+    );
+    let now =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs();
+    let mut datagram = vec![0, 5, 0, 1, 0, 0, 0, 0];
+    datagram.extend((now as u32).to_be_bytes());
+    datagram.extend([0; 12]);
+    datagram.extend([10, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 180]);
+    datagram.extend([0; 8]);
+    datagram.extend([4, 0, 0, 80, 0, 0x12, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.send_to(&datagram, ("127.0.0.1", collecting.port)).expect("it is sent");
+    collecting.wait_for("to read it", |waiting| waiting == Some(0));
+    let (_, report, _) = collecting.end();
+    let said = "1 record does not tell ip_ttl, which counts as 0";
+    for (query, n, told) in [("ttl", 0, said), ("flags", 0x12, ""), ("bytes", 180, "")] {
+        let of_run = output::of_run(&report, query);
+        assert_eq!(number(&output::rows(of_run)[0]["n"]), n, "{of_run}");
+        assert_eq!(of_run["reason"].as_str().unwrap_or_default(), told, "{of_run}");
+    }
+    for (query, told) in [("select max(last_ip_ttl) as n", said), ("select max(any_tcp_flags) as n", "")] {
+        let ended = call(&["query", "--store", text(&store), "--json", "-q", query]);
+        let answer: Value =
+            serde_json::from_str(ended.stdout.lines().next().expect("an answer")).expect("JSON");
+        // The run ended within its window, which is cut.
+        assert_eq!(
+            answer["reason"].as_str().unwrap_or_default().contains("does not tell"),
+            !told.is_empty(),
+            "{answer}"
+        );
+    }
+}

@@ -148,8 +148,8 @@ fn counters_that_are_not_told_leave_answers_partial() {
     let file = scratch.file("nulls.csv", (head.to_owned() + &rows.concat()).as_bytes());
     let store = scratch.path("store");
     call(&["import", text(&file), "--node", "n1", "--store", text(&store)]);
-    let [bytes, packets] =
-        ["total_byte", "total_count"].map(|field| format!("1 row does not tell {field}, which counts as 0"));
+    let [bytes, packets] = ["total_byte", "total_count"]
+        .map(|field| format!("1 record does not tell {field}, which counts as 0"));
     let ask = |query: &str, code: i32| {
         only(&call(&["query", text(&file), "--json", "-q", query]).expect(code).stdout)
     };
@@ -165,7 +165,8 @@ fn counters_that_are_not_told_leave_answers_partial() {
     }
     let both = ask("select sum(total_byte) as b, sum(total_count) as p", 3);
     assert_eq!((&both["rows"][0]["b"], &both["rows"][0]["p"]), (&150.into(), &3.into()));
-    assert!(reason(&both).contains(&bytes) && reason(&both).contains(&packets), "{both}");
+    let said = "1 record does not tell total_count, total_byte, which count as 0";
+    assert!(reason(&both).contains(said), "{both}");
     // What reads neither is whole.
     let sources = ask("select count(distinct src_addr) as n", 0);
     assert_eq!((&sources["status"], &sources["rows"][0]["n"]), (&"complete".into(), &3.into()));
@@ -193,11 +194,60 @@ fn a_null_field_of_a_key_is_in_no_group() {
         assert_eq!(answer["rows"].as_array().map(Vec::len), Some(count), "{query}: {answer}");
         assert_eq!(answer["status"], if code == 0 { "complete" } else { "partial" }, "{query}: {answer}");
     }
+    // What else is asked changes no answer.
+    let both = "sources: select src_addr, sum(total_byte) as b groupby src_addr; \
+                ends: select dst_addr, sum(total_byte) as b groupby dst_addr";
+    let both = call(&["query", text(&file), "--json", "-q", both]).expect(3).stdout;
+    for answer in both.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")) {
+        let (bytes, status) = if answer["query"] == "ends" { (1500, "complete") } else { (1000, "partial") };
+        assert_eq!((&answer["rows"][0]["b"], &answer["status"]), (&bytes.into(), &status.into()), "{answer}");
+    }
     // A row without packets, too.
     let rows = format!("{head}10.0.0.1,10.0.0.9,,1001,80,{times},0,500\n");
     let file = scratch.file("none.csv", rows.as_bytes());
     let query = "select protocol, sum(total_byte) as b groupby protocol";
     let answer = only(&call(&["query", text(&file), "--json", "-q", query]).expect(3).stdout);
     let reason = answer["reason"].as_str().unwrap_or_default();
-    assert!(reason.contains("1 rows do not tell a field of their key"), "{answer}");
+    assert!(reason.contains("1 row does not tell a field of its key"), "{answer}");
+}
+
+/// Fields that records leave open are 0 in rows, and answers that read them say of how many records.
+#[test]
+fn fields_that_records_do_not_tell_leave_answers_partial() {
+    let scratch = Scratch::new();
+    let head =
+        "src_addr,dst_addr,src_port,dst_port,protocol,tcp_flags,ip_ttl,total_count,total_byte,stime,ltime\n";
+    // TCP without flags, TCP without a port, UDP without both: it has no flags, and no record of ICMP has a port of its source.
+    let rows = ["1,2,6,,64", ",2,6,2,64", ",2,17,,64", ",8,1,,64"].map(|fields| {
+        format!("10.0.0.1,10.0.0.2,{fields},1,100,2024-01-01T00:00:00Z,2024-01-01T00:00:01Z\n")
+    });
+    let file = scratch.file("open.csv", (head.to_owned() + &rows.concat()).as_bytes());
+    let store = scratch.path("store");
+    call(&["import", text(&file), "--node", "n1", "--store", text(&store)]).expect(0);
+    let ask = |query: &str| {
+        let ended = call(&["query", "--store", text(&store), "--json", "-q", query]);
+        (ended.code, only(&ended.stdout))
+    };
+    let of = |count: u64, field: &str| {
+        format!(
+            "{count} record{} not tell {field}, which counts as 0",
+            if count == 1 { " does" } else { "s do" }
+        )
+    };
+    let (ports, flags) = (of(2, "src_port"), of(1, "tcp_flags"));
+    for (query, told) in [
+        // What a flow has of a field depends on which packets are one flow.
+        ("select max(any_tcp_flags) as n", format!("{ports}; {flags}")),
+        ("select max(last_ip_ttl) as n", ports.clone()),
+        ("select src_port, sum(total_byte) as n groupby src_port", ports.clone()),
+        ("select count(*) as n", ports.clone()),
+        ("select dst_addr, sum(total_byte) as n groupby dst_addr", String::new()),
+        ("select protocol, sum(total_count) as n groupby protocol", String::new()),
+    ] {
+        let (code, answer) = ask(query);
+        assert_eq!(answer["reason"].as_str().unwrap_or_default(), told, "{query}: {answer}");
+        let is_partial = !told.is_empty();
+        let expected = (Some(if is_partial { 3 } else { 0 }), is_partial);
+        assert_eq!((code, answer["status"] == "partial"), expected, "{answer}");
+    }
 }

@@ -3,10 +3,10 @@
 use crate::ids::WindowId;
 use crate::refused::{RING_FULL, WORKER_FAILED};
 use crate::work::Work;
-use flow::{LossCounts, Sampled};
+use flow::{LossCounts, Sampled, Untold};
 use model::{Answer, Counters, PacketCounts, Span, WindowEnd};
-use packet::Remark;
-use task::rows::{CutHeaders, Overflow, Unplaced};
+use packet::{NotMeasured, Remark};
+use task::rows::{Overflow, Unplaced};
 use task::{Reported, SplitWindow};
 
 /// The reason of [`unread`] where the user stopped the run.
@@ -92,6 +92,8 @@ pub struct ClosedWindow {
     /// A remark on missing data of the window: records of routers that did not arrive or were not read, or the rest of a source that was not
     /// read to its end. `None` if nothing is known to be missing.
     pub lacks: Option<String>,
+    /// What records of routers or of a file did not tell. That of captured packets is in the counters of `packets`.
+    pub untold: Untold,
     /// That records of routers are samples, and how good estimates of them are, in words.
     pub estimates: Option<String>,
     /// Packets of pinned flows that there was no memory to follow.
@@ -125,6 +127,7 @@ impl ClosedWindow {
             overflow: None,
             refused_rows: 0,
             lacks: None,
+            untold: Untold::default(),
             estimates: None,
             unfollowed: 0,
             tcp_loss: None,
@@ -145,24 +148,22 @@ impl ClosedWindow {
         self.loss.as_ref().map(|loss| loss.total() + self.refused())
     }
 
-    /// Returns the numbers of packets whose headers the snap length cut.
-    pub fn cut(&self) -> CutHeaders {
-        let of = |remark: Remark| self.packets.remarks.get(remark.name());
-        CutHeaders {
-            ports: of(Remark::PortsTruncated),
-            tcp: of(Remark::TcpTruncated),
-            segments: of(Remark::SegmentUnparsed),
-        }
-    }
-
-    /// Sets the numbers of packets whose headers the snap length cut.
-    pub fn set_cut(&mut self, cut: CutHeaders) {
-        let counts = [
-            (Remark::PortsTruncated, cut.ports),
-            (Remark::TcpTruncated, cut.tcp),
-            (Remark::SegmentUnparsed, cut.segments),
+    /// Returns what its packets and records did not tell.
+    pub fn all_untold(&self) -> Untold {
+        const OF_REMARKS: [(Remark, &str); 4] = [
+            (Remark::ProtocolTruncated, "cut_protocol"),
+            (Remark::PortsTruncated, "cut_ports"),
+            (Remark::TcpTruncated, "cut_tcp"),
+            (Remark::SegmentUnparsed, "unparsed_segments"),
         ];
-        self.packets.remarks.add(&counts.map(|(remark, count)| (remark.name(), count)).into_iter().collect());
+        let mut untold = self.untold;
+        let frames = self.packets.not_measured.get(NotMeasured::Truncated.name());
+        untold.cut_addresses = untold.cut_addresses.saturating_add(frames);
+        for (remark, name) in OF_REMARKS {
+            let is_known = untold.add_named(name, self.packets.remarks.get(remark.name()));
+            debug_assert!(is_known, "{name}");
+        }
+        untold
     }
 
     /// What answers of tasks are to know of it.

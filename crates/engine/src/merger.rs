@@ -8,7 +8,7 @@ use crate::receiver::ReceiverEnd;
 use crate::refused::{RING_FULL, WORKER_FAILED};
 use crate::window::WindowHeader;
 use crate::work::Work;
-use flow::{FlowRecord, LossCounts, Sampled};
+use flow::{FlowRecord, LossCounts, Sampled, Untold};
 use model::{Counters, FlowCounts, PacketCounts, Span, WindowCounts, WindowEnd};
 use record::Account;
 use std::collections::BTreeMap;
@@ -226,6 +226,7 @@ impl Merger {
             overflow,
             refused_rows: sums.refused_rows,
             lacks: header.lacks,
+            untold: Untold::default(),
             estimates: None,
             unfollowed: sums.unfollowed,
             tcp_loss: self.tracks_loss.then_some(sums.loss),

@@ -20,7 +20,7 @@ use crate::config::Config;
 use crate::control::Control;
 use crate::ids::WindowId;
 use consumer::Consumer;
-use flow::{FlowRecord, LossCounts, More, Rows, WindowRow};
+use flow::{FlowRecord, LossCounts, More, Rows, Untold, WindowRow};
 use model::{Answer, OutputCounts, Window};
 use packet::{FamilyKey, Key, KeyV4, KeyV6};
 use port::TimeBase;
@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
 use summary::Parts;
-use task::rows::{CutHeaders, Unplaced};
+use task::rows::Unplaced;
 
 /// Bytes of a block: with some thousand records or rows the cost of handing over is negligible, and they
 /// still arrive soon.
@@ -140,8 +140,8 @@ struct Lacking {
     unplaced: Unplaced,
     /// Packets of pinned flows that there was no memory to follow.
     unfollowed: u64,
-    /// Packets whose headers were not captured.
-    cut: CutHeaders,
+    /// What its packets and records did not tell.
+    untold: Untold,
     /// Workers whose records are missing.
     failed_workers: u64,
     /// Windows that were refused together with the rows for queries by packets.
@@ -153,7 +153,7 @@ impl Lacking {
         self.refused_rows += more.refused_rows;
         self.unplaced.add(&more.unplaced);
         self.unfollowed += more.unfollowed;
-        self.cut.add(&more.cut);
+        self.untold.add(&more.untold);
         self.failed_workers += more.failed_workers;
         self.split_windows += more.split_windows;
     }
@@ -164,8 +164,8 @@ impl RunRows {
     fn lacking(self, window: &ClosedWindow) -> Lacking {
         let refused_rows = if self == Self::OfWindows { window.refused_rows } else { 0 };
         let ClosedWindow { unplaced, unfollowed, .. } = *window;
-        let cut = window.cut();
-        Lacking { refused_rows, unplaced, unfollowed, cut, failed_workers: 0, split_windows: 0 }
+        let untold = window.all_untold();
+        Lacking { refused_rows, unplaced, unfollowed, untold, failed_workers: 0, split_windows: 0 }
     }
 }
 
@@ -267,7 +267,7 @@ pub struct OutputsResult {
     /// Answers of windows of other lengths than the run's that its end cut.
     pub longer: Vec<Answer>,
     /// Packets of the run whose headers were not captured, as far as the number of flows depends on them.
-    pub cut_of_totals: CutHeaders,
+    pub untold_of_totals: Untold,
     /// Windows that could not be passed on.
     pub unreported: u64,
     /// Lines for the user.

@@ -18,7 +18,7 @@ pub(crate) fn of_rows(
         totals: &closed.unplaced,
         overflow: closed.overflow.as_ref(),
         sampled: closed.sampled,
-        cut: closed.cut(),
+        untold: closed.all_untold(),
     };
     let mut answers = partials.window_answers_after(queries, answered, closed.span, closed.watched, outside);
     let rows_missing = missing(closed.refused_rows);
@@ -93,7 +93,7 @@ pub(crate) fn account(closed: &ClosedWindow) -> WindowAccount {
         refused_rows: closed.refused_rows,
         unfollowed: closed.unfollowed,
         outside: closed.unplaced,
-        cut: closed.cut(),
+        untold: closed.all_untold(),
         sampled: closed.sampled,
     }
 }

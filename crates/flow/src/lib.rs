@@ -30,6 +30,7 @@ mod sampled;
 mod service;
 mod share;
 mod statistic;
+mod untold;
 mod usual_name;
 mod window;
 
@@ -49,5 +50,6 @@ pub use sampled::Sampled;
 pub use service::{SERVICES, Service, service};
 pub use share::Share;
 pub use statistic::{Metric, NoStatistic, Statistic, StatisticKind};
+pub use untold::{OpenFields, Untold};
 pub use usual_name::usual_name;
 pub use window::WindowId;

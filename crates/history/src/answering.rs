@@ -1,6 +1,6 @@
 //! Reads rows once for all questions.
 
-use crate::facts::{RefusedRows, cut_by_window, cut_of_records, without_place_by_window};
+use crate::facts::{RefusedRows, untold_by_window, untold_of_records, without_place_by_window};
 use crate::files::{FlowFiles, span_of, span_of_rows};
 use crate::node_spans::NodeSpans;
 use crate::prune::may_pass;
@@ -8,7 +8,7 @@ use crate::question::{Period, Question, Refused, Setting};
 use crate::totals::ColumnTotals;
 use crate::unknown::{Unknown, known};
 use crate::whole::{Cut, windows_at};
-use flow::{FIELDS, Field, NULL, RowBatch, RowValue};
+use flow::{FIELDS, Field, NULL, OpenFields, RowBatch, RowValue};
 use model::{Answer, Span};
 use packet::{KeyV4, KeyV6};
 use record::read::{Contents, Part, ReadError, RowBlock, Wanted, WithoutKey};
@@ -67,6 +67,10 @@ struct Group<'a> {
     lacks: Vec<String>,
     /// The answers of each node, once it has rows.
     nodes: BTreeMap<Option<Arc<str>>, Answered>,
+    /// The fields of keys that all its questions name: a row that leaves one open is in no group.
+    named: OpenFields,
+    /// The number of rows without packets that leave one open.
+    keyless: u64,
     /// Times of nodes of which nothing is known.
     missing: Arc<BTreeMap<String, Vec<Span>>>,
 }
@@ -104,14 +108,20 @@ impl FlowFiles {
         };
         let give: &mut dyn FnMut(Answer) = &mut give;
         let mut groups: Vec<Group<'_>> = Vec::new();
+        // Rows that a measurement wrote tell all of their keys.
+        let may_be_open = self.contents().any(|(_, contents)| contents.windows.is_none());
         for question in &questions {
-            match groups.iter_mut().find(|group| group.period == question.period) {
+            let named = if may_be_open { named_members(&question.query) } else { OpenFields::default() };
+            let is_of = |group: &&mut Group<'_>| (group.period, group.named) == (question.period, named);
+            match groups.iter_mut().find(is_of) {
                 Some(group) => group.questions.push(question),
                 None => groups.push(Group {
                     period: question.period,
                     questions: vec![question],
                     lacks: Vec::new(),
                     nodes: BTreeMap::new(),
+                    named,
+                    keyless: 0,
                     missing: Arc::clone(&self.missing),
                 }),
             }
@@ -124,7 +134,7 @@ impl FlowFiles {
         self.refuse_lacking_columns(&needs)?;
         let counts_by_time = needs.columns.contains(&RowValue::Time);
         let known = self.spans();
-        let wanted = Wanted { told: read_members(&groups, &needs), ..wanted(needs, &site, known.is_none()) };
+        let wanted = Wanted { open_fields: may_be_open, ..wanted(needs, &site, known.is_none()) };
         let queries = questions.iter().map(|question| &question.query);
         let read =
             queries.filter_map(|query| Some((query.name.clone(), columns_of(query, &site)?))).collect();
@@ -142,7 +152,6 @@ impl FlowFiles {
             refused: RefusedRows::default(),
             totals: ColumnTotals::new(&wanted),
             read,
-            keyless: 0,
             scratch: Scratch::default(),
         };
         for node in &self.nodes {
@@ -392,20 +401,22 @@ fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
     Ok(all)
 }
 
-/// Returns the members of keys that questions name: a row that does not tell one is in no group.
-fn read_members(groups: &[Group<'_>], needs: &RecordedNeeds) -> Vec<&'static str> {
-    let questions = groups.iter().flat_map(|group| &group.questions);
-    let fields: BTreeSet<String> = questions.flat_map(|question| question.query.fields()).collect();
-    needs.members.iter().copied().filter(|member| fields.contains(*member)).collect()
+/// Returns the members of keys that a question names: a row that leaves one open is in no group.
+fn named_members(query: &Query) -> OpenFields {
+    let fields = query.fields();
+    let mut named = OpenFields::default();
+    let members = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "ip_tos"];
+    members.into_iter().filter(|member| fields.contains(*member)).for_each(|member| named.add(member));
+    named
 }
 
-/// What is said of one row without packets that does not tell a member of its key, and of several.
+/// What is said of one row without packets that leaves open a member of its key, and of several.
 const KEYLESS: [&str; 2] = [
     "does not tell a field of its key: it is in no group",
     "do not tell a field of their key: they are in no group",
 ];
 
-/// Returns a line for each thing that rows do not tell of what a query reads. `keyless`: the number of rows without packets that do not tell a member of their key.
+/// Returns a line for each thing that rows do not tell of what a query reads. `keyless`: the number of rows without packets that leave open a member of their key.
 fn unknown(
     totals: &ColumnTotals,
     read: &BTreeMap<String, Vec<RowValue>>,
@@ -449,8 +460,6 @@ struct Work<'a> {
     totals: ColumnTotals,
     /// The columns that each query reads.
     read: BTreeMap<String, Vec<RowValue>>,
-    /// Rows without packets that do not tell a member of their key.
-    keyless: u64,
     scratch: Scratch,
 }
 
@@ -494,6 +503,8 @@ struct Scratch {
     v4: RowBatch<KeyV4>,
     v6: RowBatch<KeyV6>,
     rows: Vec<u32>,
+    /// Those that leave open what a question names.
+    keyless: Vec<WithoutKey>,
 }
 
 impl Group<'_> {
@@ -581,13 +592,13 @@ impl Work<'_> {
         timed.for_each(|(time_ns, unplaced)| {
             self.each_with(time_ns, clip, node, |rows| rows.add_outside(time_ns, &unplaced));
         });
-        cut_by_window(contents).for_each(|(time_ns, cut)| {
-            self.each_with(time_ns, clip, node, |rows| rows.add_cut(time_ns, &cut));
+        untold_by_window(contents).for_each(|(time_ns, untold)| {
+            self.each_with(time_ns, clip, node, |rows| rows.add_untold(time_ns, &untold));
         });
-        let Some(cut) = cut_of_records(contents) else { return };
+        let Some(untold) = untold_of_records(contents) else { return };
         for group in &mut self.groups {
             if let Some(Answered { rows, .. }) = group.node(node, &self.site) {
-                rows.add_cut_of_any_time(&cut);
+                rows.add_untold_of_any_time(&untold);
             }
         }
     }
@@ -620,9 +631,6 @@ impl Work<'_> {
             return Err("a row has no time at which it counts".to_owned());
         }
         self.totals.add(block, wanted)?;
-        if !wanted.told.is_empty() {
-            self.keyless += block.without_key.iter().filter(|row| row.packets == 0).count() as u64;
-        }
         let Self { site, groups, outcome, scratch, .. } = self;
         outcome.rows += (block.v4.len() + block.v6.len() + block.without_key.len()) as u64;
         outcome.without_key += block.without_key.len() as u64;
@@ -632,18 +640,26 @@ impl Work<'_> {
         }
         for group in groups {
             let share = bounds.share(group.period);
+            let named = group.named;
             let Some(Answered { queries, rows }) = group.node(&block.node, site) else { continue };
+            let Scratch { v4, v6, rows: numbers, keyless } = scratch;
+            keyless.clear();
             match share {
-                Share::All => rows.add(queries, &block.v4, &block.v6),
                 Share::None => continue,
-                Share::Within(period) => {
-                    let Scratch { v4, v6, rows: numbers } = scratch;
-                    within(period, &block.v4, v4, numbers);
-                    within(period, &block.v6, v6, numbers);
+                Share::All if !block.open.iter().flatten().any(|open| open.has_any(named)) => {
+                    rows.add(queries, &block.v4, &block.v6);
+                }
+                _ => {
+                    let period = match share {
+                        Share::Within(period) => Some(period),
+                        _ => None,
+                    };
+                    pick(period, &block.v4, |at| block.open_v4(at).has_any(named), v4, numbers, keyless);
+                    pick(period, &block.v6, |at| block.open_v6(at).has_any(named), v6, numbers, keyless);
                     rows.add(queries, v4, v6);
                 }
             }
-            for row in &block.without_key {
+            for row in block.without_key.iter().chain(keyless.iter()) {
                 // Where it matters, all have times.
                 let time_ns = row.time_ns.unwrap_or(0);
                 if !matches!(share, Share::Within(period) if !period.contains(time_ns)) {
@@ -651,6 +667,7 @@ impl Work<'_> {
                     rows.add_outside(time_ns, &Unplaced { packets, bytes, wire_bytes });
                 }
             }
+            group.keyless += keyless.iter().filter(|row| row.packets == 0).count() as u64;
         }
         Ok(())
     }
@@ -670,7 +687,7 @@ impl Work<'_> {
                         lack(&mut answer, &self.windows_lack);
                     }
                     lack(&mut answer, &group.lacks);
-                    let unknown = unknown(&self.totals, &self.read, self.keyless, &answer.query);
+                    let unknown = unknown(&self.totals, &self.read, group.keyless, &answer.query);
                     lack(&mut answer, &unknown);
                     self.refused.describe(&mut answer, node, group.period);
                     give(complete(answer, node, &self.outcome));
@@ -705,7 +722,7 @@ impl Work<'_> {
                         lack(&mut answer, &self.windows_lack);
                     }
                     lack(&mut answer, &group.lacks);
-                    let unknown = unknown(&self.totals, &self.read, self.keyless, &answer.query);
+                    let unknown = unknown(&self.totals, &self.read, group.keyless, &answer.query);
                     lack(&mut answer, &unknown);
                     self.refused.describe(&mut answer, &node, group.period);
                     give(complete(answer, &node, &self.outcome));
@@ -745,10 +762,33 @@ fn complete(mut answer: Answer, node: &Option<Arc<str>>, outcome: &Outcome) -> A
     answer
 }
 
-/// Puts the rows of a period into `picked`.
-fn within<K: Copy>(period: Period, rows: &RowBatch<K>, picked: &mut RowBatch<K>, numbers: &mut Vec<u32>) {
+/// Picks the rows of a period that have a key; `lacks_key` says of a row whether it has none. Appends the others to `keyless`.
+fn pick<K: Copy>(
+    period: Option<Period>,
+    rows: &RowBatch<K>,
+    lacks_key: impl Fn(usize) -> bool,
+    picked: &mut RowBatch<K>,
+    numbers: &mut Vec<u32>,
+    keyless: &mut Vec<WithoutKey>,
+) {
     numbers.clear();
-    let times = rows.column(RowValue::Time).iter().zip(0..);
-    numbers.extend(times.filter(|(time, _)| period.contains(**time)).map(|(_, row)| row));
+    let times = rows.column(RowValue::Time);
+    for at in 0..rows.len() {
+        let of = |column: RowValue| rows.column(column).get(at).copied().filter(|value| *value != NULL);
+        let is_in = |period: Period| times.get(at).is_some_and(|time_ns| period.contains(*time_ns));
+        if !period.is_none_or(is_in) {
+            continue;
+        }
+        if lacks_key(at) {
+            keyless.push(WithoutKey {
+                time_ns: of(RowValue::Time),
+                packets: of(RowValue::Packets).unwrap_or(0),
+                bytes: of(RowValue::Bytes).unwrap_or(0),
+                wire_bytes: of(RowValue::WireBytes).unwrap_or(0),
+            });
+        } else {
+            numbers.push(at as u32);
+        }
+    }
     picked.fill_from(rows, numbers);
 }

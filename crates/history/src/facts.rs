@@ -1,11 +1,12 @@
 //! What files tell of windows besides their rows.
 
 use crate::question::Period;
+use flow::Untold;
 use model::{Answer, Span};
 use record::read::Contents;
 use record::{RecordedWindows, Shortfall, WindowFacts};
 use std::sync::Arc;
-use task::rows::{CutHeaders, Unplaced};
+use task::rows::Unplaced;
 
 /// The most windows of a file whose packets without a place are told apart.
 const MOST_WINDOWS: u64 = 1 << 20;
@@ -29,25 +30,16 @@ pub(crate) fn without_place_by_window(contents: &Contents) -> Option<Vec<(u64, U
     contents.without_place.is_none_or(|all| all.packets == told).then_some(found)
 }
 
-/// Returns the numbers of packets of a window whose headers were not captured.
-pub(crate) fn cut_of(facts: &WindowFacts) -> CutHeaders {
-    let [ports, tcp] = facts.cut;
-    CutHeaders { ports, tcp, segments: facts.unparsed_segments }
+/// Returns what the packets and records of a flow file did not tell; `None` if they told all. The file does not tell their times.
+pub(crate) fn untold_of_records(contents: &Contents) -> Option<Untold> {
+    Some(contents.shortfall.untold).filter(|untold| !untold.is_none())
 }
 
-/// Returns the numbers of packets of a flow file whose headers were not captured; `None` if there are none. The file does not tell their times.
-pub(crate) fn cut_of_records(contents: &Contents) -> Option<CutHeaders> {
-    let [ports, tcp, segments] = contents.shortfall.cut;
-    Some(CutHeaders { ports, tcp, segments }).filter(|cut| *cut != CutHeaders::default())
-}
-
-/// Returns the numbers of packets whose headers were not captured, with the begin of each window that has some.
-pub(crate) fn cut_by_window(contents: &Contents) -> impl Iterator<Item = (u64, CutHeaders)> {
+/// Returns what packets and records did not tell, with the begin of each window that has such ones.
+pub(crate) fn untold_by_window(contents: &Contents) -> impl Iterator<Item = (u64, Untold)> {
     let known = contents.windows.iter().flat_map(|windows| {
-        let cut = windows.each().filter(|(.., facts)| facts.cut != [0; 2] || facts.unparsed_segments != 0);
-        cut.flat_map(|(start_ns, count, facts)| {
-            let cut = cut_of(facts);
-            begins(windows, start_ns, count).map(move |start_ns| (start_ns, cut))
+        windows.each().filter(|(.., facts)| !facts.untold.is_none()).flat_map(|(start_ns, count, facts)| {
+            begins(windows, start_ns, count).map(|start_ns| (start_ns, facts.untold))
         })
     });
     known.take(MOST_WINDOWS as usize)

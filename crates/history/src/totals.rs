@@ -1,6 +1,6 @@
 //! Totals of columns: no sum of any rows is greater than that of all, which must be a number of 64 bits.
 
-use flow::{Aggregation, FIELDS, NULL, RowValue};
+use flow::{Aggregation, FIELDS, NULL, RowValue, Untold};
 use record::read::{RowBlock, Wanted};
 
 /// The totals of the columns that add up, of all rows.
@@ -12,7 +12,7 @@ pub(crate) struct ColumnTotals {
 }
 
 /// The columns that count as 0 where a row does not tell them.
-pub(crate) const COUNTED: [RowValue; 2] = [RowValue::Packets, RowValue::Bytes];
+const COUNTED: [RowValue; 2] = [RowValue::Packets, RowValue::Bytes];
 
 impl ColumnTotals {
     /// None as yet.
@@ -20,15 +20,14 @@ impl ColumnTotals {
         Self { totals: vec![0; wanted.columns.len()], unknown: [0; 2] }
     }
 
-    /// Returns what is wrong with values of these columns: a line for each of which rows do not tell the value.
+    /// Returns a sentence on rows that do not tell the values of these columns, if there are any.
     pub(crate) fn unknown(&self, columns: &[RowValue]) -> Vec<String> {
-        let unknown =
-            COUNTED.iter().zip(self.unknown).filter(|(column, rows)| *rows != 0 && columns.contains(column));
-        let lines = unknown.map(|(column, rows)| {
-            let what = notation::counted_as(rows, "row", ["does", "do"]);
-            format!("{what} not tell {}, which counts as 0", name_of(*column))
-        });
-        lines.collect()
+        let mut untold = Untold::default();
+        for (column, rows) in COUNTED.iter().zip(self.unknown).filter(|(column, _)| columns.contains(column))
+        {
+            let _ = untold.add_named(name_of(*column), rows);
+        }
+        untold.sentences()
     }
 
     /// Adds rows; refuses those whose numbers cannot be added up.

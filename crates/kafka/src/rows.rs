@@ -106,22 +106,7 @@ fn describe(answer: &mut Answer, facts: &WindowFacts) {
     if facts.without_place[0] != 0 {
         answer.lacks(&format!("{} packets found no place in the table", facts.without_place[0]));
     }
-    let [ports, tcp] = facts.cut;
-    if ports != 0 {
-        answer.lacks(&format!(
-            "the capture cut the headers of {ports} packets before their ports: these are 0"
-        ));
-    }
-    if tcp != 0 {
-        answer
-            .lacks(&format!("the capture cut the TCP headers of {tcp} packets: what they have of TCP is 0"));
-    }
-    if facts.unparsed_segments != 0 {
-        answer.lacks(&format!(
-            "the TCP headers of {} segments were cut or damaged: no losses and round trips are known of them",
-            facts.unparsed_segments
-        ));
-    }
+    facts.untold.sentences().iter().for_each(|sentence| answer.lacks(sentence));
 }
 
 /// Rows by share and message.

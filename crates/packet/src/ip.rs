@@ -53,6 +53,8 @@ pub(crate) struct IpPacket<'a> {
     pub(crate) payload: Option<Bytes<'a>>,
     /// Why the ports are 0 though the protocol has some.
     pub(crate) remark: Option<Remark>,
+    /// True if the snap length cut the header after which `protocol` is.
+    pub(crate) protocol_truncated: bool,
     /// True if it has, or may have, a TCP header that the snap length cut before the window.
     pub(crate) tcp_truncated: bool,
     /// True for every fragment, including the first one.
@@ -138,6 +140,7 @@ fn ipv4<'a>(
         fields,
         payload: None,
         remark: None,
+        protocol_truncated: false,
         tcp_truncated: false,
         fragment,
     };
@@ -151,6 +154,7 @@ fn ipv4<'a>(
             }
             Err(short) => {
                 packet.remark = port_remark(packet.protocol, short);
+                packet.protocol_truncated = packet.protocol == protocol::AH && short == Short::Captured;
                 let may_have = matches!(packet.protocol, protocol::TCP | protocol::AH);
                 packet.tcp_truncated = may_have && short == Short::Captured;
             }
@@ -189,6 +193,7 @@ fn ipv6<'a>(
         fields,
         payload,
         remark: None,
+        protocol_truncated: false,
         tcp_truncated: false,
         fragment: false,
     };
@@ -229,6 +234,7 @@ fn walk(packet: &mut IpPacket<'_>, budget: &mut HeaderBudget) -> Result<(), NotM
             Err(short) => {
                 packet.payload = None;
                 packet.remark = Some(missing(short));
+                packet.protocol_truncated = short == Short::Captured;
                 packet.tcp_truncated = short == Short::Captured;
             }
         }

@@ -53,6 +53,8 @@ pub struct Packet {
     pub fields: PacketFields,
     /// Why the ports are 0, if they are missing.
     pub ports: Option<Remark>,
+    /// True if the snap length cut the header before the one that the protocol in the key is of.
+    pub protocol_truncated: bool,
     /// True if the snap length cut its TCP header before the window, or a header before it: the TCP fields are 0.
     pub tcp_truncated: bool,
     /// True if the header inside a tunnel could not be parsed.
@@ -118,6 +120,7 @@ fn parse_as(frame: &Frame<'_>, config: &ParserConfig) -> Result<Packet, NotMeasu
         key: packet.key(&config.key, link.vlan),
         fields,
         ports: packet.remark,
+        protocol_truncated: packet.protocol_truncated,
         tcp_truncated: packet.tcp_truncated,
         inner_unparsed,
         segment: if config.segments { packet.segment() } else { TcpSegment::NONE },
@@ -365,6 +368,7 @@ impl BurstParser {
                 if let Some(remark) = packet.ports {
                     self.remarks[remark as usize] += 1;
                 }
+                self.remarks[Remark::ProtocolTruncated as usize] += u64::from(packet.protocol_truncated);
                 self.remarks[Remark::TcpTruncated as usize] += u64::from(packet.tcp_truncated);
                 self.remarks[Remark::InnerUnparsed as usize] += u64::from(packet.inner_unparsed);
                 let fields = PacketFields { number: number as u32, ..packet.fields };

@@ -53,6 +53,9 @@ named! {
         PortsTruncated = "ports_truncated",
         /// The snap length cut the TCP header before the window, or a header before it: flags, numbers and window of the packet are 0.
         TcpTruncated = "tcp_truncated",
+        /// The snap length cut a header before the one that the protocol is of: an IPv6 extension header or AH. The protocol in the key is that
+        /// of the header that was cut, and the ports are cut, too.
+        ProtocolTruncated = "protocol_truncated",
         /// The packet itself ends before its ports: they are 0 in the key.
         PortsMissing = "ports_missing",
         /// The header inside a tunnel could not be parsed: the outer one was measured.

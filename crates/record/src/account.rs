@@ -1,5 +1,8 @@
 //! What is known of a measurement in addition to its records.
 
+use crate::untold;
+use flow::Untold;
+
 /// Sums since the run began, given to writers at the end of each window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
@@ -20,44 +23,38 @@ pub struct Shortfall {
     pub lost: u64,
     /// What else is missing, such as the rest of a source that was not read to its end. Several reasons are separated by `; `.
     pub reason: Option<String>,
-    /// Packets whose headers the capture cut before their ports, and before the window of TCP, and TCP segments that could not be read.
-    pub cut: [u64; 3],
+    /// What packets and records did not tell, which is 0 in the records.
+    pub untold: Untold,
 }
 
 impl Shortfall {
     /// Returns whether nothing is known to be missing.
     pub fn is_none(&self) -> bool {
-        self.lost == 0 && self.reason.is_none() && self.cut == [0; 3]
+        self.lost == 0 && self.reason.is_none() && self.untold.is_none()
     }
 
     /// The names of its parts in the metadata of a Parquet file, behind `edison.`.
-    pub(crate) const NAMES: [&str; 3] = ["lost", "lacks", "cut"];
+    pub(crate) const NAMES: [&str; 3] = ["lost", "lacks", "untold"];
 
     /// Returns the names and values that a Parquet file has of it in its metadata.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, String)> {
         let lost = (self.lost != 0).then(|| self.lost.to_string());
-        let cut = (self.cut != [0; 3]).then(|| self.cut.map(|count| count.to_string()).join(","));
-        let values = [lost, self.reason.clone(), cut];
+        let untold = (!self.untold.is_none()).then(|| untold::to_text(&self.untold));
+        let values = [lost, self.reason.clone(), untold];
         Self::NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?)))
     }
 
     /// Reads it from metadata. `entry` returns a value by its name behind `edison.`.
     pub(crate) fn of_entries(entry: impl Fn(&str) -> Option<String>) -> Self {
-        let mut cut = [0; 3];
-        let told = entry("cut").unwrap_or_default();
-        for (count, text) in cut.iter_mut().zip(told.split(',')) {
-            *count = text.parse().unwrap_or(0);
-        }
+        let untold = entry("untold").map(|text| untold::of_text(&text)).unwrap_or_default();
         let lost = entry("lost").and_then(|lost| lost.parse().ok()).unwrap_or(0);
-        Self { lost, reason: entry("lacks"), cut }
+        Self { lost, reason: entry("lacks"), untold }
     }
 
     /// Adds that of another time. A reason that is known is told once.
     pub fn add(&mut self, more: &Self) {
         self.lost = self.lost.saturating_add(more.lost);
-        for (sum, more) in self.cut.iter_mut().zip(more.cut) {
-            *sum = sum.saturating_add(more);
-        }
+        self.untold.add(&more.untold);
         let Some(reason) = &more.reason else { return };
         match &mut self.reason {
             Some(known) if known.split("; ").any(|one| one == reason) => {}

@@ -37,6 +37,7 @@ mod summed_file;
 mod sums;
 mod target;
 mod text;
+mod untold;
 mod windows;
 mod writer;
 

@@ -16,6 +16,7 @@ mod ipfix;
 mod json_lines;
 mod name;
 mod nfdump;
+mod open_fields;
 mod parquet;
 mod schema;
 mod source;

@@ -3,6 +3,7 @@
 //! The file has it in its metadata under `edison.windows`, as one JSON object. Consecutive windows of which the same is known are one
 //! entry, so that a year of windows stays small.
 
+use flow::Untold;
 use serde::{Deserialize, Serialize};
 
 /// The most windows that a list is read with: more than 300 years of windows of a tenth of a second.
@@ -26,12 +27,9 @@ pub struct WindowFacts {
     /// What found no place in the table: packets, layer-3 bytes, bytes on the wire.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub without_place: [u64; 3],
-    /// Packets in rows whose headers were not captured: before their ports, and before the window of TCP.
-    #[serde(default, skip_serializing_if = "is_zero_twice")]
-    pub cut: [u64; 2],
-    /// TCP segments that could not be read, so that the losses of rows lack them.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub unparsed_segments: u64,
+    /// What packets and records did not tell, which is 0 in rows.
+    #[serde(default, skip_serializing_if = "Untold::is_none", with = "crate::untold")]
+    pub untold: Untold,
     /// The part of it that was watched, nanoseconds since the epoch, where that is not all of it.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "times")]
     pub watched: Option<[u64; 2]>,
@@ -66,10 +64,6 @@ fn is_nothing(sums: &[u64; 3]) -> bool {
     *sums == [0; 3]
 }
 
-fn is_zero_twice(numbers: &[u64; 2]) -> bool {
-    *numbers == [0; 2]
-}
-
 fn is_false(flag: &bool) -> bool {
     !flag
 }
@@ -90,10 +84,7 @@ impl WindowFacts {
         for (sum, more) in self.without_place.iter_mut().zip(more.without_place) {
             *sum = sum.saturating_add(more);
         }
-        for (sum, more) in self.cut.iter_mut().zip(more.cut) {
-            *sum = sum.saturating_add(more);
-        }
-        self.unparsed_segments = self.unparsed_segments.saturating_add(more.unparsed_segments);
+        self.untold.add(&more.untold);
         let [one, other] = [self.watched.unwrap_or(window), more.watched.unwrap_or(window)];
         let both = [one[0].min(other[0]), one[1].max(other[1])];
         // Of the time between two recordings nothing is known.
@@ -324,14 +315,15 @@ mod tests {
         // A year.
         (1..31_536_000).for_each(|n| list.push(START + n * SECOND, WindowFacts::default()));
         let after_gap = START + 31_536_060 * SECOND;
+        let mut untold = Untold::default();
+        assert!(["cut_ports", "tcp_win"].into_iter().all(|name| untold.add_named(name, 10)));
         let last = WindowFacts {
             lost: Some(3),
             uncovered_ns: 2,
             unmeasured: 4,
             refused_rows: 5,
             without_place: [6, 700, 800],
-            cut: [10, 11],
-            unparsed_segments: 12,
+            untold,
             watched: Some([after_gap, after_gap + 9]),
             ended: true,
             incomplete: true,

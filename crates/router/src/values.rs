@@ -2,7 +2,7 @@
 
 use crate::counts::Counts;
 use crate::rate::Rate;
-use flow::{EndReason, FlowKey, FlowRecord, NULL};
+use flow::{EndReason, FlowKey, FlowRecord, NULL, OpenFields};
 use record::read::{COUNTERS, Facts, Number, Sampling, Values};
 
 /// Protocols of ICMP, over IPv4 and IPv6.
@@ -26,13 +26,13 @@ pub(crate) fn sampling(values: &Values) -> Option<Result<Option<Rate>, ()>> {
     })
 }
 
-/// The records of a flow, of each direction that has packets or bytes, as they were counted.
+/// The records of a flow, of each direction that has packets or bytes, as they were counted, each with the fields that it leaves open.
 pub(crate) fn records(
     values: &Values,
     counted: [[u64; COUNTERS]; 2],
     times: Times,
     counts: &mut Counts,
-) -> [Option<FlowRecord>; 2] {
+) -> [Option<(FlowRecord, OpenFields)>; 2] {
     let [Some(source), Some(destination)] = values.addresses() else {
         counts.without_address += 1;
         return [None, None];
@@ -43,46 +43,57 @@ pub(crate) fn records(
         counts.without_packets += 1;
         return [None, None];
     }
-    let protocol = values.number(Number::Protocol).unwrap_or(0);
-    let ports = values.ports().map(|port| port.unwrap_or(0) as u16);
+    let protocol = values.number(Number::Protocol);
+    let ports = values.ports();
+    let is_icmp = protocol.is_some_and(|protocol| ICMP.contains(&protocol));
     let mut lacks_wire_bytes = false;
     let mut record = |[packets, bytes, wire_bytes]: [u64; COUNTERS], is_reverse: bool| {
         let of = |number| values.of(number, is_reverse);
         // Of the other direction some exporters tell counts alone.
-        let or_of_flow = |number| of(number).or(values.number(number)).unwrap_or(0);
+        let or_of_flow = |number| of(number).or(values.number(number));
+        let mut open = OpenFields::default();
+        let mut or_open = |field: &str, value: Option<u64>| {
+            if value.is_none() {
+                open.add(field);
+            }
+            value.unwrap_or(0)
+        };
+        let counter = |count: u64| (count != NULL).then_some(count);
         let [start, end] = span(values.times(is_reverse, times.facts, times.start_ms), times.facts, counts);
         let mut record = FlowRecord::without_packets(start, end);
         let ends = [(source, ports[0]), (destination, ports[1])];
         // Type and code of ICMP are of neither end: they stand in the destination's place in both directions.
         let [from, to] = match is_reverse {
-            true if ICMP.contains(&protocol) => [(destination, ports[0]), (source, ports[1])],
+            true if is_icmp => [(destination, ports[0]), (source, ports[1])],
             true => [ends[1], ends[0]],
             false => ends,
         };
-        record.key = Some(FlowKey::five_tuple(from, to, protocol as u8));
-        record.total_count = told(packets);
-        record.total_byte = told(bytes);
+        let from = (from.0, or_open("src_port", from.1) as u16);
+        let to = (to.0, or_open("dst_port", to.1) as u16);
+        record.key = Some(FlowKey::five_tuple(from, to, or_open("protocol", protocol) as u8));
+        record.total_count = or_open("total_count", counter(packets));
+        record.total_byte = or_open("total_byte", counter(bytes));
         lacks_wire_bytes |= wire_bytes == NULL;
         record.wire_byte = wire_bytes;
-        record.ip_tos = or_of_flow(Number::Tos) as u8;
-        record.ip_ttl = or_of_flow(Number::Ttl) as u8;
+        record.ip_tos = or_open("ip_tos", or_of_flow(Number::Tos)) as u8;
+        record.ip_ttl = or_open("ip_ttl", or_of_flow(Number::Ttl)) as u8;
         record.vlan = of(Number::Vlan).or(values.number(Number::Vlan)).map(|vlan| vlan as u16);
         record.end_reason = match or_of_flow(Number::EndReason) {
-            1 => EndReason::Idle,
-            2 => EndReason::Active,
+            Some(1) => EndReason::Idle,
+            Some(2) => EndReason::Active,
             _ => EndReason::End,
         };
         let mac = |number| {
             let [_, _, mac @ ..] = of(number).unwrap_or(0).to_be_bytes();
             mac
         };
-        record.tcp_flags = of(Number::Flags).unwrap_or(0) as u8;
+        record.tcp_flags = or_open("tcp_flags", of(Number::Flags)) as u8;
         record.smac = mac(Number::SourceMac);
         record.dmac = mac(Number::DestinationMac);
-        record.tcp_seq = of(Number::TcpSeq).unwrap_or(0) as u32;
-        record.tcp_ack = of(Number::TcpAck).unwrap_or(0) as u32;
-        record.tcp_win = of(Number::TcpWindow).unwrap_or(0) as u16;
-        record
+        record.tcp_seq = or_open("tcp_seq", of(Number::TcpSeq)) as u32;
+        record.tcp_ack = or_open("tcp_ack", of(Number::TcpAck)) as u32;
+        record.tcp_win = or_open("tcp_win", of(Number::TcpWindow)) as u16;
+        (record, open.of_protocol(protocol.map(|protocol| protocol as u8)))
     };
     let mut one = |is_reverse: bool| {
         let own = counted[usize::from(is_reverse)];

@@ -12,7 +12,6 @@
 mod across;
 mod aggregate;
 mod answer;
-mod cut_headers;
 mod evaluate;
 mod executor;
 mod filter;
@@ -45,12 +44,12 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod top_rows;
+mod untold;
 mod update;
 mod values;
 mod weights;
 
 pub use across::Merging;
-pub use cut_headers::CutHeaders;
 pub use executor::{RowPartials, RowQueries, RunPartials};
 pub(crate) use filter::RowFilter;
 pub use key_filter::KeyFilter;
@@ -61,4 +60,5 @@ pub use recorded::{RecordedNeeds, RecordedRows};
 pub use refusal::Refusal;
 pub use scratch::RowScratch;
 pub use site::{ByPackets, Site, ZoomOffer};
+pub use untold::say_untold;
 pub use values::MOST_DISTINCT;

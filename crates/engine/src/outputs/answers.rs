@@ -6,14 +6,14 @@ use crate::closed::{ClosedWindow, Totals};
 use crate::control::Control;
 use crate::ids::WindowId;
 use crate::window_answers::{self, missing};
-use flow::{Estimate, Field, NULL, Rows, Sampled};
+use flow::{Estimate, Field, NULL, Rows, Sampled, Untold};
 use model::{Account, Answer, Class, Column, ColumnKind, Span, Status, Value, Window};
 use packet::{KeyV4, KeyV6};
 use record::Anonymizer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use task::rows::{
-    CutHeaders, LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, lacks_losses,
+    LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, lacks_losses, say_untold,
 };
 use task::{RowDesk, RowTaskStates, TaskSet, Tasks};
 
@@ -153,7 +153,7 @@ impl Answers {
         Sampled::merge_into(&mut self.run_sampled, closed.sampled.as_ref());
         let sampled = closed.sampled.as_ref();
         let mut answers = vec![totals(Some(closed.span), &closed.totals, closed.unplaced.packets, sampled)];
-        self.first.rows().cut_of_totals(closed.cut()).say(&mut answers[0]);
+        say_untold(&self.first.rows().untold_of_totals(&closed.all_untold()), &mut answers[0]);
         let mut packets = closed.packets.clone();
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
         answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
@@ -281,15 +281,15 @@ impl Answers {
     }
 
     /// The packets of the run whose headers were not captured, as far as the number of flows depends on them.
-    pub(super) fn cut_of_totals(&self) -> CutHeaders {
-        self.first.rows().cut_of_totals(self.run_lacking.cut)
+    pub(super) fn untold_of_totals(&self) -> Untold {
+        self.first.rows().untold_of_totals(&self.run_lacking.untold)
     }
 
     /// The answers over the whole run.
     pub(super) fn of_run(&mut self) -> Vec<Answer> {
         let overflow = self.run_overflow.as_ref();
-        let Lacking { unplaced, cut, .. } = &self.run_lacking;
-        let outside = Outside { totals: unplaced, overflow, sampled: self.run_sampled, cut: *cut };
+        let Lacking { unplaced, untold, .. } = &self.run_lacking;
+        let outside = Outside { totals: unplaced, overflow, sampled: self.run_sampled, untold: *untold };
         let run = self.run.take();
         let mut answers =
             run.map_or_else(Vec::new, |run| self.first.rows().run_answers(run, self.watched, outside));

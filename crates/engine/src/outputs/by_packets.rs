@@ -3,15 +3,13 @@
 use crate::closed::ClosedWindow;
 use crate::control::Control;
 use crate::window_answers;
-use flow::Sampled;
+use flow::{Sampled, Untold};
 use model::{Answer, Span};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use task::query::Query;
-use task::rows::{
-    CutHeaders, LongWindows, Outside, RowPartials, RowScratch, RunPartials, Unplaced, WindowAccount,
-};
+use task::rows::{LongWindows, Outside, RowPartials, RowScratch, RunPartials, Unplaced, WindowAccount};
 use task::{SplitQuery, SplitRows, SplitWindow, TaskSet};
 
 /// The state of all queries by packets.
@@ -61,7 +59,7 @@ struct OfRun {
     rows: RunPartials,
     unplaced: Unplaced,
     /// Packets of its windows whose headers were not captured.
-    cut: CutHeaders,
+    untold: Untold,
     /// Why rows of some windows are missing.
     lacks: Option<String>,
 }
@@ -71,8 +69,8 @@ impl ByPackets {
     pub(super) fn new(first: &TaskSet) -> Self {
         let of_run = |query: &SplitQuery| {
             let rows = query.queries().run()?;
-            let (unplaced, cut) = Default::default();
-            Some(OfRun { query: query.query().clone(), rows, unplaced, cut, lacks: None })
+            let (unplaced, untold) = Default::default();
+            Some(OfRun { query: query.query().clone(), rows, unplaced, untold, lacks: None })
         };
         Self {
             run: first.by_packets().iter().filter_map(of_run).collect(),
@@ -96,7 +94,7 @@ impl ByPackets {
                     .enumerate()
                     .for_each(|(pass, rows)| run.rows.add_pass(pass, rows.v4(), rows.v6()));
                 run.unplaced.add(&unplaced(&rows));
-                run.cut.add(&closed.cut());
+                run.untold.add(&closed.all_untold());
                 run.lacks = run.lacks.take().or_else(|| fault.clone());
             }
             self.add_long(query, &rows, closed, fault.as_deref());
@@ -130,7 +128,8 @@ impl ByPackets {
             partials.add_pass(queries, pass, (rows.v4(), rows.v6()), &mut self.scratch);
         }
         let unplaced = unplaced(rows);
-        let outside = Outside { sampled: closed.sampled, cut: closed.cut(), ..Outside::from(&unplaced) };
+        let outside =
+            Outside { sampled: closed.sampled, untold: closed.all_untold(), ..Outside::from(&unplaced) };
         let mut answers = partials.window_answers(queries, closed.span, closed.watched, outside);
         lack(&mut answers, fault);
         answers
@@ -235,11 +234,11 @@ impl ByPackets {
         refused: u64,
     ) -> Vec<Answer> {
         let mut answers = Vec::new();
-        for OfRun { query, rows, unplaced, cut, lacks } in std::mem::take(&mut self.run) {
+        for OfRun { query, rows, unplaced, untold, lacks } in std::mem::take(&mut self.run) {
             let Some(planned) = first.by_packets().iter().find(|planned| *planned.query() == query) else {
                 continue;
             };
-            let outside = Outside { sampled, cut, ..Outside::from(&unplaced) };
+            let outside = Outside { sampled, untold, ..Outside::from(&unplaced) };
             let mut of_query = planned.queries().run_answers(rows, watched, outside);
             lack(&mut of_query, lacks.as_deref());
             let refused = (refused != 0).then(|| refused_windows(refused));

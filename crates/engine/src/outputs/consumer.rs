@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
-use task::rows::CutHeaders;
 
 /// About how long a writer may hold records back.
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
@@ -103,9 +102,8 @@ impl Consumer {
                 }
                 Ok(Message::Window(window)) => {
                     let lost = window.loss.as_ref().map_or(0, Counters::total);
-                    let CutHeaders { ports, tcp, segments } = window.cut();
-                    let cut = [ports, tcp, segments];
-                    self.lack(&Shortfall { lost, reason: window.lacks.clone(), cut });
+                    let untold = window.all_untold();
+                    self.lack(&Shortfall { lost, reason: window.lacks.clone(), untold });
                     for rows in &mut self.rows {
                         rows.window(&window);
                         rows.warnings().into_iter().for_each(|line| drop(self.warn.send(line)));
@@ -190,7 +188,7 @@ impl Consumer {
         }
         self.result.warnings.extend(self.answers.look_back_warning());
         self.result.longer = self.answers.end_long();
-        self.result.cut_of_totals = self.answers.cut_of_totals();
+        self.result.untold_of_totals = self.answers.untold_of_totals();
         self.result.answers = self.answers.of_run();
         self.result
     }

@@ -6,17 +6,18 @@ use super::share::Share;
 use super::stored::{Stored, blanks};
 use super::telling::Telling;
 use crate::answering::watched;
-use crate::facts::{RefusedRows, cut_by_window, cut_of_records, without_place_by_window};
+use crate::facts::{RefusedRows, untold_by_window, untold_of_records, without_place_by_window};
 use crate::files::FlowFiles;
 use crate::node_spans::NodeSpans;
 use crate::question::{Period, Question, Refused, Setting};
+use flow::Untold;
 use model::{Answer, Span};
 use packet::KeySpec;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::Level;
-use task::rows::CutHeaders;
+use task::rows::say_untold;
 
 /// What another engine reads for one question.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub struct Elsewhere {
     /// Packets of windows that are in no row: the node, the window's begin and its end, and how many.
     without_place: Vec<(Option<Arc<str>>, [u64; 2], u64)>,
     /// Packets whose headers were not captured, likewise, as far as they matter to the question.
-    cut: Vec<(Option<Arc<str>>, [u64; 2], CutHeaders)>,
+    untold: Vec<(Option<Arc<str>>, [u64; 2], Untold)>,
     /// What the keys of all files have.
     pub key: KeySpec,
     /// The time that the rows of all nodes cover; `None` without any.
@@ -54,7 +55,7 @@ impl Elsewhere {
         files.refuse_without_wire_bytes(question, setting)?;
         let blanks = blanks(files, question, setting)?;
         let mut refused = RefusedRows::default();
-        let (mut without_place, mut all_cut) = (Vec::new(), Vec::new());
+        let (mut without_place, mut all_untold) = (Vec::new(), Vec::new());
         let key = *files.key();
         let queries = of_run(&question.query, &key, setting);
         for ((_, contents), clip) in files.contents().zip(&files.clips) {
@@ -67,13 +68,14 @@ impl Elsewhere {
             let length_ns = contents.windows.as_ref().map_or(0, |windows| windows.length_ns);
             let window = |begin_ns: u64| [begin_ns, begin_ns.saturating_add(length_ns)];
             without_place.extend(read.map(|(time, unplaced)| (node.clone(), window(time), unplaced.packets)));
-            let cut = cut_by_window(contents).filter(|(time, _)| is_read(*time));
-            let of_any_time = cut_of_records(contents).map(|cut| ([0, u64::MAX], cut));
-            let cut = cut.map(|(time, cut)| (window(time), cut)).chain(of_any_time).map(|(time, cut)| {
-                let cut = queries.as_ref().map_or(cut, |queries| queries.cut_of_run(cut));
-                (node.clone(), time, cut)
+            let of_windows = untold_by_window(contents).filter(|(time, _)| is_read(*time));
+            let of_windows = of_windows.map(|(time, untold)| (window(time), untold));
+            let of_any_time = untold_of_records(contents).map(|untold| ([0, u64::MAX], untold));
+            let untold = of_windows.chain(of_any_time).map(|(time, untold)| {
+                let untold = queries.as_ref().map_or(untold, |queries| queries.untold_of_run(&untold));
+                (node.clone(), time, untold)
             });
-            all_cut.extend(cut);
+            all_untold.extend(untold);
         }
         Ok(Self {
             damaged: files.errors().iter().map(|error| error.path().to_owned()).collect(),
@@ -81,7 +83,7 @@ impl Elsewhere {
             period: question.period,
             refused,
             without_place,
-            cut: all_cut,
+            untold: all_untold,
             key,
             watched: files.span().map(|span| watched(span, question.period)),
             spans: files.spans().unwrap_or_default(),
@@ -144,9 +146,12 @@ impl Elsewhere {
             ];
             answer.lacks(&notation::counted_as(packets, "packet", had));
         }
-        let mut cut = CutHeaders::default();
-        self.cut.iter().filter(|(node, time, _)| is_of(node, time)).for_each(|(.., more)| cut.add(more));
-        cut.say(answer);
+        let mut untold = Untold::default();
+        self.untold
+            .iter()
+            .filter(|(node, time, _)| is_of(node, time))
+            .for_each(|(.., more)| untold.add(more));
+        say_untold(&untold, answer);
     }
 
     /// Answers to a share's question with what they were read from and what is missing of their time, and what is missing between and behind them.

@@ -3,14 +3,14 @@
 use super::plan::Plan;
 use super::survey::NodeName;
 use crate::answering::lacking_columns;
-use flow::{LossCounts, WindowRow};
+use flow::{LossCounts, Untold, WindowRow};
 use model::Span;
 use packet::{KeyV4, KeyV6};
 use record::read::{Contents, FlowFile, ReadError};
 use std::path::PathBuf;
 use task::Generation;
 use task::query::{Over, Query};
-use task::rows::{CutHeaders, RowQueries, Site, Unplaced};
+use task::rows::{RowQueries, Site, Unplaced};
 
 /// Which rows of a file are of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,8 +65,8 @@ pub struct FinishedWindow {
     pub refused_rows: u64,
     /// Packets that are in no row.
     pub unplaced: Unplaced,
-    /// Packets whose headers were not captured.
-    pub cut: CutHeaders,
+    /// What its packets and records did not tell.
+    pub untold: Untold,
     /// Rows that could not be read, or found no memory.
     pub missing_rows: u64,
     /// Packets, bytes, bytes on the wire and flows of its rows.

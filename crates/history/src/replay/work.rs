@@ -4,9 +4,8 @@ use super::held::{Held, Memory, Row};
 use super::node::{FinishedWindow, NodeRecording, Picked, Replayed, WindowSink};
 use super::plan::Known;
 use super::survey::{part_of, window_of};
-use crate::facts::cut_of;
-use crate::totals::{COUNTED, ColumnTotals};
-use flow::{BatchRows, LossCounts, row_columns};
+use crate::totals::ColumnTotals;
+use flow::{BatchRows, LossCounts, OpenFields, Untold, row_columns};
 use model::Span;
 use record::read::{FlowFile, ReadError, RowBlock, Wanted, WithoutKey};
 use std::collections::BTreeMap;
@@ -28,7 +27,7 @@ impl NodeRecording {
         let wanted = Wanted {
             members: self.site.key.columns().collect(),
             columns: row_columns(self.site.tracks_loss),
-            statistics: Vec::new(),
+            open_fields: true,
             ..Default::default()
         };
         let mut totals = ColumnTotals::new(&wanted);
@@ -44,7 +43,6 @@ impl NodeRecording {
                     refused = Some(reason);
                     return false;
                 }
-                work.unknown = totals.unknown(&COUNTED);
                 work.take(block, &mut given);
                 work.advance()
             });
@@ -102,8 +100,8 @@ struct Work<'a> {
     began: bool,
     /// Rows of windows that are closed: the file has changed while it was read.
     late_rows: u64,
-    /// Remarks on fields that rows do not tell, a line each.
-    unknown: Vec<String>,
+    /// What rows do not tell, by the begins of their windows.
+    untold: BTreeMap<u64, Untold>,
     replayed: Replayed,
 }
 
@@ -118,7 +116,7 @@ impl<'a> Work<'a> {
             began: false,
             replayed: Replayed::default(),
             late_rows: 0,
-            unknown: Vec::new(),
+            untold: BTreeMap::new(),
             node,
             sink,
         }
@@ -130,11 +128,11 @@ impl<'a> Work<'a> {
         let (v4, v6) = (BatchRows::of(&block.v4, tracks_loss), BatchRows::of(&block.v6, tracks_loss));
         for at in 0..v4.len() {
             let (row, loss) = v4.row(at);
-            self.row(v4.time(at), Row::V4(row), loss, given);
+            self.row(v4.time(at), Row::V4(row), loss, block.open_v4(at), given);
         }
         for at in 0..v6.len() {
             let (row, loss) = v6.row(at);
-            self.row(v6.time(at), Row::V6(row), loss, given);
+            self.row(v6.time(at), Row::V6(row), loss, block.open_v6(at), given);
         }
         for WithoutKey { time_ns, packets, bytes, wire_bytes } in &block.without_key {
             let Some(start_ns) = self.expect(time_ns.unwrap_or(u64::MAX), given) else { continue };
@@ -163,8 +161,18 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn row(&mut self, time_ns: u64, row: Row, loss: Option<LossCounts>, given: &mut BTreeMap<u64, u64>) {
+    fn row(
+        &mut self,
+        time_ns: u64,
+        row: Row,
+        loss: Option<LossCounts>,
+        open_fields: OpenFields,
+        given: &mut BTreeMap<u64, u64>,
+    ) {
         let Some(start_ns) = self.expect(time_ns, given) else { return };
+        if !open_fields.is_empty() {
+            self.untold.entry(start_ns).or_default().add_record(open_fields);
+        }
         let merges = self.node.merges;
         match &mut self.open {
             Some(open) if open.start_ns == start_ns && !merges => give(self.sink, open, row, loss.as_ref()),
@@ -223,9 +231,10 @@ impl<'a> Work<'a> {
         let [packets, bytes, wire_bytes] = facts.without_place;
         let mut unplaced = Unplaced { packets, bytes, wire_bytes };
         unplaced.add(&held.unplaced);
+        let mut untold = self.untold.remove(&start_ns).unwrap_or_default();
+        untold.add(&facts.untold);
         let mut why = lacks.clone();
         why.extend(lack.map(str::to_owned));
-        why.extend(self.unknown.iter().cloned());
         let is_damaged = |span: &Span| (span.start_ns..span.end_ns).contains(&start_ns);
         why.extend(damaged.iter().filter(|(span, _)| is_damaged(span)).map(|(_, reason)| reason.clone()));
         let missing_rows = held.unread.saturating_add(held.without_memory);
@@ -255,7 +264,7 @@ impl<'a> Work<'a> {
             lost: facts.lost,
             refused_rows: facts.refused_rows,
             unplaced,
-            cut: cut_of(&facts),
+            untold,
             missing_rows,
             sums: open.sums,
             lacks: why,

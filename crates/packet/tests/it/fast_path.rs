@@ -132,6 +132,7 @@ proptest! {
                     if let Some(remark) = packet.ports {
                         remarks[remark as usize] += 1;
                     }
+                    remarks[Remark::ProtocolTruncated as usize] += u64::from(packet.protocol_truncated);
                     remarks[Remark::TcpTruncated as usize] += u64::from(packet.tcp_truncated);
                     remarks[Remark::InnerUnparsed as usize] += u64::from(packet.inner_unparsed);
                     let is_unparsed = segments && packet.segment.is_unparsed();

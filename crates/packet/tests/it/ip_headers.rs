@@ -126,7 +126,10 @@ fn a_snap_length_cuts_captured_bytes_only() {
     assert_eq!(cut(&packet, 24), format!("{V4} total 1028"));
     let packet = ipv6(60, &bytes!([17, 1, 1, 12], [0; 12], udp(53, &[0; 1000])));
     assert_eq!(cut(&packet, 39), "truncated");
-    assert_eq!(cut(&packet, 40), keyed6(0, 0, 60, "total 1064 ports_truncated tcp_truncated"));
+    assert_eq!(
+        cut(&packet, 40),
+        keyed6(0, 0, 60, "total 1064 ports_truncated protocol_truncated tcp_truncated")
+    );
     assert_eq!(cut(&packet, 57), keyed6(0, 0, 17, "total 1064 ports_truncated"));
     assert_eq!(cut(&packet, 60), format!("{V6} total 1064"));
     // Sequence number, flags and window are known of a TCP header of which 16 bytes are there.

@@ -63,6 +63,16 @@ impl Addresses {
         self.families.iter().any(|family| *family != Family::None)
     }
 
+    /// Whether each row has an address.
+    pub(crate) fn are_all_there(&self) -> bool {
+        self.len() != 0 && self.families.iter().all(|family| *family != Family::None)
+    }
+
+    /// The family of a row's address; that of none where the file lacks the column.
+    pub(crate) fn family(&self, row: usize) -> Family {
+        self.families.get(row).copied().unwrap_or(Family::None)
+    }
+
     pub(crate) fn are_all_v4(&self) -> bool {
         self.families.iter().all(|family| *family == Family::V4)
     }

@@ -4,6 +4,7 @@ use super::Sink;
 use super::address::{Addresses, Family};
 use super::block::{RowBlock, Wanted, WithoutKey};
 use super::columns::{Columns, NO_NODE};
+use super::open_fields::OpenColumns;
 use flow::{NULL, RowBatch, RowValue};
 use packet::{KeyParts, KeyV4, KeyV6};
 use std::mem;
@@ -19,25 +20,20 @@ pub(crate) struct Assembler {
     rows: Vec<u32>,
 }
 
-/// Members of keys that a row may lack.
-const MEMBERS: [&str; 6] = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "ip_tos"];
-
 /// One direction of rows.
-struct Direction<'a> {
-    source: &'a Addresses,
-    destination: &'a Addresses,
-    source_port: &'a [u64],
-    destination_port: &'a [u64],
-    protocol: &'a [u64],
+pub(crate) struct Direction<'a> {
+    pub(crate) source: &'a Addresses,
+    pub(crate) destination: &'a Addresses,
+    pub(crate) source_port: &'a [u64],
+    pub(crate) destination_port: &'a [u64],
+    pub(crate) protocol: &'a [u64],
     vlan: &'a [u64],
-    tos: &'a [u64],
+    pub(crate) tos: &'a [u64],
     /// The family of the addresses, where the file tells it; empty elsewhere.
     ip_version: &'a [u64],
     key_has_vlan: bool,
     /// For sources and for destinations: true once the file is known to have a row with such an address. Otherwise its keys are without it.
     are_told: [bool; 2],
-    /// Which of [`MEMBERS`] a row has no key without.
-    required: [bool; MEMBERS.len()],
 }
 
 impl Direction<'_> {
@@ -55,13 +51,6 @@ impl Direction<'_> {
         }
     }
 
-    /// Whether a number is null without which a row has no key.
-    fn lacks_number(&self, row: usize) -> bool {
-        let numbers = [self.source_port, self.destination_port, self.protocol, self.tos];
-        let mut each = numbers.into_iter().zip(&self.required[2..]);
-        each.any(|(values, is_required)| *is_required && values.get(row) == Some(&NULL))
-    }
-
     /// Which family a row is of; `None` if it has no key, though it might.
     fn family(&self, row: usize) -> Option<Family> {
         let of = |addresses: &Addresses| match addresses.len() {
@@ -69,12 +58,8 @@ impl Direction<'_> {
             _ => Some(addresses.get(row).1),
         };
         let families = [of(self.source), of(self.destination)];
-        // Whose address is not known is in no group of addresses.
-        let are_told = [0, 1].map(|end| self.are_told[end] || self.required[end]);
-        let mut addresses = families.iter().zip(are_told);
-        if addresses.any(|(family, is_told)| is_told && *family == Some(Family::None))
-            || self.lacks_number(row)
-        {
+        let mut addresses = families.iter().zip(self.are_told);
+        if addresses.any(|(family, is_told)| is_told && *family == Some(Family::None)) {
             return None;
         }
         let numbers = [self.source_port, self.destination_port, self.protocol, self.tos];
@@ -156,7 +141,6 @@ impl Assembler {
                 tos,
                 ip_version,
                 key_has_vlan,
-                required: MEMBERS.map(|member| wanted.told.contains(&member)),
             };
             let is_there = |row: &u32| !matches!(has_reverse[*row as usize], 0 | NULL);
             if !self.each_node(&direction, reverse, wanted, node, nodes, rows, Some(&is_there), sink) {
@@ -176,7 +160,6 @@ impl Assembler {
             tos,
             ip_version,
             key_has_vlan,
-            required: MEMBERS.map(|member| wanted.told.contains(&member)),
         };
         self.each_node(&direction, values, wanted, node, nodes, rows, None, sink)
     }
@@ -239,6 +222,8 @@ impl Assembler {
         block.v4.clear();
         block.v6.clear();
         block.without_key.clear();
+        let open = OpenColumns::of(direction, values, wanted);
+        block.open = [open.each(0..rows), Vec::new()];
         block.v4.keys.extend((0..rows).map(|row| direction.v4(row)));
         for (column, values) in wanted.columns.iter().zip(values) {
             // A column that the file lacks.
@@ -281,6 +266,8 @@ impl Assembler {
                 }
             }
         }
+        let open = OpenColumns::of(direction, values, wanted);
+        block.open = [&*v4, &*v6].map(|rows| open.each(rows.iter().map(|row| *row as usize)));
         block.v4.keys.extend(v4.iter().map(|row| direction.v4(*row as usize)));
         block.v6.keys.extend(v6.iter().map(|row| direction.v6(*row as usize)));
         let takes_v4 = are_all && v4.len() == rows.len();

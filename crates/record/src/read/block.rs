@@ -1,6 +1,6 @@
 //! Blocks of rows, and what is wanted of them.
 
-use flow::{RowBatch, RowValue};
+use flow::{OpenFields, RowBatch, RowValue};
 use packet::{KeyV4, KeyV6};
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use std::sync::Arc;
 pub struct Wanted {
     /// Members of the key, by their names; the others are zero.
     pub members: Vec<&'static str>,
-    /// Members that each row has to tell, of the columns that the file has: a row in which one of them is null has no key.
-    pub told: Vec<&'static str>,
     /// Columns. [`RowValue::Time`] is the time at which a row counts.
     pub columns: Vec<RowValue>,
+    /// Whether blocks are to have the fields that each row leaves open.
+    pub open_fields: bool,
     /// The names of the statistics that [`RowValue::Statistic`] numbers.
     pub statistics: Vec<String>,
 }
@@ -42,4 +42,18 @@ pub struct RowBlock {
     pub v6: RowBatch<KeyV6>,
     /// Rows that are in neither; what is not wanted of them is zero.
     pub without_key: Vec<WithoutKey>,
+    /// The fields that each row of IPv4, and each of IPv6, leaves open, where that is wanted. Empty if none leaves any open.
+    pub open: [Vec<OpenFields>; 2],
+}
+
+impl RowBlock {
+    /// Returns the fields that a row of IPv4 leaves open.
+    pub fn open_v4(&self, at: usize) -> OpenFields {
+        self.open[0].get(at).copied().unwrap_or_default()
+    }
+
+    /// Returns the fields that a row of IPv6 leaves open.
+    pub fn open_v6(&self, at: usize) -> OpenFields {
+        self.open[1].get(at).copied().unwrap_or_default()
+    }
 }

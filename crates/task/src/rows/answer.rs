@@ -168,7 +168,7 @@ impl QueryState {
         if let Some(sampled) = &setting.sampled {
             explain(&mut answer, sampled, &self.groups, setting);
         }
-        covered.outside.cut.tell(&mut answer, plan);
+        plan.tell_untold(&covered.outside.untold, &mut answer);
         answer
     }
 

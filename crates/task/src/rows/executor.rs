@@ -1,7 +1,6 @@
 //! Runs queries over the rows of windows, each separately, and over the whole run.
 
 use super::answer::Covered;
-use super::cut_headers::CutHeaders;
 use super::evaluate::Evaluation;
 use super::long_windows::{LongPlans, LongWindows, Order};
 use super::merged::MergedRows;
@@ -14,9 +13,10 @@ use super::refusal::Refusal;
 use super::scratch::RowScratch;
 use super::site::Site;
 use super::state::QueryState;
+use super::untold::untold_of_totals;
 use crate::query::{Over, Query};
 use crate::{Generation, OtherGeneration};
-use flow::{RowBatch, Rows};
+use flow::{RowBatch, Rows, Untold};
 use model::{Answer, Span};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use std::sync::Arc;
@@ -105,22 +105,18 @@ impl RowQueries {
         !self.window.plans.is_empty() || !self.long.is_empty()
     }
 
-    /// Returns the numbers of cut headers that matter to queries over the run; the others are 0.
+    /// Returns of what was not told the numbers that matter to queries over the run; the others are 0.
     #[must_use]
-    pub fn cut_of_run(&self, cut: CutHeaders) -> CutHeaders {
-        let mut all = CutHeaders::default();
-        self.run.plans.iter().for_each(|plan| all.add(&cut.of(plan)));
-        CutHeaders {
-            ports: cut.ports.min(all.ports),
-            tcp: cut.tcp.min(all.tcp),
-            segments: cut.segments.min(all.segments),
-        }
+    pub fn untold_of_run(&self, untold: &Untold) -> Untold {
+        let mut all = Untold::default();
+        self.run.plans.iter().for_each(|plan| all.add(&plan.untold(untold)));
+        all.at_most(untold)
     }
 
-    /// Returns the numbers of cut headers that matter to the number of flows in the answer `totals`; the others are 0.
+    /// Returns of what was not told the numbers that matter to the number of flows in the answer `totals`; the others are 0.
     #[must_use]
-    pub fn cut_of_totals(&self, cut: CutHeaders) -> CutHeaders {
-        cut.of_totals(&self.site.key)
+    pub fn untold_of_totals(&self, untold: &Untold) -> Untold {
+        untold_of_totals(untold, &self.site.key)
     }
 
     /// True if any query is about the whole run.

@@ -3,7 +3,6 @@
 //! Time is cut into panes of the length `every`, one after the other. An answer that covers more (`over`) merges the last panes.
 
 use super::answer::Covered;
-use super::cut_headers::CutHeaders;
 use super::merged::MergedRows;
 use super::outside::{Outside, Unplaced};
 use super::plan_set::PlanSet;
@@ -11,7 +10,7 @@ use super::refusal::Refusal;
 use super::scratch::RowScratch;
 use super::site::Site;
 use super::state::QueryState;
-use flow::{RowBatch, RowValue, Rows, Sampled};
+use flow::{RowBatch, RowValue, Rows, Sampled, Untold};
 use model::{Answer, Class, Span, Status};
 use packet::{KeyV4, KeyV6};
 use std::collections::BTreeMap;
@@ -72,7 +71,7 @@ pub struct WindowAccount {
     /// Packets that are in no row.
     pub outside: Unplaced,
     /// Packets whose headers were not captured.
-    pub cut: CutHeaders,
+    pub untold: Untold,
     /// How the packets were sampled; `None`: all were taken.
     pub sampled: Option<Sampled>,
 }
@@ -85,7 +84,7 @@ struct Sum {
     refused_rows: u64,
     unfollowed: u64,
     outside: Unplaced,
-    cut: CutHeaders,
+    untold: Untold,
     sampled: Option<Sampled>,
 }
 
@@ -96,7 +95,7 @@ impl Sum {
         self.refused_rows += more.refused_rows;
         self.unfollowed += more.unfollowed;
         self.outside.add(&more.outside);
-        self.cut.add(&more.cut);
+        self.untold.add(&more.untold);
         Sampled::merge_into(&mut self.sampled, more.sampled.as_ref());
     }
 }
@@ -164,7 +163,7 @@ pub struct LongWindows {
     /// Times of which nothing is known, in order.
     missing: Vec<Span>,
     /// Packets of times that are not known whose headers were not captured.
-    cut_of_any_time: CutHeaders,
+    untold_of_any_time: Untold,
 }
 
 /// The time that was watched.
@@ -214,7 +213,7 @@ impl LongWindows {
             begun: None,
             watched_until: 0,
             missing: Vec::new(),
-            cut_of_any_time: CutHeaders::default(),
+            untold_of_any_time: Untold::default(),
         }
     }
 
@@ -306,23 +305,23 @@ impl LongWindows {
         }
     }
 
-    /// Takes packets of this time whose headers were not captured.
-    pub(crate) fn add_cut(&mut self, time_ns: u64, cut: &CutHeaders) {
+    /// Takes what packets and records of this time did not tell.
+    pub(crate) fn add_untold(&mut self, time_ns: u64, untold: &Untold) {
         let Self { plans, site, order, lengths, .. } = self;
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             let account = &mut length.recorded_pane(time_ns, plans, *order, site).account;
-            account.get_or_insert_default().cut.add(cut);
+            account.get_or_insert_default().untold.add(untold);
         }
     }
 
-    /// Takes packets of times that are not known whose headers were not captured.
-    pub(crate) fn add_cut_of_any_time(&mut self, cut: &CutHeaders) {
-        self.cut_of_any_time.add(cut);
+    /// Takes what packets and records did not tell whose times are not known.
+    pub(crate) fn add_untold_of_any_time(&mut self, untold: &Untold) {
+        self.untold_of_any_time.add(untold);
     }
 
     /// The answers of the windows that end by this time and whose rows are complete. `watched`: the time that the rows cover.
     pub(crate) fn answer_recorded(&mut self, until_ns: u64, watched: Span) -> Vec<Answer> {
-        let Self { plans, site, lengths, missing, cut_of_any_time, .. } = self;
+        let Self { plans, site, lengths, missing, untold_of_any_time, .. } = self;
         let watched = Watched { span: watched, missing };
         let mut answers = Vec::new();
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
@@ -334,14 +333,14 @@ impl LongWindows {
             length.next.get_or_insert(first);
             length.answer_until(until_ns, plans, site, watched, &mut answers);
         }
-        tell_cut(*cut_of_any_time, plans, &mut answers);
+        tell_untold(untold_of_any_time, plans, &mut answers);
         answers
     }
 
     /// The answers of all windows that have rows and were not answered.
     pub(crate) fn end_recorded(mut self, watched: Span) -> Vec<Answer> {
         let mut answers = Vec::new();
-        let Self { plans, site, lengths, missing, cut_of_any_time, .. } = &mut self;
+        let Self { plans, site, lengths, missing, untold_of_any_time, .. } = &mut self;
         let watched = Watched { span: watched, missing };
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             let Some((&first, _)) = length.panes.first_key_value() else { continue };
@@ -350,7 +349,7 @@ impl LongWindows {
             length.answer_until(last.saturating_add(plans.every_ns), plans, site, watched, &mut answers);
             length.pass_empty(plans, &mut answers);
         }
-        tell_cut(*cut_of_any_time, plans, &mut answers);
+        tell_untold(untold_of_any_time, plans, &mut answers);
         answers
     }
 
@@ -373,7 +372,7 @@ impl LongWindows {
                 refused_rows: window.refused_rows,
                 unfollowed: window.unfollowed,
                 outside: window.outside,
-                cut: window.cut,
+                untold: window.untold,
                 sampled: window.sampled,
             };
             match account {
@@ -432,15 +431,15 @@ impl LongWindows {
     }
 }
 
-/// Says in each answer that depends on them that headers of an unknown time were not captured.
-fn tell_cut(cut: CutHeaders, lengths: &[LongPlans], answers: &mut [Answer]) {
-    if cut == CutHeaders::default() {
+/// Says in each answer that depends on it what packets and records of an unknown time did not tell.
+fn tell_untold(untold: &Untold, lengths: &[LongPlans], answers: &mut [Answer]) {
+    if untold.is_none() {
         return;
     }
     for answer in answers {
         let mut plans = lengths.iter().flat_map(|length| &length.plans.plans);
         if let Some(plan) = plans.find(|plan| plan.query.name == answer.query) {
-            cut.tell(answer, plan);
+            plan.tell_untold(untold, answer);
         }
     }
 }
@@ -536,7 +535,7 @@ impl Length {
             };
         }
         let outside =
-            Outside { sampled: account.sampled, cut: account.cut, ..Outside::from(&account.outside) };
+            Outside { sampled: account.sampled, untold: account.untold, ..Outside::from(&account.outside) };
         let covered = Covered { window: Some(window), watched: Some(watched), outside, plan: None };
         let mut answers = plans.plans.answers(&mut states, covered);
         for answer in &mut answers {

@@ -1,7 +1,6 @@
 //! Packets that are in no row, and what they leave open of an answer.
 
 use super::aggregate::PlannedAggregate;
-use super::cut_headers::CutHeaders;
 use super::group_value::Group;
 use super::group_view::{GroupView, Setting};
 use super::overflow::{GroupBounds, Overflow};
@@ -9,7 +8,7 @@ use super::owners::ALL;
 use super::plan::{ItemValue, Plan};
 use super::scalar::Scalar;
 use super::state::Kinds;
-use flow::Sampled;
+use flow::{Sampled, Untold};
 use model::{Answer, Class, Value};
 
 /// The sums of packets that are in no row, because their flows had no place in the table.
@@ -32,7 +31,7 @@ impl Unplaced {
     }
 }
 
-/// What rows do not tell of packets: those that are in no row, what is known of their groups, and what was not captured of the others.
+/// What rows do not tell of packets: those that are in no row, what is known of their groups, and what was not told of the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Outside<'a> {
     /// Their sums.
@@ -41,13 +40,13 @@ pub struct Outside<'a> {
     pub overflow: Option<&'a Overflow>,
     /// How the packets were sampled; `None`: all were taken.
     pub sampled: Option<Sampled>,
-    /// Of packets in rows: those whose headers were not captured.
-    pub cut: CutHeaders,
+    /// What packets and records did not tell, which is 0 in rows.
+    pub untold: Untold,
 }
 
 impl<'a> From<&'a Unplaced> for Outside<'a> {
     fn from(totals: &'a Unplaced) -> Self {
-        Self { totals, overflow: None, sampled: None, cut: CutHeaders::default() }
+        Self { totals, overflow: None, sampled: None, untold: Untold::default() }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::aggregate::{Kind, PlannedAggregate};
 use super::answer::Covered;
-use super::cut_headers::CutHeaders;
 use super::evaluate::Evaluation;
 use super::executor::{Reads, RowQueries, WholeRows};
 use super::long_windows::{LongWindows, Order, unmerged};
@@ -13,7 +12,7 @@ use super::plan::Plan;
 use super::plan_set::PlanSet;
 use super::program::{Needed, NodeId};
 use super::scratch::RowScratch;
-use flow::{RowBatch, RowValue};
+use flow::{RowBatch, RowValue, Untold};
 use model::{Answer, Span};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use std::sync::Arc;
@@ -42,7 +41,7 @@ pub struct RecordedRows {
     windows: LongWindows,
     outside: Unplaced,
     /// Packets whose headers were not captured.
-    cut: CutHeaders,
+    untold: Untold,
 }
 
 impl RowQueries {
@@ -105,7 +104,7 @@ impl RowQueries {
             single: WholeRows::new(set, site, of_single),
             windows: LongWindows::new(Arc::clone(self.long_plans()), site.clone(), Order::Any),
             outside: Unplaced::default(),
-            cut: CutHeaders::default(),
+            untold: Untold::default(),
         }
     }
 }
@@ -146,15 +145,15 @@ impl RecordedRows {
     }
 
     /// Adds packets of this time whose headers were not captured.
-    pub fn add_cut(&mut self, time_ns: u64, cut: &CutHeaders) {
-        self.cut.add(cut);
-        self.windows.add_cut(time_ns, cut);
+    pub fn add_untold(&mut self, time_ns: u64, untold: &Untold) {
+        self.untold.add(untold);
+        self.windows.add_untold(time_ns, untold);
     }
 
     /// Adds packets of a time that is not known whose headers were not captured: every answer has them.
-    pub fn add_cut_of_any_time(&mut self, cut: &CutHeaders) {
-        self.cut.add(cut);
-        self.windows.add_cut_of_any_time(cut);
+    pub fn add_untold_of_any_time(&mut self, untold: &Untold) {
+        self.untold.add(untold);
+        self.windows.add_untold_of_any_time(untold);
     }
 
     /// Adds packets that are in no row, of times that are not known: only answers over all rows have them.
@@ -169,7 +168,7 @@ impl RecordedRows {
 
     /// The answers of all windows that are left, then those over all rows.
     pub fn finish(self, queries: &RowQueries, watched: Option<Span>) -> Vec<Answer> {
-        let Self { merged, single, windows, outside, cut, .. } = self;
+        let Self { merged, single, windows, outside, untold, .. } = self;
         let (set, site) = (queries.run_plans(), queries.site());
         let mut answers = watched.map_or_else(Vec::new, |watched| windows.end_recorded(watched));
         let mut states = single.states(set, site);
@@ -190,7 +189,7 @@ impl RecordedRows {
         let covered = Covered {
             window: watched,
             watched,
-            outside: Outside { cut, ..Outside::from(&outside) },
+            outside: Outside { untold, ..Outside::from(&outside) },
             plan: None,
         };
         let mut of_all = set.answers(&mut states, covered);

@@ -69,6 +69,9 @@ pub(crate) fn line(result: Result<Packet, NotMeasured>) -> String {
     if let Some(remark) = packet.ports {
         line += &format!(" {}", remark.name());
     }
+    if packet.protocol_truncated {
+        line += &format!(" {}", Remark::ProtocolTruncated.name());
+    }
     if packet.tcp_truncated {
         line += &format!(" {}", Remark::TcpTruncated.name());
     }

@@ -20,7 +20,7 @@ fn account(number: u64, lost: u64) -> WindowAccount {
         refused_rows: 0,
         unfollowed: 0,
         outside: Unplaced::default(),
-        cut: CutHeaders::default(),
+        untold: flow::Untold::default(),
         sampled: None,
     }
 }

@@ -1,0 +1,310 @@
+//! Values that packets and records did not tell, and that count as 0.
+
+/// The fields that records of routers and of files may leave open, and that have no value for it in a row.
+const FIELDS: [&str; 13] = [
+    "src_addr",
+    "dst_addr",
+    "src_port",
+    "dst_port",
+    "protocol",
+    "total_count",
+    "total_byte",
+    "ip_tos",
+    "ip_ttl",
+    "tcp_flags",
+    "tcp_seq",
+    "tcp_ack",
+    "tcp_win",
+];
+/// The fields of a key that a cut header takes away.
+const PORTS: [&str; 2] = ["src_port", "dst_port"];
+/// The fields of a TCP header, without its ports.
+const TCP: [&str; 4] = ["tcp_flags", "tcp_seq", "tcp_ack", "tcp_win"];
+
+/// The protocol numbers (IANA) of TCP, and of others with ports: UDP, SCTP and UDP-Lite.
+const TCP_NUMBER: u8 = 6;
+const WITH_PORTS: [u8; 3] = [17, 132, 136];
+/// Those of ICMP and ICMPv6.
+const ICMP: [u8; 2] = [1, 58];
+
+/// The fields that one record leaves open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenFields(u16);
+
+impl OpenFields {
+    /// Adds a field by its name; one that a row can leave open is passed over.
+    pub fn add(&mut self, field: &str) {
+        self.0 |= bit(field);
+    }
+
+    /// Returns those that packets of a protocol have. `None`: the protocol is not known.
+    #[must_use]
+    pub fn of_protocol(self, protocol: Option<u8>) -> Self {
+        let Some(protocol) = protocol else { return self };
+        let without = match protocol {
+            TCP_NUMBER => 0,
+            protocol if WITH_PORTS.contains(&protocol) => bits(&TCP),
+            // Type and code are the port of the destination.
+            protocol if ICMP.contains(&protocol) => bits(&TCP) | bit("src_port"),
+            _ => bits(&TCP) | bits(&PORTS),
+        };
+        Self(self.0 & !without)
+    }
+
+    /// Returns whether one of others is among them.
+    pub fn has_any(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+
+    /// Returns whether none is left open.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+fn bit(field: &str) -> u16 {
+    FIELDS.iter().position(|known| *known == field).map_or(0, |at| 1 << at)
+}
+
+fn bits(fields: &[&str]) -> u16 {
+    fields.iter().fold(0, |bits, field| bits | bit(field))
+}
+
+/// Numbers of packets and of records that do not tell a value, which counts as 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Untold {
+    /// Frames that the snap length of a capture cut before the addresses of a packet: they are in no row.
+    pub cut_addresses: u64,
+    /// Packets whose headers it cut before the one that tells the protocol. They are among those of `cut_ports`.
+    pub cut_protocol: u64,
+    /// Packets whose headers it cut before their ports, or before the type and code of ICMP.
+    pub cut_ports: u64,
+    /// Packets whose headers it cut before the flags, the numbers or the window of TCP.
+    pub cut_tcp: u64,
+    /// TCP segments that could not be read, so that no losses and round trips are known of them.
+    pub unparsed_segments: u64,
+    /// Records that leave a field open, of each field.
+    open: [u64; FIELDS.len()],
+}
+
+impl Untold {
+    /// Counts a record that leaves these fields open.
+    pub fn add_record(&mut self, fields: OpenFields) {
+        for (at, count) in self.open.iter_mut().enumerate() {
+            *count = count.saturating_add(u64::from(fields.0 >> at & 1));
+        }
+    }
+
+    /// Adds others.
+    pub fn add(&mut self, more: &Self) {
+        self.combine(more, u64::saturating_add);
+    }
+
+    /// Returns the lesser of each number and that of others.
+    #[must_use]
+    pub fn at_most(mut self, most: &Self) -> Self {
+        self.combine(most, u64::min);
+        self
+    }
+
+    fn combine(&mut self, other: &Self, with: impl Fn(u64, u64) -> u64) {
+        let mut other = *other;
+        self.counts().zip(other.counts()).for_each(|((_, own), (_, other))| *own = with(*own, *other));
+    }
+
+    /// Returns whether all is told.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the numbers that matter to what reads these fields; the others are 0. `by_flow`: it depends on which packets are one
+    /// flow of keys with these members. `reads_losses`: it reads what is known of TCP losses.
+    #[must_use]
+    pub fn of(mut self, reads: impl Fn(&str) -> bool, by_flow: &[&str], reads_losses: bool) -> Self {
+        if self.is_none() {
+            return self;
+        }
+        let reads = |field: &str| reads(field) || by_flow.contains(&field);
+        let keep = |count: &mut u64, is_kept: bool| {
+            if !is_kept {
+                *count = 0;
+            }
+        };
+        keep(&mut self.cut_protocol, reads("protocol"));
+        keep(&mut self.cut_ports, PORTS.into_iter().any(reads));
+        keep(&mut self.cut_tcp, TCP.into_iter().any(reads));
+        keep(&mut self.unparsed_segments, reads_losses);
+        FIELDS.into_iter().zip(&mut self.open).for_each(|(field, count)| keep(count, reads(field)));
+        self
+    }
+
+    fn counts(&mut self) -> impl Iterator<Item = (&'static str, &mut u64)> {
+        let Self { cut_addresses, cut_protocol, cut_ports, cut_tcp, unparsed_segments, open } = self;
+        let cut = [
+            ("cut_addresses", cut_addresses),
+            ("cut_protocol", cut_protocol),
+            ("cut_ports", cut_ports),
+            ("cut_tcp", cut_tcp),
+            ("unparsed_segments", unparsed_segments),
+        ];
+        cut.into_iter().chain(FIELDS.into_iter().zip(open))
+    }
+
+    /// Returns the numbers that are not 0, by their names: that of a field is of the records that leave it open.
+    pub fn named(mut self) -> Vec<(&'static str, u64)> {
+        self.counts().map(|(name, count)| (name, *count)).filter(|(_, count)| *count != 0).collect()
+    }
+
+    /// Adds to the number of this name. Returns false if there is none.
+    pub fn add_named(&mut self, name: &str, more: u64) -> bool {
+        let count = self.counts().find(|(known, _)| *known == name).map(|(_, count)| count);
+        count.map(|count| *count = count.saturating_add(more)).is_some()
+    }
+
+    /// Returns a sentence on each number that is not 0.
+    pub fn sentences(&self) -> Vec<String> {
+        let Self { cut_addresses, cut_protocol, cut_ports, cut_tcp, unparsed_segments, open } = self;
+        let mut sentences = Vec::new();
+        let mut say = |count: u64, sentence: String| sentences.extend((count != 0).then_some(sentence));
+        say(
+            *cut_addresses,
+            format!("the capture cut {} before the addresses: no flow has them", of(*cut_addresses, "frame")),
+        );
+        say(
+            *cut_tcp,
+            format!(
+                "the capture cut the TCP headers of {}: what they have of TCP counts as 0",
+                of(*cut_tcp, "packet")
+            ),
+        );
+        say(
+            *cut_protocol,
+            format!(
+                "the capture cut the headers of {} before the protocol: the number of an extension header counts instead",
+                of(*cut_protocol, "packet")
+            ),
+        );
+        say(
+            *cut_ports,
+            format!(
+                "the capture cut the headers of {} before the ports: these count as 0, and all such packets of two addresses as one flow",
+                of(*cut_ports, "packet")
+            ),
+        );
+        say(
+            *unparsed_segments,
+            format!(
+                "the TCP headers of {} were cut or damaged: no losses and round trips are known of them",
+                of(*unparsed_segments, "segment")
+            ),
+        );
+        let mut counts = open.to_vec();
+        counts.sort_unstable_by(|one, other| other.cmp(one));
+        counts.dedup();
+        for count in counts.into_iter().filter(|count| *count != 0) {
+            let fields: Vec<&str> = FIELDS
+                .into_iter()
+                .zip(open)
+                .filter(|(_, own)| **own == count)
+                .map(|(field, _)| field)
+                .collect();
+            let counts_as = if fields.len() == 1 { "which counts as 0" } else { "which count as 0" };
+            let verb = if count == 1 { "does" } else { "do" };
+            sentences.push(format!(
+                "{} {verb} not tell {}, {counts_as}",
+                of(count, "record"),
+                fields.join(", ")
+            ));
+        }
+        sentences
+    }
+}
+
+/// A count of things.
+fn of(count: u64, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(fields: &[&str]) -> OpenFields {
+        let mut open = OpenFields::default();
+        fields.iter().for_each(|field| open.add(field));
+        open
+    }
+
+    #[test]
+    fn records_leave_open_what_packets_of_their_protocol_have() {
+        let all = open(&FIELDS);
+        let left = |protocol| {
+            let mut untold = Untold::default();
+            untold.add_record(all.of_protocol(protocol));
+            untold.named().into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(left(None), FIELDS);
+        assert_eq!(left(Some(6)), FIELDS);
+        assert_eq!(left(Some(17)), FIELDS[..9]);
+        assert_eq!(
+            left(Some(58)),
+            ["src_addr", "dst_addr", "dst_port", "protocol", "total_count", "total_byte", "ip_tos", "ip_ttl"]
+        );
+        assert_eq!(
+            left(Some(89)),
+            ["src_addr", "dst_addr", "protocol", "total_count", "total_byte", "ip_tos", "ip_ttl"]
+        );
+        assert!(open(&["vlan", "smac"]).is_empty());
+    }
+
+    #[test]
+    fn numbers_matter_to_what_reads_them() {
+        let mut all = Untold {
+            cut_addresses: 1,
+            cut_protocol: 2,
+            cut_ports: 3,
+            cut_tcp: 4,
+            unparsed_segments: 5,
+            ..Default::default()
+        };
+        all.add_record(open(&["src_port", "ip_ttl"]));
+        let names = |untold: Untold| untold.named().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        let of = |fields: &[&str], by_flow: &[&str], losses| {
+            names(all.of(|field| fields.contains(&field), by_flow, losses))
+        };
+        assert_eq!(of(&[], &[], false), ["cut_addresses"]);
+        assert_eq!(
+            of(&["ip_ttl", "tcp_win"], &[], true),
+            ["cut_addresses", "cut_tcp", "unparsed_segments", "ip_ttl"]
+        );
+        assert_eq!(
+            of(&[], &["protocol", "src_port"], false),
+            ["cut_addresses", "cut_protocol", "cut_ports", "src_port"]
+        );
+        assert_eq!(names(all.at_most(&Untold { cut_tcp: 9, ..Untold::default() })), ["cut_tcp"]);
+    }
+
+    #[test]
+    fn numbers_have_names_and_sentences() {
+        let mut one = Untold { cut_tcp: 1, ..Untold::default() };
+        one.add_record(open(&["ip_tos", "ip_ttl"]));
+        one.add_record(open(&["tcp_win"]));
+        one.add_record(open(&["tcp_win"]));
+        let mut other = Untold::default();
+        assert!(
+            one.named().into_iter().all(|(name, count)| other.add_named(name, count))
+                && !other.add_named("vlan", 1)
+        );
+        assert_eq!(other, one);
+        assert_eq!(
+            one.sentences(),
+            [
+                "the capture cut the TCP headers of 1 packet: what they have of TCP counts as 0",
+                "2 records do not tell tcp_win, which counts as 0",
+                "1 record does not tell ip_tos, ip_ttl, which count as 0"
+            ]
+        );
+        one.add(&other);
+        assert_eq!(one.named(), [("cut_tcp", 2), ("ip_tos", 2), ("ip_ttl", 2), ("tcp_win", 4)]);
+    }
+}
