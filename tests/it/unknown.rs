@@ -199,5 +199,5 @@ fn a_null_field_of_a_key_is_in_no_group() {
     let query = "select protocol, sum(total_byte) as b groupby protocol";
     let answer = only(&call(&["query", text(&file), "--json", "-q", query]).expect(3).stdout);
     let reason = answer["reason"].as_str().unwrap_or_default();
-    assert!(reason.contains("1 rows do not tell a field of their key"), "{answer}");
+    assert!(reason.contains("1 row does not tell a field of its key"), "{answer}");
 }
