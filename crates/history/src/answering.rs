@@ -134,7 +134,11 @@ impl FlowFiles {
         self.refuse_lacking_columns(&needs)?;
         let counts_by_time = needs.columns.contains(&RowValue::Time);
         let known = self.spans();
-        let wanted = Wanted { open_fields: may_be_open, ..wanted(needs, &site, known.is_none()) };
+        let wanted = Wanted {
+            open_fields: may_be_open,
+            keeps_open: may_be_open,
+            ..wanted(needs, &site, known.is_none())
+        };
         let queries = questions.iter().map(|question| &question.query);
         let read =
             queries.filter_map(|query| Some((query.name.clone(), columns_of(query, &site)?))).collect();

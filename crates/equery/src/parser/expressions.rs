@@ -241,8 +241,12 @@ impl Parser<'_, '_, '_> {
     fn offset(&mut self) -> Parsed<Node> {
         let start = self.span().start;
         let of = self.operand()?;
+        let span = self.span();
         if !self.takes_word("offset") {
             return Ok(of);
+        }
+        if matches!(self.peek(), Token::Literal(Literal::Integer(_))) {
+            return Err(self.passed_over(&span, None));
         }
         let by = self.duration("behind offset")?;
         Ok(self.node(start, Expr::Offset(of, by.value)))

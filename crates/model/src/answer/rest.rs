@@ -24,9 +24,9 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// Notes that there may be groups that nobody counted. What is known of their number is no more than that there may be one.
+    /// Notes that there may be groups that nobody counted: one at least.
     pub fn open(&mut self) {
-        self.groups = 1;
+        self.groups = self.groups.max(1);
         self.is_open = true;
     }
 }

@@ -220,7 +220,7 @@ fn a_total_named_like_the_number_of_groups_is_left_out() {
 
 #[test]
 fn a_number_of_groups_that_nobody_knows_is_null() {
-    let mut rest = Rest { groups: 7, ..Rest::default() };
+    let mut rest = Rest::default();
     rest.open();
     assert_eq!(serde_json::to_string(&rest).expect("JSON"), r#"{"groups":null}"#);
     assert_eq!(serde_json::from_str::<Rest>(r#"{"groups":null}"#).expect("a rest"), rest);

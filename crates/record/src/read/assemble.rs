@@ -34,6 +34,8 @@ pub(crate) struct Direction<'a> {
     key_has_vlan: bool,
     /// For sources and for destinations: true once the file is known to have a row with such an address. Otherwise its keys are without it.
     are_told: [bool; 2],
+    /// A row has a key though it leaves an address open.
+    keeps_open: bool,
 }
 
 impl Direction<'_> {
@@ -59,7 +61,8 @@ impl Direction<'_> {
         };
         let families = [of(self.source), of(self.destination)];
         let mut addresses = families.iter().zip(self.are_told);
-        if addresses.any(|(family, is_told)| is_told && *family == Some(Family::None)) {
+        let lacks_address = addresses.any(|(family, is_told)| is_told && *family == Some(Family::None));
+        if lacks_address && !self.keeps_open {
             return None;
         }
         let numbers = [self.source_port, self.destination_port, self.protocol, self.tos];
@@ -74,7 +77,10 @@ impl Direction<'_> {
                 families.iter().flatten().find(|family| **family != Family::None).map(|_| Family::V6)
             }
             // A row of mixed families is of IPv6, with the other address mapped.
-            families => [Family::V6, Family::V4].into_iter().find(|family| families.contains(&Some(*family))),
+            families => {
+                let told = [Family::V6, Family::V4].into_iter().find(|own| families.contains(&Some(*own)));
+                told.or_else(|| (self.keeps_open && has_number()).then_some(Family::V4))
+            }
         }
     }
 
@@ -141,6 +147,7 @@ impl Assembler {
                 tos,
                 ip_version,
                 key_has_vlan,
+                keeps_open: wanted.keeps_open,
             };
             let is_there = |row: &u32| !matches!(has_reverse[*row as usize], 0 | NULL);
             if !self.each_node(&direction, reverse, wanted, node, nodes, rows, Some(&is_there), sink) {
@@ -160,6 +167,7 @@ impl Assembler {
             tos,
             ip_version,
             key_has_vlan,
+            keeps_open: wanted.keeps_open,
         };
         self.each_node(&direction, values, wanted, node, nodes, rows, None, sink)
     }

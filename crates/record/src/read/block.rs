@@ -13,6 +13,8 @@ pub struct Wanted {
     pub columns: Vec<RowValue>,
     /// Whether blocks are to have the fields that each row leaves open.
     pub open_fields: bool,
+    /// Whether a row that leaves an address open has a key. Otherwise it has none where other rows of the file tell that address.
+    pub keeps_open: bool,
     /// The names of the statistics that [`RowValue::Statistic`] numbers.
     pub statistics: Vec<String>,
 }
