@@ -671,7 +671,10 @@ impl Work<'_> {
                     rows.add_outside(time_ns, &Unplaced { packets, bytes, wire_bytes });
                 }
             }
-            group.keyless += keyless.iter().filter(|row| row.packets == 0).count() as u64;
+            if !named.is_empty() {
+                let all = block.without_key.iter().chain(keyless.iter());
+                group.keyless += all.filter(|row| row.packets == 0).count() as u64;
+            }
         }
         Ok(())
     }
