@@ -106,7 +106,10 @@ impl Checker<'_, '_> {
     /// Returns the text of the first candidate that a query may have in this place.
     pub(super) fn first_usable(&self, candidates: &[Node], scope: Scope<'_>) -> Option<String> {
         let usable = candidates.iter().find(|candidate| self.is_usable(candidate, scope))?;
-        Some(usable.value.to_string()).filter(|text| shortened(text).to_string() == *text)
+        let text = usable.value.to_string();
+        // What is too long to be shown is not to be typed either.
+        let is_whole = shortened(&text) == text;
+        is_whole.then_some(text)
     }
 
     /// Whether a query of these groups may have this value.
