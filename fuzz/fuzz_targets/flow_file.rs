@@ -32,8 +32,8 @@ fn wanted(is_all: bool) -> Wanted {
     ];
     Wanted {
         members: vec!["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "vlan", "ip_tos"],
-        // Rows that lack one of these have no key.
-        told: vec!["dst_addr", "src_port"],
+        open_fields: true,
+        keeps_open: true,
         columns: columns.to_vec(),
         statistics: vec!["gap_mean".to_owned()],
     }

@@ -10,6 +10,7 @@ mod block;
 mod columns;
 mod contents;
 mod csv;
+mod direction;
 mod error;
 mod gather;
 mod ipfix;

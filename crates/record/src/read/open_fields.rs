@@ -1,9 +1,9 @@
 //! Which fields rows leave open.
 
 use super::address::Family;
-use super::assemble::Direction;
 use super::block::Wanted;
 use super::columns::Columns;
+use super::direction::Direction;
 use flow::{FIELDS, NULL, OpenFields};
 
 /// The columns in which a row may leave its field open.
