@@ -135,7 +135,7 @@ impl Seen {
                 panic!("{query} rest {column}: {figure} {rest}");
             }
         }
-        if query != "low" && number(&rest["groups"]) == 0 {
+        if query != "low" && rest["groups"] == 0 {
             assert!(left.is_empty(), "{query}: {left:?} are missing in {answer}");
         }
         assert_eq!(answer["status"] == "partial", !answer["reason"].is_null(), "{answer}");
