@@ -67,7 +67,7 @@ enum Found {
 
 impl SpoolFile {
     /// Opens the spool of a node, or begins one. What can be read of a damaged file is taken over, and the file put aside. A disk that
-    /// cannot be written is no error: see [`crate::Spool::fault`]. `most_bytes`: the size of the spool.
+    /// cannot be written is no error: see [`model::view::Spool::fault`]. `most_bytes`: the size of the spool.
     ///
     /// # Errors
     /// If the file is in use, another node's or of another version, or its folder is not there.
