@@ -325,10 +325,11 @@ fn a_rogue_probe_is_refused_by_name_and_the_others_lose_nothing() {
         }
         // Who sends that is said, once each, and shown.
         let address = format!("http://127.0.0.1:{}", deployment.web);
-        let ended = run(edison().args(["nodes", "--controller", &address]));
-        // On a busy machine a node may be silent for too long meanwhile, which is 3.
-        assert!(matches!(ended.code, Some(0 | 3)), "{}", ended.stderr);
-        let shown = ended.stdout;
+        // On a busy machine a node may be silent for some seconds: the code is 3 until it is heard again.
+        let shown = until("that all nodes answer", || {
+            let ended = run(edison().args(["nodes", "--controller", &address]));
+            (ended.code == Some(0)).then_some(ended.stdout)
+        });
         let line =
             shown.lines().find(|line| line.starts_with("  of rogue: ")).unwrap_or_else(|| panic!("{shown}"));
         for reason in [
