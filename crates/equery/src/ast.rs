@@ -107,6 +107,14 @@ impl Expr {
             Self::Like { value, pattern, .. } => vec![value, pattern],
         }
     }
+
+    /// Returns whether this holds of the expression or of one within it.
+    pub(crate) fn any(&self, is_it: impl Fn(&Self) -> bool) -> bool {
+        fn within(expression: &mut Expr, is_it: &impl Fn(&Expr) -> bool) -> bool {
+            is_it(expression) || expression.parts().into_iter().any(|part| within(&mut part.value, is_it))
+        }
+        within(&mut self.clone(), &is_it)
+    }
 }
 
 /// An item of `select`.

@@ -49,12 +49,12 @@ pub(crate) fn is_aggregate(function: &str) -> bool {
     FUNCTIONS[..AGGREGATES].iter().any(|known| known.word == function)
 }
 
-/// Whether these calls have a list of values, which is compared with nothing.
+/// Returns whether one of these calls gives a list of values, with which nothing can be compared.
 fn is_top(calls: &[Node]) -> bool {
     calls.iter().any(|call| matches!(&*call.value, Expr::Call { function, .. } if function == "top"))
 }
 
-/// Whether there is a function of this name.
+/// Returns whether Equery has a function of this name.
 pub(super) fn is_known(function: &str) -> bool {
     FUNCTIONS.iter().any(|known| known.word == function)
 }
@@ -151,8 +151,8 @@ impl Checker<'_, '_> {
         None
     }
 
-    /// Whether aggregates may stand here. `name`: the function as the query has it. `calls`: what to write in another place, the first that may
-    /// stand there.
+    /// Returns whether an aggregate may stand in this place, and reports it if not. `name` is the function as the query has it. `calls` are texts
+    /// for another place, of which the report has the first that may stand there.
     pub(super) fn check_place(
         &mut self,
         name: &str,

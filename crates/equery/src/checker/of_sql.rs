@@ -12,7 +12,7 @@ use crate::lexer::shortened;
 use crate::literal::{DURATIONS, Literal, duration_text};
 use task::query::{Grouping, Item, Over, Query};
 
-/// What to write in the place of a call.
+/// The replacement of a call of an SQL function.
 enum Instead {
     /// A function of Equery: the first of these calls that the query may have.
     Function(&'static str, Vec<Node>),
@@ -20,7 +20,7 @@ enum Instead {
     Value(Vec<Node>, &'static str),
     /// Nothing: the value stays null where it is not known.
     NotNull(Node),
-    /// What to do.
+    /// A sentence that says how to ask instead.
     Advice(String),
 }
 
@@ -82,7 +82,7 @@ impl Checker<'_, '_> {
         self.diagnostics.error("group", &node.span, message);
     }
 
-    /// What to do where SQL has another value in the place of null.
+    /// Returns advice for a function that has another value in the place of null.
     fn not_null(&self, value: &Node) -> String {
         let stays = "what is not known stays null";
         if let Expr::Name(name) = &*value.value
@@ -93,7 +93,7 @@ impl Checker<'_, '_> {
         let columns = no_columns();
         let of_flows = Scope { context: Context::Flows, groups: &[], columns: &columns };
         let candidates = std::slice::from_ref(value);
-        let (clause, text) = match calls(value, &mut is_aggregate) {
+        let (clause, text) = match calls(value, is_aggregate) {
             true => ("having", self.first_usable_in_having(candidates)),
             false => ("where", self.first_usable(candidates, of_flows)),
         };
@@ -112,7 +112,7 @@ impl Checker<'_, '_> {
         is_whole.then_some(text)
     }
 
-    /// Whether a query of these groups may have this value.
+    /// Returns whether a query with these groups may have this value.
     fn is_usable(&self, candidate: &Node, scope: Scope<'_>) -> bool {
         // Each unknown function would have candidates of its own, which are judged when it is replaced.
         if has_unknown_function(candidate) {
@@ -134,7 +134,7 @@ impl Checker<'_, '_> {
         if scope.context == Context::Derived {
             return true;
         }
-        let is_of_flows = scope.context == Context::Flows && !calls(candidate, &mut is_aggregate);
+        let is_of_flows = scope.context == Context::Flows && !calls(candidate, is_aggregate);
         let plan = Query {
             name: String::new(),
             filter: None,
@@ -161,15 +161,13 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Whether a function of this kind is called anywhere in an expression.
-fn calls(node: &Node, is_it: &mut impl FnMut(&str) -> bool) -> bool {
-    let mut expression = (*node.value).clone();
-    let is_called = matches!(&expression, Expr::Call { function, .. } if is_it(function));
-    is_called || expression.parts().into_iter().any(|part| calls(part, is_it))
+/// Returns whether a function of this kind is called anywhere in an expression.
+fn calls(node: &Node, is_it: impl Fn(&str) -> bool) -> bool {
+    node.value.any(|of| matches!(of, Expr::Call { function, .. } if is_it(function)))
 }
 
 fn has_unknown_function(node: &Node) -> bool {
-    calls(node, &mut |function| !is_known(function))
+    calls(node, |function| !is_known(function))
 }
 
 /// Returns what to write in the place of a call of an SQL function; `None` if it is none.

@@ -357,11 +357,10 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Whether a condition reads a field.
+/// Returns whether a condition reads a field.
 fn mentions_field(condition: &Node, field: &str) -> bool {
-    let mut expression = (*condition.value).clone();
-    matches!(&expression, Expr::Name(name) if fields::find(name).is_some_and(|found| found.name == field))
-        || expression.parts().into_iter().any(|part| mentions_field(part, field))
+    let is_it = |name: &str| fields::find(name).is_some_and(|found| found.name == field);
+    condition.value.any(|of| matches!(of, Expr::Name(name) if is_it(name)))
 }
 
 /// `FIELD = QUERY.ITEM`

@@ -179,7 +179,7 @@ impl Checker<'_, '_> {
         Some(Typed { value, kind: field.kind.clone(), is_nullable: field.is_nullable })
     }
 
-    /// How a query with these groups may have a field.
+    /// Returns advice on how a query with these groups may have a field.
     fn of_group(&self, field: &FieldInfo, span: &Range<usize>, scope: Scope<'_>) -> String {
         let node = |expression| Node::new(Box::new(expression), span.clone());
         let name = node(Expr::Name(field.name.clone()));

@@ -414,7 +414,7 @@ impl Parser<'_, '_, '_> {
     }
 }
 
-/// What a query selects and groups by to have each combination of these values once.
+/// Returns the columns and groups of a query that has each combination of these values once.
 fn distinct(items: &[SelectItem]) -> String {
     let field = |name: &str| crate::fields::find(name);
     let is_of_flows = |item: &SelectItem| matches!(&*item.value.value, Expr::Name(name) if field(name).is_some_and(|field| field.is_fractional));

@@ -1,4 +1,4 @@
-//! What is written in SQL, and whether the text that an error gives in its place is taken.
+//! Tests that Equery takes the text that an error gives in the place of what is written in SQL.
 
 use super::checked;
 use crate::{Diagnostic, Severity};
