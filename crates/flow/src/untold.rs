@@ -1,6 +1,6 @@
 //! Values that packets and records did not tell, and that count as 0.
 
-/// The fields that records of routers and of files may leave open, and that have no value for it in a row.
+/// The fields that records of routers and of files may leave open. A row has 0 in the place of each.
 const FIELDS: [&str; 13] = [
     "src_addr",
     "dst_addr",
@@ -24,29 +24,54 @@ const TCP: [&str; 4] = ["tcp_flags", "tcp_seq", "tcp_ack", "tcp_win"];
 /// The protocol numbers (IANA) of TCP, and of others with ports: UDP, SCTP and UDP-Lite.
 const TCP_NUMBER: u8 = 6;
 const WITH_PORTS: [u8; 3] = [17, 132, 136];
-/// Those of ICMP and ICMPv6.
+/// The protocol numbers of ICMP and ICMPv6.
 const ICMP: [u8; 2] = [1, 58];
 
-/// The fields that one record leaves open.
+/// The set of fields that one record leaves open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenFields(u16);
 
 impl OpenFields {
-    /// Adds a field by its name; one that a row can leave open is passed over.
-    pub fn add(&mut self, field: &str) {
-        self.0 |= bit(field);
+    /// Returns the set of the field of this name; the empty set if a row has no 0 in its place.
+    pub const fn of(field: &str) -> Self {
+        let mut at = 0;
+        while at < FIELDS.len() {
+            if are_equal(FIELDS[at].as_bytes(), field.as_bytes()) {
+                return Self(1 << at);
+            }
+            at += 1;
+        }
+        Self(0)
+    }
+
+    /// Returns the set of the fields of these names.
+    pub const fn all(fields: &[&str]) -> Self {
+        let (mut all, mut at) = (0, 0);
+        while at < fields.len() {
+            all |= Self::of(fields[at]).0;
+            at += 1;
+        }
+        Self(all)
+    }
+
+    /// Adds the fields of another set.
+    pub fn add(&mut self, more: Self) {
+        self.0 |= more.0;
     }
 
     /// Returns those that packets of a protocol have. `None`: the protocol is not known.
     #[must_use]
     pub fn of_protocol(self, protocol: Option<u8>) -> Self {
         let Some(protocol) = protocol else { return self };
+        const OF_TCP: u16 = OpenFields::all(&TCP).0;
+        const OF_PORTS: u16 = OpenFields::all(&PORTS).0;
+        const SOURCE_PORT: u16 = OpenFields::of("src_port").0;
         let without = match protocol {
             TCP_NUMBER => 0,
-            protocol if WITH_PORTS.contains(&protocol) => bits(&TCP),
+            protocol if WITH_PORTS.contains(&protocol) => OF_TCP,
             // Type and code are the port of the destination.
-            protocol if ICMP.contains(&protocol) => bits(&TCP) | bit("src_port"),
-            _ => bits(&TCP) | bits(&PORTS),
+            protocol if ICMP.contains(&protocol) => OF_TCP | SOURCE_PORT,
+            _ => OF_TCP | OF_PORTS,
         };
         Self(self.0 & !without)
     }
@@ -56,18 +81,19 @@ impl OpenFields {
         self.0 & others.0 != 0
     }
 
-    /// Returns whether none is left open.
+    /// Returns whether the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 }
 
-fn bit(field: &str) -> u16 {
-    FIELDS.iter().position(|known| *known == field).map_or(0, |at| 1 << at)
-}
-
-fn bits(fields: &[&str]) -> u16 {
-    fields.iter().fold(0, |bits, field| bits | bit(field))
+/// Whether two names are equal: `==` is no function of constants.
+const fn are_equal(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
 }
 
 /// Numbers of packets and of records that do not tell a value, which counts as 0.
@@ -75,15 +101,15 @@ fn bits(fields: &[&str]) -> u16 {
 pub struct Untold {
     /// Frames that the snap length of a capture cut before the addresses of a packet: they are in no row.
     pub cut_addresses: u64,
-    /// Packets whose headers it cut before the one that tells the protocol. They are among those of `cut_ports`.
+    /// Packets whose headers the snap length cut before the one that tells the protocol. They are among those of `cut_ports`.
     pub cut_protocol: u64,
-    /// Packets whose headers it cut before their ports, or before the type and code of ICMP.
+    /// Packets whose headers the snap length cut before their ports, or before the type and code of ICMP.
     pub cut_ports: u64,
-    /// Packets whose headers it cut before the flags, the numbers or the window of TCP.
+    /// Packets whose headers the snap length cut before the flags, the numbers or the window of TCP.
     pub cut_tcp: u64,
     /// TCP segments that could not be read, so that no losses and round trips are known of them.
     pub unparsed_segments: u64,
-    /// Records that leave a field open, of each field.
+    /// The number of records that leave a field open, for each of [`FIELDS`].
     open: [u64; FIELDS.len()],
 }
 
@@ -229,15 +255,9 @@ fn of(count: u64, thing: &str) -> String {
 mod tests {
     use super::*;
 
-    fn open(fields: &[&str]) -> OpenFields {
-        let mut open = OpenFields::default();
-        fields.iter().for_each(|field| open.add(field));
-        open
-    }
-
     #[test]
     fn records_leave_open_what_packets_of_their_protocol_have() {
-        let all = open(&FIELDS);
+        let all = OpenFields::all(&FIELDS);
         let left = |protocol| {
             let mut untold = Untold::default();
             untold.add_record(all.of_protocol(protocol));
@@ -254,7 +274,7 @@ mod tests {
             left(Some(89)),
             ["src_addr", "dst_addr", "protocol", "total_count", "total_byte", "ip_tos", "ip_ttl"]
         );
-        assert!(open(&["vlan", "smac"]).is_empty());
+        assert!(OpenFields::all(&["vlan", "smac", "tcp", "tcp_flags_"]).is_empty());
     }
 
     #[test]
@@ -267,7 +287,7 @@ mod tests {
             unparsed_segments: 5,
             ..Default::default()
         };
-        all.add_record(open(&["src_port", "ip_ttl"]));
+        all.add_record(OpenFields::all(&["src_port", "ip_ttl"]));
         let names = |untold: Untold| untold.named().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         let of = |fields: &[&str], by_flow: &[&str], losses| {
             names(all.of(|field| fields.contains(&field), by_flow, losses))
@@ -287,9 +307,9 @@ mod tests {
     #[test]
     fn numbers_have_names_and_sentences() {
         let mut one = Untold { cut_tcp: 1, ..Untold::default() };
-        one.add_record(open(&["ip_tos", "ip_ttl"]));
-        one.add_record(open(&["tcp_win"]));
-        one.add_record(open(&["tcp_win"]));
+        one.add_record(OpenFields::all(&["ip_tos", "ip_ttl"]));
+        one.add_record(OpenFields::all(&["tcp_win"]));
+        one.add_record(OpenFields::all(&["tcp_win"]));
         let mut other = Untold::default();
         assert!(
             one.named().into_iter().all(|(name, count)| other.add_named(name, count))

@@ -407,14 +407,13 @@ fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
 
 /// Returns the members of keys that a question names: a row that leaves one open is in no group.
 fn named_members(query: &Query) -> OpenFields {
+    const MEMBERS: [&str; 6] = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "ip_tos"];
     let fields = query.fields();
-    let mut named = OpenFields::default();
-    let members = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "ip_tos"];
-    members.into_iter().filter(|member| fields.contains(*member)).for_each(|member| named.add(member));
-    named
+    let named: Vec<&str> = MEMBERS.into_iter().filter(|member| fields.contains(*member)).collect();
+    OpenFields::all(&named)
 }
 
-/// What is said of one row without packets that leaves open a member of its key, and of several.
+/// The rest of a sentence on one row without packets that leaves open a member of its key, and on several.
 const KEYLESS: [&str; 2] = [
     "does not tell a field of its key: it is in no group",
     "do not tell a field of their key: they are in no group",

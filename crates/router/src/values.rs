@@ -52,7 +52,7 @@ pub(crate) fn records(
         // Of the other direction some exporters tell counts alone.
         let or_of_flow = |number| of(number).or(values.number(number));
         let mut open = OpenFields::default();
-        let mut or_open = |field: &str, value: Option<u64>| {
+        let mut or_open = |field: OpenFields, value: Option<u64>| {
             if value.is_none() {
                 open.add(field);
             }
@@ -68,15 +68,19 @@ pub(crate) fn records(
             true => [ends[1], ends[0]],
             false => ends,
         };
-        let from = (from.0, or_open("src_port", from.1) as u16);
-        let to = (to.0, or_open("dst_port", to.1) as u16);
-        record.key = Some(FlowKey::five_tuple(from, to, or_open("protocol", protocol) as u8));
-        record.total_count = or_open("total_count", counter(packets));
-        record.total_byte = or_open("total_byte", counter(bytes));
+        let from = (from.0, or_open(const { OpenFields::of("src_port") }, from.1) as u16);
+        let to = (to.0, or_open(const { OpenFields::of("dst_port") }, to.1) as u16);
+        record.key = Some(FlowKey::five_tuple(
+            from,
+            to,
+            or_open(const { OpenFields::of("protocol") }, protocol) as u8,
+        ));
+        record.total_count = or_open(const { OpenFields::of("total_count") }, counter(packets));
+        record.total_byte = or_open(const { OpenFields::of("total_byte") }, counter(bytes));
         lacks_wire_bytes |= wire_bytes == NULL;
         record.wire_byte = wire_bytes;
-        record.ip_tos = or_open("ip_tos", or_of_flow(Number::Tos)) as u8;
-        record.ip_ttl = or_open("ip_ttl", or_of_flow(Number::Ttl)) as u8;
+        record.ip_tos = or_open(const { OpenFields::of("ip_tos") }, or_of_flow(Number::Tos)) as u8;
+        record.ip_ttl = or_open(const { OpenFields::of("ip_ttl") }, or_of_flow(Number::Ttl)) as u8;
         record.vlan = of(Number::Vlan).or(values.number(Number::Vlan)).map(|vlan| vlan as u16);
         record.end_reason = match or_of_flow(Number::EndReason) {
             Some(1) => EndReason::Idle,
@@ -87,12 +91,12 @@ pub(crate) fn records(
             let [_, _, mac @ ..] = of(number).unwrap_or(0).to_be_bytes();
             mac
         };
-        record.tcp_flags = or_open("tcp_flags", of(Number::Flags)) as u8;
+        record.tcp_flags = or_open(const { OpenFields::of("tcp_flags") }, of(Number::Flags)) as u8;
         record.smac = mac(Number::SourceMac);
         record.dmac = mac(Number::DestinationMac);
-        record.tcp_seq = or_open("tcp_seq", of(Number::TcpSeq)) as u32;
-        record.tcp_ack = or_open("tcp_ack", of(Number::TcpAck)) as u32;
-        record.tcp_win = or_open("tcp_win", of(Number::TcpWindow)) as u16;
+        record.tcp_seq = or_open(const { OpenFields::of("tcp_seq") }, of(Number::TcpSeq)) as u32;
+        record.tcp_ack = or_open(const { OpenFields::of("tcp_ack") }, of(Number::TcpAck)) as u32;
+        record.tcp_win = or_open(const { OpenFields::of("tcp_win") }, of(Number::TcpWindow)) as u16;
         (record, open.of_protocol(protocol.map(|protocol| protocol as u8)))
     };
     let mut one = |is_reverse: bool| {

@@ -1,4 +1,4 @@
-//! Which fields rows leave open.
+//! The fields that rows leave open.
 
 use super::address::Family;
 use super::block::Wanted;
@@ -9,13 +9,14 @@ use flow::{FIELDS, NULL, OpenFields};
 /// The columns in which a row may leave its field open.
 pub(crate) struct OpenColumns<'a> {
     direction: &'a Direction<'a>,
-    numbers: Vec<(&'static str, &'a [u64])>,
-    /// For sources and for destinations.
+    /// Columns of numbers, each with its field.
+    numbers: Vec<(OpenFields, &'a [u64])>,
+    /// True for sources, and for destinations, where a row may have none.
     addresses: [bool; 2],
 }
 
 impl<'a> OpenColumns<'a> {
-    /// Finds those of one direction of rows, with these values; none where they are not wanted.
+    /// Finds the columns of one direction of rows, with these values; none where they are not wanted.
     pub(crate) fn of(direction: &'a Direction<'a>, values: &'a [Vec<u64>], wanted: &Wanted) -> Self {
         if !wanted.open_fields {
             return Self { direction, numbers: Vec::new(), addresses: [false; 2] };
@@ -34,7 +35,9 @@ impl<'a> OpenColumns<'a> {
             Some((FIELDS.iter().find(|field| field.row == *column)?.name, values.as_slice()))
         });
         let may_lack = |values: &[u64]| values.is_empty() || values.contains(&NULL);
-        let numbers = members.chain(columns).filter(|(_, values)| may_lack(values)).collect();
+        // Nulls of the others, as of losses, are no zeros in rows: no row is looked at for their sake.
+        let numbers = members.chain(columns).map(|(name, values)| (OpenFields::of(name), values));
+        let numbers = numbers.filter(|(field, values)| !field.is_empty() && may_lack(values)).collect();
         Self { direction, numbers, addresses }
     }
 
@@ -50,11 +53,12 @@ impl<'a> OpenColumns<'a> {
     fn of_row(&self, row: usize) -> OpenFields {
         let mut open = OpenFields::default();
         let lacking = self.numbers.iter().filter(|(_, values)| Columns::number(values, row) == NULL);
-        lacking.for_each(|(name, _)| open.add(name));
-        let ends = [("src_addr", self.direction.source), ("dst_addr", self.direction.destination)];
-        for ((name, addresses), may_lack) in ends.into_iter().zip(self.addresses) {
+        lacking.for_each(|(field, _)| open.add(*field));
+        const ENDS: [OpenFields; 2] = [OpenFields::of("src_addr"), OpenFields::of("dst_addr")];
+        let addresses = [self.direction.source, self.direction.destination].into_iter().zip(self.addresses);
+        for (field, (addresses, may_lack)) in ENDS.into_iter().zip(addresses) {
             if may_lack && addresses.family(row) == Family::None {
-                open.add(name);
+                open.add(field);
             }
         }
         let protocol = Columns::number(self.direction.protocol, row);
