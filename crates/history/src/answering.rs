@@ -506,7 +506,7 @@ struct Scratch {
     v4: RowBatch<KeyV4>,
     v6: RowBatch<KeyV6>,
     rows: Vec<u32>,
-    /// Those that leave open what a question names.
+    /// Rows that leave open a field that a question names.
     keyless: Vec<WithoutKey>,
 }
 
@@ -653,10 +653,7 @@ impl Work<'_> {
                     rows.add(queries, &block.v4, &block.v6);
                 }
                 _ => {
-                    let period = match share {
-                        Share::Within(period) => Some(period),
-                        _ => None,
-                    };
+                    let period = if let Share::Within(period) = share { Some(period) } else { None };
                     pick(period, &block.v4, |at| block.open_v4(at).has_any(named), v4, numbers, keyless);
                     pick(period, &block.v6, |at| block.open_v6(at).has_any(named), v6, numbers, keyless);
                     rows.add(queries, v4, v6);
@@ -786,12 +783,7 @@ fn pick<K: Copy>(
             continue;
         }
         if lacks_key(at) {
-            keyless.push(WithoutKey {
-                time_ns: of(RowValue::Time),
-                packets: of(RowValue::Packets).unwrap_or(0),
-                bytes: of(RowValue::Bytes).unwrap_or(0),
-                wire_bytes: of(RowValue::WireBytes).unwrap_or(0),
-            });
+            keyless.push(WithoutKey::of(of));
         } else {
             numbers.push(at as u32);
         }

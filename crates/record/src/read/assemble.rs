@@ -175,12 +175,7 @@ impl Assembler {
                         let at = wanted.columns.iter().position(|known| *known == column)?;
                         Some(Columns::number(&values[at], row as usize)).filter(|value| *value != NULL)
                     };
-                    block.without_key.push(WithoutKey {
-                        time_ns: of(RowValue::Time),
-                        packets: of(RowValue::Packets).unwrap_or(0),
-                        bytes: of(RowValue::Bytes).unwrap_or(0),
-                        wire_bytes: of(RowValue::WireBytes).unwrap_or(0),
-                    });
+                    block.without_key.push(WithoutKey::of(of));
                 }
             }
         }

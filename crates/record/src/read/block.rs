@@ -33,6 +33,18 @@ pub struct WithoutKey {
     pub wire_bytes: u64,
 }
 
+impl WithoutKey {
+    /// Returns that of a row; `value` gives what the row tells in a column.
+    pub fn of(value: impl Fn(RowValue) -> Option<u64>) -> Self {
+        Self {
+            time_ns: value(RowValue::Time),
+            packets: value(RowValue::Packets).unwrap_or(0),
+            bytes: value(RowValue::Bytes).unwrap_or(0),
+            wire_bytes: value(RowValue::WireBytes).unwrap_or(0),
+        }
+    }
+}
+
 /// Some rows of one observation point.
 #[derive(Clone, Debug, Default)]
 pub struct RowBlock {

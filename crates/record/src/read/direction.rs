@@ -1,11 +1,11 @@
-//! One direction of rows: their keys.
+//! The keys of rows in one of their directions.
 
 use super::address::{Addresses, Family};
 use super::columns::Columns;
 use flow::NULL;
 use packet::{KeyParts, KeyV4, KeyV6};
 
-/// One direction of rows.
+/// The columns of keys in one direction of rows.
 pub(crate) struct Direction<'a> {
     pub(crate) source: &'a Addresses,
     pub(crate) destination: &'a Addresses,
@@ -19,7 +19,7 @@ pub(crate) struct Direction<'a> {
     pub(crate) key_has_vlan: bool,
     /// For sources and for destinations: true once the file is known to have a row with such an address. Otherwise its keys are without it.
     pub(crate) are_told: [bool; 2],
-    /// A row has a key though it leaves an address open.
+    /// True if a row that leaves an address open has a key.
     pub(crate) keeps_open: bool,
 }
 
@@ -38,7 +38,7 @@ impl Direction<'_> {
         }
     }
 
-    /// Which family a row is of; `None` if it has no key, though it might.
+    /// Returns the address family of a row's key; `None` if the row has no key.
     pub(crate) fn family(&self, row: usize) -> Option<Family> {
         let of = |addresses: &Addresses| match addresses.len() {
             0 => None,
