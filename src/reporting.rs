@@ -16,7 +16,6 @@ use port::wire::WireCounters;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
-use task::rows::say_untold;
 
 /// Shows and writes the report, and returns the exit code. With a page, once the flag is set.
 pub(crate) fn finish(
@@ -155,7 +154,7 @@ impl Reported {
         } = finished;
         let mut totals = engine::totals(None, &ended.totals, ended.flows.table_full, ended.sampled.as_ref());
         totals.node = Some(node.clone());
-        say_untold(&untold_of_totals, &mut totals);
+        totals.lacks_untold(&untold_of_totals);
         let exporters = routers.map_or_else(Vec::new, |(exporters, qualities)| {
             qualities.mark(std::slice::from_mut(&mut totals));
             qualities.mark(&mut answers);

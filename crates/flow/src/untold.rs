@@ -176,6 +176,11 @@ impl Untold {
         cut.into_iter().chain(FIELDS.into_iter().zip(open))
     }
 
+    /// Returns the fields that records leave open, each with the number of these records, which is not 0.
+    pub fn open_fields(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        FIELDS.into_iter().zip(self.open).filter(|(_, count)| *count != 0)
+    }
+
     /// Returns the numbers that are not 0, by their names: that of a field is of the records that leave it open.
     pub fn named(mut self) -> Vec<(&'static str, u64)> {
         self.counts().map(|(name, count)| (name, *count)).filter(|(_, count)| *count != 0).collect()
@@ -186,69 +191,6 @@ impl Untold {
         let count = self.counts().find(|(known, _)| *known == name).map(|(_, count)| count);
         count.map(|count| *count = count.saturating_add(more)).is_some()
     }
-
-    /// Returns a sentence on each number that is not 0.
-    pub fn sentences(&self) -> Vec<String> {
-        let Self { cut_addresses, cut_protocol, cut_ports, cut_tcp, unparsed_segments, open } = self;
-        let mut sentences = Vec::new();
-        let mut say = |count: u64, sentence: String| sentences.extend((count != 0).then_some(sentence));
-        say(
-            *cut_addresses,
-            format!("the capture cut {} before the addresses: no flow has them", of(*cut_addresses, "frame")),
-        );
-        say(
-            *cut_tcp,
-            format!(
-                "the capture cut the TCP headers of {}: what they have of TCP counts as 0",
-                of(*cut_tcp, "packet")
-            ),
-        );
-        say(
-            *cut_protocol,
-            format!(
-                "the capture cut the headers of {} before the protocol: the number of an extension header counts instead",
-                of(*cut_protocol, "packet")
-            ),
-        );
-        say(
-            *cut_ports,
-            format!(
-                "the capture cut the headers of {} before the ports: these count as 0, and all such packets of two addresses as one flow",
-                of(*cut_ports, "packet")
-            ),
-        );
-        say(
-            *unparsed_segments,
-            format!(
-                "the TCP headers of {} were cut or damaged: no losses and round trips are known of them",
-                of(*unparsed_segments, "segment")
-            ),
-        );
-        let mut counts = open.to_vec();
-        counts.sort_unstable_by(|one, other| other.cmp(one));
-        counts.dedup();
-        for count in counts.into_iter().filter(|count| *count != 0) {
-            let fields: Vec<&str> = FIELDS
-                .into_iter()
-                .zip(open)
-                .filter(|(_, own)| **own == count)
-                .map(|(field, _)| field)
-                .collect();
-            let counts_as = if fields.len() == 1 { "which counts as 0" } else { "which count as 0" };
-            let verb = if count == 1 { "does" } else { "do" };
-            sentences.push(format!(
-                "{} {verb} not tell {}, {counts_as}",
-                of(count, "record"),
-                fields.join(", ")
-            ));
-        }
-        sentences
-    }
-}
-
-/// A count of things.
-fn of(count: u64, thing: &str) -> String {
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -305,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_names_and_sentences() {
+    fn numbers_have_names() {
         let mut one = Untold { cut_tcp: 1, ..Untold::default() };
         one.add_record(OpenFields::all(&["ip_tos", "ip_ttl"]));
         one.add_record(OpenFields::all(&["tcp_win"]));
@@ -316,14 +258,7 @@ mod tests {
                 && !other.add_named("vlan", 1)
         );
         assert_eq!(other, one);
-        assert_eq!(
-            one.sentences(),
-            [
-                "the capture cut the TCP headers of 1 packet: what they have of TCP counts as 0",
-                "2 records do not tell tcp_win, which counts as 0",
-                "1 record does not tell ip_tos, ip_ttl, which count as 0"
-            ]
-        );
+        assert_eq!(one.open_fields().collect::<Vec<_>>(), [("ip_tos", 1), ("ip_ttl", 1), ("tcp_win", 2)]);
         one.add(&other);
         assert_eq!(one.named(), [("cut_tcp", 2), ("ip_tos", 2), ("ip_ttl", 2), ("tcp_win", 4)]);
     }

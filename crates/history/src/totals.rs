@@ -27,7 +27,7 @@ impl ColumnTotals {
         {
             let _ = untold.add_named(name_of(*column), rows);
         }
-        untold.sentences()
+        model::untold_sentences(&untold)
     }
 
     /// Adds rows; refuses those whose numbers cannot be added up.

@@ -106,7 +106,7 @@ fn describe(answer: &mut Answer, facts: &WindowFacts) {
     if facts.without_place[0] != 0 {
         answer.lacks(&format!("{} packets found no place in the table", facts.without_place[0]));
     }
-    facts.untold.sentences().iter().for_each(|sentence| answer.lacks(sentence));
+    answer.lacks_untold(&facts.untold);
 }
 
 /// Rows by share and message.

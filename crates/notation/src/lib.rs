@@ -36,4 +36,4 @@ pub use operator::{Comparison, Operator};
 pub use quantity::{QuantityError, bytes, count, duration, share_ppm, time_ns, timeout_ns};
 pub use rate::Rate;
 pub use spec::{SpecError, pairs, unknown_key};
-pub use text::{counted, counted_as, grouped, how_long, scaled, size_text, time_text, wrapped};
+pub use text::{counted, counted_as, grouped, how_long, number_of, scaled, size_text, time_text, wrapped};

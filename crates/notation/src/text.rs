@@ -18,15 +18,19 @@ pub fn counted(number: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// A number of things with the verb that agrees with it, for one of them and for several. The number is as programs read it.
+/// Returns a number of things as programs read it, by the word for one of them: `1 alert`, `2000 alerts`.
+pub fn number_of(number: u64, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Returns a number of things with the verb that agrees with it, for one of them and for several, as [`number_of`] has the number.
 ///
 /// ```
 /// assert_eq!(notation::counted_as(1, "row", ["does", "do"]), "1 row does");
 /// assert_eq!(notation::counted_as(2000, "row", ["does", "do"]), "2000 rows do");
 /// ```
 pub fn counted_as(number: u64, one: &str, verbs: [&str; 2]) -> String {
-    let (end, verb) = if number == 1 { ("", verbs[0]) } else { ("s", verbs[1]) };
-    format!("{number} {one}{end} {verb}")
+    format!("{} {}", number_of(number, one), verbs[usize::from(number != 1)])
 }
 
 /// A text in lines of at most `columns` characters, broken after spaces; a longer word is broken anywhere. `columns` is not 0.

@@ -21,9 +21,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 
 /// Returns the object as text.
 pub(crate) fn to_text(untold: &Untold) -> String {
-    serde_json::to_value(untold.named().into_iter().collect::<BTreeMap<_, _>>())
-        .unwrap_or_default()
-        .to_string()
+    serialize(untold, serde_json::value::Serializer).unwrap_or_default().to_string()
 }
 
 /// Reads the object of a text; one that is none tells nothing.

@@ -60,5 +60,4 @@ pub use recorded::{RecordedNeeds, RecordedRows};
 pub use refusal::Refusal;
 pub use scratch::RowScratch;
 pub use site::{ByPackets, Site, ZoomOffer};
-pub use untold::say_untold;
 pub use values::MOST_DISTINCT;

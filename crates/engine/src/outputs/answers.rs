@@ -13,7 +13,7 @@ use record::Anonymizer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use task::rows::{
-    LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, lacks_losses, say_untold,
+    LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, lacks_losses,
 };
 use task::{RowDesk, RowTaskStates, TaskSet, Tasks};
 
@@ -153,7 +153,7 @@ impl Answers {
         Sampled::merge_into(&mut self.run_sampled, closed.sampled.as_ref());
         let sampled = closed.sampled.as_ref();
         let mut answers = vec![totals(Some(closed.span), &closed.totals, closed.unplaced.packets, sampled)];
-        say_untold(&self.first.rows().untold_of_totals(&closed.all_untold()), &mut answers[0]);
+        answers[0].lacks_untold(&self.first.rows().untold_of_totals(&closed.all_untold()));
         let mut packets = closed.packets.clone();
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
         answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
@@ -280,7 +280,7 @@ impl Answers {
         }
     }
 
-    /// The packets of the run whose headers were not captured, as far as the number of flows depends on them.
+    /// Returns what packets and records of the run did not tell, as far as the answer `totals` depends on it.
     pub(super) fn untold_of_totals(&self) -> Untold {
         self.first.rows().untold_of_totals(&self.run_lacking.untold)
     }

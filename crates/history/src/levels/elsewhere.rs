@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::Level;
-use task::rows::say_untold;
 
 /// What another engine reads for one question.
 #[derive(Debug)]
@@ -31,7 +30,7 @@ pub struct Elsewhere {
     refused: RefusedRows,
     /// Packets of windows that are in no row: the node, the window's begin and its end, and how many.
     without_place: Vec<(Option<Arc<str>>, [u64; 2], u64)>,
-    /// Packets whose headers were not captured, likewise, as far as they matter to the question.
+    /// Numbers of packets and records that did not tell what matters to the question, likewise.
     untold: Vec<(Option<Arc<str>>, [u64; 2], Untold)>,
     /// What the keys of all files have.
     pub key: KeySpec,
@@ -151,7 +150,7 @@ impl Elsewhere {
             .iter()
             .filter(|(node, time, _)| is_of(node, time))
             .for_each(|(.., more)| untold.add(more));
-        say_untold(&untold, answer);
+        answer.lacks_untold(&untold);
     }
 
     /// Answers to a share's question with what they were read from and what is missing of their time, and what is missing between and behind them.

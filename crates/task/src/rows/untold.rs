@@ -17,9 +17,9 @@ impl Plan {
         untold.of(|field| fields.contains(field), &key, self.query.loss_field().is_some())
     }
 
-    /// Says in an answer of it what packets and records did not tell.
+    /// Makes an answer of the plan partial where what packets and records did not tell matters to it.
     pub(crate) fn tell_untold(&self, untold: &Untold, answer: &mut Answer) {
-        say_untold(&self.untold(untold), answer);
+        answer.lacks_untold(&self.untold(untold));
     }
 
     /// Returns whether its answer depends on which packets are one flow.
@@ -39,9 +39,4 @@ pub(crate) fn untold_of_totals(untold: &Untold, key: &KeySpec) -> Untold {
         &key.columns().collect::<Vec<_>>(),
         false,
     )
-}
-
-/// Makes an answer partial, with these numbers as the reasons. All of them matter to it.
-pub fn say_untold(untold: &Untold, answer: &mut Answer) {
-    untold.sentences().iter().for_each(|sentence| answer.lacks(sentence));
 }

@@ -1,0 +1,95 @@
+//! Sentences on values that packets and records did not tell, in the reasons of answers.
+
+use crate::Answer;
+use flow::Untold;
+use notation::{counted_as, number_of};
+
+/// Returns a sentence on each number that is not 0. Fields that the same number of records leave open share one.
+pub fn untold_sentences(untold: &Untold) -> Vec<String> {
+    let Untold { cut_addresses, cut_protocol, cut_ports, cut_tcp, unparsed_segments, .. } = *untold;
+    let packets = |count: u64| number_of(count, "packet");
+    let cut = [
+        (
+            cut_addresses,
+            format!(
+                "the capture cut {} before the addresses: no flow has them",
+                number_of(cut_addresses, "frame")
+            ),
+        ),
+        (
+            cut_tcp,
+            format!(
+                "the capture cut the TCP headers of {}: what they have of TCP counts as 0",
+                packets(cut_tcp)
+            ),
+        ),
+        (
+            cut_protocol,
+            format!(
+                "the capture cut the headers of {} before the protocol: the number of an extension header counts instead",
+                packets(cut_protocol)
+            ),
+        ),
+        (
+            cut_ports,
+            format!(
+                "the capture cut the headers of {} before the ports: these count as 0, and all such packets of two addresses as one flow",
+                packets(cut_ports)
+            ),
+        ),
+        (
+            unparsed_segments,
+            format!(
+                "the TCP headers of {} were cut or damaged: no losses and round trips are known of them",
+                number_of(unparsed_segments, "segment")
+            ),
+        ),
+    ];
+    let mut sentences: Vec<String> =
+        cut.into_iter().filter(|(count, _)| *count != 0).map(|(_, sentence)| sentence).collect();
+    let mut counts: Vec<u64> = untold.open_fields().map(|(_, count)| count).collect();
+    counts.sort_unstable_by(|one, other| other.cmp(one));
+    counts.dedup();
+    for count in counts {
+        let of_count = untold.open_fields().filter(|(_, own)| *own == count);
+        let fields: Vec<&str> = of_count.map(|(field, _)| field).collect();
+        let verb = if fields.len() == 1 { "counts" } else { "count" };
+        let records = counted_as(count, "record", ["does", "do"]);
+        sentences.push(format!("{records} not tell {}, which {verb} as 0", fields.join(", ")));
+    }
+    sentences
+}
+
+impl Answer {
+    /// Makes it partial, with these numbers as the reasons. All of them matter to it.
+    pub fn lacks_untold(&mut self, untold: &Untold) {
+        untold_sentences(untold).iter().for_each(|sentence| self.lacks(sentence));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flow::OpenFields;
+
+    #[test]
+    fn each_number_has_a_sentence_and_fields_of_one_number_share_it() {
+        let mut untold = Untold::default();
+        for (name, count) in [("cut_tcp", 1), ("cut_ports", 2000)] {
+            assert!(untold.add_named(name, count));
+        }
+        for fields in [&["ip_tos", "ip_ttl"][..], &["tcp_win"], &["tcp_win"]] {
+            untold.add_record(OpenFields::all(fields));
+        }
+        assert_eq!(
+            untold_sentences(&untold),
+            [
+                "the capture cut the TCP headers of 1 packet: what they have of TCP counts as 0",
+                "the capture cut the headers of 2000 packets before the ports: these count as 0, and all such packets of two addresses as one flow",
+                "2 records do not tell tcp_win, which counts as 0",
+                "1 record does not tell ip_tos, ip_ttl, which count as 0"
+            ]
+        );
+        assert!(untold_sentences(&Untold::default()).is_empty());
+    }
+}
