@@ -92,7 +92,7 @@ pub struct ClosedWindow {
     /// A remark on missing data of the window: records of routers that did not arrive or were not read, or the rest of a source that was not
     /// read to its end. `None` if nothing is known to be missing.
     pub lacks: Option<String>,
-    /// What records of routers or of a file did not tell. That of captured packets is in the counters of `packets`.
+    /// Numbers of records of routers or of a file that did not tell a value. Those of captured packets are in the counters of `packets`.
     pub untold: Untold,
     /// That records of routers are samples, and how good estimates of them are, in words.
     pub estimates: Option<String>,
@@ -148,21 +148,18 @@ impl ClosedWindow {
         self.loss.as_ref().map(|loss| loss.total() + self.refused())
     }
 
-    /// Returns what its packets and records did not tell.
+    /// Returns the numbers of its packets and records that did not tell a value.
     pub fn all_untold(&self) -> Untold {
-        const OF_REMARKS: [(Remark, &str); 4] = [
-            (Remark::ProtocolTruncated, "cut_protocol"),
-            (Remark::PortsTruncated, "cut_ports"),
-            (Remark::TcpTruncated, "cut_tcp"),
-            (Remark::SegmentUnparsed, "unparsed_segments"),
-        ];
+        let remark = |remark: Remark| self.packets.remarks.get(remark.name());
         let mut untold = self.untold;
-        let frames = self.packets.not_measured.get(NotMeasured::Truncated.name());
-        untold.cut_addresses = untold.cut_addresses.saturating_add(frames);
-        for (remark, name) in OF_REMARKS {
-            let is_known = untold.add_named(name, self.packets.remarks.get(remark.name()));
-            debug_assert!(is_known, "{name}");
-        }
+        let cut = [
+            (&mut untold.cut_addresses, self.packets.not_measured.get(NotMeasured::Truncated.name())),
+            (&mut untold.cut_protocol, remark(Remark::ProtocolTruncated)),
+            (&mut untold.cut_ports, remark(Remark::PortsTruncated)),
+            (&mut untold.cut_tcp, remark(Remark::TcpTruncated)),
+            (&mut untold.unparsed_segments, remark(Remark::SegmentUnparsed)),
+        ];
+        cut.into_iter().for_each(|(sum, more)| *sum = sum.saturating_add(more));
         untold
     }
 
