@@ -380,7 +380,7 @@ fn check_unplaced(answer: &Value, inside: &Flows, outside: Count) {
         left.packets -= count.packets;
         left.total_byte -= count.total_byte;
     }
-    // Nobody counted the flows without a place.
+    // The number of flows without a place is not known.
     let others = (outside.packets == 0).then_some(inside.len() - rows.len());
     assert_eq!(answer["rest"]["groups"].as_u64(), others.map(|others| others as u64), "{answer}");
     assert_eq!(output::count(&answer["rest"]), sum([&left, &outside]), "{answer}");

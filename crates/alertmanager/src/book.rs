@@ -98,7 +98,7 @@ impl Batch {
     }
 }
 
-/// The counts of an Alertmanager that was told nothing.
+/// Returns the counts of an Alertmanager that was told nothing.
 fn none_told(address: &str) -> AlertmanagerView {
     AlertmanagerView { address: address.to_owned(), ..AlertmanagerView::default() }
 }
@@ -233,7 +233,7 @@ impl Book {
         !self.of_event.is_empty()
     }
 
-    /// What became of the alerts for each Alertmanager.
+    /// Returns the counts of alerts for each Alertmanager.
     pub fn counts(&self) -> impl Iterator<Item = &AlertmanagerView> {
         self.addresses.iter().filter_map(|address| self.counts.get(address))
     }

@@ -19,7 +19,7 @@ pub struct Ended {
     pub untold: Vec<String>,
     /// Alerts that were given up, a line for each Alertmanager.
     pub given_up: Vec<String>,
-    /// What became of the alerts for each Alertmanager.
+    /// The counts of alerts for each Alertmanager.
     pub counts: Vec<AlertmanagerView>,
     /// The book as data, for the next start.
     pub saved: Option<String>,
@@ -56,7 +56,7 @@ impl Notifier {
         result
     }
 
-    /// What became of the alerts for each Alertmanager.
+    /// Returns the counts of alerts for each Alertmanager.
     pub fn counts(&self) -> Vec<AlertmanagerView> {
         self.desk.lock().book.counts().cloned().collect()
     }

@@ -1,6 +1,6 @@
-//! What keeps alerts waiting.
+//! Reasons why alerts wait.
 
-/// What keeps an Alertmanager from taking alerts; alerts wait meanwhile.
+/// A reason why an Alertmanager takes no alerts at present, so that they wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Problem {
     /// It cannot be reached.
@@ -16,7 +16,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// Its name in counters.
+    /// Returns the name that counters have.
     pub fn name(self) -> &'static str {
         match self {
             Self::Away => "away",

@@ -140,7 +140,7 @@ struct Lacking {
     unplaced: Unplaced,
     /// Packets of pinned flows that there was no memory to follow.
     unfollowed: u64,
-    /// What its packets and records did not tell.
+    /// Numbers of packets and records that did not tell a value.
     untold: Untold,
     /// Workers whose records are missing.
     failed_workers: u64,
@@ -266,7 +266,7 @@ pub struct OutputsResult {
     pub answers: Vec<Answer>,
     /// Answers of windows of other lengths than the run's that its end cut.
     pub longer: Vec<Answer>,
-    /// Packets of the run whose headers were not captured, as far as the number of flows depends on them.
+    /// Numbers of packets and records of the run that did not tell what the answer `totals` depends on.
     pub untold_of_totals: Untold,
     /// Windows that could not be passed on.
     pub unreported: u64,

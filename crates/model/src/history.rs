@@ -10,16 +10,16 @@ pub struct HistoryAnswers {
     pub answers: Vec<Answer>,
     /// The nodes that were asked.
     pub nodes: Vec<HistoryNode>,
-    /// What to think about, a line each.
+    /// Warnings, a line each.
     pub warnings: Vec<String>,
 }
 
 /// A node that was asked about what its store remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryNode {
-    /// Its name.
+    /// The name of the node.
     pub name: String,
-    /// What keeps its answers from being there or complete: a name, and what there is to say.
+    /// The reason why its answers are missing or incomplete: a name, and an explanation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -27,9 +27,9 @@ pub struct HistoryNode {
 /// The events that queries would have caused in a recorded time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DryRunOutcome {
-    /// From the begin of the first window that was judged to the end of the last one; `None` if no node had packets.
+    /// The time from the begin of the first window that was judged to the end of the last one; `None` if no node had packets.
     pub judged: Option<Span>,
-    /// How many conditions became true, those of events that are not listed with the others.
+    /// The number of conditions that became true, including those of events that are not listed.
     pub fired: u64,
     /// The events of the period, in order.
     pub events: Vec<Event>,
@@ -39,19 +39,19 @@ pub struct DryRunOutcome {
     pub stories: Vec<Story>,
     /// The nodes.
     pub nodes: Vec<DryRunNode>,
-    /// What to think about, a line each.
+    /// Warnings, a line each.
     pub warnings: Vec<String>,
 }
 
 /// The part of a node in a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DryRunNode {
-    /// Its name.
+    /// The name of the node.
     pub name: String,
     /// The number of windows in which it had packets, and that were played.
     #[serde(with = "integer")]
     pub windows: u64,
-    /// What keeps its answers from being there or complete: a name, and what there is to say.
+    /// The reason why its answers are missing or incomplete: a name, and an explanation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }

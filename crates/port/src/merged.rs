@@ -167,7 +167,8 @@ impl MergedSource {
         polled
     }
 
-    /// What some captures lost, where others do not say what they lost: the loss of all is not known then, and is at least this.
+    /// Returns a warning with the number of packets that some captures lost, where others do not tell their loss: the loss of all is at least
+    /// this.
     fn least_loss(&self) -> Option<String> {
         let lost = |counters: &[SourceCounter]| {
             counters.iter().fold(0_u64, |sum, (_, more)| sum.saturating_add(*more))

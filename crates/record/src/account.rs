@@ -23,7 +23,7 @@ pub struct Shortfall {
     pub lost: u64,
     /// What else is missing, such as the rest of a source that was not read to its end. Several reasons are separated by `; `.
     pub reason: Option<String>,
-    /// What packets and records did not tell, which is 0 in the records.
+    /// Numbers of packets and records that did not tell a value, which is 0 in the records.
     pub untold: Untold,
 }
 

@@ -27,7 +27,7 @@ pub struct WindowFacts {
     /// What found no place in the table: packets, layer-3 bytes, bytes on the wire.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub without_place: [u64; 3],
-    /// What packets and records did not tell, which is 0 in rows.
+    /// Numbers of packets and records that did not tell a value, which is 0 in rows.
     #[serde(default, skip_serializing_if = "Untold::is_none", with = "crate::untold")]
     pub untold: Untold,
     /// The part of it that was watched, nanoseconds since the epoch, where that is not all of it.

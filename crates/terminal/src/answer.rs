@@ -39,7 +39,7 @@ pub fn answer_within(answer: &Answer, totals: Option<&Totals>, most: usize, colu
         };
         let totals: String = answer.rest.totals.iter().filter_map(total).collect();
         let groups = match answer.rest.is_open {
-            true => "groups that nobody counted".to_owned(),
+            true => "an unknown number of groups".to_owned(),
             false => notation::counted(answer.rest.groups, "group"),
         };
         text.push_str(&format!("  rest: {groups}{totals}\n"));

@@ -437,7 +437,7 @@ export interface components {
             };
             rows: components["schemas"]["Values"][];
             rest: {
-                /** @description Groups that are not listed; `null` where nobody counted them all. */
+                /** @description Groups that are not listed; `null` where their number is not known. */
                 groups: components["schemas"]["Integer"] | null;
             } & {
                 [key: string]: components["schemas"]["Value"];

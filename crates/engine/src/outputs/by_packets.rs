@@ -58,7 +58,7 @@ struct OfRun {
     query: Query,
     rows: RunPartials,
     unplaced: Unplaced,
-    /// Packets of its windows whose headers were not captured.
+    /// Numbers of packets and records of its windows that did not tell a value.
     untold: Untold,
     /// Why rows of some windows are missing.
     lacks: Option<String>,

@@ -66,7 +66,7 @@ fn stopped_by_a_window() -> (Destinations, Receiver<Window>, Sender<()>) {
     (destinations, windows, release)
 }
 
-/// What an answer says of rows that came too fast.
+/// Returns the reason of an answer that lacks rows, because they came too fast.
 fn late(rows: u64) -> String {
     match rows {
         1 => "1 row came faster than it was answered".to_owned(),

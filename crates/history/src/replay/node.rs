@@ -65,7 +65,7 @@ pub struct FinishedWindow {
     pub refused_rows: u64,
     /// Packets that are in no row.
     pub unplaced: Unplaced,
-    /// What its packets and records did not tell.
+    /// Numbers of its packets and records that did not tell a value.
     pub untold: Untold,
     /// Rows that could not be read, or found no memory.
     pub missing_rows: u64,

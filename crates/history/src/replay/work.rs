@@ -100,7 +100,7 @@ struct Work<'a> {
     began: bool,
     /// Rows of windows that are closed: the file has changed while it was read.
     late_rows: u64,
-    /// What rows do not tell, by the begins of their windows.
+    /// Numbers of rows that do not tell a value, by the begins of their windows.
     untold: BTreeMap<u64, Untold>,
     replayed: Replayed,
 }

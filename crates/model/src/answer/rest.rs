@@ -12,19 +12,19 @@ use std::fmt;
 const GROUPS: &str = "groups";
 
 /// Groups beyond an answer's limit, and the totals of their counts and sums. JSON: one object, `groups` first, which is null where
-/// nobody counted them.
+/// their number is not known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rest {
-    /// Their number; the least possible one where it is not known.
+    /// The number of groups, or the least that there may be.
     pub groups: u64,
-    /// There may be more of them than this, as nobody counted them.
+    /// True where there may be more groups than this.
     pub is_open: bool,
     /// Totals by the names of the columns. A column named `groups` is omitted, because the name is used.
     pub totals: Vec<(String, Value)>,
 }
 
 impl Rest {
-    /// Notes that there may be groups that nobody counted: one at least.
+    /// Notes that there is an unknown number of groups, one at least.
     pub fn open(&mut self) {
         self.groups = self.groups.max(1);
         self.is_open = true;

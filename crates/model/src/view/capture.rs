@@ -12,27 +12,27 @@ pub struct CaptureView {
     pub node: String,
     /// The query.
     pub query: String,
-    /// When the event happened, nanoseconds since the epoch; `None` if it is not kept.
+    /// The time of the event, nanoseconds since the epoch; `None` if it is not kept.
     #[serde(rename = "at", with = "rfc3339::option")]
     pub at_ns: Option<u64>,
     /// The identifier of the story that the event is part of.
     pub story: Option<String>,
-    /// Packets in the file.
+    /// The number of packets in the file.
     #[serde(with = "integer")]
     pub packets: u64,
-    /// Length of the file.
+    /// The length of the file, bytes.
     #[serde(with = "integer")]
     pub bytes: u64,
     /// The file at the node; `None` if there is none.
     pub file: Option<String>,
-    /// Why it has ended; empty if it never began.
+    /// The reason why it has ended; empty if it never began.
     pub ended_by: String,
-    /// Packets that are not in the file, by cause.
+    /// Numbers of packets that are not in the file, by cause.
     pub dropped: Counters,
-    /// At least one packet is not there as a whole.
+    /// True if the file lacks a part of at least one packet.
     pub cut: bool,
     /// The address of the file, without the server. It has the event and the node alone: the file's name is of a probe.
     pub href: Option<String>,
-    /// Why the file has no address.
+    /// The reason why the file has no address.
     pub reason: Option<String>,
 }

@@ -200,7 +200,7 @@ fn what_cannot_be_copied_is_named_and_leaves_nothing() {
     std::fs::remove_dir_all(&folder).expect("removed");
 }
 
-/// So many packets and segments that told not all.
+/// Returns numbers of packets, segments and records that did not tell a value, multiplied by `times`.
 fn untold(times: u64) -> Untold {
     let mut untold = Untold::default();
     let numbers = [("cut_ports", 1), ("cut_tcp", 20), ("unparsed_segments", 300), ("ip_ttl", 7)];

@@ -197,7 +197,7 @@ impl QueryState {
     }
 }
 
-/// What is said of groups of which it is not known whether they are in the answer.
+/// Returns the sentence on groups of which it is not known whether they are in the answer.
 pub(super) fn undecided(groups: u64) -> String {
     let or_more = ["or more it is not known whether it passes", "or more it is not known whether they pass"];
     format!("of {} `having`", notation::counted_as(groups, "group", or_more))

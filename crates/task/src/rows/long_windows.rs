@@ -70,7 +70,7 @@ pub struct WindowAccount {
     pub unfollowed: u64,
     /// Packets that are in no row.
     pub outside: Unplaced,
-    /// Packets whose headers were not captured.
+    /// Numbers of packets and records that did not tell a value.
     pub untold: Untold,
     /// How the packets were sampled; `None`: all were taken.
     pub sampled: Option<Sampled>,
@@ -162,7 +162,7 @@ pub struct LongWindows {
     watched_until: u64,
     /// Times of which nothing is known, in order.
     missing: Vec<Span>,
-    /// Packets of times that are not known whose headers were not captured.
+    /// Numbers of packets and records of unknown times that did not tell a value.
     untold_of_any_time: Untold,
 }
 
@@ -305,7 +305,7 @@ impl LongWindows {
         }
     }
 
-    /// Takes what packets and records of this time did not tell.
+    /// Takes the numbers of packets and records of this time that did not tell a value.
     pub(crate) fn add_untold(&mut self, time_ns: u64, untold: &Untold) {
         let Self { plans, site, order, lengths, .. } = self;
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
@@ -314,7 +314,7 @@ impl LongWindows {
         }
     }
 
-    /// Takes what packets and records did not tell whose times are not known.
+    /// Takes the same of times that are not known.
     pub(crate) fn add_untold_of_any_time(&mut self, untold: &Untold) {
         self.untold_of_any_time.add(untold);
     }

@@ -40,7 +40,7 @@ pub struct Outside<'a> {
     pub overflow: Option<&'a Overflow>,
     /// How the packets were sampled; `None`: all were taken.
     pub sampled: Option<Sampled>,
-    /// What packets and records did not tell, which is 0 in rows.
+    /// Numbers of packets and records that did not tell a value, which is 0 in rows.
     pub untold: Untold,
 }
 

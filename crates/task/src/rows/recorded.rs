@@ -40,7 +40,7 @@ pub struct RecordedRows {
     single: WholeRows,
     windows: LongWindows,
     outside: Unplaced,
-    /// Packets whose headers were not captured.
+    /// Numbers of packets and records that did not tell a value.
     untold: Untold,
 }
 
@@ -144,13 +144,13 @@ impl RecordedRows {
         self.windows.add_outside(time_ns, outside);
     }
 
-    /// Adds packets of this time whose headers were not captured.
+    /// Adds the numbers of packets and records of this time that did not tell a value.
     pub fn add_untold(&mut self, time_ns: u64, untold: &Untold) {
         self.untold.add(untold);
         self.windows.add_untold(time_ns, untold);
     }
 
-    /// Adds packets of a time that is not known whose headers were not captured: every answer has them.
+    /// Adds the numbers of packets and records of an unknown time that did not tell a value: they count in every answer.
     pub fn add_untold_of_any_time(&mut self, untold: &Untold) {
         self.untold.add(untold);
         self.windows.add_untold_of_any_time(untold);

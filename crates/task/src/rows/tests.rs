@@ -543,7 +543,7 @@ fn without_memory_rows_are_counted_and_the_answer_is_partial() {
             ("flows".to_owned(), Value::Unsigned(5000 - placed))
         ]
     );
-    // How many groups the others are of, nobody counted.
+    // The number of groups that the other rows are of is not known.
     assert!(answer.rest.is_open);
     assert_eq!(site.limits.bytes_used(), 0);
 }
@@ -611,7 +611,7 @@ fn packets_without_a_place_are_in_sums_over_all_and_in_no_filtered_ones() {
     // Whether they are of the filter's protocol is not known.
     assert_eq!((filtered.status, &filtered.rows[0][..]), (Status::Partial, &[0, 0].map(Value::Unsigned)[..]));
     assert_eq!((by_port.status, &by_port.rest.totals[0].1), (Status::Partial, &Value::Unsigned(3)));
-    // Nobody counted the groups that these are of.
+    // The number of groups that these packets are of is not known.
     assert_eq!([&sums.rest, &filtered.rest, &by_port.rest].map(|rest| rest.is_open), [false, false, true]);
     let reason = Some("3 packets had no place in the table: they are in no group".to_owned());
     assert_eq!([&filtered.reason, &by_port.reason], [&reason, &reason]);

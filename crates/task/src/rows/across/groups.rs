@@ -53,7 +53,7 @@ pub(super) struct MergedGroups<'a> {
     pub(super) left_out: Vec<f64>,
     /// A node left groups out.
     pub(super) is_open: bool,
-    /// Nobody counted the groups that some node leaves out.
+    /// The number of groups that some node leaves out is not known.
     pub(super) is_uncounted: bool,
     /// Some values are between bounds.
     pub(super) is_unsure: bool,
