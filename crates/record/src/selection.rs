@@ -174,10 +174,11 @@ impl Column {
     }
 }
 
-/// A non-empty list of different columns, and of which packets their values are.
+/// A non-empty list of different columns, the keys of the records, and of which packets their values are.
 #[derive(Clone, Debug)]
 pub struct Selection {
     columns: Vec<Column>,
+    key: KeySpec,
     share: Share,
 }
 
@@ -193,7 +194,7 @@ impl Selection {
     /// Every column that the records of a run can fill: the plain ones, those of `--loss`, the statistics, then the
     /// same of the other direction.
     pub fn new(parts: &Parts) -> Self {
-        Self { columns: parts.columns(), share: Share::ALL }
+        Self { columns: parts.columns(), key: parts.key, share: Share::ALL }
     }
 
     /// The same of records whose packets were sampled with this share.
@@ -229,7 +230,7 @@ impl Selection {
             }
             columns.push(column.clone());
         }
-        Ok(Self { columns, share: Share::ALL })
+        Ok(Self { columns, key: parts.key, share: Share::ALL })
     }
 
     /// The columns in their order.
@@ -237,14 +238,12 @@ impl Selection {
         &self.columns
     }
 
-    /// The members of the flow key among them, as [`KeySpec::parse`] reads them.
+    /// Returns the members of the flow key among the columns, as [`KeySpec::parse`] reads them. `vlan` and `ip_tos` are fields of any record, and
+    /// may be members.
     pub(crate) fn key_parts(&self) -> String {
-        let part = |column: &Column| match column.prefix_lengths() {
-            None => column.name().to_owned(),
-            Some([v4, v6]) => format!("{}/{v4}/{v6}", column.name()),
-        };
-        let members = self.columns.iter().filter(|column| column.is_key());
-        members.map(part).collect::<Vec<_>>().join(",")
+        let is_there = |name: &str| self.columns.iter().any(|column| column.name == name);
+        let members = self.key.columns().zip(self.key.parts()).filter(|(name, _)| is_there(name));
+        members.map(|(_, part)| part).collect::<Vec<_>>().join(",")
     }
 }
 
