@@ -150,16 +150,20 @@ impl ClosedWindow {
 
     /// Returns the numbers of its packets and records that did not tell a value.
     pub fn all_untold(&self) -> Untold {
+        let mut untold = self.untold_of_packets();
+        untold.add(&self.untold);
+        untold
+    }
+
+    /// Returns the numbers of captured packets that did not tell a value.
+    pub fn untold_of_packets(&self) -> Untold {
         let remark = |remark: Remark| self.packets.remarks.get(remark.name());
-        let mut untold = self.untold;
-        let cut = [
-            (&mut untold.cut_addresses, self.packets.not_measured.get(NotMeasured::Truncated.name())),
-            (&mut untold.cut_protocol, remark(Remark::ProtocolTruncated)),
-            (&mut untold.cut_ports, remark(Remark::PortsTruncated)),
-            (&mut untold.cut_tcp, remark(Remark::TcpTruncated)),
-            (&mut untold.unparsed_segments, remark(Remark::SegmentUnparsed)),
-        ];
-        cut.into_iter().for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        let mut untold = Untold::default();
+        untold.cut_addresses = self.packets.not_measured.get(NotMeasured::Truncated.name());
+        untold.cut_protocol = remark(Remark::ProtocolTruncated);
+        untold.cut_ports = remark(Remark::PortsTruncated);
+        untold.cut_tcp = remark(Remark::TcpTruncated);
+        untold.unparsed_segments = remark(Remark::SegmentUnparsed);
         untold
     }
 
