@@ -67,7 +67,7 @@ impl RowFeed {
     /// All rows of a window have been taken. `empty_before`: the number of windows before it without a packet.
     pub fn close(&mut self, start_ns: u64, facts: WindowFacts, empty_before: u64) {
         // One message a window: they need no budget. If the thread has failed, nothing is stored.
-        let _ = self.0.sender.send(Message::Closed(self.0.node, start_ns, facts, empty_before));
+        let _ = self.0.sender.send(Message::Closed(self.0.node, start_ns, Box::new(facts), empty_before));
     }
 
     /// Has all rows written.

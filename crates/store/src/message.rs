@@ -14,7 +14,7 @@ pub(crate) enum Message {
     V4(usize, u64, Rows<KeyV4>, usize),
     V6(usize, u64, Rows<KeyV6>, usize),
     /// A window is complete; the last number is that of windows before it without a packet.
-    Closed(usize, u64, WindowFacts, u64),
+    Closed(usize, u64, Box<WindowFacts>, u64),
     Records(usize, Vec<FlowRecord>, usize),
     /// No more rows come, or no more records. The sender ends once they are written.
     EndRows(usize, Sender<()>),

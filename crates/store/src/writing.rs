@@ -68,7 +68,7 @@ fn take(shared: &Arc<Shared>, budget: &Budget, nodes: &mut Vec<Node>, message: M
         }
         Message::Closed(node, start_ns, facts, empty_before) => {
             if let Some(node) = nodes.get_mut(node) {
-                node.rows.close(start_ns, facts, empty_before);
+                node.rows.close(start_ns, *facts, empty_before);
             }
         }
         Message::Records(node, records, bytes) => {
