@@ -154,11 +154,11 @@ fn what_some_captures_lost_is_told_where_others_do_not_say_it() {
 fn losses_count_when_the_packets_that_tell_them_have_their_turn() {
     const SECOND: u32 = 1_000_000;
     let folder = folder("turns");
-    let of = |losses: &[(u32, u64)]| -> Vec<(u32, u64)> {
+    let of = |after: u32, losses: &[(u32, u64)]| -> Vec<(u32, u64)> {
         let lost = |time| losses.iter().find(|(at, _)| *at == time).map_or(0, |(_, lost)| *lost);
-        (0..30).map(|second| (second * SECOND + 1, lost(second))).collect()
+        (0..30).map(|second| (second * SECOND + after, lost(second))).collect()
     };
-    let captures = [of(&[(3, 1), (22, 2)]), of(&[(12, 7)])];
+    let captures = [of(1, &[(3, 1), (22, 2)]), of(2, &[(12, 7)])];
     let paths = [("one", 0), ("other", 1)].map(|(name, at)| pcapng(&folder, name, &captures[at], None));
     for burst in [1, 4, 256] {
         let mut source = MergedSource::open(&paths, burst).expect("files");

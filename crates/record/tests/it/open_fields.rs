@@ -1,7 +1,7 @@
 //! Fields that records leave open, in each format: null, and no 0.
 
 use crate::tool::Directory;
-use flow::{FlowKey, FlowRecord, OpenFields, RowValue};
+use flow::{FlowKey, FlowRecord, NULL, OpenFields, RowValue};
 use packet::Key;
 use record::Selection;
 use record::read::{FlowFile, Wanted};
@@ -114,15 +114,20 @@ fn what_is_left_open_is_null_in_each_format() {
                 tcp_win,
                 ..
             } = record;
+            let null = |field: &str, value: u64| match record.open.has_any(OpenFields::of(field)) {
+                true => NULL,
+                false => value,
+            };
+            // Counters are 0 where they are not told.
             let values = [
                 *total_count,
                 *total_byte,
-                (*ip_tos).into(),
-                (*ip_ttl).into(),
-                (*tcp_flags).into(),
-                (*tcp_seq).into(),
-                (*tcp_ack).into(),
-                (*tcp_win).into(),
+                null("ip_tos", (*ip_tos).into()),
+                null("ip_ttl", (*ip_ttl).into()),
+                null("tcp_flags", (*tcp_flags).into()),
+                null("tcp_seq", (*tcp_seq).into()),
+                null("tcp_ack", (*tcp_ack).into()),
+                null("tcp_win", (*tcp_win).into()),
                 record.stime,
                 record.ltime,
             ];
