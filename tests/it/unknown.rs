@@ -117,6 +117,40 @@ fn a_null_address_is_in_no_group() {
     }
 }
 
+/// What one node does not tell is not unknown of another one.
+#[test]
+fn bytes_on_the_wire_are_unknown_of_the_node_that_lacks_them() {
+    let scratch = Scratch::new();
+    let store = scratch.path("store");
+    let file = |name: &str, more: [&str; 2]| {
+        let head = format!(
+            "src_addr,dst_addr,src_port,dst_port,protocol,total_count,total_byte{},stime,ltime\n",
+            more[0]
+        );
+        let times = "2024-01-01T00:00:00Z,2024-01-01T00:00:01Z";
+        scratch.file(name, format!("{head}10.0.0.1,10.0.0.2,1,2,17,3,300{},{times}\n", more[1]))
+    };
+    for (node, more) in [("n1", ["", ""]), ("n2", [",wire_byte", ",342"])] {
+        let file = file(&format!("{node}.csv"), more);
+        call(&["import", text(&file), "--node", node, "--store", text(&store)]).expect(0);
+    }
+    let ask = |query: &str| {
+        let ended = call(&["query", "--store", text(&store), "--json", "-q", query]).expect(0);
+        let answers = ended.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let of = |answer: Value| {
+            let is_told = answer["reason"].as_str().is_some_and(|reason| reason.contains("not known"));
+            (answer["node"].clone(), answer["rows"][0]["b"].clone(), answer["rows"][0]["w"].clone(), is_told)
+        };
+        answers.map(of).collect::<Vec<_>>()
+    };
+    let of = |node: &str, wire: Value| (Value::from(node), Value::from(300), wire.clone(), wire.is_null());
+    let both = [of("n1", Value::Null), of("n2", 342.into())];
+    let asked = "select sum(total_byte) as b, sum(wire_byte) as w";
+    assert_eq!(ask(asked), both);
+    assert_eq!(ask(&format!("{asked} on n2")), both[1..]);
+    assert_eq!(ask(&format!("{asked} on n1")), both[..1]);
+}
+
 #[test]
 fn a_file_without_flows_is_read() {
     let scratch = Scratch::new();

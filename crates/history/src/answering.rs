@@ -14,6 +14,7 @@ use packet::{KeyV4, KeyV6};
 use record::read::{Contents, Part, ReadError, RowBlock, Wanted, WithoutKey};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use task::Generation;
 use task::query::{Over, Query};
@@ -88,14 +89,20 @@ impl FlowFiles {
         progress: &mut dyn FnMut(Progress) -> bool,
         give: &mut dyn FnMut(Answer),
     ) -> Result<Outcome, Refused> {
-        let told = self.without_wire_bytes(questions, setting);
+        let lacking = self.nodes_without_wire_bytes();
+        let told = self.without_wire_bytes(questions, &lacking, setting);
         let (mut questions, unknown): (Vec<Question>, Vec<_>) = told.into_iter().unzip();
         let cuts: Vec<Option<Cut>> = questions.iter_mut().map(|question| self.cut(question)).collect();
         let mut give = |mut answer: Answer| {
             let of_query =
                 questions.iter().zip(&unknown).filter(|(question, _)| question.query.name == answer.query);
             let mut unknown = of_query.filter_map(|(_, unknown)| unknown.as_ref());
-            if let Some((unknown, files)) = unknown.find(|(unknown, _)| unknown.is_of(&answer)) {
+            // Nodes that tell bytes on the wire were asked the whole query.
+            let is_whole = |node: Option<&String>| {
+                !lacking.is_empty() && node.is_some_and(|node| !lacking.contains(node))
+            };
+            let is_of = |unknown: &Unknown| !is_whole(answer.node.as_ref()) && unknown.is_of(&answer);
+            if let Some((unknown, files)) = unknown.find(|(unknown, _)| is_of(unknown)) {
                 unknown.restore(&mut answer);
                 answer.remark(&format!("{}: {files} have no bytes on the wire", unknown.words()));
             }
@@ -131,7 +138,7 @@ impl FlowFiles {
         if !needs.columns.contains(&RowValue::Time) && self.reads_times(&groups) {
             needs.columns.push(RowValue::Time);
         }
-        self.refuse_lacking_columns(&needs)?;
+        self.refuse_lacking_columns(&needs, &lacking)?;
         let counts_by_time = needs.columns.contains(&RowValue::Time);
         let known = self.spans();
         let mut wanted = Wanted {
@@ -217,25 +224,61 @@ impl FlowFiles {
         Ok(work.finish(give))
     }
 
-    /// The questions, without what they read of bytes on the wire where files of other programs do not have them: that is not known, and the rest is answered.
+    /// Returns the questions, without what they read of bytes on the wire where files of other programs do not have them: that is not known, and the rest is
+    /// answered. Nodes that are not `lacking` are asked the whole question where the others are known.
     fn without_wire_bytes(
         &self,
         questions: &[Question],
+        lacking: &BTreeSet<String>,
         setting: &Setting,
     ) -> Vec<(Question, Option<(Unknown, String)>)> {
         let files = self.of_no_wire_bytes();
         let site = self.site(setting);
         let reads_none = |query: &Query| !reads_wire_bytes(query, &site);
-        let each = questions.iter().map(|question| {
+        let mut told = Vec::new();
+        for question in questions {
             let is_whole = files.is_empty() || reads_none(&question.query);
-            match known(&question.query, &reads_none, &site).filter(|_| !is_whole) {
-                Some((query, unknown)) => {
-                    (Question { query, ..question.clone() }, Some((unknown, first_of(&files, ", "))))
-                }
-                None => (question.clone(), None),
+            let Some((query, unknown)) = known(&question.query, &reads_none, &site).filter(|_| !is_whole)
+            else {
+                told.push((question.clone(), None));
+                continue;
+            };
+            let unknown = Some((unknown, first_of(&files, ", ")));
+            let nodes: BTreeSet<Option<&str>> =
+                self.contents().map(|(_, contents)| contents.node.as_deref()).collect();
+            let is_lacking = |node: Option<&str>| node.is_some_and(|node| lacking.contains(node));
+            let asked = || nodes.iter().filter(|node| (question.runs_on)(**node));
+            if !lacking.is_empty() && !asked().any(|node| is_lacking(*node)) {
+                told.push((question.clone(), None));
+                continue;
             }
-        });
-        each.collect()
+            if lacking.is_empty() || asked().all(|node| is_lacking(*node)) {
+                told.push((Question { query, ..question.clone() }, unknown));
+                continue;
+            }
+            let on = |is_lacking: bool| {
+                let (of_all, lacking) = (Rc::clone(&question.runs_on), lacking.clone());
+                let runs_on = move |node: Option<&str>| {
+                    node.is_some_and(|node| lacking.contains(node)) == is_lacking && of_all(node)
+                };
+                Question { runs_on: Rc::new(runs_on), ..question.clone() }
+            };
+            told.push((on(false), None));
+            told.push((Question { query, ..on(true) }, unknown));
+        }
+        told
+    }
+
+    /// Returns the nodes of which a file has no bytes on the wire, if each such file is of one node, and others are of other nodes.
+    fn nodes_without_wire_bytes(&self) -> BTreeSet<String> {
+        let lacks = |contents: &Contents| !contents.is_blank() && !contents.fields.contains(WIRE_BYTE);
+        let lacking = self.contents().map(|(_, contents)| contents).filter(|contents| lacks(contents));
+        let nodes: Option<BTreeSet<String>> = lacking.map(|contents| contents.node.clone()).collect();
+        let is_other = |nodes: &BTreeSet<String>| {
+            let mut others = self.contents().filter(|(_, contents)| !contents.is_blank());
+            others.any(|(_, contents)| contents.node.as_ref().is_none_or(|node| !nodes.contains(node)))
+        };
+        nodes.filter(|nodes| !nodes.is_empty() && is_other(nodes)).unwrap_or_default()
     }
 
     /// Which windows the period of a question cuts, which is the one that is told then. Of a store its manifest tells it.
@@ -254,9 +297,9 @@ impl FlowFiles {
 
     /// The files of other programs that do not have bytes on the wire.
     fn of_no_wire_bytes(&self) -> Vec<String> {
-        const FIELD: &str = "wire_byte";
-        let lacking =
-            self.contents().filter(|(_, contents)| !contents.is_blank() && !contents.fields.contains(FIELD));
+        let lacking = self
+            .contents()
+            .filter(|(_, contents)| !contents.is_blank() && !contents.fields.contains(WIRE_BYTE));
         lacking.map(|(path, _)| path.display().to_string()).collect()
     }
 
@@ -303,16 +346,26 @@ impl FlowFiles {
         places
     }
 
-    /// Refuses to read files without columns that queries read.
-    fn refuse_lacking_columns(&self, needs: &RecordedNeeds) -> Result<(), Refused> {
+    /// Refuses to read files without columns that queries read. Nodes that are `lacking` bytes on the wire are not asked for these.
+    fn refuse_lacking_columns(
+        &self,
+        needs: &RecordedNeeds,
+        lacking: &BTreeSet<String>,
+    ) -> Result<(), Refused> {
         let statistics = self.statistics();
-        let lines = self
-            .contents()
-            .filter_map(|(path, contents)| lacking_columns(path, contents, needs, &statistics));
+        let mut without = needs.clone();
+        without.columns.retain(|column| *column != RowValue::WireBytes);
+        let lines = self.contents().filter_map(|(path, contents)| {
+            let is_lacking = contents.node.as_ref().is_some_and(|node| lacking.contains(node));
+            lacking_columns(path, contents, if is_lacking { &without } else { needs }, &statistics)
+        });
         let lines: Vec<_> = lines.collect();
         if lines.is_empty() { Ok(()) } else { Err(Refused::Files(lines)) }
     }
 }
+
+/// The field of bytes on the wire.
+const WIRE_BYTE: &str = "wire_byte";
 
 /// Returns whether a query reads bytes on the wire, and true for a query that cannot be planned.
 fn reads_wire_bytes(query: &Query, site: &Site) -> bool {
