@@ -341,3 +341,55 @@ fn protocols_and_addresses_that_were_cut_are_told() {
         }
     }
 }
+
+#[test]
+fn tasks_and_sketches_say_so() {
+    let scratch = Scratch::new();
+    let ports = "the capture cut the headers of 2 packets before the ports";
+    let addresses = "the capture cut 5 frames before the addresses";
+    // Each task as rows answer it and as packets are counted, and whether ports matter to it.
+    let tasks = [
+        ("heavy-hitters:key=src_port,count=1", true),
+        ("heavy-hitters:key=src_port,count=1,structure=space-saving,memory=64KiB", true),
+        ("heavy-hitters:key=src_addr,count=1", false),
+        ("super-spreaders:of=dst_port,count=1", true),
+        ("super-spreaders:of=dst_addr,count=1", false),
+        ("flow-sizes:", true),
+        ("flow-sizes:key=src_addr", false),
+        ("entropy:key=dst_port", true),
+        ("entropy:key=dst_addr,by=bytes", false),
+        ("quantiles:key=src_port", true),
+        ("quantiles:key=size", false),
+    ];
+    let sketch =
+        "select src_port, sum(total_count) as n groupby src_port limit 9 using space_saving(memory=64KiB)";
+    for (snap, said) in [(50, ports), (30, addresses)] {
+        let path = scratch.file("cut.pcap", cut(&frames(), snap));
+        let mut command = edison();
+        command.arg("run").arg(&path).args(["--every", "2s", "--json", "-q", sketch]);
+        for (task, _) in &tasks {
+            command.args(["--task", task]);
+        }
+        let lines = run(&mut command).expect(0).stdout;
+        let answers: Vec<Value> = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+            .filter(|line| line["task"].is_object())
+            .collect();
+        assert_eq!(answers.len(), tasks.len() + 1, "{lines}");
+        for answer in &answers {
+            let task = answer["task"]["text"].as_str().unwrap_or_default();
+            let known = tasks.iter().find(|(text, _)| *text == task);
+            let matters = snap == 30 || known.is_none_or(|(_, matters)| *matters);
+            assert_eq!(
+                (reason(answer).contains(said), answer["status"] == "partial"),
+                (matters, matters),
+                "{answer}"
+            );
+            assert!(!matters || answer["bounds"] == "none", "{answer}");
+            for row in rows(answer).iter().flat_map(|row| row.as_object().expect("a row").values()) {
+                assert!(!matters || row["lower"].is_null() && row["upper"].is_null(), "{answer}");
+            }
+        }
+    }
+}

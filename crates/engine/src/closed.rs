@@ -165,7 +165,12 @@ impl ClosedWindow {
 
     /// What answers of tasks are to know of it.
     pub(crate) fn reported(&self) -> Reported {
-        Reported { lost: self.lost(), is_cut: self.is_cut(), sampled: self.sampled }
+        Reported {
+            lost: self.lost(),
+            is_cut: self.is_cut(),
+            sampled: self.sampled,
+            untold: self.all_untold(),
+        }
     }
 
     /// What was received and came to no table.
