@@ -393,3 +393,44 @@ fn tasks_and_sketches_say_so() {
         }
     }
 }
+
+/// An IPv4 packet in an IPv4 packet, and one in GRE that announces a protocol other than IP.
+fn tunnelled() -> [Frame; 2] {
+    let inner = frame(START, 0, 6, &tcp(1000)).data.split_off(14);
+    let gre = [[0, 0, 0x99, 0x99].as_slice(), &inner].concat();
+    [frame(START, 0, 4, &inner), frame(START + 1, 0, 47, &gre)]
+}
+
+#[test]
+fn the_outer_flow_is_not_the_answer_about_an_inner_one_that_was_cut() {
+    let scratch = Scratch::new();
+    let said = "the capture cut the headers of 1 packet inside a tunnel";
+    let asked = "host: select src_addr, sum(total_count) as n groupby src_addr; bytes: select sum(total_byte) as n; \
+                 flows: select count(*) as n; n: select sum(total_count) as n";
+    for (snap, tunnel, is_cut) in [(50, "inner", true), (50, "outer", false), (99, "inner", false)] {
+        let path = scratch.file("cut.pcap", cut(&tunnelled(), snap));
+        let at = |name: &str| scratch.path(&format!("{snap}{tunnel}{name}"));
+        let (report, kept) = (at(".json"), at("rows.parquet"));
+        let files = ["--report", text(&report), "--rows", text(&kept)];
+        let run = ["run", text(&path), "--tunnel", tunnel, "--json", "-q", asked];
+        call(&[&run[..], &files].concat()).expect(0);
+        let report = output::report(&report);
+        for query in ["host", "bytes", "flows", "n", "totals"] {
+            let answer = output::of_run(&report, query);
+            let matters = is_cut && query != "n";
+            assert_eq!(
+                (reason(answer).contains(said), answer["status"] == "partial"),
+                (matters, matters),
+                "{answer}"
+            );
+        }
+        let remarks = &report["packets"]["remarks"];
+        let count = |name: &str| remarks.get(name).map_or(0, number);
+        let expected = (u64::from(is_cut), u64::from(tunnel == "inner"));
+        assert_eq!((count("inner_truncated"), count("inner_unparsed")), expected, "{remarks}");
+        for (query, matters) in [("select sum(total_byte)", is_cut), ("select sum(total_count)", false)] {
+            let reasons = reasons_of(&[text(&kept)], query, &[]);
+            assert!(reasons.len() == 1 && reasons[0].contains(said) == matters, "{query}: {reasons:?}");
+        }
+    }
+}

@@ -151,12 +151,14 @@ impl ClosedWindow {
     /// Returns the numbers of its packets and records that did not tell a value.
     pub fn all_untold(&self) -> Untold {
         let remark = |remark: Remark| self.packets.remarks.get(remark.name());
+        let not_measured = |reason: NotMeasured| self.packets.not_measured.get(reason.name());
         let mut untold = self.untold;
         let cut = [
-            (&mut untold.cut_addresses, self.packets.not_measured.get(NotMeasured::Truncated.name())),
+            (&mut untold.cut_addresses, not_measured(NotMeasured::Truncated)),
             (&mut untold.cut_protocol, remark(Remark::ProtocolTruncated)),
             (&mut untold.cut_ports, remark(Remark::PortsTruncated)),
             (&mut untold.cut_tcp, remark(Remark::TcpTruncated)),
+            (&mut untold.cut_inner, remark(Remark::InnerTruncated)),
             (&mut untold.unparsed_segments, remark(Remark::SegmentUnparsed)),
         ];
         cut.into_iter().for_each(|(sum, more)| *sum = sum.saturating_add(more));

@@ -107,6 +107,8 @@ pub struct Untold {
     pub cut_ports: u64,
     /// Packets whose headers the snap length cut before the flags, the numbers or the window of TCP.
     pub cut_tcp: u64,
+    /// Packets whose headers the snap length cut before the one inside a tunnel that is to be measured: the outer one was.
+    pub cut_inner: u64,
     /// TCP segments that could not be read, so that no losses and round trips are known of them.
     pub unparsed_segments: u64,
     /// The number of records that leave a field open, for each of [`FIELDS`].
@@ -159,18 +161,22 @@ impl Untold {
         keep(&mut self.cut_protocol, reads("protocol"));
         keep(&mut self.cut_ports, PORTS.into_iter().any(reads));
         keep(&mut self.cut_tcp, TCP.into_iter().any(reads));
+        let reads_header = FIELDS.into_iter().any(|field| field != "total_count" && reads(field));
+        keep(&mut self.cut_inner, reads_losses || reads_header);
         keep(&mut self.unparsed_segments, reads_losses);
         FIELDS.into_iter().zip(&mut self.open).for_each(|(field, count)| keep(count, reads(field)));
         self
     }
 
     fn counts(&mut self) -> impl Iterator<Item = (&'static str, &mut u64)> {
-        let Self { cut_addresses, cut_protocol, cut_ports, cut_tcp, unparsed_segments, open } = self;
+        let Self { cut_addresses, cut_protocol, cut_ports, cut_tcp, cut_inner, unparsed_segments, open } =
+            self;
         let cut = [
             ("cut_addresses", cut_addresses),
             ("cut_protocol", cut_protocol),
             ("cut_ports", cut_ports),
             ("cut_tcp", cut_tcp),
+            ("cut_inner", cut_inner),
             ("unparsed_segments", unparsed_segments),
         ];
         cut.into_iter().chain(FIELDS.into_iter().zip(open))
@@ -226,6 +232,7 @@ mod tests {
             cut_protocol: 2,
             cut_ports: 3,
             cut_tcp: 4,
+            cut_inner: 6,
             unparsed_segments: 5,
             ..Default::default()
         };
@@ -237,12 +244,15 @@ mod tests {
         assert_eq!(of(&[], &[], false), ["cut_addresses"]);
         assert_eq!(
             of(&["ip_ttl", "tcp_win"], &[], true),
-            ["cut_addresses", "cut_tcp", "unparsed_segments", "ip_ttl"]
+            ["cut_addresses", "cut_tcp", "cut_inner", "unparsed_segments", "ip_ttl"]
         );
         assert_eq!(
             of(&[], &["protocol", "src_port"], false),
-            ["cut_addresses", "cut_protocol", "cut_ports", "src_port"]
+            ["cut_addresses", "cut_protocol", "cut_ports", "cut_inner", "src_port"]
         );
+        // An outer header is one packet as the inner one is, in the same frame.
+        assert_eq!(of(&["total_count", "wire_byte", "vlan"], &[], false), ["cut_addresses"]);
+        assert_eq!(of(&["total_byte"], &[], false), ["cut_addresses", "cut_inner"]);
         assert_eq!(names(all.at_most(&Untold { cut_tcp: 9, ..Untold::default() })), ["cut_tcp"]);
     }
 

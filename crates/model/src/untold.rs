@@ -6,7 +6,8 @@ use notation::{counted_as, number_of};
 
 /// Returns a sentence on each number that is not 0. Fields that the same number of records leave open share one.
 pub fn untold_sentences(untold: &Untold) -> Vec<String> {
-    let Untold { cut_addresses, cut_protocol, cut_ports, cut_tcp, unparsed_segments, .. } = *untold;
+    let Untold { cut_addresses, cut_protocol, cut_ports, cut_tcp, cut_inner, unparsed_segments, .. } =
+        *untold;
     let packets = |count: u64| number_of(count, "packet");
     let cut = [
         (
@@ -35,6 +36,13 @@ pub fn untold_sentences(untold: &Untold) -> Vec<String> {
             format!(
                 "the capture cut the headers of {} before the ports: these count as 0, and all such packets of two addresses as one flow",
                 packets(cut_ports)
+            ),
+        ),
+        (
+            cut_inner,
+            format!(
+                "the capture cut the headers of {} inside a tunnel, or before what tells whether there is one: the outer ones count",
+                packets(cut_inner)
             ),
         ),
         (
