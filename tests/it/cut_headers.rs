@@ -434,3 +434,50 @@ fn the_outer_flow_is_not_the_answer_about_an_inner_one_that_was_cut() {
         }
     }
 }
+
+#[test]
+fn frames_of_which_the_filter_cannot_decide_are_told() {
+    let scratch = Scratch::new();
+    let path = scratch.file("cut.pcap", cut(&frames(), 50));
+    let said = "the capture cut 1 frame before what the filter reads: no flow has them";
+    // The echo has no ports, those of the segments are there, and those of the datagram begin where it was cut.
+    for (filter, measured, undecided) in [
+        ("port 53", 0, 1),
+        ("udp port 53", 0, 1),
+        ("tcp port 53", 0, 0),
+        ("port 80 or port 53", 3, 1),
+        ("not port 80", 1, 1),
+        ("udp or icmp", 2, 0),
+        ("host 10.0.0.7 and port 53", 0, 0),
+    ] {
+        let at = |name: &str| scratch.path(&format!("{}{name}", filter.replace(' ', "_")));
+        let (report, kept) = (at(".json"), at("rows.parquet"));
+        let files = ["--report", text(&report), "--rows", text(&kept)];
+        let asked = "n: select sum(total_count) as n; sketch: select dst_addr, sum(total_count) as n groupby dst_addr limit 9 \
+                     using space_saving(memory=64KiB)";
+        let run = ["run", text(&path), filter, "--every", "2s", "--json", "-q", asked];
+        let lines = call(&[&run[..], &files].concat()).expect(0).stdout;
+        let report = output::report(&report);
+        let not_measured = &report["packets"]["not_measured"];
+        let count = |name: &str| not_measured.get(name).map_or(0, number);
+        assert_eq!(
+            (number(&report["packets"]["measured"]), count("filter_undecided"), count("filter")),
+            (measured, undecided, 5 - measured - undecided),
+            "{filter}: {report}"
+        );
+        let answers = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let answers: Vec<Value> = answers.filter(|line| line["query"].is_string()).collect();
+        assert_eq!(answers.len(), 2, "{lines}");
+        for answer in &answers {
+            let told = (reason(answer).contains(said), answer["status"] == "partial");
+            assert_eq!(told, (undecided != 0, undecided != 0), "{filter}: {answer}");
+        }
+        if measured != 0 {
+            let reasons = reasons_of(&[text(&kept)], "select sum(total_count)", &[]);
+            assert!(
+                reasons.len() == 1 && reasons[0].contains(said) == (undecided != 0),
+                "{filter}: {reasons:?}"
+            );
+        }
+    }
+}

@@ -155,6 +155,7 @@ impl ClosedWindow {
         let mut untold = self.untold;
         let cut = [
             (&mut untold.cut_addresses, not_measured(NotMeasured::Truncated)),
+            (&mut untold.cut_filter, not_measured(NotMeasured::FilterUndecided)),
             (&mut untold.cut_protocol, remark(Remark::ProtocolTruncated)),
             (&mut untold.cut_ports, remark(Remark::PortsTruncated)),
             (&mut untold.cut_tcp, remark(Remark::TcpTruncated)),

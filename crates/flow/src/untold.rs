@@ -101,6 +101,8 @@ const fn are_equal(one: &[u8], other: &[u8]) -> bool {
 pub struct Untold {
     /// Frames that the snap length of a capture cut before the addresses of a packet: they are in no row.
     pub cut_addresses: u64,
+    /// Frames that the snap length of a capture cut before what the filter of the capture reads: they are in no row.
+    pub cut_filter: u64,
     /// Packets whose headers the snap length cut before the one that tells the protocol. They are among those of `cut_ports`.
     pub cut_protocol: u64,
     /// Packets whose headers the snap length cut before their ports, or before the type and code of ICMP.
@@ -169,10 +171,19 @@ impl Untold {
     }
 
     fn counts(&mut self) -> impl Iterator<Item = (&'static str, &mut u64)> {
-        let Self { cut_addresses, cut_protocol, cut_ports, cut_tcp, cut_inner, unparsed_segments, open } =
-            self;
+        let Self {
+            cut_addresses,
+            cut_filter,
+            cut_protocol,
+            cut_ports,
+            cut_tcp,
+            cut_inner,
+            unparsed_segments,
+            open,
+        } = self;
         let cut = [
             ("cut_addresses", cut_addresses),
+            ("cut_filter", cut_filter),
             ("cut_protocol", cut_protocol),
             ("cut_ports", cut_ports),
             ("cut_tcp", cut_tcp),

@@ -6,8 +6,16 @@ use notation::{counted_as, number_of};
 
 /// Returns a sentence on each number that is not 0. Fields that the same number of records leave open share one.
 pub fn untold_sentences(untold: &Untold) -> Vec<String> {
-    let Untold { cut_addresses, cut_protocol, cut_ports, cut_tcp, cut_inner, unparsed_segments, .. } =
-        *untold;
+    let Untold {
+        cut_addresses,
+        cut_filter,
+        cut_protocol,
+        cut_ports,
+        cut_tcp,
+        cut_inner,
+        unparsed_segments,
+        ..
+    } = *untold;
     let packets = |count: u64| number_of(count, "packet");
     let cut = [
         (
@@ -15,6 +23,13 @@ pub fn untold_sentences(untold: &Untold) -> Vec<String> {
             format!(
                 "the capture cut {} before the addresses: no flow has them",
                 number_of(cut_addresses, "frame")
+            ),
+        ),
+        (
+            cut_filter,
+            format!(
+                "the capture cut {} before what the filter reads: no flow has them",
+                number_of(cut_filter, "frame")
             ),
         ),
         (

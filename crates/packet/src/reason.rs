@@ -43,6 +43,8 @@ named! {
         BadTime = "bad_time",
         /// The user's filter does not match it.
         Filter = "filter",
+        /// The snap length cut what the user's filter reads of it.
+        FilterUndecided = "filter_undecided",
     }
 }
 
