@@ -481,3 +481,26 @@ fn frames_of_which_the_filter_cannot_decide_are_told() {
         }
     }
 }
+
+#[test]
+fn windows_without_a_row_are_answered_too() {
+    let scratch = Scratch::new();
+    let path = scratch.file("cut.pcap", cut(&frames(), 30));
+    let (rows, store) = (scratch.path("rows.parquet"), scratch.path("store"));
+    let files = ["--rows", text(&rows), "--store", text(&store), "--node", "n1"];
+    call(&[&["run", text(&path), "--every", "1s"], &files[..]].concat()).expect(0);
+    for of in [&[text(&rows)][..], &["--store", text(&store)]] {
+        for (query, more) in [
+            ("select sum(total_count) as n every 1s", &[][..]),
+            ("select count(*) as n", &["--per", "1s"]),
+            ("select src_addr, sum(total_count) as n groupby src_addr every 1s", &[]),
+        ] {
+            let reasons = reasons_of(of, query, more);
+            // Three frames of the first second, and two of the second one.
+            let said = [3, 2].map(|frames| format!("the capture cut {frames} frames before the addresses"));
+            let are_said = reasons.len() == 2
+                && reasons.iter().zip(&said).all(|(reason, said)| reason.contains(said.as_str()));
+            assert!(are_said, "{of:?} {query}: {reasons:?}");
+        }
+    }
+}
