@@ -77,7 +77,9 @@ fn an_answer_says_of_how_many_packets_it_does_not_know_the_header() {
     let asked = "least: select min(tcp_win) as x; seq: select tcp_seq, sum(total_count) as n groupby tcp_seq; \
                  syn: select sum(total_count) as n where tcp_flags = 2 every 2s; last: select max(last_tcp_win) as x; \
                  by_port: select dst_port, sum(total_count) as n groupby dst_port; flows: select count(*) as n; \
-                 bytes: select sum(total_byte) as n; ttl: select min(ip_ttl) as n";
+                 bytes: select sum(total_byte) as n; ttl: select min(ip_ttl) as n; \
+                 udp: select min(tcp_win) as x where protocol = udp; \
+                 other: select min(tcp_win) as x where protocol != icmp";
     let options = ["--every", "1s", "--json", "--report", text(&report), "-q", asked];
     let lines = run(edison().arg("run").arg(&path).args(options)).expect(0).stdout;
     let report = output::report(&report);
@@ -91,6 +93,8 @@ fn an_answer_says_of_how_many_packets_it_does_not_know_the_header() {
         ("flows", Some(&ports)),
         ("bytes", None),
         ("ttl", None),
+        ("udp", None),
+        ("other", Some(&tcp)),
     ] {
         let answer = output::of_run(&report, query);
         let said = expected.map_or("", |line| line.as_str());

@@ -170,6 +170,15 @@ impl Untold {
         self
     }
 
+    /// Returns the numbers that matter where no packets of TCP are read; those of fields that only TCP has are 0.
+    #[must_use]
+    pub fn without_tcp(mut self) -> Self {
+        self.cut_tcp = 0;
+        let of_tcp = FIELDS.into_iter().zip(&mut self.open).filter(|(field, _)| TCP.contains(field));
+        of_tcp.for_each(|(_, count)| *count = 0);
+        self
+    }
+
     fn counts(&mut self) -> impl Iterator<Item = (&'static str, &mut u64)> {
         let Self {
             cut_addresses,
@@ -264,6 +273,20 @@ mod tests {
         // An outer header is one packet as the inner one is, in the same frame.
         assert_eq!(of(&["total_count", "wire_byte", "vlan"], &[], false), ["cut_addresses"]);
         assert_eq!(of(&["total_byte"], &[], false), ["cut_addresses", "cut_inner"]);
+        all.add_record(OpenFields::all(&["tcp_win"]));
+        assert!(names(all).contains(&"tcp_win"));
+        assert_eq!(
+            names(all.without_tcp()),
+            [
+                "cut_addresses",
+                "cut_protocol",
+                "cut_ports",
+                "cut_inner",
+                "unparsed_segments",
+                "src_port",
+                "ip_ttl"
+            ]
+        );
         assert_eq!(names(all.at_most(&Untold { cut_tcp: 9, ..Untold::default() })), ["cut_tcp"]);
     }
 
