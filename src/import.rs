@@ -162,10 +162,10 @@ fn files(options: &ImportOptions) -> Result<Vec<Named>, Failure> {
 /// The columns of the records: without bytes on the wire where files do not tell them.
 fn selection(has_wire_bytes: bool) -> Selection {
     let parts = record::Parts::default();
-    let all = Selection::new(&parts);
+    let all = Selection::new(&parts).with_open_fields();
     let names: Vec<&str> =
         all.columns().iter().map(record::Column::name).filter(|name| *name != "wire_byte").collect();
-    let without = Selection::parse(&names.join(","), &parts);
+    let without = Selection::parse(&names.join(","), &parts).map(Selection::with_open_fields);
     without.ok().filter(|_| !has_wire_bytes).unwrap_or(all)
 }
 

@@ -109,6 +109,11 @@ impl Measurement {
             None => Selection::new(&record_parts),
         };
         let selection = selection.of_sample(options.tee.unwrap_or(Share::ALL));
+        let of_source = |selection: Selection| match options.routers {
+            Some(_) => selection.with_open_fields(),
+            None => selection,
+        };
+        let selection = of_source(selection);
         let anonymizer = options.anonymize.as_deref().map(anonymizer).transpose()?;
         // Before a source is opened: a mistake in it must not start a port.
         refusal::admit(&config, &plan, specs, &parallel::site(options))?;
@@ -142,7 +147,7 @@ impl Measurement {
                 usual_ns,
                 tracks_loss: config.parts.loss || zooms,
                 has_wire_bytes: true,
-                selection: Selection::new(&record_parts),
+                selection: of_source(Selection::new(&record_parts)),
                 anonymizer: anonymizer.clone(),
                 is_live: sources.time_base != TimeBase::Packets,
                 // Routers wait in their own queue.

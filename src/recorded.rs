@@ -7,7 +7,7 @@ use model::{Counters, PacketCounts, Span, WindowEnd};
 /// The window, number `index` of its run. `refused_now`: rows that could not be handed over this time.
 pub(crate) fn closed(window: FinishedWindow, window_ns: u64, index: u64, refused_now: u64) -> ClosedWindow {
     let FinishedWindow { start_ns, watched, ended, empty_before, next_ns, received, lost, .. } = window;
-    let FinishedWindow { refused_rows, unplaced, sums, untold, .. } = window;
+    let FinishedWindow { refused_rows, unplaced, sums, untold, recorded_lacks, estimates, .. } = window;
     let span = Span { start_ns, end_ns: start_ns.saturating_add(window_ns) };
     let [packets, bytes, wire_bytes, flows] = sums;
     let ended_by = match (ended, next_ns) {
@@ -32,6 +32,8 @@ pub(crate) fn closed(window: FinishedWindow, window_ns: u64, index: u64, refused
         unplaced,
         refused_rows: refused_rows.saturating_add(refused_now),
         untold,
+        lacks: recorded_lacks,
+        estimates,
         ..ClosedWindow::without_packets(WindowId::new(start_ns / window_ns.max(1)), span)
     }
 }

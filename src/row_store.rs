@@ -34,12 +34,13 @@ impl RowStore {
 }
 
 impl RowStore {
-    /// A window is closed. `incomplete`: an unknown number of its rows may be missing.
-    pub(crate) fn close(&mut self, closed: &ClosedWindow, incomplete: bool) {
+    /// A window is closed. `incomplete`: an unknown number of its rows may be missing. `of_records`: its rows are of flow records that ended in it.
+    pub(crate) fn close(&mut self, closed: &ClosedWindow, incomplete: bool, of_records: bool) {
         let start_ns = closed.span.start_ns;
         let mut facts = self.tally.facts(closed);
         facts.refused_rows = facts.refused_rows.saturating_add(self.lost.remove(&start_ns).unwrap_or(0));
         facts.incomplete = incomplete;
+        facts.of_records = of_records;
         self.lost = self.lost.split_off(&start_ns);
         self.feed.close(start_ns, facts, closed.empty_before);
     }
@@ -61,7 +62,7 @@ impl RowOutput for RowStore {
     }
 
     fn window(&mut self, closed: &ClosedWindow) {
-        self.close(closed, false);
+        self.close(closed, false, false);
     }
 
     fn finish(self: Box<Self>, _: &Unplaced) -> io::Result<()> {

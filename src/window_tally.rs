@@ -40,6 +40,7 @@ impl WindowTally {
                 .then_some([closed.watched.start_ns, closed.watched.end_ns]),
             ended: closed.ended_by == WindowEnd::RunEnd,
             incomplete: false,
+            of_records: false,
             lacks: closed.lacks.clone(),
             estimates: closed.estimates.clone(),
         }

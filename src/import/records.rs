@@ -1,6 +1,6 @@
 //! Flow records into a store.
 
-use flow::{BatchRows, FlowRecord, NULL, WindowRow, row_columns};
+use flow::{BatchRows, FlowRecord, NULL, OpenFields, WindowRow, row_columns};
 use notation::grouped;
 use packet::{Key, KeySpec};
 use record::RecordWriter;
@@ -43,7 +43,7 @@ impl Records {
         let wanted = Wanted {
             members: key.columns().collect(),
             columns: row_columns(false),
-            statistics: Vec::new(),
+            open_fields: true,
             ..Default::default()
         };
         let (mut lines, mut without_time, mut without_address) = (Vec::new(), 0, 0);
@@ -83,8 +83,9 @@ impl Records {
         };
         let Some(writer) = writer else { return 0 };
         let mut records = Vec::new();
-        let without_time = records_of(&BatchRows::of(&block.v4, false), key, &mut records)
-            + records_of(&BatchRows::of(&block.v6, false), key, &mut records);
+        let [v4, v6] = &block.open;
+        let without_time = records_of(&BatchRows::of(&block.v4, false), v4, key, &mut records)
+            + records_of(&BatchRows::of(&block.v6, false), v6, key, &mut records);
         self.taken += records.len() as u64;
         // It counts itself what it does not take.
         let _ = writer.write(&records);
@@ -100,7 +101,13 @@ impl Records {
     }
 }
 
-fn records_of<K: Key>(rows: &BatchRows<'_, K>, key: &KeySpec, records: &mut Vec<FlowRecord>) -> u64 {
+/// Appends the records of rows, each of which leaves these fields open. Returns the number of rows without a time, which are none.
+fn records_of<K: Key>(
+    rows: &BatchRows<'_, K>,
+    open: &[OpenFields],
+    key: &KeySpec,
+    records: &mut Vec<FlowRecord>,
+) -> u64 {
     let mut without_time = 0;
     for at in 0..rows.len() {
         if rows.time(at) == NULL {
@@ -108,15 +115,15 @@ fn records_of<K: Key>(rows: &BatchRows<'_, K>, key: &KeySpec, records: &mut Vec<
             continue;
         }
         let (row, _) = rows.row(at);
-        records.push(record(&row, key));
+        records.push(FlowRecord { open: open.get(at).copied().unwrap_or_default(), ..record(&row, key) });
     }
     without_time
 }
 
 fn record<K: Key>(row: &WindowRow<K>, key: &KeySpec) -> FlowRecord {
     let mut record = FlowRecord::without_packets(row.first_ns, row.last_ns);
-    // Files without begins.
-    if record.stime == 0 || record.stime > record.ltime {
+    // No flow begins behind its end.
+    if record.stime > record.ltime {
         record.stime = record.ltime;
     }
     record.key = Some(row.key.flow_key(key));

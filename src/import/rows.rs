@@ -81,10 +81,10 @@ impl WindowSink for Rows<'_> {
 
     fn close(&mut self, window: FinishedWindow) -> bool {
         self.hand_over();
-        let incomplete = !window.lacks.is_empty();
+        let (incomplete, of_records) = (!window.lacks.is_empty(), window.of_records);
         let missing = window.missing_rows;
         let closed = recorded::closed(window, self.window_ns, self.index, missing);
-        self.output.close(&closed, incomplete);
+        self.output.close(&closed, incomplete, of_records);
         self.index += 1;
         !self.stop.load(Relaxed)
     }

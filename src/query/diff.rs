@@ -126,20 +126,23 @@ fn refuse_uncomparable(query: &Query) -> Result<(), Failure> {
     }
 }
 
-/// Whether a group that is not there has 0 of a column.
-fn is_count(query: &Query, column: &Column) -> bool {
-    let of = query.columns.iter().find(|item| item.name == column.name).map(|item| &item.value);
+/// Returns what a column of answers shows: they have the columns of their query, though a field may have another name there (`first_vlan`).
+fn shown(query: &Query, column: usize) -> Option<&Expression> {
+    query.columns.get(column).map(|item| &item.value)
+}
+
+/// Returns whether a group that is not there has 0 of a column.
+fn is_count(query: &Query, column: usize) -> bool {
     matches!(
-        of,
+        shown(query, column),
         Some(Expression::Aggregate(Aggregate::Count | Aggregate::CountDistinct(_) | Aggregate::Sum(_)))
     )
 }
 
-/// Whether a column's values of several groups add up.
-fn is_total(query: &Query, column: &Column) -> bool {
-    let of = query.columns.iter().find(|item| item.name == column.name).map(|item| &item.value);
-    matches!(of, Some(Expression::Aggregate(Aggregate::Count | Aggregate::Sum(_))))
-        && matches!(column.kind, ColumnKind::Unsigned | ColumnKind::Signed)
+/// Returns whether the values that several groups have of a column add up.
+fn is_total(query: &Query, column: usize, kind: ColumnKind) -> bool {
+    matches!(shown(query, column), Some(Expression::Aggregate(Aggregate::Count | Aggregate::Sum(_))))
+        && matches!(kind, ColumnKind::Unsigned | ColumnKind::Signed)
 }
 
 /// The answer of a comparison: the groups, and of each number what it was (`_a`), what it is (`_b`), and the change.
@@ -147,18 +150,16 @@ fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answ
     let Some(known) = after.as_ref().or(before.as_ref()) else {
         return Answer::new(query.name.clone(), None, Vec::new(), Vec::new());
     };
-    let is_key = |name: &str| {
-        query.columns.iter().any(|item| item.name == name && matches!(item.value, Expression::Field(_)))
-    };
-    let is_number = |column: &Column| {
-        !is_key(&column.name)
+    let is_key = |at: usize| matches!(shown(query, at), Some(Expression::Field(_)));
+    let is_number = |at: usize| {
+        !is_key(at)
             && matches!(
-                column.kind,
+                known.columns[at].kind,
                 ColumnKind::Unsigned | ColumnKind::Signed | ColumnKind::Float | ColumnKind::Estimate
             )
     };
-    let keys: Vec<usize> = (0..known.columns.len()).filter(|at| is_key(&known.columns[*at].name)).collect();
-    let numbers: Vec<usize> = (0..known.columns.len()).filter(|at| is_number(&known.columns[*at])).collect();
+    let keys: Vec<usize> = (0..known.columns.len()).filter(|at| is_key(*at)).collect();
+    let numbers: Vec<usize> = (0..known.columns.len()).filter(|at| is_number(*at)).collect();
     let mut columns: Vec<Column> = keys.iter().map(|at| known.columns[*at].clone()).collect();
     for at in &numbers {
         let Column { name, kind, unit } = &known.columns[*at];
@@ -194,7 +195,7 @@ fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answ
     }
     // What a group lacks on one side is nothing, unless what is counted there has no least value.
     let missing = |at: usize| match known.columns[at].kind {
-        _ if !is_count(query, &known.columns[at]) => Value::Null,
+        _ if !is_count(query, at) => Value::Null,
         ColumnKind::Unsigned => Value::Unsigned(0),
         ColumnKind::Signed => Value::Signed(0),
         _ => Value::Float(0.0),
@@ -228,7 +229,7 @@ fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answ
     result.rows = rows.into_iter().map(|(_, row)| row).collect();
     if !keys.is_empty() {
         let totals = numbers.iter().enumerate().flat_map(|(number, at)| {
-            let is_total = is_total(query, &known.columns[*at]);
+            let is_total = is_total(query, *at, known.columns[*at].kind);
             let first = keys.len() + 3 * number;
             (first..first + 3).filter(move |_| is_total)
         });

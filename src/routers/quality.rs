@@ -251,12 +251,12 @@ impl Qualities {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flow::{FlowRecord, OpenFields};
+    use flow::FlowRecord;
     use model::Status;
 
     fn flow(rate: u64, counted: u64) -> Flow {
         let rate = Some(Rate::one_of(rate).expect("a rate"));
-        Flow { record: FlowRecord::without_packets(0, 0), open_fields: OpenFields::default(), rate, counted }
+        Flow { record: FlowRecord::without_packets(0, 0), rate, counted }
     }
 
     fn span(start_ns: u64) -> Span {

@@ -153,7 +153,7 @@ impl Windows {
         };
         (open.sums, self.sums) = (of_window, of_run);
         open.quality.add(&flow);
-        open.untold.add_record(flow.open_fields);
+        open.untold.add_record(flow.record.open);
         let Flow { mut record, .. } = flow;
         let packets = record.total_count;
         open.received = open.received.saturating_add(packets);

@@ -166,6 +166,27 @@ fn groups_are_those_of_a_map_over_packets_in_every_design_and_window() {
     }
 }
 
+/// A flow file tells the members of its keys: those that other files have as fields, too.
+#[test]
+fn a_flow_file_has_the_keys_that_its_flows_were_measured_by() {
+    let scratch = Scratch::new();
+    let packets = packets(11, 800);
+    let frames: Vec<_> = packets.iter().map(frame).collect();
+    let path = scratch.file("random.pcap", capture::pcap(ETHERNET, &frames));
+    for (field, of) in &FIELDS[..2] {
+        let (flows, store) = (scratch.path(&format!("{field}.parquet")), scratch.path(field));
+        let key = format!("src_addr,dst_addr,src_port,dst_port,protocol,{field}");
+        run(&mut edison_run(&path, &["--key", &key, "--flows", text(&flows)])).expect(0);
+        let asked = format!("select {field}, sum(total_count) as n, count(*) as f groupby {field}");
+        call(&["import", text(&flows), "--every", "1h", "--store", text(&store)]).expect(0);
+        for from in [&[text(&flows)][..], &["--store", text(&store)]] {
+            let ended = call(&[&["query"], from, &["--json", "-q", &asked]].concat()).expect(0);
+            let answer = serde_json::from_str(ended.stdout.lines().next().expect("an answer")).expect("JSON");
+            assert_eq!(answered(&answer, field), groups(packets.iter(), *of), "{from:?}: {answer}");
+        }
+    }
+}
+
 /// What some packets have of each field that changes: the least value, the greatest, and how many values; of their flows: how many there are,
 /// packets of the one that has most, and of all.
 #[derive(Clone, Debug, Default, PartialEq)]

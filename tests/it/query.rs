@@ -255,6 +255,35 @@ fn differences_of_files_and_of_periods() {
         .says(2, &["--diff", "'never'"]);
 }
 
+/// A field that may change within a flow has another name in answers: its groups are compared one by one all the same.
+#[test]
+fn differences_of_groups_by_what_may_change_in_a_flow() {
+    let scratch = Scratch::new();
+    let head =
+        "src_addr,dst_addr,src_port,dst_port,protocol,vlan,ip_tos,total_count,total_byte,stime,ltime\n";
+    let file = |name: &str, flows: [(u32, u64); 2]| {
+        let row = |(vlan, packets): (u32, u64)| {
+            let times = "2024-01-01T00:00:00Z,2024-01-01T00:00:01Z";
+            format!("10.0.0.{vlan},10.0.0.9,1,2,17,{vlan},{vlan},{packets},{packets}00,{times}\n")
+        };
+        scratch.file(name, head.to_owned() + &flows.map(row).concat())
+    };
+    let (a, b) = (file("a.csv", [(5, 3), (6, 10)]), file("b.csv", [(5, 9), (7, 1)]));
+    for (by, column) in [("vlan", "first_vlan"), ("ip_tos", "last_ip_tos")] {
+        let ended = call(&["query", "--diff", text(&a), text(&b), "--json", "--by", by, "--sort", "packets"]);
+        let answer = answers(&ended.expect(0)).remove(0);
+        let mut rows: Vec<[i64; 4]> = output::rows(&answer)
+            .iter()
+            .map(|row| {
+                [column, "total_count_a", "total_count_b", "total_count_change"]
+                    .map(|column| row[column].as_i64().unwrap_or_else(|| panic!("{column}: {answer}")))
+            })
+            .collect();
+        rows.sort_unstable();
+        assert_eq!(rows, [[5, 3, 9, 6], [6, 10, 0, -10], [7, 0, 1, 1]], "{answer}");
+    }
+}
+
 #[test]
 fn what_cannot_be_answered_is_refused_in_words() {
     let scratch = Scratch::new();

@@ -27,10 +27,15 @@ struct Collecting {
 
 impl Collecting {
     fn start(scratch: &Scratch, name: &str, more: &[&str]) -> Self {
+        Self::start_to(scratch, &format!("{name}.csv"), more)
+    }
+
+    /// The same with the name of the file of its flows.
+    fn start_to(scratch: &Scratch, flows: &str, more: &[&str]) -> Self {
         // A port that was free a moment ago.
         let port = UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").port();
-        let report = scratch.path(&format!("{name}.json"));
-        let flows = scratch.path(&format!("{name}.csv"));
+        let report = scratch.path(&format!("{flows}.json"));
+        let flows = scratch.path(flows);
         let mut command = edison();
         command.args(["collect", &format!("ipfix://127.0.0.1:{port}"), "--memory", "256MiB", "--node", "R1"]);
         command.arg("--report").arg(&report).arg("--flows").arg(&flows).args(more);
@@ -219,7 +224,7 @@ fn samples_are_estimates_and_what_is_lost_is_said() {
     let query =
         "q: select src_port, sum(total_count) as packets groupby src_port order by packets desc limit 5";
     let more = ["--store", text(&store), "-q", query, "--json", "--every", "1h"];
-    let collecting = Collecting::start(&scratch, "sampled", &more);
+    let collecting = Collecting::start_to(&scratch, "sampled.parquet", &more);
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let to = ("127.0.0.1", collecting.port);
     for datagram in
@@ -227,7 +232,7 @@ fn samples_are_estimates_and_what_is_lost_is_said() {
     {
         socket.send_to(&datagram, to).expect("sent");
     }
-    let (stdout, report, _) = collecting.end();
+    let (stdout, report, flows) = collecting.end();
     let answers: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let answer = answers.iter().find(|answer| answer["query"] == "q").expect("an answer");
     let rows: Vec<_> =
@@ -245,17 +250,23 @@ fn samples_are_estimates_and_what_is_lost_is_said() {
     assert_eq!(report["exporters"][0]["sampling"], serde_json::json!(["1:100"]));
     let totals = output::of_run(&report, "totals");
     assert_eq!(totals["bounds"], "none");
-    // What was stored answers too.
-    let asked =
-        call(&["query", "--store", text(&store), "select sum(total_count) as packets", "--json"]).expect(3);
-    let answer: Value = serde_json::from_str(asked.stdout.lines().next().expect("an answer")).expect("JSON");
-    assert_eq!(number(&output::rows(&answer)[0]["packets"]), 900);
-    assert_eq!((&answer["bounds"], &answer["status"]), (&Value::from("none"), &Value::from("partial")));
-    let reason = answer["reason"].as_str().expect("a reason");
-    assert!(
-        reason.contains("3 of 3 records are samples, 1:100") && reason.contains("2 records did not arrive"),
-        "{reason}"
-    );
+    // What was stored answers too, and the flow file, and what it was imported into.
+    let imported = scratch.path("imported");
+    call(&["import", text(&flows), "--store", text(&imported)]).expect(0);
+    for from in [&["--store", text(&store)][..], &[text(&flows)], &["--store", text(&imported)]] {
+        let asked =
+            call(&[&["query"], from, &["select sum(total_count) as packets", "--json"]].concat()).expect(3);
+        let answer: Value =
+            serde_json::from_str(asked.stdout.lines().next().expect("an answer")).expect("JSON");
+        assert_eq!(number(&output::rows(&answer)[0]["packets"]), 900);
+        assert_eq!((&answer["bounds"], &answer["status"]), (&Value::from("none"), &Value::from("partial")));
+        let reason = answer["reason"].as_str().expect("a reason");
+        assert!(
+            reason.contains("3 of 3 records are samples, 1:100")
+                && reason.contains("2 records did not arrive"),
+            "{from:?}: {reason}"
+        );
+    }
 }
 
 /// By source: packets, and bytes on the wire where they are known.
@@ -483,6 +494,16 @@ fn what_an_import_lacks_is_said_and_its_windows_are_partial() {
     assert!(said.starts_with("120 flow records and 120 window rows of 2 windows went into"), "{said}");
     assert!(said.trim_end().ends_with("120 rows were read"), "{said}");
     assert_eq!(stored(&store, "1min"), [(600, false), (600, false)]);
+    // A record is of the window in which it ends: all of them together are exact, and parts of the time are not.
+    for (query, bounds) in
+        [("select sum(total_count)", "exact"), ("select sum(total_count) every 1min", "none")]
+    {
+        let asked = call(&["query", "--store", text(&store), query, "--json"]).expect(0);
+        for line in asked.stdout.lines() {
+            let answer: Value = serde_json::from_str(line).expect("JSON");
+            assert_eq!(answer["bounds"], bounds, "{answer}");
+        }
+    }
     // Of which window a line would be that is none, nobody knows.
     lines.insert(30, "2026-11-01 10:00:00,x".to_owned());
     let damaged = scratch.file("damaged.csv", lines.join("\n"));
@@ -586,8 +607,30 @@ fn a_field_that_a_router_does_not_tell_is_not_zero() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.send_to(&datagram, ("127.0.0.1", collecting.port)).expect("it is sent");
     collecting.wait_for("to read it", |waiting| waiting == Some(0));
-    let (_, report, _) = collecting.end();
+    let (_, report, csv) = collecting.end();
     let said = "1 record does not tell ip_ttl, which counts as 0";
+    let written = std::fs::read_to_string(&csv).expect("the flows");
+    let [names, values] =
+        [0, 1].map(|line| written.lines().nth(line).expect("a line").split(',').collect::<Vec<_>>());
+    let of = |name| names.iter().position(|known| *known == name).map(|at| values[at]);
+    assert_eq!(
+        ["ip_ttl", "tcp_flags", "total_byte"].map(of),
+        [Some(""), Some("18"), Some("180")],
+        "{written}"
+    );
+    let stored = scratch.path("imported");
+    call(&["import", text(&csv), "--store", text(&stored)]).expect(0);
+    for from in [&[text(&csv)][..], &["--store", text(&stored)]] {
+        let of_ttl = if from.len() == 1 { "1 record does not tell ip_ttl, which is left out" } else { said };
+        for (query, told) in
+            [("select max(last_ip_ttl) as n", of_ttl), ("select max(any_tcp_flags) as n", "")]
+        {
+            let ended = call(&[&["query"], from, &["--json", "-q", query]].concat());
+            let answer: Value =
+                serde_json::from_str(ended.stdout.lines().next().expect("an answer")).expect("JSON");
+            assert_eq!(answer["reason"].as_str().unwrap_or_default(), told, "{from:?}: {answer}");
+        }
+    }
     for (query, n, told) in [("ttl", 0, said), ("flags", 0x12, ""), ("bytes", 180, "")] {
         let of_run = output::of_run(&report, query);
         assert_eq!(number(&output::rows(of_run)[0]["n"]), n, "{of_run}");

@@ -224,8 +224,8 @@ fn fields_that_records_do_not_tell_leave_answers_partial() {
     let file = scratch.file("open.csv", (head.to_owned() + &rows.concat()).as_bytes());
     let store = scratch.path("store");
     call(&["import", text(&file), "--node", "n1", "--store", text(&store)]).expect(0);
-    let ask = |query: &str| {
-        let ended = call(&["query", "--store", text(&store), "--json", "-q", query]);
+    let ask = |from: &[&str], query: &str| {
+        let ended = call(&[&["query"], from, &["--json", "-q", query]].concat());
         (ended.code, only(&ended.stdout))
     };
     let of = |count: u64, field: &str| {
@@ -244,10 +244,59 @@ fn fields_that_records_do_not_tell_leave_answers_partial() {
         ("select dst_addr, sum(total_byte) as n groupby dst_addr", String::new()),
         ("select protocol, sum(total_count) as n groupby protocol", String::new()),
     ] {
-        let (code, answer) = ask(query);
+        let (code, answer) = ask(&["--store", text(&store)], query);
         assert_eq!(answer["reason"].as_str().unwrap_or_default(), told, "{query}: {answer}");
         let is_partial = !told.is_empty();
         let expected = (Some(if is_partial { 3 } else { 0 }), is_partial);
         assert_eq!((code, answer["status"] == "partial"), expected, "{answer}");
+        // The file itself answers the same, but for groups of what it does not tell.
+        if !query.contains("groupby src_port") {
+            let (code_of_file, of_file) = ask(&[text(&file)], query);
+            let told = told.replace("tcp_flags, which counts as 0", "tcp_flags, which is left out");
+            assert_eq!(
+                (code_of_file, of_file["reason"].as_str().unwrap_or_default()),
+                (code, &told[..]),
+                "{query}"
+            );
+            assert_eq!(of_file["rows"], answer["rows"], "{query}");
+        }
+    }
+    // A condition, a mean and a least value over what one record does not tell: null in the file, and 0 in the store.
+    for (query, of_file, of_store) in [
+        ("select count(*) as n where tcp_flags = 0", 2.0, 3.0),
+        ("select min(any_tcp_flags) as n where protocol = tcp", 2.0, 0.0),
+        ("select avg(any_tcp_flags) as n where protocol = tcp", 2.0, 1.0),
+    ] {
+        for (from, n) in [(&[text(&file)][..], of_file), (&["--store", text(&store)], of_store)] {
+            let (code, answer) = ask(from, query);
+            assert_eq!((code, answer["rows"][0]["n"].as_f64()), (Some(3), Some(n)), "{query}: {answer}");
+            let said = answer["reason"].as_str().unwrap_or_default();
+            assert!(said.contains("1 record does not tell tcp_flags"), "{query}: {answer}");
+        }
+    }
+}
+
+/// A record without a begin has that of its end, in a file and in a store, and answers that read it say so.
+#[test]
+fn the_end_counts_where_a_begin_is_not_told() {
+    let scratch = Scratch::new();
+    let head = "src_addr,dst_addr,src_port,dst_port,protocol,total_count,total_byte,stime,ltime\n";
+    let rows = ["2024-01-01T00:00:03Z,2024-01-01T00:00:09Z", ",2024-01-01T00:00:02Z"]
+        .map(|times| format!("10.0.0.1,10.0.0.2,{},2,6,1,100,{times}\n", times.len()));
+    let file = scratch.file("ends.csv", (head.to_owned() + &rows.concat()).as_bytes());
+    let store = scratch.path("store");
+    call(&["import", text(&file), "--node", "n1", "--store", text(&store)]).expect(0);
+    let said = "1 record does not tell stime: the end of a flow counts as its begin";
+    for from in [&[text(&file)][..], &["--store", text(&store)]] {
+        let ask = |query: &str| only(&call(&[&["query"], from, &["--json", "-q", query]].concat()).stdout);
+        let answer = ask("select min(stime) as n");
+        assert_eq!(answer["rows"][0]["n"], "2024-01-01T00:00:02.000000000Z", "{answer}");
+        assert!(answer["reason"].as_str().unwrap_or_default().contains(said), "{answer}");
+        let answer = ask("select sum(total_byte) as n");
+        assert_eq!(
+            (&answer["rows"][0]["n"], &answer["status"]),
+            (&200.into(), &"complete".into()),
+            "{answer}"
+        );
     }
 }

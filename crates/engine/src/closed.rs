@@ -150,19 +150,23 @@ impl ClosedWindow {
 
     /// Returns the numbers of its packets and records that did not tell a value.
     pub fn all_untold(&self) -> Untold {
+        let mut untold = self.untold_of_packets();
+        untold.add(&self.untold);
+        untold
+    }
+
+    /// Returns the numbers of captured packets that did not tell a value.
+    pub fn untold_of_packets(&self) -> Untold {
         let remark = |remark: Remark| self.packets.remarks.get(remark.name());
         let not_measured = |reason: NotMeasured| self.packets.not_measured.get(reason.name());
-        let mut untold = self.untold;
-        let cut = [
-            (&mut untold.cut_addresses, not_measured(NotMeasured::Truncated)),
-            (&mut untold.cut_filter, not_measured(NotMeasured::FilterUndecided)),
-            (&mut untold.cut_protocol, remark(Remark::ProtocolTruncated)),
-            (&mut untold.cut_ports, remark(Remark::PortsTruncated)),
-            (&mut untold.cut_tcp, remark(Remark::TcpTruncated)),
-            (&mut untold.cut_inner, remark(Remark::InnerTruncated)),
-            (&mut untold.unparsed_segments, remark(Remark::SegmentUnparsed)),
-        ];
-        cut.into_iter().for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        let mut untold = Untold::default();
+        untold.cut_addresses = not_measured(NotMeasured::Truncated);
+        untold.cut_filter = not_measured(NotMeasured::FilterUndecided);
+        untold.cut_protocol = remark(Remark::ProtocolTruncated);
+        untold.cut_ports = remark(Remark::PortsTruncated);
+        untold.cut_tcp = remark(Remark::TcpTruncated);
+        untold.cut_inner = remark(Remark::InnerTruncated);
+        untold.unparsed_segments = remark(Remark::SegmentUnparsed);
         untold
     }
 

@@ -1,6 +1,6 @@
 //! A flow record: one direction of one key, from its first packet to its end (RFC 7011, section 2).
 
-use crate::{FlowKey, NULL};
+use crate::{FlowKey, NULL, OpenFields};
 
 /// Why a flow record ended (IPFIX flowEndReason, RFC 5102 section 5.11.3, with our names).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +70,8 @@ pub struct FlowRecord {
     pub ip_tos: u8,
     /// Why the record ended.
     pub end_reason: EndReason,
+    /// The fields that a router or a file does not tell: the record has 0 of them, and files have null.
+    pub open: OpenFields,
     /// The requested parts beyond the plain record; stored separately, so that plain records stay small.
     pub more: Option<Box<More>>,
 }
@@ -141,6 +143,7 @@ impl FlowRecord {
             ip_ttl: 0,
             ip_tos: 0,
             end_reason: EndReason::End,
+            open: OpenFields::default(),
             more: None,
         }
     }

@@ -1,12 +1,13 @@
 //! Values that packets and records did not tell, and that count as 0.
 
-/// The fields that records of routers and of files may leave open. A row has 0 in the place of each.
-const FIELDS: [&str; 13] = [
+/// The fields that records of routers and of files may leave open. A row has 0 in the place of each, but its end in the place of its begin.
+const FIELDS: [&str; 14] = [
     "src_addr",
     "dst_addr",
     "src_port",
     "dst_port",
     "protocol",
+    "stime",
     "total_count",
     "total_byte",
     "ip_tos",
@@ -21,6 +22,11 @@ const PORTS: [&str; 2] = ["src_port", "dst_port"];
 /// The fields of a TCP header, without its ports.
 const TCP: [&str; 4] = ["tcp_flags", "tcp_seq", "tcp_ack", "tcp_win"];
 
+/// The fields that a frame tells without its headers.
+const OF_FRAMES: [&str; 2] = ["total_count", "stime"];
+/// The fields of which rows of a file may have null.
+const NULLABLE: [&str; 6] = ["ip_tos", "ip_ttl", "tcp_flags", "tcp_seq", "tcp_ack", "tcp_win"];
+
 /// The protocol numbers (IANA) of TCP, and of others with ports: UDP, SCTP and UDP-Lite.
 const TCP_NUMBER: u8 = 6;
 const WITH_PORTS: [u8; 3] = [17, 132, 136];
@@ -32,7 +38,7 @@ const ICMP: [u8; 2] = [1, 58];
 pub struct OpenFields(u16);
 
 impl OpenFields {
-    /// Returns the set of the field of this name; the empty set if a row has no 0 in its place.
+    /// Returns the set of the field of this name; the empty set if a row has no other value in its place.
     pub const fn of(field: &str) -> Self {
         let mut at = 0;
         while at < FIELDS.len() {
@@ -96,7 +102,7 @@ const fn are_equal(one: &[u8], other: &[u8]) -> bool {
     at == one.len() && at == other.len()
 }
 
-/// Numbers of packets and of records that do not tell a value, which counts as 0.
+/// Numbers of packets and of records that do not tell a value, which counts as 0, or as nothing where rows of a file are read that have null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Untold {
     /// Frames that the snap length of a capture cut before the addresses of a packet: they are in no row.
@@ -115,6 +121,8 @@ pub struct Untold {
     pub unparsed_segments: u64,
     /// The number of records that leave a field open, for each of [`FIELDS`].
     open: [u64; FIELDS.len()],
+    /// The same of rows that have null of the field.
+    null: [u64; FIELDS.len()],
 }
 
 impl Untold {
@@ -122,6 +130,16 @@ impl Untold {
     pub fn add_record(&mut self, fields: OpenFields) {
         for (at, count) in self.open.iter_mut().enumerate() {
             *count = count.saturating_add(u64::from(fields.0 >> at & 1));
+        }
+    }
+
+    /// Counts a row of a file that has null of these fields. Those of which rows have another value in its place, counters and members of keys among
+    /// them, count as in records.
+    pub fn add_row(&mut self, fields: OpenFields) {
+        let null = OpenFields(fields.0 & OpenFields::all(&NULLABLE).0);
+        self.add_record(OpenFields(fields.0 & !null.0));
+        for (at, count) in self.null.iter_mut().enumerate() {
+            *count = count.saturating_add(u64::from(null.0 >> at & 1));
         }
     }
 
@@ -140,6 +158,7 @@ impl Untold {
     fn combine(&mut self, other: &Self, with: impl Fn(u64, u64) -> u64) {
         let mut other = *other;
         self.counts().zip(other.counts()).for_each(|((_, own), (_, other))| *own = with(*own, *other));
+        self.null.iter_mut().zip(other.null).for_each(|(own, other)| *own = with(*own, other));
     }
 
     /// Returns whether all is told.
@@ -163,10 +182,11 @@ impl Untold {
         keep(&mut self.cut_protocol, reads("protocol"));
         keep(&mut self.cut_ports, PORTS.into_iter().any(reads));
         keep(&mut self.cut_tcp, TCP.into_iter().any(reads));
-        let reads_header = FIELDS.into_iter().any(|field| field != "total_count" && reads(field));
+        let reads_header = FIELDS.into_iter().any(|field| !OF_FRAMES.contains(&field) && reads(field));
         keep(&mut self.cut_inner, reads_losses || reads_header);
         keep(&mut self.unparsed_segments, reads_losses);
         FIELDS.into_iter().zip(&mut self.open).for_each(|(field, count)| keep(count, reads(field)));
+        FIELDS.into_iter().zip(&mut self.null).for_each(|(field, count)| keep(count, reads(field)));
         self
     }
 
@@ -174,7 +194,8 @@ impl Untold {
     #[must_use]
     pub fn without_tcp(mut self) -> Self {
         self.cut_tcp = 0;
-        let of_tcp = FIELDS.into_iter().zip(&mut self.open).filter(|(field, _)| TCP.contains(field));
+        let all = FIELDS.into_iter().zip(&mut self.open).chain(FIELDS.into_iter().zip(&mut self.null));
+        let of_tcp = all.filter(|(field, _)| TCP.contains(field));
         of_tcp.for_each(|(_, count)| *count = 0);
         self
     }
@@ -189,6 +210,7 @@ impl Untold {
             cut_inner,
             unparsed_segments,
             open,
+            null: _,
         } = self;
         let cut = [
             ("cut_addresses", cut_addresses),
@@ -207,7 +229,12 @@ impl Untold {
         FIELDS.into_iter().zip(self.open).filter(|(_, count)| *count != 0)
     }
 
-    /// Returns the numbers that are not 0, by their names: that of a field is of the records that leave it open.
+    /// Returns the fields of which rows have null, each with the number of these rows, which is not 0.
+    pub fn null_fields(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        FIELDS.into_iter().zip(self.null).filter(|(_, count)| *count != 0)
+    }
+
+    /// Returns the numbers of what counts as 0 that are not 0, by their names: that of a field is of the records that leave it open.
     pub fn named(mut self) -> Vec<(&'static str, u64)> {
         self.counts().map(|(name, count)| (name, *count)).filter(|(_, count)| *count != 0).collect()
     }
@@ -233,14 +260,24 @@ mod tests {
         };
         assert_eq!(left(None), FIELDS);
         assert_eq!(left(Some(6)), FIELDS);
-        assert_eq!(left(Some(17)), FIELDS[..9]);
+        assert_eq!(left(Some(17)), FIELDS[..10]);
         assert_eq!(
             left(Some(58)),
-            ["src_addr", "dst_addr", "dst_port", "protocol", "total_count", "total_byte", "ip_tos", "ip_ttl"]
+            [
+                "src_addr",
+                "dst_addr",
+                "dst_port",
+                "protocol",
+                "stime",
+                "total_count",
+                "total_byte",
+                "ip_tos",
+                "ip_ttl"
+            ]
         );
         assert_eq!(
             left(Some(89)),
-            ["src_addr", "dst_addr", "protocol", "total_count", "total_byte", "ip_tos", "ip_ttl"]
+            ["src_addr", "dst_addr", "protocol", "stime", "total_count", "total_byte", "ip_tos", "ip_ttl"]
         );
         assert!(OpenFields::all(&["vlan", "smac", "tcp", "tcp_flags_"]).is_empty());
     }
@@ -288,6 +325,21 @@ mod tests {
             ]
         );
         assert_eq!(names(all.at_most(&Untold { cut_tcp: 9, ..Untold::default() })), ["cut_tcp"]);
+    }
+
+    #[test]
+    fn nulls_of_rows_are_told_apart() {
+        let mut untold = Untold::default();
+        untold.add_row(OpenFields::all(&["src_port", "total_byte", "ip_ttl", "stime"]));
+        untold.add_row(OpenFields::all(&["ip_ttl"]));
+        assert_eq!(untold.named(), [("src_port", 1), ("stime", 1), ("total_byte", 1)]);
+        assert_eq!(untold.null_fields().collect::<Vec<_>>(), [("ip_ttl", 2)]);
+        untold.add(&untold.clone());
+        assert_eq!(
+            untold.of(|field| field == "ip_ttl", &[], false).null_fields().next(),
+            Some(("ip_ttl", 4))
+        );
+        assert!(untold.of(|field| field == "tcp_win", &[], false).is_none());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::question::{Period, Question, Refused, Setting};
 use crate::totals::ColumnTotals;
 use crate::unknown::{Unknown, known};
 use crate::whole::{Cut, windows_at};
-use flow::{FIELDS, Field, NULL, OpenFields, RowBatch, RowValue};
+use flow::{FIELDS, Field, NULL, OpenFields, RowBatch, RowValue, Untold};
 use model::{Answer, Span};
 use packet::{KeyV4, KeyV6};
 use record::read::{Contents, Part, ReadError, RowBlock, Wanted, WithoutKey};
@@ -134,14 +134,21 @@ impl FlowFiles {
         self.refuse_lacking_columns(&needs)?;
         let counts_by_time = needs.columns.contains(&RowValue::Time);
         let known = self.spans();
-        let wanted = Wanted {
+        let mut wanted = Wanted {
             open_fields: may_be_open,
             keeps_open: may_be_open,
             ..wanted(needs, &site, known.is_none())
         };
-        let queries = questions.iter().map(|question| &question.query);
-        let read =
-            queries.filter_map(|query| Some((query.name.clone(), columns_of(query, &site)?))).collect();
+        if may_be_open && !wanted.members.contains(&"protocol") {
+            // A packet of UDP has no TCP flags, and leaves none open.
+            wanted.members.push("protocol");
+        }
+        if may_be_open && wanted.columns.contains(&RowValue::First) {
+            // It counts in the place of a begin that a row does not tell.
+            wanted.columns.push(RowValue::Last);
+            wanted.columns.sort_unstable();
+            wanted.columns.dedup();
+        }
         let places = self.places();
         let mut progressed =
             Progress { total_bytes: places.iter().map(|place| place.bytes).sum(), ..Progress::default() };
@@ -155,7 +162,6 @@ impl FlowFiles {
             windows_lack: Vec::new(),
             refused: RefusedRows::default(),
             totals: ColumnTotals::new(&wanted),
-            read,
             scratch: Scratch::default(),
         };
         for node in &self.nodes {
@@ -419,19 +425,6 @@ const KEYLESS: [&str; 2] = [
     "do not tell a field of their key: they are in no group",
 ];
 
-/// Returns a line for each thing that rows do not tell of what a query reads. `keyless`: the number of rows without packets that leave open a member of their key.
-fn unknown(
-    totals: &ColumnTotals,
-    read: &BTreeMap<String, Vec<RowValue>>,
-    keyless: u64,
-    query: &str,
-) -> Vec<String> {
-    let told = read.get(query).map(|columns| totals.unknown(columns)).unwrap_or_default();
-    // Those that have packets are told by these.
-    let keyless = (keyless != 0).then(|| notation::counted_as(keyless, "row", KEYLESS));
-    told.into_iter().chain(keyless).collect()
-}
-
 /// What is read: what is needed, and what rows without a key and the time that rows cover are told by.
 fn wanted(needs: RecordedNeeds, site: &Site, reads_span: bool) -> Wanted {
     let RecordedNeeds { members, mut columns, order } = needs;
@@ -461,8 +454,6 @@ struct Work<'a> {
     windows_lack: Vec<String>,
     refused: RefusedRows,
     totals: ColumnTotals,
-    /// The columns that each query reads.
-    read: BTreeMap<String, Vec<RowValue>>,
     scratch: Scratch,
 }
 
@@ -647,22 +638,24 @@ impl Work<'_> {
             let Some(Answered { queries, rows }) = group.node(&block.node, site) else { continue };
             let Scratch { v4, v6, rows: numbers, keyless } = scratch;
             keyless.clear();
-            match share {
+            let period = match share {
                 Share::None => continue,
-                Share::All if !block.open.iter().flatten().any(|open| open.has_any(named)) => {
-                    rows.add(queries, &block.v4, &block.v6);
-                }
-                _ => {
-                    let period = if let Share::Within(period) = share { Some(period) } else { None };
-                    pick(period, &block.v4, |at| block.open_v4(at).has_any(named), v4, numbers, keyless);
-                    pick(period, &block.v6, |at| block.open_v6(at).has_any(named), v6, numbers, keyless);
-                    rows.add(queries, v4, v6);
-                }
+                Share::All => None,
+                Share::Within(period) => Some(period),
+            };
+            if period.is_none() && !block.open.iter().flatten().any(|open| open.has_any(named)) {
+                rows.add(queries, &block.v4, &block.v6);
+            } else {
+                pick(period, &block.v4, |at| block.open_v4(at).has_any(named), v4, numbers, keyless);
+                pick(period, &block.v6, |at| block.open_v6(at).has_any(named), v6, numbers, keyless);
+                rows.add(queries, v4, v6);
             }
+            add_untold(rows, period, named, times_of(&block.v4), &block.open[0]);
+            add_untold(rows, period, named, times_of(&block.v6), &block.open[1]);
             for row in block.without_key.iter().chain(keyless.iter()) {
                 // Where it matters, all have times.
                 let time_ns = row.time_ns.unwrap_or(0);
-                if !matches!(share, Share::Within(period) if !period.contains(time_ns)) {
+                if period.is_none_or(|period| period.contains(time_ns)) {
                     let WithoutKey { packets, bytes, wire_bytes, .. } = *row;
                     rows.add_outside(time_ns, &Unplaced { packets, bytes, wire_bytes });
                 }
@@ -690,9 +683,9 @@ impl Work<'_> {
                         lack(&mut answer, &self.windows_lack);
                     }
                     lack(&mut answer, &group.lacks);
-                    let unknown = unknown(&self.totals, &self.read, group.keyless, &answer.query);
-                    lack(&mut answer, &unknown);
+                    lack_keyless(&mut answer, group.keyless);
                     self.refused.describe(&mut answer, node, group.period);
+                    describe_ends(&self.refused, &mut answer, node, &group.questions);
                     give(complete(answer, node, &self.outcome));
                 }
             }
@@ -725,9 +718,9 @@ impl Work<'_> {
                         lack(&mut answer, &self.windows_lack);
                     }
                     lack(&mut answer, &group.lacks);
-                    let unknown = unknown(&self.totals, &self.read, group.keyless, &answer.query);
-                    lack(&mut answer, &unknown);
+                    lack_keyless(&mut answer, group.keyless);
                     self.refused.describe(&mut answer, &node, group.period);
+                    describe_ends(&self.refused, &mut answer, &node, &group.questions);
                     give(complete(answer, &node, &self.outcome));
                 }
             }
@@ -747,6 +740,21 @@ pub(crate) fn watched(span: Span, period: Option<Period>) -> Span {
     }
 }
 
+/// Says in an answer of windows over imported records that these count where they end.
+fn describe_ends(facts: &RefusedRows, answer: &mut Answer, node: &Option<Arc<str>>, questions: &[&Question]) {
+    let asked = questions.iter().find(|question| question.query.name == answer.query);
+    if let Some(question) = asked {
+        facts.describe_ends(answer, node, &question.query.over);
+    }
+}
+
+/// Makes an answer partial where rows without packets leave open a member of their key. Those that have packets are told by these.
+fn lack_keyless(answer: &mut Answer, rows: u64) {
+    if rows != 0 {
+        answer.lacks(&notation::counted_as(rows, "row", KEYLESS));
+    }
+}
+
 fn lack(answer: &mut Answer, reasons: &[String]) {
     reasons.iter().for_each(|reason| answer.lacks(reason));
 }
@@ -763,6 +771,43 @@ fn complete(mut answer: Answer, node: &Option<Arc<str>>, outcome: &Outcome) -> A
         answer.lacks("reading was stopped before the end");
     }
     answer
+}
+
+/// Returns the times at which rows count; none where no answer depends on them.
+fn times_of<K: Copy>(rows: &RowBatch<K>) -> &[u64] {
+    rows.column(RowValue::Time)
+}
+
+/// Takes the fields that rows of a period leave open. Rows that leave open what the questions name are in no group, and told as such.
+fn add_untold(
+    rows: &mut RecordedRows,
+    period: Option<Period>,
+    named: OpenFields,
+    times: &[u64],
+    open: &[OpenFields],
+) {
+    let mut last: Option<(u64, Untold)> = None;
+    for (at, open) in open.iter().enumerate().filter(|(_, open)| !open.is_empty() && !open.has_any(named)) {
+        // Where it matters, all have times.
+        let time_ns = times.get(at).copied().unwrap_or(0);
+        if !period.is_none_or(|period| period.contains(time_ns)) {
+            continue;
+        }
+        // Many rows count at one time, or at times that do not matter.
+        match &mut last {
+            Some((known_ns, untold)) if *known_ns == time_ns => untold.add_row(*open),
+            _ => {
+                let mut untold = Untold::default();
+                untold.add_row(*open);
+                if let Some((known_ns, known)) = last.replace((time_ns, untold)) {
+                    rows.add_untold(known_ns, &known);
+                }
+            }
+        }
+    }
+    if let Some((time_ns, untold)) = last {
+        rows.add_untold(time_ns, &untold);
+    }
 }
 
 /// Picks the rows of a period that have a key; `lacks_key` says of a row whether it has none. Appends the others to `keyless`.

@@ -6,7 +6,9 @@ use flow::Untold;
 use model::{Answer, Span};
 use record::read::Contents;
 use record::{RecordedWindows, Shortfall, WindowFacts};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use task::query::Over;
 use task::rows::Unplaced;
 
 /// The most windows of a file whose packets without a place are told apart.
@@ -73,6 +75,8 @@ pub(crate) struct RefusedRows {
     watched: Vec<Watched>,
     /// The shortfall of each flow file, with its node; `None` stands for all nodes. Flow files do not tell the times of it.
     shortfalls: Vec<(Option<Arc<str>>, Shortfall)>,
+    /// The nodes with windows of flow records that were imported.
+    of_records: BTreeSet<Option<Arc<str>>>,
 }
 
 /// Windows that follow each other, and how much of each was watched.
@@ -139,6 +143,9 @@ impl RefusedRows {
             self.shortfalls.push((node.clone(), contents.shortfall.clone()));
         }
         let Some(windows) = &contents.windows else { return };
+        if windows.each().any(|(.., facts)| facts.of_records) {
+            self.of_records.insert(node.clone());
+        }
         self.watch(windows, clip, node);
         let lacks = |facts: &WindowFacts| {
             let is_said = facts.lacks.is_some() || facts.estimates.is_some();
@@ -222,6 +229,9 @@ impl RefusedRows {
         if let Some(reason) = all.reason {
             answer.lacks(&reason);
         }
+        if let Some(estimates) = all.estimates {
+            answer.estimates(&estimates);
+        }
     }
 
     /// Says in an answer what of its time did not arrive or was not read, and what are samples.
@@ -240,6 +250,14 @@ impl RefusedRows {
         }
         if let Some(estimates) = all.estimates {
             answer.estimates(&estimates);
+        }
+    }
+
+    /// Says in an answer to a question of windows that records count where they end.
+    pub(crate) fn describe_ends(&self, answer: &mut Answer, node: &Option<Arc<str>>, over: &Over) {
+        if *over != Over::Run && self.of_records.contains(node) {
+            answer.bounds = "none".to_owned();
+            answer.remark("a flow record counts whole in the window in which it ends");
         }
     }
 

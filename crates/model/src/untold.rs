@@ -4,6 +4,9 @@ use crate::Answer;
 use flow::Untold;
 use notation::{counted_as, number_of};
 
+/// The field of which the end counts where it is not told, and not 0.
+const BEGIN: &str = "stime";
+
 /// Returns a sentence on each number that is not 0. Fields that the same number of records leave open share one.
 pub fn untold_sentences(untold: &Untold) -> Vec<String> {
     let Untold {
@@ -70,17 +73,29 @@ pub fn untold_sentences(untold: &Untold) -> Vec<String> {
     ];
     let mut sentences: Vec<String> =
         cut.into_iter().filter(|(count, _)| *count != 0).map(|(_, sentence)| sentence).collect();
-    let mut counts: Vec<u64> = untold.open_fields().map(|(_, count)| count).collect();
-    counts.sort_unstable_by(|one, other| other.cmp(one));
-    counts.dedup();
-    for count in counts {
-        let of_count = untold.open_fields().filter(|(_, own)| *own == count);
-        let fields: Vec<&str> = of_count.map(|(field, _)| field).collect();
-        let verb = if fields.len() == 1 { "counts" } else { "count" };
+    let (begin, zero): (Vec<_>, Vec<_>) = untold.open_fields().partition(|(field, _)| *field == BEGIN);
+    sentences.extend(by_number(&zero, ["counts as 0", "count as 0"]));
+    let null: Vec<_> = untold.null_fields().collect();
+    sentences.extend(by_number(&null, ["is left out", "are left out"]));
+    sentences.extend(begin.into_iter().map(|(field, count)| {
         let records = counted_as(count, "record", ["does", "do"]);
-        sentences.push(format!("{records} not tell {}, which {verb} as 0", fields.join(", ")));
-    }
+        format!("{records} not tell {field}: the end of a flow counts as its begin")
+    }));
     sentences
+}
+
+/// Returns a sentence for each number of records, with the fields that these leave open and what that means for one of them, and for several.
+fn by_number(fields: &[(&str, u64)], meaning: [&str; 2]) -> Vec<String> {
+    let mut numbers: Vec<u64> = fields.iter().map(|(_, number)| *number).collect();
+    numbers.sort_unstable_by(|one, other| other.cmp(one));
+    numbers.dedup();
+    let sentence = |number: u64| {
+        let names: Vec<&str> =
+            fields.iter().filter(|(_, own)| *own == number).map(|(field, _)| *field).collect();
+        let records = counted_as(number, "record", ["does", "do"]);
+        format!("{records} not tell {}, which {}", names.join(", "), meaning[usize::from(names.len() != 1)])
+    };
+    numbers.into_iter().map(sentence).collect()
 }
 
 impl Answer {
@@ -101,16 +116,19 @@ mod tests {
         for (name, count) in [("cut_tcp", 1), ("cut_ports", 2000)] {
             assert!(untold.add_named(name, count));
         }
-        for fields in [&["ip_tos", "ip_ttl"][..], &["tcp_win"], &["tcp_win"]] {
+        for fields in [&["ip_tos", "ip_ttl", "stime"][..], &["tcp_win"], &["tcp_win"]] {
             untold.add_record(OpenFields::all(fields));
         }
+        untold.add_row(OpenFields::all(&["tcp_ack"]));
         assert_eq!(
             untold_sentences(&untold),
             [
                 "the capture cut the TCP headers of 1 packet: what they have of TCP counts as 0",
                 "the capture cut the headers of 2000 packets before the ports: these count as 0, and all such packets of two addresses as one flow",
                 "2 records do not tell tcp_win, which counts as 0",
-                "1 record does not tell ip_tos, ip_ttl, which count as 0"
+                "1 record does not tell ip_tos, ip_ttl, which count as 0",
+                "1 record does not tell tcp_ack, which is left out",
+                "1 record does not tell stime: the end of a flow counts as its begin"
             ]
         );
         assert!(untold_sentences(&Untold::default()).is_empty());

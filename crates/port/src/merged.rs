@@ -44,8 +44,10 @@ struct Input {
     progress: Progress,
     /// It was read from, or is at its end.
     has_begun: bool,
-    /// What it lost, once it has ended.
+    /// What it lost up to its last burst, and all of it once it has ended.
     lost: Option<Vec<SourceCounter>>,
+    /// Its last burst tells a loss that [`MergedSource::lost`] has not returned yet.
+    tells_loss: bool,
 }
 
 impl Input {
@@ -53,6 +55,25 @@ impl Input {
     fn next_ns(&self) -> Option<u64> {
         let frame = self.frames.get(self.at)?;
         Some(if frame.time_ns == Frame::NO_TIME { self.latest_ns } else { frame.time_ns })
+    }
+
+    /// Whether frames of its last burst have not had their turn.
+    fn is_ahead(&self) -> bool {
+        self.at < self.frames.len()
+    }
+
+    /// Returns what it lost, as far as the frames tell it that had their turn.
+    fn lost(&mut self) -> Option<Vec<SourceCounter>> {
+        let is_ahead = self.is_ahead();
+        self.tells_loss &= is_ahead;
+        let Some(source) = &mut self.source else { return self.lost.clone() };
+        let mut lost = source.lost()?;
+        if is_ahead {
+            let before = self.lost.as_deref().unwrap_or_default();
+            let of = |name| before.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
+            lost.iter_mut().for_each(|(name, count)| *count = of(*name));
+        }
+        Some(lost)
     }
 
     fn end(&mut self) {
@@ -108,6 +129,7 @@ impl MergedSource {
                 progress,
                 has_begun: false,
                 lost: None,
+                tells_loss: false,
             });
             // A regular file is read twice as far as its first frames: only these tell when its turn is. Standard input is not
             // opened again: it shares its position with the shell's file.
@@ -148,6 +170,7 @@ impl MergedSource {
         let Some(source) = &mut input.source else { return Polled::Ended };
         input.at = 0;
         input.frames.clear();
+        input.lost = source.lost();
         let polled = match source.rx_burst() {
             Ok(Poll::Burst(burst)) => {
                 input.frames.extend_from_slice(burst.descriptors());
@@ -160,6 +183,7 @@ impl MergedSource {
                 Polled::Ended
             }
         };
+        input.tells_loss |= source.has_new_loss();
         warnings.append(&mut source.warnings());
         if matches!(polled, Polled::Ended) {
             input.end();
@@ -294,16 +318,12 @@ impl PacketSource for MergedSource {
         &self.name
     }
 
-    /// The sums over all captures that have begun; `None` where one of them does not say.
+    /// The sums over all captures that have begun, up to the frames that had their turn; `None` where one of them does not say.
     fn lost(&mut self) -> Option<Vec<SourceCounter>> {
         let mut sum: Vec<SourceCounter> = Vec::new();
         self.inputs.iter().find(|input| input.has_begun)?;
         for input in self.inputs.iter_mut().filter(|input| input.has_begun) {
-            let lost = match &mut input.source {
-                Some(source) => source.lost()?,
-                None => input.lost.clone()?,
-            };
-            for (name, count) in lost {
+            for (name, count) in input.lost()? {
                 match sum.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, total)) => *total += count,
                     None => sum.push((name, count)),
@@ -314,8 +334,7 @@ impl PacketSource for MergedSource {
     }
 
     fn has_new_loss(&self) -> bool {
-        let told = |input: &Input| input.source.as_ref().is_some_and(CaptureSource::has_new_loss);
-        self.inputs.iter().any(|input| input.at >= input.frames.len() && told(input))
+        self.inputs.iter().any(|input| input.tells_loss && !input.is_ahead())
     }
 
     fn progress(&self) -> Option<Progress> {

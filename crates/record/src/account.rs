@@ -1,6 +1,7 @@
 //! What is known of a measurement in addition to its records.
 
-use crate::untold;
+use crate::windows::said_of_both;
+use crate::{WindowFacts, untold};
 use flow::Untold;
 
 /// Sums since the run began, given to writers at the end of each window.
@@ -16,31 +17,33 @@ pub struct Account {
     pub lost: Option<u64>,
 }
 
-/// What the records of a time lack.
+/// What the records of a time lack, and how exact they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shortfall {
     /// Packets that the source lost, as far as it knows.
     pub lost: u64,
     /// What else is missing, such as the rest of a source that was not read to its end. Several reasons are separated by `; `.
     pub reason: Option<String>,
-    /// Numbers of packets and records that did not tell a value, which is 0 in the records.
+    /// Numbers of packets that did not tell a value, which is 0 in the records.
     pub untold: Untold,
+    /// A remark that values are estimates, and how good they are.
+    pub estimates: Option<String>,
 }
 
 impl Shortfall {
     /// Returns whether nothing is known to be missing.
     pub fn is_none(&self) -> bool {
-        self.lost == 0 && self.reason.is_none() && self.untold.is_none()
+        self.lost == 0 && self.reason.is_none() && self.untold.is_none() && self.estimates.is_none()
     }
 
     /// The names of its parts in the metadata of a Parquet file, behind `edison.`.
-    pub(crate) const NAMES: [&str; 3] = ["lost", "lacks", "untold"];
+    pub(crate) const NAMES: [&str; 4] = ["lost", "lacks", "untold", "estimates"];
 
     /// Returns the names and values that a Parquet file has of it in its metadata.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, String)> {
         let lost = (self.lost != 0).then(|| self.lost.to_string());
         let untold = (!self.untold.is_none()).then(|| untold::to_text(&self.untold));
-        let values = [lost, self.reason.clone(), untold];
+        let values = [lost, self.reason.clone(), untold, self.estimates.clone()];
         Self::NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?)))
     }
 
@@ -48,13 +51,14 @@ impl Shortfall {
     pub(crate) fn of_entries(entry: impl Fn(&str) -> Option<String>) -> Self {
         let untold = entry("untold").map(|text| untold::of_text(&text)).unwrap_or_default();
         let lost = entry("lost").and_then(|lost| lost.parse().ok()).unwrap_or(0);
-        Self { lost, reason: entry("lacks"), untold }
+        Self { lost, reason: entry("lacks"), untold, estimates: entry("estimates") }
     }
 
     /// Adds that of another time. A reason that is known is told once.
     pub fn add(&mut self, more: &Self) {
         self.lost = self.lost.saturating_add(more.lost);
         self.untold.add(&more.untold);
+        said_of_both(&mut self.estimates, more.estimates.as_ref(), WindowFacts::ESTIMATES);
         let Some(reason) = &more.reason else { return };
         match &mut self.reason {
             Some(known) if known.split("; ").any(|one| one == reason) => {}

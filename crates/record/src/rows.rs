@@ -11,7 +11,7 @@ use crate::parquet_values::{Masks, ip_version, ranged_properties, write_bytes};
 use crate::target::Target;
 use crate::windows::RecordedWindows;
 use crate::{Column, Parts, Selection};
-use flow::{EndReason, FlowKey, FlowRecord, Loss, LossCounts, Rows, Value, WindowRow};
+use flow::{EndReason, FlowKey, FlowRecord, Loss, LossCounts, OpenFields, Rows, Value, WindowRow};
 use packet::{Key, KeySpec};
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::column::writer::ColumnWriter;
@@ -294,6 +294,7 @@ fn fill_record<K: Key>(
         ip_ttl: row.ip_ttl,
         ip_tos: key.ip_tos.unwrap_or(row.ip_tos),
         end_reason: EndReason::End,
+        open: OpenFields::default(),
         more,
     };
 }

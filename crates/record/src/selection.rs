@@ -1,7 +1,8 @@
 //! Which columns a file gets, and in which order (`--fields`).
 
 use flow::{
-    Aggregation, FIELDS, Field, FlowRecord, InformationElement, Metric, Part, Share, Statistic, Value,
+    Aggregation, FIELDS, Field, FlowRecord, InformationElement, Metric, OpenFields, Part, Share, Statistic,
+    Value,
 };
 use packet::KeySpec;
 use std::borrow::Cow;
@@ -71,6 +72,8 @@ pub struct Column {
     source: Source,
     /// Of an address, by family.
     prefix_lengths: Option<[u8; 2]>,
+    /// Its field, if records may leave it open.
+    open: OpenFields,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +86,14 @@ impl Column {
     fn of(field: &'static Field, is_reverse: bool) -> Self {
         let name =
             if is_reverse { format!("{REVERSE}{}", field.name).into() } else { Cow::Borrowed(field.name) };
-        Self { name, value: field.value, is_reverse, source: Source::Field(field), prefix_lengths: None }
+        Self {
+            name,
+            value: field.value,
+            is_reverse,
+            source: Source::Field(field),
+            prefix_lengths: None,
+            open: OpenFields::default(),
+        }
     }
 
     fn of_statistic(at: usize, statistic: &Statistic, is_reverse: bool) -> Self {
@@ -95,6 +105,7 @@ impl Column {
             is_reverse,
             source: Source::Statistic(*statistic),
             prefix_lengths: None,
+            open: OpenFields::default(),
         }
     }
 
@@ -113,15 +124,20 @@ impl Column {
         self.is_reverse
     }
 
-    /// The direction of `record` that the column is read from; `None` if there is no other direction.
+    /// Returns the direction of `record` that the column is read from; `None` if there is no other direction, or the record leaves the field open.
     #[inline]
     pub fn record<'a>(&self, record: &'a FlowRecord) -> Option<&'a FlowRecord> {
-        record.direction(self.is_reverse)
+        record.direction(self.is_reverse).filter(|record| !record.open.has_any(self.open))
+    }
+
+    /// Returns its field, if records may leave it open.
+    pub(crate) fn open(&self) -> OpenFields {
+        self.open
     }
 
     /// Whether a record may lack the value.
     pub fn nullable(&self) -> bool {
-        self.is_reverse || self.value.nullable()
+        self.is_reverse || self.value.nullable() || !self.open.is_empty()
     }
 
     /// The unit; empty where there is none.
@@ -174,10 +190,11 @@ impl Column {
     }
 }
 
-/// A non-empty list of different columns, and of which packets their values are.
+/// A non-empty list of different columns, the keys of the records, and of which packets their values are.
 #[derive(Clone, Debug)]
 pub struct Selection {
     columns: Vec<Column>,
+    key: KeySpec,
     share: Share,
 }
 
@@ -193,7 +210,16 @@ impl Selection {
     /// Every column that the records of a run can fill: the plain ones, those of `--loss`, the statistics, then the
     /// same of the other direction.
     pub fn new(parts: &Parts) -> Self {
-        Self { columns: parts.columns(), share: Share::ALL }
+        Self { columns: parts.columns(), key: parts.key, share: Share::ALL }
+    }
+
+    /// Returns the same columns for records that may leave fields open, as those of routers do: their values may be null.
+    #[must_use]
+    pub fn with_open_fields(mut self) -> Self {
+        for column in self.columns.iter_mut().filter(|column| !column.is_reverse) {
+            column.open = OpenFields::of(&column.name);
+        }
+        self
     }
 
     /// The same of records whose packets were sampled with this share.
@@ -229,7 +255,7 @@ impl Selection {
             }
             columns.push(column.clone());
         }
-        Ok(Self { columns, share: Share::ALL })
+        Ok(Self { columns, key: parts.key, share: Share::ALL })
     }
 
     /// The columns in their order.
@@ -237,14 +263,12 @@ impl Selection {
         &self.columns
     }
 
-    /// The members of the flow key among them, as [`KeySpec::parse`] reads them.
+    /// Returns the members of the flow key among the columns, as [`KeySpec::parse`] reads them. `vlan` and `ip_tos` are fields of any record, and
+    /// may be members.
     pub(crate) fn key_parts(&self) -> String {
-        let part = |column: &Column| match column.prefix_lengths() {
-            None => column.name().to_owned(),
-            Some([v4, v6]) => format!("{}/{v4}/{v6}", column.name()),
-        };
-        let members = self.columns.iter().filter(|column| column.is_key());
-        members.map(part).collect::<Vec<_>>().join(",")
+        let is_there = |name: &str| self.columns.iter().any(|column| column.name == name);
+        let members = self.key.columns().zip(self.key.parts()).filter(|(name, _)| is_there(name));
+        members.map(|(_, part)| part).collect::<Vec<_>>().join(",")
     }
 }
 

@@ -4,7 +4,7 @@ use crate::line::Line;
 use crate::target::Target;
 use crate::writer::Delivery;
 use crate::{Column as Chosen, RecordWriter, Selection};
-use flow::{FlowRecord, Value};
+use flow::{FlowRecord, OpenFields, Value};
 use std::io::{self, Write};
 
 /// Bytes formatted before they are written: large enough to make system calls negligible, small enough for
@@ -78,6 +78,8 @@ struct Column {
     before_len: usize,
     rest: Box<[u8]>,
     value: Value,
+    /// Its field, if records may leave it open.
+    open: OpenFields,
 }
 
 impl Column {
@@ -86,7 +88,7 @@ impl Column {
         let mut before = [0; 32];
         let (head, rest) = text.split_at(text.len().min(32));
         before[..head.len()].copy_from_slice(head);
-        Self { before, before_len: head.len(), rest: rest.into(), value: chosen.value() }
+        Self { before, before_len: head.len(), rest: rest.into(), value: chosen.value(), open: chosen.open() }
     }
 
     fn put_before(&self, line: &mut Line<'_>) {
@@ -236,6 +238,7 @@ fn format(line: &mut Line<'_>, columns: &[Column], record: &FlowRecord, dialect:
     for column in columns {
         column.put_before(line);
         match column.value {
+            _ if record.open.has_any(column.open) => line.bytes(null.as_bytes()),
             Value::Unsigned(_, get) | Value::Time(get) => integer(line, get(record), exact),
             Value::Optional(_, get) => match get(record) {
                 Some(value) => integer(line, value, exact),

@@ -39,6 +39,9 @@ pub struct WindowFacts {
     /// An unknown number of its rows may be missing, because its source is damaged or does not say.
     #[serde(default, skip_serializing_if = "is_false")]
     pub incomplete: bool,
+    /// Its rows are of flow records, each of which counts whole in the window in which it ends.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub of_records: bool,
     /// A remark on data of the window that did not arrive or were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacks: Option<String>,
@@ -48,7 +51,7 @@ pub struct WindowFacts {
 }
 
 /// Joins the remarks of two windows: two remarks become the general one.
-fn said_of_both(own: &mut Option<String>, more: Option<&String>, of_both: &str) {
+pub(crate) fn said_of_both(own: &mut Option<String>, more: Option<&String>, of_both: &str) {
     match own {
         Some(own) if more.is_some() => of_both.clone_into(own),
         Some(_) => {}
@@ -92,6 +95,7 @@ impl WindowFacts {
         self.watched = (both != window || is_gap).then_some(both);
         self.ended &= more.ended;
         self.incomplete |= more.incomplete;
+        self.of_records |= more.of_records;
         said_of_both(&mut self.lacks, more.lacks.as_ref(), Self::LACKS);
         said_of_both(&mut self.estimates, more.estimates.as_ref(), Self::ESTIMATES);
     }
@@ -327,6 +331,7 @@ mod tests {
             watched: Some([after_gap, after_gap + 9]),
             ended: true,
             incomplete: true,
+            of_records: true,
             lacks: Some("3 records did not arrive".to_owned()),
             estimates: Some(WindowFacts::ESTIMATES.to_owned()),
         };

@@ -9,7 +9,7 @@ use crate::sequence::{Counting, Heading, Order, Units};
 use crate::values::{self, Times};
 use crate::version5::{self, Header, MOST_RECORDS};
 use crate::waiting;
-use flow::{FlowRecord, NULL, OpenFields};
+use flow::{FlowRecord, NULL};
 use record::read::{
     COUNTERS, Dialect, Facts, FieldPlan, Number, Octets, RecordOf, Template, Told, Totals, Values,
 };
@@ -45,8 +45,6 @@ pub struct Settings {
 pub struct Flow {
     /// The record, with packets and bytes as sampling stands for them, as far as that is known.
     pub record: FlowRecord,
-    /// The fields that the router does not tell: they are 0 in the record.
-    pub open_fields: OpenFields,
     /// Of how many packets how many were counted; `None` where some were left out, and it is not known how many.
     pub rate: Option<Rate>,
     /// Packets that were counted.
@@ -526,9 +524,7 @@ impl Exporter {
         state: &mut State,
         take: &mut Take<'_>,
     ) {
-        for (mut record, open_fields) in
-            values::records(values, counted, times, &mut state.counts).into_iter().flatten()
-        {
+        for mut record in values::records(values, counted, times, &mut state.counts).into_iter().flatten() {
             let counted = record.total_count;
             let counts = [&mut record.total_count, &mut record.total_byte, &mut record.wire_byte];
             let mut is_plausible = true;
@@ -545,7 +541,7 @@ impl Exporter {
             self.unknown_rate += u64::from(rate.is_none());
             state.counts.unknown_rate += u64::from(rate.is_none());
             state.counts.records += 1;
-            take(Flow { record, open_fields, rate, counted });
+            take(Flow { record, rate, counted });
         }
     }
 }

@@ -26,13 +26,13 @@ pub(crate) fn sampling(values: &Values) -> Option<Result<Option<Rate>, ()>> {
     })
 }
 
-/// The records of a flow, of each direction that has packets or bytes, as they were counted, each with the fields that it leaves open.
+/// The records of a flow, of each direction that has packets or bytes, as they were counted.
 pub(crate) fn records(
     values: &Values,
     counted: [[u64; COUNTERS]; 2],
     times: Times,
     counts: &mut Counts,
-) -> [Option<(FlowRecord, OpenFields)>; 2] {
+) -> [Option<FlowRecord>; 2] {
     let [Some(source), Some(destination)] = values.addresses() else {
         counts.without_address += 1;
         return [None, None];
@@ -97,7 +97,8 @@ pub(crate) fn records(
         record.tcp_seq = or_open(const { OpenFields::of("tcp_seq") }, of(Number::TcpSeq)) as u32;
         record.tcp_ack = or_open(const { OpenFields::of("tcp_ack") }, of(Number::TcpAck)) as u32;
         record.tcp_win = or_open(const { OpenFields::of("tcp_win") }, of(Number::TcpWindow)) as u16;
-        (record, open.of_protocol(protocol.map(|protocol| protocol as u8)))
+        record.open = open.of_protocol(protocol.map(|protocol| protocol as u8));
+        record
     };
     let mut one = |is_reverse: bool| {
         let own = counted[usize::from(is_reverse)];

@@ -2,7 +2,7 @@
 
 use crate::arrivals::{Arrivals, OUT_OF_ORDER, Times};
 use crate::tally::{Spills, Tally};
-use flow::{EndReason, FlowRecord, WindowRow};
+use flow::{EndReason, FlowRecord, OpenFields, WindowRow};
 use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
 
 /// What every packet reads and writes: one cache line for IPv4, two for IPv6.
@@ -401,6 +401,7 @@ impl<K: Key> Slot<'_, K> {
             ip_ttl: row.ip_ttl,
             ip_tos: row.ip_tos,
             end_reason,
+            open: OpenFields::default(),
             more: None,
         }
     }

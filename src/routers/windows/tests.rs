@@ -1,6 +1,6 @@
 use super::*;
 use engine::{Config, Destinations, Every, RowOutput};
-use flow::{FlowKey, FlowRecord, OpenFields, Rows};
+use flow::{FlowKey, FlowRecord, Rows};
 use model::Window;
 use packet::{KeyV4, KeyV6};
 use port::TimeBase;
@@ -106,10 +106,7 @@ impl Collected {
             ..FlowKey::default()
         });
         [record.total_count, record.total_byte, record.wire_byte] = [packets, 40 * packets, 64 * packets];
-        self.windows.take(
-            Flow { record, open_fields: OpenFields::default(), rate: Some(Rate::ALL), counted: packets },
-            now_ns,
-        );
+        self.windows.take(Flow { record, rate: Some(Rate::ALL), counted: packets }, now_ns);
     }
 
     fn end(self, now_ns: u64, tally: &Tally) -> (RunTotals, BTreeMap<u64, Arrived>) {

@@ -102,8 +102,10 @@ impl Consumer {
                 }
                 Ok(Message::Window(window)) => {
                     let lost = window.loss.as_ref().map_or(0, Counters::total);
-                    let untold = window.all_untold();
-                    self.lack(&Shortfall { lost, reason: window.lacks.clone(), untold });
+                    // Records tell by themselves what they leave open.
+                    let untold = window.untold_of_packets();
+                    let (reason, estimates) = (window.lacks.clone(), window.estimates.clone());
+                    self.lack(&Shortfall { lost, reason, untold, estimates });
                     for rows in &mut self.rows {
                         rows.window(&window);
                         rows.warnings().into_iter().for_each(|line| drop(self.warn.send(line)));

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::Level;
+use task::query::Over;
 
 /// What another engine reads for one question.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub struct Elsewhere {
     /// What is wrong with them: the answers lack them.
     pub errors: Vec<String>,
     period: Option<Period>,
+    over: Over,
     refused: RefusedRows,
     /// Packets of windows that are in no row: the node, the window's begin and its end, and how many.
     without_place: Vec<(Option<Arc<str>>, [u64; 2], u64)>,
@@ -80,6 +82,7 @@ impl Elsewhere {
             damaged: files.errors().iter().map(|error| error.path().to_owned()).collect(),
             errors: files.errors().iter().map(ToString::to_string).collect(),
             period: question.period,
+            over: question.query.over.clone(),
             refused,
             without_place,
             untold: all_untold,
@@ -131,6 +134,7 @@ impl Elsewhere {
     pub fn describe(&self, answer: &mut Answer) {
         let node = answer.node.as_deref().map(Arc::from);
         self.refused.describe(answer, &node, self.period);
+        self.refused.describe_ends(answer, &node, &self.over);
         let window = answer.window.filter(|_| answer.node.is_some());
         // The first window may begin before what was watched of it.
         let is_of = |of: &Option<Arc<str>>, [begin_ns, end_ns]: &[u64; 2]| {

@@ -6,6 +6,7 @@ use crate::answering::lacking_columns;
 use flow::{LossCounts, Untold, WindowRow};
 use model::Span;
 use packet::{KeyV4, KeyV6};
+use record::Shortfall;
 use record::read::{Contents, FlowFile, ReadError};
 use std::path::PathBuf;
 use task::Generation;
@@ -42,6 +43,8 @@ pub struct NodeRecording {
     pub(super) damaged: Vec<(Span, String)>,
     /// What all windows lack.
     pub(super) lacks: Vec<String>,
+    /// What files of flow records say of their measurements. The times are not known: it is said of each window.
+    pub(super) shortfall: Shortfall,
 }
 
 /// A window all rows of which were given.
@@ -73,6 +76,12 @@ pub struct FinishedWindow {
     pub sums: [u64; 4],
     /// Why its rows are not all that there were, or not known to be.
     pub lacks: Vec<String>,
+    /// Some of its rows are of flow records, each of which counts whole in the window in which it ends.
+    pub of_records: bool,
+    /// What did not arrive or was not read when it was recorded, as the recording says.
+    pub recorded_lacks: Option<String>,
+    /// A remark of the recording that values are estimates, and how good they are.
+    pub estimates: Option<String>,
 }
 
 /// Takes the rows of a node.

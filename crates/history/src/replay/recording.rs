@@ -7,6 +7,7 @@ use crate::files::FlowFiles;
 use crate::node_spans::union;
 use crate::question::{Period, Setting};
 use model::Span;
+use record::Shortfall;
 use record::read::{Contents, FlowFile, ReadError};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -187,6 +188,7 @@ impl Recording {
                 let wanted = rows.counts.iter().filter(|(start, _)| period.contains(**start));
                 wanted.for_each(|(start, rows)| *node.counts.entry(*start).or_default() += rows);
                 if !contents.has_windows {
+                    node.shortfall.add(&contents.shortfall);
                     node.span = node.span.into_iter().chain(rows.span).reduce(union);
                 }
                 let picked = if name.is_some() { Picked::All } else { Picked::Of(of_file.clone()) };
@@ -226,7 +228,7 @@ impl Recording {
         }
         let mut refused = Vec::new();
         for (name, node) in nodes {
-            let Gathered { files, lists, counts, span, merges, damaged, lacks } = node;
+            let Gathered { files, lists, counts, span, merges, damaged, lacks, shortfall } = node;
             let missing = self.missing.get(&name).map_or(&[][..], Vec::as_slice);
             match Plan::new(window_ns, lists, counts, span, period, missing) {
                 Ok(plan) => surveyed.nodes.push(NodeRecording {
@@ -241,6 +243,7 @@ impl Recording {
                     plan,
                     damaged,
                     lacks,
+                    shortfall,
                 }),
                 Err(reason) => refused.push(format!("{name}: {reason}")),
             }
@@ -259,4 +262,5 @@ struct Gathered {
     merges: bool,
     damaged: Vec<(Span, String)>,
     lacks: Vec<String>,
+    shortfall: Shortfall,
 }

@@ -7,6 +7,7 @@ use super::survey::{part_of, window_of};
 use crate::totals::ColumnTotals;
 use flow::{BatchRows, LossCounts, OpenFields, Untold, row_columns};
 use model::Span;
+use record::Shortfall;
 use record::read::{FlowFile, ReadError, RowBlock, Wanted, WithoutKey};
 use std::collections::BTreeMap;
 use task::rows::Unplaced;
@@ -221,7 +222,7 @@ impl<'a> Work<'a> {
 
     fn close(&mut self) {
         let Some(mut open) = self.open.take() else { return };
-        let NodeRecording { plan, damaged, lacks, .. } = self.node;
+        let NodeRecording { plan, damaged, lacks, shortfall, .. } = self.node;
         let start_ns = open.start_ns;
         self.remaining.remove(&start_ns);
         self.until_ns = start_ns.saturating_add(plan.window_ns);
@@ -237,6 +238,7 @@ impl<'a> Work<'a> {
         why.extend(lack.map(str::to_owned));
         let is_damaged = |span: &Span| (span.start_ns..span.end_ns).contains(&start_ns);
         why.extend(damaged.iter().filter(|(span, _)| is_damaged(span)).map(|(_, reason)| reason.clone()));
+        let recorded_lacks: Vec<String> = facts.lacks.into_iter().chain(reasons(shortfall)).collect();
         let missing_rows = held.unread.saturating_add(held.without_memory);
         let all = self.replayed.missing.iter_mut().zip([held.unread, held.without_memory]);
         all.for_each(|(sum, rows)| *sum = sum.saturating_add(rows));
@@ -268,6 +270,9 @@ impl<'a> Work<'a> {
             missing_rows,
             sums: open.sums,
             lacks: why,
+            of_records: facts.of_records || self.node.files.iter().any(|file| !file.contents.has_windows),
+            recorded_lacks: (!recorded_lacks.is_empty()).then(|| recorded_lacks.join("; ")),
+            estimates: facts.estimates.or_else(|| shortfall.estimates.clone()),
         };
         self.replayed.windows += 1;
         self.replayed.without_place = self.replayed.without_place.saturating_add(unplaced.packets);
@@ -317,6 +322,16 @@ impl<'a> Work<'a> {
         });
         self.replayed.errors.extend(error);
     }
+}
+
+/// Returns what files of flow records lack, a sentence each. The times are not known.
+fn reasons(shortfall: &Shortfall) -> impl Iterator<Item = String> {
+    let Shortfall { lost, reason, untold, estimates: _ } = shortfall;
+    let were = ["was lost before it was", "were lost before they were"];
+    let lost = (*lost != 0).then(|| {
+        format!("{} measured, at times that are not known", notation::counted_as(*lost, "packet", were))
+    });
+    lost.into_iter().chain(reason.clone()).chain(model::untold_sentences(untold))
 }
 
 fn give(sink: &mut dyn WindowSink, open: &mut Open, row: Row, loss: Option<&LossCounts>) {

@@ -105,19 +105,26 @@ fn one_damaged_file_leaves_the_others_whole() {
     std::fs::remove_dir_all(folder).expect("removed");
 }
 
-/// A pcapng file of one packet, whose interface lost this number of packets, if it says it.
-fn pcapng(folder: &Path, name: &str, lost: Option<u64>) -> String {
+/// A pcapng file of packets, of each the time in microseconds and the number of packets that it says were lost before it. Its interface lost this
+/// number of packets, if it says it.
+fn pcapng(folder: &Path, name: &str, packets: &[(u32, u64)], lost: Option<u64>) -> String {
     let block = |kind: u32, body: &[u8]| {
         let length = (body.len() as u32 + 12).to_le_bytes();
         [&kind.to_le_bytes(), &length, body, &length].map(<[u8]>::to_vec).concat()
     };
     let section = [&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat();
-    let packet = [[0_u32, 0, 1_000_000, 4, 60].map(u32::to_le_bytes).concat(), vec![7; 4]].concat();
+    let packet = |(time, dropped): &(u32, u64)| {
+        let head = [0_u32, 0, *time, 4, 60].map(u32::to_le_bytes).concat();
+        let told = [&[4, 0, 8, 0], &dropped.to_le_bytes()[..]].concat();
+        let told = if *dropped == 0 { Vec::new() } else { told };
+        block(6, &[head, vec![7; 4], told].concat())
+    };
     let statistics = |lost: u64| [&[0; 12][..], &[5, 0, 8, 0], &lost.to_le_bytes()].concat();
-    let blocks = [block(0x0a0d_0d0a, &section), block(1, &[1, 0, 0, 0, 0, 0, 0, 0]), block(6, &packet)];
+    let head = [block(0x0a0d_0d0a, &section), block(1, &[1, 0, 0, 0, 0, 0, 0, 0])].concat();
+    let packets = packets.iter().flat_map(packet).collect();
     let path = folder.join(name);
     let told = lost.map(|lost| block(5, &statistics(lost))).unwrap_or_default();
-    std::fs::write(&path, [blocks.concat(), told].concat()).expect("written");
+    std::fs::write(&path, [head, packets, told].concat()).expect("written");
     path.to_str().expect("UTF-8").to_owned()
 }
 
@@ -125,7 +132,7 @@ fn pcapng(folder: &Path, name: &str, lost: Option<u64>) -> String {
 fn what_some_captures_lost_is_told_where_others_do_not_say_it() {
     let folder = folder("loss");
     let [lossy, silent, whole] = [("lossy", Some(30)), ("silent", None), ("whole", Some(0))]
-        .map(|(name, lost)| pcapng(&folder, name, lost));
+        .map(|(name, lost)| pcapng(&folder, name, &[(1_000_000, 0)], lost));
     let said = |paths: &[&String]| {
         let paths: Vec<String> = paths.iter().map(|path| (*path).clone()).collect();
         let mut source = MergedSource::open(&paths, 8).expect("files");
@@ -140,4 +147,47 @@ fn what_some_captures_lost_is_told_where_others_do_not_say_it() {
     // Nothing is told of what is not known, and of nothing.
     assert_eq!(said(&[&whole, &silent]), (None, Vec::new()));
     assert_eq!(said(&[&silent]), (None, Vec::new()));
+}
+
+/// A capture is read ahead of the others by a burst: what its packets say was lost counts when they have their turn.
+#[test]
+fn losses_count_when_the_packets_that_tell_them_have_their_turn() {
+    const SECOND: u32 = 1_000_000;
+    let folder = folder("turns");
+    let of = |losses: &[(u32, u64)]| -> Vec<(u32, u64)> {
+        let lost = |time| losses.iter().find(|(at, _)| *at == time).map_or(0, |(_, lost)| *lost);
+        (0..30).map(|second| (second * SECOND + 1, lost(second))).collect()
+    };
+    let captures = [of(&[(3, 1), (22, 2)]), of(&[(12, 7)])];
+    let paths = [("one", 0), ("other", 1)].map(|(name, at)| pcapng(&folder, name, &captures[at], None));
+    for burst in [1, 4, 256] {
+        let mut source = MergedSource::open(&paths, burst).expect("files");
+        let mut frames = 0;
+        let mut told = Vec::new();
+        loop {
+            let last_ns = match source.rx_burst().expect("frames") {
+                Poll::Burst(burst) => {
+                    frames += burst.frames().count();
+                    burst.frames().map(|frame| frame.time_ns).max().expect("frames")
+                }
+                Poll::Idle => continue,
+                Poll::Ended => break,
+            };
+            let is_new = source.has_new_loss();
+            let lost = source.lost().map(|lost| lost.iter().map(|(_, count)| count).sum::<u64>());
+            assert!(!source.has_new_loss());
+            let before = captures.iter().flatten().filter(|(time, _)| u64::from(*time) * 1_000 <= last_ns);
+            let expected = before.map(|(_, lost)| lost).sum::<u64>();
+            // Nothing is known before a capture says that it counts.
+            assert!(
+                lost.is_none_or(|lost| lost == expected),
+                "{burst}: {lost:?}, not {expected} at {last_ns}"
+            );
+            told.extend(lost.filter(|_| is_new));
+        }
+        // Read frame by frame, the second capture does not say before its loss that it counts.
+        let expected = if burst == 256 { &[1, 8, 10][..] } else { &[8, 10] };
+        assert_eq!((frames, &told[..]), (60, expected), "{burst}");
+    }
+    std::fs::remove_dir_all(folder).expect("removed");
 }

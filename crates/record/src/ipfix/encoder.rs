@@ -17,6 +17,9 @@ pub(super) trait Sink {
     fn message(&mut self, message: &mut Message) -> io::Result<()>;
 }
 
+/// The number of templates from which on new ones have all fields, and 0 of those that a record leaves open: routers decide which these are.
+const MOST_SHAPES: usize = 256;
+
 /// Encodes records. Holds one message.
 #[derive(Debug)]
 pub(super) struct Encoder {
@@ -62,7 +65,15 @@ impl Encoder {
 
     /// The number of the template of a shape, and whether it is new.
     fn template_of(&mut self, shape: Shape) -> (usize, bool) {
-        if let Some(known) = self.templates.iter().position(|template| template.shape == shape) {
+        let known = |shape: Shape| self.templates.iter().position(|template| template.shape == shape);
+        if let Some(known) = known(shape) {
+            return (known, false);
+        }
+        let shape = match self.templates.len() < MOST_SHAPES {
+            true => shape,
+            false => shape.with_all_fields(self.mask),
+        };
+        if let Some(known) = known(shape) {
             return (known, false);
         }
         let id = FIRST_FREE_TEMPLATE + self.templates.len() as u16;

@@ -2,7 +2,7 @@
 //! columns have different templates.
 
 use crate::Column;
-use flow::{FlowRecord, Loss};
+use flow::{FlowRecord, Loss, OpenFields};
 use std::net::IpAddr;
 
 /// The set of values that are present. The chosen columns determine which of them matter.
@@ -21,6 +21,28 @@ const LOSS: u32 = 0x100;
 const RTT_MIN: u32 = 0x200;
 const RTT_AVG: u32 = 0x400;
 const REVERSE: u32 = 0x1000;
+/// The first of the bits of [`FIELDS`], one after the other.
+const FIRST_FIELD: u32 = 0x10_0000;
+/// Fields of this direction, besides those of keys with bits of their own, that a record may leave open.
+const FIELDS: [OpenFields; 9] = [
+    OpenFields::of("total_count"),
+    OpenFields::of("total_byte"),
+    OpenFields::of("ip_tos"),
+    OpenFields::of("ip_ttl"),
+    OpenFields::of("tcp_flags"),
+    OpenFields::of("tcp_seq"),
+    OpenFields::of("tcp_ack"),
+    OpenFields::of("tcp_win"),
+    OpenFields::of("stime"),
+];
+/// The bits of all of them.
+const ALL_FIELDS: u32 = ((1 << FIELDS.len()) - 1) * FIRST_FIELD;
+/// Members of keys that a record may leave open, with their bits.
+const MEMBERS: [(OpenFields, u32); 3] = [
+    (OpenFields::of("protocol"), PROTOCOL),
+    (OpenFields::of("src_port"), SRC_PORT),
+    (OpenFields::of("dst_port"), DST_PORT),
+];
 /// From a bit of this direction to the other's.
 const TO_REVERSE: u32 = 8;
 
@@ -51,6 +73,7 @@ impl Presence {
             Some("rtt_min") => RTT_MIN,
             Some("rtt_avg") => RTT_AVG,
             _ if column.is_loss() => LOSS,
+            _ if !column.open().is_empty() => return Self::If(bit_of(column.open())),
             _ if column.is_reverse() => return Self::If(REVERSE),
             // The VLAN identifier 0 means none (IEEE 802.1Q, 9.6), NaN for a statistic without a value.
             _ => return Self::Always,
@@ -67,7 +90,12 @@ impl Presence {
     }
 }
 
-const _: () = assert!(LOSS << TO_REVERSE > REVERSE);
+const _: () = assert!(LOSS << TO_REVERSE > REVERSE && RTT_AVG << TO_REVERSE < FIRST_FIELD);
+
+/// Returns the bit of one of [`FIELDS`].
+fn bit_of(field: OpenFields) -> u32 {
+    FIELDS.iter().position(|known| *known == field).map_or(0, |at| FIRST_FIELD << at)
+}
 
 #[inline(always)]
 fn given(is_present: bool, bit: u32) -> u32 {
@@ -79,7 +107,7 @@ impl Shape {
     /// direction.
     pub(super) fn ordinary(is_v6: bool) -> Self {
         let addresses = if is_v6 { SRC_V6 | DST_V6 } else { SRC_V4 | DST_V4 };
-        Self(addresses | PROTOCOL | SRC_PORT | DST_PORT | LOSS | RTT_MIN | RTT_AVG)
+        Self(addresses | PROTOCOL | SRC_PORT | DST_PORT | LOSS | RTT_MIN | RTT_AVG | ALL_FIELDS)
     }
 
     /// The part of a shape that matters to these columns.
@@ -106,7 +134,23 @@ impl Shape {
         if record.more.is_some() {
             bits |= Self::more(record);
         }
+        bits |= ALL_FIELDS;
+        if !record.open.is_empty() {
+            bits &= !Self::open(record);
+        }
         Self(bits & mask.0)
+    }
+
+    /// Returns the bits of the fields that a record leaves open.
+    fn open(record: &FlowRecord) -> u32 {
+        let fields = FIELDS.iter().enumerate().map(|(at, field)| (*field, FIRST_FIELD << at));
+        let open = fields.chain(MEMBERS).filter(|(field, _)| record.open.has_any(*field));
+        open.fold(0, |bits, (_, bit)| bits | bit)
+    }
+
+    /// Returns the shape of records that tell the other fields, too.
+    pub(super) fn with_all_fields(self, mask: Self) -> Self {
+        Self(self.0 | ALL_FIELDS & mask.0)
     }
 
     fn more(record: &FlowRecord) -> u32 {

@@ -6,7 +6,7 @@ use super::block::{RowBlock, Wanted, WithoutKey};
 use super::columns::{Columns, NO_NODE};
 use super::direction::Direction;
 use super::open_fields::OpenColumns;
-use flow::{NULL, RowBatch, RowValue};
+use flow::{FIELDS, NULL, OpenFields, RowBatch, RowValue};
 use std::mem;
 
 /// Makes blocks of columns.
@@ -100,7 +100,7 @@ impl Assembler {
             // Most files: row by row, sorting by family and node takes as long as reading.
             self.block.node = nodes.get(node.first().map_or(0, |number| *number as usize)).cloned();
             self.fill_all_v4(direction, values, wanted, rows);
-            return sink(&mut self.block);
+            return self.give_block(wanted, sink);
         }
         let mut all = mem::take(&mut self.rows);
         let mut continues = true;
@@ -119,13 +119,36 @@ impl Assembler {
             let number = node.get(all[0] as usize).copied().unwrap_or(0);
             self.block.node = nodes.get(number as usize).cloned();
             self.fill(direction, values, wanted, &all, all.len() == rows);
-            continues = sink(&mut self.block);
+            continues = self.give_block(wanted, sink);
             if !continues {
                 break;
             }
         }
         self.rows = all;
         continues
+    }
+
+    /// Gives the block. A counter that a row leaves open is 0, and a begin its end. A value that packets of its protocol do not have is 0, as in rows
+    /// of a measurement.
+    fn give_block(&mut self, wanted: &Wanted, sink: &mut Sink<'_>) -> bool {
+        let block = &mut self.block;
+        if wanted.open_fields && wanted.columns.contains(&RowValue::First) {
+            begin_at_end(&mut block.v4);
+            begin_at_end(&mut block.v6);
+        }
+        for column in wanted.columns.iter().filter(|_| wanted.open_fields) {
+            let Some(field) = may_be_open(*column) else { continue };
+            let is_counter = matches!(column, RowValue::Packets | RowValue::Bytes);
+            let [open_v4, open_v6] = &block.open;
+            let families = [(block.v4.column_mut(*column), open_v4), (block.v6.column_mut(*column), open_v6)];
+            for (values, open) in families {
+                for (at, value) in values.iter_mut().enumerate().filter(|(_, value)| **value == NULL) {
+                    let is_open = open.get(at).is_some_and(|open| open.has_any(field));
+                    *value = if is_counter || !is_open { 0 } else { NULL };
+                }
+            }
+        }
+        sink(block)
     }
 
     /// Fills the block with all rows, which have keys of IPv4.
@@ -193,6 +216,22 @@ impl Assembler {
             pick(&mut block.v6, *column, values, v6);
         }
     }
+}
+
+/// Returns the field of a column that a row may leave open, but for its begin.
+fn may_be_open(column: RowValue) -> Option<OpenFields> {
+    let field = FIELDS.iter().find(|field| field.row == column && column != RowValue::First)?;
+    Some(OpenFields::of(field.name)).filter(|field| !field.is_empty())
+}
+
+/// Puts the end of a row in the place of a begin that it does not tell.
+fn begin_at_end<K: Copy>(rows: &mut RowBatch<K>) {
+    if !rows.column(RowValue::First).contains(&NULL) {
+        return;
+    }
+    let ends = rows.column(RowValue::Last).to_vec();
+    let begins = rows.column_mut(RowValue::First).iter_mut();
+    begins.zip(ends).filter(|(begin, _)| **begin == NULL).for_each(|(begin, end)| *begin = end);
 }
 
 /// Puts the values of these rows into a batch.

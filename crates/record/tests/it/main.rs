@@ -10,6 +10,7 @@ mod files;
 mod ipfix_export;
 mod ipfix_file;
 mod nfdump;
+mod open_fields;
 mod pmacct;
 mod read;
 mod read_foreign;

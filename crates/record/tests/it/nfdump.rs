@@ -2,7 +2,7 @@
 
 use crate::sample;
 use crate::tool;
-use flow::{EndReason, FlowRecord, More};
+use flow::{EndReason, FlowRecord, More, OpenFields};
 use packet::FlowKey;
 use record::{Account, Collector, Parts, Patience, Selection, export};
 use std::collections::HashMap;
@@ -99,6 +99,7 @@ fn flows(n: u64) -> Vec<FlowRecord> {
             ip_ttl: 64,
             ip_tos: 8,
             end_reason: EndReason::Idle,
+            open: OpenFields::default(),
             more: None,
         }
     };

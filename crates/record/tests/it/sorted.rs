@@ -237,7 +237,12 @@ fn records_of_a_store_are_as_in_other_files_and_are_copied_by_time() {
     for (path, records) in inputs.iter().zip(records.chunks(1700)) {
         let mut writer = record::create_stored(path, "n", &selection).expect("a file");
         writer.write(records).expect("it is written");
-        writer.lacks(&Shortfall { lost: 3, reason: Some("cut off".to_owned()), untold: untold(1) });
+        writer.lacks(&Shortfall {
+            lost: 3,
+            reason: Some("cut off".to_owned()),
+            untold: untold(1),
+            estimates: Some("estimates: 1 of 2 records".to_owned()),
+        });
         writer.finish().expect("it ends");
     }
     let plain = folder.join("plain.parquet");
@@ -249,7 +254,12 @@ fn records_of_a_store_are_as_in_other_files_and_are_copied_by_time() {
     assert_eq!(copied.rows, 3000);
     let (mut found, contents) = read(&output);
     // What both lack.
-    let lacks = Shortfall { lost: 6, reason: Some("cut off".to_owned()), untold: untold(2) };
+    let lacks = Shortfall {
+        lost: 6,
+        reason: Some("cut off".to_owned()),
+        untold: untold(2),
+        estimates: Some(record::WindowFacts::ESTIMATES.to_owned()),
+    };
     assert_eq!(contents.shortfall, lacks);
     let (mut expected, of_plain) = read(&plain);
     assert_eq!(
