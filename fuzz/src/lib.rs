@@ -52,10 +52,7 @@ fn burst_parser_agrees(frame: &Frame<'_>, tunnel: Tunnel, parsed: &Result<Packet
     let mut remarks = [0; Remark::ALL.len()];
     match parsed {
         Ok(packet) => {
-            if let Some(remark) = packet.ports {
-                remarks[remark as usize] += 1;
-            }
-            remarks[Remark::InnerUnparsed as usize] += u64::from(packet.inner_unparsed);
+            packet.remarks().for_each(|remark| remarks[remark as usize] += 1);
             let v4 = burst.bursts.v4.packets().iter().map(|p| (PacketKey::V4(p.key), p.hash, p.fields));
             let v6 = burst.bursts.v6.packets().iter().map(|p| (PacketKey::V6(p.key), p.hash, p.fields));
             let hash = match packet.key {

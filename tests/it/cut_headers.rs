@@ -77,7 +77,9 @@ fn an_answer_says_of_how_many_packets_it_does_not_know_the_header() {
     let asked = "least: select min(tcp_win) as x; seq: select tcp_seq, sum(total_count) as n groupby tcp_seq; \
                  syn: select sum(total_count) as n where tcp_flags = 2 every 2s; last: select max(last_tcp_win) as x; \
                  by_port: select dst_port, sum(total_count) as n groupby dst_port; flows: select count(*) as n; \
-                 bytes: select sum(total_byte) as n; ttl: select min(ip_ttl) as n";
+                 bytes: select sum(total_byte) as n; ttl: select min(ip_ttl) as n; \
+                 udp: select min(tcp_win) as x where protocol = udp; \
+                 other: select min(tcp_win) as x where protocol != icmp";
     let options = ["--every", "1s", "--json", "--report", text(&report), "-q", asked];
     let lines = run(edison().arg("run").arg(&path).args(options)).expect(0).stdout;
     let report = output::report(&report);
@@ -91,6 +93,8 @@ fn an_answer_says_of_how_many_packets_it_does_not_know_the_header() {
         ("flows", Some(&ports)),
         ("bytes", None),
         ("ttl", None),
+        ("udp", None),
+        ("other", Some(&tcp)),
     ] {
         let answer = output::of_run(&report, query);
         let said = expected.map_or("", |line| line.as_str());
@@ -338,6 +342,169 @@ fn protocols_and_addresses_that_were_cut_are_told() {
             let reasons = reasons_of(of, by_protocol, &[]);
             assert_eq!(reasons.len(), 1, "{of:?}: {reasons:?}");
             assert_eq!(reasons[0].contains(said.unwrap_or("cut")), said.is_some(), "{of:?}: {reasons:?}");
+        }
+    }
+}
+
+#[test]
+fn tasks_and_sketches_say_so() {
+    let scratch = Scratch::new();
+    let ports = "the capture cut the headers of 2 packets before the ports";
+    let addresses = "the capture cut 5 frames before the addresses";
+    // Each task as rows answer it and as packets are counted, and whether ports matter to it.
+    let tasks = [
+        ("heavy-hitters:key=src_port,count=1", true),
+        ("heavy-hitters:key=src_port,count=1,structure=space-saving,memory=64KiB", true),
+        ("heavy-hitters:key=src_addr,count=1", false),
+        ("super-spreaders:of=dst_port,count=1", true),
+        ("super-spreaders:of=dst_addr,count=1", false),
+        ("flow-sizes:", true),
+        ("flow-sizes:key=src_addr", false),
+        ("entropy:key=dst_port", true),
+        ("entropy:key=dst_addr,by=bytes", false),
+        ("quantiles:key=src_port", true),
+        ("quantiles:key=size", false),
+    ];
+    let sketch =
+        "select src_port, sum(total_count) as n groupby src_port limit 9 using space_saving(memory=64KiB)";
+    for (snap, said) in [(50, ports), (30, addresses)] {
+        let path = scratch.file("cut.pcap", cut(&frames(), snap));
+        let mut command = edison();
+        command.arg("run").arg(&path).args(["--every", "2s", "--json", "-q", sketch]);
+        for (task, _) in &tasks {
+            command.args(["--task", task]);
+        }
+        let lines = run(&mut command).expect(0).stdout;
+        let answers: Vec<Value> = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+            .filter(|line| line["task"].is_object())
+            .collect();
+        assert_eq!(answers.len(), tasks.len() + 1, "{lines}");
+        for answer in &answers {
+            let task = answer["task"]["text"].as_str().unwrap_or_default();
+            let known = tasks.iter().find(|(text, _)| *text == task);
+            let matters = snap == 30 || known.is_none_or(|(_, matters)| *matters);
+            assert_eq!(
+                (reason(answer).contains(said), answer["status"] == "partial"),
+                (matters, matters),
+                "{answer}"
+            );
+            assert!(!matters || answer["bounds"] == "none", "{answer}");
+            for row in rows(answer).iter().flat_map(|row| row.as_object().expect("a row").values()) {
+                assert!(!matters || row["lower"].is_null() && row["upper"].is_null(), "{answer}");
+            }
+        }
+    }
+}
+
+/// An IPv4 packet in an IPv4 packet, and one in GRE that announces a protocol other than IP.
+fn tunnelled() -> [Frame; 2] {
+    let inner = frame(START, 0, 6, &tcp(1000)).data.split_off(14);
+    let gre = [[0, 0, 0x99, 0x99].as_slice(), &inner].concat();
+    [frame(START, 0, 4, &inner), frame(START + 1, 0, 47, &gre)]
+}
+
+#[test]
+fn the_outer_flow_is_not_the_answer_about_an_inner_one_that_was_cut() {
+    let scratch = Scratch::new();
+    let said = "the capture cut the headers of 1 packet inside a tunnel";
+    let asked = "host: select src_addr, sum(total_count) as n groupby src_addr; bytes: select sum(total_byte) as n; \
+                 flows: select count(*) as n; n: select sum(total_count) as n";
+    for (snap, tunnel, is_cut) in [(50, "inner", true), (50, "outer", false), (99, "inner", false)] {
+        let path = scratch.file("cut.pcap", cut(&tunnelled(), snap));
+        let at = |name: &str| scratch.path(&format!("{snap}{tunnel}{name}"));
+        let (report, kept) = (at(".json"), at("rows.parquet"));
+        let files = ["--report", text(&report), "--rows", text(&kept)];
+        let run = ["run", text(&path), "--tunnel", tunnel, "--json", "-q", asked];
+        call(&[&run[..], &files].concat()).expect(0);
+        let report = output::report(&report);
+        for query in ["host", "bytes", "flows", "n", "totals"] {
+            let answer = output::of_run(&report, query);
+            let matters = is_cut && query != "n";
+            assert_eq!(
+                (reason(answer).contains(said), answer["status"] == "partial"),
+                (matters, matters),
+                "{answer}"
+            );
+        }
+        let remarks = &report["packets"]["remarks"];
+        let count = |name: &str| remarks.get(name).map_or(0, number);
+        let expected = (u64::from(is_cut), u64::from(tunnel == "inner"));
+        assert_eq!((count("inner_truncated"), count("inner_unparsed")), expected, "{remarks}");
+        for (query, matters) in [("select sum(total_byte)", is_cut), ("select sum(total_count)", false)] {
+            let reasons = reasons_of(&[text(&kept)], query, &[]);
+            assert!(reasons.len() == 1 && reasons[0].contains(said) == matters, "{query}: {reasons:?}");
+        }
+    }
+}
+
+#[test]
+fn frames_of_which_the_filter_cannot_decide_are_told() {
+    let scratch = Scratch::new();
+    let path = scratch.file("cut.pcap", cut(&frames(), 50));
+    let said = "the capture cut 1 frame before what the filter reads: no flow has them";
+    // The echo has no ports, those of the segments are there, and those of the datagram begin where it was cut.
+    for (filter, measured, undecided) in [
+        ("port 53", 0, 1),
+        ("udp port 53", 0, 1),
+        ("tcp port 53", 0, 0),
+        ("port 80 or port 53", 3, 1),
+        ("not port 80", 1, 1),
+        ("udp or icmp", 2, 0),
+        ("host 10.0.0.7 and port 53", 0, 0),
+    ] {
+        let at = |name: &str| scratch.path(&format!("{}{name}", filter.replace(' ', "_")));
+        let (report, kept) = (at(".json"), at("rows.parquet"));
+        let files = ["--report", text(&report), "--rows", text(&kept)];
+        let asked = "n: select sum(total_count) as n; sketch: select dst_addr, sum(total_count) as n groupby dst_addr limit 9 \
+                     using space_saving(memory=64KiB)";
+        let run = ["run", text(&path), filter, "--every", "2s", "--json", "-q", asked];
+        let lines = call(&[&run[..], &files].concat()).expect(0).stdout;
+        let report = output::report(&report);
+        let not_measured = &report["packets"]["not_measured"];
+        let count = |name: &str| not_measured.get(name).map_or(0, number);
+        assert_eq!(
+            (number(&report["packets"]["measured"]), count("filter_undecided"), count("filter")),
+            (measured, undecided, 5 - measured - undecided),
+            "{filter}: {report}"
+        );
+        let answers = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let answers: Vec<Value> = answers.filter(|line| line["query"].is_string()).collect();
+        assert_eq!(answers.len(), 2, "{lines}");
+        for answer in &answers {
+            let told = (reason(answer).contains(said), answer["status"] == "partial");
+            assert_eq!(told, (undecided != 0, undecided != 0), "{filter}: {answer}");
+        }
+        if measured != 0 {
+            let reasons = reasons_of(&[text(&kept)], "select sum(total_count)", &[]);
+            assert!(
+                reasons.len() == 1 && reasons[0].contains(said) == (undecided != 0),
+                "{filter}: {reasons:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn windows_without_a_row_are_answered_too() {
+    let scratch = Scratch::new();
+    let path = scratch.file("cut.pcap", cut(&frames(), 30));
+    let (rows, store) = (scratch.path("rows.parquet"), scratch.path("store"));
+    let files = ["--rows", text(&rows), "--store", text(&store), "--node", "n1"];
+    call(&[&["run", text(&path), "--every", "1s"], &files[..]].concat()).expect(0);
+    for of in [&[text(&rows)][..], &["--store", text(&store)]] {
+        for (query, more) in [
+            ("select sum(total_count) as n every 1s", &[][..]),
+            ("select count(*) as n", &["--per", "1s"]),
+            ("select src_addr, sum(total_count) as n groupby src_addr every 1s", &[]),
+        ] {
+            let reasons = reasons_of(of, query, more);
+            // Three frames of the first second, and two of the second one.
+            let said = [3, 2].map(|frames| format!("the capture cut {frames} frames before the addresses"));
+            let are_said = reasons.len() == 2
+                && reasons.iter().zip(&said).all(|(reason, said)| reason.contains(said.as_str()));
+            assert!(are_said, "{of:?} {query}: {reasons:?}");
         }
     }
 }

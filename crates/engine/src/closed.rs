@@ -158,18 +158,26 @@ impl ClosedWindow {
     /// Returns the numbers of captured packets that did not tell a value.
     pub fn untold_of_packets(&self) -> Untold {
         let remark = |remark: Remark| self.packets.remarks.get(remark.name());
+        let not_measured = |reason: NotMeasured| self.packets.not_measured.get(reason.name());
         let mut untold = Untold::default();
-        untold.cut_addresses = self.packets.not_measured.get(NotMeasured::Truncated.name());
+        untold.cut_addresses = not_measured(NotMeasured::Truncated);
+        untold.cut_filter = not_measured(NotMeasured::FilterUndecided);
         untold.cut_protocol = remark(Remark::ProtocolTruncated);
         untold.cut_ports = remark(Remark::PortsTruncated);
         untold.cut_tcp = remark(Remark::TcpTruncated);
+        untold.cut_inner = remark(Remark::InnerTruncated);
         untold.unparsed_segments = remark(Remark::SegmentUnparsed);
         untold
     }
 
     /// What answers of tasks are to know of it.
     pub(crate) fn reported(&self) -> Reported {
-        Reported { lost: self.lost(), is_cut: self.is_cut(), sampled: self.sampled }
+        Reported {
+            lost: self.lost(),
+            is_cut: self.is_cut(),
+            sampled: self.sampled,
+            untold: self.all_untold(),
+        }
     }
 
     /// What was received and came to no table.

@@ -360,13 +360,13 @@ impl<'a> Receiver<'a> {
             let is_ahead = match (filter, way) {
                 _ if self.sampler.is_some() => self.parse_sample(rest, filter, down),
                 _ if self.tap.is_active() => self.parse_tapped(rest, filter, down),
-                (None, PLAIN) => self.parse::<PLAIN, false>(rest, down, |_| true),
-                (None, PINNING) => self.parse::<PINNING, false>(rest, down, |_| true),
-                (None, _) => self.parse::<OTHER, false>(rest, down, |_| true),
+                (None, PLAIN) => self.parse::<PLAIN, false>(rest, down, |_| None),
+                (None, PINNING) => self.parse::<PINNING, false>(rest, down, |_| None),
+                (None, _) => self.parse::<OTHER, false>(rest, down, |_| None),
                 (Some(filter), PLAIN) => {
-                    self.parse::<PLAIN, false>(rest, down, |frame| filter.matches(frame))
+                    self.parse::<PLAIN, false>(rest, down, |frame| filter.refusal(frame))
                 }
-                (Some(filter), _) => self.parse::<OTHER, false>(rest, down, |frame| filter.matches(frame)),
+                (Some(filter), _) => self.parse::<OTHER, false>(rest, down, |frame| filter.refusal(frame)),
             };
             rest = rest.split(self.received - received).1;
             // In the window that was opened, packets are parsed in another way.
@@ -385,7 +385,7 @@ impl<'a> Receiver<'a> {
     /// Parses frames, and looks at their packets for captures.
     #[cold]
     fn parse_tapped(&mut self, part: Burst<'_>, filter: Option<&Filter>, down: &mut impl Downstream) -> bool {
-        self.parse::<OTHER, true>(part, down, |frame| filter.is_none_or(|filter| filter.matches(frame)))
+        self.parse::<OTHER, true>(part, down, |frame| filter.and_then(|filter| filter.refusal(frame)))
     }
 
     /// Measures a frame that is ahead of stream time, which follows it if the `next` one is ahead too; otherwise it counts in the open
@@ -432,10 +432,9 @@ impl<'a> Receiver<'a> {
             }
             self.ahead += 1;
             let untapped = self.parser.bursts.lengths();
-            if filter.is_none_or(|filter| filter.matches(&frame)) {
-                self.parser.push_out_of_order(&frame, self.received, self.latest_ns);
-            } else {
-                self.parser.skip(NotMeasured::Filter);
+            match filter.and_then(|filter| filter.refusal(&frame)) {
+                None => self.parser.push_out_of_order(&frame, self.received, self.latest_ns),
+                Some(reason) => self.parser.skip(reason),
             }
             if is_tapped {
                 self.tap.look(&frame, self.parser.bursts.packets_since(untapped));
@@ -444,14 +443,14 @@ impl<'a> Receiver<'a> {
         down.prefetch_index(self.parser.bursts.packets_since(parsed));
     }
 
-    /// Parses frames that `wanted` accepts, and turns the window if one of them lies past its end. `IS_TAPPED`: packets are looked at for
+    /// Parses frames that are not refused, and turns the window if one of them lies past its end. `IS_TAPPED`: packets are looked at for
     /// captures.
     #[inline(always)]
     fn parse<const WAY: u8, const IS_TAPPED: bool>(
         &mut self,
         part: Burst<'_>,
         down: &mut impl Downstream,
-        wanted: impl Fn(&Frame<'_>) -> bool,
+        refusal: impl Fn(&Frame<'_>) -> Option<NotMeasured>,
     ) -> bool {
         self.parser.number_near(self.received);
         if self.parsed() == 0 {
@@ -503,8 +502,8 @@ impl<'a> Receiver<'a> {
                 let is_late = frame.time_ns < latest;
                 backwards += u64::from(is_late);
                 let untapped = if IS_TAPPED { self.parser.bursts.lengths() } else { (0, 0) };
-                if !wanted(&frame) {
-                    self.parser.skip(NotMeasured::Filter);
+                if let Some(reason) = refusal(&frame) {
+                    self.parser.skip(reason);
                 } else if is_late {
                     self.parser.push_out_of_order(&frame, self.received + pending, latest);
                 } else if WAY == PINNING {

@@ -163,7 +163,16 @@ impl Session<'_> {
 
     fn checker<'c, 't>(&'c self, diagnostics: &'c mut Diagnostics<'t>) -> Checker<'c, 't> {
         let Self { variables, options, parents, .. } = self;
-        Checker { diagnostics, variables, options, parents, used: Used::default(), sources: &[], expanded: 0 }
+        Checker {
+            diagnostics,
+            variables,
+            options,
+            parents,
+            used: Used::default(),
+            sources: &[],
+            expanded: 0,
+            kept_nulls: Vec::new(),
+        }
     }
 
     fn report_cycle(&self, cycle: &[usize], verb: &str, diagnostics: &mut Diagnostics<'_>) {

@@ -42,6 +42,8 @@ pub(crate) struct Checker<'a, 't> {
     pub(crate) sources: &'a [Spanned<String>],
     /// Bytes of the text that stand in the place of names.
     pub(crate) expanded: usize,
+    /// Values of which another part of an `or` keeps the nulls.
+    pub(crate) kept_nulls: Vec<String>,
 }
 
 /// Bytes of the text that may stand in the place of names of one query: a short text must not become a large plan.

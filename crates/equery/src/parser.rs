@@ -17,7 +17,10 @@ use std::ops::Range;
 /// Words that begin clauses of SQL, and what to write.
 const OF_SQL: [(&[&str], &str); 9] = [
     (&["sort", "cluster", "distribute"], "write 'order by'"),
-    (&["qualify"], "write 'having'"),
+    (
+        &["qualify"],
+        "leave it out: 'limit 10' has the first 10 groups, and the column 'top(3, dst_port)' the first 3 ports of each group",
+    ),
     (
         &["filter"],
         "ask a query with this condition in 'where', as in 'web: select sum(total_byte) where dst_port = 80'",
@@ -341,7 +344,12 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
                     .iter()
                     .find(|(words, _)| words.iter().any(|known| known.eq_ignore_ascii_case(word)));
                 let is_field = crate::fields::find(word).is_some();
+                // What it ranks by has words that begin clauses, too.
+                self.is_lost |= word.eq_ignore_ascii_case("qualify");
+                let totals = word.eq_ignore_ascii_case("with")
+                    && (self.is_word(1, "rollup") || self.is_word(1, "cube"));
                 let help = match (of_sql, near) {
+                    _ if totals => "leave it out, and ask another query for each total".to_owned(),
                     _ if is_field => format!("write ', {0}' if it is a column, 'as {0}' if it is the name of one", shortened(word)),
                     (Some((_, help)), _) => (*help).to_owned(),
                     (None, Some(near)) => format!("'{near}' may be meant"),

@@ -22,6 +22,8 @@ const PORTS: [&str; 2] = ["src_port", "dst_port"];
 /// The fields of a TCP header, without its ports.
 const TCP: [&str; 4] = ["tcp_flags", "tcp_seq", "tcp_ack", "tcp_win"];
 
+/// The fields that a frame tells without its headers.
+const OF_FRAMES: [&str; 2] = ["total_count", "stime"];
 /// The fields of which rows of a file may have null.
 const NULLABLE: [&str; 6] = ["ip_tos", "ip_ttl", "tcp_flags", "tcp_seq", "tcp_ack", "tcp_win"];
 
@@ -105,12 +107,16 @@ const fn are_equal(one: &[u8], other: &[u8]) -> bool {
 pub struct Untold {
     /// Frames that the snap length of a capture cut before the addresses of a packet: they are in no row.
     pub cut_addresses: u64,
+    /// Frames that the snap length of a capture cut before what the filter of the capture reads: they are in no row.
+    pub cut_filter: u64,
     /// Packets whose headers the snap length cut before the one that tells the protocol. They are among those of `cut_ports`.
     pub cut_protocol: u64,
     /// Packets whose headers the snap length cut before their ports, or before the type and code of ICMP.
     pub cut_ports: u64,
     /// Packets whose headers the snap length cut before the flags, the numbers or the window of TCP.
     pub cut_tcp: u64,
+    /// Packets whose headers the snap length cut before the one inside a tunnel that is to be measured: the outer one was.
+    pub cut_inner: u64,
     /// TCP segments that could not be read, so that no losses and round trips are known of them.
     pub unparsed_segments: u64,
     /// The number of records that leave a field open, for each of [`FIELDS`].
@@ -176,19 +182,43 @@ impl Untold {
         keep(&mut self.cut_protocol, reads("protocol"));
         keep(&mut self.cut_ports, PORTS.into_iter().any(reads));
         keep(&mut self.cut_tcp, TCP.into_iter().any(reads));
+        let reads_header = FIELDS.into_iter().any(|field| !OF_FRAMES.contains(&field) && reads(field));
+        keep(&mut self.cut_inner, reads_losses || reads_header);
         keep(&mut self.unparsed_segments, reads_losses);
         FIELDS.into_iter().zip(&mut self.open).for_each(|(field, count)| keep(count, reads(field)));
         FIELDS.into_iter().zip(&mut self.null).for_each(|(field, count)| keep(count, reads(field)));
         self
     }
 
+    /// Returns the numbers that matter where no packets of TCP are read; those of fields that only TCP has are 0.
+    #[must_use]
+    pub fn without_tcp(mut self) -> Self {
+        self.cut_tcp = 0;
+        let all = FIELDS.into_iter().zip(&mut self.open).chain(FIELDS.into_iter().zip(&mut self.null));
+        let of_tcp = all.filter(|(field, _)| TCP.contains(field));
+        of_tcp.for_each(|(_, count)| *count = 0);
+        self
+    }
+
     fn counts(&mut self) -> impl Iterator<Item = (&'static str, &mut u64)> {
-        let Self { cut_addresses, cut_protocol, cut_ports, cut_tcp, unparsed_segments, open, null: _ } = self;
+        let Self {
+            cut_addresses,
+            cut_filter,
+            cut_protocol,
+            cut_ports,
+            cut_tcp,
+            cut_inner,
+            unparsed_segments,
+            open,
+            null: _,
+        } = self;
         let cut = [
             ("cut_addresses", cut_addresses),
+            ("cut_filter", cut_filter),
             ("cut_protocol", cut_protocol),
             ("cut_ports", cut_ports),
             ("cut_tcp", cut_tcp),
+            ("cut_inner", cut_inner),
             ("unparsed_segments", unparsed_segments),
         ];
         cut.into_iter().chain(FIELDS.into_iter().zip(open))
@@ -259,6 +289,7 @@ mod tests {
             cut_protocol: 2,
             cut_ports: 3,
             cut_tcp: 4,
+            cut_inner: 6,
             unparsed_segments: 5,
             ..Default::default()
         };
@@ -270,11 +301,28 @@ mod tests {
         assert_eq!(of(&[], &[], false), ["cut_addresses"]);
         assert_eq!(
             of(&["ip_ttl", "tcp_win"], &[], true),
-            ["cut_addresses", "cut_tcp", "unparsed_segments", "ip_ttl"]
+            ["cut_addresses", "cut_tcp", "cut_inner", "unparsed_segments", "ip_ttl"]
         );
         assert_eq!(
             of(&[], &["protocol", "src_port"], false),
-            ["cut_addresses", "cut_protocol", "cut_ports", "src_port"]
+            ["cut_addresses", "cut_protocol", "cut_ports", "cut_inner", "src_port"]
+        );
+        // An outer header is one packet as the inner one is, in the same frame.
+        assert_eq!(of(&["total_count", "wire_byte", "vlan"], &[], false), ["cut_addresses"]);
+        assert_eq!(of(&["total_byte"], &[], false), ["cut_addresses", "cut_inner"]);
+        all.add_record(OpenFields::all(&["tcp_win"]));
+        assert!(names(all).contains(&"tcp_win"));
+        assert_eq!(
+            names(all.without_tcp()),
+            [
+                "cut_addresses",
+                "cut_protocol",
+                "cut_ports",
+                "cut_inner",
+                "unparsed_segments",
+                "src_port",
+                "ip_ttl"
+            ]
         );
         assert_eq!(names(all.at_most(&Untold { cut_tcp: 9, ..Untold::default() })), ["cut_tcp"]);
     }

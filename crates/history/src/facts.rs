@@ -1,5 +1,6 @@
 //! What files tell of windows besides their rows.
 
+use crate::node_spans::union;
 use crate::question::Period;
 use flow::Untold;
 use model::{Answer, Span};
@@ -45,6 +46,20 @@ pub(crate) fn untold_by_window(contents: &Contents) -> impl Iterator<Item = (u64
         })
     });
     known.take(MOST_WINDOWS as usize)
+}
+
+/// Returns the time that was watched of windows with packets that are in no row; `None` where there are none.
+pub(crate) fn span_without_rows(contents: &Contents) -> Option<Span> {
+    let windows = contents.windows.as_ref()?;
+    let is_of_packets = |facts: &WindowFacts| {
+        !facts.untold.is_none() || facts.without_place != [0; 3] || facts.refused_rows != 0
+    };
+    let spans = windows.each().filter(|(.., facts)| is_of_packets(facts)).map(|(first_ns, count, facts)| {
+        let end_ns = first_ns.saturating_add(count.saturating_mul(windows.length_ns));
+        let [start_ns, end_ns] = facts.watched.unwrap_or([first_ns, end_ns]);
+        Span { start_ns, end_ns }
+    });
+    spans.reduce(union)
 }
 
 fn begins(windows: &RecordedWindows, start_ns: u64, count: u64) -> impl Iterator<Item = u64> {

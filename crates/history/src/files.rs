@@ -1,5 +1,6 @@
 //! The files, and what their rows have in common.
 
+use crate::facts::span_without_rows;
 use crate::node_spans::{NodeSpans, union};
 use crate::question::{Period, Setting};
 use flow::{NULL, RowBatch, RowValue};
@@ -148,7 +149,8 @@ impl FlowFiles {
         self.spans()?.all()
     }
 
-    /// Returns the time from the first packet of each node to its last, where all files tell it.
+    /// Returns the time from the first packet of each node to its last, where all files tell it. Of a file without rows it is that of the
+    /// windows in which there were packets all the same.
     pub(crate) fn spans(&self) -> Option<NodeSpans> {
         if self.covers.is_some() {
             return self.covers.clone();
@@ -159,6 +161,8 @@ impl FlowFiles {
             for part in &contents.parts {
                 spans.add(node.clone(), span_of(part)?);
             }
+            let without_rows = span_without_rows(contents).filter(|_| contents.parts.is_empty());
+            without_rows.into_iter().for_each(|span| spans.add(node.clone(), span));
         }
         Some(spans)
     }

@@ -9,7 +9,16 @@ const BEGIN: &str = "stime";
 
 /// Returns a sentence on each number that is not 0. Fields that the same number of records leave open share one.
 pub fn untold_sentences(untold: &Untold) -> Vec<String> {
-    let Untold { cut_addresses, cut_protocol, cut_ports, cut_tcp, unparsed_segments, .. } = *untold;
+    let Untold {
+        cut_addresses,
+        cut_filter,
+        cut_protocol,
+        cut_ports,
+        cut_tcp,
+        cut_inner,
+        unparsed_segments,
+        ..
+    } = *untold;
     let packets = |count: u64| number_of(count, "packet");
     let cut = [
         (
@@ -17,6 +26,13 @@ pub fn untold_sentences(untold: &Untold) -> Vec<String> {
             format!(
                 "the capture cut {} before the addresses: no flow has them",
                 number_of(cut_addresses, "frame")
+            ),
+        ),
+        (
+            cut_filter,
+            format!(
+                "the capture cut {} before what the filter reads: no flow has them",
+                number_of(cut_filter, "frame")
             ),
         ),
         (
@@ -38,6 +54,13 @@ pub fn untold_sentences(untold: &Untold) -> Vec<String> {
             format!(
                 "the capture cut the headers of {} before the ports: these count as 0, and all such packets of two addresses as one flow",
                 packets(cut_ports)
+            ),
+        ),
+        (
+            cut_inner,
+            format!(
+                "the capture cut the headers of {} inside a tunnel, or before what tells whether there is one: the outer ones count",
+                packets(cut_inner)
             ),
         ),
         (

@@ -53,6 +53,8 @@ pub(crate) struct IpPacket<'a> {
     pub(crate) payload: Option<Bytes<'a>>,
     /// Why the ports are 0 though the protocol has some.
     pub(crate) remark: Option<Remark>,
+    /// True if the snap length cut what stands before the payload, or before the ports.
+    pub(crate) payload_truncated: bool,
     /// True if the snap length cut the header after which `protocol` is.
     pub(crate) protocol_truncated: bool,
     /// True if it has, or may have, a TCP header that the snap length cut before the window.
@@ -140,6 +142,7 @@ fn ipv4<'a>(
         fields,
         payload: None,
         remark: None,
+        payload_truncated: false,
         protocol_truncated: false,
         tcp_truncated: false,
         fragment,
@@ -154,6 +157,7 @@ fn ipv4<'a>(
             }
             Err(short) => {
                 packet.remark = port_remark(packet.protocol, short);
+                packet.payload_truncated = short == Short::Captured;
                 packet.protocol_truncated = packet.protocol == protocol::AH && short == Short::Captured;
                 let may_have = matches!(packet.protocol, protocol::TCP | protocol::AH);
                 packet.tcp_truncated = may_have && short == Short::Captured;
@@ -193,6 +197,7 @@ fn ipv6<'a>(
         fields,
         payload,
         remark: None,
+        payload_truncated: false,
         protocol_truncated: false,
         tcp_truncated: false,
         fragment: false,
@@ -234,8 +239,9 @@ fn walk(packet: &mut IpPacket<'_>, budget: &mut HeaderBudget) -> Result<(), NotM
             Err(short) => {
                 packet.payload = None;
                 packet.remark = Some(missing(short));
-                packet.protocol_truncated = short == Short::Captured;
-                packet.tcp_truncated = short == Short::Captured;
+                packet.payload_truncated = short == Short::Captured;
+                packet.protocol_truncated = packet.payload_truncated;
+                packet.tcp_truncated = packet.payload_truncated;
             }
         }
     }
@@ -265,7 +271,10 @@ fn transport(packet: &mut IpPacket<'_>) {
     };
     match read {
         Ok(ports) => packet.ports = ports,
-        Err(short) => packet.remark = Some(missing(short)),
+        Err(short) => {
+            packet.remark = Some(missing(short));
+            packet.payload_truncated = short == Short::Captured;
+        }
     }
     if packet.protocol == TCP {
         match payload.peek::<16>() {

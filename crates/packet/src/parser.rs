@@ -57,10 +57,19 @@ pub struct Packet {
     pub protocol_truncated: bool,
     /// True if the snap length cut its TCP header before the window, or a header before it: the TCP fields are 0.
     pub tcp_truncated: bool,
-    /// True if the header inside a tunnel could not be parsed.
-    pub inner_unparsed: bool,
+    /// Why the header inside a tunnel was not measured, if it was not.
+    pub inner: Option<Remark>,
     /// Its TCP segment, if it has one.
     pub segment: TcpSegment,
+}
+
+impl Packet {
+    /// Returns the remarks on it, but for that on its segment.
+    pub fn remarks(&self) -> impl Iterator<Item = Remark> {
+        let protocol = self.protocol_truncated.then_some(Remark::ProtocolTruncated);
+        let tcp = self.tcp_truncated.then_some(Remark::TcpTruncated);
+        [self.ports, protocol, tcp, self.inner].into_iter().flatten()
+    }
 }
 
 /// Parses one frame, with the 5-tuple as its key and its TCP segment.
@@ -77,8 +86,8 @@ pub(crate) struct Innermost<'a> {
     pub(crate) packet: IpPacket<'a>,
     /// From its IP header on.
     pub(crate) header: Bytes<'a>,
-    /// One inside it could not be parsed.
-    inner_unparsed: bool,
+    /// Why one inside it is not measured, if there is one or may be one.
+    inner: Option<Remark>,
 }
 
 /// Parses headers down to the IP header that is measured.
@@ -87,7 +96,7 @@ pub(crate) fn innermost<'a>(frame: &Frame<'a>, tunnel: Tunnel) -> Result<Innermo
     let mut budget = HeaderBudget::new();
     let (link, announced, mut header) = link_header::parse(frame, &mut budget)?;
     let mut packet = ip::parse(announced, header, false, &mut budget)?;
-    let (mut inner_unparsed, mut in_fragment) = (false, false);
+    let (mut unmeasured, mut in_fragment) = (None, false);
     if tunnel == Tunnel::Inner {
         for _ in 1..Tunnel::MAX_LEVELS {
             let Some(way) = tunnel::enter(&packet, &mut budget) else { break };
@@ -97,18 +106,19 @@ pub(crate) fn innermost<'a>(frame: &Frame<'a>, tunnel: Tunnel) -> Result<Innermo
             });
             match inner {
                 Ok(inner) => (packet, header) = inner,
-                Err(_) => {
-                    inner_unparsed = true;
+                Err(reason) => {
+                    let is_cut = reason == NotMeasured::Truncated;
+                    unmeasured = Some(if is_cut { Remark::InnerTruncated } else { Remark::InnerUnparsed });
                     break;
                 }
             }
         }
     }
-    Ok(Innermost { link, packet, header, inner_unparsed })
+    Ok(Innermost { link, packet, header, inner: unmeasured })
 }
 
 fn parse_as(frame: &Frame<'_>, config: &ParserConfig) -> Result<Packet, NotMeasured> {
-    let Innermost { link, packet, inner_unparsed, .. } = innermost(frame, config.tunnel)?;
+    let Innermost { link, packet, inner, .. } = innermost(frame, config.tunnel)?;
     let fields = PacketFields {
         time_ns: frame.time_ns,
         wire_byte: wire_byte(frame),
@@ -122,7 +132,7 @@ fn parse_as(frame: &Frame<'_>, config: &ParserConfig) -> Result<Packet, NotMeasu
         ports: packet.remark,
         protocol_truncated: packet.protocol_truncated,
         tcp_truncated: packet.tcp_truncated,
-        inner_unparsed,
+        inner,
         segment: if config.segments { packet.segment() } else { TcpSegment::NONE },
     })
 }
@@ -365,12 +375,7 @@ impl BurstParser {
         let config = ParserConfig { segments: self.config.segments || is_pinning, ..self.config };
         match parse_as(&frame, &config) {
             Ok(packet) => {
-                if let Some(remark) = packet.ports {
-                    self.remarks[remark as usize] += 1;
-                }
-                self.remarks[Remark::ProtocolTruncated as usize] += u64::from(packet.protocol_truncated);
-                self.remarks[Remark::TcpTruncated as usize] += u64::from(packet.tcp_truncated);
-                self.remarks[Remark::InnerUnparsed as usize] += u64::from(packet.inner_unparsed);
+                packet.remarks().for_each(|remark| self.remarks[remark as usize] += 1);
                 let fields = PacketFields { number: number as u32, ..packet.fields };
                 let Self { bursts: Bursts { v4, v6 }, config, seed, pins, .. } = self;
                 let takes_segment = match packet.key {

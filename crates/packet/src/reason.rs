@@ -43,6 +43,8 @@ named! {
         BadTime = "bad_time",
         /// The user's filter does not match it.
         Filter = "filter",
+        /// The snap length cut what the user's filter reads of it.
+        FilterUndecided = "filter_undecided",
     }
 }
 
@@ -58,8 +60,10 @@ named! {
         ProtocolTruncated = "protocol_truncated",
         /// The packet itself ends before its ports: they are 0 in the key.
         PortsMissing = "ports_missing",
-        /// The header inside a tunnel could not be parsed: the outer one was measured.
+        /// The header inside a tunnel could not be parsed, though it was not cut: the outer one was measured.
         InnerUnparsed = "inner_unparsed",
+        /// The snap length cut the header inside a tunnel, or what tells whether there is one: the outer one was measured.
+        InnerTruncated = "inner_truncated",
         /// With `--loss`: the TCP header was cut short or states an impossible length: the segment is not tracked.
         SegmentUnparsed = "segment_unparsed",
     }

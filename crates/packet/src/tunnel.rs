@@ -21,7 +21,7 @@ fn malformed(short: Short) -> NotMeasured {
 }
 
 /// The IP header inside of `outer`: `None` if it is no tunnel, an error if the headers before it cannot be
-/// parsed.
+/// parsed, which is [`NotMeasured::Truncated`] where it may be a tunnel and the snap length cut what tells it.
 pub(crate) fn enter<'a>(
     outer: &IpPacket<'a>,
     budget: &mut HeaderBudget,
@@ -35,10 +35,13 @@ pub(crate) fn enter<'a>(
         (protocol::UDP, VXLAN | VXLAN_OLD) => Kind::Vxlan,
         (protocol::UDP, GENEVE) => Kind::Geneve,
         (protocol::UDP, _) if dst_port == GTP_U || src_port == GTP_U => Kind::GtpU,
+        (protocol::UDP, _) if outer.payload_truncated => return Some(Err(NotMeasured::Truncated)),
+        _ if outer.protocol_truncated => return Some(Err(NotMeasured::Truncated)),
         _ => return None,
     };
     // A later fragment of a tunnel packet has no inner header.
-    let bytes = outer.payload.ok_or(NotMeasured::Truncated);
+    let without = if outer.payload_truncated { NotMeasured::Truncated } else { NotMeasured::NotIp };
+    let bytes = outer.payload.ok_or(without);
     Some(bytes.and_then(|bytes| inside(kind, bytes, budget)))
 }
 

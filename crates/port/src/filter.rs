@@ -1,8 +1,10 @@
 //! tcpdump's filter language, compiled and run by libpcap.
 
+mod undecided;
+
 use crate::libpcap::{CompiledProgram, Handle, pcap_open_dead};
 use crate::{Frame, SourceError};
-use packet::LinkType;
+use packet::{LinkType, NotMeasured};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -60,10 +62,10 @@ impl Filter {
         }
     }
 
-    /// True if the frame passes. Frames of an unsupported link type never do, nor do those of a link type
-    /// that the expression cannot be compiled for, which [`Filter::warnings`] reports.
+    /// Returns why the filter does not let the frame pass; `None` if it does. Frames of an unsupported link type never pass, nor do those of
+    /// a link type that the expression cannot be compiled for, which [`Filter::warnings`] reports.
     #[inline]
-    pub fn matches(&self, frame: &Frame<'_>) -> bool {
+    pub fn refusal(&self, frame: &Frame<'_>) -> Option<NotMeasured> {
         let link = match frame.link {
             // The family number is in the byte order of the host that captured. If that differs from this
             // machine's, the frame looks like OpenBSD's kind, which has it in network order.
@@ -71,15 +73,17 @@ impl Filter {
             link => link,
         };
         let Some(at) = LINK_TYPES.iter().position(|known| *known == link) else {
-            return false;
+            return Some(NotMeasured::Filter);
         };
-        match &self.programs[at] {
-            Ok(program) => program.matches(frame.data, frame.wire_len),
-            Err(_) => {
-                self.refused.fetch_or(1 << at, Ordering::Relaxed);
-                false
-            }
+        let Ok(program) = &self.programs[at] else {
+            self.refused.fetch_or(1 << at, Ordering::Relaxed);
+            return Some(NotMeasured::Filter);
+        };
+        if program.matches(frame.data, frame.wire_len) {
+            return None;
         }
+        let is_cut = frame.data.len() < frame.wire_len as usize;
+        Some(if is_cut { refusal_of_cut(program, frame) } else { NotMeasured::Filter })
     }
 
     /// One line for each link type that was first seen since the last call and that the expression cannot be
@@ -94,6 +98,15 @@ impl Filter {
                 Some(format!("filter '{}' matches no frame of link type {link:?}: {reason}", self.expression))
             })
             .collect()
+    }
+}
+
+/// Why a frame does not match of which only a part was captured.
+#[cold]
+fn refusal_of_cut(program: &CompiledProgram, frame: &Frame<'_>) -> NotMeasured {
+    match undecided::reads_cut_bytes(program.instructions(), frame.data, frame.wire_len as usize) {
+        true => NotMeasured::FilterUndecided,
+        false => NotMeasured::Filter,
     }
 }
 
@@ -114,6 +127,10 @@ mod tests {
 
     fn frame(data: &[u8], wire_len: u32, link: LinkType) -> Frame<'_> {
         Frame { data, wire_len, time_ns: 0, link, stripped_vlan: None }
+    }
+
+    fn passes(filter: &Filter, frame: &Frame<'_>) -> bool {
+        filter.refusal(frame).is_none()
     }
 
     /// IPv4, UDP from port 1000 to 53, after `link_header`.
@@ -149,13 +166,17 @@ mod tests {
         ] {
             let data = udp(&header);
             let wire_len = data.len() as u32;
-            assert!(filter.matches(&frame(&data, wire_len, link)), "{link:?}");
-            assert!(!other.matches(&frame(&data, wire_len, link)), "{link:?}");
+            assert!(passes(&filter, &frame(&data, wire_len, link)), "{link:?}");
+            assert!(!passes(&other, &frame(&data, wire_len, link)), "{link:?}");
         }
         let data = ethernet();
-        assert!(!filter.matches(&frame(&data, 42, LinkType::Unsupported)));
-        assert!(!filter.matches(&frame(&data[..20], 42, LinkType::Ethernet)), "cut before the ports");
-        assert!(!filter.matches(&frame(&[], 0, LinkType::BsdNull)));
+        assert!(!passes(&filter, &frame(&data, 42, LinkType::Unsupported)));
+        assert_eq!(
+            filter.refusal(&frame(&data[..20], 42, LinkType::Ethernet)),
+            Some(NotMeasured::FilterUndecided)
+        );
+        assert_eq!(filter.refusal(&frame(&data[..20], 20, LinkType::Ethernet)), Some(NotMeasured::Filter));
+        assert!(!passes(&filter, &frame(&[], 0, LinkType::BsdNull)));
         assert_eq!(filter.warnings(), Vec::<String>::new());
     }
 
@@ -163,8 +184,8 @@ mod tests {
     fn length_is_that_on_the_wire() {
         let filter = Filter::new("greater 1000").unwrap();
         let data = ethernet();
-        assert!(filter.matches(&frame(&data, 1000, LinkType::Ethernet)));
-        assert!(!filter.matches(&frame(&data, 999, LinkType::Ethernet)));
+        assert!(passes(&filter, &frame(&data, 1000, LinkType::Ethernet)));
+        assert!(!passes(&filter, &frame(&data, 999, LinkType::Ethernet)));
     }
 
     #[test]
@@ -179,10 +200,70 @@ mod tests {
     fn an_expression_for_some_link_types_only_warns_once() {
         let filter = Filter::new("ether src 02:00:00:00:00:02").unwrap();
         let data = ethernet();
-        assert!(filter.matches(&frame(&data, 42, LinkType::Ethernet)));
-        assert!(!filter.matches(&frame(&data[14..], 28, LinkType::Raw)));
+        assert!(passes(&filter, &frame(&data, 42, LinkType::Ethernet)));
+        assert!(!passes(&filter, &frame(&data[14..], 28, LinkType::Raw)));
         let warnings = filter.warnings();
         assert!(warnings.len() == 1 && warnings[0].contains("Raw"), "{warnings:?}");
         assert_eq!(filter.warnings(), Vec::<String>::new());
+    }
+
+    /// The oracle is the frame with anything in the place of what was cut: where that decides, the filter did not.
+    #[test]
+    fn a_cut_frame_is_refused_for_what_is_left_of_it_or_not_at_all() {
+        let mut ipv6 = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x86, 0xdd, 0x60, 0, 0, 0, 0, 24, 0, 64];
+        ipv6.extend([0xfd; 32]);
+        ipv6.extend([6, 0, 1, 4, 0, 0, 0, 0]);
+        let tcp = [0x03, 0xe8, 0, 53, 0, 0, 0, 1, 0, 0, 0, 0, 0x50, 2, 0, 0];
+        ipv6.extend(tcp);
+        let mut options =
+            vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x46, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0];
+        options.extend([10, 0, 0, 1, 10, 0, 0, 2, 1, 1, 1, 1]);
+        options.extend(tcp);
+        let expressions = [
+            "port 53",
+            "not port 53",
+            "dst port 80 or host 10.0.0.1",
+            "host 10.0.0.9 and port 53",
+            "tcp[tcpflags] & tcp-syn != 0",
+            "ip6 protochain 6",
+            "ether[60] * 3 = 0 or ip[60] / 2 > 1",
+            "vlan and port 53",
+            "arp",
+            "greater 50",
+            "less 40",
+        ];
+        let mut undecided = 0;
+        for (expression, whole) in
+            expressions.iter().flat_map(|it| [(it, ethernet()), (it, ipv6.clone()), (it, options.clone())])
+        {
+            let filter = Filter::new(expression).unwrap();
+            let wire_len = whole.len() as u32;
+            for captured in 14..whole.len() {
+                let found = filter.refusal(&frame(&whole[..captured], wire_len, LinkType::Ethernet));
+                let with = |byte: u8| {
+                    let mut other = whole.clone();
+                    other[captured..].fill(byte);
+                    filter.refusal(&frame(&other, wire_len, LinkType::Ethernet))
+                };
+                let all: Vec<_> = (0..=255)
+                    .map(with)
+                    .chain([filter.refusal(&frame(&whole, wire_len, LinkType::Ethernet))])
+                    .collect();
+                match found {
+                    Some(NotMeasured::FilterUndecided) => undecided += 1,
+                    decided => assert!(all.iter().all(|one| *one == decided), "{expression} {captured}"),
+                }
+            }
+        }
+        assert!(undecided > 0);
+        let of = |expression: &str, captured: usize| {
+            let data = ethernet();
+            Filter::new(expression).unwrap().refusal(&frame(&data[..captured], 42, LinkType::Ethernet))
+        };
+        // Decided by what was captured: the ports end at byte 38, the addresses at 34.
+        assert_eq!(of("port 54", 38), Some(NotMeasured::Filter));
+        assert_eq!(of("port 54", 37), Some(NotMeasured::FilterUndecided));
+        assert_eq!(of("host 10.0.0.9 and port 53", 34), Some(NotMeasured::Filter));
+        assert_eq!(of("tcp port 53", 34), Some(NotMeasured::Filter));
     }
 }

@@ -42,7 +42,17 @@ pub(crate) struct Statistics {
 #[repr(C)]
 pub(crate) struct Program {
     pub(crate) length: c_uint,
-    pub(crate) instructions: *mut u8,
+    pub(crate) instructions: *mut Instruction,
+}
+
+/// `struct bpf_insn`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instruction {
+    pub(crate) code: u16,
+    pub(crate) jt: u8,
+    pub(crate) jf: u8,
+    pub(crate) k: u32,
 }
 
 /// `struct pcap_if`.
@@ -163,6 +173,16 @@ impl CompiledProgram {
         let header = PacketHeader { ts, caplen: data.len() as u32, len: wire_len };
         // SAFETY: the program was compiled, and the header states how many bytes may be read at `data`.
         unsafe { pcap_offline_filter(&self.0, &header, data.as_ptr()) != 0 }
+    }
+
+    /// Its instructions.
+    pub(crate) fn instructions(&self) -> &[Instruction] {
+        let Program { length, instructions } = self.0;
+        if instructions.is_null() {
+            return &[];
+        }
+        // SAFETY: libpcap compiled this many instructions, and they stay as they are until `self` is dropped.
+        unsafe { std::slice::from_raw_parts(instructions, length as usize) }
     }
 
     /// Lets the kernel run the program for `handle`.

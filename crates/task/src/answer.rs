@@ -7,9 +7,11 @@ mod hierarchy;
 mod quantiles;
 mod sampled;
 mod sizes;
+mod untold;
 mod wire;
 
 pub(crate) use sampled::of_all;
+pub(crate) use untold::of_task as untold_of;
 pub(crate) use wire::widen;
 
 use crate::past::Past;
@@ -17,7 +19,7 @@ use crate::spec::{Kind, Limit, WHOLE_PPM, Weight};
 use crate::state::{State, StateKind};
 use crate::task_answer::{EstimatedFlow, TaskAnswer, TaskRows};
 use crate::tasks::Task;
-use flow::Estimate;
+use flow::{Estimate, Untold};
 use model::TaskNote;
 use packet::{FlowKey, Key, KeySpec};
 use summary::sketch::HeavyKeys;
@@ -102,6 +104,7 @@ pub(crate) fn of(asked: &AnswerInput<'_>) -> TaskAnswer {
         status,
         is_exact: asked.states.iter().all(State::is_exact),
         rows,
+        untold: Untold::default(),
         shape: task.spec.shape.clone(),
     }
 }

@@ -4,7 +4,7 @@ use crate::answer::{self, AnswerInput};
 use crate::past::Past;
 use crate::task_answer::TaskAnswer;
 use crate::tasks::{Task, TaskStates, Tasks};
-use flow::WindowId;
+use flow::{Untold, WindowId};
 use model::{Answer, Class};
 use summary::Lease;
 use summary::sketch::SketchError;
@@ -39,9 +39,14 @@ impl Answering {
         Self { first, tasks, past, last: None, _memory: memory }
     }
 
-    /// The answers of a window that no worker counted in: none, unless a fault is to be reported, or a query to be answered.
-    pub(crate) fn of_nothing(&self, fault: Option<&str>) -> Result<Vec<TaskAnswer>, SketchError> {
-        if fault.is_none() && !self.tasks.tasks.iter().any(|task| task.spec.is_of_query()) {
+    /// The answers of a window that no worker counted in: none, unless a fault or cut frames are to be reported, or a query to be answered.
+    pub(crate) fn of_nothing(
+        &self,
+        fault: Option<&str>,
+        untold: &Untold,
+    ) -> Result<Vec<TaskAnswer>, SketchError> {
+        if fault.is_none() && untold.is_none() && !self.tasks.tasks.iter().any(|task| task.spec.is_of_query())
+        {
             return Ok(Vec::new());
         }
         let answer = |(at, task)| {

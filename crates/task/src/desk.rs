@@ -133,9 +133,10 @@ impl Desk {
         let answered = self.answered.remove(&window);
         self.forget_sets_before(window);
         let set = &self.sets[self.set(window)];
-        let mut answers =
-            answered.unwrap_or_else(|| set.of_nothing(self.fault.as_deref()).unwrap_or_default());
-        self.reported.finish(set, window, reported.into(), &mut answers);
+        let reported = reported.into();
+        let of_nothing = || set.of_nothing(self.fault.as_deref(), &reported.untold).unwrap_or_default();
+        let mut answers = answered.unwrap_or_else(of_nothing);
+        self.reported.finish(set, window, reported, &mut answers);
         answers
     }
 

@@ -5,7 +5,7 @@ use crate::answer;
 use crate::answering::Answering;
 use crate::spec::Kind;
 use crate::task_answer::{NOT_COMPARED, TaskAnswer, TaskRows};
-use flow::{Sampled, WindowId};
+use flow::{Sampled, Untold, WindowId};
 use std::collections::BTreeMap;
 
 /// Windows that are remembered: as many as a change can be measured against, and more.
@@ -20,12 +20,14 @@ pub struct Reported {
     pub is_cut: bool,
     /// How its packets were sampled; `None`: all were taken.
     pub sampled: Option<Sampled>,
+    /// Numbers of its packets and records that did not tell a value, which was counted as 0.
+    pub untold: Untold,
 }
 
 /// Of a window that was watched as a whole.
 impl From<Option<u64>> for Reported {
     fn from(lost: Option<u64>) -> Self {
-        Self { lost, is_cut: false, sampled: None }
+        Self { lost, is_cut: false, sampled: None, untold: Untold::default() }
     }
 }
 
@@ -56,6 +58,9 @@ impl ReportedWindows {
                 }
                 None => answer::widen(answer, &task.spec, reported.lost, lost),
             }
+            let mut untold = reported.untold;
+            earlier.clone().for_each(|reported| untold.add(&reported.untold));
+            answer.lacks_untold(&answer::untold_of(task, &untold));
             let cut = match (reported.is_cut, earlier.filter(|reported| reported.is_cut).count()) {
                 (true, _) => Some("this window was watched only in part"),
                 (false, 1..) => Some("a window before this one was not watched or counted as a whole"),

@@ -66,7 +66,7 @@ impl RowDesk {
         let Some(set) = &mut self.set else { return Vec::new() };
         let mut answers = match states {
             Some(RowTaskStates(mut states)) => set.answer(window, &mut states, &mut missing.clone()),
-            None => set.of_nothing(missing.as_deref()).unwrap_or_default(),
+            None => set.of_nothing(missing.as_deref(), &reported.untold).unwrap_or_default(),
         };
         if missing.is_some() {
             answers.iter_mut().for_each(TaskAnswer::forget_bounds);

@@ -1,7 +1,7 @@
 //! The answer of a measurement task for one window.
 
 use crate::shape::Shape;
-use flow::{Estimate, Field};
+use flow::{Estimate, Field, Untold};
 use model::{Answer, Class, Column, ColumnKind, Span, Status, TaskNote, Value};
 use packet::{FlowKey, KeySpec};
 use std::borrow::Cow;
@@ -29,6 +29,8 @@ pub struct TaskAnswer {
     pub is_exact: bool,
     /// The answer.
     pub rows: TaskRows,
+    /// Numbers of packets and records that did not tell what it depends on.
+    pub untold: Untold,
     /// The query that it answers.
     pub shape: Option<Arc<Shape>>,
 }
@@ -303,6 +305,14 @@ impl TaskAnswer {
         }
     }
 
+    /// These numbers of packets and records did not tell what it depends on: what they counted may belong to other rows.
+    pub(crate) fn lacks_untold(&mut self, untold: &Untold) {
+        if !untold.is_none() {
+            self.forget_bounds();
+            self.untold = *untold;
+        }
+    }
+
     /// The answer as reports have it.
     pub fn into_answer(self, window: Option<Span>) -> Answer {
         let mut answer = Answer::new(self.name, window, self.rows.columns(), self.rows.rows());
@@ -316,6 +326,7 @@ impl TaskAnswer {
         if matches!(&self.rows, TaskRows::Flows { keys_are_certain: false, flows, .. } if !flows.is_empty()) {
             answer.remark(UNCHECKED);
         }
+        answer.lacks_untold(&self.untold);
         answer.task = Some(self.note);
         let more = match self.rows {
             TaskRows::Flows { more, .. } => more,

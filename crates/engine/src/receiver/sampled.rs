@@ -115,11 +115,11 @@ impl Receiver<'_> {
     ) -> bool {
         match (filter, self.parser.is_plain()) {
             _ if self.tap.is_active() => self.parse_taken::<false, true>(part, down, |frame| {
-                filter.is_none_or(|filter| filter.matches(frame))
+                filter.and_then(|filter| filter.refusal(frame))
             }),
-            (None, true) => self.parse_taken::<true, false>(part, down, |_| true),
-            (None, false) => self.parse_taken::<false, false>(part, down, |_| true),
-            (Some(filter), _) => self.parse_taken::<false, false>(part, down, |frame| filter.matches(frame)),
+            (None, true) => self.parse_taken::<true, false>(part, down, |_| None),
+            (None, false) => self.parse_taken::<false, false>(part, down, |_| None),
+            (Some(filter), _) => self.parse_taken::<false, false>(part, down, |frame| filter.refusal(frame)),
         }
     }
 
@@ -128,7 +128,7 @@ impl Receiver<'_> {
         &mut self,
         part: Burst<'_>,
         down: &mut impl Downstream,
-        wanted: impl Fn(&Frame<'_>) -> bool,
+        refusal: impl Fn(&Frame<'_>) -> Option<NotMeasured>,
     ) -> bool {
         // The number of the frame before this part.
         let first = self.received;
@@ -151,8 +151,8 @@ impl Receiver<'_> {
                 let Some(frame) = part.frame(at) else { break };
                 let number = first + at as u64 + 1;
                 let untapped = if IS_TAPPED { self.parser.bursts.lengths() } else { (0, 0) };
-                if !wanted(&frame) {
-                    self.parser.skip(NotMeasured::Filter);
+                if let Some(reason) = refusal(&frame) {
+                    self.parser.skip(reason);
                 } else if frame.time_ns < before_ns {
                     self.parser.push_out_of_order(&frame, number, before_ns);
                 } else if IS_PLAIN {

@@ -19,7 +19,13 @@ impl Checker<'_, '_> {
         }
         match &*node.value {
             Expr::And(of) => self.all(of, scope).map(Condition::And),
-            Expr::Or(of) => self.all(of, scope).map(Condition::Or),
+            Expr::Or(of) => {
+                let before = self.kept_nulls.len();
+                self.kept_nulls.extend(of.iter().filter_map(kept_null));
+                let conditions = self.all(of, scope);
+                self.kept_nulls.truncate(before);
+                conditions.map(Condition::Or)
+            }
             Expr::Not(of) => self.condition(of, scope).map(negation),
             Expr::Compare(left, comparison, right) => self.comparison(left, *comparison, right, node, scope),
             Expr::In { value, list, negated } => {
@@ -96,7 +102,11 @@ impl Checker<'_, '_> {
     }
 
     fn warn_of_nulls(&mut self, value: &Node, operator: &str, scope: Scope<'_>) {
-        let text = shortened(&value.value.to_string());
+        let text = value.value.to_string();
+        if self.kept_nulls.contains(&text) {
+            return;
+        }
+        let text = shortened(&text);
         let what = if scope.context == Context::Rows { "rows" } else { "groups" };
         let message = format!("'{operator}' drops {what} without {text}");
         self.diagnostics.warn(
@@ -444,6 +454,14 @@ impl Checker<'_, '_> {
     /// Notes that a condition compares with another query's answer.
     pub(super) fn is_of_query(node: &Node) -> bool {
         matches!(&*node.value, Expr::Of(..))
+    }
+}
+
+/// The value whose nulls a condition selects.
+fn kept_null(condition: &Node) -> Option<String> {
+    match &*condition.value {
+        Expr::IsNull { value, negated: false } => Some(value.value.to_string()),
+        _ => None,
     }
 }
 

@@ -77,7 +77,10 @@ impl<'a> Checker<'a, '_> {
             known.sort_unstable();
             let help = match near {
                 Some(near) => format!("'{near}' may be meant"),
-                None if known.is_empty() => "no query has a name: 'q1: select …' gives one".to_owned(),
+                None if known.is_empty() => {
+                    "no query has a name, as 'q1: select …' gives one; without from a query reads the traffic"
+                        .to_owned()
+                }
                 None => format!("queries are {}", known[..known.len().min(20)].join(", ")),
             };
             let message = format!("there is no query '{}'", shortened(&name.value));

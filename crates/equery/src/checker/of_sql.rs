@@ -127,6 +127,7 @@ impl Checker<'_, '_> {
             used: Used::default(),
             sources: self.sources,
             expanded: self.expanded,
+            kept_nulls: Vec::new(),
         };
         let value = checker.value(candidate, scope);
         let earlier: Vec<Earlier> = checker.used.earlier.into_iter().map(|(earlier, _)| earlier).collect();
@@ -232,6 +233,13 @@ fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
         "row_number" | "rank" | "dense_rank" => Some(Instead::Advice(
             "leave it out: rows come in the order of their ranks, and 'limit 10' has the first 10".to_owned(),
         )),
+        "rollup" | "cube" => {
+            let groups: Vec<String> = arguments.iter().map(|group| group.value.to_string()).collect();
+            Some(Instead::Advice(format!(
+                "write '{}', and ask another query for each total",
+                groups.join(", ")
+            )))
+        }
         "date_trunc" | "time_bucket" | "date_bin" | "tumble" => {
             let lengths = arguments.iter().filter_map(|of| match &*of.value {
                 Expr::Literal(Literal::Text(text)) => length_ns(text),
@@ -247,18 +255,37 @@ fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
     }
 }
 
-/// A length of time as SQL has it: `hour`, `5 minutes`.
+/// A length of time as SQL has it: `hour`, `5 minutes`, `10s`, `1 hour 30 minutes`.
 fn length_ns(text: &str) -> Option<u64> {
-    let (number, unit) = text.trim().split_once(' ').unwrap_or(("1", text.trim()));
-    let unit = unit.trim().to_ascii_lowercase();
-    let unit = match unit.strip_suffix('s').filter(|unit| unit.len() > 2).unwrap_or(&unit) {
-        "second" => "s",
+    let text = text.trim().to_ascii_lowercase();
+    let (mut rest, mut sum) = (text.as_str(), 0_u64);
+    loop {
+        let (digits, behind) = begins_with(rest, |letter| letter.is_ascii_digit());
+        let (unit, next) = begins_with(behind.trim_start(), char::is_alphabetic);
+        let number = if digits.is_empty() { 1 } else { digits.parse::<u64>().ok()? };
+        sum = sum.checked_add(number.checked_mul(unit_ns(unit)?)?)?;
+        rest = next.trim_start();
+        if rest.is_empty() {
+            return (sum != 0).then_some(sum);
+        }
+    }
+}
+
+/// The letters of this kind that a text begins with, and the rest.
+fn begins_with(text: &str, is_it: impl Fn(char) -> bool) -> (&str, &str) {
+    text.split_at(text.find(|letter| !is_it(letter)).unwrap_or(text.len()))
+}
+
+/// A unit of time as SQL has it.
+fn unit_ns(unit: &str) -> Option<u64> {
+    let unit = match unit.strip_suffix('s').filter(|unit| unit.len() > 1).unwrap_or(unit) {
+        "second" | "sec" => "s",
         "minute" => "min",
-        "hour" => "h",
+        "hour" | "hr" => "h",
         "day" => "d",
         "week" => "w",
+        _ if DURATIONS.iter().any(|(name, _)| *name == unit) => unit,
         other => other,
     };
-    let (_, ns) = DURATIONS.iter().find(|(name, _)| *name == unit)?;
-    number.parse::<u64>().ok()?.checked_mul(*ns).filter(|ns| *ns != 0)
+    DURATIONS.iter().find(|(name, _)| *name == unit).map(|(_, ns)| *ns)
 }

@@ -126,6 +126,23 @@ fn aggregates_rows(node: &Node) -> bool {
     }
 }
 
+/// Whether a condition of `having` reads a field that groups do not have, and nothing that they have.
+fn is_of_flows(condition: &Node, scope: Scope<'_>) -> bool {
+    let is_group = |name: &str| {
+        scope.columns.get(name).is_some()
+            || scope.groups.iter().any(|group| group.field == name)
+            || Expression::of_group(name).is_some()
+    };
+    let field = |of: &Expr| match of {
+        Expr::Name(name) => fields::find(name).map(|field| is_group(name) || is_group(&field.name)),
+        _ => None,
+    };
+    let reads = |of_group: bool| condition.value.any(|of| field(of) == Some(of_group));
+    // Conditions on nodes and nulls are not taken of each field that groups do not have.
+    let is_other = condition.value.any(|of| matches!(of, Expr::Call { .. } | Expr::IsNull { .. }));
+    !is_other && matches!(mention(condition), Mention::None) && reads(false) && !reads(true)
+}
+
 impl Checker<'_, '_> {
     fn groups(&mut self, nodes: &[Node]) -> Option<Vec<GroupField>> {
         let groups: Vec<_> = nodes.iter().map(|node| self.group(node)).collect();
@@ -238,6 +255,20 @@ impl Checker<'_, '_> {
         if scope.context == Context::Flows {
             let message = "having restricts groups, but the query has neither groupby nor aggregates";
             self.diagnostics.error_with_help("having_without_groups", &having.span, message, "use where");
+            return None;
+        }
+        let of_flows = Self::conjuncts(&having.value).into_iter().find(|part| is_of_flows(part, scope));
+        if let Some(condition) = of_flows {
+            let text = condition.value.to_string();
+            let message =
+                format!("'{}' is a condition on flows, and having is about groups", shortened(&text));
+            let filter = query.filter.iter().flat_map(|filter| Self::conjuncts(&filter.value));
+            let all = Expr::And(filter.chain([condition]).cloned().collect()).to_string();
+            let help = match shortened(&all) == all {
+                true => format!("move it: 'where {all}'"),
+                false => "move it to where".to_owned(),
+            };
+            self.diagnostics.error_with_help("having_of_flows", &condition.span, message, help);
             return None;
         }
         self.condition(&having.value, scope)

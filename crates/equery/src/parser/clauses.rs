@@ -268,6 +268,13 @@ impl Parser<'_, '_, '_> {
     }
 
     fn group(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+        if self.is_word(0, "grouping") && self.is_word(1, "sets") {
+            let help =
+                "ask a query for each of them, as with 'groupby src_addr' and without groupby for the total";
+            let failed = self.expected_with_help("fields to group by", help);
+            self.is_lost = true;
+            return Err(failed);
+        }
         let fields: Vec<Node> = self.items("fields to group by", |parser| parser.expression())?;
         self.set(&mut query.group, fields, start, "groupby")
     }

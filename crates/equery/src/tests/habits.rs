@@ -161,6 +161,29 @@ fn what_sql_has_in_another_way_has_one_error_with_the_text_to_write() {
         ("select date_trunc('minute', stime) as m, count(*) group by m", "write 'every 1min'"),
         ("select time_bucket('15 minutes', stime), count(*) group by 1", "write 'every 15min'"),
         ("select count(*) group by date_trunc('day', stime)", "write 'every 1d'"),
+        ("select time_bucket('10s', stime), count(*) group by 1", "write 'every 10s'"),
+        ("select time_bucket('1h30m', stime), count(*) group by 1", "write 'every 90min'"),
+        ("select time_bucket('1 hour 30 minutes', stime), count(*) group by 1", "write 'every 90min'"),
+        ("select time_bucket('500ms', stime), count(*) group by 1", "write 'every 500ms'"),
+        ("select time_bucket('nothing', stime), count(*) group by 1", "write 'every 1h'"),
+        ("select src_addr, count(*) group by src_addr qualify rank() <= 3", "'limit 10' has the first 10"),
+        (
+            "select src_addr, total_byte qualify row_number() over (partition by src_addr order by total_byte) = 1",
+            "the column 'top(3, dst_port)'",
+        ),
+        (
+            "select src_addr, dst_addr, count(*) group by rollup(src_addr, dst_addr)",
+            "write 'src_addr, dst_addr'",
+        ),
+        ("select src_addr, count(*) group by cube(src_addr)", "write 'src_addr', and ask another query"),
+        ("select src_addr, count(*) group by src_addr with rollup", "leave it out, and ask another query"),
+        ("select src_addr, count(*) group by grouping sets ((src_addr), ())", "ask a query for each of them"),
+        ("select src_addr, count(*) groupby src_addr having vlan = 5", "'where vlan = 5'"),
+        (
+            "select src_addr, count(*) where src_port = 1 or src_port = 2 groupby src_addr having count(*) > 2 and dst_port = 53",
+            "'where (src_port = 1 or src_port = 2) and dst_port = 53'",
+        ),
+        ("select count(*) from packets", "without from a query reads the traffic"),
         ("select src_addr limit 3 offset 2", "write 'limit 5'"),
         ("select src_addr limit 2, 3", "write 'limit 5'"),
         ("select src_addr offset 2 rows fetch next 3 rows only", "write 'limit 5'"),
@@ -183,5 +206,24 @@ fn what_sql_has_in_another_way_has_one_error_with_the_text_to_write() {
         let errors: Vec<_> = found.iter().filter(|found| found.severity == Severity::Error).collect();
         let help = errors.first().and_then(|error| error.help.as_deref()).unwrap_or_default();
         assert!(errors.len() == 1 && help.contains(expected), "{query}: {errors:#?}");
+    }
+}
+
+#[test]
+fn nulls_that_an_alternative_keeps_are_not_said_to_be_dropped() {
+    for (condition, drops) in [
+        ("vlan != 5", true),
+        ("vlan != 5 or vlan is null", false),
+        ("vlan is null or vlan not in (5, 6)", false),
+        ("vlan != 5 or dst_port = 80 or vlan is null", false),
+        ("(vlan != 5 and dst_port = 80) or vlan is null", false),
+        ("(vlan != 5 or vlan is null) and dst_port = 80", false),
+        ("vlan != 5 or vlan is not null", true),
+        ("vlan != 5 or dst_port = 80", true),
+        ("(vlan = 5 or vlan is null) and vlan != 6", true),
+    ] {
+        let found = checked(&format!("select count(*) where {condition}")).diagnostics;
+        assert!(found.iter().all(|found| found.severity != Severity::Error), "{condition}: {found:#?}");
+        assert_eq!(found.iter().any(|found| found.code == "drops_nulls"), drops, "{condition}: {found:#?}");
     }
 }

@@ -129,12 +129,7 @@ proptest! {
             }
             match parse(&owned.frame(), tunnel) {
                 Ok(packet) => {
-                    if let Some(remark) = packet.ports {
-                        remarks[remark as usize] += 1;
-                    }
-                    remarks[Remark::ProtocolTruncated as usize] += u64::from(packet.protocol_truncated);
-                    remarks[Remark::TcpTruncated as usize] += u64::from(packet.tcp_truncated);
-                    remarks[Remark::InnerUnparsed as usize] += u64::from(packet.inner_unparsed);
+                    packet.remarks().for_each(|remark| remarks[remark as usize] += 1);
                     let is_unparsed = segments && packet.segment.is_unparsed();
                     remarks[Remark::SegmentUnparsed as usize] += u64::from(is_unparsed);
                     let fields = PacketFields { number: at as u32, ..packet.fields };

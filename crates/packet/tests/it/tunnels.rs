@@ -1,7 +1,7 @@
 //! Tunnel headers, byte by byte.
 
-use crate::frames::{TCP, bytes, ethernet, ipv4, ipv6, parsed, udp};
-use packet::{LinkType, Tunnel};
+use crate::frames::{self, TCP, bytes, ethernet, ipv4, ipv6, parsed, udp};
+use packet::{Frame, LinkType, Remark, Tunnel};
 
 const INNER: &str = "2001:db8::1 1000 > 2001:db8::2 443 protocol 6 total 60";
 
@@ -149,6 +149,37 @@ fn first_fragments_have_the_inner_header() {
     // Without the whole header there is no inner flow.
     let cut = first(ipv4(47, &bytes!([0, 0, 0x86, 0xdd], inner_v6[..39])));
     assert!(at(Tunnel::Inner, &cut).ends_with("protocol 47 total 63 inner_unparsed"));
+}
+
+/// Of each tunnel the first length at which its inner IP header was captured: with less, it is not known what is inside.
+#[test]
+fn inner_headers_that_were_cut_are_told_from_those_that_cannot_be_parsed() {
+    let inner = ipv4(6, &TCP);
+    for (name, packet, whole) in [
+        ("IPv4 in IPv4", ipv4(4, &inner), 40),
+        ("GRE", ipv4(47, &bytes!([0, 0, 8, 0], inner)), 44),
+        // Whether the port is one of a tunnel is not known before byte 24.
+        ("GTP-U", ipv4(17, &gtp(255, 0, &inner)), 56),
+        // What is behind an extension header that was cut may be a tunnel.
+        ("extension", ipv6(60, &bytes!([4, 0, 1, 4, 0, 0, 0, 0], inner)), 68),
+    ] {
+        let least = if packet[0] >> 4 == 6 { 40 } else { 20 };
+        for captured in least..packet.len() {
+            let frame = Frame { data: &packet[..captured], ..frames::whole(LinkType::Raw, &packet) };
+            let [of_inner, of_outer] = [Tunnel::Inner, Tunnel::Outer].map(|tunnel| {
+                let packet = packet::parse(&frame, tunnel).expect("it is measured");
+                (packet.inner, packet.remarks().any(|remark| remark == Remark::InnerTruncated))
+            });
+            let expected = (captured < whole).then_some(Remark::InnerTruncated);
+            assert_eq!(of_inner, (expected, expected.is_some()), "{name} {captured}");
+            assert_eq!(of_outer, (None, false), "{name} {captured}");
+        }
+    }
+    // No tunnel, whatever was cut.
+    for (packet, captured) in [(ipv4(6, &TCP), 20), (ipv4(6, &TCP), 30), (ipv4(1, &[8, 0, 0, 0]), 20)] {
+        let frame = Frame { data: &packet[..captured], ..frames::whole(LinkType::Raw, &packet) };
+        assert_eq!(packet::parse(&frame, Tunnel::Inner).expect("it is measured").inner, None);
+    }
 }
 
 #[test]

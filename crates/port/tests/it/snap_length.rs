@@ -62,7 +62,7 @@ fn the_deepest_headers_are_kept() {
     };
     let whole = parse(&of(&frame), Tunnel::Inner).expect("it is measured");
     assert!(
-        !whole.inner_unparsed && whole.ports.is_none() && whole.fields.total_byte == 40 + 48 + 60 + 1_024
+        whole.inner.is_none() && whole.ports.is_none() && whole.fields.total_byte == 40 + 48 + 60 + 1_024
     );
     assert_eq!(parse(&of(&frame[..kept]), Tunnel::Inner), Ok(whole));
 }

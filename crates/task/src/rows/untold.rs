@@ -1,10 +1,13 @@
 //! Values that packets and records did not tell, and the answers that depend on them.
 
 use super::plan::Plan;
-use crate::query::{Aggregate, Grouping};
+use crate::query::{Aggregate, Condition, Expression, Grouping};
 use flow::Untold;
 use model::Answer;
 use packet::KeySpec;
+
+/// The protocol number (IANA) of TCP.
+const TCP: i64 = 6;
 
 impl Plan {
     /// Returns the numbers that matter to its answers; the others are 0.
@@ -14,7 +17,11 @@ impl Plan {
         }
         let fields = self.query.fields();
         let key: Vec<&str> = if self.is_of_flows() { self.key.columns().collect() } else { Vec::new() };
-        untold.of(|field| fields.contains(field), &key, self.query.loss_field().is_some())
+        let untold = untold.of(|field| fields.contains(field), &key, self.query.loss_field().is_some());
+        match self.query.filter.as_ref().and_then(|filter| of_protocol(filter, TCP)) {
+            Some(false) => untold.without_tcp(),
+            _ => untold,
+        }
     }
 
     /// Makes an answer of the plan partial where what packets and records did not tell matters to it.
@@ -32,6 +39,34 @@ impl Plan {
     }
 }
 
+/// Returns whether a condition holds for all packets of a protocol, or for none; `None` where the protocol does not tell it.
+fn of_protocol(condition: &Condition, protocol: i64) -> Option<bool> {
+    let is_protocol = |value: &Expression| matches!(value, Expression::Field(field) if field == "protocol");
+    let junction = |parts: &[Condition], decides: bool| {
+        let mut of_all = Some(!decides);
+        for part in parts {
+            match of_protocol(part, protocol) {
+                Some(holds) if holds == decides => return Some(decides),
+                Some(_) => {}
+                None => of_all = None,
+            }
+        }
+        of_all
+    };
+    match condition {
+        Condition::And(parts) => junction(parts, false),
+        Condition::Or(parts) => junction(parts, true),
+        Condition::Not(part) => of_protocol(part, protocol).map(|holds| !holds),
+        Condition::Compare(value, comparison, Expression::Integer(other)) if is_protocol(value) => {
+            Some(comparison.holds(protocol.cmp(other)))
+        }
+        Condition::In(value, list) if is_protocol(value) => {
+            Some(list.iter().any(|one| matches!(one, Expression::Integer(one) if *one == protocol)))
+        }
+        _ => None,
+    }
+}
+
 /// Returns the numbers that matter to sums of packets and bytes and to the number of flows of such keys; the others are 0.
 pub(crate) fn untold_of_totals(untold: &Untold, key: &KeySpec) -> Untold {
     untold.of(
@@ -39,4 +74,46 @@ pub(crate) fn untold_of_totals(untold: &Untold, key: &KeySpec) -> Untold {
         &key.columns().collect::<Vec<_>>(),
         false,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::Comparison;
+
+    #[test]
+    fn a_filter_by_protocol_tells_which_packets_pass() {
+        let is = |comparison, number| Condition::compare("protocol", comparison, number);
+        let port = Condition::compare("dst_port", Comparison::Equal, 53);
+        let list = |numbers: &[i64]| {
+            let numbers = numbers.iter().map(|number| Expression::Integer(*number));
+            Condition::In(Expression::field("protocol"), numbers.collect())
+        };
+        let not = |condition| Condition::Not(Box::new(condition));
+        let (tcp, udp) = (is(Comparison::Equal, 6), is(Comparison::Equal, 17));
+        for (condition, expected) in [
+            (tcp.clone(), Some(true)),
+            (udp.clone(), Some(false)),
+            (not(tcp.clone()), Some(false)),
+            (is(Comparison::Greater, 6), Some(false)),
+            (list(&[1, 6]), Some(true)),
+            (list(&[1, 17]), Some(false)),
+            (port.clone(), None),
+            (Condition::And(vec![port.clone(), udp.clone()]), Some(false)),
+            (Condition::And(vec![port.clone(), tcp.clone()]), None),
+            (Condition::Or(vec![port.clone(), udp.clone()]), None),
+            (Condition::Or(vec![port.clone(), tcp.clone()]), Some(true)),
+            (not(port), None),
+            (
+                Condition::Compare(
+                    Expression::field("src_port"),
+                    Comparison::Equal,
+                    Expression::field("protocol"),
+                ),
+                None,
+            ),
+        ] {
+            assert_eq!(of_protocol(&condition, TCP), expected, "{condition:?}");
+        }
+    }
 }

@@ -106,6 +106,14 @@ impl Quantity {
         }
     }
 
+    /// The name of the field of rows that it is of.
+    pub(crate) fn field(self) -> &'static str {
+        match self {
+            Self::Size => "total_byte",
+            _ => self.name(),
+        }
+    }
+
     /// Bits of its values.
     pub(crate) fn bits(self, is_v6: bool) -> u32 {
         match self {

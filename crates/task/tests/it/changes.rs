@@ -57,18 +57,24 @@ fn a_share_is_of_all_without_division() {
 
 /// Answers of windows, of which some were watched only in part.
 fn of_cut(text: &str, cut: &[bool]) -> Vec<TaskAnswer> {
+    let reported = |is_cut: &bool| Reported { is_cut: *is_cut, ..Reported::from(None) };
+    of_windows(text, &cut.iter().map(reported).collect::<Vec<_>>())
+}
+
+/// Answers of windows that are reported so.
+fn of_windows(text: &str, reports: &[Reported]) -> Vec<TaskAnswer> {
     let tasks = tasks(&[text], &setting(5_000, 1, false));
     let (mut desk, mut counter) = (Desk::new(tasks.clone(), 1), counter(&tasks));
     let mut empty = Box::new(tasks.states().expect("memory"));
     let mut answers = Vec::new();
-    for (number, is_cut) in (0..).zip(cut) {
+    for (number, reported) in (0..).zip(reports) {
         // Everything is new in each window.
         let packets: Vec<_> =
             (0..50).map(|flow| Packet { key: v4(flow, number as u32, 1), bytes: 1 }).collect();
         count(&mut counter, &packets);
         let window = WindowId::new(number);
         empty = desk.part(WORKER, window, counter.turn(empty)).remove(0).1;
-        answers.push(desk.report(window, Reported { lost: None, is_cut: *is_cut, sampled: None }).remove(0));
+        answers.push(desk.report(window, *reported).remove(0));
     }
     answers
 }
@@ -91,4 +97,23 @@ fn windows_that_were_watched_only_in_part_are_not_compared() {
     }
     // What is not compared with another window does not mind.
     assert!(of_cut("heavy-hitters:count=1", &[true]).iter().all(|answer| answer.status == "ok"));
+}
+
+#[test]
+fn values_that_were_not_told_count_in_each_window_that_is_compared() {
+    let cut_ports = |packets| {
+        let mut reported = Reported::from(None);
+        reported.untold.cut_ports = packets;
+        reported
+    };
+    let reports = [0, 0, 3, 5, 0, 0].map(cut_ports);
+    // By window: how many packets without ports its answer depends on.
+    for (key, expected) in [("src_addr+src_port", [0, 0, 3, 8, 5, 0]), ("src_addr", [0; 6])] {
+        let text = format!("change:key={key},count=1,structure=exact,memory=4MiB");
+        let found = of_windows(&text, &reports).into_iter().map(|answer| {
+            assert!(answer.untold.cut_ports == 0 || answer.bounds() == "none", "{answer:?}");
+            answer.untold.cut_ports
+        });
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{text}");
+    }
 }

@@ -56,7 +56,7 @@ fn of_window(
     for (v4, v6) in blocks(packets, 300) {
         desk.add(tasks, &mut states, &v4, &v6);
     }
-    let reported = Reported { lost: Some(0), is_cut: false, sampled: None };
+    let reported = Reported::from(Some(0));
     desk.report(tasks, WindowId::new(window), Some(states), reported, missing.map(str::to_owned))
 }
 

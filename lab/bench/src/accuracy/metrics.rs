@@ -234,7 +234,8 @@ mod tests {
             total: 0,
             lost: Some(0),
         };
-        TaskAnswer { name, note, status: "ok".to_owned(), is_exact: true, rows, shape: None }
+        let (status, untold) = ("ok".to_owned(), Default::default());
+        TaskAnswer { name, note, status, is_exact: true, rows, untold, shape: None }
     }
 
     fn key(number: u8) -> FlowKey {

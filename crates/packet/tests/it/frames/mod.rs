@@ -1,6 +1,6 @@
 //! Headers by hand, and what the parser makes of a frame, as one line.
 
-use packet::{Frame, Key, KeySpec, LinkType, NotMeasured, Packet, PacketFields, PacketKey, Remark, Tunnel};
+use packet::{Frame, Key, KeySpec, LinkType, NotMeasured, Packet, PacketFields, PacketKey, Tunnel};
 
 /// Several byte strings as one.
 macro_rules! bytes {
@@ -66,18 +66,7 @@ pub(crate) fn line(result: Result<Packet, NotMeasured>) -> String {
     if packet.fields.vlan != PacketFields::NO_VLAN {
         line += &format!(" vlan {}", packet.fields.vlan);
     }
-    if let Some(remark) = packet.ports {
-        line += &format!(" {}", remark.name());
-    }
-    if packet.protocol_truncated {
-        line += &format!(" {}", Remark::ProtocolTruncated.name());
-    }
-    if packet.tcp_truncated {
-        line += &format!(" {}", Remark::TcpTruncated.name());
-    }
-    if packet.inner_unparsed {
-        line += &format!(" {}", Remark::InnerUnparsed.name());
-    }
+    packet.remarks().for_each(|remark| line += &format!(" {}", remark.name()));
     line
 }
 
