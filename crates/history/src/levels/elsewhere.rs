@@ -82,7 +82,7 @@ impl Elsewhere {
             damaged: files.errors().iter().map(|error| error.path().to_owned()).collect(),
             errors: files.errors().iter().map(ToString::to_string).collect(),
             period: question.period,
-            over: question.query.over.clone(),
+            over: question.query.over,
             refused,
             without_place,
             untold: all_untold,
