@@ -147,8 +147,8 @@ fn bytes_on_the_wire_are_unknown_of_the_node_that_lacks_them() {
     let both = [of("n1", Value::Null), of("n2", 342.into())];
     let asked = "select sum(total_byte) as b, sum(wire_byte) as w";
     assert_eq!(ask(asked), both);
-    assert_eq!(ask(&format!("{asked} on n2")), both[1..]);
-    assert_eq!(ask(&format!("{asked} on n1")), both[..1]);
+    assert_eq!(ask(&format!("{asked} where node_id = 'n2'")), both[1..]);
+    assert_eq!(ask(&format!("{asked} where node_id = 'n1'")), both[..1]);
 }
 
 #[test]
