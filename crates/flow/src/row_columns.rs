@@ -94,8 +94,7 @@ impl<'a, K: Copy> BatchRows<'a, K> {
             packets: of(0),
             bytes: of(1),
             wire_bytes: self.plain[2].get(at).copied().unwrap_or(0),
-            // A file may tell the end of a flow alone.
-            first_ns: number(self.plain[3]).unwrap_or_else(|| of(4)),
+            first_ns: of(3),
             last_ns: of(4),
             tcp_seq: of(5) as u32,
             tcp_ack: of(6) as u32,
