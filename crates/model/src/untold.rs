@@ -9,70 +9,48 @@ const BEGIN: &str = "stime";
 
 /// Returns a sentence on each number that is not 0. Fields that the same number of records leave open share one.
 pub fn untold_sentences(untold: &Untold) -> Vec<String> {
-    let Untold {
-        cut_addresses,
-        cut_filter,
-        cut_protocol,
-        cut_ports,
-        cut_tcp,
-        cut_inner,
-        unparsed_segments,
-        ..
-    } = *untold;
-    let packets = |count: u64| number_of(count, "packet");
     let cut = [
+        (untold.cut_addresses, "frame", ["the capture cut ", " before the addresses: no flow has them"]),
+        (untold.cut_filter, "frame", ["the capture cut ", " before what the filter reads: no flow has them"]),
         (
-            cut_addresses,
-            format!(
-                "the capture cut {} before the addresses: no flow has them",
-                number_of(cut_addresses, "frame")
-            ),
+            untold.cut_tcp,
+            "packet",
+            ["the capture cut the TCP headers of ", ": what they have of TCP counts as 0"],
         ),
         (
-            cut_filter,
-            format!(
-                "the capture cut {} before what the filter reads: no flow has them",
-                number_of(cut_filter, "frame")
-            ),
+            untold.cut_protocol,
+            "packet",
+            [
+                "the capture cut the headers of ",
+                " before the protocol: the number of an extension header counts instead",
+            ],
         ),
         (
-            cut_tcp,
-            format!(
-                "the capture cut the TCP headers of {}: what they have of TCP counts as 0",
-                packets(cut_tcp)
-            ),
+            untold.cut_ports,
+            "packet",
+            [
+                "the capture cut the headers of ",
+                " before the ports: these count as 0, and all such packets of two addresses as one flow",
+            ],
         ),
         (
-            cut_protocol,
-            format!(
-                "the capture cut the headers of {} before the protocol: the number of an extension header counts instead",
-                packets(cut_protocol)
-            ),
+            untold.cut_inner,
+            "packet",
+            [
+                "the capture cut the headers of ",
+                " inside a tunnel, or before what tells whether there is one: the outer ones count",
+            ],
         ),
         (
-            cut_ports,
-            format!(
-                "the capture cut the headers of {} before the ports: these count as 0, and all such packets of two addresses as one flow",
-                packets(cut_ports)
-            ),
-        ),
-        (
-            cut_inner,
-            format!(
-                "the capture cut the headers of {} inside a tunnel, or before what tells whether there is one: the outer ones count",
-                packets(cut_inner)
-            ),
-        ),
-        (
-            unparsed_segments,
-            format!(
-                "the TCP headers of {} were cut or damaged: no losses and round trips are known of them",
-                number_of(unparsed_segments, "segment")
-            ),
+            untold.unparsed_segments,
+            "segment",
+            ["the TCP headers of ", " were cut or damaged: no losses and round trips are known of them"],
         ),
     ];
-    let mut sentences: Vec<String> =
-        cut.into_iter().filter(|(count, _)| *count != 0).map(|(_, sentence)| sentence).collect();
+    let of_packets = cut.into_iter().filter(|(count, ..)| *count != 0);
+    let mut sentences: Vec<String> = of_packets
+        .map(|(count, thing, [before, behind])| format!("{before}{}{behind}", number_of(count, thing)))
+        .collect();
     let (begin, zero): (Vec<_>, Vec<_>) = untold.open_fields().partition(|(field, _)| *field == BEGIN);
     sentences.extend(by_number(&zero, ["counts as 0", "count as 0"]));
     let null: Vec<_> = untold.null_fields().collect();
