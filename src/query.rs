@@ -112,8 +112,7 @@ impl Command<'_> {
             of_records.filter_map(|question| Some((question.query.name.clone(), unit(question)?))).collect();
         let give = &mut |mut answer: Answer| {
             if let Some(unit) = approximate.get(&answer.query) {
-                answer.bounds = "none".to_owned();
-                answer.remark(&format!("a flow record counts whole in the {unit} in which it ends"));
+                history::count_at_end(&mut answer, unit);
             }
             if let Some(remark) = &remark {
                 answer.class = Class::Sample;

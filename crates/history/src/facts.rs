@@ -124,6 +124,12 @@ fn time_of(answer: &Answer, period: Option<Period>) -> [u64; 2] {
     [window[0].max(period[0]), window[1].min(period[1])]
 }
 
+/// Says in an answer about a part of the time, by its name, that flow records count where they end: it has no bounds.
+pub fn count_at_end(answer: &mut Answer, part: &str) {
+    answer.bounds = "none".to_owned();
+    answer.remark(&format!("a flow record counts whole in the {part} in which it ends"));
+}
+
 /// Says in an answer that the source lost this number of packets, where it is known. `has_remark`: a remark of a source says what did not
 /// arrive, as that of routers does of each loss.
 fn remark_loss(answer: &mut Answer, lost: Option<u64>, has_remark: bool) {
@@ -256,8 +262,7 @@ impl RefusedRows {
     /// Says in an answer to a question of windows that records count where they end.
     pub(crate) fn describe_ends(&self, answer: &mut Answer, node: &Option<Arc<str>>, over: &Over) {
         if *over != Over::Run && self.of_records.contains(node) {
-            answer.bounds = "none".to_owned();
-            answer.remark("a flow record counts whole in the window in which it ends");
+            count_at_end(answer, "window");
         }
     }
 

@@ -21,5 +21,6 @@ mod unknown;
 mod whole;
 
 pub use answering::{Outcome, Progress};
+pub use facts::count_at_end;
 pub use files::FlowFiles;
 pub use question::{Period, Question, Refused, RunsOn, Setting};
