@@ -329,7 +329,7 @@ fn a_rogue_probe_is_refused_by_name_and_the_others_lose_nothing() {
         for node in ["near", "far"] {
             until("that it is up", || (state(node) == "up").then_some(()));
         }
-        // Nobody sends heartbeats of the rogue any more: once it is silent for too long, the code is 3.
+        // The rogue node sends no more heartbeats. The exit code is 3 once the controller calls it silent.
         let shown = until("that all nodes but the rogue answer", || {
             let ended = run(edison().args(["nodes", "--controller", &address]));
             let is_silent = !["up", "ended"].iter().any(|quiet| state("rogue") == *quiet);

@@ -93,7 +93,7 @@ impl OpenFields {
     }
 }
 
-/// Whether two names are equal: `==` is no function of constants.
+/// Returns whether two names are equal. Constants cannot compare texts by `==`.
 const fn are_equal(one: &[u8], other: &[u8]) -> bool {
     let mut at = 0;
     while at < one.len() && at < other.len() && one[at] == other[at] {
@@ -121,7 +121,7 @@ pub struct Untold {
     pub unparsed_segments: u64,
     /// The number of records that leave a field open, for each of [`FIELDS`].
     open: [u64; FIELDS.len()],
-    /// The same of rows that have null of the field.
+    /// The number of rows that have null of a field, for each of [`FIELDS`].
     null: [u64; FIELDS.len()],
 }
 

@@ -57,7 +57,7 @@ pub struct Packet {
     pub protocol_truncated: bool,
     /// True if the snap length cut its TCP header before the window, or a header before it: the TCP fields are 0.
     pub tcp_truncated: bool,
-    /// Why the header inside a tunnel was not measured, if it was not.
+    /// The reason why the header inside a tunnel was not measured, if it was not.
     pub inner: Option<Remark>,
     /// Its TCP segment, if it has one.
     pub segment: TcpSegment,
@@ -86,7 +86,7 @@ pub(crate) struct Innermost<'a> {
     pub(crate) packet: IpPacket<'a>,
     /// From its IP header on.
     pub(crate) header: Bytes<'a>,
-    /// Why one inside it is not measured, if there is one or may be one.
+    /// The reason why a header inside it is not measured, if there is one or may be one.
     inner: Option<Remark>,
 }
 

@@ -101,7 +101,7 @@ impl Filter {
     }
 }
 
-/// Why a frame does not match of which only a part was captured.
+/// Returns why a truncated frame does not pass.
 #[cold]
 fn refusal_of_cut(program: &CompiledProgram, frame: &Frame<'_>) -> NotMeasured {
     match undecided::reads_cut_bytes(program.instructions(), frame.data, frame.wire_len as usize) {

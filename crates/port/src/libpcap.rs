@@ -175,7 +175,7 @@ impl CompiledProgram {
         unsafe { pcap_offline_filter(&self.0, &header, data.as_ptr()) != 0 }
     }
 
-    /// Its instructions.
+    /// Returns the instructions of the program.
     pub(crate) fn instructions(&self) -> &[Instruction] {
         let Program { length, instructions } = self.0;
         if instructions.is_null() {

@@ -44,9 +44,9 @@ struct Input {
     progress: Progress,
     /// It was read from, or is at its end.
     has_begun: bool,
-    /// What it lost up to its last burst, and all of it once it has ended.
+    /// The losses of the capture up to its last burst, and all of them once it has ended.
     lost: Option<Vec<SourceCounter>>,
-    /// Its last burst tells a loss that [`MergedSource::lost`] has not returned yet.
+    /// True if the last burst reports a loss that [`MergedSource::lost`] has not returned yet.
     tells_loss: bool,
 }
 
@@ -57,12 +57,12 @@ impl Input {
         Some(if frame.time_ns == Frame::NO_TIME { self.latest_ns } else { frame.time_ns })
     }
 
-    /// Whether frames of its last burst have not had their turn.
+    /// Returns whether frames of the last burst have not been given yet.
     fn is_ahead(&self) -> bool {
         self.at < self.frames.len()
     }
 
-    /// Returns what it lost, as far as the frames tell it that had their turn.
+    /// Returns the losses that the frames which were given report.
     fn lost(&mut self) -> Option<Vec<SourceCounter>> {
         let is_ahead = self.is_ahead();
         self.tells_loss &= is_ahead;

@@ -17,7 +17,7 @@ pub struct Account {
     pub lost: Option<u64>,
 }
 
-/// What the records of a time lack, and how exact they are.
+/// The losses of records over a time, and the quality of estimates in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shortfall {
     /// Packets that the source lost, as far as it knows.

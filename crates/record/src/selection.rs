@@ -72,7 +72,7 @@ pub struct Column {
     source: Source,
     /// Of an address, by family.
     prefix_lengths: Option<[u8; 2]>,
-    /// Its field, if records may leave it open.
+    /// The field of the column if records may leave it open, else the empty set.
     open: OpenFields,
 }
 
@@ -130,7 +130,7 @@ impl Column {
         record.direction(self.is_reverse).filter(|record| !record.open.has_any(self.open))
     }
 
-    /// Returns its field, if records may leave it open.
+    /// Returns the field of the column if records may leave it open, else the empty set.
     pub(crate) fn open(&self) -> OpenFields {
         self.open
     }

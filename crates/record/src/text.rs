@@ -78,7 +78,7 @@ struct Column {
     before_len: usize,
     rest: Box<[u8]>,
     value: Value,
-    /// Its field, if records may leave it open.
+    /// The field of the column if records may leave it open, else the empty set.
     open: OpenFields,
 }
 

@@ -126,7 +126,7 @@ fn aggregates_rows(node: &Node) -> bool {
     }
 }
 
-/// Whether a condition of `having` reads a field that groups do not have, and nothing that they have.
+/// Returns whether a condition of `having` reads a field that groups do not have, and nothing that they have.
 fn is_of_flows(condition: &Node, scope: Scope<'_>) -> bool {
     let is_group = |name: &str| {
         scope.columns.get(name).is_some()

@@ -43,7 +43,7 @@ pub struct NodeRecording {
     pub(super) damaged: Vec<(Span, String)>,
     /// What all windows lack.
     pub(super) lacks: Vec<String>,
-    /// What files of flow records say of their measurements. The times are not known: it is said of each window.
+    /// The losses and estimates that files of flow records report. Their times are not known, so that each window reports them.
     pub(super) shortfall: Shortfall,
 }
 
@@ -78,7 +78,7 @@ pub struct FinishedWindow {
     pub lacks: Vec<String>,
     /// Some of its rows are of flow records, each of which counts whole in the window in which it ends.
     pub of_records: bool,
-    /// What did not arrive or was not read when it was recorded, as the recording says.
+    /// The reasons that the recording gives for data that did not arrive or were not read.
     pub recorded_lacks: Option<String>,
     /// A remark of the recording that values are estimates, and how good they are.
     pub estimates: Option<String>,

@@ -151,7 +151,7 @@ fn first_fragments_have_the_inner_header() {
     assert!(at(Tunnel::Inner, &cut).ends_with("protocol 47 total 63 inner_unparsed"));
 }
 
-/// Of each tunnel the first length at which its inner IP header was captured: with less, it is not known what is inside.
+/// Each tunnel has the least captured length that includes its inner IP header. A shorter frame does not show what is inside.
 #[test]
 fn inner_headers_that_were_cut_are_told_from_those_that_cannot_be_parsed() {
     let inner = ipv4(6, &TCP);
@@ -160,7 +160,7 @@ fn inner_headers_that_were_cut_are_told_from_those_that_cannot_be_parsed() {
         ("GRE", ipv4(47, &bytes!([0, 0, 8, 0], inner)), 44),
         // Whether the port is one of a tunnel is not known before byte 24.
         ("GTP-U", ipv4(17, &gtp(255, 0, &inner)), 56),
-        // What is behind an extension header that was cut may be a tunnel.
+        // A tunnel may follow a truncated extension header.
         ("extension", ipv6(60, &bytes!([4, 0, 1, 4, 0, 0, 0, 0], inner)), 68),
     ] {
         let least = if packet[0] >> 4 == 6 { 40 } else { 20 };

@@ -1,4 +1,4 @@
-//! Whether a filter program read bytes of a frame that were on the wire and not captured: it stops there as if the frame did not match.
+//! Finds filter programs that read bytes which were on the wire and not captured: libpcap ends them there, as if the frame did not match.
 
 use crate::libpcap::Instruction;
 

@@ -11,7 +11,7 @@ pub struct Wanted {
     pub members: Vec<&'static str>,
     /// Columns. [`RowValue::Time`] is the time at which a row counts.
     pub columns: Vec<RowValue>,
-    /// Whether blocks are to have the fields that each row leaves open. A counter has 0 then, a begin the end of the row, and other values stay null.
+    /// True to list in blocks the fields that each row leaves open. Such a counter is 0 then, such a begin the end of the row, and other values stay null.
     pub open_fields: bool,
     /// Whether a row that leaves an address open has a key. Otherwise it has none where other rows of the file tell that address.
     pub keeps_open: bool,

@@ -1,4 +1,4 @@
-//! Which of the values that packets and records did not tell a task's answer depends on.
+//! Selects the numbers of untold values that the answer of a task depends on.
 
 use super::name_of;
 use crate::spec::{Kind, TaskSpec};
