@@ -98,10 +98,8 @@ impl FlowFiles {
                 questions.iter().zip(&unknown).filter(|(question, _)| question.query.name == answer.query);
             let mut unknown = of_query.filter_map(|(_, unknown)| unknown.as_ref());
             // Nodes that tell bytes on the wire were asked the whole query.
-            let is_whole = |node: Option<&String>| {
-                !lacking.is_empty() && node.is_some_and(|node| !lacking.contains(node))
-            };
-            let is_of = |unknown: &Unknown| !is_whole(answer.node.as_ref()) && unknown.is_of(&answer);
+            let is_asked_less = lacking.is_empty() || is_among(&lacking, answer.node.as_deref());
+            let is_of = |unknown: &Unknown| is_asked_less && unknown.is_of(&answer);
             if let Some((unknown, files)) = unknown.find(|(unknown, _)| is_of(unknown)) {
                 unknown.restore(&mut answer);
                 answer.remark(&format!("{}: {files} have no bytes on the wire", unknown.words()));
@@ -235,6 +233,8 @@ impl FlowFiles {
         let files = self.of_no_wire_bytes();
         let site = self.site(setting);
         let reads_none = |query: &Query| !reads_wire_bytes(query, &site);
+        let nodes: BTreeSet<Option<&str>> =
+            self.contents().map(|(_, contents)| contents.node.as_deref()).collect();
         let mut told = Vec::new();
         for question in questions {
             let is_whole = files.is_empty() || reads_none(&question.query);
@@ -244,35 +244,31 @@ impl FlowFiles {
                 continue;
             };
             let unknown = Some((unknown, first_of(&files, ", ")));
-            let nodes: BTreeSet<Option<&str>> =
-                self.contents().map(|(_, contents)| contents.node.as_deref()).collect();
-            let is_lacking = |node: Option<&str>| node.is_some_and(|node| lacking.contains(node));
-            let asked = || nodes.iter().filter(|node| (question.runs_on)(**node));
-            if !lacking.is_empty() && !asked().any(|node| is_lacking(*node)) {
+            let less = Question { query, ..question.clone() };
+            let asked = nodes.iter().copied().filter(|node| (question.runs_on)(*node));
+            let (without, with): (Vec<_>, Vec<_>) = asked.partition(|node| is_among(lacking, *node));
+            if !lacking.is_empty() && without.is_empty() {
                 told.push((question.clone(), None));
-                continue;
-            }
-            if lacking.is_empty() || asked().all(|node| is_lacking(*node)) {
-                told.push((Question { query, ..question.clone() }, unknown));
-                continue;
-            }
-            let on = |is_lacking: bool| {
-                let (of_all, lacking) = (Rc::clone(&question.runs_on), lacking.clone());
-                let runs_on = move |node: Option<&str>| {
-                    node.is_some_and(|node| lacking.contains(node)) == is_lacking && of_all(node)
+            } else if with.is_empty() || lacking.is_empty() {
+                told.push((less, unknown));
+            } else {
+                let on = |question: Question, is_lacking: bool| {
+                    let (of_all, lacking) = (Rc::clone(&question.runs_on), lacking.clone());
+                    let runs_on =
+                        move |node: Option<&str>| is_among(&lacking, node) == is_lacking && of_all(node);
+                    Question { runs_on: Rc::new(runs_on), ..question }
                 };
-                Question { runs_on: Rc::new(runs_on), ..question.clone() }
-            };
-            told.push((on(false), None));
-            told.push((Question { query, ..on(true) }, unknown));
+                told.push((on(question.clone(), false), None));
+                told.push((on(less, true), unknown));
+            }
         }
         told
     }
 
     /// Returns the nodes of which a file has no bytes on the wire, if each such file is of one node, and others are of other nodes.
     fn nodes_without_wire_bytes(&self) -> BTreeSet<String> {
-        let lacks = |contents: &Contents| !contents.is_blank() && !contents.fields.contains(WIRE_BYTE);
-        let lacking = self.contents().map(|(_, contents)| contents).filter(|contents| lacks(contents));
+        let lacking =
+            self.contents().map(|(_, contents)| contents).filter(|contents| lacks_wire_bytes(contents));
         let nodes: Option<BTreeSet<String>> = lacking.map(|contents| contents.node.clone()).collect();
         let is_other = |nodes: &BTreeSet<String>| {
             let mut others = self.contents().filter(|(_, contents)| !contents.is_blank());
@@ -297,9 +293,7 @@ impl FlowFiles {
 
     /// The files of other programs that do not have bytes on the wire.
     fn of_no_wire_bytes(&self) -> Vec<String> {
-        let lacking = self
-            .contents()
-            .filter(|(_, contents)| !contents.is_blank() && !contents.fields.contains(WIRE_BYTE));
+        let lacking = self.contents().filter(|(_, contents)| lacks_wire_bytes(contents));
         lacking.map(|(path, _)| path.display().to_string()).collect()
     }
 
@@ -356,7 +350,7 @@ impl FlowFiles {
         let mut without = needs.clone();
         without.columns.retain(|column| *column != RowValue::WireBytes);
         let lines = self.contents().filter_map(|(path, contents)| {
-            let is_lacking = contents.node.as_ref().is_some_and(|node| lacking.contains(node));
+            let is_lacking = is_among(lacking, contents.node.as_deref());
             lacking_columns(path, contents, if is_lacking { &without } else { needs }, &statistics)
         });
         let lines: Vec<_> = lines.collect();
@@ -364,8 +358,15 @@ impl FlowFiles {
     }
 }
 
-/// The field of bytes on the wire.
-const WIRE_BYTE: &str = "wire_byte";
+/// Returns whether a file has flows, and no bytes on the wire of them.
+fn lacks_wire_bytes(contents: &Contents) -> bool {
+    !contents.is_blank() && !contents.fields.contains("wire_byte")
+}
+
+/// Returns whether a node is known and one of these.
+fn is_among(nodes: &BTreeSet<String>, node: Option<&str>) -> bool {
+    node.is_some_and(|node| nodes.contains(node))
+}
 
 /// Returns whether a query reads bytes on the wire, and true for a query that cannot be planned.
 fn reads_wire_bytes(query: &Query, site: &Site) -> bool {
