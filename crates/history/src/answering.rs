@@ -704,8 +704,8 @@ impl Work<'_> {
                 pick(period, &block.v6, |at| block.open_v6(at).has_any(named), v6, numbers, keyless);
                 rows.add(queries, v4, v6);
             }
-            add_untold(rows, period, named, times_of(&block.v4), &block.open[0]);
-            add_untold(rows, period, named, times_of(&block.v6), &block.open[1]);
+            add_untold(rows, period, named, block.v4.column(RowValue::Time), &block.open[0]);
+            add_untold(rows, period, named, block.v6.column(RowValue::Time), &block.open[1]);
             for row in block.without_key.iter().chain(keyless.iter()) {
                 // Where it matters, all have times.
                 let time_ns = row.time_ns.unwrap_or(0);
@@ -827,11 +827,6 @@ fn complete(mut answer: Answer, node: &Option<Arc<str>>, outcome: &Outcome) -> A
     answer
 }
 
-/// Returns the times at which rows count; none where no answer depends on them.
-fn times_of<K: Copy>(rows: &RowBatch<K>) -> &[u64] {
-    rows.column(RowValue::Time)
-}
-
 /// Takes the fields that rows of a period leave open. Rows that leave open what the questions name are in no group, and told as such.
 fn add_untold(
     rows: &mut RecordedRows,
@@ -847,7 +842,8 @@ fn add_untold(
         if !period.is_none_or(|period| period.contains(time_ns)) {
             continue;
         }
-        // Many rows count at one time, or at times that do not matter.
+        // Rows of one time are added together, and all rows where no windows are asked for.
+        let time_ns = if rows.has_windows() { time_ns } else { 0 };
         match &mut last {
             Some((known_ns, untold)) if *known_ns == time_ns => untold.add_row(*open),
             _ => {

@@ -305,6 +305,11 @@ impl LongWindows {
         }
     }
 
+    /// Returns whether there is no window of any length.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.plans.is_empty()
+    }
+
     /// Takes the numbers of packets and records of this time that did not tell a value.
     pub(crate) fn add_untold(&mut self, time_ns: u64, untold: &Untold) {
         let Self { plans, site, order, lengths, .. } = self;

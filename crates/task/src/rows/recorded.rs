@@ -144,6 +144,11 @@ impl RecordedRows {
         self.windows.add_outside(time_ns, outside);
     }
 
+    /// Returns whether windows are asked for, so that answers depend on times.
+    pub fn has_windows(&self) -> bool {
+        !self.windows.is_empty()
+    }
+
     /// Adds the numbers of packets and records of this time that did not tell a value.
     pub fn add_untold(&mut self, time_ns: u64, untold: &Untold) {
         self.untold.add(untold);
