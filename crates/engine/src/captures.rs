@@ -106,6 +106,8 @@ struct State {
     open: Vec<Arc<Order>>,
     /// The other ends of the receivers' rings, until the thread takes them.
     taps: Vec<TapEnd>,
+    /// Receivers of the run that have no ring yet.
+    awaited: usize,
     /// A receiver has no memory for its ring.
     is_blind: bool,
     finished: Vec<FinishedCapture>,
@@ -210,6 +212,12 @@ impl Captures {
         self.take_finished()
     }
 
+    /// A run of that many receivers begins. No capture ends by time or with the run before each of them has
+    /// its ring: one that starts late may still have packets of the time.
+    pub(crate) fn begin(&self, receivers: usize) {
+        self.shared.state().awaited = receivers;
+    }
+
     /// What a receiver looks at packets with. `waits`: its source is a replay.
     pub(crate) fn tap(&self, limits: &Limits, tunnel: Tunnel, waits: bool) -> Tap {
         if self.writer().orders.is_none() {
@@ -217,6 +225,7 @@ impl Captures {
         }
         let tap = Tap::new(&self.shared, limits, tunnel, waits);
         let mut state = self.shared.state();
+        state.awaited = state.awaited.saturating_sub(1);
         let Some((tap, end)) = tap else {
             state.is_blind = true;
             return Tap::default();

@@ -78,9 +78,11 @@ impl Store {
 
     /// Writes what is there, and closes the files of orders that have ended.
     fn look(&mut self, orders: &Receiver<Arc<Order>>) {
-        self.taps.append(&mut self.shared.state().taps);
-        // Without any the run has not begun.
-        if let Some(now) = self.taps.iter().map(TapEnd::time_ns).min() {
+        let mut state = self.shared.state();
+        self.taps.append(&mut state.taps);
+        let have_begun = state.awaited == 0;
+        drop(state);
+        if let Some(now) = self.taps.iter().map(TapEnd::time_ns).min().filter(|_| have_begun) {
             let is_over = self.taps.iter().all(TapEnd::is_over);
             self.files.iter().for_each(|file| file.end_at(now, is_over));
         }
@@ -194,4 +196,65 @@ fn create(path: &Path, part: &Path) -> io::Result<File> {
 fn short(text: &str) -> String {
     const LETTERS: usize = 100;
     text.chars().take(LETTERS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CaptureOrder, Captures, Snap};
+    use super::*;
+    use model::Span;
+    use packet::Tunnel;
+    use std::sync::mpsc::channel;
+    use summary::Limits;
+    use task::rows::KeyFilter;
+
+    #[test]
+    fn a_receiver_that_ends_early_ends_no_capture_of_others() {
+        let folder = std::env::temp_dir().join(format!("edison-store-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let settings = CaptureSettings {
+            folder: Some(folder.clone()),
+            node: "Node1".to_owned(),
+            ..CaptureSettings::none()
+        };
+        let captures = Captures::default();
+        let (sender, orders) = channel();
+        let mut store = Store::new(Arc::clone(&captures.shared), &settings);
+        *captures.writer() = super::super::Writer { orders: Some(sender.clone()), thread: None };
+        let order = |id: &str, time| CaptureOrder {
+            id: id.to_owned(),
+            comment: String::new(),
+            filter: KeyFilter::all(),
+            packets: 10,
+            time,
+        };
+        for (id, time) in [("all", None), ("some", Some(Span { start_ns: 5, end_ns: 10 }))] {
+            sender
+                .send(Arc::new(Order::new(order(id, time), Snap::Headers, 1, 1 << 20)))
+                .expect("it listens");
+        }
+        captures.begin(2);
+        let limits = Limits::new(usize::MAX, 1);
+        let tap = || captures.tap(&limits, Tunnel::Outer, true);
+        store.look(&orders);
+        let first = tap();
+        first.enter(20);
+        store.look(&orders);
+        drop(first);
+        store.look(&orders);
+        assert_eq!((store.files.len(), captures.take_finished()), (2, vec![]), "the second one is to come");
+        let second = tap();
+        store.look(&orders);
+        assert_eq!(captures.take_finished(), [], "it is in its first window");
+        second.enter(10);
+        store.look(&orders);
+        let by = |finished: &[FinishedCapture]| {
+            finished.iter().map(|finished| (finished.id.clone(), finished.ended_by)).collect::<Vec<_>>()
+        };
+        assert_eq!(by(&captures.take_finished()), [("some".to_owned(), "time")]);
+        drop(second);
+        store.look(&orders);
+        assert_eq!(by(&captures.take_finished()), [("all".to_owned(), "run_end")]);
+        fs::remove_dir_all(&folder).expect("it is there");
+    }
 }

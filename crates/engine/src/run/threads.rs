@@ -90,6 +90,7 @@ impl<'a> Run<'a> {
         }
         if let Some(control) = &config.control {
             control.attach(workers.len(), &config.limits).map_err(StartError::Tasks)?;
+            control.captures().begin(self.plan.receivers);
             for (number, worker) in workers.iter_mut().enumerate() {
                 worker.set_tasks(WorkerTasks::new(control.clone(), WorkerId::new(number)));
             }
