@@ -172,6 +172,7 @@ impl Session<'_> {
             sources: &[],
             expanded: 0,
             kept_nulls: Vec::new(),
+            query: None,
         }
     }
 

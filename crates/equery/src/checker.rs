@@ -10,7 +10,7 @@ mod queries;
 mod triggers;
 mod values;
 
-use crate::ast::Spanned;
+use crate::ast::{QueryText, Spanned};
 use crate::checked::NotRun;
 use crate::constant::Unfit;
 use crate::diagnostic::Diagnostics;
@@ -44,6 +44,8 @@ pub(crate) struct Checker<'a, 't> {
     pub(crate) expanded: usize,
     /// Values of which another part of an `or` keeps the nulls.
     pub(crate) kept_nulls: Vec<String>,
+    /// The query that is checked, if it reads traffic.
+    pub(crate) query: Option<QueryText>,
 }
 
 /// Bytes of the text that may stand in the place of names of one query: a short text must not become a large plan.
@@ -130,6 +132,21 @@ impl Columns {
 }
 
 impl Checker<'_, '_> {
+    /// A checker of the same query, whose findings are apart.
+    fn apart<'b, 't>(&'b self, diagnostics: &'b mut Diagnostics<'t>) -> Checker<'b, 't> {
+        Checker {
+            diagnostics,
+            variables: self.variables,
+            options: self.options,
+            parents: self.parents,
+            used: Used::default(),
+            sources: self.sources,
+            expanded: self.expanded,
+            kept_nulls: Vec::new(),
+            query: None,
+        }
+    }
+
     /// Reports why a literal does not fit.
     fn unfit(&mut self, span: &Range<usize>, unfit: Unfit) {
         match unfit.help {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use summary::Limits;
 use task::query::{Across, Comparison, Condition, Over, Query};
 use task::rows::{ByPackets, Merging, Refusal, RowQueries, Site};
-use task::{ChangingFields, Generation};
+use task::{ChangingFields, Generation, refused_by_packets};
 
 /// Names, kinds and units of the columns of the plan's answers. `key`: the fields of the flow key; the five-tuple where it is not
 /// known.
@@ -14,7 +14,12 @@ use task::{ChangingFields, Generation};
 /// Why the executor cannot answer the plan.
 pub fn columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<model::Column>, Vec<String>> {
     let plan = Query { over: Over::Window, ..plan.clone() };
-    match RowQueries::plan(Generation::default(), std::slice::from_ref(&plan), &site(&plan, key)) {
+    let site = site(&plan, key);
+    match RowQueries::plan(Generation::default(), std::slice::from_ref(&plan), &site) {
+        // A run answers it by packets.
+        Ok(_) if !refused_by_packets(&plan, &site).is_empty() => {
+            Err(refused_by_packets(&plan, &site).iter().map(ToString::to_string).collect())
+        }
         Ok(planned) => Ok(planned.empty_answers().flat_map(|answer| answer.columns).collect()),
         Err(refused) => Err(refused.iter().map(|(_, refusal)| refusal.to_string()).collect()),
     }

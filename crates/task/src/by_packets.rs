@@ -15,8 +15,8 @@ mod window;
 
 pub use fields::ChangingFields;
 pub(crate) use needs::{Needs, of_flows, read_by, weighs};
-pub use query::SplitQuery;
 pub(crate) use query::split;
+pub use query::{SplitQuery, refused_by_packets};
 pub(crate) use table::SplitTable;
 pub(crate) use window::SplitPlan;
 pub use window::{SplitRows, SplitWindow};

@@ -57,7 +57,7 @@ mod tasks;
 mod watermark;
 mod worker_id;
 
-pub use by_packets::{ChangingFields, SplitQuery, SplitRows, SplitWindow};
+pub use by_packets::{ChangingFields, SplitQuery, SplitRows, SplitWindow, refused_by_packets};
 pub use desk::{Desk, EmptiedStates};
 pub use flow::WindowId;
 pub use generation::{Generation, OtherGeneration};

@@ -2,8 +2,8 @@
 
 use super::aggregates::{FUNCTIONS, is_aggregate, is_known, of_flows, of_packets_or_flows};
 use super::values::no_columns;
-use super::{Checker, Context, Scope, Used};
-use crate::ast::{Expr, Node, Spanned};
+use super::{Checker, Context, Scope};
+use crate::ast::{Expr, Node, QueryText, Spanned};
 use crate::diagnostic::Diagnostics;
 use crate::earlier::{self, Earlier};
 use crate::executor;
@@ -12,14 +12,28 @@ use crate::lexer::shortened;
 use crate::literal::{DURATIONS, Literal, duration_text};
 use task::query::{Grouping, Item, Over, Query};
 
+/// Why the first and the last packet of several flows are not known.
+const NO_ORDER: &str = ", as the order of packets is not kept";
+
+/// How to ask for a part of the time.
+const WHICH_TIME: &str =
+    "leave it out, and say which time behind the query: last 1h, or from 2026-01-31 to 2026-02-01";
+
+/// The most characters of a query that is said to be written instead.
+const LONGEST: usize = 200;
+
 /// The replacement of a call of an SQL function.
 enum Instead {
+    /// What a flow has, or of several flows the least or the greatest of that, and which of these.
+    End(Node, Node, &'static str),
     /// A function of Equery: the first of these calls that the query may have.
     Function(&'static str, Vec<Node>),
     /// The first of these values that the query may have, and what is said behind it.
     Value(Vec<Node>, &'static str),
     /// Nothing: the value stays null where it is not known.
     NotNull(Node),
+    /// An answer for each time of this length, nanoseconds.
+    Each(u64),
     /// A sentence that says how to ask instead.
     Advice(String),
 }
@@ -38,16 +52,27 @@ impl Checker<'_, '_> {
                 if is_aggregate(name) && self.check_place(function, &candidates, node, scope).is_none() {
                     return;
                 }
-                let written = self.first_usable(&candidates, scope).map(|call| format!("write '{call}'"));
+                let written = self.written(&candidates, node, scope).map(|text| format!("write '{text}'"));
                 let known = FUNCTIONS.iter().find(|known| known.word == name);
                 written.or_else(|| known.map(|known| format!("{} is {}", known.usage, known.meaning)))
             }
             Some(Instead::Value(candidates, more)) => {
                 let written =
-                    self.first_usable(&candidates, scope).map(|value| format!("write '{value}'{more}"));
+                    self.written(&candidates, node, scope).map(|text| format!("write '{text}'{more}"));
                 written.or_else(|| Some(format!("leave it out{more}")))
             }
+            Some(Instead::End(of_flow, end, words)) => {
+                let written =
+                    self.written(&[of_flow], node, scope).map(|text| format!("write '{text}'{NO_ORDER}"));
+                let end = || self.written(&[end], node, scope);
+                written.or_else(|| {
+                    end().map(|text| format!("'{text}' is {words} of what its flows have{NO_ORDER}"))
+                })
+            }
             Some(Instead::NotNull(value)) => Some(self.not_null(&value)),
+            // A condition on the time is that on which time is asked for.
+            Some(Instead::Each(_)) if scope.context == Context::Rows => Some(WHICH_TIME.to_owned()),
+            Some(Instead::Each(length_ns)) => Some(each(length_ns)),
             Some(Instead::Advice(advice)) => Some(advice),
             None => None,
         };
@@ -71,8 +96,13 @@ impl Checker<'_, '_> {
             _ => false,
         };
         match instead(function, arguments, node) {
-            Some(Instead::Advice(_)) => return self.unknown_function(function, arguments, node, scope),
+            Some(Instead::Advice(_) | Instead::Each(_)) => {
+                return self.unknown_function(function, arguments, node, scope);
+            }
             Some(Instead::Value(values, _)) if values.first().is_some_and(is_field) => {
+                return self.unknown_function(function, arguments, node, scope);
+            }
+            Some(Instead::End(value, ..)) if is_field(&value) => {
                 return self.unknown_function(function, arguments, node, scope);
             }
             _ => {}
@@ -103,6 +133,29 @@ impl Checker<'_, '_> {
         )
     }
 
+    /// Returns what to write in the place of a call: the first candidate that the query may have there, or the whole query, where its filter has to
+    /// read what whole flows have as the candidate does.
+    fn written(&self, candidates: &[Node], node: &Node, scope: Scope<'_>) -> Option<String> {
+        let text = self.first_usable(candidates, scope);
+        let is_filtered = self.query.as_ref().is_some_and(|query| query.filter.is_some());
+        if text.is_some() || !is_filtered {
+            return text;
+        }
+        let mut query = self.query.clone()?;
+        query.filter.iter_mut().for_each(|filter| filter.value = of_flows(&filter.value));
+        let usable = candidates.iter().find(|candidate| self.is_usable_in(candidate, scope, Some(&query)))?;
+        let usable = usable.clone();
+        for item in query.select.iter_mut().flat_map(|select| &mut select.value) {
+            replace(&mut item.value, node, &usable);
+        }
+        for item in query.order.iter_mut().flat_map(|order| &mut order.value) {
+            replace(&mut item.value, node, &usable);
+        }
+        query.having.iter_mut().for_each(|having| replace(&mut having.value, node, &usable));
+        let text = query.to_string().trim_end_matches(';').to_owned();
+        (!calls_unknown(&query) && text.chars().count() <= LONGEST).then_some(text)
+    }
+
     /// Returns the text of the first candidate that a query may have in this place.
     pub(super) fn first_usable(&self, candidates: &[Node], scope: Scope<'_>) -> Option<String> {
         let usable = candidates.iter().find(|candidate| self.is_usable(candidate, scope))?;
@@ -114,21 +167,21 @@ impl Checker<'_, '_> {
 
     /// Returns whether a query with these groups may have this value.
     fn is_usable(&self, candidate: &Node, scope: Scope<'_>) -> bool {
+        self.is_usable_in(candidate, scope, self.query.as_ref())
+    }
+
+    /// Returns whether this query with these groups may have this value.
+    fn is_usable_in(&self, candidate: &Node, scope: Scope<'_>, query: Option<&QueryText>) -> bool {
         // Each unknown function would have candidates of its own, which are judged when it is replaced.
         if has_unknown_function(candidate) {
             return false;
         }
         let mut diagnostics = Diagnostics::new("");
-        let mut checker = Checker {
-            diagnostics: &mut diagnostics,
-            variables: self.variables,
-            options: self.options,
-            parents: self.parents,
-            used: Used::default(),
-            sources: self.sources,
-            expanded: self.expanded,
-            kept_nulls: Vec::new(),
-        };
+        let mut checker = self.apart(&mut diagnostics);
+        // A filter that is wrong itself is reported as what it is.
+        let is_of_traffic =
+            !matches!(scope.context, Context::Derived | Context::Events | Context::Rows | Context::Aggregate);
+        let filter = query.filter(|_| is_of_traffic).and_then(|query| self.plain_filter(query));
         let value = checker.value(candidate, scope);
         let earlier: Vec<Earlier> = checker.used.earlier.into_iter().map(|(earlier, _)| earlier).collect();
         let Some(value) = value.filter(|_| diagnostics.errors() == 0) else { return false };
@@ -138,7 +191,7 @@ impl Checker<'_, '_> {
         let is_of_flows = scope.context == Context::Flows && !calls(candidate, is_aggregate);
         let plan = Query {
             name: String::new(),
-            filter: None,
+            filter,
             group: match scope.groups {
                 [] if is_of_flows => Grouping::Flows,
                 [] => Grouping::All,
@@ -165,6 +218,23 @@ impl Checker<'_, '_> {
 /// Returns whether a function of this kind is called anywhere in an expression.
 fn calls(node: &Node, is_it: impl Fn(&str) -> bool) -> bool {
     node.value.any(|of| matches!(of, Expr::Call { function, .. } if is_it(function)))
+}
+
+/// Puts a value in the place of another one, wherever that stands.
+fn replace(node: &mut Node, old: &Node, new: &Node) {
+    if node.span == old.span && node.value == old.value {
+        node.value.clone_from(&new.value);
+        return;
+    }
+    node.value.parts().into_iter().for_each(|part| replace(part, old, new));
+}
+
+/// Returns whether a query calls a function anywhere that there is not.
+fn calls_unknown(query: &QueryText) -> bool {
+    let items = query.select.iter().flat_map(|select| &select.value).map(|item| &item.value);
+    let order = query.order.iter().flat_map(|order| &order.value).map(|item| &item.value);
+    let conditions = query.having.iter().chain(&query.filter).map(|condition| &condition.value);
+    items.chain(order).chain(conditions).any(has_unknown_function)
 }
 
 fn has_unknown_function(node: &Node) -> bool {
@@ -215,10 +285,13 @@ fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
         "mode" => of("top", vec![literal(Literal::Integer(1)), first]),
         "lag" => of("prev", vec![first]),
         "first" | "first_value" | "last" | "last_value" | "any_value" | "arbitrary" => {
-            let end = if function.starts_with("last") { "max" } else { "min" };
+            let (end, words) = match function.starts_with("last") {
+                true => ("max", "the greatest"),
+                false => ("min", "the least"),
+            };
             let of_flow = of_flows(&first);
             let end = call(end, vec![of_flow.clone()], false);
-            Some(Instead::Value(vec![of_flow, end], ", as the order of packets is not kept"))
+            Some(Instead::End(of_flow, end, words))
         }
         "now" | "interval" | "current_timestamp" => {
             Some(Instead::Advice("write 'last 1h', or 'from -2h to -1h'".to_owned()))
@@ -244,15 +317,20 @@ fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
             let lengths = arguments.iter().filter_map(|of| match &*of.value {
                 Expr::Literal(Literal::Text(text)) => length_ns(text),
                 Expr::Literal(Literal::Duration(ns)) => Some(*ns).filter(|ns| *ns != 0),
+                Expr::Name(unit) => unit_ns(&unit.to_ascii_lowercase()),
                 _ => None,
             });
-            let every = duration_text(lengths.min().unwrap_or(3_600_000_000_000));
-            Some(Instead::Advice(format!(
-                "leave it out, also of groupby, and write 'every {every}': an answer for each {every}"
-            )))
+            Some(Instead::Each(lengths.min().unwrap_or(3_600_000_000_000)))
         }
+        "date" | "to_date" => Some(Instead::Each(86_400_000_000_000)),
         _ => None,
     }
+}
+
+/// Says how to ask for an answer for each time of this length.
+fn each(length_ns: u64) -> String {
+    let every = duration_text(length_ns);
+    format!("leave it out, also of groupby, and write 'every {every}': an answer for each {every}")
 }
 
 /// A length of time as SQL has it: `hour`, `5 minutes`, `10s`, `1 hour 30 minutes`.

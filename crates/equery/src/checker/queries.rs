@@ -49,6 +49,7 @@ impl Outline {
 /// Checks a query that reads traffic. `None` where it has errors.
 pub(crate) fn outline(checker: &mut Checker<'_, '_>, query: &QueryText, label: &str) -> Option<Outline> {
     let before = checker.diagnostics.errors();
+    checker.query = Some(query.clone());
     let groups = query.group.as_ref().map(|group| checker.groups(&group.value));
     let context = match &query.group {
         Some(_) => Context::Groups,
@@ -248,6 +249,14 @@ impl Checker<'_, '_> {
             }
         }
         (joined(conditions), joined_nodes(nodes), bindings)
+    }
+
+    /// The filter of rows of a query, without what it says of nodes and of another query that fires; `None` where it has none, or an error.
+    pub(super) fn plain_filter(&self, query: &QueryText) -> Option<Condition> {
+        let mut diagnostics = crate::diagnostic::Diagnostics::new("");
+        let mut checker = self.apart(&mut diagnostics);
+        let (filter, ..) = checker.filter(query);
+        filter.filter(|_| diagnostics.errors() == 0)
     }
 
     fn having(&mut self, query: &QueryText, scope: Scope<'_>) -> Option<Condition> {

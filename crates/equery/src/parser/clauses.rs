@@ -429,6 +429,15 @@ fn distinct(items: &[SelectItem]) -> String {
     let text = |item: &SelectItem| item.value.value.to_string();
     let all = items.iter().map(text).collect::<Vec<_>>().join(", ");
     let groups = items.iter().filter(is_field).map(text).collect::<Vec<_>>().join(", ");
-    // Values that are in no group are those of each flow.
-    if groups.is_empty() || items.iter().any(is_of_flows) { all } else { format!("{all} groupby {groups}") }
+    let has = |members: &[&str]| {
+        items.iter().any(|item| matches!(&*item.value.value, Expr::Name(name) | Expr::Prefixed(name, _) if members.contains(&flow::usual_name(name))))
+    };
+    let are_of_conversations =
+        has(&["conversation"]) && has(&["src_addr", "dst_addr", "src_port", "dst_port", "protocol"]);
+    // Values that are in no group are those of each flow, and a group has no conversation next to its members.
+    if groups.is_empty() || are_of_conversations || items.iter().any(is_of_flows) {
+        all
+    } else {
+        format!("{all} groupby {groups}")
+    }
 }

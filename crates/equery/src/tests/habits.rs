@@ -51,7 +51,7 @@ const VALUES: [&str; 44] = [
     "F",
 ];
 /// Queries that have such a value in the place of V.
-const QUERIES: [&str; 10] = [
+const QUERIES: [&str; 12] = [
     "select V",
     "select src_addr, V groupby src_addr",
     "select src_addr, V, count(*) group by src_addr",
@@ -62,6 +62,8 @@ const QUERIES: [&str; 10] = [
     "select V as v, count(*) group by v",
     "select V, count(*) group by 1",
     "select count(*) group by V",
+    "select V where vlan = 5",
+    "select src_addr, V where ip_ttl > 5 and dst_port = 53 groupby src_addr",
 ];
 
 /// The texts in quotes that an error has behind its `; `.
@@ -193,7 +195,27 @@ fn what_sql_has_in_another_way_has_one_error_with_the_text_to_write() {
         ("select distinct src_addr, count(*)", "write 'select src_addr, count(*) groupby src_addr'"),
         ("select distinct src_addr, pps where dst_port = 80", "write 'select src_addr, pps'"),
         ("select first(vlan)", "write 'first_vlan'"),
-        ("select src_addr, first(vlan) group by src_addr", "write 'min(first_vlan)'"),
+        (
+            "select src_addr, first(vlan) group by src_addr",
+            "'min(first_vlan)' is the least of what its flows have, as the order of packets is not kept",
+        ),
+        ("select last(ip_ttl), count(*)", "'max(last_ip_ttl)' is the greatest of what its flows have"),
+        // What whole flows have is in no question by what each packet has.
+        ("select mean(ip_ttl) where ip_ttl > 5", "write 'select avg(last_ip_ttl) where last_ip_ttl > 5'"),
+        ("select mean(vlan) where vlan = 5", "write 'select avg(first_vlan) where first_vlan = 5'"),
+        ("select first(vlan) where vlan = 5", "write 'select first_vlan where first_vlan = 5'"),
+        (
+            "select src_addr, last(ip_ttl) as t where ip_ttl > 5 and dst_port = 53 limit 3",
+            "write 'select src_addr, last_ip_ttl as t where last_ip_ttl > 5 and dst_port = 53 limit 3'",
+        ),
+        ("select distinct conversation, src_addr", "write 'select conversation, src_addr'"),
+        (
+            "select distinct conversation, vlan",
+            "write 'select conversation, vlan groupby conversation, vlan'",
+        ),
+        ("select date_trunc(minute, stime), count(*) group by 1", "write 'every 1min'"),
+        ("select date(stime), count(*) group by 1", "write 'every 1d'"),
+        ("select count(*) where date(stime) = '2026-01-31'", "which time behind the query: last 1h, or from"),
         (
             "select src_addr, coalesce(avg(total_byte), 0) group by src_addr",
             "'having avg(total_byte) is not null'",
@@ -206,6 +228,23 @@ fn what_sql_has_in_another_way_has_one_error_with_the_text_to_write() {
         let errors: Vec<_> = found.iter().filter(|found| found.severity == Severity::Error).collect();
         let help = errors.first().and_then(|error| error.help.as_deref()).unwrap_or_default();
         assert!(errors.len() == 1 && help.contains(expected), "{query}: {errors:#?}");
+    }
+}
+
+/// What a run refuses of a question by packets, the check refuses.
+#[test]
+fn a_condition_on_packets_or_on_their_flow_is_refused() {
+    for (query, is_refused) in [
+        ("select count(*) where vlan = 5 or total_byte > 1000", true),
+        ("select sum(total_count) where not (ip_ttl > 5 and duration > 1s)", true),
+        ("select count(*) where vlan = 5 and total_byte > 1000", false),
+        ("select count(*) where vlan = 5 or dst_port = 53", false),
+        ("select vlan, count(*) where vlan = 5 or total_byte > 1000 groupby vlan", false),
+    ] {
+        let found = checked(query).diagnostics;
+        let refused: Vec<_> = found.iter().filter(|found| found.severity == Severity::Error).collect();
+        let is_said = refused.iter().any(|found| found.message.contains("can stand in one query only"));
+        assert_eq!((is_said, refused.is_empty()), (is_refused, !is_refused), "{query}: {found:#?}");
     }
 }
 

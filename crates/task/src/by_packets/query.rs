@@ -53,6 +53,15 @@ pub(crate) fn split(
     if refusals.is_empty() { Ok((planned, tables)) } else { Err(refusals) }
 }
 
+/// Returns why packets cannot answer a query that tells the packets of a flow apart; nothing where they can, or rows of flows answer it.
+pub fn refused_by_packets(query: &Query, site: &Site) -> Vec<Refusal> {
+    if Needs::of(query, site).all().is_empty() {
+        return Vec::new();
+    }
+    let refused = split(Generation::default(), &[query], site).err().unwrap_or_default();
+    refused.into_iter().map(|(_, refusal)| refusal).collect()
+}
+
 /// Most fields by whose values rows are apart.
 const MOST: u32 = 4;
 
