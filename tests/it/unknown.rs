@@ -4,6 +4,7 @@ use crate::support::program::call;
 use crate::support::schema;
 use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
+use std::path::PathBuf;
 
 /// As nfdump 1.7.1 prints it: begin and end in whole seconds, the duration to the millisecond, no bytes on the wire.
 const NFDUMP: &str = "\
@@ -332,5 +333,106 @@ fn the_end_counts_where_a_begin_is_not_told() {
             (&200.into(), &"complete".into()),
             "{answer}"
         );
+    }
+}
+
+/// A file of IPFIX: records of numbers of four octets, each with its template of elements.
+fn ipfix(records: &[(&[u16], &[u32])]) -> Vec<u8> {
+    let set = |id: u16, content: &[u8]| {
+        [&id.to_be_bytes()[..], &(content.len() as u16 + 4).to_be_bytes(), content].concat()
+    };
+    let mut sets = Vec::new();
+    for (id, (elements, numbers)) in (256..).zip(records) {
+        let fields = elements.iter().flat_map(|element| [element.to_be_bytes(), 4u16.to_be_bytes()].concat());
+        let template = [id, elements.len() as u16].map(u16::to_be_bytes).concat().into_iter().chain(fields);
+        sets.extend(set(2, &template.collect::<Vec<_>>()));
+        sets.extend(set(id, &numbers.iter().flat_map(|number| number.to_be_bytes()).collect::<Vec<_>>()));
+    }
+    let head = [10, sets.len() as u16 + 16].map(u16::to_be_bytes).concat();
+    [head, [1_704_067_300_u32, 0, 1].map(u32::to_be_bytes).concat(), sets].concat()
+}
+
+/// Sources 10.0.0.1 to 10.0.0.3, of which the second one's bytes on the wire are not told, as CSV, JSON lines and IPFIX.
+fn wire_bytes_of_some(scratch: &Scratch) -> [PathBuf; 3] {
+    let names = ["src_addr", "dst_addr", "total_count", "total_byte", "wire_byte", "stime", "ltime"];
+    let rows: [(u32, u32, Option<u32>); 3] = [(1, 100, Some(142)), (2, 900, None), (3, 300, Some(342))];
+    let times = ["2024-01-01T00:00:00Z", "2024-01-01T00:00:01Z"];
+    let (mut csv, mut json) = (names.join(",") + "\n", String::new());
+    for (source, bytes, wire) in rows {
+        let told = wire.map_or(String::new(), |wire: u32| wire.to_string());
+        csv += &format!("10.0.0.{source},10.0.0.9,1,{bytes},{told},{},{}\n", times[0], times[1]);
+        let row = serde_json::json!({
+            "src_addr": format!("10.0.0.{source}"), "dst_addr": "10.0.0.9", "total_count": 1,
+            "total_byte": bytes, "wire_byte": wire, "stime": times[0], "ltime": times[1]
+        });
+        json += &format!("{row}\n");
+    }
+    let [begin, end] = [1_704_067_200, 1_704_067_201];
+    let of = |source: u32, bytes: u32| vec![0x0a00_0000 + source, 0x0a00_0009, 1, bytes, begin, end];
+    let records =
+        rows.map(|(source, bytes, wire)| of(source, bytes).into_iter().chain(wire).collect::<Vec<_>>());
+    let elements = [8, 12, 2, 1, 150, 151, 352];
+    let records = records.each_ref().map(|numbers| (&elements[..numbers.len()], &numbers[..]));
+    [
+        scratch.file("wire.csv", csv.as_bytes()),
+        scratch.file("wire.jsonl", json.as_bytes()),
+        scratch.file("wire.ipfix", ipfix(&records)),
+    ]
+}
+
+/// Bytes on the wire that some records do not tell: sums are null, and what leaves these records out says so, in a file and in a store.
+#[test]
+fn bytes_on_the_wire_that_some_records_do_not_tell_leave_answers_partial() {
+    let scratch = Scratch::new();
+    let said = "1 record does not tell wire_byte: a sum with it is null, and other values are without it";
+    for file in wire_bytes_of_some(&scratch) {
+        let store = scratch.path(&format!("store_{}", file.extension().expect("a suffix").display()));
+        call(&["import", text(&file), "--node", "n1", "--store", text(&store)]).expect(0);
+        for from in [&[text(&file)][..], &["--store", text(&store)]] {
+            let ask = |query: &str| {
+                let ended = call(&[&["query"], from, &["--json", "-q", query]].concat());
+                (ended.code, only(&ended.stdout))
+            };
+            for query in [
+                "select count(*) as n where wire_byte > 1",
+                "select avg(wire_byte) as n",
+                "select max(wire_byte) as n",
+                "select src_addr, sum(total_byte) as b groupby src_addr order by sum(wire_byte) desc limit 2",
+                "select src_addr, sum(wire_byte) as w groupby src_addr limit 2",
+                "select src_addr, count(*) as n groupby src_addr having sum(wire_byte) > 1",
+                "select top(2, src_addr, sum(wire_byte)) as t",
+                "select src_addr, wire_byte",
+            ] {
+                let (code, answer) = ask(query);
+                assert_eq!(
+                    (code, &answer["status"]),
+                    (Some(3), &"partial".into()),
+                    "{from:?} {query}: {answer}"
+                );
+                assert!(
+                    answer["reason"].as_str().is_some_and(|reason| reason.contains(said)),
+                    "{query}: {answer}"
+                );
+            }
+            // A sum says itself that it is not known; so does each value that is computed of it.
+            for query in [
+                "select sum(wire_byte) as n",
+                "select rate(wire_byte) as n",
+                "select sum(wire_byte) / 2 as n, count(*) as m",
+            ] {
+                let (code, answer) = ask(query);
+                assert_eq!(
+                    (code, &answer["rows"][0]["n"]),
+                    (Some(0), &Value::Null),
+                    "{from:?} {query}: {answer}"
+                );
+                assert_eq!(answer["reason"], said, "{from:?} {query}: {answer}");
+            }
+            let (code, answer) = ask("select sum(total_byte) as n");
+            assert_eq!(
+                (code, &answer["rows"][0]["n"], &answer["reason"]),
+                (Some(0), &1300.into(), &Value::Null)
+            );
+        }
     }
 }

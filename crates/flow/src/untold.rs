@@ -1,7 +1,8 @@
 //! Values that packets and records did not tell, and that count as 0.
 
-/// The fields that records of routers and of files may leave open. A row has 0 in the place of each, but its end in the place of its begin.
-const FIELDS: [&str; 14] = [
+/// The fields that records of routers and of files may leave open. A row has 0 in the place of each, but its end in the place of its begin, and null of
+/// its bytes on the wire.
+const FIELDS: [&str; 15] = [
     "src_addr",
     "dst_addr",
     "src_port",
@@ -10,6 +11,7 @@ const FIELDS: [&str; 14] = [
     "stime",
     "total_count",
     "total_byte",
+    "wire_byte",
     "ip_tos",
     "ip_ttl",
     "tcp_flags",
@@ -23,9 +25,9 @@ const PORTS: [&str; 2] = ["src_port", "dst_port"];
 const TCP: [&str; 4] = ["tcp_flags", "tcp_seq", "tcp_ack", "tcp_win"];
 
 /// The fields that a frame tells without its headers.
-const OF_FRAMES: [&str; 2] = ["total_count", "stime"];
+const OF_FRAMES: [&str; 3] = ["total_count", "wire_byte", "stime"];
 /// The fields of which rows of a file may have null.
-const NULLABLE: [&str; 6] = ["ip_tos", "ip_ttl", "tcp_flags", "tcp_seq", "tcp_ack", "tcp_win"];
+const NULLABLE: [&str; 7] = ["wire_byte", "ip_tos", "ip_ttl", "tcp_flags", "tcp_seq", "tcp_ack", "tcp_win"];
 
 /// The protocol numbers (IANA) of TCP, and of others with ports: UDP, SCTP and UDP-Lite.
 const TCP_NUMBER: u8 = 6;
@@ -200,6 +202,29 @@ impl Untold {
         self
     }
 
+    /// Returns the number of records and rows that do not tell a field.
+    pub fn without(&self, field: &str) -> u64 {
+        let all = self.open_fields().chain(self.null_fields()).filter(|(name, _)| *name == field);
+        all.fold(0, |sum, (_, count)| sum.saturating_add(count))
+    }
+
+    /// Returns the numbers of all but a field, whose number is 0.
+    #[must_use]
+    pub fn but(mut self, field: &str) -> Self {
+        let all = FIELDS.into_iter().zip(&mut self.open).chain(FIELDS.into_iter().zip(&mut self.null));
+        all.filter(|(name, _)| *name == field).for_each(|(_, count)| *count = 0);
+        self
+    }
+
+    /// Returns the number of records of a field alone; the other numbers are 0.
+    #[must_use]
+    pub fn only(&self, field: &str) -> Self {
+        let kept = |counts: &[u64; FIELDS.len()]| {
+            std::array::from_fn(|at| if FIELDS[at] == field { counts[at] } else { 0 })
+        };
+        Self { open: kept(&self.open), null: kept(&self.null), ..Self::default() }
+    }
+
     fn counts(&mut self) -> impl Iterator<Item = (&'static str, &mut u64)> {
         let Self {
             cut_addresses,
@@ -260,7 +285,7 @@ mod tests {
         };
         assert_eq!(left(None), FIELDS);
         assert_eq!(left(Some(6)), FIELDS);
-        assert_eq!(left(Some(17)), FIELDS[..10]);
+        assert_eq!(left(Some(17)), FIELDS[..11]);
         assert_eq!(
             left(Some(58)),
             [
@@ -271,13 +296,24 @@ mod tests {
                 "stime",
                 "total_count",
                 "total_byte",
+                "wire_byte",
                 "ip_tos",
                 "ip_ttl"
             ]
         );
         assert_eq!(
             left(Some(89)),
-            ["src_addr", "dst_addr", "protocol", "stime", "total_count", "total_byte", "ip_tos", "ip_ttl"]
+            [
+                "src_addr",
+                "dst_addr",
+                "protocol",
+                "stime",
+                "total_count",
+                "total_byte",
+                "wire_byte",
+                "ip_tos",
+                "ip_ttl"
+            ]
         );
         assert!(OpenFields::all(&["vlan", "smac", "tcp", "tcp_flags_"]).is_empty());
     }
@@ -339,6 +375,8 @@ mod tests {
             untold.of(|field| field == "ip_ttl", &[], false).null_fields().next(),
             Some(("ip_ttl", 4))
         );
+        assert_eq!((untold.without("ip_ttl"), untold.but("ip_ttl").without("ip_ttl")), (4, 0));
+        assert_eq!(untold.only("stime").named(), [("stime", 2)]);
         assert!(untold.of(|field| field == "tcp_win", &[], false).is_none());
     }
 

@@ -6,6 +6,8 @@ use notation::{counted_as, number_of};
 
 /// The field of which the end counts where it is not told, and not 0.
 const BEGIN: &str = "stime";
+/// The field whose sums are null where a record does not tell it.
+const WIRE_BYTES: &str = "wire_byte";
 
 /// Returns a sentence on each number that is not 0. Fields that the same number of records leave open share one.
 pub fn untold_sentences(untold: &Untold) -> Vec<String> {
@@ -51,15 +53,30 @@ pub fn untold_sentences(untold: &Untold) -> Vec<String> {
     let mut sentences: Vec<String> = of_packets
         .map(|(count, thing, [before, behind])| format!("{before}{}{behind}", number_of(count, thing)))
         .collect();
-    let (begin, zero): (Vec<_>, Vec<_>) = untold.open_fields().partition(|(field, _)| *field == BEGIN);
+    let (begin, zero): (Vec<_>, Vec<_>) = untold
+        .open_fields()
+        .filter(|(field, _)| *field != WIRE_BYTES)
+        .partition(|(field, _)| *field == BEGIN);
     sentences.extend(by_number(&zero, ["counts as 0", "count as 0"]));
-    let null: Vec<_> = untold.null_fields().collect();
+    let null: Vec<_> = untold.null_fields().filter(|(field, _)| *field != WIRE_BYTES).collect();
     sentences.extend(by_number(&null, ["is left out", "are left out"]));
+    sentences.extend(wire_bytes_sentence(untold));
     sentences.extend(begin.into_iter().map(|(field, count)| {
         let records = counted_as(count, "record", ["does", "do"]);
         format!("{records} not tell {field}: the end of a flow counts as its begin")
     }));
     sentences
+}
+
+/// Returns a sentence on the records that do not tell their bytes on the wire; `None` if all do.
+pub fn wire_bytes_sentence(untold: &Untold) -> Option<String> {
+    let rest = [
+        "does not tell wire_byte: a sum with it is null, and other values are without it",
+        "do not tell wire_byte: a sum with one of them is null, and other values are without them",
+    ];
+    Some(untold.without(WIRE_BYTES))
+        .filter(|count| *count != 0)
+        .map(|count| counted_as(count, "record", rest))
 }
 
 /// Returns a sentence for each number of records, with the fields that these leave open and what that means for one of them, and for several.
@@ -97,7 +114,8 @@ mod tests {
         for fields in [&["ip_tos", "ip_ttl", "stime"][..], &["tcp_win"], &["tcp_win"]] {
             untold.add_record(OpenFields::all(fields));
         }
-        untold.add_row(OpenFields::all(&["tcp_ack"]));
+        untold.add_row(OpenFields::all(&["tcp_ack", "wire_byte"]));
+        untold.add_record(OpenFields::of("wire_byte"));
         assert_eq!(
             untold_sentences(&untold),
             [
@@ -106,6 +124,7 @@ mod tests {
                 "2 records do not tell tcp_win, which counts as 0",
                 "1 record does not tell ip_tos, ip_ttl, which count as 0",
                 "1 record does not tell tcp_ack, which is left out",
+                "2 records do not tell wire_byte: a sum with one of them is null, and other values are without them",
                 "1 record does not tell stime: the end of a flow counts as its begin"
             ]
         );

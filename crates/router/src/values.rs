@@ -59,7 +59,8 @@ pub(crate) fn records(
             value.unwrap_or(0)
         };
         let counter = |count: u64| (count != NULL).then_some(count);
-        let [start, end] = span(values.times(is_reverse, times.facts, times.start_ms), times.facts, counts);
+        let told = values.times(is_reverse, times.facts, times.start_ms);
+        let [start, end] = span(told, times.facts, counts);
         let mut record = FlowRecord::without_packets(start, end);
         let ends = [(source, ports[0]), (destination, ports[1])];
         // Type and code of ICMP are of neither end: they stand in the destination's place in both directions.
@@ -79,6 +80,8 @@ pub(crate) fn records(
         record.total_byte = or_open(const { OpenFields::of("total_byte") }, counter(bytes));
         lacks_wire_bytes |= wire_bytes == NULL;
         record.wire_byte = wire_bytes;
+        or_open(const { OpenFields::of("wire_byte") }, counter(wire_bytes));
+        or_open(const { OpenFields::of("stime") }, told[0]);
         record.ip_tos = or_open(const { OpenFields::of("ip_tos") }, or_of_flow(Number::Tos)) as u8;
         record.ip_ttl = or_open(const { OpenFields::of("ip_ttl") }, or_of_flow(Number::Ttl)) as u8;
         record.vlan = of(Number::Vlan).or(values.number(Number::Vlan)).map(|vlan| vlan as u16);

@@ -24,7 +24,7 @@ const REVERSE: u32 = 0x1000;
 /// The first of the bits of [`FIELDS`], one after the other.
 const FIRST_FIELD: u32 = 0x10_0000;
 /// Fields of this direction, besides those of keys with bits of their own, that a record may leave open.
-const FIELDS: [OpenFields; 9] = [
+const FIELDS: [OpenFields; 10] = [
     OpenFields::of("total_count"),
     OpenFields::of("total_byte"),
     OpenFields::of("ip_tos"),
@@ -34,6 +34,7 @@ const FIELDS: [OpenFields; 9] = [
     OpenFields::of("tcp_ack"),
     OpenFields::of("tcp_win"),
     OpenFields::of("stime"),
+    OpenFields::of("wire_byte"),
 ];
 /// The bits of all of them.
 const ALL_FIELDS: u32 = ((1 << FIELDS.len()) - 1) * FIRST_FIELD;

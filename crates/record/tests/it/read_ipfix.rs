@@ -430,3 +430,20 @@ fn records_without_an_address_have_no_key_where_others_have_it() {
     messages.push(with);
     assert_eq!(of(&messages), (1, 60_000));
 }
+
+/// Bytes on the wire of 0 next to bytes of packets are not known ones, whichever columns are read.
+#[test]
+fn no_bytes_on_the_wire_are_not_known_ones_when_read_alone() {
+    let fields: Vec<Field> = [8, 12, 2, 1, 352].map(|number| (0, number, 4)).to_vec();
+    let record = |wire: u32| {
+        let numbers = [3, 300, wire].map(u32::to_be_bytes).concat();
+        [&[10, 0, 0, 1, 10, 0, 0, 2][..], &numbers].concat()
+    };
+    let messages =
+        [message(1, &[set(2, &template(256, &fields)), set(256, &[record(0), record(342)].concat())])];
+    for columns in [&[RowValue::WireBytes][..], &[RowValue::WireBytes, RowValue::Bytes]] {
+        let mut read: Vec<u64> = read(&messages, columns).rows.iter().map(|(_, values)| values[0]).collect();
+        read.sort_unstable();
+        assert_eq!(read, [342, NULL], "{columns:?}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Datagrams as exporters send them, with what nfcapd and the standards say of them.
 
 use crate::support::*;
+use flow::OpenFields;
 use router::Flow;
 
 /// NetFlow v9: IN_BYTES and IN_PKTS are 0, OUT_BYTES and OUT_PKTS are not; a flow that was dropped, and one that was not.
@@ -146,4 +147,25 @@ fn a_flow_lasts_as_long_as_it_says() {
 fn a_probability_is_a_rate() {
     let flows = flows_of(&mut Test::new(), &PROBABILITY);
     assert_eq!((sums(&flows), flows[0].counted), ((1000, 500_000), 10));
+}
+
+/// A begin that no record tells is that of its end, and is told as open, as bytes on the wire are.
+#[test]
+fn a_begin_that_is_not_told_is_open() {
+    let [begin, wire] = ["stime", "wire_byte"].map(OpenFields::of);
+    let of = |fields: &[u16], more: &[u8]| {
+        let fields = template(256, &[&[8, 4, 12, 4, 2, 4, 1, 4], fields].concat());
+        let record = [&[10, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0, 3, 0, 0, 1, 44][..], more].concat();
+        let flows = Test::new().take(1, &ipfix(0, 0, &[set(2, &fields), set(256, &record)]));
+        let record = &flows[0].record;
+        (record.stime == record.ltime, record.open.has_any(begin), record.open.has_any(wire))
+    };
+    let times = |seconds: &[u32]| seconds.iter().flat_map(|at| at.to_be_bytes()).collect::<Vec<_>>();
+    assert_eq!(of(&[151, 4], &times(&[EXPORT_S - 5])), (true, true, true));
+    assert_eq!(of(&[], &[]), (true, true, true));
+    assert_eq!(of(&[150, 4, 151, 4], &times(&[EXPORT_S - 9, EXPORT_S - 5])), (false, false, true));
+    assert_eq!(
+        of(&[150, 4, 151, 4, 352, 4], &times(&[EXPORT_S - 9, EXPORT_S - 5, 342])),
+        (false, false, false)
+    );
 }

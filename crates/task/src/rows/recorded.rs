@@ -198,6 +198,10 @@ impl RecordedRows {
             plan: None,
         };
         let mut of_all = set.answers(&mut states, covered);
+        for answer in &mut of_all {
+            let plan = set.plans.iter().find(|plan| plan.query.name == answer.query);
+            plan.into_iter().for_each(|plan| plan.tell_rates(&untold, answer));
+        }
         if unplaced != 0 {
             let reason = unmerged(unplaced);
             let merges =

@@ -1,13 +1,17 @@
 //! Values that packets and records did not tell, and the answers that depend on them.
 
 use super::plan::Plan;
-use crate::query::{Aggregate, Condition, Expression, Grouping};
+use crate::query::{Aggregate, Condition, Expression, Grouping, Query};
 use flow::Untold;
 use model::Answer;
 use packet::KeySpec;
 
 /// The protocol number (IANA) of TCP.
 const TCP: i64 = 6;
+/// The field whose sums are null where a record does not tell it.
+const WIRE_BYTES: &str = "wire_byte";
+/// The field that tells when the time of a rate begins.
+const BEGIN: &str = "stime";
 
 impl Plan {
     /// Returns the numbers that matter to its answers; the others are 0.
@@ -18,6 +22,7 @@ impl Plan {
         let fields = self.query.fields();
         let key: Vec<&str> = if self.is_of_flows() { self.key.columns().collect() } else { Vec::new() };
         let untold = untold.of(|field| fields.contains(field), &key, self.query.loss_field().is_some());
+        let untold = if sums_alone(&self.query, WIRE_BYTES) { untold.but(WIRE_BYTES) } else { untold };
         match self.query.filter.as_ref().and_then(|filter| of_protocol(filter, TCP)) {
             Some(false) => untold.without_tcp(),
             _ => untold,
@@ -27,15 +32,49 @@ impl Plan {
     /// Makes an answer of the plan partial where what packets and records did not tell matters to it.
     pub(crate) fn tell_untold(&self, untold: &Untold, answer: &mut Answer) {
         answer.lacks_untold(&self.untold(untold));
+        if sums_alone(&self.query, WIRE_BYTES) && self.query.fields().contains(WIRE_BYTES) {
+            model::wire_bytes_sentence(untold).into_iter().for_each(|sentence| answer.remark(&sentence));
+        }
+    }
+
+    /// Makes an answer of the plan with a rate over the time from the first begin to the last end partial where records do not tell their begins.
+    pub(crate) fn tell_rates(&self, untold: &Untold, answer: &mut Answer) {
+        if self.query.has_rates() && !self.query.fields().contains(BEGIN) {
+            answer.lacks_untold(&untold.only(BEGIN));
+        }
     }
 
     /// Returns whether its answer depends on which packets are one flow.
-    fn is_of_flows(&self) -> bool {
+    pub(crate) fn is_of_flows(&self) -> bool {
         let counts = |aggregate: &&Aggregate| matches!(aggregate, Aggregate::Count);
         let is_by_packets = !self.changing.is_empty();
         self.query.group == Grouping::Flows
             || self.query.aggregates().iter().any(counts)
             || self.merges && !is_by_packets
+    }
+}
+
+/// Returns whether nothing of an answer depends on a field but sums in its columns, which are null where a record does not tell it.
+fn sums_alone(query: &Query, field: &str) -> bool {
+    let is_order =
+        |value: &&Expression| matches!(value, Expression::Aggregate(_) | Expression::Arithmetic(..));
+    // Groups are in the order of the first aggregate where no other is asked for.
+    let is_ordered_by_first = query.group != Grouping::All && query.order.is_empty();
+    let first =
+        query.columns.iter().map(|column| &column.value).find(is_order).filter(|_| is_ordered_by_first);
+    let others = query.columns.iter().filter(|column| !is_of_sums(&column.value, field)).cloned();
+    let rest = Query { columns: others.collect(), ..query.clone() };
+    !rest.fields().contains(field) && first.is_none_or(|first| !first.reads(field))
+}
+
+/// Returns whether a value reads a field in sums and their rates alone.
+fn is_of_sums(value: &Expression, field: &str) -> bool {
+    match value {
+        Expression::Aggregate(Aggregate::Sum(of) | Aggregate::Rate(of)) => **of == Expression::field(field),
+        Expression::Arithmetic(left, _, right) => {
+            [left, right].into_iter().all(|part| !part.reads(field) || is_of_sums(part, field))
+        }
+        _ => false,
     }
 }
 

@@ -181,6 +181,8 @@ fn needed(place: &Place, wanted: &Wanted) -> Vec<&'static str> {
         Place::Value(at) | Place::Reverse(at) => match wanted.columns[*at] {
             // One may follow from the other.
             RowValue::First | RowValue::Last | RowValue::Time => vec!["stime", "ltime"],
+            // None at all of packets with bytes are not known ones.
+            RowValue::WireBytes => vec!["total_byte", "wire_byte"],
             column => FIELDS.iter().filter(|field| field.row == column).map(|field| field.name).collect(),
         },
         Place::IpVersion | Place::Node | Place::Nowhere => Vec::new(),
