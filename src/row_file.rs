@@ -42,7 +42,7 @@ impl RowOutput for RowFile {
     }
 
     fn finish(mut self: Box<Self>, without_place: &Unplaced) -> io::Result<()> {
-        let Unplaced { packets, bytes, wire_bytes } = *without_place;
+        let Unplaced { packets, bytes, wire_bytes, .. } = *without_place;
         self.writer.describe_without_place(packets, bytes, wire_bytes);
         self.writer.describe_windows(&self.windows)?;
         self.writer.finish().map(|_| ())

@@ -24,7 +24,7 @@ impl WindowTally {
         let in_rows = self.0.remove(&start_ns).unwrap_or(0);
         // Rows of windows that nothing closed any more are not waited for.
         self.0 = self.0.split_off(&start_ns);
-        let Unplaced { packets, bytes, wire_bytes } = closed.unplaced;
+        let Unplaced { packets, bytes, wire_bytes, .. } = closed.unplaced;
         let lost = closed.loss.as_ref().map(Counters::total);
         let unmeasured = closed.packets.received.saturating_sub(in_rows).saturating_sub(packets);
         let share = lost.map_or(0.0, |lost| 1.0 - model::coverage(closed.packets.received, lost));

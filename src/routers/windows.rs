@@ -171,7 +171,8 @@ impl Windows {
             }
         }
         if !open.held.push(row, None, true, &mut self.memory) {
-            let more = Unplaced { packets, bytes: record.total_byte, wire_bytes: record.wire_byte };
+            let (bytes, wire_bytes) = (record.total_byte, record.wire_byte);
+            let more = Unplaced { packets, bytes, wire_bytes, keyless: 0 };
             open.held.unplaced.add(&more);
         }
         self.outputs.record(record);

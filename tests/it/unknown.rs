@@ -436,3 +436,77 @@ fn bytes_on_the_wire_that_some_records_do_not_tell_leave_answers_partial() {
         }
     }
 }
+
+/// Which rows are of a flow does not depend on what else is asked: one without protocol is, and one without any field of its key is not.
+#[test]
+fn other_questions_change_no_answer() {
+    let scratch = Scratch::new();
+    let names = [
+        "src_addr",
+        "dst_addr",
+        "protocol",
+        "src_port",
+        "dst_port",
+        "total_count",
+        "total_byte",
+        "stime",
+        "ltime",
+    ];
+    let rows = [
+        ["10.0.0.1", "10.0.0.9", "6", "1000", "80", "5", "500", "10", "20"],
+        ["10.0.0.2", "", "", "", "", "2", "300", "05", "30"],
+        ["", "", "", "", "", "50", "9000", "00", "40"],
+    ];
+    let value = |name: &str, value: &str| match name {
+        _ if value.is_empty() => Value::Null,
+        "stime" | "ltime" => format!("2024-01-01T00:00:{value}Z").into(),
+        "src_addr" | "dst_addr" => value.into(),
+        _ => value.parse::<u64>().expect("a number").into(),
+    };
+    let (mut csv, mut json) = (names.join(",") + "\n", String::new());
+    for row in rows {
+        let values = names.iter().zip(row).map(|(name, text)| value(name, text));
+        let line: serde_json::Map<String, Value> =
+            names.iter().map(|name| (*name).to_owned()).zip(values).collect();
+        let cells = names.map(|name| {
+            line[name].as_str().map_or(line[name].to_string(), str::to_owned).replace("null", "")
+        });
+        csv += &(cells.join(",") + "\n");
+        json += &format!("{}\n", Value::Object(line));
+    }
+    let said = "50 packets are of records that do not tell a field of their key: they are in no group";
+    for file in [scratch.file("rows.csv", csv.as_bytes()), scratch.file("rows.jsonl", json.as_bytes())] {
+        for (query, n, is_told) in [
+            ("select min(stime) as n", Value::from("2024-01-01T00:00:05.000000000Z"), false),
+            ("select max(ltime) as n", "2024-01-01T00:00:30.000000000Z".into(), false),
+            ("select max(total_byte) as n", 500.into(), false),
+            ("select avg(total_count) as n", 3.5.into(), false),
+            // These count what is in no group, over all of its time.
+            ("select sum(total_byte) as n", 9800.into(), true),
+            ("select rate(total_count) as n", (57.0 / 40.000_000_001).into(), true),
+        ] {
+            let alone = call(&["query", text(&file), "--json", "-q", query]);
+            let answer = only(&alone.stdout);
+            let number = |value: &Value| value.as_f64().map(|number| (number * 1e6).round());
+            let is_right = answer["rows"][0]["n"] == n
+                || number(&n).is_some() && number(&answer["rows"][0]["n"]) == number(&n);
+            assert!(is_right, "{query}: {answer}");
+            let reason = answer["reason"].as_str().unwrap_or_default();
+            assert_eq!(
+                (answer["status"] == "complete", reason.contains(said)),
+                (is_told, !is_told),
+                "{query}: {answer}"
+            );
+            assert_eq!(alone.code, Some(if is_told { 0 } else { 3 }), "{answer}");
+            let others = format!(
+                "a: {query}; b: select src_addr, dst_addr, protocol, src_port, dst_port, count(*) as n groupby src_addr, dst_addr, protocol, src_port, dst_port"
+            );
+            let both = call(&["query", text(&file), "--json", "-q", &others]).stdout;
+            let beside = both.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+            let beside = beside.into_iter().find(|answer| answer["query"] == "a").expect("the answer");
+            for part in ["rows", "status", "bounds", "reason", "window"] {
+                assert_eq!(beside[part], answer[part], "{query}: {part}");
+            }
+        }
+    }
+}

@@ -222,7 +222,7 @@ impl Merger {
             loss: header.loss,
             sampled,
             totals,
-            unplaced: Unplaced { packets: unplaced, bytes, wire_bytes },
+            unplaced: Unplaced { packets: unplaced, bytes, wire_bytes, keyless: 0 },
             overflow,
             refused_rows: sums.refused_rows,
             lacks: header.lacks,

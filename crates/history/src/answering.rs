@@ -1,7 +1,7 @@
 //! Reads rows once for all questions.
 
 use crate::facts::{RefusedRows, untold_by_window, untold_of_records, without_place_by_window};
-use crate::files::{FlowFiles, span_of, span_of_rows};
+use crate::files::{FlowFiles, span_of, span_of_rows, span_without_key};
 use crate::node_spans::NodeSpans;
 use crate::prune::may_pass;
 use crate::question::{Period, Question, Refused, Setting};
@@ -10,7 +10,7 @@ use crate::unknown::{Unknown, known};
 use crate::whole::{Cut, windows_at};
 use flow::{FIELDS, Field, NULL, OpenFields, RowBatch, RowValue, Untold};
 use model::{Answer, Span};
-use packet::{KeyV4, KeyV6};
+use packet::{KeySpec, KeyV4, KeyV6};
 use record::read::{Contents, Part, ReadError, RowBlock, Wanted, WithoutKey};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -92,6 +92,11 @@ impl FlowFiles {
         let lacking = self.nodes_without_wire_bytes();
         let told = self.without_wire_bytes(questions, &lacking, setting);
         let (mut questions, unknown): (Vec<Question>, Vec<_>) = told.into_iter().unzip();
+        let common_key = self.of_common_key();
+        let of_flows: BTreeSet<String> = match &common_key {
+            Some(_) => self.questions_of_flows(&questions, setting),
+            None => BTreeSet::new(),
+        };
         let cuts: Vec<Option<Cut>> = questions.iter_mut().map(|question| self.cut(question)).collect();
         let mut give = |mut answer: Answer| {
             let of_query =
@@ -109,6 +114,9 @@ impl FlowFiles {
             if let Some((question, Some(cut))) = of_query {
                 cut.describe(&mut answer, &question.query.over);
             }
+            if of_flows.contains(&answer.query) {
+                common_key.iter().for_each(|remark| answer.remark(remark));
+            }
             give(answer);
         };
         let give: &mut dyn FnMut(Answer) = &mut give;
@@ -116,7 +124,8 @@ impl FlowFiles {
         // Rows that a measurement wrote tell all of their keys.
         let may_be_open = self.contents().any(|(_, contents)| contents.windows.is_none());
         for question in &questions {
-            let named = if may_be_open { named_members(&question.query) } else { OpenFields::default() };
+            let named =
+                if may_be_open { named_members(&question.query, self.key()) } else { OpenFields::default() };
             let is_of = |group: &&mut Group<'_>| (group.period, group.named) == (question.period, named);
             match groups.iter_mut().find(is_of) {
                 Some(group) => group.questions.push(question),
@@ -144,15 +153,8 @@ impl FlowFiles {
             keeps_open: may_be_open,
             ..wanted(needs, &site, known.is_none())
         };
-        if may_be_open && !wanted.members.contains(&"protocol") {
-            // A packet of UDP has no TCP flags, and leaves none open.
-            wanted.members.push("protocol");
-        }
-        if may_be_open && wanted.columns.contains(&RowValue::First) {
-            // It counts in the place of a begin that a row does not tell.
-            wanted.columns.push(RowValue::Last);
-            wanted.columns.sort_unstable();
-            wanted.columns.dedup();
+        if may_be_open {
+            self.want_keys(&mut wanted);
         }
         let places = self.places();
         let mut progressed =
@@ -191,11 +193,12 @@ impl FlowFiles {
             // Parts are in the order of their first times.
             place.first.iter().for_each(|first| work.answer_until(*first, give));
             let bounds = Bounds { clip, times: part.times };
+            let is_measured = file.contents().is_measured;
             let mut read = 0;
             let mut refused = None;
             let result = file.read_part(place.part, &wanted, &mut |block| {
                 read += (block.v4.len() + block.v6.len()) as u64;
-                if let Err(reason) = work.take(block, bounds, &wanted) {
+                if let Err(reason) = work.take(block, bounds, &wanted, is_measured) {
                     refused = Some(reason);
                     return false;
                 }
@@ -312,6 +315,40 @@ impl FlowFiles {
         Err(Refused::Files(vec![format!(
             "{name}: another engine cannot tell wire_byte: {files} have no bytes on the wire; ask without --engine, or without wire_byte"
         )]))
+    }
+
+    /// The names of questions whose answers depend on which packets are one flow.
+    fn questions_of_flows(&self, questions: &[Question], setting: &Setting) -> BTreeSet<String> {
+        let site = self.site(setting);
+        let counts_flows = |query: &Query| {
+            let plan = RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site);
+            plan.is_ok_and(|plan| plan.count_flows())
+        };
+        let of_flows = questions.iter().map(|question| &question.query).filter(|query| counts_flows(query));
+        of_flows.map(|query| query.name.clone()).collect()
+    }
+
+    /// Adds what tells of each row whether it is of a flow, and which fields it leaves open, whatever else is wanted.
+    fn want_keys(&self, wanted: &mut Wanted) {
+        // A packet of UDP has no TCP flags, and leaves none open.
+        wanted.members.push("protocol");
+        if !self.contents().all(|(_, contents)| contents.have_all_keys()) {
+            let all = self.contents().flat_map(|(_, contents)| contents.key.columns());
+            // Rows of other keys have these two as fields.
+            let is_of_keys = |member: &&str| {
+                !["vlan", "ip_tos"].contains(member) || self.key().columns().any(|of| of == *member)
+            };
+            wanted.members.extend(all.filter(is_of_keys));
+            wanted.columns.push(RowValue::Packets);
+        }
+        if wanted.columns.contains(&RowValue::First) {
+            // It counts in the place of a begin that a row does not tell.
+            wanted.columns.push(RowValue::Last);
+        }
+        wanted.members.sort_unstable();
+        wanted.members.dedup();
+        wanted.columns.sort_unstable();
+        wanted.columns.dedup();
     }
 
     /// Whether some rows of a part are read and others are not, by their times.
@@ -466,10 +503,9 @@ fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
 }
 
 /// Returns the members of keys that a question names: a row that leaves one open is in no group.
-fn named_members(query: &Query) -> OpenFields {
-    const MEMBERS: [&str; 6] = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "ip_tos"];
+fn named_members(query: &Query, key: &KeySpec) -> OpenFields {
     let fields = query.fields();
-    let named: Vec<&str> = MEMBERS.into_iter().filter(|member| fields.contains(*member)).collect();
+    let named: Vec<&str> = key.columns().filter(|member| fields.contains(*member)).collect();
     OpenFields::all(&named)
 }
 
@@ -631,7 +667,7 @@ impl Work<'_> {
                 let is_cut = group.period.is_some() || clip.is_some();
                 group.lacks.extend(is_cut.then(|| lacking.clone()));
                 if let Some(Answered { rows, .. }) = group.node(node, &self.site) {
-                    rows.add_outside_windows(&Unplaced { packets, bytes, wire_bytes });
+                    rows.add_outside_windows(&Unplaced { packets, bytes, wire_bytes, keyless: 0 });
                 }
             }
             self.windows_lack.push(lacking);
@@ -670,8 +706,14 @@ impl Work<'_> {
         }
     }
 
-    /// Takes a block of rows; refuses one whose numbers cannot be added up.
-    fn take(&mut self, block: &RowBlock, bounds: Bounds, wanted: &Wanted) -> Result<(), String> {
+    /// Takes a block of rows; refuses one whose numbers cannot be added up. `is_measured`: those without a key are of the record `other`.
+    fn take(
+        &mut self,
+        block: &RowBlock,
+        bounds: Bounds,
+        wanted: &Wanted,
+        is_measured: bool,
+    ) -> Result<(), String> {
         let times = [block.v4.column(RowValue::Time), block.v6.column(RowValue::Time)];
         let has_none = times.iter().any(|times| times.contains(&NULL))
             || block.without_key.iter().any(|row| row.time_ns.is_none());
@@ -684,7 +726,9 @@ impl Work<'_> {
         outcome.without_key += block.without_key.len() as u64;
         if !self.are_spans_known {
             let of_block = [span_of_rows(&block.v4), span_of_rows(&block.v6)];
-            of_block.into_iter().flatten().for_each(|span| self.spans.add(block.node.clone(), span));
+            let of_others = block.without_key.iter().filter_map(span_without_key);
+            let all = of_block.into_iter().flatten().chain(of_others);
+            all.for_each(|span| self.spans.add(block.node.clone(), span));
         }
         for group in groups {
             let share = bounds.share(group.period);
@@ -706,18 +750,18 @@ impl Work<'_> {
             }
             add_untold(rows, period, named, block.v4.column(RowValue::Time), &block.open[0]);
             add_untold(rows, period, named, block.v6.column(RowValue::Time), &block.open[1]);
-            for row in block.without_key.iter().chain(keyless.iter()) {
+            let without_key = block.without_key.iter().map(|row| (row, is_measured));
+            for (row, is_other) in without_key.chain(keyless.iter().map(|row| (row, false))) {
                 // Where it matters, all have times.
                 let time_ns = row.time_ns.unwrap_or(0);
                 if period.is_none_or(|period| period.contains(time_ns)) {
                     let WithoutKey { packets, bytes, wire_bytes, .. } = *row;
-                    rows.add_outside(time_ns, &Unplaced { packets, bytes, wire_bytes });
+                    let keyless = if is_other { 0 } else { packets };
+                    rows.add_outside(time_ns, &Unplaced { packets, bytes, wire_bytes, keyless });
                 }
             }
-            if !named.is_empty() {
-                let all = block.without_key.iter().chain(keyless.iter());
-                group.keyless += all.filter(|row| row.packets == 0).count() as u64;
-            }
+            let all = block.without_key.iter().chain(keyless.iter());
+            group.keyless += all.filter(|row| row.packets == 0).count() as u64;
         }
         Ok(())
     }
@@ -872,7 +916,7 @@ fn pick<K: Copy>(
     numbers.clear();
     let times = rows.column(RowValue::Time);
     for at in 0..rows.len() {
-        let of = |column: RowValue| rows.column(column).get(at).copied().filter(|value| *value != NULL);
+        let of = |column: RowValue| rows.column(column).get(at).copied();
         let is_in = |period: Period| times.get(at).is_some_and(|time_ns| period.contains(*time_ns));
         if !period.is_none_or(is_in) {
             continue;

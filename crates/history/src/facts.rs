@@ -27,7 +27,9 @@ pub(crate) fn without_place_by_window(contents: &Contents) -> Option<Vec<(u64, U
             return None;
         }
         let starts = begins(windows, start_ns, count);
-        found.extend(starts.map(|start_ns| (start_ns, Unplaced { packets, bytes, wire_bytes })));
+        // Records that were imported had no table.
+        let keyless = if facts.of_records { packets } else { 0 };
+        found.extend(starts.map(|start_ns| (start_ns, Unplaced { packets, bytes, wire_bytes, keyless })));
     }
     let told = found.iter().fold(0_u64, |sum, (_, unplaced)| sum.saturating_add(unplaced.packets));
     contents.without_place.is_none_or(|all| all.packets == told).then_some(found)

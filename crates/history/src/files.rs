@@ -6,7 +6,7 @@ use crate::question::{Period, Setting};
 use flow::{NULL, RowBatch, RowValue};
 use model::Span;
 use packet::KeySpec;
-use record::read::{Contents, FlowFile, Part, ReadError};
+use record::read::{Contents, FlowFile, Part, ReadError, WithoutKey};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub struct FlowFiles {
     pub(crate) clips: Vec<Option<Period>>,
     pub(crate) errors: Vec<ReadError>,
     key: KeySpec,
+    /// The keys of flows differ from file to file.
+    have_other_keys: bool,
     /// The times that all rows cover of which the files may be a part, where these are known.
     covers: Option<NodeSpans>,
     /// Nodes that are answered without rows too.
@@ -61,9 +63,11 @@ impl FlowFiles {
         covers: Option<NodeSpans>,
     ) -> Result<Self, String> {
         let told = files.iter().filter(|file| !file.contents().is_blank());
-        let keys = told.map(|file| (file.contents().key, file.path()));
+        let keys = told.clone().map(|file| (file.contents().key, file.path()));
         let key = common_keys(keys)?.unwrap_or(KeySpec::FIVE_TUPLE);
-        Ok(Self { files, clips, errors, key, covers, nodes: Vec::new(), missing: Arc::default() })
+        let have_other_keys = told.map(FlowFile::contents).any(|contents| contents.key != key);
+        let (nodes, missing) = (Vec::new(), Arc::default());
+        Ok(Self { files, clips, errors, key, have_other_keys, covers, nodes, missing })
     }
 
     /// Opens files of a store, of each the rows that count in a time. Without any, answers are those of no rows. `covers`: the times that all
@@ -115,6 +119,20 @@ impl FlowFiles {
     /// The members that all files' keys have.
     pub fn key(&self) -> &KeySpec {
         &self.key
+    }
+
+    /// Returns what answers that depend on which packets are one flow have to say where the keys of files differ; `None` where these do not.
+    pub(crate) fn of_common_key(&self) -> Option<String> {
+        let members = self.key.parts();
+        self.have_other_keys.then(|| match members.is_empty() {
+            true => {
+                "the files are of keys without a field in common: all packets count as one flow".to_owned()
+            }
+            false => {
+                let members = members.join(",");
+                format!("the files are of different keys: packets of the same {members} count as one flow")
+            }
+        })
     }
 
     /// What each file contains.
@@ -200,6 +218,13 @@ pub(crate) fn span_of_rows<K: Copy>(rows: &RowBatch<K>) -> Option<Span> {
         [RowValue::First, RowValue::Last, RowValue::Time].into_iter().filter_map(|column| of(column).min());
     let last = [RowValue::Last, RowValue::Time].into_iter().filter_map(|column| of(column).max());
     Some(Span { start_ns: first.min()?, end_ns: last.max()?.saturating_add(1) })
+}
+
+/// Returns the time of a row that is of no flow, as far as it has times.
+pub(crate) fn span_without_key(row: &WithoutKey) -> Option<Span> {
+    let [first, last] = row.times;
+    let last = last.max(row.time_ns)?;
+    Some(Span { start_ns: first.unwrap_or(last).min(last), end_ns: last.saturating_add(1) })
 }
 
 /// The time of the packets of a file, if it can be read and tells it.

@@ -25,7 +25,7 @@ impl ColumnTotals {
             let outside = block.without_key.iter().map(|row| match column {
                 RowValue::Packets => row.packets,
                 RowValue::Bytes => row.bytes,
-                RowValue::WireBytes => row.wire_bytes,
+                RowValue::WireBytes if row.wire_bytes != NULL => row.wire_bytes,
                 _ => 0,
             });
             let parts = [block.v4.column(*column), block.v6.column(*column)].map(sum_of);

@@ -180,7 +180,7 @@ fn closed(number: u64, empty_before: u64) -> ClosedWindow {
         packets: PacketCounts { received: 2, measured: 2, ..PacketCounts::default() },
         loss: Some(Counters::default()),
         totals: Totals { packets: 2, bytes: 80, wire_bytes: 108, flows: 1, times: None },
-        unplaced: Unplaced { packets: 1, bytes: 40, wire_bytes: 54 },
+        unplaced: Unplaced { packets: 1, bytes: 40, wire_bytes: 54, keyless: 0 },
         ..ClosedWindow::without_packets(WindowId::new(number), span)
     }
 }

@@ -36,6 +36,7 @@ impl NodeRecording {
             let (Some(file), picked) = (&mut files[number], &self.files[number].picked) else { continue };
             let mut given: BTreeMap<u64, u64> = BTreeMap::new();
             let mut refused = None;
+            let is_measured = file.contents().is_measured;
             let read = file.read_part(part, &wanted, &mut |block| {
                 if matches!(picked, Picked::Of(node) if *node != block.node) {
                     return true;
@@ -44,7 +45,7 @@ impl NodeRecording {
                     refused = Some(reason);
                     return false;
                 }
-                work.take(block, &mut given);
+                work.take(block, &mut given, is_measured);
                 work.advance()
             });
             if work.replayed.is_stopped {
@@ -123,8 +124,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Takes the rows of a block. `given`: how many rows of each window the part gave so far.
-    fn take(&mut self, block: &RowBlock, given: &mut BTreeMap<u64, u64>) {
+    /// Takes the rows of a block. `given`: how many rows of each window the part gave so far. `is_measured`: those without a key are of the record `other`.
+    fn take(&mut self, block: &RowBlock, given: &mut BTreeMap<u64, u64>, is_measured: bool) {
         let tracks_loss = self.node.site.tracks_loss;
         let (v4, v6) = (BatchRows::of(&block.v4, tracks_loss), BatchRows::of(&block.v6, tracks_loss));
         for at in 0..v4.len() {
@@ -135,10 +136,12 @@ impl<'a> Work<'a> {
             let (row, loss) = v6.row(at);
             self.row(v6.time(at), Row::V6(row), loss, block.open_v6(at), given);
         }
-        for WithoutKey { time_ns, packets, bytes, wire_bytes } in &block.without_key {
+        for WithoutKey { time_ns, packets, bytes, wire_bytes, .. } in &block.without_key {
             let Some(start_ns) = self.expect(time_ns.unwrap_or(u64::MAX), given) else { continue };
             let (packets, bytes, wire_bytes) = (*packets, *bytes, *wire_bytes);
-            self.held.entry(start_ns).or_default().unplaced.add(&Unplaced { packets, bytes, wire_bytes });
+            let keyless = if is_measured { 0 } else { packets };
+            let more = Unplaced { packets, bytes, wire_bytes, keyless };
+            self.held.entry(start_ns).or_default().unplaced.add(&more);
         }
     }
 
@@ -230,7 +233,8 @@ impl<'a> Work<'a> {
         held.give(&mut self.memory, |row, loss| give(self.sink, &mut open, row, loss));
         let Known { facts, lack } = plan.known(start_ns);
         let [packets, bytes, wire_bytes] = facts.without_place;
-        let mut unplaced = Unplaced { packets, bytes, wire_bytes };
+        let keyless = if facts.of_records { packets } else { 0 };
+        let mut unplaced = Unplaced { packets, bytes, wire_bytes, keyless };
         unplaced.add(&held.unplaced);
         let mut untold = self.untold.remove(&start_ns).unwrap_or_default();
         untold.add(&facts.untold);
@@ -238,7 +242,8 @@ impl<'a> Work<'a> {
         why.extend(lack.map(str::to_owned));
         let is_damaged = |span: &Span| (span.start_ns..span.end_ns).contains(&start_ns);
         why.extend(damaged.iter().filter(|(span, _)| is_damaged(span)).map(|(_, reason)| reason.clone()));
-        let recorded_lacks: Vec<String> = facts.lacks.into_iter().chain(reasons(shortfall)).collect();
+        let recorded_lacks: Vec<String> =
+            facts.lacks.into_iter().chain(shortfall_reasons(shortfall)).collect();
         let missing_rows = held.unread.saturating_add(held.without_memory);
         let all = self.replayed.missing.iter_mut().zip([held.unread, held.without_memory]);
         all.for_each(|(sum, rows)| *sum = sum.saturating_add(rows));
@@ -325,7 +330,7 @@ impl<'a> Work<'a> {
 }
 
 /// Returns what files of flow records lack, a sentence each. The times are not known.
-fn reasons(shortfall: &Shortfall) -> impl Iterator<Item = String> {
+fn shortfall_reasons(shortfall: &Shortfall) -> impl Iterator<Item = String> {
     let Shortfall { lost, reason, untold, estimates: _ } = shortfall;
     let were = ["was lost before it was", "were lost before they were"];
     let lost = (*lost != 0).then(|| {

@@ -196,7 +196,7 @@ impl Assembler {
                 None => {
                     let of = |column: RowValue| {
                         let at = wanted.columns.iter().position(|known| *known == column)?;
-                        Some(Columns::number(&values[at], row as usize)).filter(|value| *value != NULL)
+                        Some(Columns::number(&values[at], row as usize))
                     };
                     block.without_key.push(WithoutKey::of(of));
                 }

@@ -1,6 +1,6 @@
 //! Blocks of rows, and what is wanted of them.
 
-use flow::{OpenFields, RowBatch, RowValue};
+use flow::{NULL, OpenFields, RowBatch, RowValue};
 use packet::{KeyV4, KeyV6};
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ pub struct Wanted {
     pub statistics: Vec<String>,
 }
 
-/// A row that is of no flow: of the record `other`, whose packets found no place in a table, or of a file of another program one without an
-/// address.
+/// A row that is of no flow: of the record `other`, whose packets found no place in a table, or of a file of another program one that does not tell
+/// its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WithoutKey {
     /// When it counts, nanoseconds since the epoch, where that is wanted and the row has it.
@@ -29,18 +29,22 @@ pub struct WithoutKey {
     pub packets: u64,
     /// Layer-3 bytes.
     pub bytes: u64,
-    /// Bytes of the frames on the wire.
+    /// Bytes of the frames on the wire; [`NULL`] where they are wanted and the row does not tell them.
     pub wire_bytes: u64,
+    /// The times of its first and its last packet, nanoseconds since the epoch, where they are wanted and the row has them.
+    pub times: [Option<u64>; 2],
 }
 
 impl WithoutKey {
-    /// Returns that of a row; `value` gives what the row tells in a column.
+    /// Returns that of a row; `value` gives its number in a column, `None` where that is not wanted.
     pub fn of(value: impl Fn(RowValue) -> Option<u64>) -> Self {
+        let told = |column| value(column).filter(|number| *number != NULL);
         Self {
-            time_ns: value(RowValue::Time),
-            packets: value(RowValue::Packets).unwrap_or(0),
-            bytes: value(RowValue::Bytes).unwrap_or(0),
+            time_ns: told(RowValue::Time),
+            packets: told(RowValue::Packets).unwrap_or(0),
+            bytes: told(RowValue::Bytes).unwrap_or(0),
             wire_bytes: value(RowValue::WireBytes).unwrap_or(0),
+            times: [told(RowValue::First), told(RowValue::Last)],
         }
     }
 }

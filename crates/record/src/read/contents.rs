@@ -18,6 +18,8 @@ pub struct Contents {
     pub windows: Option<RecordedWindows>,
     /// Packets that are in no row, because they found no place in the table, if there are any. When they came is not known.
     pub without_place: Option<WithoutKey>,
+    /// The columns are those of a measurement of Edison: a row that tells nothing of its key is the record `other`.
+    pub is_measured: bool,
     /// What the keys consist of.
     pub key: KeySpec,
     /// Names of the fields that rows have, other than members of the key.
@@ -43,6 +45,13 @@ pub struct Contents {
 }
 
 impl Contents {
+    /// Whether each row is known to be of a flow: in each part there is a member of the key that all its rows tell.
+    pub fn have_all_keys(&self) -> bool {
+        // Of packets without a VLAN it is null.
+        let is_told = |name: &str| name != "vlan" && self.key.columns().any(|member| member == name);
+        self.parts.iter().all(|part| part.ranges.iter().any(|(name, _)| is_told(name)))
+    }
+
     /// Whether the file tells nothing of its columns, because it has no row: whatever is asked of them, it lacks none.
     pub fn is_blank(&self) -> bool {
         self.rows == Some(0)

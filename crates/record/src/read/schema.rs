@@ -35,8 +35,10 @@ impl<S> Schema<S> {
     ) -> (Self, Contents) {
         let mut contents = Contents::default();
         let mut columns: Vec<Known<S>> = Vec::new();
+        let mut tells_end = false;
         for (number, column) in names.into_iter().enumerate() {
             let name = Name::of(column);
+            tells_end |= column.eq_ignore_ascii_case("end_reason");
             let column = column.to_owned();
             let is_known = |known: &Known<S>| known.name == name;
             match (&name, stored(number, &name)) {
@@ -73,6 +75,8 @@ impl<S> Schema<S> {
                 _ => {}
             }
         }
+        // Other programs have neither of them.
+        contents.is_measured = tells_end && contents.fields.contains("node_id");
         let (has_windows, key) = (contents.has_windows, contents.key);
         (Self { columns, has_windows, key }, contents)
     }

@@ -218,7 +218,7 @@ mod tests {
         let key = KeyV4::of_words(&[1, 2]);
         let row = WindowRow { packets: 1, bytes: 40, wire_bytes: 54, vlan: 5, ..WindowRow::<()>::default() };
         let mut rows = SplitRows {
-            unplaced: Unplaced { packets: without_place, bytes: 0, wire_bytes: 0 },
+            unplaced: Unplaced { packets: without_place, bytes: 0, wire_bytes: 0, keyless: 0 },
             ..SplitRows::default()
         };
         rows.v4.rows.push(row.with_key(key));

@@ -143,7 +143,7 @@ impl<K: Key> SplitPart<K> {
         }
         if self.rows.len() == self.capacity {
             let WindowRow { packets, bytes, wire_bytes, .. } = *row;
-            self.unplaced.add(&Unplaced { packets, bytes, wire_bytes });
+            self.unplaced.add(&Unplaced { packets, bytes, wire_bytes, keyless: 0 });
             return;
         }
         self.rows.push(*row);

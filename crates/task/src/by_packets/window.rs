@@ -61,7 +61,7 @@ fn taken<K: packet::Key>(
         return part.rows.clone();
     }
     for WindowRow { packets, bytes, wire_bytes, .. } in &part.rows {
-        unplaced.add(&Unplaced { packets: *packets, bytes: *bytes, wire_bytes: *wire_bytes });
+        unplaced.add(&Unplaced { packets: *packets, bytes: *bytes, wire_bytes: *wire_bytes, keyless: 0 });
     }
     Vec::new()
 }

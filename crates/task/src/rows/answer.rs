@@ -18,7 +18,7 @@ use super::top_rows::TopRow;
 use super::update::Collections;
 use super::weights::{Entropies, TopColumn};
 use crate::query::Operator;
-use flow::RowValue;
+use flow::{NULL, RowValue};
 use model::{Answer, ColumnKind, Rest, Span, Value};
 use std::collections::{HashMap, HashSet};
 
@@ -129,7 +129,10 @@ impl QueryState {
                     None => aggregate.kind.value(&self.unplaced[aggregate.at..]),
                     Some(_) => Scalar::Integer(0),
                 };
-                let outside = Scalar::Integer(outside(number).unwrap_or(0).into());
+                let outside = match outside(number) {
+                    Some(NULL) => Scalar::Null,
+                    outside => Scalar::Integer(outside.unwrap_or(0).into()),
+                };
                 let rest = selected.rest.value(aggregate, &selected.first);
                 let rest = rest.calculate(Operator::Add, unplaced).calculate(Operator::Add, outside);
                 let rest = selected.spilled_rest(number, rest, setting, open);
@@ -142,13 +145,13 @@ impl QueryState {
                 answer.rest.open();
             }
         }
-        let counts_outside =
-            |item: &PlannedItem| plan.total_item(item).is_some_and(|aggregate| outside(aggregate).is_some());
+        let counts_outside = |item: &PlannedItem| match &item.value {
+            ItemValue::Number(value) => value.is_of(&|aggregate| outside(aggregate).is_some()),
+            _ => false,
+        };
         let is_counted = bounds.is_some() || is_one && plan.items.iter().all(counts_outside);
         if covered.outside.totals.packets != 0 && !is_counted {
-            let packets = covered.outside.totals.packets;
-            let had = ["had no place in the table: it is", "had no place in the table: they are"];
-            answer.lacks(&format!("{} in no group", notation::counted_as(packets, "packet", had)));
+            covered.outside.totals.lacks(&mut answer);
         }
         if let Some(bounds) = &bounds {
             let is_listed = matches!(self.groups, Kinds::All(_) | Kinds::Parts(_));

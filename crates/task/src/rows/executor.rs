@@ -119,6 +119,12 @@ impl RowQueries {
         untold_of_totals(untold, &self.site.key)
     }
 
+    /// Returns whether an answer depends on which packets are one flow.
+    pub fn count_flows(&self) -> bool {
+        let long = self.long.iter().flat_map(|plans| &plans.plans().plans);
+        self.run.plans.iter().chain(&self.window.plans).chain(long).any(Plan::is_of_flows)
+    }
+
     /// True if any query is about the whole run.
     pub fn asks_of_run(&self) -> bool {
         !self.run.plans.is_empty()

@@ -71,11 +71,16 @@ impl GroupValue {
 
     /// True if packets without a place tell all that it depends on.
     pub(crate) fn is_bounded(&self, spilled: &[SpilledValue]) -> bool {
+        self.is_of(&|number| spilled[number] != SpilledValue::Unknown)
+    }
+
+    /// True if it is computed of aggregates of which this holds, and of nothing else but constants and fields that are grouped by.
+    pub(crate) fn is_of(&self, holds: &dyn Fn(usize) -> bool) -> bool {
         match self {
-            Self::Aggregate(number) | Self::Rate(number) => spilled[*number] != SpilledValue::Unknown,
+            Self::Aggregate(number) | Self::Rate(number) => holds(*number),
             Self::Quantile(..) => false,
             Self::Member(_) | Self::Constant(_) => true,
-            Self::Arithmetic(left, _, right) => left.is_bounded(spilled) && right.is_bounded(spilled),
+            Self::Arithmetic(left, _, right) => left.is_of(holds) && right.is_of(holds),
         }
     }
 

@@ -11,15 +11,17 @@ use super::state::Kinds;
 use flow::{Sampled, Untold};
 use model::{Answer, Class, Value};
 
-/// The sums of packets that are in no row, because their flows had no place in the table.
+/// The sums of packets that are in no row, because their flows had no place in the table, or their records do not tell their keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unplaced {
     /// Packets.
     pub packets: u64,
     /// Layer-3 bytes.
     pub bytes: u64,
-    /// Bytes of the frames on the wire.
+    /// Bytes of the frames on the wire; [`flow::NULL`] where some record of them does not tell them.
     pub wire_bytes: u64,
+    /// The packets of records that do not tell a field of their key. The others had no place in the table.
+    pub keyless: u64,
 }
 
 impl Unplaced {
@@ -27,7 +29,9 @@ impl Unplaced {
     pub fn add(&mut self, more: &Self) {
         self.packets = self.packets.saturating_add(more.packets);
         self.bytes = self.bytes.saturating_add(more.bytes);
+        // The greatest number, which is null, stays.
         self.wire_bytes = self.wire_bytes.saturating_add(more.wire_bytes);
+        self.keyless = self.keyless.saturating_add(more.keyless);
     }
 }
 
@@ -42,6 +46,23 @@ pub struct Outside<'a> {
     pub sampled: Option<Sampled>,
     /// Numbers of packets and records that did not tell a value, which is 0 in rows.
     pub untold: Untold,
+}
+
+impl Unplaced {
+    /// Says in an answer that they are in none of its groups.
+    pub(crate) fn lacks(&self, answer: &mut Answer) {
+        let without_place = self.packets.saturating_sub(self.keyless);
+        let had = ["had no place in the table: it is", "had no place in the table: they are"];
+        let told = [
+            "is of a record that does not tell a field of its key: it is",
+            "are of records that do not tell a field of their key: they are",
+        ];
+        for (packets, why) in [(without_place, had), (self.keyless, told)] {
+            if packets != 0 {
+                answer.lacks(&format!("{} in no group", notation::counted_as(packets, "packet", why)));
+            }
+        }
+    }
 }
 
 impl<'a> From<&'a Unplaced> for Outside<'a> {

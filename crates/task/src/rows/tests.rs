@@ -403,7 +403,7 @@ proptest! {
         merged.add_last_v4(&planned, &v4);
         merged.add_last_v6(&planned, &v6);
         let flows: Vec<_> = flows.into_values().collect();
-        let outside = Unplaced { packets: 3, bytes: 5, wire_bytes: 7 };
+        let outside = Unplaced { packets: 3, bytes: 5, wire_bytes: 7, keyless: 0 };
         let answers = planned.run_answers(merged, None, &outside);
         let mut scanners: BTreeMap<IpAddr, (BTreeSet<IpAddr>, u64)> = BTreeMap::new();
         for flow in &flows {
@@ -598,7 +598,7 @@ fn refusals_name_all_that_is_wrong() {
 
 #[test]
 fn packets_without_a_place_are_in_sums_over_all_and_in_no_filtered_ones() {
-    let outside = Unplaced { packets: 3, bytes: 5, wire_bytes: 7 };
+    let outside = Unplaced { packets: 3, bytes: 5, wire_bytes: 7, keyless: 0 };
     let sums = query(&[], vec![Item::sum("total_count"), Item::sum("wire_byte")], None);
     let filter = Condition::compare("protocol", Comparison::Equal, 6);
     let filtered = Query { filter: Some(filter), ..sums.clone() };

@@ -36,7 +36,8 @@ pub(crate) fn read(metadata: &FileMetaData) -> (Schema, Contents) {
     contents.without_place = entry("edison.without_place").and_then(|text| {
         let mut numbers = text.split(',').map(str::parse);
         let mut next = || numbers.next()?.ok();
-        Some(WithoutKey { time_ns: None, packets: next()?, bytes: next()?, wire_bytes: next()? })
+        let [packets, bytes, wire_bytes] = [next()?, next()?, next()?];
+        Some(WithoutKey { packets, bytes, wire_bytes, ..WithoutKey::default() })
     });
     contents.node =
         entry("edison.node").filter(|_| schema.columns.iter().any(|known| known.name.is_field("node_id")));

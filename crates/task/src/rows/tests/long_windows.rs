@@ -131,7 +131,7 @@ fn what_a_window_lacks_is_in_the_longer_ones() {
     assert!(state.close(&account(4, 0)).is_empty());
     let lacking = WindowAccount {
         refused_rows: 7,
-        outside: Unplaced { packets: 3, bytes: 5, wire_bytes: 6 },
+        outside: Unplaced { packets: 3, bytes: 5, wire_bytes: 6, keyless: 0 },
         ..account(5, 9)
     };
     let answers = state.close(&lacking);
