@@ -6,6 +6,7 @@ use crate::support::program::{call, edison, run};
 use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
 const SECOND: u64 = 1_000_000_000;
@@ -512,6 +513,55 @@ fn recorded_flows_say_of_which_packet_a_value_is() {
     ]);
     let answer: Value = serde_json::from_str(shown.expect(0).stdout.trim()).expect("one answer");
     assert_eq!(answered(&answer, "vlan"), expected);
+}
+
+/// The key that flows were measured with is known of a file in each format, and of several files the members that all keys have.
+#[test]
+fn files_tell_whether_vlan_and_tos_are_of_the_key() {
+    let scratch = Scratch::new();
+    let packet = |at: u64, vlan, tos| {
+        frame(&Packet { time_ns: START + at * SECOND, port: 1000, vlan, tos, ttl: 64, flags: 16 })
+    };
+    let packets = [packet(0, None, 0), packet(1, Some(5), 184), packet(2, Some(5), 0), packet(3, None, 0)];
+    let path = scratch.file("keys.pcap", capture::pcap(ETHERNET, &packets));
+    let plain = "src_addr,dst_addr,protocol,src_port,dst_port";
+    let ask = |files: &[&Path], question: &str| {
+        let files: Vec<&str> = files.iter().map(|file| text(file)).collect();
+        let shown = call(&[&["query"], &files[..], &["--json", question]].concat()).expect(0).stdout;
+        serde_json::from_str::<Value>(shown.trim()).expect("one answer")
+    };
+    let of_vlan = Groups::from([(None, (2, 1)), (Some(5), (2, 1))]);
+    let of_tos = Groups::from([(Some(0), (3, 1)), (Some(184), (1, 1))]);
+    let by = |field: &str| format!("select {field}, sum(total_count) as n, count(*) as f groupby {field}");
+    for suffix in ["csv", "jsonl", "ipfix", "parquet"] {
+        let written = |name: &str, key: &str| {
+            let file = scratch.path(&format!("{name}.{suffix}"));
+            run(&mut edison_run(&path, &["--key", key, "--flows", text(&file)])).expect(0);
+            file
+        };
+        let whole = written("plain", plain);
+        assert_eq!(number(&rows(&ask(&[&whole], "select count(*) as f"))[0]["f"]), 1, "{suffix}");
+        refused(&["query", text(&whole), "select count(*) where vlan = 5"], &["vlan", "first_vlan", "--key"]);
+        refused(&["query", text(&whole), "select max(ip_tos)"], &["ip_tos", "last_ip_tos", "--key"]);
+        let tagged = written("vlan", &format!("{plain},vlan"));
+        let answer = ask(&[&tagged], &by("vlan"));
+        assert_eq!(answered(&answer, "vlan"), of_vlan, "{suffix}: {answer}");
+        assert_eq!(number(&rows(&ask(&[&tagged], "select count(*) as f"))[0]["f"]), 2, "{suffix}");
+        let marked = written("tos", &format!("{plain},ip_tos"));
+        let answer = ask(&[&marked], &by("ip_tos"));
+        assert_eq!(answered(&answer, "ip_tos"), of_tos, "{suffix}: {answer}");
+        // Flows of several keys are told apart by what all keys have, and what counts flows says so.
+        let answer = ask(&[&tagged, &marked], "select count(*) as f");
+        assert_eq!(number(&rows(&answer)[0]["f"]), 1, "{suffix}: {answer}");
+        let reason = answer["reason"].as_str().unwrap_or_default();
+        assert!(reason.contains("the files are of different keys"), "{suffix}: {answer}");
+        let answer = ask(&[&tagged, &marked], "select sum(total_count) as n");
+        assert_eq!(
+            (number(&rows(&answer)[0]["n"]), &answer["reason"]),
+            (8, &Value::Null),
+            "{suffix}: {answer}"
+        );
+    }
 }
 
 #[test]

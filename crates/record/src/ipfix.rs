@@ -31,11 +31,13 @@ pub(crate) mod element {
     pub(crate) const EXPORTED_MESSAGES: Element = Element::registered("exportedMessageTotalCount", 41);
     pub(crate) const EXPORTED_RECORDS: Element = Element::registered("exportedFlowRecordTotalCount", 42);
     pub(crate) const EXPORTING_PROCESS: Element = Element::registered("exportingProcessId", 144);
+    pub(crate) const TEMPLATE: Element = Element::registered("templateId", 145);
     pub(crate) const DOMAIN: Element = Element::registered("observationDomainId", 149);
     pub(crate) const IGNORED_PACKETS: Element = Element::registered("ignoredPacketTotalCount", 164);
     pub(crate) const NOT_SENT_RECORDS: Element = Element::registered("notSentFlowTotalCount", 166);
     pub(crate) const NOT_SENT_PACKETS: Element = Element::registered("notSentPacketTotalCount", 167);
     pub(crate) const NOT_SENT_OCTETS: Element = Element::registered("notSentOctetTotalCount", 168);
+    pub(crate) const FLOW_KEYS: Element = Element::registered("flowKeyIndicator", 173);
     pub(crate) const PADDING: Element = Element::registered("paddingOctets", 210);
     pub(crate) const BIFLOW_DIRECTION: Element = Element::registered("biflowDirection", 239);
     pub(crate) const DOMAIN_NAME: Element = Element::registered("observationDomainName", 300);

@@ -200,6 +200,8 @@ pub struct Selection {
 
 /// The name of the column that tells by which share packets were sampled.
 pub(crate) const SHARE_COLUMN: &str = "sampling_share";
+/// The name of the column that tells the members of the keys of flows, with blanks between them.
+pub(crate) const KEY_COLUMN: &str = "flow_key";
 
 impl Selection {
     /// The columns of a run without parts beyond the plain record, in the field table's order.
@@ -230,6 +232,13 @@ impl Selection {
     /// The column that text formats have behind the others where packets were sampled, with its value in all records: the share.
     pub(crate) fn share_column(&self) -> Option<(&'static str, String)> {
         (self.share != Share::ALL).then(|| (SHARE_COLUMN, self.share.probability().to_string()))
+    }
+
+    /// The column that text formats have behind the others where a field that any record has is a member of the key, with its value in all records.
+    pub(crate) fn key_column(&self) -> Option<(&'static str, String)> {
+        let parts = self.key_parts();
+        let is_other = |part: &str| ["vlan", "ip_tos"].contains(&part);
+        parts.split(',').any(is_other).then(|| (KEY_COLUMN, parts.replace(',', " ")))
     }
 
     /// By which share the packets were sampled.

@@ -30,9 +30,9 @@ impl Dialect {
     /// RFC 4180 with `\n` at the ends of lines; a field is quoted only if necessary.
     pub(crate) const CSV: Self = Self {
         header: |selection| {
-            let share = selection.share_column();
-            let share = share.iter().map(|(name, _)| *name);
-            let names: Vec<_> = selection.columns().iter().map(Chosen::name).chain(share).collect();
+            let told = [selection.key_column(), selection.share_column()];
+            let told = told.iter().flatten().map(|(name, _)| *name);
+            let names: Vec<_> = selection.columns().iter().map(Chosen::name).chain(told).collect();
             (names.join(",") + "\n").into_bytes()
         },
         before: |position, _| if position == 0 { Vec::new() } else { b",".to_vec() },
@@ -137,10 +137,12 @@ impl TextWriter {
         let node: Box<[u8]> = (dialect.quoted)(node).into();
         let header = (dialect.header)(selection);
         let position = selection.columns().len();
-        let share = selection
-            .share_column()
-            .map(|(name, share)| [(dialect.before)(position, name), share.into()].concat());
-        let tail: Box<[u8]> = [share.unwrap_or_default(), dialect.end.into()].concat().into();
+        let key = selection.key_column().map(|(name, key)| (name, (dialect.quoted)(&key)));
+        let share = selection.share_column().map(|(name, share)| (name, share.into_bytes()));
+        let told = [key, share].into_iter().flatten();
+        let told: Vec<u8> =
+            told.flat_map(|(name, value)| [(dialect.before)(position, name), value].concat()).collect();
+        let tail: Box<[u8]> = [told, dialect.end.into()].concat().into();
         let names: usize = selection.columns().iter().map(|column| column.name().len()).sum();
         let record =
             selection.columns().len() * (32 + Line::SLACK) + names + node.len() + tail.len() + Line::SLACK;

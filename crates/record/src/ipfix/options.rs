@@ -19,6 +19,9 @@ const METERING: u16 = 258;
 /// The same where the source cannot know what it lost: no value denotes that.
 const METERING_BLIND: u16 = 259;
 const EXPORTING: u16 = 260;
+const KEYS: u16 = 261;
+/// Set in the number of a field of a template if an enterprise number follows.
+const HAS_ENTERPRISE: u16 = 0x8000;
 
 /// The totals of an exporter so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +42,8 @@ pub(super) struct Options {
     types: Vec<Vec<u8>>,
     /// By which share packets were sampled.
     share: Share,
+    /// The elements of the key of flows, where a field that any record has is among them.
+    key: Vec<u16>,
 }
 
 impl Options {
@@ -46,7 +51,12 @@ impl Options {
         let mut types: Vec<_> = selection.columns().iter().filter_map(type_of).collect();
         types.push(account_type(element::RECEIVED, "frames taken from the source"));
         types.push(account_type(element::MEASURED, "frames counted in a flow record"));
-        Self { node: text(node), domain, types, share: selection.share() }
+        let parts = selection.key_column().map(|(_, parts)| parts).unwrap_or_default();
+        let is_member =
+            |column: &&Column| parts.split(' ').any(|part| part.split('/').next() == Some(column.name()));
+        let members = selection.columns().iter().filter(|column| !column.is_reverse()).filter(is_member);
+        let key = members.flat_map(Column::elements).map(|element| element.number).collect();
+        Self { node: text(node), domain, types, share: selection.share(), key }
     }
 
     /// Options templates, these flow templates and the records that never change: sent at the start of a
@@ -67,6 +77,26 @@ impl Options {
             selector.extend(self.share.probability().to_be_bytes());
         }
         out.put(SELECTOR, &selector);
+        flow_templates.iter().filter(|_| !self.key.is_empty()).for_each(|template| {
+            out.put(KEYS, &self.key_of(template));
+        });
+    }
+
+    /// Which fields of a flow template are those of the key (RFC 7011, section 4.4).
+    fn key_of(&self, template: &[u8]) -> Vec<u8> {
+        let (id, mut rest) = template.split_at(2);
+        let number = |octets: &[u8]| octets.first_chunk().map_or(0, |octets| u16::from_be_bytes(*octets));
+        let mut keys = 0_u64;
+        rest = rest.get(2..).unwrap_or_default();
+        for at in 0..64 {
+            let element = number(rest);
+            let is_own = element & HAS_ENTERPRISE != 0;
+            if !rest.is_empty() && !is_own && self.key.contains(&element) {
+                keys |= 1 << at;
+            }
+            rest = rest.get(if is_own { 8 } else { 4 }..).unwrap_or_default();
+        }
+        [id, &keys.to_be_bytes()].concat()
     }
 
     /// What was measured and what was exported (RFC 7011, sections 4.1 to 4.3).
@@ -84,7 +114,7 @@ impl Options {
         out.put(EXPORTING, &exporting);
     }
 
-    fn templates(&self) -> [Vec<u8>; 5] {
+    fn templates(&self) -> Vec<Vec<u8>> {
         let fixed = Specifier::fixed;
         let metering = [
             fixed(element::DOMAIN, 4),
@@ -99,7 +129,9 @@ impl Options {
         } else {
             selector.push(fixed(element::PROBABILITY, 8));
         }
-        [
+        let keys = [fixed(element::TEMPLATE, 2), fixed(element::FLOW_KEYS, 8)];
+        let keys = (!self.key.is_empty()).then(|| options_definition(KEYS, 1, &keys));
+        let mut templates = vec![
             // RFC 5610, section 3.9.
             options_definition(
                 TYPES,
@@ -130,7 +162,9 @@ impl Options {
                     fixed(element::NOT_SENT_OCTETS, 8),
                 ],
             ),
-        ]
+        ];
+        templates.extend(keys);
+        templates
     }
 }
 

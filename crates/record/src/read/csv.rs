@@ -3,11 +3,11 @@
 use super::assemble::Assembler;
 use super::gather::Gatherer;
 use super::nfdump::{Line, Nfdump};
-use super::schema::Schema;
+use super::schema::{Schema, told_key};
 use super::source::{Bytes, size};
 use super::text_column::{self, Kind, TextColumn, needs_ends};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
-use crate::SHARE_COLUMN;
+use crate::{KEY_COLUMN, SHARE_COLUMN};
 use csv_core::{ReadRecordResult, Reader};
 use std::io::{BufRead, Seek};
 use std::path::{Path, PathBuf};
@@ -48,17 +48,23 @@ impl CsvReader {
             Some(nfdump) => nfdump.names(),
             None => names.iter().map(String::as_str).collect(),
         };
-        let (schema, mut contents) = Schema::of(known, Kind::of, None);
+        // A line that is wrong is found when it is read.
+        let is_told = |name: &str| names.iter().any(|known| known == name);
+        let has_line =
+            (is_told(SHARE_COLUMN) || is_told(KEY_COLUMN)) && lines.next().is_ok_and(|is_line| is_line);
+        let told = |name: &str| {
+            let at =
+                names.iter().position(|known| known == name).filter(|at| has_line && *at < lines.fields());
+            at.map(|at| String::from_utf8_lossy(lines.field(at)).into_owned())
+        };
+        let key = told(KEY_COLUMN).and_then(|key| told_key(&key));
+        let (schema, mut contents) = Schema::of(known, Kind::of, key);
         if schema.columns.is_empty() {
             return Err(refused(&"no column of the header line is a field; `edison fields` lists them"));
         }
         contents.parts = vec![Part { bytes: size, ..Part::default() }];
-        // A line that is wrong is found when it is read.
-        if let Some(at) = names.iter().position(|name| name == SHARE_COLUMN)
-            && lines.next().is_ok_and(|is_line| is_line)
-            && at < lines.fields()
-        {
-            contents.sampled_by(&String::from_utf8_lossy(lines.field(at)));
+        if let Some(share) = told(SHARE_COLUMN) {
+            contents.sampled_by(&share);
         }
         Ok(Self {
             path: path.to_owned(),

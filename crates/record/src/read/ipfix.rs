@@ -10,6 +10,7 @@ mod values;
 
 use super::assemble::Assembler;
 use super::gather::Gatherer;
+use super::name::Name;
 use super::schema::Schema;
 use super::source::{Bytes, size};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
@@ -19,7 +20,9 @@ pub use template::{Dialect, Element, Octets, Template, Told};
 pub use totals::{COUNTERS, Totals};
 pub use values::{Facts, FieldPlan, RecordOf, Told as Sampling, Values};
 
+use flow::Aggregation;
 use meaning::Meaning;
+use packet::KeySpec;
 use plan::{Plan, places};
 use session::{Known, Record, Session, VERSION};
 use std::collections::HashMap;
@@ -113,7 +116,8 @@ fn contents(session: &Session, size: u64, is_whole: bool) -> (Contents, bool) {
             }
         }
     }
-    let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), |_, _| Ok(()), None);
+    let key = told_key(session, &names);
+    let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), |_, _| Ok(()), key);
     for (domain, template) in session.unknown() {
         let reason = "the file has no template of this number before them".to_owned();
         contents.unread.push((format!("sets of template {template} of domain {domain}"), reason));
@@ -126,6 +130,25 @@ fn contents(session: &Session, size: u64, is_whole: bool) -> (Contents, bool) {
     }
     contents.parts = vec![Part { bytes: size, ..Part::default() }];
     (contents, schema.has_reverse())
+}
+
+/// The key that a sender tells of its flows; `None` where it is none, or lacks a member of keys that records have.
+fn told_key(session: &Session, names: &[String]) -> Option<KeySpec> {
+    let mut members: Vec<&str> = Vec::new();
+    for element in session.key() {
+        let Meaning::Value(of) = Meaning::of(*element, session) else { continue };
+        members.extend(of.iter().filter_map(Name::plain_field));
+    }
+    members.sort_unstable();
+    members.dedup();
+    let is_told = |name: &String| match Name::of(name) {
+        Name::Field { field, is_reverse: false } if field.aggregation == Aggregation::Key => {
+            members.contains(&field.name)
+        }
+        _ => true,
+    };
+    let are_told = !members.is_empty() && names.iter().all(is_told);
+    are_told.then(|| KeySpec::parse(&members.join(",")).ok()).flatten()
 }
 
 impl FormatReader for IpfixReader {

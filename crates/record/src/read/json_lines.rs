@@ -2,11 +2,11 @@
 
 use super::assemble::Assembler;
 use super::gather::Gatherer;
-use super::schema::Schema;
+use super::schema::{Schema, told_key};
 use super::source::{Bytes, size};
 use super::text_column::{self, Kind, TextColumn, needs_ends};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
-use crate::SHARE_COLUMN;
+use crate::{KEY_COLUMN, SHARE_COLUMN};
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -36,8 +36,9 @@ impl JsonLinesReader {
     pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
         let refused = |reason: &dyn fmt::Display| ReadError::not_flows(path, reason);
         let size = size(&mut bytes).map_err(|error| refused(&error))?;
-        let (names, shares) = names(&mut bytes).map_err(|error| refused(&error))?;
-        let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), Kind::of, None);
+        let Names { names, shares, key } = names(&mut bytes).map_err(|error| refused(&error))?;
+        let key = key.and_then(|key| told_key(&key));
+        let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), Kind::of, key);
         if schema.columns.is_empty() && !names.is_empty() {
             return Err(refused(&"no member of its objects is a field; `edison fields` lists them"));
         }
@@ -68,10 +69,20 @@ impl JsonLinesReader {
     }
 }
 
-/// The names in the first lines, in their order, and the shares by which packets were sampled: each that differs from the one before.
-fn names(bytes: &mut Bytes) -> Result<(Vec<String>, Vec<String>), String> {
+/// What the first lines tell of all.
+struct Names {
+    /// The names of members, in their order.
+    names: Vec<String>,
+    /// The shares by which packets were sampled: each that differs from the one before.
+    shares: Vec<String>,
+    /// The key of flows, by the first line that names one.
+    key: Option<String>,
+}
+
+fn names(bytes: &mut Bytes) -> Result<Names, String> {
     let mut shares: Vec<String> = Vec::new();
-    let mut share = Vec::new();
+    let mut told = Vec::new();
+    let mut key = None;
     let mut names: Vec<String> = Vec::new();
     let mut known = HashMap::new();
     let mut lines = Lines::new(bytes);
@@ -86,15 +97,17 @@ fn names(bytes: &mut Bytes) -> Result<(Vec<String>, Vec<String>), String> {
                             known.insert(name.to_owned(), names.len());
                             names.push(name.to_owned());
                         }
-                        (name == SHARE_COLUMN).then_some(0)
+                        [SHARE_COLUMN, KEY_COLUMN].iter().position(|known| *known == name)
                     },
-                    |_, value| {
+                    |number, value| {
                         // What is no number or string is no share, which its own text says.
-                        let text = match take(value, &mut share) {
-                            Ok(()) => String::from_utf8_lossy(&share),
+                        let text = match take(value, &mut told) {
+                            Ok(()) => String::from_utf8_lossy(&told),
                             Err(_) => value.get().into(),
                         };
-                        if shares.last().is_none_or(|last| *last != text) {
+                        if number == 1 {
+                            key.get_or_insert_with(|| text.into_owned());
+                        } else if shares.last().is_none_or(|last| *last != text) {
                             shares.push(text.into_owned());
                         }
                     },
@@ -113,7 +126,7 @@ fn names(bytes: &mut Bytes) -> Result<(Vec<String>, Vec<String>), String> {
             Err(_) => break,
         }
     }
-    Ok((names, shares))
+    Ok(Names { names, shares, key })
 }
 
 impl FormatReader for JsonLinesReader {

@@ -1,6 +1,6 @@
 //! What the name of a column means.
 
-use crate::SHARE_COLUMN;
+use crate::{KEY_COLUMN, SHARE_COLUMN};
 use flow::{Aggregation, Field, RowValue, Statistic};
 use std::fmt;
 
@@ -44,9 +44,19 @@ impl Name {
         match (plain.parse(), plain) {
             (Ok(statistic), _) => Self::Statistic { statistic, is_reverse },
             (_, "window_start") => Self::WindowStart,
-            (_, SHARE_COLUMN) => Self::NoRowValue,
+            (_, SHARE_COLUMN | KEY_COLUMN) => Self::NoRowValue,
             (_, "ip_version") if !is_reverse => Self::IpVersion,
             _ => Self::Unknown,
+        }
+    }
+}
+
+impl Name {
+    /// The name of the field of this direction that it is.
+    pub(crate) fn plain_field(&self) -> Option<&'static str> {
+        match self {
+            Self::Field { field, is_reverse: false } => Some(field.name),
+            _ => None,
         }
     }
 }

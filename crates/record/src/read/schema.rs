@@ -127,6 +127,12 @@ impl<S> Schema<S> {
     }
 }
 
+/// The key that a text names, its members with blanks or commas between them; `None` if it is none.
+pub(crate) fn told_key(text: &str) -> Option<KeySpec> {
+    let members: Vec<&str> = text.split([' ', ',']).filter(|member| !member.is_empty()).collect();
+    KeySpec::parse(&members.join(",")).ok()
+}
+
 impl Name {
     /// The member of a key that a column is in any file.
     fn member(&self) -> Option<&'static str> {

@@ -41,6 +41,8 @@ pub(crate) struct Session {
     without_template: u64,
     /// Options say that packets were left out.
     is_sampled: bool,
+    /// The elements that they say are those of keys of flows.
+    key: Vec<Element>,
     /// With which probabilities they say that packets are counted, as far as two differ.
     probabilities: Vec<Option<f64>>,
 }
@@ -126,6 +128,17 @@ impl Record<'_> {
         })
     }
 
+    /// The elements of a template that a record of options says are those of the key (RFC 7011, section 4.4).
+    fn keys(&self) -> Vec<Element> {
+        let template = self.number_of(of(element::TEMPLATE)).and_then(|id| u16::try_from(id).ok());
+        let known = template.and_then(|id| self.domain.templates.get(&id));
+        let (Some(known), Some(keys)) = (known, self.number_of(of(element::FLOW_KEYS))) else {
+            return Vec::new();
+        };
+        let elements = known.template.elements().take(64).enumerate();
+        elements.filter(|(at, _)| keys >> at & 1 != 0).map(|(_, element)| element).collect()
+    }
+
     /// The element that a record of options describes, and its name (RFC 5610).
     fn described(&self) -> Option<(Element, String)> {
         let enterprise = u32::try_from(self.number_of(of(element::ENTERPRISE))?).ok()?;
@@ -178,6 +191,11 @@ impl Session {
     /// Whether options said that packets were left out.
     pub(crate) fn is_sampled(&self) -> bool {
         self.is_sampled
+    }
+
+    /// The elements that options say are those of keys of flows; none where they do not say it.
+    pub(crate) fn key(&self) -> &[Element] {
+        &self.key
     }
 
     /// By which share packets were sampled, where options tell one for all.
@@ -314,6 +332,12 @@ impl Session {
             let start_ms = record.number_of(SYSTEM_START);
             let described = record.described();
             let probability = record.probability();
+            let keys = record.keys();
+            let is_new = |element: &Element| !self.key.contains(element);
+            let keys: Vec<Element> = keys.into_iter().filter(is_new).collect();
+            if self.key.len() < MOST_ELEMENTS {
+                self.key.extend(keys);
+            }
             self.is_sampled |= probability.is_some_and(leaves_out);
             if let Some(probability) = probability
                 && self.probabilities.len() < 2
