@@ -11,7 +11,7 @@ use crate::patterns;
 use crate::signals;
 use crate::sources;
 use history::Setting;
-use history::replay::{Named, Recording, Surveyed};
+use history::replay::{Named, Recording, Surveyed, shortfall_reasons};
 use notation::grouped;
 use packet::Seed;
 use record::Selection;
@@ -47,13 +47,24 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
         ));
     }
     let readable: Vec<_> = recording.files().contents().map(|(path, _)| path.to_owned()).collect();
+    // Of files without flows no window can say it.
+    let lacking: Vec<String> = recording
+        .files()
+        .contents()
+        .flat_map(|(path, contents)| {
+            let lacks = shortfall_reasons(&contents.shortfall);
+            lacks
+                .map(move |reason| format!("{}: it has no flows: {reason}", path.display()))
+                .collect::<Vec<_>>()
+        })
+        .collect();
     let surveyed = recording.survey(window_ns, &setting, &mut || !stop.load(Relaxed));
     let Surveyed { nodes, errors, is_stopped, .. } = surveyed.map_err(Failure::usages)?;
     if is_stopped {
         say_error("stopped before anything was stored");
         return Ok(ExitCode::from(EARLY));
     }
-    if nodes.is_empty() {
+    if nodes.is_empty() && !errors.is_empty() {
         return Err(Failure::usages(
             errors.iter().map(ToString::to_string).chain(["the files have no flows".to_owned()]),
         ));
@@ -64,6 +75,7 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
     store.remarks().iter().for_each(|line| exit::say(line));
     let store = Arc::new(store);
     let mut lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    lines.extend(lacking.iter().filter(|_| nodes.is_empty()).cloned());
     let mut records = Records::default();
     let (mut read, mut rows, mut windows, mut missing) = (0, 0, 0, [0; 2]);
     // All nodes begin before the first is read: what a killed import has not reached is missing.

@@ -34,6 +34,7 @@ fn wanted(is_all: bool) -> Wanted {
         members: vec!["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "vlan", "ip_tos"],
         open_fields: true,
         keeps_open: true,
+        needs_time: true,
         columns: columns.to_vec(),
         statistics: vec!["gap_mean".to_owned()],
     }

@@ -44,6 +44,7 @@ impl Records {
             members: key.columns().collect(),
             columns: row_columns(false),
             open_fields: true,
+            needs_time: true,
             ..Default::default()
         };
         let (mut lines, mut without_time, mut without_address) = (Vec::new(), 0, 0);

@@ -510,3 +510,48 @@ fn other_questions_change_no_answer() {
         }
     }
 }
+
+/// A row without the time at which it counts is named by its line, and the others are answered, in a file and in a store.
+#[test]
+fn a_row_without_its_end_is_named_and_the_others_count() {
+    let scratch = Scratch::new();
+    let head = "src_addr,dst_addr,total_count,total_byte,stime,ltime\n";
+    let row = |source: u8, end: &str| format!("10.0.0.{source},10.0.0.9,1,100,2024-01-01T00:00:00Z,{end}\n");
+    let rows = [row(1, "2024-01-01T00:00:01Z"), row(2, ""), row(3, "2024-01-01T00:00:02Z")];
+    let csv = scratch.file("ends.csv", (head.to_owned() + &rows.concat()).as_bytes());
+    let object = |source: u8, end: &str| {
+        let start = "2024-01-01T00:00:00Z";
+        let row = serde_json::json!({
+            "src_addr": format!("10.0.0.{source}"), "dst_addr": "10.0.0.9", "total_count": 1, "total_byte": 100, "stime": start, "ltime": end
+        });
+        format!("{row}\n")
+    };
+    let objects = [object(1, "2024-01-01T00:00:01Z"), object(2, ""), object(3, "2024-01-01T00:00:02Z")];
+    let json = scratch.file("ends.jsonl", objects.concat().as_bytes());
+    for (file, line) in [(csv, 3), (json, 2)] {
+        let said = format!("1 row has no time at which it counts (ltime): line {line}");
+        let query = "select count(*) as n, sum(total_byte) as b every 10s";
+        let answer = only(&call(&["query", text(&file), "--json", "-q", query]).expect(3).stdout);
+        assert_eq!((&answer["rows"][0]["n"], &answer["rows"][0]["b"]), (&2.into(), &200.into()), "{answer}");
+        assert!(answer["reason"].as_str().is_some_and(|reason| reason.contains(&said)), "{answer}");
+        let store = scratch.path(&format!("store_{line}"));
+        let imported = call(&["import", text(&file), "--node", "n1", "--store", text(&store)]).expect(3);
+        assert!(
+            imported.stderr.contains(&said) && imported.stdout.contains("2 flow records"),
+            "{}",
+            imported.stderr
+        );
+        let answer = only(&call(&["query", "--store", text(&store), "--json", "-q", query]).expect(3).stdout);
+        assert_eq!((&answer["rows"][0]["n"], &answer["status"]), (&2.into(), &"partial".into()), "{answer}");
+    }
+}
+
+/// A file without flows goes into a store as any other.
+#[test]
+fn a_file_without_flows_is_imported() {
+    let scratch = Scratch::new();
+    let empty = scratch.file("empty.csv", b"src_addr,dst_addr,total_count,total_byte,stime,ltime\n");
+    let store = scratch.path("store");
+    let ended = call(&["import", text(&empty), "--store", text(&store)]).expect(0);
+    assert!(ended.stdout.starts_with("0 flow records and 0 window rows"), "{}", ended.stdout);
+}

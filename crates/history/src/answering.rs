@@ -151,6 +151,7 @@ impl FlowFiles {
         let mut wanted = Wanted {
             open_fields: may_be_open,
             keeps_open: may_be_open,
+            needs_time: counts_by_time,
             ..wanted(needs, &site, known.is_none())
         };
         if may_be_open {

@@ -14,3 +14,4 @@ mod work;
 pub use held::{Held, Memory, Row};
 pub use node::{FinishedWindow, NodeRecording, Replayed, WindowSink};
 pub use recording::{Named, Recording, Surveyed};
+pub use work::shortfall_reasons;

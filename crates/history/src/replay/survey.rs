@@ -40,7 +40,7 @@ pub(super) fn window_of(time_ns: u64, window_ns: u64) -> u64 {
 /// What is read of each row.
 fn wanted(has_windows: bool) -> Wanted {
     let times = [RowValue::First, RowValue::Last].into_iter().filter(|_| !has_windows);
-    Wanted { columns: times.chain([RowValue::Time]).collect(), ..Wanted::default() }
+    Wanted { columns: times.chain([RowValue::Time]).collect(), needs_time: true, ..Wanted::default() }
 }
 
 impl FileSurvey {

@@ -29,6 +29,7 @@ impl NodeRecording {
             members: self.site.key.columns().collect(),
             columns: row_columns(self.site.tracks_loss),
             open_fields: true,
+            needs_time: true,
             ..Default::default()
         };
         let mut totals = ColumnTotals::new(&wanted);
@@ -330,7 +331,7 @@ impl<'a> Work<'a> {
 }
 
 /// Returns what files of flow records lack, a sentence each. The times are not known.
-fn shortfall_reasons(shortfall: &Shortfall) -> impl Iterator<Item = String> {
+pub fn shortfall_reasons(shortfall: &Shortfall) -> impl Iterator<Item = String> {
     let Shortfall { lost, reason, untold, estimates: _ } = shortfall;
     let were = ["was lost before it was", "were lost before they were"];
     let lost = (*lost != 0).then(|| {

@@ -15,6 +15,8 @@ pub struct Wanted {
     pub open_fields: bool,
     /// Whether a row that leaves an address open has a key. Otherwise it has none where other rows of the file tell that address.
     pub keeps_open: bool,
+    /// True if rows without a time are of no use: those of text are passed over.
+    pub needs_time: bool,
     /// The names of the statistics that [`RowValue::Statistic`] numbers.
     pub statistics: Vec<String>,
 }

@@ -1,7 +1,7 @@
 //! CSV (RFC 4180) with a header line.
 
 use super::assemble::Assembler;
-use super::gather::Gatherer;
+use super::gather::{Gatherer, Untimed, untimed_words};
 use super::nfdump::{Line, Nfdump};
 use super::schema::{Schema, told_key};
 use super::source::{Bytes, size};
@@ -28,6 +28,7 @@ pub(crate) struct CsvReader {
     nfdump: Option<Nfdump>,
     /// Lines that are no flows, in what was read last: their number, and what is wrong with the first.
     unread: Option<(u64, String)>,
+    untimed: Untimed,
     /// Whether rows with a source, and with a destination, are known, once that mattered.
     ends: Option<[bool; 2]>,
 }
@@ -74,6 +75,7 @@ impl CsvReader {
             bytes,
             nfdump,
             unread: None,
+            untimed: None,
             ends: None,
         })
     }
@@ -106,7 +108,7 @@ impl FormatReader for CsvReader {
         if needs_ends(wanted) && self.ends.is_none() {
             self.ends = Some(self.ends()?);
         }
-        let Self { path, bytes, schema, columns: number, nfdump, unread, ends, .. } = self;
+        let Self { path, bytes, schema, columns: number, nfdump, unread, untimed, ends, .. } = self;
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
         let columns = TextColumn::all(schema, wanted);
         let all = TextColumn::known(schema);
@@ -154,7 +156,7 @@ impl FormatReader for CsvReader {
                 let fill = |rows: &mut _| {
                     columns.iter().try_for_each(|column| column.put(lines.field(column.number), rows))
                 };
-                if !gatherer.add(fill)? {
+                if !gatherer.add_line(lines.line, fill)? {
                     return Ok(false);
                 }
             }
@@ -162,13 +164,15 @@ impl FormatReader for CsvReader {
         };
         let read = read();
         let line = lines.line;
+        *untimed = gatherer.untimed();
         gatherer.finish(read).map_err(|error| ReadError::damaged(path, format!("line {line}: {error}")))
     }
 
     fn passed_over(&self) -> Option<String> {
-        self.unread
-            .as_ref()
-            .map(|(number, first)| format!("{number} lines are no flows, the first is {first}"))
+        let unread = self.unread.as_ref();
+        let unread =
+            unread.map(|(number, first)| format!("{number} lines are no flows, the first is {first}"));
+        unread.or_else(|| untimed_words(self.untimed))
     }
 }
 

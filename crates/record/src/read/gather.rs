@@ -4,6 +4,7 @@ use super::Sink;
 use super::assemble::Assembler;
 use super::block::Wanted;
 use super::columns::{Columns, ROWS};
+use flow::{NULL, RowValue};
 
 /// Gathers rows and gives them block by block.
 pub(crate) struct Gatherer<'a, 's> {
@@ -11,12 +12,62 @@ pub(crate) struct Gatherer<'a, 's> {
     assembler: Assembler,
     wanted: &'a Wanted,
     sink: &'a mut Sink<'s>,
+    /// The number of the column without which a row is of no use.
+    time: Option<usize>,
+    untimed: Untimed,
+}
+
+/// Rows without a time that were passed over: their number, and the line of the first.
+pub(crate) type Untimed = Option<(u64, u64)>;
+
+/// Says what was passed over.
+pub(crate) fn untimed_words(untimed: Untimed) -> Option<String> {
+    let (rows, line) = untimed?;
+    let words = ["has no time at which it counts (ltime)", "have no time at which they count (ltime)"];
+    Some(format!(
+        "{}: line {line}{}",
+        notation::counted_as(rows, "row", words),
+        if rows == 1 { "" } else { " is the first" }
+    ))
 }
 
 impl<'a, 's> Gatherer<'a, 's> {
     /// Gathers rows for this assembler, which may know of the file already.
     pub(crate) fn new(assembler: Assembler, wanted: &'a Wanted, sink: &'a mut Sink<'s>) -> Self {
-        Self { columns: Columns::new(wanted), assembler, wanted, sink }
+        let time = wanted.columns.iter().position(|column| *column == RowValue::Time);
+        let time = time.filter(|_| wanted.needs_time);
+        Self { columns: Columns::new(wanted), assembler, wanted, sink, time, untimed: None }
+    }
+
+    /// Adds the row of a line, as [`Gatherer::add`] does. One without a time is passed over where that is needed.
+    ///
+    /// # Errors
+    /// Those of `fill`, whose row is not added.
+    pub(crate) fn add_line(
+        &mut self,
+        line: u64,
+        fill: impl FnOnce(&mut Columns) -> Result<(), String>,
+    ) -> Result<bool, String> {
+        let Some(time) = self.time else { return self.add(fill) };
+        let mut has_time = false;
+        let added = self.add(|columns| {
+            fill(columns)?;
+            has_time = columns.values[time].get(columns.rows).is_some_and(|time| *time != NULL);
+            if has_time { Ok(()) } else { Err(String::new()) }
+        });
+        // What is wrong with a value is another error.
+        match added {
+            Err(error) if error.is_empty() && !has_time => {
+                self.untimed.get_or_insert((0, line)).0 += 1;
+                Ok(true)
+            }
+            added => added,
+        }
+    }
+
+    /// The rows that were passed over.
+    pub(crate) fn untimed(&self) -> Untimed {
+        self.untimed
     }
 
     /// Adds the row that `fill` fills; false once no more are wanted.

@@ -1,7 +1,7 @@
 //! JSON lines: one object a line.
 
 use super::assemble::Assembler;
-use super::gather::Gatherer;
+use super::gather::{Gatherer, Untimed, untimed_words};
 use super::schema::{Schema, told_key};
 use super::source::{Bytes, size};
 use super::text_column::{self, Kind, TextColumn, needs_ends};
@@ -28,6 +28,7 @@ pub(crate) struct JsonLinesReader {
     bytes: Bytes,
     schema: Schema<Kind>,
     contents: Contents,
+    untimed: Untimed,
     /// Whether rows with a source, and with a destination, are known, once that mattered.
     ends: Option<[bool; 2]>,
 }
@@ -48,7 +49,7 @@ impl JsonLinesReader {
             contents.rows = Some(0);
         }
         shares.iter().for_each(|share| contents.sampled_by(share));
-        Ok(Self { path: path.to_owned(), schema, contents, bytes, ends: None })
+        Ok(Self { path: path.to_owned(), schema, contents, bytes, untimed: None, ends: None })
     }
 
     /// Whether rows with a source, and with a destination, are known before all are read.
@@ -138,7 +139,7 @@ impl FormatReader for JsonLinesReader {
         if needs_ends(wanted) && self.ends.is_none() {
             self.ends = Some(self.ends()?);
         }
-        let Self { path, bytes, schema, ends, .. } = self;
+        let Self { path, bytes, schema, untimed, ends, .. } = self;
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
         let columns = TextColumn::all(schema, wanted);
         // Of the names that are wanted, the number of the value in `values`.
@@ -171,7 +172,7 @@ impl FormatReader for JsonLinesReader {
                     let mut all = columns.iter().zip(&slot_of);
                     all.try_for_each(|(column, slot)| column.put(&values[*slot], rows))
                 };
-                if !gatherer.add(fill)? {
+                if !gatherer.add_line(lines.line, fill)? {
                     return Ok(false);
                 }
             }
@@ -179,7 +180,12 @@ impl FormatReader for JsonLinesReader {
         };
         let read = read();
         let line = lines.line;
+        *untimed = gatherer.untimed();
         gatherer.finish(read).map_err(|error| ReadError::damaged(path, format!("line {line}: {error}")))
+    }
+
+    fn passed_over(&self) -> Option<String> {
+        untimed_words(self.untimed)
     }
 }
 
