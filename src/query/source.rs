@@ -39,15 +39,10 @@ impl Source {
 
     /// What answers say where records are of samples: they are not scaled.
     pub(super) fn sampled(&self) -> Option<String> {
-        let Self::Files(files) = self else { return None };
-        let sampled = files.contents().filter(|(_, contents)| contents.sampled);
-        let told = |(path, contents): (&Path, &Contents)| match contents.share {
-            Some(share) => format!("{} ({share} of the packets)", path.display()),
-            None => path.display().to_string(),
-        };
-        let paths: Vec<_> = sampled.map(told).collect();
-        (!paths.is_empty())
-            .then(|| format!("of sampled packets alone, not scaled: the records of {}", paths.join(", ")))
+        match self {
+            Self::Files(files) => files.sampled(),
+            Self::Store(_) => None,
+        }
     }
 
     /// What is wrong with the manifest of a store.

@@ -203,6 +203,27 @@ fn every_frame_of_every_window_has_a_name() {
 }
 
 /// With every packet, the records are those of a run without a sample, and so are the answers.
+/// Files of records tell that these are of a sample, and so does a store into which they are imported.
+#[test]
+fn records_of_a_sample_are_told_as_such_once_they_are_imported() {
+    let scratch = Scratch::new();
+    let Generated { path, .. } = capture::generate(&scratch, "packets=2k,flows=50");
+    for suffix in ["csv", "jsonl", "ipfix", "parquet"] {
+        let flows = scratch.path(&format!("flows.{suffix}"));
+        let store = scratch.path(suffix);
+        run(edison().arg("run").arg(&path).args(["--tee", "50%", "--flows"]).arg(&flows)).expect(0);
+        run(edison().arg("import").arg(&flows).arg("--store").arg(&store)).expect(0);
+        let asked = ["--json", "-q", "select sum(total_count) as n"];
+        let of_file = run(edison().arg("query").arg(&flows).args(asked)).expect(0).stdout;
+        let stored = run(edison().args(["query", "--store"]).arg(&store).args(asked)).expect(0).stdout;
+        for told in [of_file, stored] {
+            let answer: Value = serde_json::from_str(told.trim()).expect("one answer");
+            let reason = answer["reason"].as_str().unwrap_or_default();
+            assert!(answer["bounds"] == "none" && reason.contains("sample"), "{suffix}: {answer}");
+        }
+    }
+}
+
 #[test]
 fn a_share_of_all_changes_nothing() {
     let scratch = Scratch::new();

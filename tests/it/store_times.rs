@@ -277,17 +277,57 @@ fn what_a_wire_loses_lowers_the_coverage_of_stored_answers() {
     assert_eq!(is_told, lost != 0, "{of_flows}: {lost}");
 }
 
+/// Statistics of interface 0 of a pcapng file with `isb_ifdrop`, and the end of options.
+fn statistics(lost: u64) -> Vec<u8> {
+    let option = [&5_u16.to_le_bytes()[..], &8_u16.to_le_bytes(), &lost.to_le_bytes()].concat();
+    let body = [&[0; 12][..], &option, &[0; 4]].concat();
+    let length = (body.len() as u32 + 12).to_le_bytes();
+    [&5_u32.to_le_bytes()[..], &length, &body, &length].concat()
+}
+
+/// Files and stores know the time that was watched before the first packet that passes a filter and behind the last, and what was lost in it.
+#[test]
+fn a_filter_shortens_no_time() {
+    let scratch = Scratch::new();
+    // A packet each 100 ms for 10 s: those of port 443 from 4 s to 6 s. Statistics behind the last tell 7 lost packets.
+    let frames: Vec<_> = (0..=100)
+        .map(|at| Frame {
+            time_ns: START + at * SECOND / 10,
+            data: capture::udp(if (40..=60).contains(&at) { 443 } else { 53 }),
+        })
+        .collect();
+    let path = scratch.file("all.pcapng", [capture::pcapng(&frames), statistics(7)].concat());
+    let [store, rows, flows] = ["store", "rows.parquet", "flows.parquet"].map(|name| scratch.path(name));
+    let [of_rows, of_flows] = ["of_rows", "of_flows"].map(|name| scratch.path(name));
+    let run = ["run", text(&path), "src port 443"];
+    let outputs = ["--every", "1s", "--store", text(&store), "--rows", text(&rows), "--flows", text(&flows)];
+    call(&[&run[..], &outputs].concat()).expect(0);
+    for (file, store) in [(&rows, &of_rows), (&flows, &of_flows)] {
+        call(&["import", text(file), "--store", text(store)]).expect(0);
+    }
+    let query = ["--json", "-q", "q: select sum(total_count) as n, rate(total_count) as r"];
+    let told = |arguments: &[&str]| {
+        let ended = call(&[arguments, &query].concat());
+        answers(ended.stdout.lines()).pop().unwrap_or_else(|| panic!("no answer: {ended:?}"))
+    };
+    let stored = [&store, &of_rows, &of_flows].map(|store| told(&["query", "--store", text(store)]));
+    let files = [&rows, &flows].map(|file| told(&["query", text(file)]));
+    for answer in [told(&run)].iter().chain(&stored).chain(&files) {
+        assert_eq!(window(answer), [START, START + 10 * SECOND], "{answer}");
+        let row = &answer["rows"][0];
+        assert_eq!((number(&row["n"]), row["r"].as_f64().map(f64::round)), (21, Some(2.0)), "{answer}");
+    }
+    for answer in stored[..2].iter().chain(&files) {
+        let reason = answer["reason"].as_str().unwrap_or_default();
+        assert!(reason.contains("7 packets were lost before they were measured"), "{answer}");
+    }
+    assert_eq!(stored[2]["status"], "partial", "the time of the loss is not known: {}", stored[2]);
+}
+
 /// What interface statistics of a pcapng file tell as lost is lost once: in the windows, in the run, in the store and in its rows.
 #[test]
 fn the_loss_that_a_capture_tells_is_the_sum_of_its_windows() {
     let scratch = Scratch::new();
-    // Statistics of interface 0 with `isb_ifdrop`, and the end of options.
-    let statistics = |lost: u64| {
-        let option = [&5_u16.to_le_bytes()[..], &8_u16.to_le_bytes(), &lost.to_le_bytes()].concat();
-        let body = [&[0; 12][..], &option, &[0; 4]].concat();
-        let length = (body.len() as u32 + 12).to_le_bytes();
-        [&5_u32.to_le_bytes()[..], &length, &body, &length].concat()
-    };
     // A packet each 100 ms: statistics behind the 25th, the 35th and the last of 60 tell 10, 10 and 34 lost packets.
     let file = |name, from: u64| {
         let frames = capture::udp_frames(60, from).into_iter().zip(0..);

@@ -7,6 +7,7 @@ use model::{Answer, Span};
 use record::read::Contents;
 use record::{RecordedWindows, Shortfall, WindowFacts};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use task::query::Over;
 use task::rows::Unplaced;
@@ -50,18 +51,30 @@ pub(crate) fn untold_by_window(contents: &Contents) -> impl Iterator<Item = (u64
     known.take(MOST_WINDOWS as usize)
 }
 
-/// Returns the time that was watched of windows with packets that are in no row; `None` where there are none.
-pub(crate) fn span_without_rows(contents: &Contents) -> Option<Span> {
-    let windows = contents.windows.as_ref()?;
-    let is_of_packets = |facts: &WindowFacts| {
-        !facts.untold.is_none() || facts.without_place != [0; 3] || facts.refused_rows != 0
-    };
-    let spans = windows.each().filter(|(.., facts)| is_of_packets(facts)).map(|(first_ns, count, facts)| {
-        let end_ns = first_ns.saturating_add(count.saturating_mul(windows.length_ns));
-        let [start_ns, end_ns] = facts.watched.unwrap_or([first_ns, end_ns]);
-        Span { start_ns, end_ns }
+/// Returns the time that was watched, as far as a file tells it: from the begin of the first window to the end of the last, or that of its records.
+pub(crate) fn watched_of(contents: &Contents) -> Option<Span> {
+    let of_windows = contents.windows.iter().flat_map(|windows| {
+        windows.each().map(|(first_ns, count, facts)| {
+            let end_ns = first_ns.saturating_add(count.saturating_mul(windows.length_ns));
+            facts.watched.unwrap_or([first_ns, end_ns])
+        })
     });
-    spans.reduce(union)
+    let times = of_windows.chain(contents.shortfall.watched);
+    times.map(|[start_ns, end_ns]| Span { start_ns, end_ns }).reduce(union)
+}
+
+/// Returns the name of a file whose records are of a sample of the packets, and the share, if it tells that.
+pub(crate) fn told_sample(path: &Path, contents: &Contents) -> Option<String> {
+    contents.sampled.then(|| match contents.share {
+        Some(share) => format!("{} ({share} of the packets)", path.display()),
+        None => path.display().to_string(),
+    })
+}
+
+/// Returns what answers say where records are of samples, of files by their names; `None` without any.
+pub(crate) fn of_samples(files: &[String]) -> Option<String> {
+    (!files.is_empty())
+        .then(|| format!("of sampled packets alone, not scaled: the records of {}", files.join(", ")))
 }
 
 fn begins(windows: &RecordedWindows, start_ns: u64, count: u64) -> impl Iterator<Item = u64> {

@@ -1,6 +1,6 @@
 //! The files, and what their rows have in common.
 
-use crate::facts::span_without_rows;
+use crate::facts::{of_samples, told_sample, watched_of};
 use crate::node_spans::{NodeSpans, union};
 use crate::question::{Period, Setting};
 use flow::{NULL, RowBatch, RowValue};
@@ -151,6 +151,13 @@ impl FlowFiles {
         all.cloned().collect::<BTreeSet<_>>().into_iter().collect()
     }
 
+    /// What answers say where records are of samples: they are not scaled.
+    pub fn sampled(&self) -> Option<String> {
+        of_samples(
+            &self.contents().filter_map(|(path, contents)| told_sample(path, contents)).collect::<Vec<_>>(),
+        )
+    }
+
     /// True if rows of all files have losses.
     pub fn track_losses(&self) -> bool {
         let told = self.files.iter().filter(|file| !file.contents().is_blank());
@@ -162,13 +169,12 @@ impl FlowFiles {
         self.files.iter().map(|file| file.contents().rows).sum()
     }
 
-    /// The time from the first packet to the last, where all files tell it.
+    /// The time that was watched, and that of the rows, where all files tell it.
     pub fn span(&self) -> Option<Span> {
         self.spans()?.all()
     }
 
-    /// Returns the time from the first packet of each node to its last, where all files tell it. Of a file without rows it is that of the
-    /// windows in which there were packets all the same.
+    /// Returns the time that was watched of each node, and that of its rows, where all files tell it.
     pub(crate) fn spans(&self) -> Option<NodeSpans> {
         if self.covers.is_some() {
             return self.covers.clone();
@@ -179,8 +185,7 @@ impl FlowFiles {
             for part in &contents.parts {
                 spans.add(node.clone(), span_of(part)?);
             }
-            let without_rows = span_without_rows(contents).filter(|_| contents.parts.is_empty());
-            without_rows.into_iter().for_each(|span| spans.add(node.clone(), span));
+            watched_of(contents).into_iter().for_each(|span| spans.add(node.clone(), span));
         }
         Some(spans)
     }

@@ -4,7 +4,7 @@ use model::Span;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The time from the first packet of each node to its last.
+/// The time of each node that was watched, from its first packet to its last where that is not known.
 ///
 /// Nodes that measured at different times have rates of their own times: a node that has ended does not count as one without packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

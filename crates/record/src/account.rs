@@ -17,7 +17,7 @@ pub struct Account {
     pub lost: Option<u64>,
 }
 
-/// The losses of records over a time, and the quality of estimates in them.
+/// What a file of records tells of its time: how much of it was watched, the losses in it, and the quality of estimates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shortfall {
     /// Packets that the source lost, as far as it knows.
@@ -28,22 +28,26 @@ pub struct Shortfall {
     pub untold: Untold,
     /// A remark that values are estimates, and how good they are.
     pub estimates: Option<String>,
+    /// The time that was watched, nanoseconds since the epoch; `None` if it is not known. Packets that are in no record may have come before the
+    /// first that is in one, or behind the last.
+    pub watched: Option<[u64; 2]>,
 }
 
 impl Shortfall {
-    /// Returns whether nothing is known to be missing.
+    /// Returns whether nothing is known to be missing or estimated.
     pub fn is_none(&self) -> bool {
         self.lost == 0 && self.reason.is_none() && self.untold.is_none() && self.estimates.is_none()
     }
 
     /// The names of its parts in the metadata of a Parquet file, behind `edison.`.
-    pub(crate) const NAMES: [&str; 4] = ["lost", "lacks", "untold", "estimates"];
+    pub(crate) const NAMES: [&str; 5] = ["lost", "lacks", "untold", "estimates", "watched"];
 
     /// Returns the names and values that a Parquet file has of it in its metadata.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, String)> {
         let lost = (self.lost != 0).then(|| self.lost.to_string());
         let untold = (!self.untold.is_none()).then(|| untold::to_text(&self.untold));
-        let values = [lost, self.reason.clone(), untold, self.estimates.clone()];
+        let watched = self.watched.map(|[start_ns, end_ns]| format!("{start_ns},{end_ns}"));
+        let values = [lost, self.reason.clone(), untold, self.estimates.clone(), watched];
         Self::NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?)))
     }
 
@@ -51,7 +55,12 @@ impl Shortfall {
     pub(crate) fn of_entries(entry: impl Fn(&str) -> Option<String>) -> Self {
         let untold = entry("untold").map(|text| untold::of_text(&text)).unwrap_or_default();
         let lost = entry("lost").and_then(|lost| lost.parse().ok()).unwrap_or(0);
-        Self { lost, reason: entry("lacks"), untold, estimates: entry("estimates") }
+        let watched = entry("watched").and_then(|text| {
+            let (start_ns, end_ns) = text.split_once(',')?;
+            let [start_ns, end_ns] = [start_ns.parse().ok()?, end_ns.parse().ok()?];
+            (start_ns <= end_ns).then_some([start_ns, end_ns])
+        });
+        Self { lost, reason: entry("lacks"), untold, estimates: entry("estimates"), watched }
     }
 
     /// Adds that of another time. A reason that is known is told once.
@@ -59,6 +68,8 @@ impl Shortfall {
         self.lost = self.lost.saturating_add(more.lost);
         self.untold.add(&more.untold);
         said_of_both(&mut self.estimates, more.estimates.as_ref(), WindowFacts::ESTIMATES);
+        let both = self.watched.into_iter().chain(more.watched);
+        self.watched = both.reduce(|[start, end], [other, until]| [start.min(other), end.max(until)]);
         let Some(reason) = &more.reason else { return };
         match &mut self.reason {
             Some(known) if known.split("; ").any(|one| one == reason) => {}

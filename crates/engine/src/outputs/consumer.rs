@@ -105,7 +105,8 @@ impl Consumer {
                     // Records tell by themselves what they leave open.
                     let untold = window.untold_of_packets();
                     let (reason, estimates) = (window.lacks.clone(), window.estimates.clone());
-                    self.lack(&Shortfall { lost, reason, untold, estimates });
+                    let watched = Some([window.watched.start_ns, window.watched.end_ns]);
+                    self.lack(&Shortfall { lost, reason, untold, estimates, watched });
                     for rows in &mut self.rows {
                         rows.window(&window);
                         rows.warnings().into_iter().for_each(|line| drop(self.warn.send(line)));
@@ -127,10 +128,10 @@ impl Consumer {
         }
     }
 
-    /// Tells writers what the records of a window lack.
+    /// Tells writers what the records of a window lack, and what of it was watched.
     fn lack(&mut self, shortfall: &Shortfall) {
         let writers = self.outputs.iter_mut().filter_map(|output| output.writer.as_mut());
-        writers.filter(|_| !shortfall.is_none()).for_each(|writer| writer.lacks(shortfall));
+        writers.for_each(|writer| writer.lacks(shortfall));
     }
 
     fn take(&mut self, block: &mut [FlowRecord]) {

@@ -128,8 +128,8 @@ impl Shelf {
         of_files.chain(unstored.chain(lost).map(|entry| entry.node.as_str())).collect()
     }
 
-    /// The time from the first packet of each node to its last, which rows and rollups tell alike. Where files do not tell it, it is that of their
-    /// windows.
+    /// The time of each node that was watched, and that of its packets, which rows and rollups tell alike. Where files do not tell this, it is that
+    /// of their windows.
     pub fn spans(&self) -> NodeSpans {
         let mut spans = NodeSpans::default();
         for node in self.files.iter().map(|file| &*file.node).collect::<BTreeSet<_>>() {
@@ -137,6 +137,11 @@ impl Shelf {
             if let Some(span) = span_of_node(&of_node) {
                 spans.add(Some(Arc::from(node)), span);
             }
+        }
+        let times = self.watched.iter().filter(|entry| entry.is_known() && !entry.is_begin());
+        for Watched { node, first_ns, end_ns, .. } in times {
+            let span = Span { start_ns: *first_ns, end_ns: *end_ns };
+            spans.add(Some(Arc::from(node.as_str())), span);
         }
         spans
     }

@@ -2,7 +2,8 @@
 
 use super::node::{NodeFile, NodeRecording, Picked};
 use super::plan::Plan;
-use super::survey::FileSurvey;
+use super::survey::{FileSurvey, window_of};
+use crate::facts::{of_samples, told_sample, watched_of};
 use crate::files::FlowFiles;
 use crate::node_spans::union;
 use crate::question::{Period, Setting};
@@ -189,8 +190,16 @@ impl Recording {
                 wanted.for_each(|(start, rows)| *node.counts.entry(*start).or_default() += rows);
                 if !contents.has_windows {
                     node.shortfall.add(&contents.shortfall);
-                    node.span = node.span.into_iter().chain(rows.span).reduce(union);
+                    let watched = watched_of(contents);
+                    node.span = node.span.into_iter().chain(rows.span).chain(watched).reduce(union);
+                    // Its first and its last window were watched, whether they have rows or not.
+                    let ends = watched.iter().flat_map(|span| [span.start_ns, span.end_ns.saturating_sub(1)]);
+                    let windows = ends.map(|time_ns| window_of(time_ns, window_ns));
+                    windows.filter(|start| period.contains(*start)).for_each(|start| {
+                        node.counts.entry(start).or_default();
+                    });
                 }
+                node.sampled.extend(told_sample(&path, contents));
                 let picked = if name.is_some() { Picked::All } else { Picked::Of(of_file.clone()) };
                 // Of a file that was named, all rows are of the node, whatever they tell.
                 if !node.files.iter().any(|known| known.path == path && picked == Picked::All) {
@@ -228,7 +237,9 @@ impl Recording {
         }
         let mut refused = Vec::new();
         for (name, node) in nodes {
-            let Gathered { files, lists, counts, span, merges, damaged, lacks, shortfall } = node;
+            let Gathered { files, lists, counts, span, merges, damaged, lacks, mut shortfall, sampled } =
+                node;
+            shortfall.add(&Shortfall { estimates: of_samples(&sampled), ..Shortfall::default() });
             let missing = self.missing.get(&name).map_or(&[][..], Vec::as_slice);
             match Plan::new(window_ns, lists, counts, span, period, missing) {
                 Ok(plan) => surveyed.nodes.push(NodeRecording {
@@ -263,4 +274,6 @@ struct Gathered {
     damaged: Vec<(Span, String)>,
     lacks: Vec<String>,
     shortfall: Shortfall,
+    /// Its files with records of samples, by their names.
+    sampled: Vec<String>,
 }

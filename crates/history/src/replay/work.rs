@@ -332,7 +332,7 @@ impl<'a> Work<'a> {
 
 /// Returns what files of flow records lack, a sentence each. The times are not known.
 pub fn shortfall_reasons(shortfall: &Shortfall) -> impl Iterator<Item = String> {
-    let Shortfall { lost, reason, untold, estimates: _ } = shortfall;
+    let Shortfall { lost, reason, untold, estimates: _, watched: _ } = shortfall;
     let were = ["was lost before it was", "were lost before they were"];
     let lost = (*lost != 0).then(|| {
         format!("{} measured, at times that are not known", notation::counted_as(*lost, "packet", were))

@@ -234,7 +234,8 @@ fn records_of_a_store_are_as_in_other_files_and_are_copied_by_time() {
         .collect();
     let selection = Selection::new(&Parts::default());
     let inputs = [folder.join("0.parquet"), folder.join("1.parquet")];
-    for (path, records) in inputs.iter().zip(records.chunks(1700)) {
+    let watched = [[START - SECOND, START + 7 * SECOND], [START, START + 9000 * SECOND]];
+    for ((path, records), watched) in inputs.iter().zip(records.chunks(1700)).zip(watched) {
         let mut writer = record::create_stored(path, "n", &selection).expect("a file");
         writer.write(records).expect("it is written");
         writer.lacks(&Shortfall {
@@ -242,6 +243,7 @@ fn records_of_a_store_are_as_in_other_files_and_are_copied_by_time() {
             reason: Some("cut off".to_owned()),
             untold: untold(1),
             estimates: Some("estimates: 1 of 2 records".to_owned()),
+            watched: Some(watched),
         });
         writer.finish().expect("it ends");
     }
@@ -259,6 +261,7 @@ fn records_of_a_store_are_as_in_other_files_and_are_copied_by_time() {
         reason: Some("cut off".to_owned()),
         untold: untold(2),
         estimates: Some(record::WindowFacts::ESTIMATES.to_owned()),
+        watched: Some([START - SECOND, START + 9000 * SECOND]),
     };
     assert_eq!(contents.shortfall, lacks);
     let (mut expected, of_plain) = read(&plain);
