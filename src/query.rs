@@ -26,7 +26,6 @@ use source::Source;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use summary::Limits;
-use task::query::Over;
 
 /// Answers what the options ask.
 pub(crate) fn query(options: &QueryOptions) -> Result<ExitCode, Failure> {
@@ -102,14 +101,12 @@ impl Command<'_> {
         let remark = source.sampled();
         let facts = source.facts();
         // Where a record ends says where it counts, and it may reach over the windows and the period that are asked for.
-        let unit = |question: &Question| match (&question.query.over, question.period) {
-            (Over::Window | Over::Windows { .. }, _) => Some("window"),
-            (Over::Run, Some(period)) if facts.span.is_none_or(|span| period.cuts(span)) => Some("period"),
-            (Over::Run, _) => None,
-        };
         let of_records = questions.iter().filter(|_| facts.has_records);
-        let approximate: BTreeMap<String, &str> =
-            of_records.filter_map(|question| Some((question.query.name.clone(), unit(question)?))).collect();
+        let approximate: BTreeMap<String, &str> = of_records
+            .filter_map(|Question { query, period, .. }| {
+                Some((query.name.clone(), history::part_of(&query.over, *period, facts.span)?))
+            })
+            .collect();
         let give = &mut |mut answer: Answer| {
             if let Some(unit) = approximate.get(&answer.query) {
                 history::count_at_end(&mut answer, unit);

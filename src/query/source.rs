@@ -6,8 +6,6 @@ use crate::cli::QueryOptions;
 use crate::exit::Failure;
 use history::FlowFiles;
 use history::levels::Stored;
-use record::read::Contents;
-use std::path::Path;
 
 /// What questions are answered from.
 pub(super) enum Source {

@@ -159,7 +159,13 @@ impl Windows {
         open.received = open.received.saturating_add(packets);
         self.received = self.received.saturating_add(packets);
         self.records += 1;
-        let Some(row) = row(&record, &self.setting.key) else { return };
+        let (bytes, wire_bytes) = (record.total_byte, record.wire_byte);
+        let unplaced = |keyless| Unplaced { packets, bytes, wire_bytes, keyless };
+        let Some(row) = row(&record, &self.setting.key) else {
+            // A record without an address is of no flow: its packets are in no group.
+            open.held.unplaced.add(&unplaced(packets));
+            return self.outputs.record(record);
+        };
         record.key = Some(match &row {
             Row::V4(row) => row.key.flow_key(&self.setting.key),
             Row::V6(row) => row.key.flow_key(&self.setting.key),
@@ -171,9 +177,7 @@ impl Windows {
             }
         }
         if !open.held.push(row, None, true, &mut self.memory) {
-            let (bytes, wire_bytes) = (record.total_byte, record.wire_byte);
-            let more = Unplaced { packets, bytes, wire_bytes, keyless: 0 };
-            open.held.unplaced.add(&more);
+            open.held.unplaced.add(&unplaced(0));
         }
         self.outputs.record(record);
     }

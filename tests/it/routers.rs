@@ -269,6 +269,81 @@ fn samples_are_estimates_and_what_is_lost_is_said() {
     }
 }
 
+/// A datagram of IPFIX with a template and one record, of 8 packets and 800 bytes: without a source address.
+fn without_source() -> Vec<u8> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_secs();
+    // Destination, ports, protocol, packets, bytes, and the seconds of begin and end.
+    let fields = [(12, 4), (7, 2), (11, 2), (4, 1), (2, 4), (1, 4), (150, 4), (151, 4)];
+    let set = |number: u16, content: Vec<u8>| {
+        [&number.to_be_bytes()[..], &(content.len() as u16 + 4).to_be_bytes(), &content].concat()
+    };
+    let elements = fields.iter().flat_map(|(number, length): &(u16, u16)| [*number, *length]);
+    let template = [256, fields.len() as u16].into_iter().chain(elements).flat_map(u16::to_be_bytes);
+    let mut record = vec![192, 0, 2, 7, 0, 9, 0, 80, 17];
+    record.extend([8, 800, now as u32, now as u32].map(u32::to_be_bytes).concat());
+    let sets = [set(2, template.collect()), set(256, record)].concat();
+    let head = [10, sets.len() as u16 + 16].map(u16::to_be_bytes).concat();
+    [head, [now as u32, 0, 7].map(u32::to_be_bytes).concat(), sets].concat()
+}
+
+/// What has no source address is of no flow: its packets count, and no group has them, while it is collected as in what was stored.
+#[test]
+fn a_record_without_an_address_counts_and_is_in_no_group() {
+    let scratch = Scratch::new();
+    let (store, rows) = (scratch.path("store"), scratch.path("rows.parquet"));
+    let queries =
+        "all: select sum(total_count) as n; by: select dst_addr, sum(total_count) as n groupby dst_addr";
+    let more = ["--store", text(&store), "--rows", text(&rows), "-q", queries, "--json", "--every", "1h"];
+    let collecting = Collecting::start_to(&scratch, "without.parquet", &more);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    for datagram in [v5(0, 0, 1000, 3, 300), without_source()] {
+        socket.send_to(&datagram, ("127.0.0.1", collecting.port)).expect("sent");
+    }
+    let (stdout, report, flows) = collecting.end();
+    assert_eq!(number(&report["packets"]["received"]), 11);
+    assert_eq!(number(&report["packets"]["remarks"]["without_address"]), 1);
+    let stored = [&["--store", text(&store)][..], &[text(&rows)], &[text(&flows)]]
+        .map(|from| call(&[&["query"], from, &["--json", "-q", queries]].concat()).expect(3).stdout);
+    for told in [stdout].iter().chain(&stored) {
+        let answers: Vec<Value> =
+            told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let of = |query: &str| answers.iter().find(|answer| answer["query"] == query).expect("an answer");
+        assert_eq!(number(&output::rows(of("all"))[0]["n"]), 11, "{told}");
+        let (by, groups) = (of("by"), output::rows(of("by")));
+        assert_eq!((groups.len(), number(&groups[0]["n"])), (1, 3), "{told}");
+        assert_eq!(by["status"], "partial", "{told}");
+    }
+}
+
+/// A record that lasts longer than its window may have had packets in any time before its end.
+#[test]
+fn parts_of_the_time_of_imported_records_have_no_bounds() {
+    let scratch = Scratch::new();
+    let day = |time: &str| format!("2026-11-22T10:{time}.000000000Z");
+    let record = |from, to, port, packets: u64| {
+        format!("{},{},10.0.0.1,10.0.0.2,{port},53,17,{packets},{}\n", day(from), day(to), 100 * packets)
+    };
+    let head = "stime,ltime,src_addr,dst_addr,src_port,dst_port,protocol,total_count,total_byte\n";
+    let records = [record("00:00", "03:30", 1000, 210), record("03:40", "03:45", 1001, 10)].concat();
+    let csv = scratch.file("long.csv", [head, &records].concat());
+    let store = scratch.path("store");
+    call(&["import", text(&csv), "--store", text(&store)]).expect(0);
+    let asked = |times: &[&str]| {
+        let asked = ["query", "--store", text(&store), "--json", "-q", "select sum(total_count) as n"];
+        let told = call(&[&asked[..], times].concat()).expect(0).stdout;
+        let answer: Value = serde_json::from_str(told.trim()).expect("one answer");
+        let reason = answer["reason"].as_str().unwrap_or_default().contains("in which it ends");
+        let begin = answer["window"]["start"].as_str().expect("a time").to_owned();
+        (number(&output::rows(&answer)[0]["n"]), begin, answer["bounds"] == "none", reason)
+    };
+    assert_eq!(asked(&[]), (220, day("00:00"), false, false));
+    let [one, two] = ["01:00", "02:00"].map(day);
+    assert_eq!(asked(&["--from", &one, "--to", &two]), (0, one.clone(), true, true));
+    assert_eq!(asked(&["--from", &two]), (220, two.clone(), true, true));
+    let [before, behind] = ["2026-11-22T09:00:00Z", "2026-11-22T11:00:00Z"];
+    assert_eq!(asked(&["--from", before, "--to", behind]), (220, day("00:00"), false, false));
+}
+
 /// By source: packets, and bytes on the wire where they are known.
 fn by_source(answer: &Value) -> Vec<(String, u64, Option<u64>)> {
     let of = |row: &Value| {

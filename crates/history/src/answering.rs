@@ -1,6 +1,6 @@
 //! Reads rows once for all questions.
 
-use crate::facts::{RefusedRows, untold_by_window, untold_of_records, without_place_by_window};
+use crate::facts::{RefusedRows, part_of, untold_by_window, untold_of_records, without_place_by_window};
 use crate::files::{FlowFiles, span_of, span_of_rows, span_without_key};
 use crate::node_spans::NodeSpans;
 use crate::prune::may_pass;
@@ -784,7 +784,7 @@ impl Work<'_> {
                     lack(&mut answer, &group.lacks);
                     lack_keyless(&mut answer, group.keyless);
                     self.refused.describe(&mut answer, node, group.period);
-                    describe_ends(&self.refused, &mut answer, node, &group.questions);
+                    describe_ends(&self.refused, &mut answer, node, &group.questions, Some(span));
                     give(complete(answer, node, &self.outcome));
                 }
             }
@@ -805,8 +805,8 @@ impl Work<'_> {
             let idle = group.questions.iter().filter(|question| !runs(question));
             self.outcome.without_node.extend(idle.map(|question| question.query.name.clone()));
             for (node, Answered { queries, rows }) in std::mem::take(&mut group.nodes) {
-                let span = self.spans.of(&node).map(|span| watched(span, group.period));
-                let answers = rows.finish(&queries, span);
+                let span = self.spans.of(&node);
+                let answers = rows.finish(&queries, span.map(|span| watched(span, group.period)));
                 let is_of_windows = |answer: &Answer| {
                     let of_windows =
                         group.questions.iter().filter(|question| question.query.over != Over::Run);
@@ -819,7 +819,7 @@ impl Work<'_> {
                     lack(&mut answer, &group.lacks);
                     lack_keyless(&mut answer, group.keyless);
                     self.refused.describe(&mut answer, &node, group.period);
-                    describe_ends(&self.refused, &mut answer, &node, &group.questions);
+                    describe_ends(&self.refused, &mut answer, &node, &group.questions, span);
                     give(complete(answer, &node, &self.outcome));
                 }
             }
@@ -839,11 +839,17 @@ pub(crate) fn watched(span: Span, period: Option<Period>) -> Span {
     }
 }
 
-/// Says in an answer of windows over imported records that these count where they end.
-fn describe_ends(facts: &RefusedRows, answer: &mut Answer, node: &Option<Arc<str>>, questions: &[&Question]) {
+/// Says in an answer about a part of the time of imported records that these count where they end.
+fn describe_ends(
+    facts: &RefusedRows,
+    answer: &mut Answer,
+    node: &Option<Arc<str>>,
+    questions: &[&Question],
+    span: Option<Span>,
+) {
     let asked = questions.iter().find(|question| question.query.name == answer.query);
     if let Some(question) = asked {
-        facts.describe_ends(answer, node, &question.query.over);
+        facts.describe_ends(answer, node, part_of(&question.query.over, question.period, span));
     }
 }
 

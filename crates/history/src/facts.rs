@@ -139,6 +139,15 @@ fn time_of(answer: &Answer, period: Option<Period>) -> [u64; 2] {
     [window[0].max(period[0]), window[1].min(period[1])]
 }
 
+/// Returns the name of the parts of the recorded time that answers are about, where it is not all of it. `span`: that time, where it is known.
+pub fn part_of(over: &Over, period: Option<Period>, span: Option<Span>) -> Option<&'static str> {
+    match (over, period) {
+        (Over::Window | Over::Windows { .. }, _) => Some("window"),
+        (Over::Run, Some(period)) if span.is_none_or(|span| period.cuts(span)) => Some("period"),
+        (Over::Run, _) => None,
+    }
+}
+
 /// Says in an answer about a part of the time, by its name, that flow records count where they end: it has no bounds.
 pub fn count_at_end(answer: &mut Answer, part: &str) {
     answer.bounds = "none".to_owned();
@@ -274,10 +283,10 @@ impl RefusedRows {
         }
     }
 
-    /// Says in an answer to a question of windows that records count where they end.
-    pub(crate) fn describe_ends(&self, answer: &mut Answer, node: &Option<Arc<str>>, over: &Over) {
-        if *over != Over::Run && self.of_records.contains(node) {
-            count_at_end(answer, "window");
+    /// Says in an answer about a part of the time of a node's imported records that these count where they end.
+    pub(crate) fn describe_ends(&self, answer: &mut Answer, node: &Option<Arc<str>>, part: Option<&str>) {
+        if let Some(part) = part.filter(|_| self.of_records.contains(node)) {
+            count_at_end(answer, part);
         }
     }
 

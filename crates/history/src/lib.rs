@@ -21,6 +21,6 @@ mod unknown;
 mod whole;
 
 pub use answering::{Outcome, Progress};
-pub use facts::count_at_end;
+pub use facts::{count_at_end, part_of};
 pub use files::FlowFiles;
 pub use question::{Period, Question, Refused, RunsOn, Setting};

@@ -33,16 +33,15 @@ pub(crate) fn records(
     times: Times,
     counts: &mut Counts,
 ) -> [Option<FlowRecord>; 2] {
-    let [Some(source), Some(destination)] = values.addresses() else {
-        counts.without_address += 1;
-        return [None, None];
-    };
     let told = |count: u64| if count == NULL { 0 } else { count };
     let is_empty = |[packets, bytes, _]: [u64; COUNTERS]| told(packets) == 0 && told(bytes) == 0;
     if counted.into_iter().all(is_empty) {
         counts.without_packets += 1;
         return [None, None];
     }
+    let [source, destination] = values.addresses();
+    let addresses = source.zip(destination);
+    counts.without_address += u64::from(addresses.is_none());
     let protocol = values.number(Number::Protocol);
     let ports = values.ports();
     let is_icmp = protocol.is_some_and(|protocol| ICMP.contains(&protocol));
@@ -62,20 +61,21 @@ pub(crate) fn records(
         let told = values.times(is_reverse, times.facts, times.start_ms);
         let [start, end] = span(told, times.facts, counts);
         let mut record = FlowRecord::without_packets(start, end);
-        let ends = [(source, ports[0]), (destination, ports[1])];
-        // Type and code of ICMP are of neither end: they stand in the destination's place in both directions.
-        let [from, to] = match is_reverse {
-            true if is_icmp => [(destination, ports[0]), (source, ports[1])],
-            true => [ends[1], ends[0]],
-            false => ends,
-        };
-        let from = (from.0, or_open(const { OpenFields::of("src_port") }, from.1) as u16);
-        let to = (to.0, or_open(const { OpenFields::of("dst_port") }, to.1) as u16);
-        record.key = Some(FlowKey::five_tuple(
-            from,
-            to,
-            or_open(const { OpenFields::of("protocol") }, protocol) as u8,
-        ));
+        let ends = addresses.map(|(source, destination)| [(source, ports[0]), (destination, ports[1])]);
+        // Without both addresses it is of no flow.
+        record.key = ends.map(|ends| {
+            // Type and code of ICMP are of neither end: they stand in the destination's place in both directions.
+            let [from, to] = match is_reverse {
+                true if is_icmp => [(ends[1].0, ports[0]), (ends[0].0, ports[1])],
+                true => [ends[1], ends[0]],
+                false => ends,
+            };
+            FlowKey::five_tuple(
+                (from.0, or_open(const { OpenFields::of("src_port") }, from.1) as u16),
+                (to.0, or_open(const { OpenFields::of("dst_port") }, to.1) as u16),
+                or_open(const { OpenFields::of("protocol") }, protocol) as u8,
+            )
+        });
         record.total_count = or_open(const { OpenFields::of("total_count") }, counter(packets));
         record.total_byte = or_open(const { OpenFields::of("total_byte") }, counter(bytes));
         lacks_wire_bytes |= wire_bytes == NULL;

@@ -106,7 +106,9 @@ impl RowSegments {
     pub(crate) fn close(&mut self, start_ns: u64, facts: WindowFacts, empty_before: u64) {
         let length = self.setting.window_ns.max(1);
         let empty_since = start_ns.saturating_sub(empty_before.saturating_mul(length));
-        self.close_empty(empty_since, start_ns);
+        // A record that ends later may have had packets in them.
+        let empty = WindowFacts { of_records: facts.of_records, ..WindowFacts::default() };
+        self.close_empty(empty_since, start_ns, &empty);
         let hour = start_ns - start_ns % HOUR;
         let is_back = |segment: &Segment| {
             segment.windows.ends().is_some_and(|[_, last]| last >= empty_since.max(hour).min(start_ns))
@@ -119,7 +121,7 @@ impl RowSegments {
         let segment = self.segment(start_ns);
         let since = empty_since.max(hour.next_multiple_of(length));
         if since < start_ns {
-            segment.windows.push_run(since, (start_ns - since) / length, WindowFacts::default());
+            segment.windows.push_run(since, (start_ns - since) / length, empty);
             segment.extend(since, start_ns);
             segment.watch([since, start_ns]);
         }
@@ -143,7 +145,7 @@ impl RowSegments {
     }
 
     /// Stores windows without a packet of the hours before that of a window.
-    fn close_empty(&mut self, since_ns: u64, start_ns: u64) {
+    fn close_empty(&mut self, since_ns: u64, start_ns: u64, facts: &WindowFacts) {
         let length = self.setting.window_ns.max(1);
         let hour = start_ns - start_ns % HOUR;
         let first = since_ns.max(hour.saturating_sub(MOST_EMPTY * HOUR));
@@ -155,7 +157,7 @@ impl RowSegments {
             // Windows of another segment that is open are not to be mixed with these.
             self.end_slot(slot);
             let segment = self.segment(from);
-            segment.windows.push_run(from, windows, WindowFacts::default());
+            segment.windows.push_run(from, windows, facts.clone());
             segment.extend(from, from + (windows - 1) * length);
             segment.watch([from, from + windows * length]);
             self.end_slot(slot);

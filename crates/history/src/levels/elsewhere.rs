@@ -6,7 +6,7 @@ use super::share::Share;
 use super::stored::{Stored, blanks};
 use super::telling::Telling;
 use crate::answering::watched;
-use crate::facts::{RefusedRows, untold_by_window, untold_of_records, without_place_by_window};
+use crate::facts::{RefusedRows, part_of, untold_by_window, untold_of_records, without_place_by_window};
 use crate::files::FlowFiles;
 use crate::node_spans::NodeSpans;
 use crate::question::{Period, Question, Refused, Setting};
@@ -134,7 +134,8 @@ impl Elsewhere {
     pub fn describe(&self, answer: &mut Answer) {
         let node = answer.node.as_deref().map(Arc::from);
         self.refused.describe(answer, &node, self.period);
-        self.refused.describe_ends(answer, &node, &self.over);
+        let part = part_of(&self.over, self.period, self.spans.of(&node));
+        self.refused.describe_ends(answer, &node, part);
         let window = answer.window.filter(|_| answer.node.is_some());
         // The first window may begin before what was watched of it.
         let is_of = |of: &Option<Arc<str>>, [begin_ns, end_ns]: &[u64; 2]| {

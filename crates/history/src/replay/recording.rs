@@ -15,6 +15,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use task::rows::{ByPackets, Site};
 
+/// The longest time without rows, before the first of a node and behind its last, whose windows are stored as empty ones: a record may tell a
+/// begin that is years ago.
+const MOST_AROUND_NS: u64 = 48 * 3_600_000_000_000;
+
 /// The name of the node of rows that do not tell it.
 const UNKNOWN: &str = "unknown";
 
@@ -192,12 +196,6 @@ impl Recording {
                     node.shortfall.add(&contents.shortfall);
                     let watched = watched_of(contents);
                     node.span = node.span.into_iter().chain(rows.span).chain(watched).reduce(union);
-                    // Its first and its last window were watched, whether they have rows or not.
-                    let ends = watched.iter().flat_map(|span| [span.start_ns, span.end_ns.saturating_sub(1)]);
-                    let windows = ends.map(|time_ns| window_of(time_ns, window_ns));
-                    windows.filter(|start| period.contains(*start)).for_each(|start| {
-                        node.counts.entry(start).or_default();
-                    });
                 }
                 node.sampled.extend(told_sample(&path, contents));
                 let picked = if name.is_some() { Picked::All } else { Picked::Of(of_file.clone()) };
@@ -237,8 +235,16 @@ impl Recording {
         }
         let mut refused = Vec::new();
         for (name, node) in nodes {
-            let Gathered { files, lists, counts, span, merges, damaged, lacks, mut shortfall, sampled } =
+            let Gathered { files, lists, mut counts, span, merges, damaged, lacks, mut shortfall, sampled } =
                 node;
+            // What was watched before the first row and behind the last has windows, too.
+            let ends = span.iter().flat_map(|span| [span.start_ns, span.end_ns.saturating_sub(1)]);
+            let ends = ends.map(|time_ns| window_of(time_ns, window_ns));
+            for start in ends.filter(|start| period.contains(*start)) {
+                if counts.keys().any(|with_rows| with_rows.abs_diff(start) <= MOST_AROUND_NS) {
+                    counts.entry(start).or_default();
+                }
+            }
             shortfall.add(&Shortfall { estimates: of_samples(&sampled), ..Shortfall::default() });
             let missing = self.missing.get(&name).map_or(&[][..], Vec::as_slice);
             match Plan::new(window_ns, lists, counts, span, period, missing) {
