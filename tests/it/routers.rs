@@ -342,6 +342,11 @@ fn parts_of_the_time_of_imported_records_have_no_bounds() {
     assert_eq!(asked(&["--from", &two]), (220, two.clone(), true, true));
     let [before, behind] = ["2026-11-22T09:00:00Z", "2026-11-22T11:00:00Z"];
     assert_eq!(asked(&["--from", before, "--to", behind]), (220, day("00:00"), false, false));
+    let windows =
+        ["query", "--store", text(&store), "--json", "-q", "select sum(total_count) as n every 1min"];
+    for line in call(&windows).expect(0).stdout.lines() {
+        assert!(line.contains(r#""bounds":"none""#) && line.contains("in which it ends"), "{line}");
+    }
 }
 
 /// By source: packets, and bytes on the wire where they are known.

@@ -249,7 +249,9 @@ fn what_a_wire_loses_lowers_the_coverage_of_stored_answers() {
     let windows = "q: select sum(total_count) as n every 100ms";
     let report = scratch.path("report.json");
     let flows = scratch.path("flows.parquet");
+    let rows = scratch.path("rows.parquet");
     let outputs = ["--store", text(&store), "--report", text(&report), "--flows", text(&flows)];
+    let outputs = [&outputs[..], &["--rows", text(&rows)]].concat();
     let to = [&["100ms", "--json"][..], &outputs, &["-q", windows]].concat();
     let live = call(&[&run[..], &to].concat());
     let whole = report_of(&report);
@@ -267,6 +269,10 @@ fn what_a_wire_loses_lowers_the_coverage_of_stored_answers() {
         let found = stored.iter().find(|answer| answer["window"]["start"] == *begin).expect("a window");
         assert!((coverage(found) - coverage(shown)).abs() < 0.001, "{found} stored, {shown} live");
     }
+    // The time that the run watched is that of its windows, in files and in the store.
+    let rate = "q: select rate(total_count) as rate";
+    let of_rows = answers(call(&["query", text(&rows), "--json", "-q", rate]).stdout.lines());
+    assert_eq!(of_rows[0]["rows"], ask(rate)[0]["rows"]);
     let whole = ask("q: select sum(total_count) as n");
     let is_lost = live.iter().any(|answer| coverage(answer) < 1.0);
     assert_eq!(coverage(&whole[0]) < 1.0, is_lost, "{whole:?}");
@@ -324,6 +330,17 @@ fn a_filter_shortens_no_time() {
         assert!(reason.contains("7 packets were lost before they were measured"), "{answer}");
     }
     assert_eq!(stored[2]["status"], "partial", "the time of the loss is not known: {}", stored[2]);
+    // Windows are those of the run: empty ones before and behind those with packets, of which the last is cut.
+    let windows = ["--json", "-q", "q: select sum(total_count) as n every 3s"];
+    let told = |arguments: &[&str]| {
+        let ended = call(&[arguments, &windows].concat());
+        let told = answers(ended.stdout.lines()).into_iter();
+        told.map(|answer| (window(&answer), packets(&answer).unwrap_or(0))).collect::<Vec<_>>()
+    };
+    let of_run = told(&run);
+    assert!(of_run.len() > 3, "{of_run:?}");
+    assert_eq!(told(&["query", text(&rows)]), of_run);
+    assert_eq!(told(&["query", "--store", text(&store)]), of_run);
 }
 
 /// What interface statistics of a pcapng file tell as lost is lost once: in the windows, in the run, in the store and in its rows.

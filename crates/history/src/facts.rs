@@ -166,14 +166,24 @@ fn remark_loss(answer: &mut Answer, lost: Option<u64>, has_remark: bool) {
     answer.remark(&format!("{packets}{of_routers} {are} measured"));
 }
 
+/// Returns whether some of the windows have flow records, each of which counts whole in the window in which it ends.
+pub(crate) fn are_of_records(windows: &RecordedWindows) -> bool {
+    windows.each().any(|(.., facts)| facts.of_records)
+}
+
 impl RefusedRows {
+    /// The nodes with windows of flow records that were imported.
+    pub(crate) fn of_records(&self) -> &BTreeSet<Option<Arc<str>>> {
+        &self.of_records
+    }
+
     /// Adds those of a file whose rows of a time are read.
     pub(crate) fn add(&mut self, contents: &Contents, clip: Option<Period>, node: &Option<Arc<str>>) {
         if !contents.shortfall.is_none() {
             self.shortfalls.push((node.clone(), contents.shortfall.clone()));
         }
         let Some(windows) = &contents.windows else { return };
-        if windows.each().any(|(.., facts)| facts.of_records) {
+        if are_of_records(windows) {
             self.of_records.insert(node.clone());
         }
         self.watch(windows, clip, node);

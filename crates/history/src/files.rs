@@ -1,6 +1,6 @@
 //! The files, and what their rows have in common.
 
-use crate::facts::{of_samples, told_sample, watched_of};
+use crate::facts::{are_of_records, of_samples, told_sample, watched_of};
 use crate::node_spans::{NodeSpans, union};
 use crate::question::{Period, Setting};
 use flow::{NULL, RowBatch, RowValue};
@@ -151,6 +151,13 @@ impl FlowFiles {
         all.cloned().collect::<BTreeSet<_>>().into_iter().collect()
     }
 
+    /// The nodes with windows of flow records that were imported.
+    pub(crate) fn nodes_of_records(&self) -> BTreeSet<Option<Arc<str>>> {
+        let imported = self.contents().map(|(_, contents)| contents);
+        let imported = imported.filter(|contents| contents.windows.as_ref().is_some_and(are_of_records));
+        imported.map(|contents| contents.node.as_deref().map(Arc::from)).collect()
+    }
+
     /// What answers say where records are of samples: they are not scaled.
     pub fn sampled(&self) -> Option<String> {
         of_samples(
@@ -169,12 +176,12 @@ impl FlowFiles {
         self.files.iter().map(|file| file.contents().rows).sum()
     }
 
-    /// The time that was watched, and that of the rows, where all files tell it.
+    /// The time that was watched, where all files tell it.
     pub fn span(&self) -> Option<Span> {
         self.spans()?.all()
     }
 
-    /// Returns the time that was watched of each node, and that of its rows, where all files tell it.
+    /// Returns the time that was watched of each node, where all files tell it. Of files that do not, it is the time of their rows.
     pub(crate) fn spans(&self) -> Option<NodeSpans> {
         if self.covers.is_some() {
             return self.covers.clone();
@@ -182,10 +189,14 @@ impl FlowFiles {
         let mut spans = NodeSpans::default();
         for contents in self.files.iter().map(FlowFile::contents) {
             let node: Option<Arc<str>> = contents.node.as_deref().map(Arc::from);
-            for part in &contents.parts {
-                spans.add(node.clone(), span_of(part)?);
+            match watched_of(contents) {
+                Some(span) => spans.add(node, span),
+                None => {
+                    for part in &contents.parts {
+                        spans.add(node.clone(), span_of(part)?);
+                    }
+                }
             }
-            watched_of(contents).into_iter().for_each(|span| spans.add(node.clone(), span));
         }
         Some(spans)
     }

@@ -234,8 +234,9 @@ impl RecordWriter for Rotating {
         self.of_all(flushed)
     }
 
+    /// The time that was watched is that of all files together: no file tells it.
     fn lacks(&mut self, shortfall: &Shortfall) {
-        self.shortfall.add(shortfall);
+        self.shortfall.add(&Shortfall { watched: None, ..shortfall.clone() });
     }
 
     /// Its time ends files too: when no flow ends for a while, the last period's file is completed

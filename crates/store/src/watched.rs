@@ -88,11 +88,6 @@ impl Watched {
     /// The columns that [`Watched::of_row`] reads.
     pub(crate) const COLUMNS: &str = "number, run, node, kind, first_ns, end_ns, why";
 
-    /// Whether it is a time that was watched, noted by the run that did.
-    pub fn is_known(&self) -> bool {
-        self.by.is_some_and(|by| by != Watcher::Unknown)
-    }
-
     /// Whether it tells that its run has begun, and nothing else.
     pub fn is_begin(&self) -> bool {
         self.first_ns == self.end_ns

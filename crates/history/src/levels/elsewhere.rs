@@ -161,7 +161,12 @@ impl Elsewhere {
     /// Answers to a share's question with what they were read from and what is missing of their time, and what is missing between and behind them.
     pub fn told(&self, share: &Share, answers: Vec<Answer>) -> Vec<Answer> {
         let mut all = Vec::new();
-        let mut telling = Telling::new(&self.reading, std::slice::from_ref(share), self.watched);
+        let mut telling = Telling::new(
+            &self.reading,
+            std::slice::from_ref(share),
+            self.watched,
+            self.refused.of_records().clone(),
+        );
         answers.into_iter().for_each(|answer| telling.take(answer, &mut |answer| all.push(answer)));
         telling.finish(&share.question.query.name, &self.blanks, &mut |answer| all.push(answer));
         all

@@ -4,6 +4,7 @@ use super::cover::{Complete, cover};
 use super::exact::{fits, keeps};
 use super::reading::{Piece, Reading, lost};
 use super::times::{NodeTimes, unstored_runs};
+use crate::facts::watched_of;
 use crate::files::{common_keys, span_of_file};
 use crate::node_spans::{NodeSpans, union};
 use crate::question::{Period, Question, Setting};
@@ -14,7 +15,7 @@ use record::read::{FlowFile, ReadError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Catalog, Level, StoredFile, Watched};
+use store::{Catalog, Level, StoredFile, Watched, Watcher};
 
 /// The levels of window rows, the finest first.
 const LEVELS: [Level; 3] = [Level::Rows, Level::Minute, Level::Hour];
@@ -128,22 +129,32 @@ impl Shelf {
         of_files.chain(unstored.chain(lost).map(|entry| entry.node.as_str())).collect()
     }
 
-    /// The time of each node that was watched, and that of its packets, which rows and rollups tell alike. Where files do not tell this, it is that
-    /// of their windows.
+    /// The time of each node that was watched. Where that was not noted, it is the time from the first packet of its files to the last, or that of their
+    /// windows.
     pub fn spans(&self) -> NodeSpans {
         let mut spans = NodeSpans::default();
         for node in self.files.iter().map(|file| &*file.node).collect::<BTreeSet<_>>() {
             let of_node: Vec<&StoredFile> = self.files.iter().filter(|file| file.node == node).collect();
-            if let Some(span) = span_of_node(&of_node) {
-                spans.add(Some(Arc::from(node)), span);
-            }
-        }
-        let times = self.watched.iter().filter(|entry| entry.is_known() && !entry.is_begin());
-        for Watched { node, first_ns, end_ns, .. } in times {
-            let span = Span { start_ns: *first_ns, end_ns: *end_ns };
-            spans.add(Some(Arc::from(node.as_str())), span);
+            let span = self.watched_of_node(node, &of_node).or_else(|| span_of_node(&of_node));
+            span.into_iter().for_each(|span| spans.add(Some(Arc::from(node)), span));
         }
         spans
+    }
+
+    /// The time of a node that was watched, if all of it was noted.
+    fn watched_of_node(&self, node: &str, files: &[&StoredFile]) -> Option<Span> {
+        let entries = self.watched.iter().filter(|entry| entry.node == node && !entry.is_begin());
+        if entries.clone().any(|entry| entry.by == Some(Watcher::Unknown)) {
+            return None;
+        }
+        let entries = entries.filter(|entry| entry.by.is_some());
+        let noted =
+            entries.map(|entry| Span { start_ns: entry.first_ns, end_ns: entry.end_ns }).reduce(union)?;
+        // A live run notes up to when it ran. Its last window tells up to when it watched.
+        let rows = files.iter().copied().filter(|file| file.level == Level::Rows);
+        let last = rows.max_by_key(|file| end_of(file));
+        let end_ns = last.and_then(watched_of_file).map_or(noted.end_ns, |span| span.end_ns);
+        Some(Span { end_ns: noted.end_ns.min(end_ns.max(noted.start_ns)), ..noted })
     }
 
     /// Which files answer a question: those of the coarsest level that is exact for it, and is no coarser than `coarsest`, and of finer ones where that
@@ -263,20 +274,31 @@ impl Shelf {
     }
 }
 
-/// The time of the packets of a node's files.
+/// The time that a node's files tell: that of windows that were watched, and that of packets.
 fn span_of_node(files: &[&StoredFile]) -> Option<Span> {
     let mut edges: Vec<&StoredFile> = Vec::new();
     for level in LEVELS {
-        let with_rows = files.iter().copied().filter(|file| file.level == level && file.rows != 0);
-        let first = with_rows.clone().map(|file| file.first_ns).min();
-        let last = with_rows.clone().map(end_of).max();
+        // Files of rows tell of windows without any.
+        let tells = |file: &&StoredFile| file.level == level && (file.rows != 0 || level == Level::Rows);
+        let of_level = files.iter().copied().filter(tells);
+        let first = of_level.clone().map(|file| file.first_ns).min();
+        let last = of_level.clone().map(end_of).max();
         // The first packet is in a window that begins first.
         let is_edge = |file: &&StoredFile| Some(file.first_ns) == first || Some(end_of(file)) == last;
-        edges.extend(with_rows.filter(is_edge));
+        edges.extend(of_level.filter(is_edge));
     }
     let of_windows = |file: &&StoredFile| Span { start_ns: file.first_ns, end_ns: end_of(file) };
-    let told = edges.into_iter().filter_map(|file| span_of_file(&file.path)).reduce(union);
+    let told = |file: &StoredFile| match file.level {
+        Level::Rows => watched_of_file(file).or_else(|| span_of_file(&file.path)),
+        _ => span_of_file(&file.path),
+    };
+    let told = edges.into_iter().filter_map(told).reduce(union);
     told.or_else(|| files.iter().map(of_windows).reduce(union))
+}
+
+/// The time of its windows that was watched, if a file can be read and tells it.
+fn watched_of_file(file: &StoredFile) -> Option<Span> {
+    watched_of(FlowFile::open(&file.path).ok()?.contents())
 }
 
 /// The key of a file's rows. One that cannot be read has nothing in common with any other.

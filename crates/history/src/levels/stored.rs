@@ -126,7 +126,7 @@ impl Stored {
                     share.into_iter().for_each(|share| share.restore(&mut answer));
                     give(answer);
                 };
-                let mut telling = Telling::new(&reading, &shares, None);
+                let mut telling = Telling::new(&reading, &shares, None, files.nodes_of_records());
                 let answered = {
                     let mut take = |answer: Answer| telling.take(answer, &mut restore);
                     files.answer(&questions, setting, progress, &mut take)

@@ -3,9 +3,11 @@
 use super::reading::Reading;
 use super::share::Share;
 use super::times::NodeTimes;
+use crate::facts::count_at_end;
 use crate::question::Period;
 use model::{Answer, Rest, Span, Status};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use task::query::Over;
 
 /// The windows of a query, nanoseconds.
@@ -53,12 +55,19 @@ pub(super) struct Telling<'a> {
     rates: BTreeSet<String>,
     /// Rates are over this time and the windows in it, whatever nodes watched of them; `None`: over what they watched.
     rates_over: Option<Span>,
+    /// The nodes whose rows are of records that were imported.
+    of_records: BTreeSet<Option<Arc<str>>>,
     told: BTreeMap<(String, Option<String>), Told>,
 }
 
 impl<'a> Telling<'a> {
     /// `rates_over`: the time that rates are over, by the window, whatever nodes watched of it; `None` where they are over what was watched.
-    pub(super) fn new(reading: &'a Reading, shares: &[Share], rates_over: Option<Span>) -> Self {
+    pub(super) fn new(
+        reading: &'a Reading,
+        shares: &[Share],
+        rates_over: Option<Span>,
+        of_records: BTreeSet<Option<Arc<str>>>,
+    ) -> Self {
         let with_rates = shares.iter().filter(|share| share.question.query.has_rates());
         let rates = with_rates.map(|share| share.question.query.name.clone()).collect();
         let steps = shares.iter().filter_map(|share| match share.question.query.over {
@@ -69,7 +78,27 @@ impl<'a> Telling<'a> {
             }
             Over::Run | Over::Window => None,
         });
-        Self { reading, steps: steps.collect(), rates, rates_over, told: BTreeMap::new() }
+        Self { reading, steps: steps.collect(), rates, rates_over, of_records, told: BTreeMap::new() }
+    }
+
+    /// What an answer about windows of its query and node is like without rows.
+    fn without_rows(&self, answer: &Answer) -> Answer {
+        let mut blank = Answer {
+            rows: Vec::new(),
+            rest: Rest::default(),
+            status: Status::Complete,
+            watched: None,
+            empty: None,
+            reason: None,
+            missing: Vec::new(),
+            coverage: None,
+            bounds: "exact".to_owned(),
+            ..answer.clone()
+        };
+        if self.of_records.contains(&answer.node.as_deref().map(Arc::from)) {
+            count_at_end(&mut blank, "window");
+        }
+        blank
     }
 
     /// Tells in an answer what it was read from and what it lacks, and gives it. Of a node and query they come in the order of time.
@@ -99,11 +128,9 @@ impl<'a> Telling<'a> {
         // Each window is told by the step that it adds to the one before.
         let [start_ns, end_ns] = steps.of_window(window);
         let of = (answer.query.clone(), answer.node.clone());
-        let told = self.told.entry(of).or_insert_with(|| {
-            let asked = times.asked().start_ns;
-            let empty = without_rows(&answer);
-            Told { until_ns: asked - asked % steps.every_ns, empty }
-        });
+        let asked = times.asked().start_ns;
+        let empty = self.without_rows(&answer);
+        let told = self.told.entry(of).or_insert(Told { until_ns: asked - asked % steps.every_ns, empty });
         let gap = Span { start_ns: told.until_ns, end_ns: start_ns };
         told.until_ns = told.until_ns.max(end_ns);
         let empty = told.empty.clone();
@@ -159,7 +186,7 @@ impl<'a> Telling<'a> {
             let start_ns =
                 told.map_or(asked.start_ns - asked.start_ns % steps.every_ns, |told| told.until_ns);
             let end_ns = asked.end_ns.checked_next_multiple_of(steps.every_ns).unwrap_or(asked.end_ns);
-            let empty = told.map_or_else(|| without_rows(blank), |told| told.empty.clone());
+            let empty = told.map_or_else(|| self.without_rows(blank), |told| told.empty.clone());
             let mut describe = |mut answer: Answer| {
                 self.reading.describe(&mut answer);
                 times.describe(&mut answer, false);
@@ -184,22 +211,6 @@ impl<'a> Telling<'a> {
     /// Whether queries of windows are among its questions.
     pub(super) fn of_windows(&self) -> bool {
         !self.steps.is_empty()
-    }
-}
-
-/// What an answer is like without rows.
-fn without_rows(answer: &Answer) -> Answer {
-    Answer {
-        rows: Vec::new(),
-        rest: Rest::default(),
-        status: Status::Complete,
-        watched: None,
-        empty: None,
-        reason: None,
-        missing: Vec::new(),
-        coverage: None,
-        bounds: "exact".to_owned(),
-        ..answer.clone()
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct NodeTimes {
     outside: Vec<Period>,
     /// It was not noted for all of the time what was watched.
     is_unknown: bool,
+    /// Where the first measurement began, if the question has no begin and ends before.
+    not_begun: Option<u64>,
     /// Where a question without an end ends, if a run was killed there: it may have measured more.
     killed_at: Option<u64>,
     /// Up to where recordings are stored whose runs were killed, 0 where nothing of one is: they may have measured any time behind it.
@@ -62,7 +64,9 @@ impl NodeTimes {
             stored.iter().find(|one| !one.time.is_empty()).is_some_and(|one| one.time.from_ns < kept_from);
         let from = from_ns.unwrap_or(if has_dropped { kept_from } else { first });
         let asked = Period { from_ns: from, to_ns: to_ns.unwrap_or(end).max(from) };
-        let mut times = Self { asked, cut_off, ..Self::default() };
+        let is_live = stored.first().is_some_and(|first| first.by == Watcher::Live);
+        let not_begun = (is_live && to_ns.is_some_and(|to| to <= first)).then_some(first);
+        let mut times = Self { asked, cut_off, not_begun, ..Self::default() };
         let mut until = asked.from_ns;
         let mut last: Option<Stored> = None;
         for next in &stored {
@@ -81,7 +85,8 @@ impl NodeTimes {
             until = until.max(next.time.to_ns);
             let here = next.time.both(asked);
             times.is_unknown |= next.by == Watcher::Unknown && !here.is_empty();
-            if from_ns.is_some() && next.by != Watcher::Unknown {
+            // A question without a begin begins with what is kept, unless nothing of its time is.
+            if (from_ns.is_some() || kept.is_empty()) && next.by != Watcher::Unknown {
                 times.kept_no_more(here, kept);
             }
         }
@@ -208,6 +213,9 @@ impl NodeTimes {
                 at => format!("the run was killed: what it measured after {} is not stored", format_time(at)),
             });
         }
+        if let Some(at) = self.not_begun {
+            answer.lacks(&format!("nothing was watched before {}", format_time(at)));
+        }
         let within = |one: &&Period| !one.both(time).is_empty();
         for Period { from_ns, to_ns } in self.between.iter().filter(within) {
             let [from, to] = [*from_ns, *to_ns].map(format_time);
@@ -234,7 +242,7 @@ impl NodeTimes {
         let lacking: u64 = missing.iter().map(|missing| missing.span.length_ns()).sum();
         if time.is_empty() {
             // Nothing is stored of a run that was killed: how much that would be is not known.
-            return self.killed_at.is_none().then_some(1.0);
+            return (self.killed_at.is_none() && self.not_begun.is_none()).then_some(1.0);
         }
         (asked != 0).then(|| 1.0 - (lacking.min(asked) as f64 / asked as f64))
     }
@@ -399,6 +407,23 @@ mod tests {
         assert_eq!(times(&entries, None, 300).asked(), Span { start_ns: 300, end_ns: 400 });
         let lost = [(200, 300, MissingReason::Retention)];
         assert_eq!(listed(&times(&entries, Some([200, 350]), 300)), lost);
+    }
+
+    #[test]
+    fn a_question_without_a_begin_that_ends_before_what_is_kept_is_not_whole() {
+        let entries = [entry(1, Some(Watcher::Live), 100, 400, Unstored::Stopped)];
+        let entries: Vec<&Watched> = entries.iter().collect();
+        let until =
+            |to_ns, kept: &[Period]| NodeTimes::new(&entries, Some(Period { from_ns: 0, to_ns }), kept, None);
+        let dropped = until(250, &[]);
+        assert_eq!(listed(&dropped), [(100, 250, MissingReason::Retention)]);
+        assert_eq!(coverage(&dropped), (Status::Partial, Some(0.0)));
+        assert_eq!(
+            coverage(&until(350, &[Period { from_ns: 300, to_ns: 350 }])),
+            (Status::Complete, Some(1.0))
+        );
+        // Nothing had begun.
+        assert_eq!(coverage(&until(50, &[])), (Status::Partial, None));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::node::{NodeFile, NodeRecording, Picked};
 use super::plan::Plan;
 use super::survey::{FileSurvey, window_of};
-use crate::facts::{of_samples, told_sample, watched_of};
+use crate::facts::{are_of_records, of_samples, told_sample, watched_of};
 use crate::files::FlowFiles;
 use crate::node_spans::union;
 use crate::question::{Period, Setting};
@@ -135,9 +135,12 @@ impl Recording {
         self.files.contents().filter_map(|(_, contents)| Some(contents.windows.as_ref()?.usual_ns)).max()
     }
 
-    /// Files of flow records, each of which counts whole in the window in which its flow ended.
+    /// Files of flow records, each of which counts whole in the window in which its flow ended, and of rows that such records became.
     pub fn of_records(&self) -> impl Iterator<Item = &std::path::Path> {
-        self.files.contents().filter(|(_, contents)| !contents.has_windows).map(|(path, _)| path)
+        let is_of_records = |contents: &Contents| {
+            !contents.has_windows || contents.windows.as_ref().is_some_and(are_of_records)
+        };
+        self.files.contents().filter(move |(_, contents)| is_of_records(contents)).map(|(path, _)| path)
     }
 
     /// Reads the times of all rows. `continues` ends that by returning false.
@@ -243,6 +246,12 @@ impl Recording {
             for start in ends.filter(|start| period.contains(*start)) {
                 if counts.keys().any(|with_rows| with_rows.abs_diff(start) <= MOST_AROUND_NS) {
                     counts.entry(start).or_default();
+                } else if !counts.is_empty() {
+                    let reason = Some(format!(
+                        "its records are of times from {} on, and more than 48 h without the end of one are not stored",
+                        model::format_time(start)
+                    ));
+                    shortfall.add(&Shortfall { reason, ..Shortfall::default() });
                 }
             }
             shortfall.add(&Shortfall { estimates: of_samples(&sampled), ..Shortfall::default() });

@@ -175,6 +175,12 @@ struct Watched<'a> {
 }
 
 impl Watched<'_> {
+    /// Whether an instant is in it.
+    fn has(self, time_ns: u64) -> bool {
+        let within = |span: &Span| (span.start_ns..span.end_ns).contains(&time_ns);
+        within(&self.span) && !self.missing.iter().any(within)
+    }
+
     /// All of a time.
     fn all(span: Span) -> Self {
         Self { span, missing: &[] }
@@ -326,10 +332,13 @@ impl LongWindows {
 
     /// The answers of the windows that end by this time and whose rows are complete. `watched`: the time that the rows cover.
     pub(crate) fn answer_recorded(&mut self, until_ns: u64, watched: Span) -> Vec<Answer> {
-        let Self { plans, site, lengths, missing, untold_of_any_time, .. } = self;
+        let Self { plans, site, order, lengths, missing, untold_of_any_time, .. } = self;
         let watched = Watched { span: watched, missing };
         let mut answers = Vec::new();
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
+            if length.next.is_none() && watched.has(watched.span.start_ns) {
+                length.recorded_pane(watched.span.start_ns, plans, *order, site);
+            }
             let Some(&first) = length.panes.keys().next() else { continue };
             // Rows of an earlier pane may still come, unless this one is over.
             if length.next.is_none() && first.saturating_add(plans.every_ns) > until_ns {
@@ -342,12 +351,18 @@ impl LongWindows {
         answers
     }
 
-    /// The answers of all windows that have rows and were not answered.
+    /// The answers of all windows that were not answered: from the first that was watched, or has rows, to the last.
     pub(crate) fn end_recorded(mut self, watched: Span) -> Vec<Answer> {
         let mut answers = Vec::new();
-        let Self { plans, site, lengths, missing, untold_of_any_time, .. } = &mut self;
+        let Self { plans, site, order, lengths, missing, untold_of_any_time, .. } = &mut self;
         let watched = Watched { span: watched, missing };
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
+            // Its first and its last window are answered, whether they have rows or not, as they are in a run.
+            for edge_ns in [watched.span.start_ns, watched.span.end_ns.saturating_sub(1)] {
+                if watched.has(edge_ns) && length.next.is_none_or(|next| next <= edge_ns) {
+                    length.recorded_pane(edge_ns, plans, *order, site);
+                }
+            }
             let Some((&first, _)) = length.panes.first_key_value() else { continue };
             let Some((&last, _)) = length.panes.last_key_value() else { continue };
             length.next.get_or_insert(first);
