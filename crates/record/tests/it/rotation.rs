@@ -4,7 +4,8 @@ use crate::ipfix;
 use crate::sample;
 use crate::tool;
 use flow::FlowRecord;
-use record::{Account, Parts, RecordWriter, Rotation, Selection, create_rotating};
+use record::read::FlowFile;
+use record::{Account, Parts, RecordWriter, Rotation, Selection, Shortfall, create_rotating};
 use std::path::Path;
 
 const MINUTE: u64 = 60_000_000_000;
@@ -91,6 +92,27 @@ fn by_the_times_of_records_alone_accounts_end_no_file() {
         assert_eq!(counts(&directory, "flows-20231114-221320.csv"), [1, 2]);
         assert_eq!(counts(&directory, "flows-20231114-221320-2.csv"), [3, 4]);
     }
+}
+
+/// What is told of a run with one of its files is no time of that file: the rest of the run is in others.
+#[test]
+fn no_file_tells_the_time_of_the_whole_run_as_watched() {
+    let directory = tool::Directory::new("rotate-watched");
+    let selection = Selection::new(&Parts::default());
+    let path = directory.path("flows.parquet");
+    let mut writer = create_rotating(&path, Rotation::Time(5 * MINUTE), "probe", &selection).unwrap();
+    writer.write(&[ended(0, 1), ended(700_000_000_000, 2)]).unwrap();
+    writer.lacks(&Shortfall {
+        lost: 3,
+        watched: Some([START, START + 800_000_000_000]),
+        ..Shortfall::default()
+    });
+    writer.finish().unwrap();
+    let told = directory.names().into_iter().map(|name| {
+        let file = FlowFile::open(&directory.path(&name)).unwrap();
+        (file.contents().shortfall.lost, file.contents().shortfall.watched)
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [(0, None), (3, None)]);
 }
 
 #[test]
