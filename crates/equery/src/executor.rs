@@ -16,11 +16,16 @@ pub fn columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<model::Column
     let plan = Query { over: Over::Window, ..plan.clone() };
     let site = site(&plan, key);
     match RowQueries::plan(Generation::default(), std::slice::from_ref(&plan), &site) {
-        // A run answers it by packets.
-        Ok(_) if !refused_by_packets(&plan, &site).is_empty() => {
-            Err(refused_by_packets(&plan, &site).iter().map(ToString::to_string).collect())
+        Ok(planned) => {
+            // A run answers it by packets.
+            let refused: Vec<String> =
+                refused_by_packets(&plan, &site).iter().map(ToString::to_string).collect();
+            if refused.is_empty() {
+                Ok(planned.empty_answers().flat_map(|answer| answer.columns).collect())
+            } else {
+                Err(refused)
+            }
         }
-        Ok(planned) => Ok(planned.empty_answers().flat_map(|answer| answer.columns).collect()),
         Err(refused) => Err(refused.iter().map(|(_, refusal)| refusal.to_string()).collect()),
     }
 }

@@ -148,8 +148,12 @@ impl Shelf {
             return None;
         }
         let entries = entries.filter(|entry| entry.by.is_some());
+        let is_live = entries.clone().any(|entry| entry.by == Some(Watcher::Live));
         let noted =
             entries.map(|entry| Span { start_ns: entry.first_ns, end_ns: entry.end_ns }).reduce(union)?;
+        if !is_live {
+            return Some(noted);
+        }
         // A live run notes up to when it ran. Its last window tells up to when it watched.
         let rows = files.iter().copied().filter(|file| file.level == Level::Rows);
         let last = rows.max_by_key(|file| end_of(file));

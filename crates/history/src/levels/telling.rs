@@ -81,26 +81,6 @@ impl<'a> Telling<'a> {
         Self { reading, steps: steps.collect(), rates, rates_over, of_records, told: BTreeMap::new() }
     }
 
-    /// What an answer about windows of its query and node is like without rows.
-    fn without_rows(&self, answer: &Answer) -> Answer {
-        let mut blank = Answer {
-            rows: Vec::new(),
-            rest: Rest::default(),
-            status: Status::Complete,
-            watched: None,
-            empty: None,
-            reason: None,
-            missing: Vec::new(),
-            coverage: None,
-            bounds: "exact".to_owned(),
-            ..answer.clone()
-        };
-        if self.of_records.contains(&answer.node.as_deref().map(Arc::from)) {
-            count_at_end(&mut blank, "window");
-        }
-        blank
-    }
-
     /// Tells in an answer what it was read from and what it lacks, and gives it. Of a node and query they come in the order of time.
     pub(super) fn take(&mut self, mut answer: Answer, give: &mut dyn FnMut(Answer)) {
         let window = answer.window;
@@ -128,9 +108,11 @@ impl<'a> Telling<'a> {
         // Each window is told by the step that it adds to the one before.
         let [start_ns, end_ns] = steps.of_window(window);
         let of = (answer.query.clone(), answer.node.clone());
-        let asked = times.asked().start_ns;
-        let empty = self.without_rows(&answer);
-        let told = self.told.entry(of).or_insert(Told { until_ns: asked - asked % steps.every_ns, empty });
+        let told = self.told.entry(of).or_insert_with(|| {
+            let asked = times.asked().start_ns;
+            let empty = without_rows(&answer, &self.of_records);
+            Told { until_ns: asked - asked % steps.every_ns, empty }
+        });
         let gap = Span { start_ns: told.until_ns, end_ns: start_ns };
         told.until_ns = told.until_ns.max(end_ns);
         let empty = told.empty.clone();
@@ -186,7 +168,7 @@ impl<'a> Telling<'a> {
             let start_ns =
                 told.map_or(asked.start_ns - asked.start_ns % steps.every_ns, |told| told.until_ns);
             let end_ns = asked.end_ns.checked_next_multiple_of(steps.every_ns).unwrap_or(asked.end_ns);
-            let empty = told.map_or_else(|| self.without_rows(blank), |told| told.empty.clone());
+            let empty = told.map_or_else(|| without_rows(blank, &self.of_records), |told| told.empty.clone());
             let mut describe = |mut answer: Answer| {
                 self.reading.describe(&mut answer);
                 times.describe(&mut answer, false);
@@ -212,6 +194,26 @@ impl<'a> Telling<'a> {
     pub(super) fn of_windows(&self) -> bool {
         !self.steps.is_empty()
     }
+}
+
+/// Returns an answer about windows of the same query and node that have no rows. `of_records`: the nodes whose rows are of records that were imported.
+fn without_rows(answer: &Answer, of_records: &BTreeSet<Option<Arc<str>>>) -> Answer {
+    let mut blank = Answer {
+        rows: Vec::new(),
+        rest: Rest::default(),
+        status: Status::Complete,
+        watched: None,
+        empty: None,
+        reason: None,
+        missing: Vec::new(),
+        coverage: None,
+        bounds: "exact".to_owned(),
+        ..answer.clone()
+    };
+    if of_records.contains(&answer.node.as_deref().map(Arc::from)) {
+        count_at_end(&mut blank, "window");
+    }
+    blank
 }
 
 /// The windows of a time without rows: runs of those of which something is missing and, if they are asked for, of the others, which had no packet.
