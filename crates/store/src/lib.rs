@@ -45,6 +45,7 @@ pub use keep::Keep;
 pub use level::Level;
 pub use manifest::{Change, Manifest};
 pub use place::place;
+pub use row_segments::MOST_EMPTY_NS;
 pub use setting::NodeSetting;
 pub use store::Store;
 pub use stored_file::StoredFile;

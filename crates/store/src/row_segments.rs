@@ -24,8 +24,8 @@ const LONGEST: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Segments that are written at a time, each with the rows of a row group in memory.
 const MOST_OPEN: usize = 3;
-/// Hours without a packet before a window that are stored as such.
-const MOST_EMPTY: u64 = 48;
+/// The longest time without a packet before a window whose windows are stored as empty ones, nanoseconds.
+pub const MOST_EMPTY_NS: u64 = 48 * HOUR;
 /// Bytes after which the size of the store is looked at.
 const LOOK: u64 = 8 << 20;
 
@@ -148,7 +148,7 @@ impl RowSegments {
     fn close_empty(&mut self, since_ns: u64, start_ns: u64, facts: &WindowFacts) {
         let length = self.setting.window_ns.max(1);
         let hour = start_ns - start_ns % HOUR;
-        let first = since_ns.max(hour.saturating_sub(MOST_EMPTY * HOUR));
+        let first = since_ns.max(hour.saturating_sub(MOST_EMPTY_NS));
         let mut from = first.next_multiple_of(length);
         while from < hour {
             let end = (from - from % HOUR + HOUR).min(hour);

@@ -13,11 +13,11 @@ use record::read::{Contents, FlowFile, ReadError};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use store::MOST_EMPTY_NS;
 use task::rows::{ByPackets, Site};
 
-/// The longest time without rows, before the first of a node and behind its last, whose windows are stored as empty ones: a record may tell a
-/// begin that is years ago.
-const MOST_AROUND_NS: u64 = 48 * 3_600_000_000_000;
+/// Nanoseconds of an hour.
+const HOUR: u64 = 3_600_000_000_000;
 
 /// The name of the node of rows that do not tell it.
 const UNKNOWN: &str = "unknown";
@@ -240,16 +240,18 @@ impl Recording {
         for (name, node) in nodes {
             let Gathered { files, lists, mut counts, span, merges, damaged, lacks, mut shortfall, sampled } =
                 node;
-            // What was watched before the first row and behind the last has windows, too.
+            // What was watched before the first row and behind the last has windows, too, as far as a store takes empty ones: a record may tell a begin
+            // that is years ago.
             let ends = span.iter().flat_map(|span| [span.start_ns, span.end_ns.saturating_sub(1)]);
             let ends = ends.map(|time_ns| window_of(time_ns, window_ns));
             for start in ends.filter(|start| period.contains(*start)) {
-                if counts.keys().any(|with_rows| with_rows.abs_diff(start) <= MOST_AROUND_NS) {
+                if counts.keys().any(|with_rows| with_rows.abs_diff(start) <= MOST_EMPTY_NS) {
                     counts.entry(start).or_default();
                 } else if !counts.is_empty() {
                     let reason = Some(format!(
-                        "its records are of times from {} on, and more than 48 h without the end of one are not stored",
-                        model::format_time(start)
+                        "its records are of times from {} on, and more than {} h without the end of one are not stored",
+                        model::format_time(start),
+                        MOST_EMPTY_NS / HOUR
                     ));
                     shortfall.add(&Shortfall { reason, ..Shortfall::default() });
                 }
@@ -289,6 +291,6 @@ struct Gathered {
     damaged: Vec<(Span, String)>,
     lacks: Vec<String>,
     shortfall: Shortfall,
-    /// Its files with records of samples, by their names.
+    /// The names of the node's files with records of samples.
     sampled: Vec<String>,
 }
