@@ -286,35 +286,20 @@ mod tests {
         assert_eq!(left(None), FIELDS);
         assert_eq!(left(Some(6)), FIELDS);
         assert_eq!(left(Some(17)), FIELDS[..11]);
-        assert_eq!(
-            left(Some(58)),
-            [
-                "src_addr",
-                "dst_addr",
-                "dst_port",
-                "protocol",
-                "stime",
-                "total_count",
-                "total_byte",
-                "wire_byte",
-                "ip_tos",
-                "ip_ttl"
-            ]
-        );
-        assert_eq!(
-            left(Some(89)),
-            [
-                "src_addr",
-                "dst_addr",
-                "protocol",
-                "stime",
-                "total_count",
-                "total_byte",
-                "wire_byte",
-                "ip_tos",
-                "ip_ttl"
-            ]
-        );
+        // ICMP has a type and a code in the place of the destination's port; OSPF has no ports.
+        let of_ospf = [
+            "src_addr",
+            "dst_addr",
+            "protocol",
+            "stime",
+            "total_count",
+            "total_byte",
+            "wire_byte",
+            "ip_tos",
+            "ip_ttl",
+        ];
+        assert_eq!(left(Some(89)), of_ospf);
+        assert_eq!(left(Some(58)), [&of_ospf[..2], &["dst_port"], &of_ospf[2..]].concat());
         assert!(OpenFields::all(&["vlan", "smac", "tcp", "tcp_flags_"]).is_empty());
     }
 

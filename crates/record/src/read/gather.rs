@@ -42,22 +42,23 @@ impl<'a, 's> Gatherer<'a, 's> {
     /// Adds the row of a line, as [`Gatherer::add`] does. One without a time is passed over where that is needed.
     ///
     /// # Errors
-    /// Those of `fill`, whose row is not added.
+    /// The errors of `fill`, whose row is not added.
     pub(crate) fn add_line(
         &mut self,
         line: u64,
         fill: impl FnOnce(&mut Columns) -> Result<(), String>,
     ) -> Result<bool, String> {
         let Some(time) = self.time else { return self.add(fill) };
-        let mut has_time = false;
+        let mut is_untimed = false;
         let added = self.add(|columns| {
             fill(columns)?;
-            has_time = columns.values[time].get(columns.rows).is_some_and(|time| *time != NULL);
-            if has_time { Ok(()) } else { Err(String::new()) }
+            let told = columns.values[time].get(columns.rows);
+            is_untimed = told.is_none_or(|time| *time == NULL);
+            // A row with an error is not added.
+            if is_untimed { Err(String::new()) } else { Ok(()) }
         });
-        // What is wrong with a value is another error.
         match added {
-            Err(error) if error.is_empty() && !has_time => {
+            Err(_) if is_untimed => {
                 self.untimed.get_or_insert((0, line)).0 += 1;
                 Ok(true)
             }

@@ -49,10 +49,8 @@ impl Name {
             _ => Self::Unknown,
         }
     }
-}
 
-impl Name {
-    /// The name of the field of this direction that it is.
+    /// Returns the name of the field that a column of this direction is; `None` of other columns.
     pub(crate) fn plain_field(&self) -> Option<&'static str> {
         match self {
             Self::Field { field, is_reverse: false } => Some(field.name),

@@ -33,22 +33,7 @@ impl Unplaced {
         self.wire_bytes = self.wire_bytes.saturating_add(more.wire_bytes);
         self.keyless = self.keyless.saturating_add(more.keyless);
     }
-}
 
-/// What rows do not tell of packets: those that are in no row, what is known of their groups, and what was not told of the others.
-#[derive(Clone, Copy, Debug)]
-pub struct Outside<'a> {
-    /// Their sums.
-    pub totals: &'a Unplaced,
-    /// What workers counted of their groups; `None` where they did not.
-    pub overflow: Option<&'a Overflow>,
-    /// How the packets were sampled; `None`: all were taken.
-    pub sampled: Option<Sampled>,
-    /// Numbers of packets and records that did not tell a value, which is 0 in rows.
-    pub untold: Untold,
-}
-
-impl Unplaced {
     /// Says in an answer that they are in none of its groups.
     pub(crate) fn lacks(&self, answer: &mut Answer) {
         let without_place = self.packets.saturating_sub(self.keyless);
@@ -63,6 +48,19 @@ impl Unplaced {
             }
         }
     }
+}
+
+/// What rows do not tell of packets: those that are in no row, what is known of their groups, and what was not told of the others.
+#[derive(Clone, Copy, Debug)]
+pub struct Outside<'a> {
+    /// Their sums.
+    pub totals: &'a Unplaced,
+    /// What workers counted of their groups; `None` where they did not.
+    pub overflow: Option<&'a Overflow>,
+    /// How the packets were sampled; `None`: all were taken.
+    pub sampled: Option<Sampled>,
+    /// Numbers of packets and records that did not tell a value, which is 0 in rows.
+    pub untold: Untold,
 }
 
 impl<'a> From<&'a Unplaced> for Outside<'a> {
