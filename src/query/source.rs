@@ -35,7 +35,7 @@ impl Source {
         }
     }
 
-    /// What answers say where records are of samples: they are not scaled.
+    /// Returns the remark that answers have where records are of samples and are not scaled; `None` where none are.
     pub(super) fn sampled(&self) -> Option<String> {
         match self {
             Self::Files(files) => files.sampled(),

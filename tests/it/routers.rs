@@ -286,7 +286,8 @@ fn without_source() -> Vec<u8> {
     [head, [now as u32, 0, 7].map(u32::to_be_bytes).concat(), sets].concat()
 }
 
-/// What has no source address is of no flow: its packets count, and no group has them, while it is collected as in what was stored.
+/// A record without a source address is of no flow: totals count its packets, and no group has them. So it is in answers of the collector, of its
+/// store and of its files.
 #[test]
 fn a_record_without_an_address_counts_and_is_in_no_group() {
     let scratch = Scratch::new();

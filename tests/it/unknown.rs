@@ -502,10 +502,10 @@ fn other_questions_change_no_answer() {
                 "a: {query}; b: select src_addr, dst_addr, protocol, src_port, dst_port, count(*) as n groupby src_addr, dst_addr, protocol, src_port, dst_port"
             );
             let both = call(&["query", text(&file), "--json", "-q", &others]).stdout;
-            let beside = both.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-            let beside = beside.into_iter().find(|answer| answer["query"] == "a").expect("the answer");
+            let mut answers = both.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+            let again = answers.find(|answer| answer["query"] == "a").expect("the answer");
             for part in ["rows", "status", "bounds", "reason", "window"] {
-                assert_eq!(beside[part], answer[part], "{query}: {part}");
+                assert_eq!(again[part], answer[part], "{query}: {part}");
             }
         }
     }

@@ -158,7 +158,7 @@ impl FlowFiles {
         imported.map(|contents| contents.node.as_deref().map(Arc::from)).collect()
     }
 
-    /// What answers say where records are of samples: they are not scaled.
+    /// Returns the remark that answers have where records are of samples and are not scaled; `None` where none are.
     pub fn sampled(&self) -> Option<String> {
         of_samples(
             &self.contents().filter_map(|(path, contents)| told_sample(path, contents)).collect::<Vec<_>>(),

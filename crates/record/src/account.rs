@@ -17,7 +17,7 @@ pub struct Account {
     pub lost: Option<u64>,
 }
 
-/// What a file of records tells of its time: how much of it was watched, the losses in it, and the quality of estimates.
+/// The time of a file of records that was watched, the losses in it, and the quality of estimates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shortfall {
     /// Packets that the source lost, as far as it knows.

@@ -15,7 +15,7 @@ use task::query::{Grouping, Item, Over, Query};
 /// Why the first and the last packet of several flows are not known.
 const NO_ORDER: &str = ", as the order of packets is not kept";
 
-/// How to ask for a part of the time.
+/// The advice that says how to ask for a part of the time.
 const WHICH_TIME: &str =
     "leave it out, and say which time behind the query: last 1h, or from 2026-01-31 to 2026-02-01";
 
@@ -24,7 +24,7 @@ const LONGEST: usize = 200;
 
 /// The replacement of a call of an SQL function.
 enum Instead {
-    /// What a flow has, or of several flows the least or the greatest of that, and which of these.
+    /// The value that a flow has, the least or the greatest of that over several flows, and the word for which of these two it is.
     End(Node, Node, &'static str),
     /// A function of Equery: the first of these calls that the query may have.
     Function(&'static str, Vec<Node>),

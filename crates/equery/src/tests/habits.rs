@@ -231,7 +231,7 @@ fn what_sql_has_in_another_way_has_one_error_with_the_text_to_write() {
     }
 }
 
-/// What a run refuses of a question by packets, the check refuses.
+/// The check refuses each question by packets that a run refuses.
 #[test]
 fn a_condition_on_packets_or_on_their_flow_is_refused() {
     for (query, is_refused) in [

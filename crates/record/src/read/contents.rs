@@ -45,7 +45,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Whether each row is known to be of a flow: in each part there is a member of the key that all its rows tell.
+    /// Returns whether each row is known to be of a flow, because in each part there is a member of the key that all its rows tell.
     pub fn have_all_keys(&self) -> bool {
         // Of packets without a VLAN it is null.
         let is_told = |name: &str| name != "vlan" && self.key.columns().any(|member| member == name);

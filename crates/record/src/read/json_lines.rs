@@ -70,7 +70,7 @@ impl JsonLinesReader {
     }
 }
 
-/// What the first lines tell of all.
+/// The names, the shares and the key that the first lines of a file tell.
 struct Names {
     /// The names of members, in their order.
     names: Vec<String>,

@@ -94,7 +94,7 @@ fn by_the_times_of_records_alone_accounts_end_no_file() {
     }
 }
 
-/// What is told of a run with one of its files is no time of that file: the rest of the run is in others.
+/// The time of a whole run is not that of one of its files, each of which has a part of the run.
 #[test]
 fn no_file_tells_the_time_of_the_whole_run_as_watched() {
     let directory = tool::Directory::new("rotate-watched");

@@ -175,7 +175,7 @@ struct Watched<'a> {
 }
 
 impl Watched<'_> {
-    /// Whether an instant is in it.
+    /// Returns whether an instant was watched.
     fn has(self, time_ns: u64) -> bool {
         let within = |span: &Span| (span.start_ns..span.end_ns).contains(&time_ns);
         within(&self.span) && !self.missing.iter().any(within)
