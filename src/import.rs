@@ -173,7 +173,7 @@ fn files(options: &ImportOptions) -> Result<Vec<Named>, Failure> {
 
 /// The columns of the records: without bytes on the wire where files do not tell them.
 fn selection(has_wire_bytes: bool) -> Selection {
-    let parts = record::Parts::default();
+    let parts = record::Parts { of_routers: true, ..record::Parts::default() };
     let all = Selection::new(&parts).with_open_fields();
     let names: Vec<&str> =
         all.columns().iter().map(record::Column::name).filter(|name| *name != "wire_byte").collect();

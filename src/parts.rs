@@ -22,6 +22,7 @@ pub(crate) fn of_records(options: &RunOptions, parts: &Parts) -> record::Parts {
         loss: parts.loss,
         statistics: statistics.collect(),
         biflow: parts.biflow,
+        of_routers: options.routers.is_some(),
     }
 }
 

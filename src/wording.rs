@@ -57,6 +57,7 @@ pub(crate) fn option_of_part(part: Part) -> &'static str {
     match part {
         Part::Plain => "",
         Part::Loss => "--loss",
+        Part::Sampling => "collect",
     }
 }
 

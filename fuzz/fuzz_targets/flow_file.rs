@@ -33,6 +33,7 @@ fn wanted(is_all: bool) -> Wanted {
     Wanted {
         members: vec!["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "vlan", "ip_tos"],
         open_fields: true,
+        samples: true,
         keeps_open: true,
         needs_time: true,
         columns: columns.to_vec(),

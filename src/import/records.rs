@@ -44,6 +44,7 @@ impl Records {
             members: key.columns().collect(),
             columns: row_columns(false),
             open_fields: true,
+            samples: true,
             needs_time: true,
             ..Default::default()
         };
@@ -116,7 +117,10 @@ fn records_of<K: Key>(
             continue;
         }
         let (row, _) = rows.row(at);
-        records.push(FlowRecord { open: open.get(at).copied().unwrap_or_default(), ..record(&row, key) });
+        let open = open.get(at).copied().unwrap_or_default();
+        // The rate of a sample is not among the values of rows.
+        let sampling_rate = u32::from(!open.has_any(const { OpenFields::of("sampling_rate") }));
+        records.push(FlowRecord { open, sampling_rate, ..record(&row, key) });
     }
     without_time
 }

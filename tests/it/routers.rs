@@ -269,6 +269,47 @@ fn samples_are_estimates_and_what_is_lost_is_said() {
     }
 }
 
+/// Records that a collector multiplied are estimates wherever they are read, and a VLAN that a router does not tell is none of untagged packets.
+#[test]
+fn files_of_each_format_tell_which_records_are_samples() {
+    let scratch = Scratch::new();
+    for suffix in ["csv", "jsonl", "ipfix"] {
+        let collecting = Collecting::start_to(&scratch, &format!("some.{suffix}"), &[]);
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        for datagram in [v5(0, 100, 1000, 3, 300), v5(1, 0, 1001, 5, 500)] {
+            socket.send_to(&datagram, ("127.0.0.1", collecting.port)).expect("sent");
+        }
+        collecting.wait_for("to read them", |waiting| waiting == Some(0));
+        let (_, report, flows) = collecting.end();
+        assert_eq!(number(&report["packets"]["received"]), 305, "{suffix}");
+        let imported = scratch.path(suffix);
+        call(&["import", text(&flows), "--store", text(&imported), "--every", "1h"]).expect(0);
+        for from in [&[text(&flows)][..], &["--store", text(&imported)]] {
+            let asked = call(&[&["query"], from, &["select sum(total_count) as packets", "--json"]].concat())
+                .expect(0);
+            let answer: Value = serde_json::from_str(asked.stdout.trim()).expect("an answer");
+            assert_eq!(number(&output::rows(&answer)[0]["packets"]), 305, "{from:?}");
+            assert_eq!(
+                (&answer["bounds"], &answer["status"]),
+                (&"none".into(), &"complete".into()),
+                "{from:?}"
+            );
+            let reason = answer["reason"].as_str().expect("a reason");
+            assert!(
+                reason.contains("1 record is a sample: what it counts is an estimate"),
+                "{from:?}: {reason}"
+            );
+        }
+        if suffix == "ipfix" {
+            let asked = ["query", text(&flows), "select count(*) as n where first_vlan is null", "--json"];
+            let answer: Value =
+                serde_json::from_str(call(&asked).expect(3).stdout.trim()).expect("an answer");
+            let reason = answer["reason"].as_str().expect("a reason");
+            assert!(reason.contains("2 records do not tell vlan, which counts as none"), "{reason}");
+        }
+    }
+}
+
 /// A datagram of IPFIX with a template and one record, of 8 packets and 800 bytes: without a source address.
 fn without_source() -> Vec<u8> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_secs();
@@ -671,7 +712,7 @@ fn routers_are_a_node_of_a_deployment() {
 fn a_field_that_a_router_does_not_tell_is_not_zero() {
     let scratch = Scratch::new();
     let store = scratch.path("store");
-    let asked = "ttl: select max(last_ip_ttl) as n; flags: select max(any_tcp_flags) as n; bytes: select sum(total_byte) as n";
+    let asked = "vlan: select count(*) as n where first_vlan is null; ttl: select max(last_ip_ttl) as n; flags: select max(any_tcp_flags) as n; bytes: select sum(total_byte) as n";
     let collecting = Collecting::start(
         &scratch,
         "open",
@@ -712,7 +753,9 @@ fn a_field_that_a_router_does_not_tell_is_not_zero() {
             assert_eq!(answer["reason"].as_str().unwrap_or_default(), told, "{from:?}: {answer}");
         }
     }
-    for (query, n, told) in [("ttl", 0, said), ("flags", 0x12, ""), ("bytes", 180, "")] {
+    let no_vlan = "1 record does not tell vlan, which counts as none";
+    for (query, n, told) in [("vlan", 1, no_vlan), ("ttl", 0, said), ("flags", 0x12, ""), ("bytes", 180, "")]
+    {
         let of_run = output::of_run(&report, query);
         assert_eq!(number(&output::rows(of_run)[0]["n"]), n, "{of_run}");
         assert_eq!(of_run["reason"].as_str().unwrap_or_default(), told, "{of_run}");

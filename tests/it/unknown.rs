@@ -511,7 +511,40 @@ fn other_questions_change_no_answer() {
     }
 }
 
-/// A row without the time at which it counts is named by its line, and the others are answered, in a file and in a store.
+/// A message of IPFIX with three records, of which the second tells no end.
+fn message_without_an_end() -> Vec<u8> {
+    const START: u32 = 1_704_067_200;
+    let set = |number: u16, content: &[u8]| {
+        [&number.to_be_bytes()[..], &(content.len() as u16 + 4).to_be_bytes(), content].concat()
+    };
+    // Addresses, packets, bytes, and the seconds of begin and end.
+    let elements = [(8, 4), (12, 4), (2, 4), (1, 4), (150, 4), (151, 4)];
+    let template = |number: u16, elements: &[(u16, u16)]| {
+        let fields = elements.iter().flat_map(|(element, length)| [*element, *length]);
+        [number, elements.len() as u16]
+            .into_iter()
+            .chain(fields)
+            .flat_map(u16::to_be_bytes)
+            .collect::<Vec<_>>()
+    };
+    let record = |source: u8, end: Option<u32>| {
+        let numbers = [1, 100, START].into_iter().chain(end);
+        [&[10, 0, 0, source, 10, 0, 0, 9], &numbers.flat_map(u32::to_be_bytes).collect::<Vec<_>>()[..]]
+            .concat()
+    };
+    let templates = [template(256, &elements), template(257, &elements[..5])].concat();
+    let sets = [
+        set(2, &templates),
+        set(256, &record(1, Some(START + 1))),
+        set(257, &record(2, None)),
+        set(256, &record(3, Some(START + 2))),
+    ]
+    .concat();
+    let head = [10, sets.len() as u16 + 16].map(u16::to_be_bytes).concat();
+    [head, [START + 9, 0, 7].map(u32::to_be_bytes).concat(), sets].concat()
+}
+
+/// A row without the time at which it counts is named by its line, or its message, and the others are answered, in a file and in a store.
 #[test]
 fn a_row_without_its_end_is_named_and_the_others_count() {
     let scratch = Scratch::new();
@@ -528,13 +561,18 @@ fn a_row_without_its_end_is_named_and_the_others_count() {
     };
     let objects = [object(1, "2024-01-01T00:00:01Z"), object(2, ""), object(3, "2024-01-01T00:00:02Z")];
     let json = scratch.file("ends.jsonl", objects.concat().as_bytes());
-    for (file, line) in [(csv, 3), (json, 2)] {
-        let said = format!("1 row has no time at which it counts (ltime): line {line}");
+    let ipfix = scratch.file("ends.ipfix", message_without_an_end());
+    for (file, line) in [(csv, "line 3"), (json, "line 2"), (ipfix, "message 1")] {
+        let said = format!("1 row has no time at which it counts (ltime): {line}");
+        let last = ["query", text(&file), "--json", "-q", "select max(ltime) as n"];
+        let answer = only(&call(&last).expect(3).stdout);
+        assert_eq!(answer["rows"][0]["n"], "2024-01-01T00:00:02.000000000Z", "{answer}");
+        assert_eq!(answer["reason"], "1 record does not tell ltime, which is left out", "{answer}");
         let query = "select count(*) as n, sum(total_byte) as b every 10s";
         let answer = only(&call(&["query", text(&file), "--json", "-q", query]).expect(3).stdout);
         assert_eq!((&answer["rows"][0]["n"], &answer["rows"][0]["b"]), (&2.into(), &200.into()), "{answer}");
         assert!(answer["reason"].as_str().is_some_and(|reason| reason.contains(&said)), "{answer}");
-        let store = scratch.path(&format!("store_{line}"));
+        let store = scratch.path(&line.replace(' ', "_"));
         let imported = call(&["import", text(&file), "--node", "n1", "--store", text(&store)]).expect(3);
         assert!(
             imported.stderr.contains(&said) && imported.stdout.contains("2 flow records"),

@@ -98,6 +98,8 @@ pub enum Part {
     Plain,
     /// The TCP losses of the flow.
     Loss,
+    /// How a router sampled the packets that it counted.
+    Sampling,
 }
 
 /// An IPFIX information element.
@@ -534,4 +536,16 @@ pub const FIELDS: &[Field] = &[
     .ipfix(&[own("rtt_min", 10)]),
     Field::loss("rtt_avg", |r| r.loss()?.rtt_avg, "ns", Mean, "mean of it")
     .row(RowValue::RttAvg).ipfix(&[own("rtt_avg", 11)]),
+    Field {
+        part: Part::Sampling,
+        ..Field::new(
+            "sampling_rate",
+            Value::Optional(32, |r| (r.sampling_rate != 0).then_some(r.sampling_rate.into())),
+            Max,
+            "how many packets each one stands for that a router counted, by which packets and bytes are multiplied; 1: it counted all; null: not known",
+        )
+        .unit("packets")
+        .ipfix(&[own("sampling_rate", 12)])
+        .standard("RFC 5477, RFC 3954")
+    },
 ];

@@ -70,6 +70,9 @@ pub struct FlowRecord {
     pub ip_tos: u8,
     /// Why the record ended.
     pub end_reason: EndReason,
+    /// How many packets each one stands for that a router counted, to the nearest whole number and at least 2 of a sample, by which packets and bytes were
+    /// multiplied; 1 where it counted all, 0 where it is not known.
+    pub sampling_rate: u32,
     /// The fields that a router or a file does not tell: the record has 0 of them, and files have null.
     pub open: OpenFields,
     /// The requested parts beyond the plain record; stored separately, so that plain records stay small.
@@ -143,6 +146,7 @@ impl FlowRecord {
             ip_ttl: 0,
             ip_tos: 0,
             end_reason: EndReason::End,
+            sampling_rate: 1,
             open: OpenFields::default(),
             more: None,
         }

@@ -1,17 +1,25 @@
 //! Values that packets and records did not tell, and that count as 0.
 
-/// The fields that records of routers and of files may leave open. A row has 0 in the place of each, but its end in the place of its begin, and null of
-/// its bytes on the wire.
-const FIELDS: [&str; 15] = [
+/// The field that only samples leave open: what their packets and bytes stand for is an estimate.
+const SAMPLING_RATE: &str = "sampling_rate";
+
+/// The fields that records of routers and of files may leave open. A row has 0 in the place of each, but its end in the place of its begin, its begin
+/// in the place of its end, and null of its bytes on the wire, its VLAN and its MAC addresses.
+const FIELDS: [&str; 20] = [
+    SAMPLING_RATE,
     "src_addr",
     "dst_addr",
     "src_port",
     "dst_port",
     "protocol",
     "stime",
+    "ltime",
     "total_count",
     "total_byte",
     "wire_byte",
+    "vlan",
+    "smac",
+    "dmac",
     "ip_tos",
     "ip_ttl",
     "tcp_flags",
@@ -25,9 +33,10 @@ const PORTS: [&str; 2] = ["src_port", "dst_port"];
 const TCP: [&str; 4] = ["tcp_flags", "tcp_seq", "tcp_ack", "tcp_win"];
 
 /// The fields that a frame tells without its headers.
-const OF_FRAMES: [&str; 3] = ["total_count", "wire_byte", "stime"];
+const OF_FRAMES: [&str; 7] = ["total_count", "wire_byte", "stime", "ltime", "vlan", "smac", "dmac"];
 /// The fields of which rows of a file may have null.
-const NULLABLE: [&str; 7] = ["wire_byte", "ip_tos", "ip_ttl", "tcp_flags", "tcp_seq", "tcp_ack", "tcp_win"];
+const NULLABLE: [&str; 8] =
+    ["ltime", "wire_byte", "ip_tos", "ip_ttl", "tcp_flags", "tcp_seq", "tcp_ack", "tcp_win"];
 
 /// The protocol numbers (IANA) of TCP, and of others with ports: UDP, SCTP and UDP-Lite.
 const TCP_NUMBER: u8 = 6;
@@ -37,7 +46,7 @@ const ICMP: [u8; 2] = [1, 58];
 
 /// The set of fields that one record leaves open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OpenFields(u16);
+pub struct OpenFields(u32);
 
 impl OpenFields {
     /// Returns the set of the field of this name; the empty set if a row has no other value in its place.
@@ -71,9 +80,9 @@ impl OpenFields {
     #[must_use]
     pub fn of_protocol(self, protocol: Option<u8>) -> Self {
         let Some(protocol) = protocol else { return self };
-        const OF_TCP: u16 = OpenFields::all(&TCP).0;
-        const OF_PORTS: u16 = OpenFields::all(&PORTS).0;
-        const SOURCE_PORT: u16 = OpenFields::of("src_port").0;
+        const OF_TCP: u32 = OpenFields::all(&TCP).0;
+        const OF_PORTS: u32 = OpenFields::all(&PORTS).0;
+        const SOURCE_PORT: u32 = OpenFields::of("src_port").0;
         let without = match protocol {
             TCP_NUMBER => 0,
             protocol if WITH_PORTS.contains(&protocol) => OF_TCP,
@@ -175,7 +184,8 @@ impl Untold {
         if self.is_none() {
             return self;
         }
-        let reads = |field: &str| reads(field) || by_flow.contains(&field);
+        // A sample has fewer packets and flows than there were, whatever is asked.
+        let reads = |field: &str| field == SAMPLING_RATE || reads(field) || by_flow.contains(&field);
         let keep = |count: &mut u64, is_kept: bool| {
             if !is_kept {
                 *count = 0;
@@ -184,7 +194,9 @@ impl Untold {
         keep(&mut self.cut_protocol, reads("protocol"));
         keep(&mut self.cut_ports, PORTS.into_iter().any(reads));
         keep(&mut self.cut_tcp, TCP.into_iter().any(reads));
-        let reads_header = FIELDS.into_iter().any(|field| !OF_FRAMES.contains(&field) && reads(field));
+        let reads_header = FIELDS
+            .into_iter()
+            .any(|field| field != SAMPLING_RATE && !OF_FRAMES.contains(&field) && reads(field));
         keep(&mut self.cut_inner, reads_losses || reads_header);
         keep(&mut self.unparsed_segments, reads_losses);
         FIELDS.into_iter().zip(&mut self.open).for_each(|(field, count)| keep(count, reads(field)));
@@ -214,6 +226,17 @@ impl Untold {
         let all = FIELDS.into_iter().zip(&mut self.open).chain(FIELDS.into_iter().zip(&mut self.null));
         all.filter(|(name, _)| *name == field).for_each(|(_, count)| *count = 0);
         self
+    }
+
+    /// Returns the number of records that are samples.
+    pub fn samples(&self) -> u64 {
+        self.without(SAMPLING_RATE)
+    }
+
+    /// Returns the numbers of what is not told of records, whether these are samples or not.
+    #[must_use]
+    pub fn but_samples(self) -> Self {
+        self.but(SAMPLING_RATE)
     }
 
     /// Returns the number of records of a field alone; the other numbers are 0.
@@ -285,22 +308,27 @@ mod tests {
         };
         assert_eq!(left(None), FIELDS);
         assert_eq!(left(Some(6)), FIELDS);
-        assert_eq!(left(Some(17)), FIELDS[..11]);
+        assert_eq!(left(Some(17)), FIELDS[..16]);
         // ICMP has a type and a code in the place of the destination's port; OSPF has no ports.
         let of_ospf = [
+            "sampling_rate",
             "src_addr",
             "dst_addr",
             "protocol",
             "stime",
+            "ltime",
             "total_count",
             "total_byte",
             "wire_byte",
+            "vlan",
+            "smac",
+            "dmac",
             "ip_tos",
             "ip_ttl",
         ];
         assert_eq!(left(Some(89)), of_ospf);
-        assert_eq!(left(Some(58)), [&of_ospf[..2], &["dst_port"], &of_ospf[2..]].concat());
-        assert!(OpenFields::all(&["vlan", "smac", "tcp", "tcp_flags_"]).is_empty());
+        assert_eq!(left(Some(58)), [&of_ospf[..3], &["dst_port"], &of_ospf[3..]].concat());
+        assert!(OpenFields::all(&["end_reason", "node_id", "tcp", "tcp_flags_"]).is_empty());
     }
 
     #[test]
@@ -366,6 +394,15 @@ mod tests {
     }
 
     #[test]
+    fn samples_matter_to_any_question() {
+        let mut untold = Untold { cut_inner: 1, ..Untold::default() };
+        untold.add_row(OpenFields::all(&["sampling_rate", "vlan"]));
+        let mattering = untold.of(|_| false, &[], false);
+        assert_eq!((mattering.samples(), mattering.named()), (1, vec![("sampling_rate", 1)]));
+        assert!(mattering.but_samples().is_none());
+    }
+
+    #[test]
     fn numbers_have_names() {
         let mut one = Untold { cut_tcp: 1, ..Untold::default() };
         one.add_record(OpenFields::all(&["ip_tos", "ip_ttl"]));
@@ -374,7 +411,7 @@ mod tests {
         let mut other = Untold::default();
         assert!(
             one.named().into_iter().all(|(name, count)| other.add_named(name, count))
-                && !other.add_named("vlan", 1)
+                && !other.add_named("end_reason", 1)
         );
         assert_eq!(other, one);
         assert_eq!(one.open_fields().collect::<Vec<_>>(), [("ip_tos", 1), ("ip_ttl", 1), ("tcp_win", 2)]);

@@ -150,6 +150,7 @@ impl FlowFiles {
         let known = self.spans();
         let mut wanted = Wanted {
             open_fields: may_be_open,
+            samples: may_be_open,
             keeps_open: may_be_open,
             needs_time: counts_by_time,
             ..wanted(needs, &site, known.is_none())

@@ -66,6 +66,6 @@ pub use sampling::Sampling;
 pub use span::Span;
 pub use story::Story;
 pub use totals::Totals;
-pub use untold::{untold_sentences, wire_bytes_sentence};
+pub use untold::{samples_sentence, untold_sentences, wire_bytes_sentence};
 pub use value::{Conversation, Heaviest, Value};
 pub use window::{Window, WindowCounts, WindowEnd};

@@ -4,13 +4,17 @@ use crate::Answer;
 use flow::Untold;
 use notation::{counted_as, number_of};
 
-/// The field of which the end counts where it is not told, and not 0.
-const BEGIN: &str = "stime";
+/// The times of a flow, each of which counts where the other one is not told.
+const TIMES: [(&str, &str); 2] =
+    [("stime", "the end of a flow counts as its begin"), ("ltime", "the begin of a flow counts as its end")];
+/// The fields of links, of which a record that does not tell them has none.
+const OF_LINKS: [&str; 3] = ["vlan", "smac", "dmac"];
 /// The field whose sums are null where a record does not tell it.
 const WIRE_BYTES: &str = "wire_byte";
 
-/// Returns a sentence on each number that is not 0. Fields that the same number of records leave open share one.
+/// Returns a sentence on each number that is not 0, but for that of samples. Fields that the same number of records leave open share one.
 pub fn untold_sentences(untold: &Untold) -> Vec<String> {
+    let untold = &untold.but_samples();
     let cut = [
         (untold.cut_addresses, "frame", ["the capture cut ", " before the addresses: no flow has them"]),
         (untold.cut_filter, "frame", ["the capture cut ", " before what the filter reads: no flow has them"]),
@@ -53,19 +57,30 @@ pub fn untold_sentences(untold: &Untold) -> Vec<String> {
     let mut sentences: Vec<String> = of_packets
         .map(|(count, thing, [before, behind])| format!("{before}{}{behind}", number_of(count, thing)))
         .collect();
-    let (begin, zero): (Vec<_>, Vec<_>) = untold
-        .open_fields()
-        .filter(|(field, _)| *field != WIRE_BYTES)
-        .partition(|(field, _)| *field == BEGIN);
+    let is_of = |names: &[&str], field: &str| names.contains(&field);
+    let times = TIMES.map(|(field, _)| field);
+    let open: Vec<_> = untold.open_fields().filter(|(field, _)| *field != WIRE_BYTES).collect();
+    let (links, others): (Vec<_>, Vec<_>) = open.iter().partition(|(field, _)| is_of(&OF_LINKS, field));
+    let zero: Vec<_> = others.into_iter().filter(|(field, _)| !is_of(&times, field)).collect();
     sentences.extend(by_number(&zero, ["counts as 0", "count as 0"]));
+    sentences.extend(by_number(&links, ["counts as none", "count as none"]));
     let null: Vec<_> = untold.null_fields().filter(|(field, _)| *field != WIRE_BYTES).collect();
     sentences.extend(by_number(&null, ["is left out", "are left out"]));
     sentences.extend(wire_bytes_sentence(untold));
-    sentences.extend(begin.into_iter().map(|(field, count)| {
-        let records = counted_as(count, "record", ["does", "do"]);
-        format!("{records} not tell {field}: the end of a flow counts as its begin")
-    }));
+    for (field, instead) in TIMES {
+        let of_field = open.iter().filter(|(open, _)| *open == field);
+        sentences.extend(of_field.map(|(_, count)| {
+            let records = counted_as(*count, "record", ["does", "do"]);
+            format!("{records} not tell {field}: {instead}")
+        }));
+    }
     sentences
+}
+
+/// Returns a sentence on the records that are samples; `None` if there are none.
+pub fn samples_sentence(untold: &Untold) -> Option<String> {
+    let rest = ["is a sample: what it counts is an estimate", "are samples: what they count are estimates"];
+    Some(untold.samples()).filter(|count| *count != 0).map(|count| counted_as(count, "record", rest))
 }
 
 /// Returns a sentence on the records that do not tell their bytes on the wire; `None` if all do.
@@ -94,8 +109,9 @@ fn by_number(fields: &[(&str, u64)], meaning: [&str; 2]) -> Vec<String> {
 }
 
 impl Answer {
-    /// Makes it partial, with these numbers as the reasons. All of them matter to it.
+    /// Makes it partial, with these numbers as the reasons. All of them matter to it. Samples alone leave it complete, without bounds.
     pub fn lacks_untold(&mut self, untold: &Untold) {
+        samples_sentence(untold).iter().for_each(|sentence| self.estimates(sentence));
         untold_sentences(untold).iter().for_each(|sentence| self.lacks(sentence));
     }
 }
@@ -129,5 +145,26 @@ mod tests {
             ]
         );
         assert!(untold_sentences(&Untold::default()).is_empty());
+    }
+
+    #[test]
+    fn links_times_and_samples_have_sentences_of_their_own() {
+        let mut untold = Untold::default();
+        untold.add_record(OpenFields::all(&["vlan", "smac", "ltime", "ip_tos"]));
+        untold.add_row(OpenFields::all(&["sampling_rate", "vlan", "smac"]));
+        assert_eq!(
+            untold_sentences(&untold),
+            [
+                "1 record does not tell ip_tos, which counts as 0",
+                "2 records do not tell vlan, smac, which count as none",
+                "1 record does not tell ltime: the begin of a flow counts as its end"
+            ]
+        );
+        let mut answer = Answer::new("q", None, Vec::new(), Vec::new());
+        let mut samples = Untold::default();
+        samples.add_row(OpenFields::of("sampling_rate"));
+        answer.lacks_untold(&samples);
+        assert_eq!((answer.status, answer.bounds.as_str()), (crate::Status::Complete, "none"));
+        assert_eq!(answer.reason.as_deref(), Some("1 record is a sample: what it counts is an estimate"));
     }
 }

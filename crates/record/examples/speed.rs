@@ -95,6 +95,7 @@ fn record(i: u64, ipv6: bool) -> FlowRecord {
         ip_ttl: 64 - (mix(15) % 20) as u8,
         ip_tos: 0,
         end_reason: EndReason::Idle,
+        sampling_rate: 1,
         open: flow::OpenFields::default(),
         more: None,
     }

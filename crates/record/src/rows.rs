@@ -294,6 +294,7 @@ fn fill_record<K: Key>(
         ip_ttl: row.ip_ttl,
         ip_tos: key.ip_tos.unwrap_or(row.ip_tos),
         end_reason: EndReason::End,
+        sampling_rate: 1,
         open: OpenFields::default(),
         more,
     };

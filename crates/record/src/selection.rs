@@ -19,6 +19,8 @@ pub struct Parts {
     pub statistics: Vec<Statistic>,
     /// `--biflow`.
     pub biflow: bool,
+    /// The records are those of routers.
+    pub of_routers: bool,
 }
 
 impl Parts {
@@ -26,6 +28,7 @@ impl Parts {
         match part {
             Part::Plain => true,
             Part::Loss => self.loss,
+            Part::Sampling => self.of_routers,
         }
     }
 
@@ -218,7 +221,9 @@ impl Selection {
     /// Returns the same columns for records that may leave fields open, as those of routers do: their values may be null.
     #[must_use]
     pub fn with_open_fields(mut self) -> Self {
-        for column in self.columns.iter_mut().filter(|column| !column.is_reverse) {
+        // A record without an end has its begin there, and without a time it would count at none.
+        let may_be_open = |column: &&mut Column| !column.is_reverse && column.name != "ltime";
+        for column in self.columns.iter_mut().filter(may_be_open) {
             column.open = OpenFields::of(&column.name);
         }
         self
@@ -357,6 +362,7 @@ impl fmt::Display for Needed {
         match self {
             Self::Part(Part::Plain) => f.write_str("nothing"),
             Self::Part(Part::Loss) => f.write_str("the TCP losses of flows"),
+            Self::Part(Part::Sampling) => f.write_str("records of routers"),
             Self::Metric(metric) => write!(f, "statistics of `{}`", metric.name()),
             Self::Biflow => f.write_str("both directions in one record"),
         }

@@ -526,6 +526,7 @@ impl Exporter {
     ) {
         for mut record in values::records(values, counted, times, &mut state.counts).into_iter().flatten() {
             let counted = record.total_count;
+            record.sampling_rate = rate.map_or(0, Rate::rounded);
             let counts = [&mut record.total_count, &mut record.total_byte, &mut record.wire_byte];
             let mut is_plausible = true;
             for count in counts.into_iter().filter(|count| **count != NULL) {

@@ -63,6 +63,11 @@ impl Rate {
         u64::try_from(product / u128::from(self.counted)).unwrap_or(u64::MAX)
     }
 
+    /// What one packet that is counted stands for, to the nearest whole number; at least 2 where packets are left out.
+    pub fn rounded(self) -> u32 {
+        if self == Self::ALL { 1 } else { (self.factor().round() as u32).max(2) }
+    }
+
     /// What one packet that is counted stands for.
     pub fn factor(self) -> f64 {
         f64::from(self.packets) / f64::from(self.counted)
@@ -90,6 +95,7 @@ mod tests {
         let rate = Rate::new(30, 20).expect("a rate");
         assert_eq!((rate.scale(4), rate.scale(3), rate.to_string().as_str()), (6, 5, "2:3"));
         assert_eq!(Rate::new(7, 7), Some(Rate::ALL));
+        assert_eq!([Rate::ALL, rate, Rate::new(5, 2).expect("a rate")].map(Rate::rounded), [1, 2, 3]);
         assert_eq!(rate.scale(u64::MAX), u64::MAX);
         for (probability, text) in
             [(0.01, "1:100"), (f64::from(0.01f32), "1:100"), (0.3, "3:10"), (1.0, "1:1"), (0.5, "1:2")]

@@ -82,9 +82,10 @@ pub(crate) fn records(
         record.wire_byte = wire_bytes;
         or_open(const { OpenFields::of("wire_byte") }, counter(wire_bytes));
         or_open(const { OpenFields::of("stime") }, told[0]);
+        or_open(const { OpenFields::of("ltime") }, told[1]);
         record.ip_tos = or_open(const { OpenFields::of("ip_tos") }, or_of_flow(Number::Tos)) as u8;
         record.ip_ttl = or_open(const { OpenFields::of("ip_ttl") }, or_of_flow(Number::Ttl)) as u8;
-        record.vlan = of(Number::Vlan).or(values.number(Number::Vlan)).map(|vlan| vlan as u16);
+        record.vlan = or_of_flow(Number::Vlan).map(|vlan| vlan as u16);
         record.end_reason = match or_of_flow(Number::EndReason) {
             Some(1) => EndReason::Idle,
             Some(2) => EndReason::Active,
@@ -100,6 +101,15 @@ pub(crate) fn records(
         record.tcp_seq = or_open(const { OpenFields::of("tcp_seq") }, of(Number::TcpSeq)) as u32;
         record.tcp_ack = or_open(const { OpenFields::of("tcp_ack") }, of(Number::TcpAck)) as u32;
         record.tcp_win = or_open(const { OpenFields::of("tcp_win") }, of(Number::TcpWindow)) as u16;
+        for (field, number) in [
+            (const { OpenFields::of("vlan") }, Number::Vlan),
+            (const { OpenFields::of("smac") }, Number::SourceMac),
+            (const { OpenFields::of("dmac") }, Number::DestinationMac),
+        ] {
+            if !values.tells(number) && of(number).is_none() {
+                open.add(field);
+            }
+        }
         record.open = open.of_protocol(protocol.map(|protocol| protocol as u8));
         record
     };

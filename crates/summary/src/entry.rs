@@ -401,6 +401,7 @@ impl<K: Key> Slot<'_, K> {
             ip_ttl: row.ip_ttl,
             ip_tos: row.ip_tos,
             end_reason,
+            sampling_rate: 1,
             open: OpenFields::default(),
             more: None,
         }

@@ -156,6 +156,7 @@ fn records(count: u64, is_v6: bool) -> Result<Vec<FlowRecord>, String> {
         ip_ttl: 64,
         ip_tos: 0,
         end_reason: EndReason::Idle,
+        sampling_rate: 1,
         open: flow::OpenFields::default(),
         more: None,
     };

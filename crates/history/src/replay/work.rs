@@ -29,6 +29,7 @@ impl NodeRecording {
             members: self.site.key.columns().collect(),
             columns: row_columns(self.site.tracks_loss),
             open_fields: true,
+            samples: true,
             needs_time: true,
             ..Default::default()
         };

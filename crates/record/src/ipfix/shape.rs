@@ -7,24 +7,26 @@ use std::net::IpAddr;
 
 /// The set of values that are present. The chosen columns determine which of them matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape(u32);
+pub(super) struct Shape(u64);
 
-const SRC_V4: u32 = 1;
-const SRC_V6: u32 = 2;
-const DST_V4: u32 = 4;
-const DST_V6: u32 = 8;
-const PROTOCOL: u32 = 0x10;
-const SRC_PORT: u32 = 0x20;
-const DST_PORT: u32 = 0x40;
+const SRC_V4: u64 = 1;
+const SRC_V6: u64 = 2;
+const DST_V4: u64 = 4;
+const DST_V6: u64 = 8;
+const PROTOCOL: u64 = 0x10;
+const SRC_PORT: u64 = 0x20;
+const DST_PORT: u64 = 0x40;
 /// What a direction may have beyond the plain record: three bits of this one, three of the other.
-const LOSS: u32 = 0x100;
-const RTT_MIN: u32 = 0x200;
-const RTT_AVG: u32 = 0x400;
-const REVERSE: u32 = 0x1000;
+const LOSS: u64 = 0x100;
+const RTT_MIN: u64 = 0x200;
+const RTT_AVG: u64 = 0x400;
+const REVERSE: u64 = 0x1000;
+/// The record is of a sample: it tells its sampling rate.
+const SAMPLED: u64 = 0x2000_0000_0000;
 /// The first of the bits of [`FIELDS`], one after the other.
-const FIRST_FIELD: u32 = 0x10_0000;
+const FIRST_FIELD: u64 = 0x10_0000;
 /// Fields of this direction, besides those of keys with bits of their own, that a record may leave open.
-const FIELDS: [OpenFields; 10] = [
+const FIELDS: [OpenFields; 13] = [
     OpenFields::of("total_count"),
     OpenFields::of("total_byte"),
     OpenFields::of("ip_tos"),
@@ -35,17 +37,20 @@ const FIELDS: [OpenFields; 10] = [
     OpenFields::of("tcp_win"),
     OpenFields::of("stime"),
     OpenFields::of("wire_byte"),
+    OpenFields::of("vlan"),
+    OpenFields::of("smac"),
+    OpenFields::of("dmac"),
 ];
 /// The bits of all of them.
-const ALL_FIELDS: u32 = ((1 << FIELDS.len()) - 1) * FIRST_FIELD;
+const ALL_FIELDS: u64 = ((1 << FIELDS.len()) - 1) * FIRST_FIELD;
 /// Members of keys that a record may leave open, with their bits.
-const MEMBERS: [(OpenFields, u32); 3] = [
+const MEMBERS: [(OpenFields, u64); 3] = [
     (OpenFields::of("protocol"), PROTOCOL),
     (OpenFields::of("src_port"), SRC_PORT),
     (OpenFields::of("dst_port"), DST_PORT),
 ];
 /// From a bit of this direction to the other's.
-const TO_REVERSE: u32 = 8;
+const TO_REVERSE: u64 = 8;
 
 /// How a missing value is expressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +58,9 @@ pub(super) enum Presence {
     /// Never: the format has no representation of it, or uses a value for it (0, or no number).
     Always,
     /// Where the shape lacks this bit.
-    If(u32),
+    If(u64),
     /// An address, by its family.
-    Family { v4: u32, v6: u32 },
+    Family { v4: u64, v6: u64 },
 }
 
 impl Presence {
@@ -73,6 +78,7 @@ impl Presence {
         let bit = match column.elements().first().map(|element| element.name) {
             Some("rtt_min") => RTT_MIN,
             Some("rtt_avg") => RTT_AVG,
+            Some("sampling_rate") => return Self::If(SAMPLED),
             _ if column.is_loss() => LOSS,
             _ if !column.open().is_empty() => return Self::If(bit_of(column.open())),
             _ if column.is_reverse() => return Self::If(REVERSE),
@@ -82,7 +88,7 @@ impl Presence {
         Self::If(if column.is_reverse() { bit << TO_REVERSE } else { bit })
     }
 
-    fn bits(self) -> u32 {
+    fn bits(self) -> u64 {
         match self {
             Self::Always => 0,
             Self::If(bit) => bit,
@@ -94,13 +100,13 @@ impl Presence {
 const _: () = assert!(LOSS << TO_REVERSE > REVERSE && RTT_AVG << TO_REVERSE < FIRST_FIELD);
 
 /// Returns the bit of one of [`FIELDS`].
-fn bit_of(field: OpenFields) -> u32 {
+fn bit_of(field: OpenFields) -> u64 {
     FIELDS.iter().position(|known| *known == field).map_or(0, |at| FIRST_FIELD << at)
 }
 
 #[inline(always)]
-fn given(is_present: bool, bit: u32) -> u32 {
-    u32::from(is_present) * bit
+fn given(is_present: bool, bit: u64) -> u64 {
+    u64::from(is_present) * bit
 }
 
 impl Shape {
@@ -132,6 +138,7 @@ impl Shape {
             bits |= given(key.src_port.is_some(), SRC_PORT);
             bits |= given(key.dst_port.is_some(), DST_PORT);
         }
+        bits |= given(record.sampling_rate != 1, SAMPLED);
         if record.more.is_some() {
             bits |= Self::more(record);
         }
@@ -143,7 +150,7 @@ impl Shape {
     }
 
     /// Returns the bits of the fields that a record leaves open.
-    fn open(record: &FlowRecord) -> u32 {
+    fn open(record: &FlowRecord) -> u64 {
         let fields = FIELDS.iter().enumerate().map(|(at, field)| (*field, FIRST_FIELD << at));
         let open = fields.chain(MEMBERS).filter(|(field, _)| record.open.has_any(*field));
         open.fold(0, |bits, (_, bit)| bits | bit)
@@ -154,7 +161,7 @@ impl Shape {
         Self(self.0 | ALL_FIELDS & mask.0)
     }
 
-    fn more(record: &FlowRecord) -> u32 {
+    fn more(record: &FlowRecord) -> u64 {
         let of_loss = |loss: Option<&Loss>| {
             loss.map_or(0, |loss| {
                 LOSS | given(loss.rtt_min.is_some(), RTT_MIN) | given(loss.rtt_avg.is_some(), RTT_AVG)

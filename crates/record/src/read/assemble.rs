@@ -3,11 +3,15 @@
 use super::Sink;
 use super::address::Family;
 use super::block::{RowBlock, Wanted, WithoutKey};
-use super::columns::{Columns, NO_NODE};
+use super::columns::{Columns, NO_NODE, UNTOLD};
 use super::direction::Direction;
 use super::open_fields::OpenColumns;
 use flow::{FIELDS, NULL, OpenFields, RowBatch, RowValue};
 use std::mem;
+
+/// The columns of which rows have null, whether they leave the field open or not.
+const NULLABLE: [RowValue; 4] =
+    [RowValue::Vlan, RowValue::SourceMac, RowValue::DestinationMac, RowValue::Last];
 
 /// Makes blocks of columns.
 #[derive(Debug, Default)]
@@ -45,7 +49,8 @@ impl Assembler {
         // The other direction first: giving the rows themselves takes their columns.
         if !columns.has_reverse.is_empty() {
             let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
-            let Columns { vlan, tos, ip_version, reverse, has_reverse, node, nodes, .. } = columns;
+            let Columns { vlan, tos, ip_version, sampling_rate, reverse, has_reverse, node, nodes, .. } =
+                columns;
             let direction = Direction {
                 are_told: [are_told[1], are_told[0]],
                 source: destination,
@@ -56,6 +61,7 @@ impl Assembler {
                 vlan,
                 tos,
                 ip_version,
+                sampling_rate,
                 key_has_vlan,
                 keeps_open: wanted.keeps_open,
             };
@@ -65,7 +71,7 @@ impl Assembler {
             }
         }
         let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
-        let Columns { vlan, tos, ip_version, values, node, nodes, .. } = columns;
+        let Columns { vlan, tos, ip_version, sampling_rate, values, node, nodes, .. } = columns;
         let direction = Direction {
             are_told,
             source,
@@ -76,6 +82,7 @@ impl Assembler {
             vlan,
             tos,
             ip_version,
+            sampling_rate,
             key_has_vlan,
             keeps_open: wanted.keeps_open,
         };
@@ -137,6 +144,14 @@ impl Assembler {
             begin_at_end(&mut block.v6);
         }
         for column in wanted.columns.iter().filter(|_| wanted.open_fields) {
+            if NULLABLE.contains(column) {
+                let null = |values: &mut Vec<u64>| {
+                    values.iter_mut().filter(|value| **value == UNTOLD).for_each(|value| *value = NULL);
+                };
+                null(block.v4.column_mut(*column));
+                null(block.v6.column_mut(*column));
+                continue;
+            }
             let Some(field) = may_be_open(*column) else { continue };
             let is_counter = matches!(column, RowValue::Packets | RowValue::Bytes);
             let [open_v4, open_v6] = &block.open;

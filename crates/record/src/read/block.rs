@@ -13,9 +13,11 @@ pub struct Wanted {
     pub columns: Vec<RowValue>,
     /// True to list in blocks the fields that each row leaves open. Such a counter is 0 then, such a begin the end of the row, and other values stay null.
     pub open_fields: bool,
+    /// True to list rows of samples among these, as rows that leave their sampling rate open, whether they tell it or not.
+    pub samples: bool,
     /// Whether a row that leaves an address open has a key. Otherwise it has none where other rows of the file tell that address.
     pub keeps_open: bool,
-    /// True if rows without a time are of no use: those of text are passed over.
+    /// True if rows without a time are of no use, and are passed over but in Parquet.
     pub needs_time: bool,
     /// The names of the statistics that [`RowValue::Statistic`] numbers.
     pub statistics: Vec<String>,

@@ -11,6 +11,8 @@ pub(crate) const ROWS: usize = 4096;
 
 /// The number of a node that a row does not tell.
 pub(crate) const NO_NODE: u32 = u32::MAX;
+/// The number of a VLAN or of a MAC address that a row does not tell, where those that tell it may have none.
+pub(crate) const UNTOLD: u64 = NULL - 1;
 /// The most observation points of a file: each block is of one.
 const MOST_NODES: usize = 1024;
 
@@ -35,6 +37,8 @@ pub(crate) enum Place {
     Tos,
     /// The family of the addresses, 4 or 6.
     IpVersion,
+    /// How many packets each one stands for that was counted.
+    SamplingRate,
     /// The number of a column in [`Wanted::columns`].
     Value(usize),
     /// The same of the other direction.
@@ -58,6 +62,8 @@ pub(crate) struct Columns {
     pub(crate) vlan: Vec<u64>,
     pub(crate) tos: Vec<u64>,
     pub(crate) ip_version: Vec<u64>,
+    /// Other than 1 where a row is of a sample.
+    pub(crate) sampling_rate: Vec<u64>,
     /// In the order of [`Wanted::columns`]; one that the file lacks is empty.
     pub(crate) values: Vec<Vec<u64>>,
     pub(crate) reverse: Vec<Vec<u64>>,
@@ -82,6 +88,7 @@ impl Columns {
             Place::Vlan => Some(&mut self.vlan),
             Place::Tos => Some(&mut self.tos),
             Place::IpVersion => Some(&mut self.ip_version),
+            Place::SamplingRate => Some(&mut self.sampling_rate),
             Place::Value(at) => self.values.get_mut(*at),
             Place::Reverse(at) => self.reverse.get_mut(*at),
             Place::HasReverse => Some(&mut self.has_reverse),
@@ -101,12 +108,13 @@ impl Columns {
     /// Removes all rows and keeps the memory and the nodes.
     pub(crate) fn clear(&mut self) {
         let Self { rows, source, destination, source_port, destination_port, protocol, vlan, tos, .. } = self;
-        let Self { ip_version, values, reverse, has_reverse, node, .. } = self;
+        let Self { ip_version, sampling_rate, values, reverse, has_reverse, node, .. } = self;
         *rows = 0;
         source.clear();
         destination.clear();
-        let numbers = [source_port, destination_port, protocol, vlan, tos, ip_version, has_reverse];
-        numbers.into_iter().chain(values).chain(reverse).for_each(Vec::clear);
+        let members = [source_port, destination_port, protocol, vlan, tos, ip_version];
+        let numbers = members.into_iter().chain([sampling_rate, has_reverse]);
+        numbers.chain(values).chain(reverse).for_each(Vec::clear);
         node.clear();
     }
 
@@ -148,11 +156,12 @@ impl Columns {
     /// Removes what was put of a row that could not be filled.
     pub(crate) fn remove_unfinished(&mut self) {
         let Self { rows, source, destination, source_port, destination_port, protocol, vlan, tos, .. } = self;
-        let Self { ip_version, values, reverse, has_reverse, node, .. } = self;
+        let Self { ip_version, sampling_rate, values, reverse, has_reverse, node, .. } = self;
         source.truncate(*rows);
         destination.truncate(*rows);
-        let numbers = [source_port, destination_port, protocol, vlan, tos, ip_version, has_reverse];
-        numbers.into_iter().chain(values).chain(reverse).for_each(|numbers| numbers.truncate(*rows));
+        let members = [source_port, destination_port, protocol, vlan, tos, ip_version];
+        let numbers = members.into_iter().chain([sampling_rate, has_reverse]);
+        numbers.chain(values).chain(reverse).for_each(|numbers| numbers.truncate(*rows));
         node.truncate(*rows);
     }
 

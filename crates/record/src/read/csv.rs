@@ -172,7 +172,7 @@ impl FormatReader for CsvReader {
         let unread = self.unread.as_ref();
         let unread =
             unread.map(|(number, first)| format!("{number} lines are no flows, the first is {first}"));
-        unread.or_else(|| untimed_words(self.untimed))
+        unread.or_else(|| untimed_words(self.untimed, "line"))
     }
 }
 

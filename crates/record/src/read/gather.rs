@@ -17,15 +17,15 @@ pub(crate) struct Gatherer<'a, 's> {
     untimed: Untimed,
 }
 
-/// Rows without a time that were passed over: their number, and the line of the first.
+/// Rows without a time that were passed over: their number, and the number of the line or of the message that has the first.
 pub(crate) type Untimed = Option<(u64, u64)>;
 
-/// Says what was passed over.
-pub(crate) fn untimed_words(untimed: Untimed) -> Option<String> {
-    let (rows, line) = untimed?;
+/// Says what was passed over. `place`: what rows are counted in, such as lines.
+pub(crate) fn untimed_words(untimed: Untimed, place: &str) -> Option<String> {
+    let (rows, number) = untimed?;
     let words = ["has no time at which it counts (ltime)", "have no time at which they count (ltime)"];
     Some(format!(
-        "{}: line {line}{}",
+        "{}: {place} {number}{}",
         notation::counted_as(rows, "row", words),
         if rows == 1 { "" } else { " is the first" }
     ))
@@ -39,7 +39,7 @@ impl<'a, 's> Gatherer<'a, 's> {
         Self { columns: Columns::new(wanted), assembler, wanted, sink, time, untimed: None }
     }
 
-    /// Adds the row of a line, as [`Gatherer::add`] does. One without a time is passed over where that is needed.
+    /// Adds the row of a line, or of a message, as [`Gatherer::add`] does. One without a time is passed over where that is needed.
     ///
     /// # Errors
     /// The errors of `fill`, whose row is not added.

@@ -9,9 +9,9 @@ mod totals;
 mod values;
 
 use super::assemble::Assembler;
-use super::gather::Gatherer;
+use super::gather::{Gatherer, Untimed, untimed_words};
 use super::name::Name;
-use super::schema::Schema;
+use super::schema::{SAMPLING_RATE, Schema};
 use super::source::{Bytes, size};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
 use crate::ipfix::HEADER;
@@ -46,11 +46,14 @@ pub(crate) struct IpfixReader {
     scanned: Session,
     /// No record has another direction.
     is_one_way: bool,
+    /// Some record may be of a sample that a collector scaled.
+    has_rates: bool,
     /// Whether some record of what was scanned has a source, and some record a destination.
     has_ends: [bool; 2],
     /// Sets that had no template before them, in what was read last, and flows whose totals were forgotten.
     without_template: u64,
     forgotten: u64,
+    untimed: Untimed,
 }
 
 impl IpfixReader {
@@ -87,15 +90,18 @@ impl IpfixReader {
         contents.sampled = has_samples || session.is_sampled();
         contents.share = session.share().filter(|_| session.is_sampled() && !has_samples);
         let is_one_way = is_whole && !has_reverse;
+        let has_rates = !is_whole || contents.fields.contains(SAMPLING_RATE);
         Ok(Self {
             path: path.to_owned(),
             bytes,
             contents,
             scanned: session,
             is_one_way,
+            has_rates,
             has_ends,
             without_template: 0,
             forgotten: 0,
+            untimed: None,
         })
     }
 }
@@ -157,9 +163,10 @@ impl FormatReader for IpfixReader {
     }
 
     fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
-        let Self { path, bytes, scanned, is_one_way, has_ends, without_template, forgotten, .. } = self;
+        let Self { path, bytes, scanned, is_one_way, has_rates, has_ends, .. } = self;
+        let Self { without_template, forgotten, untimed, .. } = self;
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
-        let places = places(wanted, !*is_one_way);
+        let places = places(wanted, !*is_one_way, *has_rates);
         let mut plans = Plans::default();
         let mut gatherer = Gatherer::new(Assembler::new(*has_ends), wanted, sink);
         let mut session = scanned.again();
@@ -167,9 +174,10 @@ impl FormatReader for IpfixReader {
         let mut totals = Totals::default();
         let mut read = || {
             while messages.next()? {
+                let number = messages.number;
                 let continues = session.read(&messages.octets, &mut |record| {
                     let plan = plans.of(record, || Plan::new(record, wanted, &places));
-                    gatherer.add(|rows| plan.fill(record, &places, &mut totals, rows))
+                    gatherer.add_line(number, |rows| plan.fill(record, &places, &mut totals, rows))
                 })?;
                 if !continues {
                     return Ok(false);
@@ -180,6 +188,7 @@ impl FormatReader for IpfixReader {
         let read = read();
         *without_template = session.without_template();
         *forgotten = totals.forgotten();
+        *untimed = gatherer.untimed();
         let (number, start) = (messages.number, messages.start);
         gatherer
             .finish(read)
@@ -193,7 +202,8 @@ impl FormatReader for IpfixReader {
         let flows = (flows != 0).then(|| {
             format!("the totals of {flows} flows found no room: what came of them later may count twice")
         });
-        let parts: Vec<String> = [sets, flows].into_iter().flatten().collect();
+        let untimed = untimed_words(self.untimed, "message");
+        let parts: Vec<String> = [sets, flows, untimed].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 }

@@ -185,7 +185,7 @@ impl FormatReader for JsonLinesReader {
     }
 
     fn passed_over(&self) -> Option<String> {
-        untimed_words(self.untimed)
+        untimed_words(self.untimed, "line")
     }
 }
 

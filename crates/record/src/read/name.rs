@@ -1,7 +1,7 @@
 //! What the name of a column means.
 
 use crate::{KEY_COLUMN, SHARE_COLUMN};
-use flow::{Aggregation, Field, RowValue, Statistic};
+use flow::{Aggregation, Field, Part, RowValue, Statistic};
 use std::fmt;
 
 /// What a column contains.
@@ -38,7 +38,9 @@ impl Name {
             Field::named(plain.strip_suffix("_ns").filter(|name| is_time(name)).unwrap_or(plain))
         {
             // Why a record ended is in no row.
-            let is_in_rows = field.row != RowValue::Absent || field.aggregation == Aggregation::Constant;
+            let is_in_rows = field.row != RowValue::Absent
+                || field.aggregation == Aggregation::Constant
+                || field.part == Part::Sampling;
             return if is_in_rows { Self::Field { field, is_reverse } } else { Self::NoRowValue };
         }
         match (plain.parse(), plain) {

@@ -7,6 +7,9 @@ use super::name::Name;
 use flow::{Aggregation, Field, Part, RowValue, Value};
 use packet::KeySpec;
 
+/// The field that tells whether a record is a sample.
+pub(crate) const SAMPLING_RATE: &str = "sampling_rate";
+
 /// The columns of a file that are known. `S` tells how the format stores the values of one.
 #[derive(Debug)]
 pub(crate) struct Schema<S> {
@@ -182,6 +185,9 @@ impl Name {
         if let Self::Field { field, is_reverse: false } = self {
             let is_wanted = wanted.members.contains(&field.name);
             places.extend(place_of(field.name).filter(|place| is_wanted || *place == Place::Node));
+        }
+        if wanted.samples && self.is_field(SAMPLING_RATE) {
+            places.push(Place::SamplingRate);
         }
         let has_address = || wanted.members.iter().any(|member| ["src_addr", "dst_addr"].contains(member));
         if *self == Self::IpVersion && has_address() {

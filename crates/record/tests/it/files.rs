@@ -214,7 +214,7 @@ fn by_default_a_file_has_what_the_run_was_asked_for() {
 #[test]
 fn the_field_table_is_sound() {
     let names: Vec<_> = FIELDS.iter().map(|field| field.name).collect();
-    assert_eq!(names, [&sample::COLUMNS[..], &sample::LOSS_COLUMNS].concat());
+    assert_eq!(names, [&sample::COLUMNS[..], &sample::LOSS_COLUMNS, &["sampling_rate"]].concat());
     let elements: Vec<_> = FIELDS.iter().flat_map(|field| field.elements).collect();
     assert_eq!(
         elements.iter().collect::<HashSet<_>>().len(),
@@ -225,7 +225,7 @@ fn the_field_table_is_sound() {
         assert!(!field.meaning.is_empty() && !field.source().is_empty(), "{}", field.name);
         assert!(!field.elements.is_empty(), "{} cannot be exported", field.name);
     }
-    for part in [Part::Plain, Part::Loss] {
+    for part in [Part::Plain, Part::Loss, Part::Sampling] {
         let of_part = || FIELDS.iter().filter(|field| field.part == part);
         let first = of_part().take_while(|field| field.paper.is_some()).count();
         let all = of_part().filter(|field| field.paper.is_some()).count();

@@ -99,6 +99,7 @@ fn flows(n: u64) -> Vec<FlowRecord> {
             ip_ttl: 64,
             ip_tos: 8,
             end_reason: EndReason::Idle,
+            sampling_rate: 1,
             open: OpenFields::default(),
             more: None,
         }

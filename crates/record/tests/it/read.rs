@@ -194,10 +194,12 @@ fn contents_tell_what_rows_have() {
             let contents = file.contents();
             assert_eq!(contents.tracks_loss, tracks_loss, "{format:?}");
             let fields = flow::FIELDS.iter().filter(|field| {
-                let is_loss = field.part == flow::Part::Loss;
-                (tracks_loss || !is_loss)
-                    && field.aggregation != flow::Aggregation::Key
-                    && field.name != "end_reason"
+                let is_there = match field.part {
+                    flow::Part::Plain => true,
+                    flow::Part::Loss => tracks_loss,
+                    flow::Part::Sampling => false,
+                };
+                is_there && field.aggregation != flow::Aggregation::Key && field.name != "end_reason"
             });
             assert_eq!(contents.fields, fields.map(|field| field.name).collect(), "{format:?}");
             let statistics = if tracks_loss { &sample::STATISTIC_COLUMNS[..] } else { &[] };

@@ -149,6 +149,26 @@ fn a_probability_is_a_rate() {
     assert_eq!((sums(&flows), flows[0].counted), ((1000, 500_000), 10));
 }
 
+/// An end that a record does not tell is its begin. A VLAN of 0 is told, and is none.
+#[test]
+fn an_end_and_a_vlan_that_are_not_told_are_open() {
+    let of = |fields: &[u16], more: &[u8]| {
+        let fields = template(256, &[&[8, 4, 12, 4, 2, 4, 1, 4], fields].concat());
+        let record = [&[10, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0, 3, 0, 0, 1, 44][..], more].concat();
+        let flows = Test::new().take(1, &ipfix(0, 0, &[set(2, &fields), set(256, &record)]));
+        let record = &flows[0].record;
+        let is_open = ["ltime", "vlan", "smac"].map(|field| record.open.has_any(OpenFields::of(field)));
+        (record.stime == record.ltime, record.vlan, is_open)
+    };
+    let began = (EXPORT_S - 9).to_be_bytes();
+    assert_eq!(of(&[150, 4], &began), (true, None, [true, true, true]));
+    let with = |vlan: u8| of(&[150, 4, 151, 4, 58, 2], &[&began[..], &began, &[0, vlan]].concat());
+    assert_eq!(
+        [with(0), with(7)],
+        [(true, None, [false, false, true]), (true, Some(7), [false, false, true])]
+    );
+}
+
 /// A begin that no record tells is that of its end, and is told as open, as bytes on the wire are.
 #[test]
 fn a_begin_that_is_not_told_is_open() {

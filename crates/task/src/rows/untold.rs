@@ -10,8 +10,8 @@ use packet::KeySpec;
 const TCP: i64 = 6;
 /// The field whose sums are null where a record does not tell it.
 const WIRE_BYTES: &str = "wire_byte";
-/// The field that tells when the time of a rate begins.
-const BEGIN: &str = "stime";
+/// The fields that tell when the time of a rate begins and ends.
+const TIMES: [&str; 2] = ["stime", "ltime"];
 
 impl Plan {
     /// Returns the numbers that matter to its answers; the others are 0.
@@ -39,8 +39,9 @@ impl Plan {
 
     /// Makes an answer of the plan with a rate over the time from the first begin to the last end partial where records do not tell their begins.
     pub(crate) fn tell_rates(&self, untold: &Untold, answer: &mut Answer) {
-        if self.query.has_rates() && !self.query.fields().contains(BEGIN) {
-            answer.lacks_untold(&untold.only(BEGIN));
+        let fields = self.query.fields();
+        for time in TIMES.into_iter().filter(|time| self.query.has_rates() && !fields.contains(*time)) {
+            answer.lacks_untold(&untold.only(time));
         }
     }
 

@@ -359,6 +359,11 @@ impl Target {
 }
 
 impl Number {
+    /// Returns whether 0 says that there is none.
+    pub(crate) fn is_none_if_zero(self) -> bool {
+        matches!(self, Self::Vlan | Self::SourceMac | Self::DestinationMac)
+    }
+
     /// The greatest value that it can have.
     pub(crate) fn most(self) -> u64 {
         match self {

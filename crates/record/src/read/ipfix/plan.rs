@@ -1,7 +1,7 @@
 //! From the values of a record to the columns that are wanted.
 
 use super::super::block::Wanted;
-use super::super::columns::{Cell, Columns, Place};
+use super::super::columns::{Cell, Columns, Place, UNTOLD};
 use super::super::name::Name;
 use super::element::Number;
 use super::meaning::{Column, Meaning, Reading};
@@ -17,6 +17,8 @@ pub(crate) struct Plan {
     fields: FieldPlan,
     /// Where the value of each place is from, in their order.
     origins: Vec<Origin>,
+    /// What a record does not tell is told apart from what it does not have.
+    open_fields: bool,
 }
 
 /// Where the value of a place is from. The direction is the other one where it is true.
@@ -41,10 +43,13 @@ struct Source {
 }
 
 /// The places of all that is wanted: each row has a value for each, since templates differ in what they have.
-pub(crate) fn places(wanted: &Wanted, has_reverse: bool) -> Vec<Place> {
+pub(crate) fn places(wanted: &Wanted, has_reverse: bool, has_rates: bool) -> Vec<Place> {
     let members = wanted.members.iter().filter_map(|member| Name::of(member).member_place());
     let numbers = 0..wanted.columns.len();
     let mut places = vec![Place::Node];
+    if wanted.samples && has_rates {
+        places.push(Place::SamplingRate);
+    }
     for place in members {
         // A member may be wanted twice.
         if !places.contains(&place) {
@@ -82,7 +87,7 @@ impl Plan {
                 Place::HasReverse => Origin::Count(usize::from(!fields.has_reverse_packets()), true),
                 Place::Value(at) => value(wanted.columns[*at], false),
                 Place::Reverse(at) => value(wanted.columns[*at], true),
-                Place::IpVersion | Place::Node | Place::Nowhere => Origin::Nothing,
+                Place::IpVersion | Place::SamplingRate | Place::Node | Place::Nowhere => Origin::Nothing,
             };
             if !matches!(origin, Origin::Nothing) {
                 return origin;
@@ -95,7 +100,7 @@ impl Plan {
             })
         };
         let origins: Vec<Origin> = places.iter().map(origin).collect();
-        Self { fields, origins }
+        Self { fields, origins, open_fields: wanted.open_fields }
     }
 
     /// Puts the values of a record.
@@ -134,12 +139,29 @@ impl Plan {
                 Origin::Field(source) => source.cell(record)?,
                 Origin::Nothing => Cell::None,
             };
-            if *place == Place::Node && cell == Cell::None {
-                cell = record.domain.name.as_deref().map_or(Cell::None, Cell::Node);
+            match place {
+                Place::Node if cell == Cell::None => {
+                    cell = record.domain.name.as_deref().map_or(Cell::None, Cell::Node);
+                }
+                // Templates of records of all packets do not tell it.
+                Place::Value(_) if cell == Cell::None && self.is_link_open(origin, &values) => {
+                    cell = Cell::Number(UNTOLD);
+                }
+                Place::SamplingRate if cell == Cell::None => cell = Cell::Number(1),
+                _ => {}
             }
             columns.put(place, cell)?;
         }
         Ok(())
+    }
+}
+
+impl Plan {
+    /// Returns whether a value is of a link, and not told.
+    fn is_link_open(&self, origin: &Origin, values: &Values) -> bool {
+        use Number::{DestinationMac, SourceMac, Vlan};
+        self.open_fields
+            && matches!(origin, Origin::Number(number @ (Vlan | SourceMac | DestinationMac), _) if !values.tells(*number))
     }
 }
 
@@ -185,7 +207,7 @@ fn needed(place: &Place, wanted: &Wanted) -> Vec<&'static str> {
             RowValue::WireBytes => vec!["total_byte", "wire_byte"],
             column => FIELDS.iter().filter(|field| field.row == column).map(|field| field.name).collect(),
         },
-        Place::IpVersion | Place::Node | Place::Nowhere => Vec::new(),
+        Place::IpVersion | Place::SamplingRate | Place::Node | Place::Nowhere => Vec::new(),
     }
 }
 

@@ -271,7 +271,12 @@ impl Values {
     /// A number of a direction.
     pub fn of(&self, number: Number, is_reverse: bool) -> Option<u64> {
         let value = self.halves[usize::from(is_reverse)].numbers[number as usize];
-        (value != NULL).then_some(value)
+        (value != NULL && !(value == 0 && number.is_none_if_zero())).then_some(value)
+    }
+
+    /// Returns whether the record tells a number of the flow's direction, or that there is none.
+    pub fn tells(&self, number: Number) -> bool {
+        self.halves[0].numbers[number as usize] != NULL
     }
 
     /// What the record tells of sampling.
@@ -428,11 +433,10 @@ fn value(number: Number, octets: &[u8]) -> Result<u64, Option<u64>> {
         };
     }
     let plain = unsigned(octets).ok_or(None)?;
-    let none_if_zero = |value: u64| if value == 0 { NULL } else { value };
     match number {
         Number::Flags => Ok(plain & 0xff),
-        Number::Vlan => Ok(none_if_zero(plain & 0xfff)),
-        Number::SourceMac | Number::DestinationMac if octets.len() == 6 => Ok(none_if_zero(plain)),
+        Number::Vlan => Ok(plain & 0xfff),
+        Number::SourceMac | Number::DestinationMac if octets.len() == 6 => Ok(plain),
         Number::SourceMac | Number::DestinationMac => Err(None),
         // The greatest number of all denotes none.
         _ if plain == NULL => Ok(NULL),

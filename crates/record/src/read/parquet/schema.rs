@@ -2,7 +2,7 @@
 
 use super::super::contents::{Contents, Part};
 use super::super::name::Name;
-use super::super::schema;
+use super::super::schema::{self, SAMPLING_RATE};
 use super::super::{Range, WithoutKey};
 use super::column::{Encoding, Stored};
 use super::statistics;
@@ -28,7 +28,7 @@ pub(crate) fn read(metadata: &FileMetaData) -> (Schema, Contents) {
         Ok(Stored { encoding: encoding(name, descriptor)?, is_optional })
     };
     let key = entry("edison.key").and_then(|key| KeySpec::parse(&key).ok());
-    let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), stored, key);
+    let (mut schema, mut contents) = Schema::of(names.iter().map(String::as_str), stored, key);
     contents.window_ns = entry("edison.window_ns").and_then(|length| length.parse().ok());
     contents.windows = entry("edison.windows")
         .and_then(|text| RecordedWindows::of_json(&text))
@@ -44,6 +44,10 @@ pub(crate) fn read(metadata: &FileMetaData) -> (Schema, Contents) {
     contents.shortfall = Shortfall::of_entries(|name| entry(&format!("edison.{name}")));
     if let Some(share) = entry("edison.sampling_share") {
         contents.sampled_by(&share);
+    }
+    if contents.shortfall.estimates.is_some() {
+        // It says more of the same.
+        schema.columns.retain(|known| !known.name.is_field(SAMPLING_RATE));
     }
     (schema, contents)
 }

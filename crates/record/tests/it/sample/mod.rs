@@ -258,6 +258,7 @@ fn record(random: &mut dyn FnMut() -> u64) -> FlowRecord {
         ip_ttl: random() as u8,
         ip_tos: random() as u8,
         end_reason: [EndReason::Idle, EndReason::Active, EndReason::End][(random() % 3) as usize],
+        sampling_rate: 1,
         open: OpenFields::default(),
         more: None,
     }
