@@ -347,16 +347,22 @@ fn what_rows_by_packets_do_not_tell_is_refused_with_what_to_ask() {
         scratch.file("random.pcap", capture::pcap(ETHERNET, &packets.iter().map(frame).collect::<Vec<_>>()));
     for (question, words) in [
         ("select avg(vlan)", ["vlan", "avg of first_vlan", "--key"]),
-        ("select stddev(ip_ttl) as s", ["ip_ttl", "stddev of last_ip_ttl", "of last_ip_ttl\n"]),
+        (
+            "select stddev(ip_ttl) as s",
+            ["ip_ttl", "stddev of last_ip_ttl", "of last_ip_ttl; of whole flows it is 'select"],
+        ),
         (
             "select src_addr groupby src_addr order by quantile(tcp_win, 0.5)",
-            ["tcp_win", "quantile of last_tcp_win", "of last_tcp_win\n"],
+            ["tcp_win", "quantile of last_tcp_win", "of last_tcp_win; of whole flows it is 'select"],
         ),
         (
             "select src_addr groupby src_addr having sum(ip_tos) > 5",
             ["ip_tos", "sum of last_ip_tos", "--key"],
         ),
-        ("select vlan, avg(ip_ttl) groupby vlan", ["ip_ttl", "avg of last_ip_ttl", "of last_ip_ttl\n"]),
+        (
+            "select vlan, avg(ip_ttl) groupby vlan",
+            ["ip_ttl", "avg of last_ip_ttl", "of last_ip_ttl; of whole flows it is 'select"],
+        ),
         ("select max(vlan) where total_count > 2", ["vlan", "total_count", "ask a query for each"]),
         ("select count(vlan) where tcp_flags = 2", ["vlan", "tcp_flags", "ask a query for each"]),
         ("select max(ip_ttl * total_count)", ["ip_ttl", "total_count", "ask a query for each"]),

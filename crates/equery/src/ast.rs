@@ -206,6 +206,27 @@ pub(crate) struct QueryText {
     pub(crate) is_broken: bool,
 }
 
+/// The most characters of a query that is said to be written instead.
+const LONGEST_ADVICE: usize = 200;
+
+impl QueryText {
+    /// Returns the expressions of its columns, filters, groups and order.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Node> {
+        let Self { select, filter, group, having, order, .. } = self;
+        let select = select.iter_mut().flat_map(|select| &mut select.value).map(|item| &mut item.value);
+        let conditions = [filter, having].into_iter().flatten().map(|condition| &mut condition.value);
+        let groups = group.iter_mut().flat_map(|group| &mut group.value);
+        let order = order.iter_mut().flat_map(|order| &mut order.value).map(|item| &mut item.value);
+        select.chain(conditions).chain(groups).chain(order)
+    }
+
+    /// Returns the text as a message says to write it; `None` if it is too long for one.
+    pub(crate) fn to_advise(&self) -> Option<String> {
+        let text = self.to_string().trim_end_matches(';').to_owned();
+        (text.chars().count() <= LONGEST_ADVICE).then_some(text)
+    }
+}
+
 /// A place that is no part of the meaning.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Place(pub(crate) Range<usize>);

@@ -19,6 +19,7 @@ use crate::parents::{Parent, Parents};
 use crate::sketch::{self, sketch};
 use crate::source::Source;
 use crate::variables::{Variables, constants};
+use crate::whole_flows::of_flows;
 use crate::{executor, lexer, parser};
 use model::{Class, is_own_query};
 use packet::Pins;
@@ -318,8 +319,18 @@ impl Session<'_> {
         if is_of_rows && outline.used.not_run.is_empty() {
             let columns = executor::columns(&of_rows_plan, self.options.key.as_deref());
             let refusals = columns.err().unwrap_or_default();
+            let instead = match refusals.is_empty() {
+                true => None,
+                false => self.of_whole_flows(text, label),
+            };
             for refusal in &refusals {
-                diagnostics.error("refused", &text.span.0, refusal.clone());
+                match &instead {
+                    Some(instead) => {
+                        let help = format!("of whole flows it is '{instead}'");
+                        diagnostics.error_with_help("refused", &text.span.0, refusal.clone(), help);
+                    }
+                    None => diagnostics.error("refused", &text.span.0, refusal.clone()),
+                }
             }
             if !refusals.is_empty() {
                 return None;
@@ -386,6 +397,18 @@ impl Session<'_> {
 }
 
 impl Session<'_> {
+    /// Returns the text of a query with what whole flows have in the place of what their packets have; `None` if that is the same, or refused too.
+    fn of_whole_flows(&self, text: &QueryText, label: &str) -> Option<String> {
+        let mut query = text.clone();
+        query.values_mut().for_each(|value| *value = of_flows(value));
+        let mut diagnostics = Diagnostics::new("");
+        let outline = outline(&mut self.checker(&mut diagnostics), &query, label)?;
+        let is_planned = diagnostics.errors() == 0
+            && query != *text
+            && executor::columns(&outline.plan, self.options.key.as_deref()).is_ok();
+        is_planned.then(|| query.to_advise()).flatten()
+    }
+
     /// Parents whose answers this version does not judge.
     fn parents_not_run(&self, text: &QueryText, trigger: Option<&Trigger>) -> Vec<NotRun> {
         let (Some(clause), Some(trigger)) = (&text.trigger, trigger) else { return Vec::new() };

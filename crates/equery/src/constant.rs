@@ -2,6 +2,7 @@
 
 use crate::kind::{Kind, Unit};
 use crate::literal::Literal;
+use crate::sql_length::until_now;
 use std::fmt::Display;
 use std::net::IpAddr;
 use task::query::Expression;
@@ -82,7 +83,10 @@ impl Constant {
         let whole = |number: u64| self.integer(number).ok_or_else(out_of_range);
         let other = || {
             let message = format!("{of} is {kind}: expected {}, but found {}", kind.expected(), self.text());
-            let help = self.without_quotes().map(|text| format!("write {text} without quotes"));
+            let help = match (kind, &self.literal) {
+                (Kind::Time, Literal::Duration(ns)) => Some(until_now(*ns)),
+                _ => self.without_quotes().map(|text| format!("write {text} without quotes")),
+            };
             Unfit { message, help }
         };
         let is_text = matches!(self.literal, Literal::Text(_));

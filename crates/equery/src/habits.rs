@@ -36,7 +36,7 @@ pub(crate) fn before_names(query: &mut QueryText) {
                 let before = usize::try_from(*place).ok().and_then(|place| place.checked_sub(1));
                 before.and_then(|before| items.clone().nth(before))
             }
-            Expr::Name(name) if fields::find(name).is_none() => {
+            Expr::Name(name) | Expr::Literal(Literal::Text(name)) if fields::find(name).is_none() => {
                 items.clone().find(|item| item.alias.as_ref().is_some_and(|alias| alias.value == *name))
             }
             _ => None,

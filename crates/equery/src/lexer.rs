@@ -33,7 +33,7 @@ const SYMBOLS: [&str; 21] = [
 
 /// The tokens of a text, [`Token::End`] last.
 pub(crate) fn tokens<'a>(text: &'a str, diagnostics: &mut Diagnostics<'_>) -> Vec<Placed<'a>> {
-    let mut lexer = Lexer { text, at: 0, diagnostics };
+    let mut lexer = Lexer { text, at: 0, is_mask: false, diagnostics };
     let mut tokens = Vec::new();
     while let Some(token) = lexer.next() {
         tokens.push(token);
@@ -45,6 +45,8 @@ pub(crate) fn tokens<'a>(text: &'a str, diagnostics: &mut Diagnostics<'_>) -> Ve
 struct Lexer<'a, 'd, 't> {
     text: &'a str,
     at: usize,
+    /// An operator of bits was read last, in whose place there is another text to write.
+    is_mask: bool,
     diagnostics: &'d mut Diagnostics<'t>,
 }
 
@@ -100,6 +102,7 @@ impl<'a> Lexer<'a, '_, '_> {
                 },
             };
             if let Some(token) = token {
+                self.is_mask = matches!(token, Token::Symbol("&" | "|" | "^"));
                 return Some(Placed { token, span: start..self.at });
             }
         }
@@ -249,13 +252,16 @@ impl<'a> Lexer<'a, '_, '_> {
             let length = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
             self.at += 2 + length;
             let message = format!("'{}' is no number here", shortened(&self.text[start..self.at]));
-            let help = match u64::from_str_radix(&digits[..length], 16) {
+            let number = u64::from_str_radix(&digits[..length], 16);
+            let help = match number {
                 Ok(number) => format!("write {number}"),
                 Err(_) => "numbers are decimal and have up to 64 bits".to_owned(),
             };
-            self.diagnostics.error_with_help("number", &(start..self.at), message, help);
+            if !self.is_mask {
+                self.diagnostics.error_with_help("number", &(start..self.at), message, help);
+            }
             // What it stands in is read on.
-            return Some(Token::Literal(Literal::Integer(0)));
+            return Some(Token::Literal(Literal::Integer(number.unwrap_or(0))));
         }
         let mut total: Option<u64> = None;
         loop {

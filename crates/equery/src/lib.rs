@@ -49,8 +49,10 @@ mod render;
 mod sketch;
 mod source;
 mod sql;
+mod sql_length;
 mod standing;
 mod variables;
+mod whole_flows;
 mod word;
 
 pub use chain::{Chain, ChainSite};

@@ -125,17 +125,19 @@ fn no_query_by_packets_answers_in_the_window_that_fired() {
 
 #[test]
 fn what_a_run_refuses_of_whole_flows_and_of_packets_together_a_check_refuses() {
-    let refused = |text: &str, field: &str, by: &str| {
+    let refused = |text: &str, field: &str, by: &str, instead: &str| {
         let said = said(text);
         let why = format!(
             "1:1: error: {field} is measured of whole flows: a query by {by}, in which their packets may differ, cannot have it; ask for it in \
-             another one"
+             another one{instead}"
         );
         assert_eq!(said.iter().filter(|line| line.contains("error")).collect::<Vec<_>>(), [&why], "{text}");
     };
-    refused("select vlan, first_vlan, count(*) groupby vlan, first_vlan", "first_vlan", "vlan");
-    refused("select vlan, max(last_ip_ttl) groupby vlan", "last_ip_ttl", "vlan");
-    refused("select count(vlan), count(first_smac)", "first_smac", "vlan");
+    refused("select vlan, first_vlan, count(*) groupby vlan, first_vlan", "first_vlan", "vlan", "");
+    let of_flows = "; of whole flows it is 'select first_vlan, max(last_ip_ttl) groupby first_vlan'";
+    refused("select vlan, max(last_ip_ttl) groupby vlan", "last_ip_ttl", "vlan", of_flows);
+    let of_flows = "; of whole flows it is 'select count(first_vlan), count(first_smac)'";
+    refused("select count(vlan), count(first_smac)", "first_smac", "vlan", of_flows);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::kind::{Kind, Unit};
 use crate::lexer::shortened;
 use crate::literal::Literal;
 use crate::variables::Meaning;
+use crate::whole_flows::of_packets_or_flows;
 use crate::word::Word;
 use flow::{Aggregation, Field};
 use task::query::{Aggregate, Expression, GroupField, Weight};
@@ -57,33 +58,6 @@ fn is_top(calls: &[Node]) -> bool {
 /// Returns whether Equery has a function of this name.
 pub(super) fn is_known(function: &str) -> bool {
     FUNCTIONS.iter().any(|known| known.word == function)
-}
-
-/// The call itself, and the same of the values that each flow has, where packets of a flow may differ in a field.
-pub(super) fn of_packets_or_flows(call: Node) -> Vec<Node> {
-    let of_flows = of_flows(&call);
-    if of_flows == call { vec![call] } else { vec![call, of_flows] }
-}
-
-/// The expression with the values of whole flows in the place of those of packets.
-pub(super) fn of_flows(node: &Node) -> Node {
-    let mut node = node.clone();
-    replace(&mut node);
-    return node;
-
-    fn replace(node: &mut Node) {
-        if let Expr::Name(name) = &mut *node.value
-            && let Some(of_flow) = of_flow(name)
-        {
-            *name = of_flow.to_owned();
-        }
-        node.value.parts().into_iter().for_each(replace);
-    }
-}
-
-/// The field that whole flows have of one in which their packets may differ.
-fn of_flow(name: &str) -> Option<&'static str> {
-    Field::named(flow::usual_name(name)).and_then(|field| field.of_flow)
 }
 
 impl Checker<'_, '_> {

@@ -8,6 +8,7 @@ use crate::kind::{Kind, Unit};
 use crate::lexer::shortened;
 use crate::literal::Literal;
 use crate::parser::Shown;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 use task::query::{Comparison, Condition, Expression};
 
@@ -37,7 +38,7 @@ impl Checker<'_, '_> {
                 Some(self.negated(*negated, condition, value, "not between", scope))
             }
             Expr::Like { value, pattern, negated } => {
-                let condition = self.like(value, pattern, scope)?;
+                let condition = self.like(value, pattern, *negated, scope)?;
                 Some(self.negated(*negated, condition, value, "not like", scope))
             }
             Expr::IsNull { value, negated } => {
@@ -164,7 +165,7 @@ impl Checker<'_, '_> {
             let condition = Condition::InPrefixes(self.address_field(&typed, of)?, vec![prefix]);
             return Some(if comparison == Comparison::Equal { condition } else { negation(condition) });
         }
-        let value = self.fitted(&constant, &typed.kind, of, &at.span)?;
+        let value = self.fitted(&constant, &typed, of, &at.span)?;
         let ordered = matches!(
             typed.kind,
             Kind::Number(_) | Kind::Port | Kind::Time | Kind::Identifier | Kind::Unknown
@@ -348,7 +349,7 @@ impl Checker<'_, '_> {
         let values: Vec<_> = members
             .iter()
             .zip(list)
-            .map(|(member, at)| self.fitted(member, &typed.kind, value, &at.span))
+            .map(|(member, at)| self.fitted(member, &typed, value, &at.span))
             .collect();
         let values = values.into_iter().collect::<Option<Vec<_>>>()?;
         if values.iter().any(|value| matches!(value, Expression::Float(_))) {
@@ -404,7 +405,13 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn like(&mut self, value: &Node, pattern: &Node, scope: Scope<'_>) -> Option<Condition> {
+    fn like(
+        &mut self,
+        value: &Node,
+        pattern: &Node,
+        is_negated: bool,
+        scope: Scope<'_>,
+    ) -> Option<Condition> {
         let typed = self.value(value, scope)?;
         let pattern = self.pattern(pattern)?;
         match (typed.value, &typed.kind) {
@@ -414,7 +421,13 @@ impl Checker<'_, '_> {
                 let message = format!("'{text}' is {kind}: like compares texts");
                 match kind {
                     Kind::Address => {
-                        let help = format!("'{text} in 10.0.0.0/8' selects a range of addresses");
+                        let help = match prefix_like(&pattern) {
+                            Some(prefix) => {
+                                let not = if is_negated { "not " } else { "" };
+                                format!("write '{text} {not}in {prefix}'")
+                            }
+                            None => format!("an example of a range of addresses is '{text} in 10.0.0.0/8'"),
+                        };
                         self.diagnostics.error_with_help("like", &value.span, message, help);
                     }
                     _ => self.diagnostics.error("like", &value.span, message),
@@ -455,6 +468,32 @@ impl Checker<'_, '_> {
     pub(super) fn is_of_query(node: &Node) -> bool {
         matches!(&*node.value, Expr::Of(..))
     }
+}
+
+/// Returns the address or the prefix whose addresses have texts that match a pattern of `like`: `10.0.%` is 10.0.0.0/16. `None` if it is no single one.
+fn prefix_like(pattern: &str) -> Option<String> {
+    if pattern.contains('_') {
+        return None;
+    }
+    if let Ok(address) = pattern.parse::<IpAddr>() {
+        return Some(address.to_string());
+    }
+    let (known, rest) = pattern.split_once('%')?;
+    if let Some(known) = known.strip_suffix('.') {
+        let parts: Vec<u8> = known.split('.').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+        let is_rest = rest.chars().all(|letter| matches!(letter, '.' | '%'));
+        let mut octets = [0; 4];
+        octets.get_mut(..parts.len())?.copy_from_slice(&parts);
+        let is_prefix = is_rest && parts.len() < 4;
+        return is_prefix.then(|| format!("{}/{}", Ipv4Addr::from(octets), parts.len() * 8));
+    }
+    let parts = known.strip_suffix(':')?.split(':').map(|part| u16::from_str_radix(part, 16).ok());
+    let parts: Vec<u16> = parts.collect::<Option<_>>()?;
+    let mut groups = [0; 8];
+    groups.get_mut(..parts.len())?.copy_from_slice(&parts);
+    // The text of an address leaves groups out that are zero.
+    let is_prefix = rest.is_empty() && parts.len() < 8 && !parts.contains(&0);
+    is_prefix.then(|| format!("{}/{}", Ipv6Addr::from(groups), parts.len() * 16))
 }
 
 /// The value whose nulls a condition selects.

@@ -1,6 +1,6 @@
 //! Functions of SQL that Equery has under another name, or says in another way.
 
-use super::aggregates::{FUNCTIONS, is_aggregate, is_known, of_flows, of_packets_or_flows};
+use super::aggregates::{FUNCTIONS, is_aggregate, is_known};
 use super::values::no_columns;
 use super::{Checker, Context, Scope};
 use crate::ast::{Expr, Node, QueryText, Spanned};
@@ -9,18 +9,19 @@ use crate::earlier::{self, Earlier};
 use crate::executor;
 use crate::fields;
 use crate::lexer::shortened;
-use crate::literal::{DURATIONS, Literal, duration_text};
+use crate::literal::{Literal, duration_text};
+use crate::sql_length::{is_of_calendar, sql_length_ns, unit_ns, until_now};
+use crate::whole_flows::{of_flows, of_packets_or_flows};
 use task::query::{Grouping, Item, Over, Query};
 
 /// Why the first and the last packet of several flows are not known.
 const NO_ORDER: &str = ", as the order of packets is not kept";
 
 /// The advice that says how to ask for a part of the time.
-const WHICH_TIME: &str =
-    "leave it out, and say which time behind the query: last 1h, or from 2026-01-31 to 2026-02-01";
+const WHICH_TIME: &str = "leave it out, and say which time behind the query: 'last 1h', or 'from \"2026-01-31\" to \"2026-02-01\"'";
 
-/// The most characters of a query that is said to be written instead.
-const LONGEST: usize = 200;
+/// The advice for windows of months and years.
+const OF_CALENDAR: &str = "windows are of one length, and these are not: leave it out, also of groupby, and ask for each, as with 'from \"2026-01-01\" to \"2026-02-01\"' behind the query";
 
 /// The replacement of a call of an SQL function.
 enum Instead {
@@ -152,8 +153,7 @@ impl Checker<'_, '_> {
             replace(&mut item.value, node, &usable);
         }
         query.having.iter_mut().for_each(|having| replace(&mut having.value, node, &usable));
-        let text = query.to_string().trim_end_matches(';').to_owned();
-        (!calls_unknown(&query) && text.chars().count() <= LONGEST).then_some(text)
+        query.to_advise().filter(|_| !calls_unknown(&query))
     }
 
     /// Returns the text of the first candidate that a query may have in this place.
@@ -282,7 +282,10 @@ fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
             Some(Instead::Function("count", vec![call("count", vec![first], true)]))
         }
         "total" => of("sum", vec![first]),
-        "mode" => of("top", vec![literal(Literal::Integer(1)), first]),
+        // Values weigh by bytes otherwise.
+        "mode" => {
+            of("top", vec![literal(Literal::Integer(1)), first, call("count", vec![at(Expr::Star)], false)])
+        }
         "lag" => of("prev", vec![first]),
         "first" | "first_value" | "last" | "last_value" | "any_value" | "arbitrary" => {
             let (end, words) = match function.starts_with("last") {
@@ -293,9 +296,7 @@ fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
             let end = call(end, vec![of_flow.clone()], false);
             Some(Instead::End(of_flow, end, words))
         }
-        "now" | "interval" | "current_timestamp" => {
-            Some(Instead::Advice("write 'last 1h', or 'from -2h to -1h'".to_owned()))
-        }
+        "now" | "current_timestamp" => Some(Instead::Advice(until_now(3_600_000_000_000))),
         "coalesce" | "ifnull" | "nvl" | "nullif" => Some(Instead::NotNull(first)),
         "round" | "floor" | "ceil" | "ceiling" | "trunc" | "truncate" => {
             Some(Instead::Value(vec![first], ", and round where its answer is read"))
@@ -315,12 +316,20 @@ fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
         }
         "date_trunc" | "time_bucket" | "date_bin" | "tumble" => {
             let lengths = arguments.iter().filter_map(|of| match &*of.value {
-                Expr::Literal(Literal::Text(text)) => length_ns(text),
+                Expr::Literal(Literal::Text(text)) => sql_length_ns(text),
                 Expr::Literal(Literal::Duration(ns)) => Some(*ns).filter(|ns| *ns != 0),
                 Expr::Name(unit) => unit_ns(&unit.to_ascii_lowercase()),
                 _ => None,
             });
-            Some(Instead::Each(lengths.min().unwrap_or(3_600_000_000_000)))
+            let is_of_calendar = |of: &Node| match &*of.value {
+                Expr::Literal(Literal::Text(text)) | Expr::Name(text) => is_of_calendar(text),
+                _ => false,
+            };
+            Some(match lengths.min() {
+                Some(length_ns) => Instead::Each(length_ns),
+                None if arguments.iter().any(is_of_calendar) => Instead::Advice(OF_CALENDAR.to_owned()),
+                None => Instead::Each(3_600_000_000_000),
+            })
         }
         "date" | "to_date" => Some(Instead::Each(86_400_000_000_000)),
         _ => None,
@@ -331,39 +340,4 @@ fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
 fn each(length_ns: u64) -> String {
     let every = duration_text(length_ns);
     format!("leave it out, also of groupby, and write 'every {every}': an answer for each {every}")
-}
-
-/// A length of time as SQL has it: `hour`, `5 minutes`, `10s`, `1 hour 30 minutes`.
-fn length_ns(text: &str) -> Option<u64> {
-    let text = text.trim().to_ascii_lowercase();
-    let (mut rest, mut sum) = (text.as_str(), 0_u64);
-    loop {
-        let (digits, behind) = begins_with(rest, |letter| letter.is_ascii_digit());
-        let (unit, next) = begins_with(behind.trim_start(), char::is_alphabetic);
-        let number = if digits.is_empty() { 1 } else { digits.parse::<u64>().ok()? };
-        sum = sum.checked_add(number.checked_mul(unit_ns(unit)?)?)?;
-        rest = next.trim_start();
-        if rest.is_empty() {
-            return (sum != 0).then_some(sum);
-        }
-    }
-}
-
-/// The letters of this kind that a text begins with, and the rest.
-fn begins_with(text: &str, is_it: impl Fn(char) -> bool) -> (&str, &str) {
-    text.split_at(text.find(|letter| !is_it(letter)).unwrap_or(text.len()))
-}
-
-/// A unit of time as SQL has it.
-fn unit_ns(unit: &str) -> Option<u64> {
-    let unit = match unit.strip_suffix('s').filter(|unit| unit.len() > 1).unwrap_or(unit) {
-        "second" | "sec" => "s",
-        "minute" => "min",
-        "hour" | "hr" => "h",
-        "day" => "d",
-        "week" => "w",
-        _ if DURATIONS.iter().any(|(name, _)| *name == unit) => unit,
-        other => other,
-    };
-    DURATIONS.iter().find(|(name, _)| *name == unit).map(|(_, ns)| *ns)
 }

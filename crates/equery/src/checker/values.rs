@@ -7,11 +7,13 @@ use crate::earlier::EarlierWindows;
 use crate::fields::{self, FieldInfo};
 use crate::kind::{Kind, Unit};
 use crate::lexer::shortened;
+use crate::literal::{Literal, duration_text};
 use crate::names;
 use crate::parser::Shown;
+use crate::sql_length::until_now;
 use crate::variables::Meaning;
 use std::ops::Range;
-use task::query::{Expression, GroupField, Operator};
+use task::query::{Aggregate, Expression, GroupField, Operator};
 
 /// A side of a comparison or of an operator.
 pub(super) enum Operand {
@@ -289,6 +291,11 @@ impl Checker<'_, '_> {
         right: &Node,
         scope: Scope<'_>,
     ) -> Option<Typed> {
+        if let (true, Expr::Literal(Literal::Duration(ns))) = (is_now(left), &*right.value) {
+            let help = until_now(*ns);
+            self.diagnostics.error_with_help("unknown_function", &left.span, "there is no 'now'", help);
+            return None;
+        }
         let (a, b) = (self.operand(left, scope), self.operand(right, scope));
         let (mut a, mut b) = match (a?, b?) {
             // The literal takes the unit of the other side where they are added.
@@ -296,14 +303,14 @@ impl Checker<'_, '_> {
                 if matches!(operator, Operator::Add | Operator::Subtract) =>
             {
                 self.check_addend(&a, left)?;
-                let b = self.fitted(&b, &a.kind, left, &right.span)?;
+                let b = self.fitted(&b, &a, left, &right.span)?;
                 (a.clone(), Typed { value: b, kind: a.kind, is_nullable: false })
             }
             (Operand::Constant(a), Operand::Value(b))
                 if matches!(operator, Operator::Add | Operator::Subtract) =>
             {
                 self.check_addend(&b, right)?;
-                let a = self.fitted(&a, &b.kind, right, &left.span)?;
+                let a = self.fitted(&a, &b, right, &left.span)?;
                 (Typed { value: a, kind: b.kind.clone(), is_nullable: false }, b)
             }
             (a, b) => {
@@ -371,21 +378,43 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// A literal where a value of this type is expected.
+    /// A literal next to a value.
     pub(super) fn fitted(
         &mut self,
         constant: &Constant,
-        kind: &Kind,
+        typed: &Typed,
         of: &Node,
         span: &Range<usize>,
     ) -> Option<Expression> {
-        match constant.fit(kind, &Shown(of)) {
-            Ok(value) => Some(value),
+        match constant.fit(&typed.kind, &Shown(of)) {
+            Ok(value) => {
+                // What is multiplied or divided by a number may be in any unit.
+                if typed.kind == Kind::Number(Unit::Nanoseconds) && !is_scaled(&typed.value) {
+                    self.warn_of_plain(constant, of, span);
+                }
+                Some(value)
+            }
             Err(unfit) => {
                 self.unfit(span, unfit);
                 None
             }
         }
+    }
+
+    /// Warns of a number without a unit next to a duration.
+    fn warn_of_plain(&mut self, constant: &Constant, of: &Node, span: &Range<usize>) {
+        const SECOND: u64 = 1_000_000_000;
+        let text = constant.text();
+        let help = match constant.literal {
+            Literal::Integer(0) => return,
+            // Few mean so many seconds.
+            Literal::Integer(number @ SECOND..) => format!("write {}", duration_text(number)),
+            Literal::Integer(_) => format!("write {text}s if seconds are meant, {text}ns if not"),
+            Literal::Float(number) if number != 0.0 => format!("write {text}s if seconds are meant"),
+            _ => return,
+        };
+        let message = format!("{text} is {text} ns: '{}' is a duration", shortened(&of.value.to_string()));
+        self.diagnostics.warn("plain_duration", span, message, help);
     }
 
     /// An error for what a literal cannot be added to or subtracted from.
@@ -426,6 +455,30 @@ impl Checker<'_, '_> {
         let help = format!("{near}'let {shown} = VALUE;' or --set {shown}=VALUE defines it");
         self.diagnostics.error_with_help("undefined_name", span, message, help);
     }
+}
+
+/// Returns whether a product or a quotient is a part of a value.
+fn is_scaled(value: &Expression) -> bool {
+    match value {
+        Expression::Arithmetic(_, Operator::Multiply | Operator::Divide, _) => true,
+        Expression::Arithmetic(left, _, right) => is_scaled(left) || is_scaled(right),
+        Expression::Aggregate(
+            Aggregate::Sum(of)
+            | Aggregate::Mean(of)
+            | Aggregate::Min(of)
+            | Aggregate::Max(of)
+            | Aggregate::Deviation(of)
+            | Aggregate::Quantile(of, _),
+        ) => is_scaled(of),
+        _ => false,
+    }
+}
+
+/// Returns whether an expression is the time at which SQL answers.
+fn is_now(node: &Node) -> bool {
+    let is_it =
+        |name: &str| name.eq_ignore_ascii_case("now") || name.eq_ignore_ascii_case("current_timestamp");
+    matches!(&*node.value, Expr::Call { function: name, .. } | Expr::Name(name) if is_it(name))
 }
 
 /// The common unit of two numbers that are compared or added; bytes per second become bits per second where they must.

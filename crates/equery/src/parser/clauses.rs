@@ -8,6 +8,8 @@ use crate::ast::{
 use crate::lexer::Token;
 use crate::literal::Literal;
 use crate::names::{begins_clause, is_reserved};
+use crate::whole_flows::of_flows;
+use flow::{Derived, DerivedField};
 use std::ops::Range;
 use task::query::Across;
 
@@ -185,8 +187,13 @@ impl Parser<'_, '_, '_> {
         let span = self.span();
         if self.is_distinct() {
             self.advance();
-            let items = self.items("columns", |parser| parser.select_item())?;
-            let help = format!("write 'select {}'", distinct(&items));
+            let help = match self.is_word(0, "on") && *self.ahead(1) == Token::Symbol("(") {
+                true => self.distinct_on()?,
+                false => {
+                    let items = self.items("columns", |parser| parser.select_item())?;
+                    format!("write 'select {}'", distinct(&items))
+                }
+            };
             self.diagnostics.error_with_help("select_distinct", &span, "select takes no 'distinct'", help);
             return Err(Failed);
         }
@@ -196,6 +203,35 @@ impl Parser<'_, '_, '_> {
             return Err(Failed);
         }
         Ok(())
+    }
+
+    /// Returns what to write in the place of SQL's `on (a) a, b`: a row for each value of `a`, with that of `b` in the row that comes first.
+    fn distinct_on(&mut self) -> Parsed<String> {
+        self.advance();
+        self.advance();
+        let groups = self.items("fields", |parser| parser.expression())?;
+        self.expect_symbol(")", "behind the fields")?;
+        let items = self.items("columns", |parser| parser.select_item())?;
+        // What it is ordered by is of rows, too.
+        self.is_lost = true;
+        let column = |value: &Node| {
+            let text = value.value.to_string();
+            let field = match &*value.value {
+                _ if groups.contains(value) => None,
+                Expr::Name(name) | Expr::Prefixed(name, _) => crate::fields::find(name),
+                _ => None,
+            };
+            match field {
+                Some(field) if field.usual_aggregate() != "count" => format!("max({text})"),
+                Some(_) => format!("top(1, {text})"),
+                None => text,
+            }
+        };
+        let columns = items.iter().map(|item| column(&item.value)).collect::<Vec<_>>().join(", ");
+        let groups = groups.iter().map(|group| group.value.to_string()).collect::<Vec<_>>().join(", ");
+        Ok(format!(
+            "write 'select {columns} groupby {groups}': a group has no first row, and the greatest value or the one with the most bytes is asked for"
+        ))
     }
 
     fn alias(&mut self) -> Parsed<Spanned<String>> {
@@ -426,7 +462,16 @@ fn distinct(items: &[SelectItem]) -> String {
     let field = |name: &str| crate::fields::find(name);
     let is_of_flows = |item: &SelectItem| matches!(&*item.value.value, Expr::Name(name) if field(name).is_some_and(|field| field.is_fractional));
     let is_field = |item: &&SelectItem| matches!(&*item.value.value, Expr::Name(_) | Expr::Prefixed(..));
-    let text = |item: &SelectItem| item.value.value.to_string();
+    // A group has no value of each packet next to one of whole flows.
+    let of_whole_flow = |item: &SelectItem| match &*item.value.value {
+        Expr::Name(name) => DerivedField::named(name).is_some_and(|field| field.derived == Derived::OfFlow),
+        _ => false,
+    };
+    let are_of_flows = items.iter().any(of_whole_flow);
+    let text = |item: &SelectItem| match are_of_flows {
+        true => of_flows(&item.value).value.to_string(),
+        false => item.value.value.to_string(),
+    };
     let all = items.iter().map(text).collect::<Vec<_>>().join(", ");
     let groups = items.iter().filter(is_field).map(text).collect::<Vec<_>>().join(", ");
     let has = |members: &[&str]| {

@@ -2,9 +2,11 @@
 
 use super::{Failed, Parsed, Parser};
 use crate::ast::{Expr, Node, Spanned};
-use crate::lexer::Token;
+use crate::lexer::{Token, shortened};
 use crate::literal::Literal;
 use crate::names::{begins_clause, is_address_field, is_reserved};
+use crate::sql_length::{is_of_calendar, sql_length_ns};
+use flow::{Field, Value};
 use task::query::{Comparison, Operator};
 
 /// Nesting of parentheses, calls and operators. What reads the tree calls itself as deeply.
@@ -230,12 +232,52 @@ impl Parser<'_, '_, '_> {
         if let Token::Symbol(symbol @ ("&" | "|" | "^")) = *self.peek() {
             let span = self.span();
             let message = format!("'{symbol}' has no meaning here: no operator is of bits");
-            let help = "list the values that are meant: 'where tcp_flags in (2, 18) groupby tcp_flags' has the packets with SYN alone and with SYN and ACK";
+            let help = self.instead_of_bits(&left, symbol);
             self.diagnostics.error_with_help("unknown_character", &span, message, help);
             self.is_lost = true;
             return Err(Failed);
         }
         Ok(left)
+    }
+
+    /// Returns what to write in the place of an operator of bits, which is next, behind a value.
+    fn instead_of_bits(&self, left: &Node, symbol: &str) -> String {
+        let list = "list the values that are meant";
+        let Expr::Name(name) = &*left.value else { return list.to_owned() };
+        let field = Field::named(flow::usual_name(name));
+        if field.is_some_and(|field| field.name == "tcp_flags") {
+            return format!(
+                "{list}: 'where tcp_flags in (2, 18) groupby tcp_flags' has the packets with SYN alone and with SYN and ACK"
+            );
+        }
+        let mut behind = self.tokens[self.at + 1..].iter().map(|placed| &placed.token);
+        let mask = behind.next();
+        let mut behind = behind.skip_while(|token| **token == Token::Symbol(")"));
+        let (comparison, value) = (behind.next(), behind.next());
+        let is_compared = matches!(comparison, Some(Token::Symbol("=" | "!=" | "<" | "<=" | ">" | ">=")));
+        let is_of_octet = field.is_some_and(|field| matches!(field.value, Value::Unsigned(8, _)));
+        match (mask, comparison, value) {
+            (
+                Some(Token::Literal(Literal::Integer(mask))),
+                Some(Token::Symbol(comparison @ ("=" | "!="))),
+                Some(Token::Literal(Literal::Integer(value))),
+            ) if is_of_octet && symbol == "&" => match (&masked(*mask, *value)[..], *comparison) {
+                ([], "=") => "no value is like this".to_owned(),
+                ([], _) => "every value is like this: leave it out".to_owned(),
+                ([one], comparison) => format!("write '{name} {comparison} {one}'"),
+                (all @ [first, .., last], comparison) if last - first + 1 == all.len() as u64 => {
+                    let not = if comparison == "=" { "" } else { "not " };
+                    format!("write '{name} {not}between {first} and {last}'")
+                }
+                _ => format!("{list}: {name} in (1, 2)"),
+            },
+            _ if is_compared && is_address_field(name) => {
+                format!("name the prefix that is meant: {name} in 10.0.0.0/8")
+            }
+            _ if is_compared => format!("{list}: {name} in (1, 2)"),
+            _ if is_address_field(name) => format!("leave it out: a group by {name}/24 has each prefix"),
+            _ => format!("leave it out: a group by {name} has each of its values"),
+        }
     }
 
     fn offset(&mut self) -> Parsed<Node> {
@@ -290,6 +332,13 @@ impl Parser<'_, '_, '_> {
                 Err(self.expected("a field or a value"))
             }
             Token::Word(word) if word.eq_ignore_ascii_case("case") && self.is_case() => Err(self.case()),
+            Token::Word(word)
+                if word.eq_ignore_ascii_case("interval") && matches!(self.ahead(1), Token::Literal(_)) =>
+            {
+                self.advance();
+                let ns = self.interval(start)?;
+                Ok(self.node(start, Expr::Literal(Literal::Duration(ns))))
+            }
             Token::Word(word) => {
                 let name = Spanned::new(word.to_owned(), self.span());
                 self.advance();
@@ -297,6 +346,31 @@ impl Parser<'_, '_, '_> {
             }
             _ => Err(self.expected("a field or a value")),
         }
+    }
+
+    /// Reads a length of time as SQL has it behind `interval`: `'7 days'`, `'1' day`, `1 day`. Returns nanoseconds.
+    fn interval(&mut self, start: usize) -> Parsed<u64> {
+        let mut text = match self.peek() {
+            Token::Literal(Literal::Text(text)) => text.clone(),
+            Token::Literal(literal) => literal.to_string(),
+            _ => String::new(),
+        };
+        self.advance();
+        if let (true, Token::Word(unit)) = (text.bytes().all(|byte| byte.is_ascii_digit()), self.peek()) {
+            text = format!("{text} {unit}");
+            self.advance();
+        }
+        if let Some(ns) = sql_length_ns(&text) {
+            return Ok(ns);
+        }
+        let span = self.since(start);
+        let help = match is_of_calendar(&text) {
+            true => "months and years are of several lengths: write one of days, such as 30d",
+            false => "write a length of time, such as 7d",
+        };
+        let message = format!("'{}' is no length of time", shortened(&text));
+        self.diagnostics.error_with_help("syntax", &span, message, help);
+        Err(Failed)
     }
 
     /// Returns whether the word `case` begins an SQL `CASE` expression, searched (`case when`) or simple (`case x when`).
@@ -438,8 +512,8 @@ impl Parser<'_, '_, '_> {
     }
 
     /// The arguments of a function that SQL gives its values in an order: `percentile_cont(0.5) within group (order by x)` has those of
-    /// `percentile_cont(x, 0.5)`. An error where no function has them.
-    fn within_group(&mut self, function: &str, arguments: Vec<Node>) -> Parsed<Vec<Node>> {
+    /// `percentile_cont(x, 0.5)`. From the greatest down, a share is that of the values above. An error where no function has them.
+    fn within_group(&mut self, function: &str, mut arguments: Vec<Node>) -> Parsed<Vec<Node>> {
         let span = self.span();
         (0..2).for_each(|_| self.advance());
         if !["percentile_cont", "percentile_disc", "mode"].contains(&function) {
@@ -451,9 +525,12 @@ impl Parser<'_, '_, '_> {
         self.expect_symbol("(", "behind 'within group'")?;
         self.expect_word("order", "in parentheses")?;
         self.expect_word("by", "behind 'order'")?;
-        let value = self.order_item()?.value;
+        let order = self.order_item()?;
         self.expect_symbol(")", "behind the order")?;
-        Ok(std::iter::once(value).chain(arguments).collect())
+        if order.descending {
+            arguments.iter_mut().for_each(|share| from_above(&mut share.value));
+        }
+        Ok(std::iter::once(order.value).chain(arguments).collect())
     }
 
     /// Passes over the rows around each row, of which SQL has a function: `over (partition by x)`. An error where the function is one of groups too.
@@ -483,6 +560,25 @@ impl Parser<'_, '_, '_> {
         self.diagnostics.error_with_help("syntax", &span, "there is no 'over (…)' behind a function", help);
         Err(Failed)
     }
+}
+
+/// Returns the values of an octet of which these bits have this value.
+fn masked(mask: u64, value: u64) -> Vec<u64> {
+    (0..=u8::MAX.into()).filter(|of| of & mask == value).collect()
+}
+
+/// Replaces a share of the values below by that of the values above.
+fn from_above(share: &mut Expr) {
+    // Shares are written with few digits, and 1 - 0.9 has many.
+    let less = |all: f64, share: f64| ((all - share) * 1e12).round() / 1e12;
+    let Expr::Literal(literal) = share else { return };
+    *literal = match literal {
+        Literal::Integer(share @ (0 | 1)) => Literal::Integer(1 - *share),
+        Literal::Integer(percent) => Literal::Percent(less(100.0, *percent as f64)),
+        Literal::Float(share) if *share <= 1.0 => Literal::Float(less(1.0, *share)),
+        Literal::Float(percent) | Literal::Percent(percent) => Literal::Percent(less(100.0, *percent)),
+        _ => return,
+    };
 }
 
 /// Conjunctions within conjunctions become one, and alternatives within alternatives.

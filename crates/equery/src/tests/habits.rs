@@ -86,7 +86,7 @@ fn followed(query: &str, span: &std::ops::Range<usize>, advice: &str) -> String 
     match () {
         () if has("select") || advice.contains(": select ") => advice.clone(),
         () if has("where") => format!("select count(*) {advice}"),
-        () if ["having", "limit", "every"].into_iter().any(has) => {
+        () if ["having", "limit", "every", "last", "from"].into_iter().any(has) => {
             format!("select src_addr, count(*) groupby src_addr {advice}")
         }
         () if has("groupby") => format!("{} {advice}", query.split(" group").next().unwrap_or_default()),
@@ -215,19 +215,144 @@ fn what_sql_has_in_another_way_has_one_error_with_the_text_to_write() {
         ),
         ("select date_trunc(minute, stime), count(*) group by 1", "write 'every 1min'"),
         ("select date(stime), count(*) group by 1", "write 'every 1d'"),
-        ("select count(*) where date(stime) = '2026-01-31'", "which time behind the query: last 1h, or from"),
+        (
+            "select count(*) where date(stime) = '2026-01-31'",
+            "which time behind the query: 'last 1h', or 'from \"2026-01-31\" to",
+        ),
         (
             "select src_addr, coalesce(avg(total_byte), 0) group by src_addr",
             "'having avg(total_byte) is not null'",
         ),
         ("select src_addr, coalesce(vlan, 0)", "'where vlan is not null'"),
         ("select addr, src_addr, count(*) groupby addr", "aggregate it: 'count(src_addr)'"),
+        // What whole flows have is not asked for next to what packets have.
+        ("select avg(ip_ttl) where vlan = 5", "'select avg(last_ip_ttl) where first_vlan = 5'"),
+        ("select avg(last_ip_ttl) where vlan = 5", "'select avg(last_ip_ttl) where first_vlan = 5'"),
+        (
+            "select src_addr, quantile(ip_ttl, 0.5) where vlan = 5 or dst_port = 80 groupby src_addr",
+            "'select src_addr, quantile(last_ip_ttl, 0.5) where first_vlan = 5 or dst_port = 80 groupby src_addr'",
+        ),
+        (
+            "select vlan, avg(ip_ttl) groupby vlan order by avg(ip_ttl) limit 3",
+            "'select first_vlan, avg(last_ip_ttl) groupby first_vlan order by avg(last_ip_ttl) limit 3'",
+        ),
+        (
+            "select count(*) where vlan = 5 or total_byte > 1000",
+            "'select count(*) where first_vlan = 5 or total_byte > 1000'",
+        ),
+        (
+            "select distinct first_vlan, ip_ttl",
+            "write 'select first_vlan, last_ip_ttl groupby first_vlan, last_ip_ttl'",
+        ),
+        (
+            "select distinct on (src_addr) src_addr, dst_addr, total_byte order by src_addr, total_byte desc",
+            "write 'select src_addr, top(1, dst_addr), max(total_byte) groupby src_addr'",
+        ),
+        ("select distinct on (src_addr, vlan) stime", "write 'select max(stime) groupby src_addr, vlan'"),
+        (
+            "select percentile_cont(0.9) within group (order by total_byte desc)",
+            "write 'quantile(total_byte, 0.1)'",
+        ),
+        (
+            "select percentile_disc(0.95) within group (order by duration desc)",
+            "write 'quantile(duration, 0.05)'",
+        ),
+        (
+            "select percentile_cont(99) within group (order by total_byte desc)",
+            "write 'quantile(total_byte, 1%)'",
+        ),
+        (
+            "select percentile_cont(0) within group (order by total_byte desc)",
+            "write 'quantile(total_byte, 1)'",
+        ),
+        ("select mode() within group (order by dst_port)", "write 'top(1, dst_port, count(*))'"),
+        (
+            "select date_trunc('month', stime), count(*) group by 1",
+            "'from \"2026-01-01\" to \"2026-02-01\"' behind the query",
+        ),
+        ("select count(*) group by date_trunc(year, stime)", "windows are of one length, and these are not"),
+        ("select count(*) where stime > now() - interval '7 days'", "write 'last 1w', or 'from -2w to -1w'"),
+        ("select count(*) where stime > interval '7 days'", "write 'last 1w', or 'from -2w to -1w'"),
+        ("select count(*) where ip_tos & 0xfc = 184", "write 'ip_tos between 184 and 187'"),
+        ("select count(*) where stime > now()", "write 'last 1h', or 'from -2h to -1h'"),
+        ("select count(*) where stime > current_timestamp - interval 1 hour", "write 'last 1h'"),
+        ("select count(*) where duration > interval '1 month'", "write one of days, such as 30d"),
+        ("select count(*) where duration > interval 'long'", "write a length of time, such as 7d"),
+        ("select count(*) where src_addr like '10.0.%'", "write 'src_addr in 10.0.0.0/16'"),
+        ("select count(*) where addr not like '192.168.1.%'", "write 'addr not in 192.168.1.0/24'"),
+        ("select count(*) where src_addr like '10.%.%.%'", "write 'src_addr in 10.0.0.0/8'"),
+        ("select count(*) where src_addr like '10.0.0.7'", "write 'src_addr in 10.0.0.7'"),
+        ("select count(*) where src_addr like '2001:db8:%'", "write 'src_addr in 2001:db8::/32'"),
+        ("select count(*) where src_addr like '10.1%'", "an example of a range of addresses is"),
+        ("select count(*) where src_addr like '%.1'", "an example of a range of addresses is"),
+        ("select count(*) where src_addr like '10.%.1'", "an example of a range of addresses is"),
+        ("select count(*) where src_addr like '2001:0:%'", "an example of a range of addresses is"),
+        ("select count(*) where ip_tos & 252 = 184", "write 'ip_tos between 184 and 187'"),
+        ("select count(*) where (ip_tos & 252) != 184", "write 'ip_tos not between 184 and 187'"),
+        ("select count(*) where ip_ttl & 255 = 64", "write 'ip_ttl = 64'"),
+        ("select count(*) where ip_tos & 252 = 1", "no value is like this"),
+        ("select count(*) where ip_tos & 3 = 1", "list the values that are meant: ip_tos in (1, 2)"),
+        ("select ip_tos & 252, count(*) group by 1", "a group by ip_tos has each of its values"),
+        (
+            "select count(*) where src_addr & 255 = 10",
+            "name the prefix that is meant: src_addr in 10.0.0.0/8",
+        ),
+        ("select src_addr & 255, count(*) group by 1", "a group by src_addr/24 has each prefix"),
+        ("select count(*) where tcp_flags & 2 = 2", "'where tcp_flags in (2, 18) groupby tcp_flags'"),
     ];
     for (query, expected) in cases {
         let found: Vec<_> = checked(query).diagnostics;
         let errors: Vec<_> = found.iter().filter(|found| found.severity == Severity::Error).collect();
         let help = errors.first().and_then(|error| error.help.as_deref()).unwrap_or_default();
         assert!(errors.len() == 1 && help.contains(expected), "{query}: {errors:#?}");
+    }
+}
+
+#[test]
+fn what_sql_has_in_another_way_is_taken_where_it_has_one_meaning() {
+    for (query, same) in [
+        ("select count(*) where duration > interval '7 days'", "select count(*) where duration > 1w"),
+        ("select count(*) where duration > interval '90' minute", "select count(*) where duration > 90min"),
+        ("select count(*) where duration < INTERVAL 2 HOURS", "select count(*) where duration < 2h"),
+        (
+            "select src_addr as \"my name\", count(*) group by \"my name\"",
+            "select src_addr as \"my name\", count(*) groupby src_addr",
+        ),
+        (
+            "select src_addr/24 \"net\", count(*) n group by \"net\" order by \"n\"",
+            "select src_addr/24 as net, count(*) as n groupby src_addr/24 order by n",
+        ),
+    ] {
+        let [found, meant] = [query, same].map(checked);
+        assert_eq!(found.diagnostics, [], "{query}");
+        assert_eq!(found.queries[0].plan, meant.queries[0].plan, "{query}");
+    }
+}
+
+/// A number without a unit is of nanoseconds next to a duration, which few mean.
+#[test]
+fn a_plain_number_next_to_a_duration_is_warned_of() {
+    for (query, help) in [
+        ("select count(*) where duration > 60", Some("write 60s if seconds are meant, 60ns if not")),
+        ("select count(*) where 60 < duration", Some("write 60s if seconds are meant, 60ns if not")),
+        ("select count(*) where duration between 1s and 5", Some("write 5s if seconds are meant")),
+        ("select count(*) where duration in (1ms, 2)", Some("write 2s if seconds are meant")),
+        ("select src_addr, max(duration) as d groupby src_addr having d > 0.5", Some("write 0.5s if")),
+        ("select count(*) where duration > 5000000000", Some("write 5s")),
+        ("select src_addr, avg(duration) / 1000000 as ms groupby src_addr having ms > 5", None),
+        ("select src_addr, avg(duration / 1000) as us groupby src_addr having us > 5", None),
+        ("select count(*) where ltime - stime > 60", Some("write 60s if seconds are meant")),
+        ("let K = 60; select count(*) where duration > K", Some("write 60s if seconds are meant")),
+        ("select count(*) where duration > 60s", None),
+        ("select count(*) where duration > 0", None),
+        ("select count(*) where total_byte > 60", None),
+        ("select count(*) where duration / 1s > 60", None),
+    ] {
+        let found = checked(query).diagnostics;
+        let helps: Vec<_> = found.iter().filter_map(|found| found.help.as_deref()).collect();
+        assert_eq!(helps.len(), usize::from(help.is_some()), "{query}: {found:#?}");
+        assert!(helps.iter().zip(help).all(|(found, help)| found.contains(help)), "{query}: {found:#?}");
+        assert!(found.iter().all(|found| found.severity == Severity::Warning), "{query}: {found:#?}");
     }
 }
 
