@@ -442,6 +442,121 @@ fn nodes_that_measured_at_different_times_have_rates_of_their_own() {
     }
 }
 
+/// Two captures of one node, with half an hour between them: files divide by the same time as the store, and say the same of it.
+#[test]
+fn time_between_captures_is_watched_by_no_file() {
+    let scratch = Scratch::new();
+    let store = scratch.path("store");
+    let (mut flows, mut rows) = (Vec::new(), Vec::new());
+    for (name, from) in [("a", START), ("b", START + 1800 * SECOND)] {
+        let frames = capture::udp_frames(200, from).into_iter().zip(0..);
+        let frames: Vec<_> =
+            frames.map(|(frame, at)| Frame { time_ns: from + at * 50_000_000, ..frame }).collect();
+        let file = scratch.file(&format!("{name}.pcap"), capture::pcap(ETHERNET, &frames));
+        let named = format!("n={}", text(&file));
+        let [of_flows, of_rows] =
+            ["flows", "rows"].map(|kind| scratch.path(&format!("{name}.{kind}.parquet")));
+        let outputs =
+            ["--every", "1s", "--store", text(&store), "--flows", text(&of_flows), "--rows", text(&of_rows)];
+        call(&[&["run", &named], &outputs[..]].concat()).expect(0);
+        flows.push(text(&of_flows).to_owned());
+        rows.push(text(&of_rows).to_owned());
+    }
+    let ask = |files: &[&str], query: &str, more: &[&str]| {
+        let told = call(&[&["query"], files, &["--json", "-q", query], more].concat()).expect(0).stdout;
+        answers(told.lines())
+    };
+    let files: [[&str; 2]; 3] = [["--store", text(&store)], [&flows[0], &flows[1]], [&rows[0], &rows[1]]];
+    let rate = 200.0 / (199.0 * 0.05 + 1e-9);
+    let over_all = |answer: &Value| {
+        answer["reason"].as_str().is_some_and(|reason| reason.contains("rates are over all of its time"))
+    };
+    let value = |answer: &Value| answer["rows"][0]["r"].as_f64();
+    let is = |found: Option<f64>, rate: f64| found.is_some_and(|found| (found - rate).abs() < 1e-6);
+    for files in &files {
+        let all = ask(files, "q: select rate(total_count) as r", &[]);
+        assert!(is(value(&all[0]), 400.0 / (1800.0 + 199.0 * 0.05 + 1e-9)) && over_all(&all[0]), "{all:?}");
+        // A window in which a capture ends is watched up to there.
+        let windows = ask(files, "q: select rate(total_count) as r every 1min", &[]);
+        let with_rows: Vec<_> = windows.iter().filter(|answer| value(answer).is_some()).collect();
+        assert_eq!(with_rows.len(), 2, "{files:?}: {windows:?}");
+        for answer in with_rows {
+            assert!(is(value(answer), rate) && answer["status"] == "cut" && !over_all(answer), "{answer}");
+        }
+        let empty = windows.iter().find(|answer| answer["empty"].is_number()).expect("none is between them");
+        let reason = empty["reason"].as_str().unwrap_or_default();
+        assert!(reason.contains("between two recordings") || reason.contains("not watched"), "{empty}");
+        // So is a period that begins between them, and in one that ends there nothing was watched.
+        let later = ask(files, "q: select rate(total_count) as r", &["--from", "2026-11-22T10:10:00Z"]);
+        assert!(is(value(&later[0]), rate) && !over_all(&later[0]), "{files:?}: {later:?}");
+        let within = ["--from", "2026-11-22T10:10:00Z", "--to", "2026-11-22T10:20:00Z"];
+        let none = ask(files, "q: select rate(total_count) as r, sum(total_count) as n", &within);
+        assert_eq!((&none[0]["rows"][0]["r"], packets(&none[0])), (&Value::Null, Some(0)), "{none:?}");
+    }
+}
+
+/// A rate is over the time that was watched: what does not tell it is named, and what has no packet in it has the rate 0.
+#[test]
+fn rates_say_where_the_time_watched_is_not_told() {
+    let scratch = Scratch::new();
+    let frames: Vec<_> = (0..=100)
+        .map(|at| Frame {
+            time_ns: START + at * SECOND / 10,
+            data: capture::udp(if (40..=60).contains(&at) { 443 } else { 53 }),
+        })
+        .collect();
+    let path = scratch.file("all.pcap", capture::pcap(ETHERNET, &frames));
+    let ask = |files: &[&str], query: &str| {
+        let told = call(&[&["query"], files, &["--json", "-q", query]].concat()).expect(0).stdout;
+        answers(told.lines())
+    };
+    let said = |answer: &Value| {
+        let reason = answer["reason"].as_str().unwrap_or_default();
+        let files = reason.split_once("where files do not tell which time was watched: ");
+        files.map(|(_, files)| files.split("; ").next().unwrap_or_default().to_owned())
+    };
+    let query = "q: select rate(total_count) as r, sum(total_count) as n";
+    let file = |name: &str, filter: &str| {
+        let file = scratch.path(name);
+        call(&["run", text(&path), filter, "--flows", text(&file)]).expect(0);
+        text(&file).to_owned()
+    };
+    let parquet = file("x.parquet", "src port 443");
+    for name in ["x.csv", "x.jsonl", "x.ipfix"] {
+        let other = file(name, "src port 443");
+        // 21 packets within two seconds, and a nanosecond.
+        let alone = &ask(&[&other], query)[0];
+        assert_eq!(
+            (alone["rows"][0]["r"].as_f64().map(f64::round), said(alone)),
+            (Some(10.0), Some(other.clone()))
+        );
+        assert_eq!(alone["status"], "complete");
+        let both = &ask(&[&parquet, &other], query)[0];
+        assert_eq!(
+            (both["rows"][0]["r"].as_f64().map(f64::round), said(both)),
+            (Some(4.0), Some(other.clone()))
+        );
+        assert_eq!(said(&ask(&[&other], "q: select sum(total_count) as n")[0]), None);
+        let windows = ask(&[&other], "q: select rate(total_count) as r every 1min");
+        assert_eq!(said(&windows[0]), Some(other));
+    }
+    assert_eq!(said(&ask(&[&parquet], query)[0]), None);
+    // Nothing passes: as in the run, the file and the store, the time is watched and the rate is 0.
+    let [store, none] = ["store", "none.parquet"].map(|name| scratch.path(name));
+    let run = ["run", text(&path), "src port 9", "--every", "1s", "--json", "-q", query];
+    let outputs = ["--store", text(&store), "--flows", text(&none)];
+    let of_run = answers(call(&[&run[..], &outputs].concat()).expect(0).stdout.lines());
+    let zero = |answer: &Value| {
+        let row = &answer["rows"][0];
+        assert_eq!((row["r"].as_f64(), number(&row["n"]), said(answer)), (Some(0.0), 0, None), "{answer}");
+        window(answer)
+    };
+    for answers in [ask(&[text(&none)], query), ask(&["--store", text(&store)], query)] {
+        assert_eq!((answers.len(), &answers[0]["node"]), (1, &of_run[0]["node"]), "{answers:?}");
+        assert_eq!(zero(&answers[0])[0], zero(&of_run[0])[0]);
+    }
+}
+
 /// A store that has nothing as yet, as of a run that failed before it read anything, is not one without packets.
 #[test]
 fn a_store_without_a_run_says_so() {

@@ -1,6 +1,9 @@
 //! Reads rows once for all questions.
 
-use crate::facts::{RefusedRows, part_of, untold_by_window, untold_of_records, without_place_by_window};
+use crate::facts::{
+    RefusedRows, first_of, part_of, untold_by_window, untold_of_records, watched_of, without_place_by_window,
+};
+use crate::file_times::{FileTimes, Unwatched};
 use crate::files::{FlowFiles, span_of, span_of_rows, span_without_key};
 use crate::node_spans::NodeSpans;
 use crate::prune::may_pass;
@@ -73,7 +76,7 @@ struct Group<'a> {
     /// The number of rows without packets that leave one open.
     keyless: u64,
     /// Times of nodes of which nothing is known.
-    missing: Arc<BTreeMap<String, Vec<Span>>>,
+    missing: Arc<Unwatched>,
 }
 
 impl FlowFiles {
@@ -98,7 +101,13 @@ impl FlowFiles {
             None => BTreeSet::new(),
         };
         let cuts: Vec<Option<Cut>> = questions.iter_mut().map(|question| self.cut(question)).collect();
+        // Of a store its manifest tells it.
+        let times = match self.covers {
+            Some(_) => FileTimes::default(),
+            None => FileTimes::of(self.contents(), &self.missing, &questions),
+        };
         let mut give = |mut answer: Answer| {
+            times.describe(&mut answer);
             let of_query =
                 questions.iter().zip(&unknown).filter(|(question, _)| question.query.name == answer.query);
             let mut unknown = of_query.filter_map(|(_, unknown)| unknown.as_ref());
@@ -166,7 +175,7 @@ impl FlowFiles {
             groups,
             outcome: Outcome { errors: self.errors.clone(), ..Outcome::default() },
             are_spans_known: known.is_some(),
-            spans: known.unwrap_or_default(),
+            spans: known.unwrap_or_else(|| self.told_spans()),
             counts_by_time,
             windows_lack: Vec::new(),
             refused: RefusedRows::default(),
@@ -178,6 +187,10 @@ impl FlowFiles {
         }
         for ((path, contents), clip) in self.contents().zip(&self.clips) {
             let node = contents.node.as_deref().map(Arc::from);
+            // It is answered without rows, too.
+            if self.covers.is_none() && watched_of(contents).is_some() {
+                work.know(&node);
+            }
             work.refused.add(contents, *clip, &node);
             work.take_without_place(&path.display().to_string(), contents, *clip, &node);
         }
@@ -418,16 +431,6 @@ fn columns_of(query: &Query, site: &Site) -> Option<Vec<RowValue>> {
     plan.ok().map(|plan| plan.needs_of_recorded().columns)
 }
 
-/// The first of many lines, and how many more there are.
-fn first_of(lines: &[String], between: &str) -> String {
-    const NAMED: usize = 3;
-    let first = lines[..lines.len().min(NAMED)].join(between);
-    match lines.len().saturating_sub(NAMED) {
-        0 => first,
-        more => format!("{first} and {more} more"),
-    }
-}
-
 /// A line about the columns that a file lacks and queries read, if there are any.
 pub(crate) fn lacking_columns(
     path: &Path,
@@ -604,8 +607,7 @@ impl Group<'_> {
             // The same queries were planned before anything was read.
             let queries = RowQueries::plan(Generation::default(), &queries, &site).ok()?;
             let mut rows = queries.recorded();
-            let missing = name.and_then(|name| self.missing.get(name));
-            rows.miss(missing.cloned().unwrap_or_default());
+            rows.miss(self.missing.get(node).cloned().unwrap_or_default());
             self.nodes.insert(node.clone(), Answered { queries, rows });
         }
         self.nodes.get_mut(node)

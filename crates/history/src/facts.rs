@@ -12,6 +12,9 @@ use std::sync::Arc;
 use task::query::Over;
 use task::rows::Unplaced;
 
+/// What answers say whose rates are over time that was not watched, too.
+pub(crate) const OVER_ALL: &str = "rates are over all of its time, with what was not watched of it";
+
 /// The most windows of a file whose packets without a place are told apart.
 const MOST_WINDOWS: u64 = 1 << 20;
 
@@ -75,6 +78,16 @@ pub(crate) fn told_sample(path: &Path, contents: &Contents) -> Option<String> {
 pub(crate) fn of_samples(files: &[String]) -> Option<String> {
     (!files.is_empty())
         .then(|| format!("of sampled packets alone, not scaled: the records of {}", files.join(", ")))
+}
+
+/// The first of many lines, and how many more there are.
+pub(crate) fn first_of(lines: &[String], between: &str) -> String {
+    const NAMED: usize = 3;
+    let first = lines[..lines.len().min(NAMED)].join(between);
+    match lines.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }
 
 fn begins(windows: &RecordedWindows, start_ns: u64, count: u64) -> impl Iterator<Item = u64> {

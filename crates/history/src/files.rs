@@ -1,13 +1,14 @@
 //! The files, and what their rows have in common.
 
 use crate::facts::{are_of_records, of_samples, told_sample, watched_of};
+use crate::file_times::{Unwatched, unwatched};
 use crate::node_spans::{NodeSpans, union};
 use crate::question::{Period, Setting};
 use flow::{NULL, RowBatch, RowValue};
 use model::Span;
 use packet::KeySpec;
 use record::read::{Contents, FlowFile, Part, ReadError, WithoutKey};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use task::rows::{ByPackets, Site};
@@ -22,11 +23,11 @@ pub struct FlowFiles {
     /// The keys of flows differ from file to file.
     have_other_keys: bool,
     /// The times that all rows cover of which the files may be a part, where these are known.
-    covers: Option<NodeSpans>,
+    pub(crate) covers: Option<NodeSpans>,
     /// Nodes that are answered without rows too.
     pub(crate) nodes: Vec<String>,
-    /// Times of nodes of which nothing is known, in order.
-    pub(crate) missing: Arc<BTreeMap<String, Vec<Span>>>,
+    /// Times of nodes that were not watched.
+    pub(crate) missing: Arc<Unwatched>,
 }
 
 impl FlowFiles {
@@ -66,7 +67,10 @@ impl FlowFiles {
         let keys = told.clone().map(|file| (file.contents().key, file.path()));
         let key = common_keys(keys)?.unwrap_or(KeySpec::FIVE_TUPLE);
         let have_other_keys = told.map(FlowFile::contents).any(|contents| contents.key != key);
-        let (nodes, missing) = (Vec::new(), Arc::default());
+        // Of a store its manifest tells them.
+        let missing =
+            if covers.is_none() { unwatched(files.iter().map(FlowFile::contents)) } else { Unwatched::new() };
+        let (nodes, missing) = (Vec::new(), Arc::new(missing));
         Ok(Self { files, clips, errors, key, have_other_keys, covers, nodes, missing })
     }
 
@@ -199,6 +203,17 @@ impl FlowFiles {
             }
         }
         Some(spans)
+    }
+
+    /// Returns the time that was watched of each node, as far as files tell it.
+    pub(crate) fn told_spans(&self) -> NodeSpans {
+        let mut spans = NodeSpans::default();
+        for (_, contents) in self.contents() {
+            if let Some(span) = watched_of(contents) {
+                spans.add(contents.node.as_deref().map(Arc::from), span);
+            }
+        }
+        spans
     }
 
     /// What the rows are like for a query.

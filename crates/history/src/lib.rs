@@ -10,6 +10,7 @@
 
 mod answering;
 mod facts;
+mod file_times;
 mod files;
 pub mod levels;
 mod node_spans;

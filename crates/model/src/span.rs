@@ -25,6 +25,15 @@ impl Span {
         self.length_ns() as f64 / 1e9
     }
 
+    /// Returns whether times that are in order have all of it.
+    pub fn is_within(self, times: &[Self]) -> bool {
+        let until = times.iter().fold(self.start_ns, |until, time| match time.start_ns <= until {
+            true => until.max(time.end_ns),
+            false => until,
+        });
+        until >= self.end_ns
+    }
+
     /// What is left of it without times at its begin and its end; `None` if that is nothing, or not one time. The times are in order, and none
     /// overlaps another.
     pub fn without(self, times: &[Self]) -> Option<Self> {

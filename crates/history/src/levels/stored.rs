@@ -207,7 +207,8 @@ impl Stored {
     ) -> Result<Option<FlowFiles>, Refused> {
         let files = FlowFiles::open_stored(reading.files(), spans, reading.nodes().to_vec());
         let mut files = files.map_err(|line| Refused::Files(vec![line]))?;
-        files.missing = Arc::new(reading.unwatched());
+        let unwatched = reading.unwatched().into_iter();
+        files.missing = Arc::new(unwatched.map(|(node, times)| (Some(Arc::from(node)), times)).collect());
         files.errors.extend(self.shelf.damage().cloned());
         let gone = files.errors().iter().map(|error| error.path()).find(|path| !path.exists());
         let Some(gone) = gone.map(Path::to_owned) else { return Ok(Some(files)) };

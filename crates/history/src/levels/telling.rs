@@ -3,7 +3,7 @@
 use super::reading::Reading;
 use super::share::Share;
 use super::times::NodeTimes;
-use crate::facts::count_at_end;
+use crate::facts::{OVER_ALL, count_at_end};
 use crate::question::Period;
 use model::{Answer, Rest, Span, Status};
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,12 +147,12 @@ impl<'a> Telling<'a> {
             (None, _) => answer.watched.or(answer.window).unwrap_or(times.asked()),
         };
         let unwatched = times.unwatched_in(time);
-        let is_between = !unwatched.is_empty() && time.without(&unwatched).is_none();
+        let is_between = time.without(&unwatched).is_none() && !time.is_within(&unwatched);
         // Other nodes may have measured before this one, or after it.
         let asked = times.asked();
         let is_beyond = time.start_ns < asked.start_ns || asked.end_ns < time.end_ns;
         if is_between || self.rates_over.is_some() && (is_beyond || !unwatched.is_empty()) {
-            answer.remark("rates are over all of its time, with what was not watched of it");
+            answer.remark(OVER_ALL);
         }
     }
 

@@ -233,6 +233,11 @@ impl LongWindows {
         self.missing = missing;
     }
 
+    /// The times of which nothing is known, in order.
+    pub(crate) fn missing(&self) -> &[Span] {
+        &self.missing
+    }
+
     /// Whether a window was closed: otherwise there are at most rows of later ones.
     pub fn has_begun(&self) -> bool {
         self.begun.is_some()

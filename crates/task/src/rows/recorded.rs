@@ -175,6 +175,7 @@ impl RecordedRows {
     pub fn finish(self, queries: &RowQueries, watched: Option<Span>) -> Vec<Answer> {
         let Self { merged, single, windows, outside, untold, .. } = self;
         let (set, site) = (queries.run_plans(), queries.site());
+        let missing = windows.missing().to_vec();
         let mut answers = watched.map_or_else(Vec::new, |watched| windows.end_recorded(watched));
         let mut states = single.states(set, site);
         let mut unplaced = 0;
@@ -193,7 +194,7 @@ impl RecordedRows {
         }
         let covered = Covered {
             window: watched,
-            watched,
+            watched: watched.and_then(|watched| known_of(watched, &missing)),
             outside: Outside { untold, ..Outside::from(&outside) },
             plan: None,
         };
@@ -211,6 +212,11 @@ impl RecordedRows {
         answers.extend(of_all);
         answers
     }
+}
+
+/// Returns the time that rates over all rows are over: without what is missing at its ends. `None` if all of it is missing.
+fn known_of(watched: Span, missing: &[Span]) -> Option<Span> {
+    (!watched.is_within(missing)).then(|| watched.without(missing).unwrap_or(watched))
 }
 
 /// The rows that pass filters which read keys alone.
