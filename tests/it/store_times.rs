@@ -557,6 +557,29 @@ fn rates_say_where_the_time_watched_is_not_told() {
     }
 }
 
+/// Flow files of a store are complete before it is known what their time lacks: asked as files, they say who knows it.
+#[test]
+fn flow_files_of_a_store_name_the_store() {
+    let scratch = Scratch::new();
+    let frames: Vec<_> =
+        (0..=100).map(|at| Frame { time_ns: START + at * SECOND / 10, data: capture::udp(53) }).collect();
+    let path = scratch.file("all.pcapng", [capture::pcapng(&frames), statistics(7)].concat());
+    let store = scratch.path("store");
+    call(&["run", text(&path), "--node", "n", "--every", "1s", "--store", text(&store)]).expect(0);
+    let query = ["--json", "-q", "q: select sum(total_count) as n"];
+    let files = scratch.path("store/flows/*/*/*/*.parquet");
+    let asked = answers(call(&[&["query", text(&files)][..], &query].concat()).expect(0).stdout.lines());
+    let said = format!("ask with --store {}", text(&store));
+    let reason = |answers: &[Value]| answers[0]["reason"].as_str().unwrap_or_default().to_owned();
+    assert!(packets(&asked[0]) == Some(101) && reason(&asked).contains(&said), "{asked:?}");
+    let stored =
+        answers(call(&[&["query", "--store", text(&store)][..], &query].concat()).expect(0).stdout.lines());
+    assert!(
+        reason(&stored).contains("7 packets were lost") && !reason(&stored).contains(&said),
+        "{stored:?}"
+    );
+}
+
 /// A store that has nothing as yet, as of a run that failed before it read anything, is not one without packets.
 #[test]
 fn a_store_without_a_run_says_so() {

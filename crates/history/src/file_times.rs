@@ -1,4 +1,4 @@
-//! What files that no store names tell of the time that was watched.
+//! What is said of files that are asked without the store that may name them: above all of the time that was watched.
 
 use crate::facts::{OVER_ALL, first_of, watched_of};
 use crate::question::Question;
@@ -7,6 +7,7 @@ use record::read::Contents;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use store::store_of_records;
 use task::query::Over;
 
 /// The times of each node that were not watched, in order.
@@ -58,6 +59,8 @@ pub(crate) struct FileTimes {
     rates: BTreeSet<String>,
     /// Those over all rows.
     of_run: BTreeSet<String>,
+    /// The stores of which files are.
+    stores: Vec<String>,
 }
 
 impl FileTimes {
@@ -71,7 +74,12 @@ impl FileTimes {
             let all = questions.iter().filter(|question| is_it(question));
             all.map(|question| question.query.name.clone()).collect()
         };
-        let untold = files.filter(|(_, contents)| !contents.is_blank());
+        let (mut stores, mut all) = (BTreeSet::new(), Vec::new());
+        for (path, contents) in files {
+            stores.extend(store_of_records(path));
+            all.push((path, contents));
+        }
+        let untold = all.into_iter().filter(|(_, contents)| !contents.is_blank());
         let untold = untold.filter(|(_, contents)| watched_of(contents).is_none());
         Self {
             unwatched: Arc::clone(unwatched),
@@ -80,11 +88,17 @@ impl FileTimes {
                 .collect(),
             rates: names(|question| question.query.has_rates()),
             of_run: names(|question| question.query.over == Over::Run),
+            stores: stores.into_iter().map(|store| store.display().to_string()).collect(),
         }
     }
 
     /// Says in an answer which of its time was not watched, and what its rates are over where that is not the time watched.
     pub(crate) fn describe(&self, answer: &mut Answer) {
+        if !self.stores.is_empty() {
+            let stores = first_of(&self.stores, ", ");
+            answer
+                .remark(&format!("what the records lack stands in the manifest: ask with --store {stores}"));
+        }
         let Some(window) = answer.window else { return };
         let node: Option<Arc<str>> = answer.node.as_deref().map(Arc::from);
         let gaps = self.unwatched.get(&node).map_or(&[][..], Vec::as_slice);

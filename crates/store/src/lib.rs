@@ -44,7 +44,7 @@ pub use feed::RowFeed;
 pub use keep::Keep;
 pub use level::Level;
 pub use manifest::{Change, Manifest};
-pub use place::place;
+pub use place::{place, store_of_records};
 pub use row_segments::MOST_EMPTY_NS;
 pub use setting::NodeSetting;
 pub use store::Store;

@@ -2,7 +2,16 @@
 
 use crate::Level;
 use crate::level::{HOUR, SECOND};
-use std::path::PathBuf;
+use crate::schema::MANIFEST;
+use std::path::{Path, PathBuf};
+
+/// The folder of the store of which a file of flow records is, by its path; `None` if it is of none.
+pub fn store_of_records(path: &Path) -> Option<&Path> {
+    let folder = path.ancestors().find(|folder| folder.ends_with(Level::Flows.folder()))?.parent()?;
+    let manifest =
+        if folder.as_os_str().is_empty() { PathBuf::from(MANIFEST) } else { folder.join(MANIFEST) };
+    manifest.is_file().then_some(folder)
+}
 
 /// The path of a file in the store: of the hour in which its first window begins.
 pub fn place(level: Level, node: &str, first_ns: u64, number: u64) -> PathBuf {
