@@ -239,10 +239,11 @@ impl Selection {
         (self.share != Share::ALL).then(|| (SHARE_COLUMN, self.share.probability().to_string()))
     }
 
-    /// The column that text formats have behind the others where a field that any record has is a member of the key, with its value in all records.
+    /// The column that text formats have behind the others where a field that any record has is a member of the key, or the prefix of an address is, with
+    /// its value in all records.
     pub(crate) fn key_column(&self) -> Option<(&'static str, String)> {
         let parts = self.key_parts();
-        let is_other = |part: &str| ["vlan", "ip_tos"].contains(&part);
+        let is_other = |part: &str| ["vlan", "ip_tos"].contains(&part) || part.contains('/');
         parts.split(',').any(is_other).then(|| (KEY_COLUMN, parts.replace(',', " ")))
     }
 

@@ -242,6 +242,17 @@ fn prefixes_and_keys_of_few_members_come_back() {
     }
 }
 
+/// The prefix of an address in a key comes back, so that no longer one is asked for. IPFIX has the lengths in its records, as routers have those of routes.
+#[test]
+fn prefixes_of_keys_come_back() {
+    let key = KeySpec::parse("src_addr/24/48,dst_port").unwrap();
+    let selection = Selection::new(&Parts { key, ..Parts::default() });
+    for format in [Format::Csv, Format::JsonLines, Format::Parquet] {
+        let file = of_bytes(format, written(format, &selection, &records(20))).unwrap();
+        assert_eq!(file.contents().key, key, "{format:?}");
+    }
+}
+
 /// Numbers that look random and come again.
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -61,6 +61,32 @@ mod tests {
         assert!(KeyFilter::all().holds(&KeyV6::default()));
     }
 
+    /// Of a prefix it is not known which of its addresses a packet had.
+    #[test]
+    fn addresses_that_keys_have_a_part_of_are_refused() {
+        let key = KeySpec::parse("src_addr/24/48,dst_addr").expect("a key");
+        let site = Site { key, ..site() };
+        let within = |field: &str, address: &str, length| {
+            let network = (address.parse().expect("an address"), length);
+            KeyFilter::plan(&Condition::InPrefixes(field.to_owned(), vec![network]), &site).map(|_| ())
+        };
+        let refused = || Err(Refusal::NotInKey { field: "src_addr".to_owned() });
+        assert_eq!(within("src_addr", "10.0.0.0", 24), Ok(()));
+        assert_eq!(within("src_addr", "2001:db8::", 48), Ok(()));
+        assert_eq!(within("dst_addr", "10.0.0.200", 32), Ok(()));
+        for (field, address, length) in [
+            ("src_addr", "10.0.0.200", 32),
+            ("src_addr", "10.0.0.128", 25),
+            ("src_addr", "2001:db8::1", 128),
+            ("addr", "10.0.0.200", 32),
+        ] {
+            assert_eq!(within(field, address, length), refused(), "{field} {address}/{length}");
+        }
+        let [source, destination] = ["src_addr", "dst_addr"].map(Expression::field);
+        let same = Condition::Compare(source, Comparison::Equal, destination);
+        assert_eq!(KeyFilter::plan(&same, &site).map(|_| ()), refused());
+    }
+
     #[test]
     fn what_keys_do_not_decide_is_refused() {
         let of_row = Condition::compare("total_byte", Comparison::Greater, 5);

@@ -29,7 +29,9 @@ impl Program {
             Condition::Compare(left, comparison, right) => self.comparison(left, *comparison, right, site)?,
             Condition::InPrefixes(field, prefixes) => {
                 let sides = sides(field).ok_or_else(|| Refusal::WrongType { field: field.clone() })?;
-                need_addresses(sides, site)?;
+                prefixes.iter().try_for_each(|(address, length)| {
+                    need_bits(sides, site, |[v4, v6]| *length <= if address.is_ipv4() { v4 } else { v6 })
+                })?;
                 let networks = prefixes.iter().copied().map(Network::new).collect();
                 self.add(Node::InNetworks(sides, networks), Type::Boolean)
             }
@@ -77,7 +79,7 @@ impl Program {
         if let (Expression::Field(one), Expression::Field(other)) = (left, right)
             && let (Some(one_side), Some(other_side)) = (sides(one), sides(other))
         {
-            need_addresses(BOTH, site)?;
+            need_bits(BOTH, site, |lengths| lengths == [32, 128])?;
             let same = match one_side == other_side || one_side.len() + other_side.len() > 2 {
                 true => self.constant(Constant::Boolean(true)),
                 false => self.add(Node::SameAddress, Type::Boolean),
@@ -223,6 +225,18 @@ fn sides(field: &str) -> Option<&'static [usize]> {
 
 fn need_addresses(sides: &[usize], site: &Site) -> Result<(), Refusal> {
     sides.iter().try_for_each(|side| site.needs(["src_addr", "dst_addr"][*side]))
+}
+
+/// Requires addresses in keys, with as long prefixes of IPv4 and of IPv6 as a condition reads: with shorter ones it would hold of a whole network or of
+/// none of it.
+fn need_bits(sides: &[usize], site: &Site, suffice: impl Fn([u8; 2]) -> bool) -> Result<(), Refusal> {
+    sides.iter().try_for_each(|side| {
+        let field = ["src_addr", "dst_addr"][*side];
+        match site.key.prefix_lengths(field) {
+            Some(lengths) if suffice(lengths) => Ok(()),
+            _ => Err(Refusal::NotInKey { field: field.to_owned() }),
+        }
+    })
 }
 
 fn is_conversation(field: &str) -> bool {
