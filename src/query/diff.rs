@@ -66,6 +66,10 @@ pub(super) fn compare(command: &Command<'_>, sides: [Side; 2]) -> Result<ExitCod
     for (side, answers) in [&mut first, &mut second].into_iter().zip(&mut answers) {
         let questions = questions::of(command.options, command.texts, &side.source.facts(), side.period)?;
         asked = questions.iter().map(|question| question.query.clone()).collect();
+        if command.options.by.is_some() && command.options.sort.is_none() {
+            // Those whose first number changed most are first.
+            asked.iter_mut().for_each(|query| query.order.clear());
+        }
         if let Some(query) = asked.iter().find(|query| query.over != Over::Run) {
             let wrong = "--diff compares all of both sides: leave out 'every', 'over' and --per";
             return Err(Failure::usage(format!("{}: {wrong}", query.name)));
@@ -200,33 +204,36 @@ fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answ
         ColumnKind::Signed => Value::Signed(0),
         _ => Value::Float(0.0),
     };
-    let mut rows: Vec<(f64, Vec<Value>)> = order
+    let mut rows: Vec<Vec<Value>> = order
         .iter()
         .filter_map(|key| groups.remove(key))
         .map(|[before, after]| {
             let key_of = before.as_ref().or(after.as_ref());
             let mut row: Vec<Value> =
                 keys.iter().filter_map(|at| key_of.map(|row| row[*at].clone())).collect();
-            let mut weight = 0.0;
-            for (number, at) in numbers.iter().enumerate() {
+            for at in &numbers {
                 let of = |side: &Option<Vec<Value>>| {
                     side.as_ref().map_or_else(|| missing(*at), |row| row[*at].clone())
                 };
                 let (a, b) = (of(&before), of(&after));
                 let changed = difference(&a, &b);
-                if number == 0 {
-                    weight = as_float(&changed).map_or(0.0, f64::abs);
-                }
                 row.extend([a, b, changed]);
             }
-            (weight, row)
+            row
         })
         .collect();
-    // Those that changed most are first; equal ones keep the order of the first side.
-    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+    // Those that changed most are first, by what is asked for, else by the first number whose changes are known; equal ones keep the order of the first side.
+    let change_of = |number: usize| keys.len() + 3 * number + 2;
+    let is_asked = |at: &usize| query.order.iter().any(|order| shown(query, *at) == Some(&order.by));
+    let is_known = |number: &usize| rows.iter().any(|row| row[change_of(*number)] != Value::Null);
+    let asked = numbers.iter().position(is_asked);
+    if let Some(number) = asked.into_iter().chain(0..numbers.len()).find(is_known) {
+        let weight = |row: &[Value]| as_float(&row[change_of(number)]).map_or(0.0, f64::abs);
+        rows.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
+    }
     let limit = query.limit.unwrap_or(most).min(rows.len());
-    let rest: Vec<Vec<Value>> = rows.split_off(limit).into_iter().map(|(_, row)| row).collect();
-    result.rows = rows.into_iter().map(|(_, row)| row).collect();
+    let rest = rows.split_off(limit);
+    result.rows = rows;
     if !keys.is_empty() {
         let totals = numbers.iter().enumerate().flat_map(|(number, at)| {
             let is_total = is_total(query, *at, known.columns[*at].kind);

@@ -292,6 +292,8 @@ fn differences_of_groups_by_what_may_change_in_a_flow() {
                     .map(|column| row[column].as_i64().unwrap_or_else(|| panic!("{column}: {answer}")))
             })
             .collect();
+        // Those whose packets changed most, as --sort asks, and not their flows.
+        assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), [6, 5, 7], "{answer}");
         rows.sort_unstable();
         assert_eq!(rows, [[5, 3, 9, 6], [6, 10, 0, -10], [7, 0, 1, 1]], "{answer}");
     }

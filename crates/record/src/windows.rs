@@ -75,7 +75,7 @@ impl WindowFacts {
     /// The remark on several windows with missing data.
     pub const LACKS: &str = "not all of it arrived and was read";
     /// The remark on several windows with estimates.
-    pub const ESTIMATES: &str = "estimates: records of it are samples";
+    pub const ESTIMATES: &str = "records of it are samples: what they count is not exact";
 
     /// Adds what is known of the same window, which has these ends, from another file of the node.
     pub fn add(&mut self, more: &Self, window: [u64; 2]) {
