@@ -199,6 +199,8 @@ pub struct Selection {
     columns: Vec<Column>,
     key: KeySpec,
     share: Share,
+    /// True if the columns were listed, and are not all that the records can fill.
+    is_listed: bool,
 }
 
 /// The name of the column that tells by which share packets were sampled.
@@ -215,7 +217,7 @@ impl Selection {
     /// Every column that the records of a run can fill: the plain ones, those of `--loss`, the statistics, then the
     /// same of the other direction.
     pub fn new(parts: &Parts) -> Self {
-        Self { columns: parts.columns(), key: parts.key, share: Share::ALL }
+        Self { columns: parts.columns(), key: parts.key, share: Share::ALL, is_listed: false }
     }
 
     /// Returns the same columns for records that may leave fields open, as those of routers do: their values may be null.
@@ -239,11 +241,12 @@ impl Selection {
         (self.share != Share::ALL).then(|| (SHARE_COLUMN, self.share.probability().to_string()))
     }
 
-    /// The column that text formats have behind the others where a field that any record has is a member of the key, or the prefix of an address is, with
-    /// its value in all records.
+    /// The column that text formats have behind the others where a field that any record has is a member of the key, or the prefix of an address is and no
+    /// list of columns was given, with its value in all records.
     pub(crate) fn key_column(&self) -> Option<(&'static str, String)> {
         let parts = self.key_parts();
-        let is_other = |part: &str| ["vlan", "ip_tos"].contains(&part) || part.contains('/');
+        let is_other =
+            |part: &str| ["vlan", "ip_tos"].contains(&part) || part.contains('/') && !self.is_listed;
         parts.split(',').any(is_other).then(|| (KEY_COLUMN, parts.replace(',', " ")))
     }
 
@@ -270,7 +273,7 @@ impl Selection {
             }
             columns.push(column.clone());
         }
-        Ok(Self { columns, key: parts.key, share: Share::ALL })
+        Ok(Self { columns, key: parts.key, share: Share::ALL, is_listed: true })
     }
 
     /// The columns in their order.
