@@ -98,7 +98,7 @@ pub enum Part {
     Plain,
     /// The TCP losses of the flow.
     Loss,
-    /// How a router sampled the packets that it counted.
+    /// The rate by which a router sampled packets.
     Sampling,
 }
 

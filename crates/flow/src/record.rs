@@ -70,8 +70,8 @@ pub struct FlowRecord {
     pub ip_tos: u8,
     /// Why the record ended.
     pub end_reason: EndReason,
-    /// How many packets each one stands for that a router counted, to the nearest whole number and at least 2 of a sample, by which packets and bytes were
-    /// multiplied; 1 where it counted all, 0 where it is not known.
+    /// The number of packets that each packet stands for that a router counted, by which packets and bytes were multiplied: to the nearest whole number, and
+    /// at least 2 in a sample. 1 where the router counted all, 0 where the rate is not known.
     pub sampling_rate: u32,
     /// The fields that a router or a file does not tell: the record has 0 of them, and files have null.
     pub open: OpenFields,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use task::query::Over;
 use task::rows::Unplaced;
 
-/// What answers say whose rates are over time that was not watched, too.
+/// The remark of an answer whose rates divide by time that was not watched, too.
 pub(crate) const OVER_ALL: &str = "rates are over all of its time, with what was not watched of it";
 
 /// The most windows of a file whose packets without a place are told apart.

@@ -1,4 +1,4 @@
-//! What is said of files that are asked without the store that may name them: above all of the time that was watched.
+//! Remarks of answers over files that are asked without a store: which time was watched, and which store knows more.
 
 use crate::facts::{OVER_ALL, first_of, watched_of};
 use crate::question::Question;
@@ -57,14 +57,14 @@ pub(crate) struct FileTimes {
     untold: Vec<(Option<String>, String)>,
     /// The queries that have rates.
     rates: BTreeSet<String>,
-    /// Those over all rows.
+    /// The queries over all rows.
     of_run: BTreeSet<String>,
     /// The stores of which files are.
     stores: Vec<String>,
 }
 
 impl FileTimes {
-    /// What answers to these questions over files have to say.
+    /// Returns what answers to these questions over files have to say.
     pub(crate) fn of<'a>(
         files: impl Iterator<Item = (&'a Path, &'a Contents)>,
         unwatched: &Arc<Unwatched>,
@@ -74,18 +74,16 @@ impl FileTimes {
             let all = questions.iter().filter(|question| is_it(question));
             all.map(|question| question.query.name.clone()).collect()
         };
-        let (mut stores, mut all) = (BTreeSet::new(), Vec::new());
+        let (mut stores, mut untold) = (BTreeSet::new(), Vec::new());
         for (path, contents) in files {
             stores.extend(store_of_records(path));
-            all.push((path, contents));
+            if !contents.is_blank() && watched_of(contents).is_none() {
+                untold.push((contents.node.clone(), path.display().to_string()));
+            }
         }
-        let untold = all.into_iter().filter(|(_, contents)| !contents.is_blank());
-        let untold = untold.filter(|(_, contents)| watched_of(contents).is_none());
         Self {
             unwatched: Arc::clone(unwatched),
-            untold: untold
-                .map(|(path, contents)| (contents.node.clone(), path.display().to_string()))
-                .collect(),
+            untold,
             rates: names(|question| question.query.has_rates()),
             of_run: names(|question| question.query.over == Over::Run),
             stores: stores.into_iter().map(|store| store.display().to_string()).collect(),

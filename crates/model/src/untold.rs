@@ -57,11 +57,10 @@ pub fn untold_sentences(untold: &Untold) -> Vec<String> {
     let mut sentences: Vec<String> = of_packets
         .map(|(count, thing, [before, behind])| format!("{before}{}{behind}", number_of(count, thing)))
         .collect();
-    let is_of = |names: &[&str], field: &str| names.contains(&field);
     let times = TIMES.map(|(field, _)| field);
     let open: Vec<_> = untold.open_fields().filter(|(field, _)| *field != WIRE_BYTES).collect();
-    let (links, others): (Vec<_>, Vec<_>) = open.iter().partition(|(field, _)| is_of(&OF_LINKS, field));
-    let zero: Vec<_> = others.into_iter().filter(|(field, _)| !is_of(&times, field)).collect();
+    let (links, others): (Vec<_>, Vec<_>) = open.iter().partition(|(field, _)| OF_LINKS.contains(field));
+    let zero: Vec<_> = others.into_iter().filter(|(field, _)| !times.contains(field)).collect();
     sentences.extend(by_number(&zero, ["counts as 0", "count as 0"]));
     sentences.extend(by_number(&links, ["counts as none", "count as none"]));
     let null: Vec<_> = untold.null_fields().filter(|(field, _)| *field != WIRE_BYTES).collect();

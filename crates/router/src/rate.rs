@@ -63,7 +63,7 @@ impl Rate {
         u64::try_from(product / u128::from(self.counted)).unwrap_or(u64::MAX)
     }
 
-    /// What one packet that is counted stands for, to the nearest whole number; at least 2 where packets are left out.
+    /// Returns the number of packets that one counted packet stands for, to the nearest whole number; at least 2 where packets are left out.
     pub fn rounded(self) -> u32 {
         if self == Self::ALL { 1 } else { (self.factor().round() as u32).max(2) }
     }

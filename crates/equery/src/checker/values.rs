@@ -407,7 +407,7 @@ impl Checker<'_, '_> {
         let text = constant.text();
         let help = match constant.literal {
             Literal::Integer(0) => return,
-            // Few mean so many seconds.
+            // It is a second or more: seconds are hardly meant.
             Literal::Integer(number @ SECOND..) => format!("write {}", duration_text(number)),
             Literal::Integer(_) => format!("write {text}s if seconds are meant, {text}ns if not"),
             Literal::Float(number) if number != 0.0 => format!("write {text}s if seconds are meant"),

@@ -37,7 +37,7 @@ pub(crate) enum Place {
     Tos,
     /// The family of the addresses, 4 or 6.
     IpVersion,
-    /// How many packets each one stands for that was counted.
+    /// The number of packets that each counted one stands for.
     SamplingRate,
     /// The number of a column in [`Wanted::columns`].
     Value(usize),

@@ -16,7 +16,7 @@ pub(crate) struct Direction<'a> {
     pub(crate) tos: &'a [u64],
     /// The family of the addresses, where the file tells it; empty elsewhere.
     pub(crate) ip_version: &'a [u64],
-    /// How many packets each one of a row stands for, where that is wanted and the file tells it.
+    /// The number of packets that each one of a row stands for, where that is wanted and the file tells it.
     pub(crate) sampling_rate: &'a [u64],
     pub(crate) key_has_vlan: bool,
     /// For sources and for destinations: true once the file is known to have a row with such an address. Otherwise its keys are without it.

@@ -17,7 +17,7 @@ pub(crate) struct OpenColumns<'a> {
     numbers: Vec<(OpenFields, &'a [u64], u64)>,
     /// True for sources, and for destinations, where a row may have none.
     addresses: [bool; 2],
-    /// How many packets each one of a row stands for; empty if all rows are of all packets.
+    /// The number of packets that each one of a row stands for; empty if all rows are of all packets.
     sampling_rate: &'a [u64],
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) seconds: Option<f64>,
     /// What packets without a place add; `None` where there are none, or nothing is known of them.
     pub(crate) bounds: Option<&'a GroupBounds>,
-    /// How the packets were sampled; `None`: all were taken.
+    /// The sampling of the packets; `None` if all were taken.
     pub(crate) sampled: Option<Sampled>,
     /// Whether a group may have rows or packets that are in none, of which no bounds are known.
     pub(crate) is_open: bool,

@@ -61,7 +61,7 @@ mod tests {
         assert!(KeyFilter::all().holds(&KeyV6::default()));
     }
 
-    /// Of a prefix it is not known which of its addresses a packet had.
+    /// A key with a prefix does not tell which address of it a packet had.
     #[test]
     fn addresses_that_keys_have_a_part_of_are_refused() {
         let key = KeySpec::parse("src_addr/24/48,dst_addr").expect("a key");

@@ -72,7 +72,7 @@ pub struct WindowAccount {
     pub outside: Unplaced,
     /// Numbers of packets and records that did not tell a value.
     pub untold: Untold,
-    /// How the packets were sampled; `None`: all were taken.
+    /// The sampling of the packets; `None` if all were taken.
     pub sampled: Option<Sampled>,
 }
 

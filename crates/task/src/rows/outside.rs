@@ -50,14 +50,14 @@ impl Unplaced {
     }
 }
 
-/// What rows do not tell of packets: those that are in no row, what is known of their groups, and what was not told of the others.
+/// The packets that are in no row, what is known of their groups, and what the other packets did not tell.
 #[derive(Clone, Copy, Debug)]
 pub struct Outside<'a> {
     /// Their sums.
     pub totals: &'a Unplaced,
-    /// What workers counted of their groups; `None` where they did not.
+    /// The counts that workers have of their groups; `None` where they have none.
     pub overflow: Option<&'a Overflow>,
-    /// How the packets were sampled; `None`: all were taken.
+    /// The sampling of the packets; `None` if all were taken.
     pub sampled: Option<Sampled>,
     /// Numbers of packets and records that did not tell a value, which is 0 in rows.
     pub untold: Untold,

@@ -17,7 +17,7 @@ pub(crate) struct Plan {
     fields: FieldPlan,
     /// Where the value of each place is from, in their order.
     origins: Vec<Origin>,
-    /// What a record does not tell is told apart from what it does not have.
+    /// True to tell a value that a record does not tell apart from one that it does not have.
     open_fields: bool,
 }
 
