@@ -6,6 +6,7 @@ use crate::support::output::{self, number};
 use crate::support::program::{Ended, Running, edison, run};
 use crate::support::scratch::Scratch;
 use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use testbed::veth::{Veth, with_veth};
 
 const MIXED: &str =
@@ -195,6 +196,46 @@ fn drops_of_an_interface_are_counted() {
     counts_its_drops(&["-i", Veth::NEAR], "ps_drop", 300_000);
 }
 
+/// Sends chunks of frames to a run that does not go on meanwhile. The windows of the run, and the times at which chunks were sent, in order,
+/// with that at which it went on.
+fn held(arguments: &'static [&'static str], then: impl FnOnce(&[output::Window], &[u64]) + Send + 'static) {
+    with_veth(move |veth| {
+        let mut live = Live::start(arguments).unwrap_or_else(|ended| panic!("{}", ended.stderr));
+        live.running.signal(libc::SIGSTOP);
+        let mut times: Vec<u64> = Vec::new();
+        for _ in 0..HELD_CHUNKS {
+            times.push(clock_ns());
+            (0..HELD_FRAMES).for_each(|n| veth.send(&capture::udp(n)));
+            std::thread::sleep(Duration::from_millis(400));
+        }
+        times.push(clock_ns());
+        live.running.signal(libc::SIGCONT);
+        live.wait_for(u64::from(HELD_FRAMES) * HELD_CHUNKS);
+        live.running.signal(libc::SIGINT);
+        let ended = live.running.wait().expect(0);
+        then(&output::windows(ended.stdout.lines()), &times);
+    });
+}
+
+/// Of both, far fewer than any ring holds.
+const HELD_CHUNKS: u64 = 6;
+const HELD_FRAMES: u16 = 20;
+
+#[test]
+fn frames_that_waited_count_in_the_windows_in_which_they_arrived() {
+    held(&["-i", Veth::NEAR], |windows, times| {
+        for chunk in times.windows(2) {
+            let within = |window: &&output::Window| window.end > chunk[0] && window.end <= chunk[1];
+            let received = windows.iter().filter(within).map(|window| number(&window.packets()["received"]));
+            assert_eq!(received.sum::<u64>(), u64::from(HELD_FRAMES), "{chunk:?} of {times:?}");
+        }
+        let within = |window: &&output::Window| window.end > times[0] && window.end <= times[times.len() - 1];
+        for window in windows.iter().filter(within) {
+            assert_eq!(window.answer("totals")["status"], "complete", "{}", window.answer("totals"));
+        }
+    });
+}
+
 mod dpdk {
     use super::*;
 
@@ -238,6 +279,22 @@ mod dpdk {
             assert_eq!((output::total(&report["loss"]), &report["link_down"]), (0, &0.into()));
             assert_eq!(number(&report["design"]["receivers"]), 2);
             assert_eq!(measured, sent);
+        });
+    }
+
+    /// A port tells no times of arrival.
+    #[test]
+    fn windows_whose_frames_waited_at_a_port_say_so() {
+        held(&["--port", "net_af_packet0,iface=near"], |windows, times| {
+            let within =
+                |window: &&output::Window| window.end > times[0] && window.end <= times[times.len() - 1];
+            let held: Vec<_> = windows.iter().filter(within).collect();
+            assert!(held.len() > 10, "{times:?}");
+            for window in held {
+                let (totals, empty) = (window.answer("totals"), window.empty_before);
+                assert_eq!((totals["status"].as_str(), empty), (Some("partial"), 0), "{totals}");
+                assert!(totals["reason"].to_string().contains("the receiver did not run for"), "{totals}");
+            }
         });
     }
 
@@ -413,7 +470,7 @@ mod dpdk {
 
 /// The clock, nanoseconds since the epoch.
 fn clock_ns() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.expect("after 1970").as_nanos() as u64
 }
 

@@ -61,6 +61,7 @@ mod idle_vote;
 mod ids;
 mod keeping;
 mod lane;
+mod live_clock;
 mod look_back;
 mod memory;
 mod merger;

@@ -6,21 +6,28 @@ use crate::hardware::Counting;
 use crate::idle_vote::IdleVoter;
 use crate::ids::{ReceiverId, WindowId};
 use crate::keeping::Sealed;
+use crate::live_clock::{LiveClock, Passage, clock_ns, has_caught_up};
 use crate::receiver::{Downstream, Receiver, ReceiverEnd};
 use crate::steps::{Role, Steps, Stopwatch};
 use crate::window::WindowHeader;
 use crate::window_barrier::Seat;
 use crate::work::Work;
 use model::Counters;
+use notation::how_long;
 use port::{Burst, Filter, PacketSource, Poll, SourceError, TimeBase};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// Time between two reports of progress: each wakes a thread, which preempts another one on its core.
 const PROGRESS: Duration = Duration::from_millis(50);
 /// Polls after which the clock is read to see whether it is over; while nothing arrives it is read at every
 /// poll.
 const PROGRESS_POLLS: u32 = 1024;
+
+/// How far the clock may be past a window's end before it is told that frames which arrived in it may be missing there, nanoseconds.
+const LATE_NS: u64 = 1_000_000_000;
+/// Windows in which nothing was polled that are each told of.
+const MOST_PASSED: usize = 86_400;
 
 /// Receives the events of a receiver.
 pub(crate) trait Events {
@@ -94,6 +101,9 @@ pub(crate) struct Poller<'a, D, E> {
     behind_ns: u64,
     /// The same, and frames lost off the core, up to the last window.
     before: Before,
+    clock: LiveClock,
+    /// Stream time follows the times of frames, which waited while nothing was polled.
+    follows: Option<Following>,
     stopwatch: Stopwatch,
     steps: Steps,
 }
@@ -106,11 +116,12 @@ struct Before {
     off_core: u64,
 }
 
-/// Nanoseconds since the epoch by the machine's clock.
-fn clock_ns() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+/// A time in which nothing was polled, and whose frames are being read.
+#[derive(Clone, Copy, Debug)]
+struct Following {
+    held_ns: u64,
+    /// Sources lost frames in it.
+    has_lost: bool,
 }
 
 impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
@@ -140,6 +151,8 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             polled_ns: 0,
             behind_ns: 0,
             before: Before::default(),
+            clock: LiveClock::new(),
+            follows: None,
             stopwatch: Stopwatch::new(config.timed),
             steps: Steps::default(),
         }
@@ -233,11 +246,19 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                     break;
                 }
                 let mut receive = Duration::ZERO;
+                let tells_arrivals = is_live && source.tells_arrivals();
                 match self.stopwatch.time(&mut receive, || source.rx_burst()) {
                     Ok(Poll::Burst(burst)) => {
                         self.steps.receive += receive;
                         most = most.max(burst.len().max(1));
-                        self.measure(burst);
+                        match is_live && self.is_behind(burst) {
+                            true if tells_arrivals => self.follow(burst),
+                            true => {
+                                self.go_on();
+                                self.measure(burst);
+                            }
+                            false => self.measure(burst),
+                        }
                         let Self { stopwatch, steps, .. } = self;
                         if stopwatch.is_on() {
                             stopwatch.time(&mut steps.free, || source.release());
@@ -255,6 +276,9 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             before = now.map(|now| (now, most));
             let took = most != 0;
             if !took {
+                if let (Some(following), Some(now)) = (self.follows.take(), now) {
+                    self.end_following(following, now);
+                }
                 self.receiver_idle(sources);
             }
             if self.turned != self.receiver.turned() {
@@ -270,6 +294,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                 next_look = PROGRESS_POLLS;
                 if told.elapsed() >= PROGRESS {
                     told = Instant::now();
+                    self.clock.note(told);
                     self.tell(sources);
                 }
             }
@@ -327,7 +352,13 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     }
 
     fn tick(&mut self, sources: &mut [Box<dyn PacketSource>]) -> u64 {
-        let now = clock_ns();
+        let (now, passage) = self.clock.next();
+        if passage != Passage::Round {
+            self.was_held(passage, now, sources);
+        }
+        if self.follows.is_some() {
+            return now;
+        }
         if self.receiver.turns_at(now) {
             self.receiver.set_loss(self.lost_with(sources));
             let work = self.work(sources);
@@ -335,6 +366,99 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         }
         self.receiver.tick(now, &mut self.down);
         now
+    }
+
+    /// The clock went on by more than a round: frames that arrived meanwhile are measured in the windows in which they arrived, if one source
+    /// tells when that was; otherwise it is told that they are not.
+    #[cold]
+    fn was_held(&mut self, passage: Passage, now: u64, sources: &mut [Box<dyn PacketSource>]) {
+        match passage {
+            Passage::Held(held_ns) if matches!(sources, [source] if source.tells_arrivals()) => {
+                let lost = self.lost_with(sources);
+                let has_lost = lost.is_none() || lost.as_ref() != self.receiver.loss();
+                self.follows.get_or_insert(Following { held_ns, has_lost });
+            }
+            _ => self.tell_held(passage, now),
+        }
+    }
+
+    /// Tells that windows up to now may lack frames of a time in which nothing was polled, or that no one watched.
+    fn tell_held(&mut self, passage: Passage, now: u64) {
+        match passage {
+            Passage::Round => {}
+            Passage::Held(ns) => self.pass_over(now, &held(ns, "frames of that time may count later")),
+            Passage::Set(ns) => {
+                let by = how_long(ns);
+                self.pass_over(now, &format!("the clock went on by {by} at once: that time was not watched"));
+            }
+        }
+    }
+
+    /// The clock has passed the open window's end since the round began.
+    #[cold]
+    fn go_on(&mut self) {
+        let (now, passage) = self.clock.next();
+        self.tell_held(passage, now);
+        self.receiver.tick(now, &mut self.down);
+        self.pass_on();
+    }
+
+    /// Whether frames of a burst waited while nothing was polled, or are from behind the open window.
+    fn is_behind(&self, burst: Burst<'_>) -> bool {
+        let until_ns = self.receiver.open_until_ns().unwrap_or(u64::MAX);
+        self.follows.is_some() || burst.time(burst.len() - 1).is_some_and(|last_ns| last_ns >= until_ns)
+    }
+
+    /// Measures the frames of a burst in the windows of their times, the clock's at most.
+    #[cold]
+    fn follow(&mut self, burst: Burst<'_>) {
+        let now = clock_ns();
+        let mut rest = burst;
+        while let Some(time_ns) = rest.time(0).map(|time_ns| time_ns.min(now)) {
+            self.receiver.tick(time_ns, &mut self.down);
+            self.pass_on();
+            if self.receiver.is_over() {
+                return;
+            }
+            let end_ns = self.receiver.open_until_ns().unwrap_or(u64::MAX);
+            let within = rest.times().take_while(|time_ns| (*time_ns).min(now) < end_ns).count();
+            let (part, behind) = rest.split(within.max(1) as u64);
+            self.measure(part);
+            rest = behind;
+        }
+        let last_ns = burst.time(burst.len() - 1).unwrap_or(now);
+        if has_caught_up(last_ns, now)
+            && let Some(following) = self.follows.take()
+        {
+            self.end_following(following, now);
+        }
+    }
+
+    /// The frames that waited while nothing was polled are measured. Windows between the last of them and now may lack those that were lost.
+    #[cold]
+    fn end_following(&mut self, following: Following, now: u64) {
+        if following.has_lost {
+            self.pass_over(now, &held(following.held_ns, "some of its frames were lost"));
+        }
+    }
+
+    /// Turns away from each window up to now, and enters the one of now, as from windows that may lack frames, for what this remark says.
+    #[cold]
+    fn pass_over(&mut self, now: u64, remark: &str) {
+        let is_late = |end_ns: u64| end_ns.saturating_add(LATE_NS) < now;
+        if !self.receiver.open_until_ns().is_some_and(is_late) {
+            return;
+        }
+        for _ in 0..MOST_PASSED {
+            self.receiver.lack_as(remark);
+            let Some(end_ns) = self.receiver.open_until_ns().filter(|end_ns| *end_ns <= now) else { break };
+            self.receiver.tick(end_ns, &mut self.down);
+            self.pass_on();
+            if self.receiver.is_over() {
+                return;
+            }
+        }
+        self.receiver.lack_as(remark);
     }
 
     /// The losses of these sources and of those that have ended; `None` if one of them cannot know.
@@ -387,6 +511,11 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         });
         sources.iter_mut().flat_map(|source| source.warnings()).for_each(|line| self.events.warning(line));
     }
+}
+
+/// The remark on windows of a time of this length in which nothing was polled, and what became of it.
+fn held(ns: u64, what: &str) -> String {
+    format!("the receiver did not run for {}: {what}", how_long(ns))
 }
 
 /// The losses of all sources by name; `None` if one of them cannot know.

@@ -269,6 +269,16 @@ impl<'a> Receiver<'a> {
         self.open.is_some_and(|open| clock_ns >= open.end_ns)
     }
 
+    /// Stream time at which the open window is over; `None` where time does not end it.
+    pub(crate) fn open_until_ns(&self) -> Option<u64> {
+        self.open.map(|open| open.end_ns).filter(|end_ns| *end_ns != u64::MAX)
+    }
+
+    /// What the source lost so far, as it was set last.
+    pub(crate) fn loss(&self) -> Option<&Counters> {
+        self.loss.as_ref()
+    }
+
     /// Sets what the source lost so far.
     pub(crate) fn set_loss(&mut self, loss: Option<Counters>) {
         self.loss = loss;
@@ -276,7 +286,12 @@ impl<'a> Receiver<'a> {
 
     /// A source was not read to its end: the window that is open may lack some of it.
     pub(crate) fn lack(&mut self, why: &str) {
-        self.lacks.get_or_insert_with(|| unread(why));
+        self.lack_as(&unread(why));
+    }
+
+    /// The window that is open may lack something, for what this remark says.
+    pub(crate) fn lack_as(&mut self, remark: &str) {
+        self.lacks.get_or_insert_with(|| remark.to_owned());
     }
 
     /// Sets how busy the receiver was in the window that is turned away from next.

@@ -346,6 +346,11 @@ impl PacketSource for InterfaceSource {
         TimeBase::Clock
     }
 
+    /// The kernel's times.
+    fn tells_arrivals(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> &str {
         &self.name
     }

@@ -59,6 +59,12 @@ pub trait PacketSource: Send {
     /// Which clock turns its windows.
     fn time_base(&self) -> TimeBase;
 
+    /// Whether the times of its frames, which are in order, are those of their arrival, even where they waited to be polled. Otherwise they
+    /// may be those of the poll.
+    fn tells_arrivals(&self) -> bool {
+        false
+    }
+
     /// The name that the user gave it.
     fn name(&self) -> &str;
 

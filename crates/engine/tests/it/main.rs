@@ -9,6 +9,7 @@ mod captures;
 mod control;
 mod designs;
 mod failures;
+mod held;
 mod idle_timeout;
 mod look_back;
 mod loss;
