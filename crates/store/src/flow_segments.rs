@@ -130,7 +130,7 @@ impl FlowSegments {
         self.write_waiting();
         let all: Vec<u64> = self.open.keys().copied().collect();
         all.into_iter().for_each(|hour| self.end_hour(hour));
-        flush::flush(&self.shared);
+        flush::flush_all(&self.shared);
     }
 
     fn end_hour(&mut self, hour: u64) {
@@ -193,7 +193,7 @@ impl Segment {
             };
             match writer.finish() {
                 Ok(_) => {
-                    flush::add(shared, begun, complete, Vec::new());
+                    flush::add(shared, vec![(begun, complete)], &[]);
                     self.records = 0;
                 }
                 Err(error) => {

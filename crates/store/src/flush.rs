@@ -9,21 +9,23 @@ use crate::{Change, Level};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-/// Files at which it is not waited any longer.
+/// Files at which nothing is waited for any longer.
 const MOST: usize = 512;
 
-/// A file is complete, of windows of these times.
-pub(crate) fn add(shared: &Shared, begun: Begun, complete: Complete, watched: Vec<[u64; 2]>) {
-    let bytes = std::fs::metadata(begun.path()).map_or(0, |file| file.len());
-    shared.open_bytes.fetch_add(bytes, Relaxed);
+/// Files are complete, of windows of these times: all of them are named at once.
+pub(crate) fn add(shared: &Shared, files: Vec<(Begun, Complete)>, watched: &[[u64; 2]]) {
     let is_full = {
         let mut group = shared.group();
-        group.files.push(Waiting { begun, complete, watched, bytes });
+        for (begun, complete) in files {
+            let bytes = std::fs::metadata(begun.path()).map_or(0, |file| file.len());
+            shared.open_bytes.fetch_add(bytes, Relaxed);
+            group.files.push(Waiting { begun, complete, watched: watched.to_vec(), bytes });
+        }
         group.is_changed = true;
         group.files.len() >= MOST
     };
     if is_full {
-        flush(shared);
+        flush_all(shared);
     }
 }
 
@@ -44,13 +46,22 @@ pub(crate) fn flush_due(shared: &Shared) {
     }
 }
 
-/// Names all that waits. A file that cannot be is given up, and what it had is counted.
+/// Names what waits and may be named. A file that cannot be is given up, and what it had is counted.
 pub(crate) fn flush(shared: &Shared) {
+    name(shared, false);
+}
+
+/// Names all that waits.
+pub(crate) fn flush_all(shared: &Shared) {
+    name(shared, true);
+}
+
+fn name(shared: &Shared, all: bool) {
     let (files, progress) = {
         let mut group = shared.group();
         group.is_changed = false;
         group.flushed = Some(Instant::now());
-        (std::mem::take(&mut group.files), std::mem::take(&mut group.progress))
+        (group.take_files(all), std::mem::take(&mut group.progress))
     };
     let had_files = !files.is_empty();
     let mut failed = None;

@@ -1,5 +1,6 @@
 //! Files that are complete and that the manifest does not name yet: the disk is waited for once for all of them.
 
+use crate::Level;
 use crate::begun::{Begun, Complete};
 use crate::clock::now_ns;
 use crate::watched::{Ledger, Unstored, Watcher};
@@ -38,6 +39,26 @@ impl Group {
         ledger.begin(source, now_ns(), number);
         self.ledgers.insert(node.to_owned(), ledger);
         self.is_changed = true;
+    }
+
+    /// Takes the files that are named next. Records of a recording that end behind what is known to be watched wait, unless `all` are taken: a run
+    /// that is killed would have stored more than it says.
+    pub(crate) fn take_files(&mut self, all: bool) -> Vec<Waiting> {
+        let files = std::mem::take(&mut self.files);
+        let watched = |node: &str| {
+            let of_node = files.iter().filter(|file| file.begun.node() == node);
+            of_node.flat_map(|file| &file.watched).map(|[_, end]| *end).max().unwrap_or(0)
+        };
+        let read = self.ledgers.iter().filter_map(|(node, ledger)| Some((node, ledger.read_until()?)));
+        let until: BTreeMap<String, u64> =
+            read.map(|(node, until)| (node.clone(), until.max(watched(node)))).collect();
+        let is_early = |file: &Waiting| {
+            let until = until.get(file.begun.node());
+            file.begun.level() == Level::Flows && until.is_some_and(|until| file.complete.last_ns >= *until)
+        };
+        let (early, files) = files.into_iter().partition(|file| !all && is_early(file));
+        self.files = early;
+        files
     }
 
     /// All that was measured of a node before this time is in files that were added.

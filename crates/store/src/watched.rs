@@ -192,6 +192,12 @@ impl Ledger {
         self.lost = Some(lost);
     }
 
+    /// Returns until when a run that reads a recording has watched; `None` where it is over, and of a live one.
+    pub(crate) fn read_until(&self) -> Option<u64> {
+        let is_reading = self.by == Watcher::Recorded && self.ended.is_none();
+        is_reading.then(|| self.now.as_ref().map_or(0, |now| now.end_ns))
+    }
+
     /// The run is over, and nothing of it follows for this reason. What it measures by the clock, which has this time, has had no packet since
     /// its last window.
     pub(crate) fn end(&mut self, clock_ns: u64, why: Unstored) {

@@ -43,7 +43,7 @@ pub(crate) fn run(shared: &Arc<Shared>, budget: &Budget, messages: &Receiver<Mes
         node.flows.end();
     }
     // What could not be noted before, if it can be now.
-    flush::flush(shared);
+    flush::flush_all(shared);
 }
 
 fn take(shared: &Arc<Shared>, budget: &Budget, nodes: &mut Vec<Node>, message: Message) {

@@ -2,6 +2,7 @@
 
 mod tool;
 
+mod ahead;
 mod catalog;
 mod faults;
 mod kills;
