@@ -5,7 +5,7 @@ use crate::support::program::{Running, edison, run};
 use crate::support::scratch::{Scratch, text};
 use crate::support::waiting::until;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use testbed::veth::{Veth, with_veth};
 
 const CHAIN: &str = "all: select sum(total_count) as n every 1s;\n\
@@ -269,6 +269,39 @@ fn what_a_killed_probe_missed_is_told_everywhere_and_outlasts_the_controller() {
             "{more}"
         );
         drop((probe, controller));
+    });
+}
+
+/// While a broker hangs, its connections stay: no node is down, for none can be heard.
+#[test]
+fn a_broker_that_hangs_is_no_fault_of_a_probe() {
+    with_veth(|_| {
+        let deployment = Deployment::new();
+        let _broker = Broker(&deployment);
+        deployment.broker("start");
+        let _controller = deployment.controller_of("\"near\"", "all: select sum(total_count) as n every 1s;");
+        let _probe = deployment.probe("near", Veth::NEAR);
+        until("the node", || deployment.is_up("near").then_some(()));
+        let pid = std::fs::read_to_string(deployment.scratch.path("broker").join("pid")).expect("a process");
+        let signal = |name: &str| {
+            run(std::process::Command::new("kill").args([name, pid.trim()])).expect(0);
+        };
+        signal("-STOP");
+        let since = std::time::Instant::now();
+        let (mut states, mut faults) = (BTreeSet::new(), BTreeSet::new());
+        // Longer than it takes until the connections are given up.
+        until("twenty seconds", || {
+            let state = deployment.node("near")?["state"].as_str()?.to_owned();
+            states.insert(state);
+            let status = deployment.get("/status")?;
+            let begun = status["faults"].as_array()?.iter().filter(|fault| fault["until"].is_null());
+            faults.extend(begun.filter_map(|fault| Some(fault["fault"].as_str()?.to_owned())));
+            (since.elapsed() > std::time::Duration::from_secs(20)).then_some(())
+        });
+        signal("-CONT");
+        assert!(states.contains("unheard") && !states.contains("down"), "{states:?}");
+        assert_eq!(faults, ["broker_away", "broker_blocked"].map(str::to_owned).into());
+        until("the node", || deployment.is_up("near").then_some(()));
     });
 }
 

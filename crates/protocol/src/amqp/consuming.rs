@@ -21,8 +21,11 @@ use lapin::{BasicProperties, Channel, Connection, Event};
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use tokio::time::sleep;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
 
+/// The longest time in which a broker that is well answers. With [`LOOK`] it is less than that after which a node that is not heard is down.
+const ANSWER: Duration = Duration::from_secs(3);
 /// Messages that are delivered ahead of their acknowledgement.
 const AHEAD: u16 = 256;
 
@@ -110,6 +113,7 @@ pub(super) async fn send_lists(
     declare(&channel, &Topology::of_tasks(&shared.nodes)).await?;
     answer(channel.confirm_select(ConfirmSelectOptions::default())).await?;
     let looks = answer(connection.create_channel()).await?;
+    answer(looks.confirm_select(ConfirmSelectOptions::default())).await?;
     let events = pin!(connection.events_listener());
     shared.lists().rewind();
     shared.status.set(LISTING, Condition::Good);
@@ -160,13 +164,21 @@ async fn send_each(
     }
 }
 
-/// Sends nothing to nowhere: a broker tells a connection of its alarm only once this sends something, and task lists are rare.
+/// Sends nothing to nowhere, and waits until the broker has taken it. A broker tells a connection of its alarm only once this sends something,
+/// and task lists are rare; one that hangs tells nothing, and no message of a node comes.
 async fn look(shared: &ControllerState, connection: &Connection, channel: &Channel) -> Result<(), String> {
     // No node has an empty name, so that no queue is bound by it and the broker drops the message.
     let properties = BasicProperties::default().with_user_id(shared.broker.user().into());
     let published =
         channel.basic_publish(TASKS.into(), "".into(), BasicPublishOptions::default(), &[], properties);
-    patiently(connection, published).await.map(drop)
+    let mut taken = pin!(patiently(connection, patiently(connection, published).await?));
+    if let Ok(taken) = timeout(ANSWER, &mut taken).await {
+        return taken.map(drop);
+    }
+    if !connection.status().blocked() {
+        shared.status.set(LISTING, Condition::Waits("it does not answer".to_owned()));
+    }
+    taken.await.map(drop)
 }
 
 async fn send(shared: &ControllerState, connection: &Connection, channel: &Channel) -> Result<(), String> {
