@@ -508,6 +508,16 @@ fn recorded_flows_say_of_which_packet_a_value_is() {
     let expected = Groups::from([(None, (1, 1)), (Some(5), (1, 1))]);
     assert_eq!(answered(output::of_run(&report, "v"), "vlan"), expected);
     assert_eq!(answered(output::of_run(&report, "w"), "first_vlan"), Groups::from([(None, (2, 1))]));
+    // In one window the first packet is that of the record that has ended.
+    let (window_rows, store) = (scratch.path("rows.parquet"), scratch.path("store"));
+    let kept = ["--every", "1h", "--rows", text(&window_rows), "--store", text(&store)];
+    run(&mut edison_run(&path, &kept)).expect(0);
+    let asked = "select first_vlan, sum(total_count) as n, count(*) as f groupby first_vlan";
+    for from in [&[text(&window_rows)][..], &["--store", text(&store)]] {
+        let shown = run(edison().arg("query").args(from).args(["--json", asked])).expect(0).stdout;
+        let answer: Value = serde_json::from_str(shown.trim()).expect("one answer");
+        assert_eq!(answered(&answer, "first_vlan"), Groups::from([(None, (2, 1))]), "{from:?}");
+    }
     // Rows whose key has the field are by it, and there is nothing to say.
     let (keyed, key) = (scratch.path("keyed.parquet"), "src_addr,dst_addr,protocol,src_port,dst_port,vlan");
     run(&mut edison_run(&path, &["--key", key, "--rows", text(&keyed)])).expect(0);

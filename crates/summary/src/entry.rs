@@ -1,7 +1,7 @@
 //! A flow's state in the table: a hot part that every packet touches and a cold one that few do.
 
 use crate::arrivals::{Arrivals, OUT_OF_ORDER, Times};
-use crate::tally::{Spills, Tally};
+use crate::tally::{First, Spills, Tally};
 use flow::{EndReason, FlowRecord, OpenFields, WindowRow};
 use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
 
@@ -293,8 +293,9 @@ impl<K: Key> Slot<'_, K> {
     pub(crate) fn seal(&mut self) -> WindowRow<K> {
         let last_ns = if self.hot.is_live() { self.times().ltime } else { self.cold.stime };
         let (hot, cold) = (&mut *self.hot, &mut *self.cold);
-        let (packets, wire) = self.spills.take(self.number, &mut hot.tally);
-        let row = WindowRow {
+        let (packets, wire) = self.spills.whole(self.number, hot.tally);
+        hot.tally = Tally::EMPTY;
+        let mut row = WindowRow {
             key: hot.key,
             packets,
             bytes: hot.bytes,
@@ -310,6 +311,11 @@ impl<K: Key> Slot<'_, K> {
             ip_tos: hot.ip_tos,
             macs: cold.macs,
         };
+        if !self.spills.is_empty()
+            && let Some(First { vlan, macs }) = self.spills.forget(self.number)
+        {
+            (row.vlan, row.macs) = (vlan, macs);
+        }
         cold.total_count = cold.total_count.wrapping_add(packets);
         cold.total_byte = cold.total_byte.wrapping_add(hot.bytes);
         cold.wire_byte = cold.wire_byte.wrapping_add(wire);
@@ -337,6 +343,10 @@ impl<K: Key> Slot<'_, K> {
     /// Begins a record after one that left counts in the open window.
     pub(crate) fn begin_again(&mut self, packet: &PacketFields, number: u64) {
         let left = self.counts();
+        let first = First { vlan: self.cold.vlan, macs: self.cold.macs };
+        if !self.is_sealed() && first != (First { vlan: packet.vlan, macs: packet.macs }) {
+            self.spills.begin(self.number, first);
+        }
         let (hot, cold) = (&mut *self.hot, &mut *self.cold);
         *cold = Cold {
             total_count: left.packets.wrapping_neg(),

@@ -54,10 +54,25 @@ impl Tally {
     }
 }
 
-/// What flows counted in the open window beyond the room of their tallies, by slot. A flow has to send 2^32
-/// bytes within a window for that, 0.34 s of 100 Gbit/s: few do, so that tallies need one cache line less.
+/// The VLAN and the MAC addresses of a flow's first packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct First {
+    pub(crate) vlan: u16,
+    pub(crate) macs: [u8; 12],
+}
+
+/// What is kept of flows for their open windows beside their slots, by slot: what they counted beyond the room of their tallies, and how a window
+/// began with a record that has ended since, where the next one began otherwise. A flow has to send 2^32 bytes within a window for the one, 0.34 s of
+/// 100 Gbit/s, and to change its path in a pause within a window for the other: few do, so that slots need one cache line less.
 #[derive(Debug, Default)]
-pub(crate) struct Spills(HashMap<u32, (u64, u64)>);
+pub(crate) struct Spills(HashMap<u32, Spilt>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Spilt {
+    packets: u64,
+    bytes: u64,
+    first: Option<First>,
+}
 
 impl Spills {
     /// Adds any number of packets and bytes to the tally in `slot`.
@@ -70,9 +85,15 @@ impl Spills {
         } else {
             // One packet stays: a tally with packets elsewhere is not empty.
             let spilt = self.0.entry(slot as u32).or_default();
-            *spilt = (spilt.0 + packets - 1, spilt.1 + bytes);
+            spilt.packets += packets - 1;
+            spilt.bytes += bytes;
             *tally = Tally::first(0);
         }
+    }
+
+    /// Keeps how the window of the flow in `slot` began, unless that is known.
+    pub(crate) fn begin(&mut self, slot: usize, first: First) {
+        self.0.entry(slot as u32).or_default().first.get_or_insert(first);
     }
 
     /// The packets and the bytes of the tally in `slot`, with what spilled.
@@ -83,18 +104,19 @@ impl Spills {
             return (packets, bytes);
         }
         let spilt = self.0.get(&(slot as u32)).copied().unwrap_or_default();
-        (packets + spilt.0, bytes + spilt.1)
+        (packets + spilt.packets, bytes + spilt.bytes)
     }
 
-    /// Takes them, and leaves the tally empty.
+    /// Whether nothing is kept of any flow.
     #[inline]
-    pub(crate) fn take(&mut self, slot: usize, tally: &mut Tally) -> (u64, u64) {
-        let whole = self.whole(slot, *tally);
-        *tally = Tally::EMPTY;
-        if !self.0.is_empty() {
-            self.0.remove(&(slot as u32));
-        }
-        whole
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Forgets the flow in `slot`. Returns how its window began, where that was kept.
+    #[cold]
+    pub(crate) fn forget(&mut self, slot: usize) -> Option<First> {
+        self.0.remove(&(slot as u32))?.first
     }
 
     /// Clears it.
@@ -121,9 +143,21 @@ mod tests {
         assert_eq!(spills.whole(7, full), (MOST_PACKETS, MOST_BYTES));
         assert_eq!(spills.whole(8, full), (1, 0), "another slot's");
         assert!(!full.plus(0).spills());
-        assert_eq!(spills.take(7, &mut full), (MOST_PACKETS, MOST_BYTES));
-        assert!(full.is_empty() && spills.0.is_empty());
-        assert_eq!(spills.whole(7, full), (0, 0));
+        assert_eq!(spills.forget(7), None);
+        assert!(spills.is_empty());
+        assert_eq!(spills.whole(7, Tally::EMPTY), (0, 0));
+    }
+
+    #[test]
+    fn how_a_window_began_is_kept_once() {
+        let mut spills = Spills::default();
+        let first = |vlan| First { vlan, macs: [vlan as u8; 12] };
+        spills.begin(7, first(1));
+        spills.begin(7, first(2));
+        assert_eq!(spills.whole(7, Tally::first(60)), (1, 60));
+        assert_eq!(spills.forget(8), None, "another slot's");
+        assert_eq!(spills.forget(7), Some(first(1)));
+        assert_eq!(spills.forget(7), None);
     }
 
     #[test]

@@ -321,7 +321,11 @@ impl Model {
         }
         let macs = std::array::from_fn(|i| if i < 6 { record.dmac[i] } else { record.smac[i - 6] });
         let row = self.given.windows.entry((self.window, key)).or_default();
-        row.first_ns = if row.packets == 0 { p.time_ns } else { row.first_ns.min(p.time_ns) };
+        if row.packets == 0 {
+            row.first_ns = p.time_ns;
+            (row.vlan, row.macs) = (vlan.unwrap_or(PacketFields::NO_VLAN), macs);
+        }
+        row.first_ns = row.first_ns.min(p.time_ns);
         row.packets += 1;
         row.bytes += u64::from(p.total_byte);
         row.wire_bytes += u64::from(p.wire_byte);
@@ -329,7 +333,6 @@ impl Model {
         row.last_ns = ltime;
         (row.tcp_seq, row.tcp_ack, row.tcp_win) = (p.tcp_seq, p.tcp_ack, p.tcp_win);
         (row.ip_ttl, row.ip_tos) = (p.ip_ttl, p.ip_tos);
-        (row.vlan, row.macs) = (vlan.unwrap_or(PacketFields::NO_VLAN), macs);
     }
 
     /// A whole sweep.
