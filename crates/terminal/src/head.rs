@@ -65,9 +65,16 @@ pub(crate) fn exporters(all: &[ExporterReport]) -> Vec<String> {
 /// Routers that are shown.
 const MOST_EXPORTERS: usize = 10;
 
-/// What was measured of a run: its rates are over the time from the first measured packet to the last.
-pub fn traffic_of_run(totals: &Totals) -> String {
-    traffic(totals, "flow records", totals.measured)
+/// What was measured of a run of this time: its rates are over the time from the first measured packet to the last. Where frames were ahead of
+/// stream time, which did not follow them, that ends with the run, as it does for `rate()`.
+pub fn traffic_of_run(totals: &Totals, time: Span, frames: &PacketCounts) -> String {
+    let is_ahead = frames.remarks.get("time_ahead") != 0;
+    let until = |measured: Span| match is_ahead {
+        true => measured.end_ns.min(time.end_ns).max(measured.start_ns),
+        false => measured.end_ns,
+    };
+    let measured = totals.measured.map(|measured| Span { end_ns: until(measured), ..measured });
+    traffic(totals, "flow records", measured)
 }
 
 /// What was measured of a window: its rates are over the time that the window was watched.

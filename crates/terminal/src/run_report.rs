@@ -22,7 +22,7 @@ pub fn run_report(report: &RunReport) -> String {
     let mut lines = vec![head::sources(&report.source)];
     if let Some(span) = report.span() {
         lines.push(format!("time      {}", when(span)));
-        lines.extend(totals.iter().map(head::traffic_of_run));
+        lines.extend(totals.iter().map(|totals| head::traffic_of_run(totals, span, &report.packets)));
     }
     lines.extend(report.sampling.iter().map(head::sampling));
     lines.extend(head::account(&report.packets, report.loss.as_ref()));

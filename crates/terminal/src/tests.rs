@@ -325,7 +325,10 @@ fn flows_of_which_only_bounds_are_known_are_shown_with_both() {
         let mut answer = totals();
         answer.rows[0][3] = flows;
         let of = Totals::from_answer(&answer);
-        (super::traffic_of_run(&of), super::traffic_of_window(&of, span(8)))
+        (
+            super::traffic_of_run(&of, span(8), &PacketCounts::default()),
+            super::traffic_of_window(&of, span(8)),
+        )
     };
     let (run, window) = shown(estimate(7134.0, 4096.0, 7134.0));
     assert!(run.contains(" in 4,096 to 7,134 flow records over "), "{run}");
@@ -335,6 +338,19 @@ fn flows_of_which_only_bounds_are_known_are_shown_with_both() {
     // Of a sample neither bound is known, and the line below says so.
     let (run, _) = shown(estimate(40.0, f64::NEG_INFINITY, f64::INFINITY));
     assert!(run.contains(" in 40 flow records over "), "{run}");
+}
+
+#[test]
+fn a_frame_that_is_ahead_of_stream_time_does_not_stretch_rates() {
+    let mut answer = totals();
+    answer.rows[0][5] = Value::Time(START + 400 * 86_400 * SECOND);
+    let of = Totals::from_answer(&answer);
+    let frames =
+        PacketCounts { remarks: [("time_ahead", 1)].into_iter().collect(), ..PacketCounts::default() };
+    let shown = super::traffic_of_run(&of, span(9), &frames);
+    assert!(shown.contains(" over 8 s: 250 pps, "), "{shown}");
+    let shown = super::traffic_of_run(&of, span(9), &PacketCounts::default());
+    assert!(shown.contains(" over 400 d"), "{shown}");
 }
 
 #[test]

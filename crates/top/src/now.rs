@@ -168,7 +168,7 @@ fn window(model: &Model, node: &NodeView) -> Vec<Row> {
         if let Some(totals) = totals {
             let sums = Totals::from_answer(totals);
             rows.push(Row::plain(match of_run {
-                true => terminal::traffic_of_run(&sums),
+                true => terminal::traffic_of_run(&sums, span, &node.packets),
                 false => terminal::traffic_of_window(&sums, watched.unwrap_or(span)),
             }));
         }
