@@ -245,13 +245,20 @@ impl Parser<'_, '_, '_> {
         let list = "list the values that are meant";
         let Expr::Name(name) = &*left.value else { return list.to_owned() };
         let field = Field::named(flow::usual_name(name));
-        if field.is_some_and(|field| field.name == "tcp_flags") {
-            return format!(
-                "{list}: 'where tcp_flags in (2, 18) groupby tcp_flags' has the packets with SYN alone and with SYN and ACK"
-            );
-        }
         let mut behind = self.tokens[self.at + 1..].iter().map(|placed| &placed.token);
         let mask = behind.next();
+        if field.is_some_and(|field| field.name == "tcp_flags") {
+            let (flag, bit) = match mask {
+                Some(Token::Literal(Literal::Integer(1))) => ("FIN", 1),
+                Some(Token::Literal(Literal::Integer(4))) => ("RST", 4),
+                Some(Token::Literal(Literal::Integer(8))) => ("PSH", 8),
+                _ => ("SYN", 2),
+            };
+            let with_ack = bit + 16;
+            return format!(
+                "{list}: 'where tcp_flags in ({bit}, {with_ack}) groupby tcp_flags' has the packets with {flag} alone and with {flag} and ACK"
+            );
+        }
         let mut behind = behind.skip_while(|token| **token == Token::Symbol(")"));
         let (comparison, value) = (behind.next(), behind.next());
         let is_compared = matches!(comparison, Some(Token::Symbol("=" | "!=" | "<" | "<=" | ">" | ">=")));
@@ -269,7 +276,11 @@ impl Parser<'_, '_, '_> {
                     let not = if comparison == "=" { "" } else { "not " };
                     format!("write '{name} {not}between {first} and {last}'")
                 }
-                _ => format!("{list}: {name} in (1, 2)"),
+                (all, comparison) => {
+                    let not = if comparison == "=" { "" } else { "not " };
+                    let all: Vec<String> = all.iter().map(u64::to_string).collect();
+                    format!("write '{name} {not}in ({})'", all.join(", "))
+                }
             },
             _ if is_compared && is_address_field(name) => {
                 format!("name the prefix that is meant: {name} in 10.0.0.0/8")

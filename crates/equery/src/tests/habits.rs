@@ -291,7 +291,9 @@ fn what_sql_has_in_another_way_has_one_error_with_the_text_to_write() {
         ("select count(*) where (ip_tos & 252) != 184", "write 'ip_tos not between 184 and 187'"),
         ("select count(*) where ip_ttl & 255 = 64", "write 'ip_ttl = 64'"),
         ("select count(*) where ip_tos & 252 = 1", "no value is like this"),
-        ("select count(*) where ip_tos & 3 = 1", "list the values that are meant: ip_tos in (1, 2)"),
+        ("select count(*) where ip_tos & 63 = 1", "write 'ip_tos in (1, 65, 129, 193)'"),
+        ("select count(*) where ip_tos & 63 != 1", "write 'ip_tos not in (1, 65, 129, 193)'"),
+        ("select count(*) where tcp_flags & 4 = 4", "tcp_flags in (4, 20)"),
         ("select ip_tos & 252, count(*) group by 1", "a group by ip_tos has each of its values"),
         (
             "select count(*) where src_addr & 255 = 10",
