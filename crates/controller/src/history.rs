@@ -15,6 +15,11 @@ const MOST_BYTES: u64 = 64 << 20;
 const MOST_NODE_BYTES: u64 = 8 << 20;
 const LEAST_NODE_BYTES: u64 = 64 << 10;
 
+/// Whether it is of windows of which something is missing, and no row is there.
+pub(crate) fn is_missing(answer: &Answer) -> bool {
+    answer.rows.is_empty() && answer.empty.is_none() && !answer.missing.is_empty()
+}
+
 impl HistoryQuery {
     /// What a node is asked.
     pub(crate) fn question(&self) -> HistoryQuestion {
@@ -37,10 +42,14 @@ impl HistoryQuery {
     fn is_of_time(&self, answer: &Answer) -> bool {
         let Over::Windows { every_ns, over_ns } = self.query.over else { return answer.empty.is_none() };
         let Some(window) = answer.window else { return false };
-        let more_ns = answer.empty.unwrap_or(1).saturating_sub(1).saturating_mul(every_ns);
+        let more_ns = window.length_ns().checked_sub(over_ns);
+        let is_long = match answer.empty {
+            // Windows in a row of which the node has nothing are one answer.
+            None if is_missing(answer) => more_ns.is_some_and(|more_ns| more_ns.is_multiple_of(every_ns)),
+            windows => more_ns == Some(windows.unwrap_or(1).saturating_sub(1).saturating_mul(every_ns)),
+        };
         // The first windows there are begin with the epoch.
-        let is_long = window.length_ns() == over_ns.saturating_add(more_ns) || window.start_ns == 0;
-        window.end_ns.is_multiple_of(every_ns) && is_long
+        window.end_ns.is_multiple_of(every_ns) && (is_long || window.start_ns == 0)
     }
 }
 

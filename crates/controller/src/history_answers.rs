@@ -1,13 +1,73 @@
 //! What the stores of nodes have answered, as the answers to a question.
 
+use crate::history::is_missing;
 use crate::inquiry::{History, HistoryQuery, Inquiry};
-use model::{Answer, HistoryNode, Span};
+use model::{Answer, HistoryNode, Missing, Span};
 use std::collections::BTreeMap;
 use task::query::Over;
 use task::rows::Merging;
 
 /// An answer and its node.
 type OfNode<'a> = (usize, &'a Answer);
+
+/// A time as long as that which a node watched of an answer: without what is missing of it.
+fn measured(answer: &Answer) -> Option<Span> {
+    let time = answer.watched.or(answer.window)?;
+    let missing = answer.missing.iter().filter_map(|missing| both(missing.span, time));
+    let missing_ns = missing.map(|missing| missing.length_ns()).fold(0, u64::saturating_add);
+    Some(Span { end_ns: time.end_ns.saturating_sub(missing_ns).max(time.start_ns), ..time })
+}
+
+/// The time that two have in common.
+fn both(one: Span, other: Span) -> Option<Span> {
+    let (start_ns, end_ns) = (one.start_ns.max(other.start_ns), one.end_ns.min(other.end_ns));
+    (start_ns < end_ns).then_some(Span { start_ns, end_ns })
+}
+
+/// Windows in a row of which nodes have nothing.
+struct Runs<'a> {
+    every_ns: u64,
+    over_ns: u64,
+    /// The node, the ends of the first window and of the last, and its answer about all of them.
+    runs: Vec<(usize, [u64; 2], &'a Answer)>,
+}
+
+impl<'a> Runs<'a> {
+    fn add(&mut self, node: usize, answer: &'a Answer, window: Span) {
+        let first_ns = window.start_ns.saturating_add(self.over_ns).min(window.end_ns);
+        self.runs.push((node, [first_ns, window.end_ns], answer));
+    }
+
+    /// Where the first of all windows ends.
+    fn first_ns(&self) -> Option<u64> {
+        self.runs.iter().map(|(_, [first_ns, _], _)| *first_ns).min()
+    }
+
+    /// Where the one behind the last would end.
+    fn until_ns(&self) -> u64 {
+        let last = self.runs.iter().map(|(_, [_, last_ns], _)| *last_ns).max();
+        last.map_or(0, |last_ns| last_ns.saturating_add(self.every_ns))
+    }
+
+    /// Where the first window of each ends, and the one behind it.
+    fn ends(&self) -> impl Iterator<Item = u64> {
+        let ends = self.runs.iter();
+        ends.flat_map(|(_, [first_ns, last_ns], _)| [*first_ns, last_ns.saturating_add(self.every_ns)])
+    }
+
+    /// What nodes say of a time whose first window ends then, with what they miss of it.
+    fn of(&self, window: Span, first_end_ns: u64) -> Vec<(usize, Answer)> {
+        let of_time =
+            self.runs.iter().filter(|(_, [first, last], _)| (*first..=*last).contains(&first_end_ns));
+        let said = |(node, _, answer): &(usize, [u64; 2], &Answer)| {
+            let missing = answer.missing.iter().filter_map(|missing| {
+                Some(Missing { span: both(missing.span, window)?, reason: missing.reason })
+            });
+            (*node, Answer { window: Some(window), missing: missing.collect(), ..(*answer).clone() })
+        };
+        of_time.map(said).collect()
+    }
+}
 
 /// The answers of nodes to a query across nodes.
 struct Parts<'a> {
@@ -94,25 +154,29 @@ impl Parts<'_> {
         Answer { window: hull, ..self.merge(window, &self.answers) }
     }
 
-    /// The answers of windows. Those in a row without an answer of any node are one: no node had packets in them.
+    /// The answers of windows. Those in a row without an answer of any node are one: no node had packets in them. So are those in a row of which the
+    /// same nodes have nothing.
     fn windows(&self, every_ns: u64, over_ns: u64) -> Vec<Answer> {
         let mut by_end: BTreeMap<u64, (Span, Vec<OfNode<'_>>)> = BTreeMap::new();
+        let mut runs = Runs { every_ns, over_ns, runs: Vec::new() };
         for (node, answer) in self.answers.iter().filter(|(_, answer)| answer.empty.is_none()) {
             let Some(window) = answer.window else { continue };
-            by_end.entry(window.end_ns).or_insert((window, Vec::new())).1.push((*node, answer));
+            if is_missing(answer) {
+                runs.add(*node, answer, window);
+            } else {
+                by_end.entry(window.end_ns).or_insert((window, Vec::new())).1.push((*node, answer));
+            }
         }
         let mut answers = Vec::new();
-        let mut last_ns: Option<u64> = None;
-        for (end_ns, (window, own)) in by_end {
-            let passed = last_ns.map_or(0, |last_ns| (end_ns - last_ns) / every_ns - 1);
-            if let Some(last_ns) = last_ns.filter(|_| passed != 0) {
-                let start_ns = last_ns.saturating_add(every_ns).saturating_sub(over_ns);
-                let none = self.merge(Span { start_ns, end_ns: end_ns - every_ns }, &[]);
-                answers.push(Answer { empty: Some(passed), rows: Vec::new(), ..none });
-            }
+        let mut next_ns: Option<u64> = None;
+        for (end_ns, (window, mut own)) in by_end {
+            let without = runs.of(window, end_ns);
+            own.extend(without.iter().map(|(node, answer)| (*node, answer)));
+            self.between(&runs, next_ns.or_else(|| runs.first_ns()), end_ns, next_ns.is_some(), &mut answers);
             answers.push(self.merge(window, &own));
-            last_ns = Some(end_ns);
+            next_ns = Some(end_ns.saturating_add(every_ns));
         }
+        self.between(&runs, next_ns.or_else(|| runs.first_ns()), runs.until_ns(), false, &mut answers);
         if answers.is_empty() && !self.missing.is_empty() {
             let none = self.merge(Span { start_ns: 0, end_ns: 0 }, &[]);
             answers.push(Answer { window: None, rows: Vec::new(), ..none });
@@ -120,12 +184,37 @@ impl Parts<'_> {
         answers
     }
 
+    /// The answers of windows without rows that end from `from_ns` on, before `until_ns`. `has_empty`: those of which nothing is missing are among them.
+    fn between(
+        &self,
+        runs: &Runs<'_>,
+        from_ns: Option<u64>,
+        until_ns: u64,
+        has_empty: bool,
+        answers: &mut Vec<Answer>,
+    ) {
+        let Some(from_ns) = from_ns.filter(|from_ns| *from_ns < until_ns) else { return };
+        let mut cuts: Vec<u64> = runs.ends().filter(|cut| from_ns < *cut && *cut < until_ns).collect();
+        cuts.extend([from_ns, until_ns]);
+        cuts.sort_unstable();
+        cuts.dedup();
+        for (first_ns, next_ns) in cuts.iter().zip(&cuts[1..]) {
+            let start_ns = first_ns.saturating_sub(runs.over_ns);
+            let window = Span { start_ns, end_ns: next_ns - runs.every_ns };
+            let without = runs.of(window, *first_ns);
+            if without.is_empty() && !has_empty {
+                continue;
+            }
+            let own: Vec<OfNode<'_>> = without.iter().map(|(node, answer)| (*node, answer)).collect();
+            let empty = own.is_empty().then_some((next_ns - first_ns) / runs.every_ns);
+            answers.push(Answer { empty, rows: Vec::new(), ..self.merge(window, &own) });
+        }
+    }
+
     /// The answer of these nodes together.
     fn merge(&self, window: Span, own: &[OfNode<'_>]) -> Answer {
         // A rate is over the time that each node watched; over all rows that is from its first packet to its last.
-        let of_time = own
-            .iter()
-            .map(|(_, answer)| Answer { watched: answer.watched.or(answer.window), ..(*answer).clone() });
+        let of_time = own.iter().map(|(_, answer)| Answer { watched: measured(answer), ..(*answer).clone() });
         let of_time: Vec<Answer> = of_time.collect();
         let mut merged = self.merging.merge(window, &of_time.iter().collect::<Vec<_>>());
         if own.iter().all(|(_, answer)| answer.watched.is_none()) {

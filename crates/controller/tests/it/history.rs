@@ -2,10 +2,10 @@
 
 use crate::nodes::{SECOND, START, queries};
 use controller::{Asked, Controller, History, HistoryQuery, NotAsked, Output, Setting};
-use model::{Answer, Column, ColumnKind, HistoryNode, Span, Status, Value};
+use model::{Answer, Column, ColumnKind, HistoryNode, Missing, MissingReason, Span, Status, Value};
 use protocol::{FromProbe, Heartbeat, HistoryAnswer, HistoryTask, ToProbe};
 use std::collections::BTreeMap;
-use task::query::{Across, GroupField, Item, Over, Query};
+use task::query::{Across, Aggregate, Expression, GroupField, Item, Over, Query};
 
 const NAMES: [&str; 3] = ["A", "B", "C"];
 const UNASKED: &str = "unasked";
@@ -155,6 +155,74 @@ fn windows_of_all_stores_stand_in_one_row_of_time() {
     let passed = history.answers[2].window.expect("a window");
     assert_eq!((passed.start_ns, passed.end_ns), (START + 2 * SECOND, START + 4 * SECOND));
     assert!(history.answers.iter().all(|answer| answer.status == Status::Complete));
+}
+
+/// Windows in a row of which a node has nothing are one answer of it.
+#[test]
+fn windows_that_a_store_lacks_are_partial_and_the_others_count() {
+    let mut test = Test::new();
+    test.ask(vec![query("each", EACH_SECOND, Some(Across::Sum), &[0, 1])]).expect("asked");
+    let task = test.task(0);
+    let window = |at, rows| said(&task, "each", Some([at, at + 1]), rows);
+    let lacks = |from: u64, to: u64| {
+        let mut answer = said(&task, "each", Some([from, to]), &[]);
+        let span = Span { start_ns: START + from * SECOND + SECOND / 2, end_ns: START + to * SECOND };
+        answer.misses(&[Missing { span, reason: MissingReason::Killed }]);
+        answer
+    };
+    test.answer(0, vec![window(2, &[(53, 1)]), lacks(3, 6), window(6, &[(53, 2)])], None);
+    test.answer(1, vec![lacks(0, 2), window(2, &[(80, 4)]), window(4, &[(80, 8)]), lacks(7, 9)], None);
+    assert_eq!((test.unasked(0), test.unasked(1)), (0, 0));
+    let history = test.answered.pop().expect("an answer");
+    let told: Vec<_> = history
+        .answers
+        .iter()
+        .map(|answer| {
+            let Span { start_ns, end_ns } = answer.window.expect("a window");
+            let seconds = [(start_ns - START) / SECOND, (end_ns - START) / SECOND];
+            (seconds, numbers(answer), answer.status, answer.missing.len(), answer.empty)
+        })
+        .collect();
+    use Status::{Complete, Partial};
+    let expected = [
+        ([0, 2], vec![], Partial, 1, None),
+        ([2, 3], vec![(80, 4), (53, 1)], Complete, 0, None),
+        ([3, 4], vec![], Partial, 1, None),
+        ([4, 5], vec![(80, 8)], Partial, 1, None),
+        ([5, 6], vec![], Partial, 1, None),
+        ([6, 7], vec![(53, 2)], Complete, 0, None),
+        ([7, 9], vec![], Partial, 1, None),
+    ];
+    assert_eq!(told, expected);
+    // What is missing is that of the window.
+    let [missing] = &history.answers[3].missing[..] else { panic!("{:?}", history.answers[3]) };
+    assert_eq!(missing.span, Span { start_ns: START + 4 * SECOND, end_ns: START + 5 * SECOND });
+}
+
+/// A node's rate is over the time that it watched: 100 packets in 4 of 8 s, beside 200 in 8 s.
+#[test]
+fn rates_across_nodes_are_over_what_each_has_watched() {
+    let mut test = Test::new();
+    let rate =
+        Item::new("r", Expression::Aggregate(Aggregate::Rate(Box::new(Expression::field("total_count")))));
+    let one = Query { over: Over::Run, ..Query::new("rate", [], [rate]) };
+    let key = packet::KeySpec::FIVE_TUPLE.parts();
+    let one = HistoryQuery::new(one, Some(Across::Sum), None, vec![0, 1], &key).expect("it can be answered");
+    test.ask(vec![one]).expect("asked");
+    let window = Span { start_ns: START, end_ns: START + 8 * SECOND };
+    let own = |task: &HistoryTask, packets: u64| {
+        let items = task.questions[0].query.columns.iter();
+        let columns = items.map(|item| Column::new(&*item.name, ColumnKind::Unsigned, "packets"));
+        Answer::new("rate", Some(window), columns.collect(), vec![vec![Value::Unsigned(packets)]])
+    };
+    let mut killed = own(&test.task(0), 100);
+    let span = Span { start_ns: START + 2 * SECOND, end_ns: START + 6 * SECOND };
+    killed.misses(&[Missing { span, reason: MissingReason::Killed }]);
+    test.answer(0, vec![killed], None);
+    let whole = own(&test.task(1), 200);
+    test.answer(1, vec![whole], None);
+    let answer = test.only_answer();
+    assert_eq!((&answer.rows, answer.status), (&vec![vec![Value::Float(50.0)]], Status::Partial));
 }
 
 #[test]
