@@ -31,8 +31,8 @@ impl WindowTally {
         WindowFacts {
             lost,
             uncovered_ns: (share * closed.watched.length_ns() as f64).ceil() as u64,
-            // Without losses there is no coverage that depends on it.
-            unmeasured: if lost.is_some() { unmeasured } else { 0 },
+            // Without losses there is no coverage that depends on it. A window without rows is told from one without frames by it.
+            unmeasured: if lost.is_some() || in_rows == 0 { unmeasured } else { 0 },
             refused_rows: closed.refused_rows,
             without_place: [packets, bytes, wire_bytes],
             untold: closed.all_untold(),

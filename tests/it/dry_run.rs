@@ -140,6 +140,28 @@ fn a_quiet_minute_is_empty_and_a_time_that_was_not_recorded_is_not() {
     }
 }
 
+/// Two captures with a pause between them, measured by one run: groups are absent in the pause for certain, whatever is replayed.
+#[test]
+fn events_in_a_pause_are_those_of_the_run_over_rows_and_a_store() {
+    let scratch = Scratch::new();
+    let other = Scratch::new();
+    let spec = |start: u64| format!("packets=300,flows=30,rate=15,start={start}");
+    let first = capture::generate(&scratch, &spec(1_700_000_000)).path;
+    let second = capture::generate(&other, &spec(1_700_000_060)).path;
+    let (rows, store) = (scratch.path("rows.parquet"), scratch.path("store"));
+    let asked = "a: select dst_port, sum(total_byte) as b, max(total_byte) as m groupby dst_port having m > 1 every 5s;\n\
+                 b: select count(*) as z every 5s when a.m is null;\n\
+                 c: select sum(total_count) as n every 5s; d: select count(*) as z every 5s when surely(c.n < 1);";
+    let options =
+        ["--every", "5s", "--rows", text(&rows), "--store", text(&store), "--store-keep", "rows=3650d"];
+    let live = run(&[&[text(&first), text(&second), "-q", asked], &options[..]].concat());
+    assert!(events(&live.stdout).len() > 20, "{}", live.stdout);
+    for of in [&[text(&rows)][..], &["--store", text(&store)]] {
+        let again = dry(&[of, &["-q", asked]].concat()).expect(0);
+        assert_eq!(again.stdout.lines().collect::<Vec<_>>(), events(&live.stdout), "{of:?}");
+    }
+}
+
 #[test]
 fn several_nodes_are_named_by_the_files_or_the_user() {
     let scratch = Scratch::new();

@@ -18,7 +18,8 @@ pub struct WindowFacts {
     /// The share that these packets are of all that came, of the time that was watched, nanoseconds: that much of it is not covered.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub uncovered_ns: u64,
-    /// Packets received that are neither in a row nor without a place; only where losses are known, for the coverage.
+    /// Packets received that are neither in a row nor without a place; only where losses are known, for the coverage, and where no packet is in a
+    /// row.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unmeasured: u64,
     /// Rows that could not be handed over.
@@ -231,6 +232,21 @@ impl RecordedWindows {
         let run = self.runs.get(self.runs.partition_point(past))?;
         let skipped = start_ns.saturating_sub(run.start).div_ceil(self.length_ns);
         Some((run.start + skipped * self.length_ns, &run.facts))
+    }
+
+    /// The first window that begins at this time or later of which more is known than that it was watched: it may have had frames, even if it has no
+    /// rows.
+    pub fn notable_since(&self, start_ns: u64) -> Option<u64> {
+        let mut since_ns = start_ns;
+        let nothing = WindowFacts::default();
+        loop {
+            let (found_ns, facts) = self.since(since_ns)?;
+            if *facts != nothing {
+                return Some(found_ns);
+            }
+            let run = self.runs.partition_point(|run| run.start <= found_ns);
+            since_ns = self.runs.get(run)?.start;
+        }
     }
 
     /// As JSON.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// The most windows between two recordings of a node of which nothing is known. Each of them is answered as such.
 const MOST_UNKNOWN: u64 = 100_000;
 
-/// Windows that have rows, that files tell of, or of which nothing is known. All others had no packet.
+/// Windows that have rows, of which files tell more than that they were watched, or of which nothing is known. All others had no frame.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) window_ns: u64,
@@ -83,7 +83,8 @@ impl Plan {
     /// The first window that begins then or later.
     pub(super) fn next(&self, since_ns: u64) -> Option<u64> {
         let since_ns = since_ns.max(self.period.from_ns);
-        let listed = self.lists.iter().filter_map(|list| list.since(since_ns)).map(|(start, _)| start);
+        // Stores list windows without a frame, too. The run passed over them.
+        let listed = self.lists.iter().filter_map(|list| list.notable_since(since_ns));
         let with_rows = self.counts.range(since_ns..).next().map(|(start, _)| *start);
         let unknown = self.gaps.iter().filter_map(|gap| {
             let next = since_ns.max(gap.start_ns).next_multiple_of(self.window_ns.max(1));
@@ -137,7 +138,8 @@ mod tests {
 
     fn list(first: u64, windows: u64) -> RecordedWindows {
         let mut list = RecordedWindows::new(10, 10);
-        (0..windows).for_each(|n| list.push(first + n * 10, WindowFacts::default()));
+        (0..windows)
+            .for_each(|n| list.push(first + n * 10, WindowFacts { lost: Some(0), ..WindowFacts::default() }));
         list
     }
 
@@ -167,6 +169,17 @@ mod tests {
         let many =
             Plan::new(10, vec![list(0, 1), list(10_000_000, 1)], BTreeMap::new(), None, Period::ALL, &[]);
         assert!(many.is_err_and(|error| error.starts_with("999999 windows")));
+    }
+
+    #[test]
+    fn windows_without_a_frame_are_passed_over_as_in_the_run() {
+        let mut stored = RecordedWindows::new(10, 10);
+        stored.push_run(10, 1000, WindowFacts::default());
+        stored.push(10_010, WindowFacts { unmeasured: 3, ..WindowFacts::default() });
+        stored.push_run(10_020, 2, WindowFacts::default());
+        stored.push(10_040, WindowFacts { ended: true, ..WindowFacts::default() });
+        let plan = Plan::new(10, vec![stored], counts(&[20, 10_020]), None, Period::ALL, &[]).expect("few");
+        assert_eq!(all(&plan), [20, 10_010, 10_020, 10_040]);
     }
 
     #[test]
