@@ -558,6 +558,48 @@ fn rates_say_where_the_time_watched_is_not_told() {
 }
 
 /// Flow files of a store are complete before it is known what their time lacks: asked as files, they say who knows it.
+/// The windows of a file that is damaged or gone are missing, and those of the others are complete.
+#[test]
+fn windows_of_a_damaged_file_are_missing_and_no_others() {
+    let scratch = Scratch::new();
+    let spec = "packets=7200,flows=50,rate=1,start=1700000000";
+    let (capture, store) = (capture::generate(&scratch, spec).path, scratch.path("store"));
+    let store = text(&store);
+    let options = ["--every", "10s", "--store", store, "--store-keep", "rows=3650d"];
+    call(&[&["run", text(&capture)], &options[..]].concat()).expect(0);
+    let files = Catalog::open(Path::new(store)).and_then(|catalog| catalog.files(Level::Rows, None));
+    let files: Vec<_> = files.expect("a list").into_iter().map(|file| file.path).collect();
+    let [_, file, _] = &files[..] else { panic!("{files:?}") };
+    let bytes = std::fs::read(file).expect("a file");
+    let asked = |more: &[&str]| {
+        let ended = call(&[&["query", "--store", store, "--json"], more].concat()).expect(3);
+        answers(ended.stdout.lines())
+    };
+    let flipped: Vec<u8> = bytes.iter().enumerate().map(|(at, byte)| byte ^ u8::from(at == 60)).collect();
+    for content in [Some(flipped), Some(bytes[..bytes.len() / 2].to_vec()), None] {
+        match content {
+            Some(content) => std::fs::write(file, content).expect("written"),
+            None => std::fs::remove_file(file).expect("removed"),
+        }
+        let lost = [1_700_002_800, 1_700_006_400].map(|second| second * 1_000_000_000_u64);
+        let told = asked(&["-q", "q: select sum(total_count) as n every 10s"]);
+        for answer in &told {
+            let [start, end] = window(answer);
+            let is_lost = lost[0] < end && start < lost[1];
+            assert_eq!(answer["status"] == "partial", is_lost, "{answer}");
+            assert_eq!(answer.get("missing").is_some(), is_lost, "{answer}");
+            assert!(!is_lost || ([start, end] == lost && answer["coverage"] == 0.0), "{answer}");
+        }
+        assert_eq!(told.iter().filter_map(packets).sum::<u64>(), 3600, "half of them is in the file");
+        // From rows, as the rollups of an hour have less.
+        let [all] = &asked(&["-q", "q: select sum(total_count) as n, max(last_ip_ttl) as t"])[..] else {
+            panic!("one")
+        };
+        assert_eq!((all["status"].as_str(), packets(all)), (Some("partial"), Some(3600)), "{all}");
+        assert_eq!(all["missing"][0]["reason"], "damaged", "{all}");
+    }
+}
+
 #[test]
 fn flow_files_of_a_store_name_the_store() {
     let scratch = Scratch::new();

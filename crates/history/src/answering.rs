@@ -4,7 +4,7 @@ use crate::facts::{
     RefusedRows, first_of, part_of, untold_by_window, untold_of_records, watched_of, without_place_by_window,
 };
 use crate::file_times::{FileTimes, Unwatched};
-use crate::files::{FlowFiles, span_of, span_of_rows, span_without_key};
+use crate::files::{FlowFiles, StoredTimes, span_of, span_of_rows, span_without_key};
 use crate::node_spans::NodeSpans;
 use crate::prune::may_pass;
 use crate::question::{Period, Question, Refused, Setting};
@@ -12,7 +12,7 @@ use crate::totals::ColumnTotals;
 use crate::unknown::{Unknown, known};
 use crate::whole::{Cut, windows_at};
 use flow::{FIELDS, Field, NULL, OpenFields, RowBatch, RowValue, Untold};
-use model::{Answer, Span};
+use model::{Answer, Missing, MissingReason, Span};
 use packet::{KeySpec, KeyV4, KeyV6};
 use record::read::{Contents, Part, ReadError, RowBlock, Wanted, WithoutKey};
 use std::collections::{BTreeMap, BTreeSet};
@@ -178,6 +178,7 @@ impl FlowFiles {
             spans: known.unwrap_or_else(|| self.told_spans()),
             counts_by_time,
             windows_lack: Vec::new(),
+            times: Arc::clone(&self.times),
             refused: RefusedRows::default(),
             totals: ColumnTotals::new(&wanted),
             scratch: Scratch::default(),
@@ -232,7 +233,9 @@ impl FlowFiles {
             // One line for each file; its other parts are read.
             let is_known =
                 |error: &ReadError| work.outcome.errors.iter().any(|known| known.path() == error.path());
-            work.outcome.errors.extend(error.filter(|error| !is_known(error)));
+            let error = error.filter(|error| !is_known(error));
+            self.errors.extend(error.clone());
+            work.outcome.errors.extend(error);
             if work.outcome.stopped {
                 break;
             }
@@ -547,6 +550,7 @@ struct Work<'a> {
     counts_by_time: bool,
     /// What all answers of windows lack.
     windows_lack: Vec<String>,
+    times: Arc<StoredTimes>,
     refused: RefusedRows,
     totals: ColumnTotals,
     scratch: Scratch,
@@ -788,7 +792,7 @@ impl Work<'_> {
                     lack_keyless(&mut answer, group.keyless);
                     self.refused.describe(&mut answer, node, group.period);
                     describe_ends(&self.refused, &mut answer, node, &group.questions, Some(span));
-                    give(complete(answer, node, &self.outcome));
+                    give(complete(answer, node, &self.outcome, &self.times));
                 }
             }
         }
@@ -823,7 +827,7 @@ impl Work<'_> {
                     lack_keyless(&mut answer, group.keyless);
                     self.refused.describe(&mut answer, &node, group.period);
                     describe_ends(&self.refused, &mut answer, &node, &group.questions, span);
-                    give(complete(answer, &node, &self.outcome));
+                    give(complete(answer, &node, &self.outcome, &self.times));
                 }
             }
         }
@@ -867,10 +871,26 @@ fn lack(answer: &mut Answer, reasons: &[String]) {
     reasons.iter().for_each(|reason| answer.lacks(reason));
 }
 
-/// An answer with its node, and with what keeps it from being complete.
-fn complete(mut answer: Answer, node: &Option<Arc<str>>, outcome: &Outcome) -> Answer {
+/// An answer with its node, and with what keeps it from being complete. Of damaged files whose times are known it has all of the node in `missing`, whether
+/// they are of its time or not.
+fn complete(mut answer: Answer, node: &Option<Arc<str>>, outcome: &Outcome, times: &StoredTimes) -> Answer {
     answer.node = node.as_deref().map(str::to_owned);
-    let errors: Vec<String> = outcome.errors.iter().map(ToString::to_string).collect();
+    let mut errors: Vec<String> = Vec::new();
+    for error in &outcome.errors {
+        let Some((of, span)) = times.get(error.path()) else {
+            errors.push(error.to_string());
+            continue;
+        };
+        if node.as_deref() != Some(of) {
+            continue;
+        }
+        let is_of = |window: Span| window.start_ns < span.end_ns && span.start_ns < window.end_ns;
+        // Of windows without rows, those of its time are told apart later.
+        if answer.empty.is_none() && answer.window.is_none_or(is_of) {
+            errors.push(error.to_string());
+        }
+        answer.missing.push(Missing { span: *span, reason: MissingReason::Damaged });
+    }
     if !errors.is_empty() {
         answer.lacks(&first_of(&errors, "; "));
     }

@@ -8,7 +8,7 @@ use flow::{NULL, RowBatch, RowValue};
 use model::Span;
 use packet::KeySpec;
 use record::read::{Contents, FlowFile, Part, ReadError, WithoutKey};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use task::rows::{ByPackets, Site};
@@ -28,7 +28,12 @@ pub struct FlowFiles {
     pub(crate) nodes: Vec<String>,
     /// Times of nodes that were not watched.
     pub(crate) missing: Arc<Unwatched>,
+    /// Of a store's files: the node of each, and the time of its windows.
+    pub(crate) times: Arc<StoredTimes>,
 }
+
+/// Nodes and times of files, by path.
+pub(crate) type StoredTimes = BTreeMap<PathBuf, (String, Span)>;
 
 impl FlowFiles {
     /// Opens files. Those that cannot be read are in [`Self::errors`], and the others are answered.
@@ -71,7 +76,8 @@ impl FlowFiles {
         let missing =
             if covers.is_none() { unwatched(files.iter().map(FlowFile::contents)) } else { Unwatched::new() };
         let (nodes, missing) = (Vec::new(), Arc::new(missing));
-        Ok(Self { files, clips, errors, key, have_other_keys, covers, nodes, missing })
+        let times = Arc::default();
+        Ok(Self { files, clips, errors, key, have_other_keys, covers, nodes, missing, times })
     }
 
     /// Opens files of a store, of each the rows that count in a time. Without any, answers are those of no rows. `covers`: the times that all

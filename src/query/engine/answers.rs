@@ -205,22 +205,28 @@ impl<'a> Collected<'a> {
         let mut answers = Vec::new();
         // Windows that overlap end with the last that begins: those that would end later are not over.
         let ends_by = windows.keys().last().map_or(0, |start| start.saturating_add(every_ns));
-        let mut next: Option<u64> = None;
+        let without_rows = |from_ns: u64, to_ns: u64| {
+            let mut empty = Answer { rows: Vec::new(), rest: Rest::default(), ..blank.clone() };
+            empty.window = Some(Span { start_ns: from_ns, end_ns: to_ns - every_ns + over_ns });
+            empty.empty = Some((to_ns - from_ns) / every_ns);
+            elsewhere.describe(&mut empty);
+            empty
+        };
+        let node = blank.node.as_deref();
+        let watched =
+            elsewhere.watched_of(node).filter(|watched| every_ns == over_ns && watched.length_ns() != 0);
+        let mut next = watched.map(|watched| watched.start_ns - watched.start_ns % every_ns);
         for (start_ns, window) in windows {
             let end_ns = start_ns.saturating_add(over_ns);
             if end_ns > ends_by {
                 break;
             }
             if let Some(next) = next.filter(|next| *next < start_ns) {
-                let rest = Rest::default();
-                let mut empty = Answer { rows: Vec::new(), rest, ..blank.clone() };
-                empty.window = Some(Span { start_ns: next, end_ns: end_ns.saturating_sub(every_ns) });
-                empty.empty = Some((start_ns - next) / every_ns);
-                answers.push(empty);
+                answers.push(without_rows(next, start_ns));
             }
             next = Some(start_ns.saturating_add(every_ns));
             let span = Span { start_ns, end_ns };
-            let watched = elsewhere.watched_in(blank.node.as_deref(), span);
+            let watched = elsewhere.watched_in(node, span);
             let mut answer = self.answer(blank, window, watched);
             answer.window = Some(span);
             if let Some(watched) = watched.filter(|watched| *watched != span) {
@@ -231,6 +237,12 @@ impl<'a> Collected<'a> {
             }
             elsewhere.describe(&mut answer);
             answers.push(answer);
+        }
+        let until = watched.and_then(|watched| watched.end_ns.checked_next_multiple_of(every_ns));
+        if let (Some(next), Some(until)) = (next, until)
+            && next < until
+        {
+            answers.push(without_rows(next, until));
         }
         answers
     }

@@ -5,7 +5,7 @@ use super::exact::{fits, keeps};
 use super::reading::{Piece, Reading, lost};
 use super::times::{NodeTimes, unstored_runs};
 use crate::facts::watched_of;
-use crate::files::{common_keys, span_of_file};
+use crate::files::{StoredTimes, common_keys, span_of_file};
 use crate::node_spans::{NodeSpans, union};
 use crate::question::{Period, Question, Setting};
 use crate::whole::{Cut, windows_at};
@@ -13,7 +13,7 @@ use model::Span;
 use packet::KeySpec;
 use record::read::{FlowFile, ReadError};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::{Catalog, Level, StoredFile, Watched, Watcher};
 
@@ -94,7 +94,8 @@ impl Shelf {
     pub fn missing(&self) -> BTreeMap<String, Vec<Span>> {
         let nodes = self.nodes().into_iter().map(|node| {
             let entries: Vec<&Watched> = self.watched.iter().filter(|entry| entry.node == node).collect();
-            let times = NodeTimes::new(&entries, None, &[], self.writer);
+            // What retention has dropped is no part of it.
+            let times = NodeTimes::new(&entries, None, &[Period::ALL], self.writer);
             let missing = times.missing_in(times.asked());
             (node.to_owned(), missing.into_iter().map(|missing| missing.span).collect())
         });
@@ -271,6 +272,14 @@ impl Shelf {
         let until_ns = *self.complete.get(&(level, node.to_owned()))?;
         let from_ns = of_node.iter().filter(|file| file.level == level).map(|file| file.first_ns).min()?;
         Some(Complete { level, from_ns, until_ns })
+    }
+
+    /// The nodes and the times of the files of a reading.
+    pub(super) fn times_of(&self, reading: &Reading) -> StoredTimes {
+        let read: BTreeSet<PathBuf> = reading.files().map(|(path, _)| path).collect();
+        let files = self.files.iter().filter(|file| read.contains(&file.path));
+        let time = |file: &StoredFile| Span { start_ns: file.first_ns, end_ns: end_of(file) };
+        files.map(|file| (file.path.clone(), (file.node.clone(), time(file)))).collect()
     }
 
     fn of_level(&self, level: Level) -> impl Iterator<Item = &StoredFile> + Clone {

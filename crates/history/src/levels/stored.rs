@@ -209,6 +209,7 @@ impl Stored {
         let mut files = files.map_err(|line| Refused::Files(vec![line]))?;
         let unwatched = reading.unwatched().into_iter();
         files.missing = Arc::new(unwatched.map(|(node, times)| (Some(Arc::from(node)), times)).collect());
+        files.times = Arc::new(self.shelf.times_of(reading));
         files.errors.extend(self.shelf.damage().cloned());
         let gone = files.errors().iter().map(|error| error.path()).find(|path| !path.exists());
         let Some(gone) = gone.map(Path::to_owned) else { return Ok(Some(files)) };

@@ -5,7 +5,7 @@ use super::share::Share;
 use super::times::NodeTimes;
 use crate::facts::{OVER_ALL, count_at_end};
 use crate::question::Period;
-use model::{Answer, Rest, Span, Status};
+use model::{Answer, Missing, MissingReason, Rest, Span, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use task::query::Over;
@@ -58,6 +58,8 @@ pub(super) struct Telling<'a> {
     /// The nodes whose rows are of records that were imported.
     of_records: BTreeSet<Option<Arc<str>>>,
     told: BTreeMap<(String, Option<String>), Told>,
+    /// What is known of the times of nodes, with those of files that were found to be damaged.
+    times: BTreeMap<String, NodeTimes>,
 }
 
 impl<'a> Telling<'a> {
@@ -78,13 +80,15 @@ impl<'a> Telling<'a> {
             }
             Over::Run | Over::Window => None,
         });
-        Self { reading, steps: steps.collect(), rates, rates_over, of_records, told: BTreeMap::new() }
+        let (steps, told, times) = (steps.collect(), BTreeMap::new(), reading.times.clone());
+        Self { reading, steps, rates, rates_over, of_records, told, times }
     }
 
     /// Tells in an answer what it was read from and what it lacks, and gives it. Of a node and query they come in the order of time.
     pub(super) fn take(&mut self, mut answer: Answer, give: &mut dyn FnMut(Answer)) {
         let window = answer.window;
-        let times = answer.node.as_ref().and_then(|node| self.reading.times.get(node));
+        self.learn(&mut answer);
+        let times = answer.node.as_ref().and_then(|node| self.times.get(node));
         if self.reading.nodes.is_empty() {
             answer.lacks("nothing is stored as yet");
         }
@@ -123,12 +127,36 @@ impl<'a> Telling<'a> {
         };
         windows_of(gap, &empty, false, steps, times, &mut describe);
         match answer.empty {
-            Some(_) => windows_of(Span { start_ns, end_ns }, &empty, true, steps, times, &mut describe),
+            Some(_) => {
+                let empty = Answer { watched: None, empty: None, ..answer };
+                windows_of(Span { start_ns, end_ns }, &empty, true, steps, times, &mut describe);
+            }
             None => {
                 self.remark_rates(&mut answer, times);
                 describe(answer);
             }
         }
+    }
+
+    /// Learns which files of a node were found to be damaged from an answer, which names all of them whatever its time is.
+    fn learn(&mut self, answer: &mut Answer) {
+        let is_damaged = |missing: &Missing| missing.reason == MissingReason::Damaged;
+        let damaged: Vec<Missing> = answer.missing.extract_if(.., |missing| is_damaged(missing)).collect();
+        let times = answer.node.as_ref().and_then(|node| self.times.get_mut(node));
+        if let Some(times) = times {
+            return damaged.iter().for_each(|damaged| times.damage(damaged.span));
+        }
+        let window = answer.window;
+        let both = |Missing { span, reason }| match window {
+            None => Some(Missing { span, reason }),
+            Some(window) => {
+                let start_ns = span.start_ns.max(window.start_ns);
+                let span = Span { start_ns, end_ns: span.end_ns.min(window.end_ns) };
+                (span.start_ns < span.end_ns).then_some(Missing { span, reason })
+            }
+        };
+        let of_answer: Vec<Missing> = damaged.into_iter().filter_map(both).collect();
+        answer.misses(&of_answer);
     }
 
     /// Says in an answer that its rates are over time that was not watched, too: time between what was watched, and where they are over whole
@@ -160,7 +188,9 @@ impl<'a> Telling<'a> {
     pub(super) fn finish(&mut self, query: &str, blanks: &[Answer], give: &mut dyn FnMut(Answer)) {
         let Some(steps) = self.steps.get(query).copied() else { return };
         for blank in blanks {
-            let Some(times) = blank.node.as_ref().and_then(|node| self.reading.times.get(node)) else {
+            let mut blank = blank.clone();
+            self.learn(&mut blank);
+            let Some(times) = blank.node.as_ref().and_then(|node| self.times.get(node)) else {
                 continue;
             };
             let asked = times.asked();
@@ -168,7 +198,8 @@ impl<'a> Telling<'a> {
             let start_ns =
                 told.map_or(asked.start_ns - asked.start_ns % steps.every_ns, |told| told.until_ns);
             let end_ns = asked.end_ns.checked_next_multiple_of(steps.every_ns).unwrap_or(asked.end_ns);
-            let empty = told.map_or_else(|| without_rows(blank, &self.of_records), |told| told.empty.clone());
+            let empty =
+                told.map_or_else(|| without_rows(&blank, &self.of_records), |told| told.empty.clone());
             let mut describe = |mut answer: Answer| {
                 self.reading.describe(&mut answer);
                 times.describe(&mut answer, false);

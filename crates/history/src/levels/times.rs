@@ -163,6 +163,21 @@ impl NodeTimes {
         self.killed_at.is_some() || !self.cut_off.is_empty()
     }
 
+    /// The file that has a time is damaged.
+    pub(super) fn damage(&mut self, time: Span) {
+        let known = self.missing_in(time);
+        let mut from_ns = time.start_ns;
+        let end = Span { start_ns: time.end_ns, end_ns: time.end_ns };
+        for known in known.iter().map(|known| known.span).chain([end]) {
+            if from_ns < known.start_ns {
+                let damaged = Period { from_ns, to_ns: known.start_ns };
+                self.missing.push(missing(damaged, MissingReason::Damaged));
+            }
+            from_ns = from_ns.max(known.end_ns);
+        }
+        self.missing.sort_by_key(|missing| missing.span.start_ns);
+    }
+
     /// What is missing in a time.
     pub(super) fn missing_in(&self, time: Span) -> Vec<Missing> {
         let time = period(time);

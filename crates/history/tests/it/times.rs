@@ -114,6 +114,33 @@ fn packets(answer: &Answer) -> u64 {
     }
 }
 
+/// A window without rows may lack something all the same: what it lacks is told, as of the windows with rows.
+#[test]
+fn windows_without_rows_keep_what_they_lack() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let folder = scratch.path();
+    let store = open(folder, "rows=9y,1min=9y,1h=9y,flows=0,size=1G");
+    let (mut feed, _) = store.node(node(true, SECOND));
+    for number in 0..20 {
+        let start_ns = START + number * SECOND;
+        let is_held = (5..9).contains(&number);
+        if !is_held && number != 12 {
+            assert_eq!(feed.write_v4(start_ns, &rows(start_ns, PACKETS)), 0);
+        }
+        let lacks = is_held.then(|| "the receiver did not run for 4 s".to_owned());
+        feed.close(start_ns, WindowFacts { lacks, ..WindowFacts::default() }, 0);
+    }
+    feed.finish();
+    store.close(false);
+    let answers = ask(folder, sum(every(SECOND)), None);
+    let without: Vec<_> = answers.iter().filter(|answer| packets(answer) == 0).collect();
+    let [held, quiet] = &without[..] else { panic!("{without:?}") };
+    let time = |answer: &Answer| answer.window.map(|window| (window.start_ns - START) / SECOND);
+    assert_eq!((time(held), held.empty, held.status), (Some(5), Some(4), Status::Partial), "{held:?}");
+    assert!(held.reason.as_ref().is_some_and(|reason| reason.contains("did not run for 4 s")), "{held:?}");
+    assert_eq!((time(quiet), quiet.empty, quiet.status), (Some(12), Some(1), Status::Complete), "{quiet:?}");
+}
+
 /// What an answer says: its window in seconds, packets, how many windows without packets it is, and what is missing.
 type Said = ([u64; 2], u64, Option<u64>, Vec<(u64, u64, MissingReason)>);
 
