@@ -137,7 +137,8 @@ fn windows_without_rows_keep_what_they_lack() {
     let [held, quiet] = &without[..] else { panic!("{without:?}") };
     let time = |answer: &Answer| answer.window.map(|window| (window.start_ns - START) / SECOND);
     assert_eq!((time(held), held.empty, held.status), (Some(5), Some(4), Status::Partial), "{held:?}");
-    assert!(held.reason.as_ref().is_some_and(|reason| reason.contains("did not run for 4 s")), "{held:?}");
+    // Of several windows the remark is the general one.
+    assert_eq!(held.reason.as_deref(), Some("not all of it arrived and was read"), "{held:?}");
     assert_eq!((time(quiet), quiet.empty, quiet.status), (Some(12), Some(1), Status::Complete), "{quiet:?}");
 }
 
