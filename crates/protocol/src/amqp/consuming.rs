@@ -25,7 +25,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 /// The longest time in which a broker that is well answers. With [`LOOK`] it is less than that after which a node that is not heard is down.
-const ANSWER: Duration = Duration::from_secs(3);
+const ANSWER: Duration = Duration::from_secs(2);
 /// Messages that are delivered ahead of their acknowledgement.
 const AHEAD: u16 = 256;
 
