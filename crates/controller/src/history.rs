@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 64 << 20;
 const MOST_NODE_BYTES: u64 = 8 << 20;
 const LEAST_NODE_BYTES: u64 = 64 << 10;
 
-/// Whether it is of windows of which something is missing, and no row is there.
+/// Returns whether an answer is about windows that have no rows and of which something is missing.
 pub(crate) fn is_missing(answer: &Answer) -> bool {
     answer.rows.is_empty() && answer.empty.is_none() && !answer.missing.is_empty()
 }

@@ -55,7 +55,7 @@ impl<'a> Runs<'a> {
         ends.flat_map(|(_, [first_ns, last_ns], _)| [*first_ns, last_ns.saturating_add(self.every_ns)])
     }
 
-    /// What nodes say of a time whose first window ends then, with what they miss of it.
+    /// Returns the answers of the nodes that have nothing of a time, whose first window ends at `first_end_ns`. Each has what is missing of that time.
     fn of(&self, window: Span, first_end_ns: u64) -> Vec<(usize, Answer)> {
         let of_time =
             self.runs.iter().filter(|(_, [first, last], _)| (*first..=*last).contains(&first_end_ns));

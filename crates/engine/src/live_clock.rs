@@ -8,21 +8,21 @@ const LONGEST_ROUND: Duration = Duration::from_millis(200);
 /// A receiver that follows the times of its frames has caught up when they are this close to the clock.
 const CAUGHT_UP_NS: u64 = 50_000_000;
 
-/// How the clock went on between two rounds.
+/// The step of a clock between two rounds of polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passage {
-    /// By a round.
+    /// The step is no longer than a round takes.
     Round,
-    /// By this many nanoseconds, in which nothing was polled.
+    /// Nothing was polled for this many nanoseconds.
     Held(u64),
-    /// By this many nanoseconds more than time has passed.
+    /// The clock was set forward by this many nanoseconds.
     Set(u64),
 }
 
 /// Reads the machine's clock once a round.
 #[derive(Debug)]
 pub(crate) struct LiveClock {
-    /// Its time in the round before.
+    /// The clock's time in the round before; `None` in the first.
     last_ns: Option<u64>,
     /// Both of the machine's clocks at one time, not long ago: only one of them is ever set.
     noted: (u64, Instant),
@@ -50,7 +50,7 @@ impl LiveClock {
     }
 }
 
-/// How the clock went on by `went_on_ns`, at the end of a time that was `noted_ns` long by it and is `passed`.
+/// Returns what a step of `went_on_ns` was. It ends a time that is `noted_ns` long by the clock that can be set, and `passed` by the one that cannot.
 fn passage(went_on_ns: u64, noted_ns: u64, passed: Duration) -> Passage {
     match noted_ns.saturating_sub(nanoseconds(passed)) {
         set_ns if set_ns >= nanoseconds(LONGEST_ROUND) => Passage::Set(set_ns),

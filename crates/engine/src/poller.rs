@@ -24,7 +24,7 @@ const PROGRESS: Duration = Duration::from_millis(50);
 /// poll.
 const PROGRESS_POLLS: u32 = 1024;
 
-/// How far the clock may be past a window's end before it is told that frames which arrived in it may be missing there, nanoseconds.
+/// The least delay of a window's end, nanoseconds, after which the window is told to lack frames that may have arrived in it.
 const LATE_NS: u64 = 1_000_000_000;
 /// Windows in which nothing was polled that are each told of.
 const MOST_PASSED: usize = 86_400;
@@ -403,10 +403,10 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         self.pass_on();
     }
 
-    /// Whether frames of a burst waited while nothing was polled, or are from behind the open window.
+    /// Returns whether frames of a burst waited while nothing was polled, or arrived after the end of the open window.
     fn is_behind(&self, burst: Burst<'_>) -> bool {
         let until_ns = self.receiver.open_until_ns().unwrap_or(u64::MAX);
-        self.follows.is_some() || burst.time(burst.len() - 1).is_some_and(|last_ns| last_ns >= until_ns)
+        self.follows.is_some() || burst.last_time().is_some_and(|last_ns| last_ns >= until_ns)
     }
 
     /// Measures the frames of a burst in the windows of their times, the clock's at most.
@@ -426,7 +426,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             self.measure(part);
             rest = behind;
         }
-        let last_ns = burst.time(burst.len() - 1).unwrap_or(now);
+        let last_ns = burst.last_time().unwrap_or(now);
         if has_caught_up(last_ns, now)
             && let Some(following) = self.follows.take()
         {

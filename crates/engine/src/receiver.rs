@@ -274,7 +274,7 @@ impl<'a> Receiver<'a> {
         self.open.map(|open| open.end_ns).filter(|end_ns| *end_ns != u64::MAX)
     }
 
-    /// What the source lost so far, as it was set last.
+    /// Returns the losses of the source that [`Receiver::set_loss`] was given last.
     pub(crate) fn loss(&self) -> Option<&Counters> {
         self.loss.as_ref()
     }

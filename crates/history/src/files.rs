@@ -28,7 +28,7 @@ pub struct FlowFiles {
     pub(crate) nodes: Vec<String>,
     /// Times of nodes that were not watched.
     pub(crate) missing: Arc<Unwatched>,
-    /// Of a store's files: the node of each, and the time of its windows.
+    /// The node and the time of the windows of each file of a store; empty where the files are in none.
     pub(crate) times: Arc<StoredTimes>,
 }
 

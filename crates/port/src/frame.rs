@@ -100,6 +100,12 @@ impl<'a> Burst<'a> {
         self.descriptors.get(at).map(|d| d.time_ns)
     }
 
+    /// The time of the last frame; `None` without frames.
+    #[inline(always)]
+    pub fn last_time(&self) -> Option<u64> {
+        self.descriptors.last().map(|d| d.time_ns)
+    }
+
     /// The frame at this place, if there is one.
     #[inline(always)]
     pub fn frame(&self, at: usize) -> Option<Frame<'a>> {

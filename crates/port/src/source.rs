@@ -59,8 +59,8 @@ pub trait PacketSource: Send {
     /// Which clock turns its windows.
     fn time_base(&self) -> TimeBase;
 
-    /// Whether the times of its frames, which are in order, are those of their arrival, even where they waited to be polled. Otherwise they
-    /// may be those of the poll.
+    /// Returns whether frames that waited to be polled have the times at which they arrived, in order. The frames of other sources may have the time of
+    /// the poll.
     fn tells_arrivals(&self) -> bool {
         false
     }

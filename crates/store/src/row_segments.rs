@@ -20,7 +20,7 @@ const SPAN_OF_RECORDING: u64 = HOUR;
 /// The numbers of rows and of seconds after which a segment of a recording ends with the windows that have rows in it.
 const MOST_ROWS: u64 = 1 << 17;
 const LONGEST: Duration = Duration::from_secs(1);
-/// A segment of a live source that is not complete by then is ended as it is: a clock may have been set back.
+/// The longest time that a segment of a live source waits for its windows. It is then stored incomplete: a clock that is set back closes none of them.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Files that are written at a time, each with the rows of a row group in memory.
 const MOST_OPEN: usize = 3;
@@ -91,15 +91,15 @@ impl RowSegments {
         [begin, begin.saturating_add(span)]
     }
 
-    /// Where the segment of a window ends, and whether it is open.
-    fn place(&self, start_ns: u64) -> (u64, bool) {
+    /// Returns where the segment of a window ends, whether it is open or not.
+    fn place(&self, start_ns: u64) -> u64 {
         let [_, end] = self.slot(start_ns);
         let open = self.open.range(start_ns.saturating_add(1)..=end).next();
-        open.map_or((end, false), |(until, _)| (*until, true))
+        open.map_or(end, |(until, _)| *until)
     }
 
     fn segment(&mut self, start_ns: u64) -> &mut Segment {
-        let (until, _) = self.place(start_ns);
+        let until = self.place(start_ns);
         self.open.entry(until).or_insert_with(|| Segment::new(&self.setting))
     }
 
@@ -110,7 +110,7 @@ impl RowSegments {
         if !has_file {
             self.make_room();
         }
-        let (until, _) = self.place(start_ns);
+        let until = self.place(start_ns);
         let Self { setting, open, .. } = self;
         let Some(segment) = open.get_mut(&until) else { return };
         segment.rows += rows.len() as u64;
@@ -155,7 +155,7 @@ impl RowSegments {
         let is_back = |segment: &Segment| {
             segment.windows.ends().is_some_and(|[_, last]| last >= empty_since.max(hour).min(start_ns))
         };
-        let (until, _) = self.place(start_ns);
+        let until = self.place(start_ns);
         if self.open.get(&until).is_some_and(is_back) {
             // The clock was set back by less than a segment.
             self.end_one(until);
@@ -178,7 +178,7 @@ impl RowSegments {
         let segment = self.segment(start_ns);
         segment.windows.push(start_ns, facts);
         let is_enough = !is_live && (segment.rows >= MOST_ROWS || segment.since.elapsed() >= LONGEST);
-        let (mut until, _) = self.place(start_ns);
+        let mut until = self.place(start_ns);
         if is_enough {
             until = self.cut(until, start_ns);
         }

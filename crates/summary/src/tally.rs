@@ -61,9 +61,9 @@ pub(crate) struct First {
     pub(crate) macs: [u8; 12],
 }
 
-/// What is kept of flows for their open windows beside their slots, by slot: what they counted beyond the room of their tallies, and how a window
-/// began with a record that has ended since, where the next one began otherwise. A flow has to send 2^32 bytes within a window for the one, 0.34 s of
-/// 100 Gbit/s, and to change its path in a pause within a window for the other: few do, so that slots need one cache line less.
+/// Rare facts of flows in the open window, by slot, kept apart so that a slot needs one cache line less. Two are kept: the counts that a tally has no
+/// room for, and the VLAN and MAC addresses of the window's first packet if a later record of the flow in the same window has others. The first takes
+/// 2^32 bytes within a window, 0.34 s of 100 Gbit/s. The second takes a pause longer than the idle timeout and another path after it.
 #[derive(Debug, Default)]
 pub(crate) struct Spills(HashMap<u32, Spilt>);
 
@@ -107,7 +107,7 @@ impl Spills {
         (packets + spilt.packets, bytes + spilt.bytes)
     }
 
-    /// Whether nothing is kept of any flow.
+    /// Returns whether nothing is kept of any flow.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()

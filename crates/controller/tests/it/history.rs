@@ -199,7 +199,7 @@ fn windows_that_a_store_lacks_are_partial_and_the_others_count() {
     assert_eq!(missing.span, Span { start_ns: START + 4 * SECOND, end_ns: START + 5 * SECOND });
 }
 
-/// A node's rate is over the time that it watched: 100 packets in 4 of 8 s, beside 200 in 8 s.
+/// A rate across nodes adds the rates of the nodes: 100 packets in the 4 s that one watched, and 200 packets in the 8 s of the other.
 #[test]
 fn rates_across_nodes_are_over_what_each_has_watched() {
     let mut test = Test::new();

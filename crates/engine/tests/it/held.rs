@@ -19,7 +19,7 @@ struct Held {
     /// It keeps its reader while that waits for frames, and not while it polls.
     in_wait: bool,
     frames: Option<SyntheticSource>,
-    /// What arrives.
+    /// The traffic that arrives meanwhile; unset before the wait.
     spec: Arc<OnceLock<String>>,
 }
 

@@ -263,6 +263,7 @@ impl Parser<'_, '_, '_> {
         let (comparison, value) = (behind.next(), behind.next());
         let is_compared = matches!(comparison, Some(Token::Symbol("=" | "!=" | "<" | "<=" | ">" | ">=")));
         let is_of_octet = field.is_some_and(|field| matches!(field.value, Value::Unsigned(8, _)));
+        let not = |comparison| if comparison == "=" { "" } else { "not " };
         match (mask, comparison, value) {
             (
                 Some(Token::Literal(Literal::Integer(mask))),
@@ -273,13 +274,11 @@ impl Parser<'_, '_, '_> {
                 ([], _) => "every value is like this: leave it out".to_owned(),
                 ([one], comparison) => format!("write '{name} {comparison} {one}'"),
                 (all @ [first, .., last], comparison) if last - first + 1 == all.len() as u64 => {
-                    let not = if comparison == "=" { "" } else { "not " };
-                    format!("write '{name} {not}between {first} and {last}'")
+                    format!("write '{name} {}between {first} and {last}'", not(comparison))
                 }
                 (all, comparison) => {
-                    let not = if comparison == "=" { "" } else { "not " };
                     let all: Vec<String> = all.iter().map(u64::to_string).collect();
-                    format!("write '{name} {not}in ({})'", all.join(", "))
+                    format!("write '{name} {}in ({})'", not(comparison), all.join(", "))
                 }
             },
             _ if is_compared && is_address_field(name) => {

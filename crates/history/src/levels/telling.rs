@@ -58,7 +58,7 @@ pub(super) struct Telling<'a> {
     /// The nodes whose rows are of records that were imported.
     of_records: BTreeSet<Option<Arc<str>>>,
     told: BTreeMap<(String, Option<String>), Told>,
-    /// What is known of the times of nodes, with those of files that were found to be damaged.
+    /// The known times of nodes. The time of each file that was found to be damaged is missing in them.
     times: BTreeMap<String, NodeTimes>,
 }
 
