@@ -256,10 +256,10 @@ struct Story {
     /// In the stream.
     #[serde(default)]
     events: Vec<String>,
-    #[serde(default, with = "model::integer")]
+    #[serde(default, with = "model::Integer")]
     events_unlisted: u64,
     /// In the list.
-    #[serde(default, with = "model::integer")]
+    #[serde(default, with = "model::Integer")]
     events_total: u64,
     acknowledged: Option<Json>,
 }

@@ -1,7 +1,7 @@
 //! Acknowledgements of stories.
 
 use crate::{Archive, ArchiveError};
-use model::{Story, integer, rfc3339};
+use model::{Integer, Story, Time};
 use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Result};
 use serde::{Deserialize, Serialize};
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledgement {
     /// The time of the statement, nanoseconds since the epoch.
-    #[serde(rename = "at", with = "rfc3339")]
+    #[serde(rename = "at", with = "Time")]
     pub at_ns: u64,
     /// The name of the user's token; `None` if the server has no tokens.
     pub by: Option<String>,
     /// The user's note; may be empty.
     pub note: String,
     /// The number of events that the user had seen. A story with more events has news.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub events: u64,
 }
 

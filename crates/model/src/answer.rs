@@ -5,7 +5,9 @@ mod rest;
 
 pub use rest::Rest;
 
-use crate::{Column, ColumnKind, Counters, Item, Missing, PacketCounts, Sampling, Span, Value, integer};
+use crate::{
+    Column, ColumnKind, Counters, Integer, Item, Missing, Nullable, PacketCounts, Sampling, Span, Value,
+};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -59,13 +61,13 @@ pub struct TaskNote {
     /// Why this structure was chosen.
     pub why: String,
     /// Memory of one such structure, of all address families together, bytes.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub memory_bytes: u64,
     /// What was counted in the window: packets, or bytes where the task is about them.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub total: u64,
     /// Packets lost before the measurement, which bounds include; `None` if the source cannot count its loss.
-    #[serde(with = "integer::option")]
+    #[serde(with = "Nullable::<Integer>")]
     pub lost: Option<u64>,
 }
 

@@ -1,6 +1,6 @@
 //! Packets that a firing asked for.
 
-use crate::{Counters, integer};
+use crate::{Counters, Integer};
 use serde::{Deserialize, Serialize};
 
 /// What became of the packets that an event asked a node for.
@@ -13,10 +13,10 @@ pub struct Capture {
     /// The query that asked for them.
     pub query: String,
     /// Packets in the file.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub packets: u64,
     /// Length of the file.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub bytes: u64,
     /// The file at the node; `None` if there is none.
     pub file: Option<String>,

@@ -1,6 +1,6 @@
 //! Named counters, and the account of all frames.
 
-use crate::integer::{self, Integer};
+use crate::integer::Integer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -114,10 +114,10 @@ impl<'de> Visitor<'de> for CountersVisitor {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketCounts {
     /// Frames taken from the source.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub received: u64,
     /// Frames counted in a flow record, the record `other` included.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub measured: u64,
     /// Frames not measured, by reason.
     pub not_measured: Counters,

@@ -1,7 +1,7 @@
 //! Events: what standing queries report when their conditions change.
 
 use crate::value::Number;
-use crate::{Column, Span, Value, rfc3339};
+use crate::{Column, Span, Time, Value};
 use serde::de::Error;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -118,7 +118,7 @@ struct EventJson<'a, I> {
     fired_by: Option<Cow<'a, str>>,
     key: I,
     node: Option<Cow<'a, str>>,
-    #[serde(with = "rfc3339")]
+    #[serde(with = "Time")]
     at: u64,
     window: Option<Span>,
     values: I,

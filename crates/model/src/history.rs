@@ -1,6 +1,6 @@
 //! Answers about recorded time: what nodes remember, and what queries would have done then.
 
-use crate::{Answer, Event, Span, Story, integer};
+use crate::{Answer, Event, Integer, Span, Story};
 use serde::{Deserialize, Serialize};
 
 /// The answers of the stores of nodes to a question, as `POST /history` has them.
@@ -49,7 +49,7 @@ pub struct DryRunNode {
     /// The name of the node.
     pub name: String,
     /// The number of windows in which it had packets, and that were played.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub windows: u64,
     /// The reason why its answers are missing or incomplete: a name, and an explanation.
     #[serde(default, skip_serializing_if = "Option::is_none")]

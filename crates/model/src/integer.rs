@@ -1,7 +1,5 @@
 //! Unsigned integers in JSON: beyond 2⁵³ they are strings, because many readers hold numbers as doubles (RFC 8259,
 //! section 6).
-//!
-//! A field with `#[serde(with = "integer")]` is written and read that way.
 
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -10,29 +8,68 @@ use std::fmt;
 /// The limit below which a double represents every integer.
 const EXACT: u64 = 1 << 53;
 
-/// An unsigned integer.
-pub(crate) struct Integer(pub(crate) u64);
+/// An unsigned integer of 64 bits. One beyond 2^53 is a string of digits.
+///
+/// A `u64` with `#[serde(with = "Integer")]` is written and read that way.
+pub struct Integer(pub u64);
+
+impl Integer {
+    /// Writes an integer.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        if *number <= EXACT { serializer.serialize_u64(*number) } else { serializer.collect_str(number) }
+    }
+
+    /// Reads an integer, as a number or as a string.
+    ///
+    /// # Errors
+    /// Those of the deserializer, and if it is neither.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        deserializer.deserialize_any(IntegerVisitor)
+    }
+}
 
 impl Serialize for Integer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serialize(&self.0, serializer)
+        Self::serialize(&self.0, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Integer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserialize(deserializer).map(Self)
+        Self::deserialize(deserializer).map(Self)
     }
 }
 
-/// Whether a member is left out that stands only where it is not 0.
-pub(crate) fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
+/// An unsigned integer of 64 bits that is not zero.
+///
+/// A `u64` with `#[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]` is written as an [`Integer`] where it is
+/// not 0, and left out where it is.
+pub struct Positive;
 
-/// Writes an integer.
-pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    if *number <= EXACT { serializer.serialize_u64(*number) } else { serializer.collect_str(number) }
+impl Positive {
+    /// Returns whether a member is left out because it is 0.
+    pub fn is_zero(number: &u64) -> bool {
+        *number == 0
+    }
+
+    /// Writes an integer.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        Integer::serialize(number, serializer)
+    }
+
+    /// Reads an integer, as a number or as a string.
+    ///
+    /// # Errors
+    /// Those of the deserializer, and if it is neither.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        Integer::deserialize(deserializer)
+    }
 }
 
 /// Writes a signed integer.
@@ -42,11 +79,6 @@ pub(crate) fn serialize_signed<S: Serializer>(number: i64, serializer: S) -> Res
     } else {
         serializer.collect_str(&number)
     }
-}
-
-/// Reads an integer, as a number or as a string.
-pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    deserializer.deserialize_any(IntegerVisitor)
 }
 
 struct IntegerVisitor;
@@ -68,20 +100,5 @@ impl Visitor<'_> for IntegerVisitor {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
         text.parse().map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
-    }
-}
-
-/// The same of a member that may be null.
-pub mod option {
-    use super::{Deserialize, Deserializer, Integer, Serialize, Serializer};
-
-    /// Writes an integer or null.
-    pub fn serialize<S: Serializer>(number: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
-        number.map(Integer).serialize(serializer)
-    }
-
-    /// Reads an integer or null.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-        Ok(Option::<Integer>::deserialize(deserializer)?.map(|Integer(number)| number))
     }
 }

@@ -14,19 +14,16 @@ struct KeyJson<'a, I> {
     columns: Vec<Cow<'a, Column>>,
 }
 
-/// For `#[serde(flatten, with = "model::key")]`.
-///
-/// # Errors
-/// Those of the serializer.
-pub fn serialize<S: Serializer>(key: &[Item], serializer: S) -> Result<S::Ok, S::Error> {
-    KeyJson { key: Items(key), columns: columns(key) }.serialize(serializer)
-}
+/// A key beside other members: `#[serde(flatten, with = "Key")]`.
+pub(crate) struct Key;
 
-/// For `#[serde(flatten, with = "model::key")]`.
-///
-/// # Errors
-/// Those of the deserializer, and if a column has no member or one of another kind.
-pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Item>, D::Error> {
-    let read = KeyJson::<Map<String, Json>>::deserialize(deserializer)?;
-    items(read.columns, &read.key).map_err(D::Error::custom)
+impl Key {
+    pub(crate) fn serialize<S: Serializer>(key: &[Item], serializer: S) -> Result<S::Ok, S::Error> {
+        KeyJson { key: Items(key), columns: columns(key) }.serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Item>, D::Error> {
+        let read = KeyJson::<Map<String, Json>>::deserialize(deserializer)?;
+        items(read.columns, &read.key).map_err(D::Error::custom)
+    }
 }

@@ -31,12 +31,13 @@ mod column;
 mod counters;
 mod event;
 mod history;
-pub mod integer;
-pub mod key;
+mod integer;
+mod key;
 mod missing;
+mod nullable;
 mod own_query;
 mod prefix;
-pub mod rfc3339;
+mod rfc3339;
 mod row;
 mod run;
 mod sampling;
@@ -54,10 +55,12 @@ pub use column::{Column, ColumnKind};
 pub use counters::{Counters, PacketCounts, coverage};
 pub use event::{Event, EventKind, Item};
 pub use history::{DryRunNode, DryRunOutcome, HistoryAnswers, HistoryNode};
+pub use integer::{Integer, Positive};
 pub use missing::{Missing, MissingReason};
+pub use nullable::Nullable;
 pub use own_query::{RANKINGS, SUMS, is_own_query};
 pub use prefix::network;
-pub use rfc3339::{format_time, parse_time};
+pub use rfc3339::{Time, format_time, parse_time};
 pub use run::{
     Amount, DesignReport, ExporterReport, FlowCounts, OutputCounts, Rates, RunReport, TuningChange,
     TuningReport, TuningSettings, TuningUnmet, UndecidedReport, WireReport,

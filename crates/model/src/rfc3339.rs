@@ -1,6 +1,4 @@
 //! Times as text: RFC 3339 in UTC, with all nine digits of the nanoseconds.
-//!
-//! A field with `#[serde(with = "rfc3339")]` holds nanoseconds since the epoch and is written and read that way.
 
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serializer};
@@ -61,38 +59,32 @@ fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     (era * ERA_DAYS + year * 365 + year / 4 - year / 100 + day).checked_sub(EPOCH_DAYS)
 }
 
-/// Writes a time.
-pub fn serialize<S: Serializer>(ns: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&format_time(*ns))
+/// A time: RFC 3339 in UTC with nanoseconds.
+///
+/// A `u64` with `#[serde(with = "Time")]` holds nanoseconds since the epoch, and is written and read that way.
+pub struct Time;
+
+impl Time {
+    /// Writes a time.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(ns: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format_time(*ns))
+    }
+
+    /// Reads a time.
+    ///
+    /// # Errors
+    /// Those of the deserializer, and if the text is no time.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        parse(&Cow::<str>::deserialize(deserializer)?)
+    }
 }
 
-/// Reads a time.
-pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    parse::<D::Error>(&Cow::<str>::deserialize(deserializer)?)
-}
-
-fn parse<E: Error>(text: &str) -> Result<u64, E> {
+pub(crate) fn parse<E: Error>(text: &str) -> Result<u64, E> {
     let expected = "a time such as 2026-11-24T15:40:02.000000001Z";
     parse_time(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &expected))
-}
-
-/// The same of a member that may be null.
-pub mod option {
-    use super::{Cow, Deserialize, Deserializer, Serializer};
-
-    /// Writes a time or null.
-    pub fn serialize<S: Serializer>(ns: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
-        match ns {
-            Some(ns) => super::serialize(ns, serializer),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    /// Reads a time or null.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-        let text = Option::<Cow<'_, str>>::deserialize(deserializer)?;
-        text.map(|text| super::parse(&text)).transpose()
-    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,8 @@ pub use wire::WireReport;
 
 use crate::Totals;
 use crate::{
-    Answer, Capture, Counters, Event, PacketCounts, Sampling, Span, Story, WindowCounts, integer, rfc3339,
+    Answer, Capture, Counters, Event, Integer, Nullable, PacketCounts, Positive, Sampling, Span, Story, Time,
+    WindowCounts,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,10 +35,10 @@ pub struct RunReport {
     /// Name of the observation point.
     pub node: String,
     /// Stream time of the first frame, nanoseconds since the epoch; `None` without frames.
-    #[serde(rename = "started", with = "rfc3339::option")]
+    #[serde(rename = "started", with = "Nullable::<Time>")]
     pub started_ns: Option<u64>,
     /// Stream time of the last frame.
-    #[serde(rename = "ended", with = "rfc3339::option")]
+    #[serde(rename = "ended", with = "Nullable::<Time>")]
     pub ended_ns: Option<u64>,
     /// The windows.
     pub windows: WindowCounts,
@@ -53,20 +54,20 @@ pub struct RunReport {
     /// Averages over the run.
     pub rates: Rates,
     /// Peak memory of tables and queues, bytes.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub memory_bytes: u64,
     /// The answers: those of the whole run, then those of its last windows.
     pub answers: Vec<Answer>,
     /// The events, oldest first.
     pub events: Vec<Event>,
     /// Earlier events, which were not kept for `events`.
-    #[serde(default, skip_serializing_if = "integer::is_zero", with = "integer")]
+    #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
     pub events_unlisted: u64,
     /// What became of the events, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stories: Vec<Story>,
     /// Earlier stories, which were not kept for `stories`.
-    #[serde(default, skip_serializing_if = "integer::is_zero", with = "integer")]
+    #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
     pub stories_unlisted: u64,
     /// Conditions that some windows did not decide.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -75,7 +76,7 @@ pub struct RunReport {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<Capture>,
     /// Earlier captures, which were not kept for `captures`.
-    #[serde(default, skip_serializing_if = "integer::is_zero", with = "integer")]
+    #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
     pub captures_unlisted: u64,
     /// Of a run with several nodes: the report of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -87,7 +88,7 @@ pub struct RunReport {
     /// Time that the run took, seconds.
     pub elapsed_seconds: f64,
     /// How often links were found to have gone down; `None` if there is no link.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "integer::option")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Nullable::<Integer>")]
     pub link_down: Option<u64>,
     /// Routers that sent flow records, by their addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -103,7 +104,7 @@ pub struct RunReport {
     /// What went wrong, one line each.
     pub faults: Vec<String>,
     /// Windows whose answers were not kept for `answers`.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub answers_unlisted: u64,
 }
 

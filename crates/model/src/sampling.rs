@@ -1,6 +1,6 @@
 //! By which share packets were sampled.
 
-use crate::integer;
+use crate::Integer;
 use serde::{Deserialize, Serialize};
 
 /// By which share packets were sampled: each with this probability, independently of all others (RFC 5475, section 5.2.2.1).
@@ -13,7 +13,7 @@ pub struct Sampling {
     /// The greatest share of a window.
     pub greatest: f64,
     /// Packets that were sampled and not counted, because a ring had no room for them or a worker had failed; bounds have them.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub lost: u64,
 }
 

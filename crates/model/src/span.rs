@@ -1,16 +1,16 @@
 //! A span of stream time.
 
-use crate::rfc3339;
+use crate::Time;
 use serde::{Deserialize, Serialize};
 
 /// A half-open span of stream time, in nanoseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The first instant in it.
-    #[serde(rename = "start", with = "rfc3339")]
+    #[serde(rename = "start", with = "Time")]
     pub start_ns: u64,
     /// The first instant after it.
-    #[serde(rename = "end", with = "rfc3339")]
+    #[serde(rename = "end", with = "Time")]
     pub end_ns: u64,
 }
 

@@ -1,6 +1,6 @@
 //! Chains of events in words.
 
-use crate::integer;
+use crate::Positive;
 use serde::{Deserialize, Serialize};
 
 /// A chain of events from its first one on.
@@ -13,6 +13,6 @@ pub struct Story {
     /// The identifiers of its events, in order.
     pub events: Vec<String>,
     /// Later events, which are not in `events`.
-    #[serde(default, skip_serializing_if = "integer::is_zero", with = "integer")]
+    #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
     pub events_unlisted: u64,
 }

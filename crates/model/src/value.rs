@@ -6,8 +6,9 @@ mod heaviest;
 pub use conversation::Conversation;
 pub use heaviest::Heaviest;
 
+use crate::integer::{self, Integer};
 use crate::rfc3339::{format_time, parse_time};
-use crate::{ColumnKind, integer, prefix};
+use crate::{ColumnKind, prefix};
 use flow::FlowKey;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -218,7 +219,7 @@ impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_unit(),
-            Self::Unsigned(number) => integer::serialize(number, serializer),
+            Self::Unsigned(number) => Integer::serialize(number, serializer),
             Self::Signed(number) => integer::serialize_signed(*number, serializer),
             Self::Float(number) => serializer.serialize_f64(*number),
             Self::Text(text) => serializer.serialize_str(text),

@@ -1,6 +1,6 @@
 //! The result of one window, and the number of windows.
 
-use crate::{Answer, Counters, PacketCounts, Span, Status, integer};
+use crate::{Answer, Counters, Integer, Nullable, PacketCounts, Span, Status};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use std::net::IpAddr;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
     /// The number of the window in this run, from 0 on.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub index: u64,
     /// Its time; all of them in a run of empty windows.
     #[serde(rename = "window")]
@@ -19,14 +19,14 @@ pub struct Window {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watched: Option<Span>,
     /// Of a run of empty windows: their number.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "integer::option")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Nullable::<Integer>")]
     pub empty: Option<u64>,
     /// Its frames.
     pub packets: PacketCounts,
     /// What the source lost in it; `None` if the source cannot count its loss.
     pub loss: Option<Counters>,
     /// Packets in the record `other`.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub table_full: u64,
     /// Its answers.
     pub answers: Vec<Answer>,
@@ -63,19 +63,19 @@ pub enum WindowEnd {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowCounts {
     /// All of them.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub count: u64,
     /// Ended by their time or number of packets.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub full: u64,
     /// Closed by a jump in time.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub jump: u64,
     /// Closed by the end of the run.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub run_end: u64,
     /// Windows that were not shown, because their reader was too slow.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub unreported: u64,
 }
 

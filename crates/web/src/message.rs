@@ -4,7 +4,7 @@ use crate::capture::capture_view;
 use archive::{Acknowledgement, StoredCapture, StoredEvent};
 use axum::body::Bytes;
 use model::view::{CaptureView, EventView};
-use model::{Event, Story, integer};
+use model::{Event, Integer, Story};
 use serde::Serialize;
 
 /// A message of a stream of server-sent events. JSON has no line breaks, so it is one line of data.
@@ -19,7 +19,7 @@ pub(crate) struct StoryText<'a, E> {
     id: &'a str,
     text: &'a str,
     events: &'a [E],
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     events_unlisted: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     captures: Option<Vec<CaptureView>>,
@@ -64,6 +64,6 @@ pub(crate) fn event_view(StoredEvent { event, story }: StoredEvent) -> EventView
 /// Messages that a stream missed.
 #[derive(Serialize)]
 pub(crate) struct Lagged {
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub(crate) missed: u64,
 }

@@ -3,7 +3,7 @@
 use super::{Account, Answer, Class, Rest, Status, TaskNote};
 use crate::event::{Items, columns, items};
 use crate::row::{self, ReadRows, Rows};
-use crate::{Column, Counters, Missing, PacketCounts, Sampling, Span, integer};
+use crate::{Column, Counters, Integer, Missing, Nullable, PacketCounts, Positive, Sampling, Span};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value as Json};
@@ -21,11 +21,11 @@ struct AnswerJson<'a, I, R> {
     status: Status,
     #[serde(default, skip_serializing_if = "<&bool>::not")]
     late: bool,
-    #[serde(default, skip_serializing_if = "integer::is_zero", with = "integer")]
+    #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
     revision: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     watched: Option<Span>,
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "integer::option")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Nullable::<Integer>")]
     empty: Option<u64>,
     #[serde(default, skip_serializing_if = "<[Missing]>::is_empty")]
     missing: Cow<'a, [Missing]>,

@@ -1,6 +1,6 @@
 //! Routers that sent flow records.
 
-use crate::integer;
+use crate::Integer;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -14,23 +14,23 @@ pub struct ExporterReport {
     /// What it sent: NetFlow v5, NetFlow v9 or IPFIX.
     pub version: String,
     /// Observation domain, source identifier, or type and number of the engine.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub domain: u64,
     /// How many transport sessions it is: one, or those that are over. An exporter that is started again with another port begins a new
     /// one.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub sessions: u64,
     /// Its datagrams.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub datagrams: u64,
     /// Its records of flows.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub records: u64,
     /// Those of them whose packets are samples.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub sampled: u64,
     /// What did not arrive by its sequence numbers.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub lost: u64,
     /// What its sequence numbers count, and `lost`: messages or records.
     pub lost_unit: String,

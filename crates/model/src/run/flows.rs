@@ -1,25 +1,25 @@
 //! The flow records of a run.
 
-use crate::integer;
+use crate::Integer;
 use serde::{Deserialize, Serialize};
 
 /// Flow records of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowCounts {
     /// Records begun, without `other`.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub seen: u64,
     /// Records still open when the report was made.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub active: u64,
     /// Finished records that an output has, `other` included: of several outputs, the one that has the most.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub exported: u64,
     /// Finished records that it does not have: it could not take them in time, or failed to write or to send them.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub dropped: u64,
     /// Packets of new flows for which the table had no place: they are in the record `other`.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub table_full: u64,
     /// Each output by itself.
     pub outputs: Vec<OutputCounts>,
@@ -43,9 +43,9 @@ pub struct OutputCounts {
     /// The file or the collector, as the user calls it.
     pub output: String,
     /// Records that it has.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub exported: u64,
     /// Finished records that it does not have.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub dropped: u64,
 }

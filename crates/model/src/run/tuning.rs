@@ -1,13 +1,13 @@
 //! What `--adapt` changed.
 
-use crate::{Span, integer, rfc3339};
+use crate::{Integer, Positive, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// The settings of a run that tunes itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TuningSettings {
     /// Workers of each receiver in use; 0 where receivers count themselves.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub workers: u64,
     /// The share of the idle timeout after which flow records end.
     pub idle_timeout: f64,
@@ -23,7 +23,7 @@ pub struct TuningChange {
     /// The first window that it applies to.
     pub window: Span,
     /// Stream time of the end of the window that led to it.
-    #[serde(rename = "at", with = "rfc3339")]
+    #[serde(rename = "at", with = "Time")]
     pub at_ns: u64,
     /// `workers`, `idle_timeout`, `task_memory` or `share`.
     pub setting: String,
@@ -56,19 +56,19 @@ pub struct TuningReport {
     /// The changes, oldest first.
     pub changes: Vec<TuningChange>,
     /// Earlier ones that were not kept.
-    #[serde(default, skip_serializing_if = "integer::is_zero", with = "integer")]
+    #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
     pub changes_unlisted: u64,
     /// When the bound could not be kept.
     pub unmet: Vec<TuningUnmet>,
     /// The last settings.
     pub settings: TuningSettings,
     /// Windows that were looked at.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub windows: u64,
     /// Those that lost more than the bound.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub windows_above: u64,
     /// Those that lost more than the bound only while a receiver was off its core.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub windows_off_core: u64,
 }

@@ -1,6 +1,6 @@
 //! Conditions that windows did not decide.
 
-use crate::{Counters, integer};
+use crate::{Counters, Integer};
 use serde::{Deserialize, Serialize};
 
 /// A condition that some windows did not decide, so that it could neither fire nor resolve by them.
@@ -11,7 +11,7 @@ pub struct UndecidedReport {
     /// The condition.
     pub condition: String,
     /// The windows, each counted once on each node.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub windows: u64,
     /// The same by reason: `missing`, `coverage` (too much was lost), `cut` (watched in part), `partial`, `bounds` (the values are bounds).
     pub reasons: Counters,

@@ -1,7 +1,7 @@
 //! The values that weigh most, and what all others weigh.
 
 use super::Value;
-use crate::integer;
+use crate::Integer;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
@@ -20,15 +20,15 @@ pub struct Heaviest {
 #[derive(Serialize)]
 struct Entry<'a> {
     value: &'a Value,
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     weight: u64,
 }
 
 #[derive(Serialize)]
 struct Others {
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     values: u64,
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     weight: u64,
 }
 

@@ -1,6 +1,6 @@
 //! A capture with what else is told of it.
 
-use crate::{Counters, integer, rfc3339};
+use crate::{Counters, Integer, Nullable, Time};
 use serde::{Deserialize, Serialize};
 
 /// A capture, where its file is, and why it is nowhere.
@@ -13,15 +13,15 @@ pub struct CaptureView {
     /// The query.
     pub query: String,
     /// The time of the event, nanoseconds since the epoch; `None` if it is not kept.
-    #[serde(rename = "at", with = "rfc3339::option")]
+    #[serde(rename = "at", with = "Nullable::<Time>")]
     pub at_ns: Option<u64>,
     /// The identifier of the story that the event is part of.
     pub story: Option<String>,
     /// The number of packets in the file.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub packets: u64,
     /// The length of the file, bytes.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub bytes: u64,
     /// The file at the node; `None` if there is none.
     pub file: Option<String>,

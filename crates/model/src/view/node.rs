@@ -1,6 +1,6 @@
 //! The state of a node.
 
-use crate::{Account, Counters, PacketCounts, Span, integer, rfc3339};
+use crate::{Account, Counters, Integer, Nullable, PacketCounts, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// Whether a node answers.
@@ -30,7 +30,7 @@ pub struct NodeView {
     /// Whether it answers.
     pub state: NodeState,
     /// When it was last heard of, nanoseconds since the epoch.
-    #[serde(rename = "seen", with = "rfc3339::option")]
+    #[serde(rename = "seen", with = "Nullable::<Time>")]
     pub seen_ns: Option<u64>,
     /// The coverage of its last window; `None` where its source cannot count its loss.
     pub coverage: Option<f64>,
@@ -73,10 +73,10 @@ pub struct NodeView {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     /// Its first instant, nanoseconds since the epoch.
-    #[serde(rename = "start", with = "rfc3339")]
+    #[serde(rename = "start", with = "Time")]
     pub start_ns: u64,
     /// The first instant after it.
-    #[serde(rename = "end", with = "rfc3339")]
+    #[serde(rename = "end", with = "Time")]
     pub end_ns: u64,
     /// Why.
     pub reason: String,
@@ -88,7 +88,7 @@ pub struct MissingWindows {
     /// Why.
     pub reason: String,
     /// Their number.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub windows: u64,
     /// The time that they cover.
     pub seconds: f64,
@@ -98,19 +98,19 @@ pub struct MissingWindows {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spool {
     /// The number of messages.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub messages: u64,
     /// Their size.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub bytes: u64,
     /// Window results of which rows were left out, because the spool was nearly full.
-    #[serde(default, with = "integer")]
+    #[serde(default, with = "Integer")]
     pub shortened: u64,
     /// Window results that were dropped, because the spool was full.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub dropped: u64,
     /// Messages that were kept in memory only since the node started, because the file did not take them.
-    #[serde(default, with = "integer")]
+    #[serde(default, with = "Integer")]
     pub unwritten: u64,
     /// Why the file takes nothing now.
     pub fault: Option<String>,
@@ -120,14 +120,14 @@ pub struct Spool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Store {
     /// The number of files.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub files: u64,
     /// Their size.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub bytes: u64,
     /// Window rows and flow records that it lacks since the node started: they came faster than the disk took them, or could not be
     /// written.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub lost: u64,
     /// What cannot be written now, and why.
     pub fault: Option<String>,
@@ -139,7 +139,7 @@ pub struct KernelClock {
     /// Whether the kernel takes it for synchronised; `None` where that is unknown.
     pub synchronised: Option<bool>,
     /// Its largest error, nanoseconds.
-    #[serde(default, with = "integer::option")]
+    #[serde(default, with = "Nullable::<Integer>")]
     pub max_error_ns: Option<u64>,
 }
 
@@ -159,10 +159,10 @@ pub struct Load {
     /// The share of time in which its receivers had frames at hand, in the last seconds; `None` before any have passed.
     pub busy: Option<f64>,
     /// Flows in its tables.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub flows: u64,
     /// The most that they may hold; `None` without a limit.
-    #[serde(with = "integer::option")]
+    #[serde(with = "Nullable::<Integer>")]
     pub most_flows: Option<u64>,
 }
 
@@ -170,14 +170,14 @@ pub struct Load {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskState {
     /// The one that it is to have.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub wanted: u64,
     /// The one that it has.
-    #[serde(with = "integer::option")]
+    #[serde(with = "Nullable::<Integer>")]
     pub applied: Option<u64>,
     /// Why it has not what it is to have.
     pub refused: Option<String>,
     /// Tasks of it that have ended at the node because their lease was over.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub lapsed: u64,
 }

@@ -1,6 +1,7 @@
 //! The state of a query.
 
-use crate::{Answer, Class, Column, Item, integer, rfc3339};
+use crate::key::Key;
+use crate::{Answer, Class, Column, Integer, Item, Nullable, Time};
 use serde::{Deserialize, Serialize};
 use std::ops::Not;
 
@@ -34,10 +35,10 @@ pub struct QueryView {
     /// The nodes that it runs on.
     pub nodes: Vec<String>,
     /// Time from one answer to the next, nanoseconds.
-    #[serde(with = "integer::option")]
+    #[serde(with = "Nullable::<Integer>")]
     pub every_ns: Option<u64>,
     /// The time that an answer covers, nanoseconds.
-    #[serde(with = "integer::option")]
+    #[serde(with = "Nullable::<Integer>")]
     pub over_ns: Option<u64>,
     /// What its rows hold.
     pub columns: Vec<Column>,
@@ -54,7 +55,7 @@ pub struct QueryView {
     #[serde(default, skip_serializing_if = "<&bool>::not")]
     pub metric: bool,
     /// How many packets it captures when it is started.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "integer::option")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Nullable::<Integer>")]
     pub capture: Option<u64>,
     /// The newest answer of each node, of instances those of the newest window. Where the list is empty, the hub fills in what was published.
     pub latest: Vec<Answer>,
@@ -111,10 +112,10 @@ impl QueryView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// Its first instant, nanoseconds since the epoch.
-    #[serde(rename = "start", with = "rfc3339")]
+    #[serde(rename = "start", with = "Time")]
     pub start_ns: u64,
     /// The first instant after it.
-    #[serde(rename = "end", with = "rfc3339")]
+    #[serde(rename = "end", with = "Time")]
     pub end_ns: u64,
     /// The event that started it.
     pub cause: String,
@@ -128,13 +129,13 @@ pub struct Trigger {
     /// When it fires, as it was written.
     pub condition: String,
     /// How long the condition must have held, nanoseconds.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub for_ns: u64,
     /// How long the query runs; 0 for one window.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub run_ns: u64,
     /// How long it stays quiet after it fired.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub cooldown_ns: u64,
     /// What re-arms it, as it was written; `None` if that is the condition's end.
     pub until: Option<String>,
@@ -156,15 +157,15 @@ pub struct KeyState {
     /// The node; `None` for answers across nodes.
     pub node: Option<String>,
     /// Its members.
-    #[serde(flatten, with = "crate::key")]
+    #[serde(flatten, with = "Key")]
     pub key: Vec<Item>,
     /// The phase.
     pub phase: Phase,
     /// Since when, stream time in nanoseconds since the epoch.
-    #[serde(rename = "since", with = "rfc3339::option")]
+    #[serde(rename = "since", with = "Nullable::<Time>")]
     pub since_ns: Option<u64>,
     /// When it may fire again.
-    #[serde(rename = "until", with = "rfc3339::option")]
+    #[serde(rename = "until", with = "Nullable::<Time>")]
     pub until_ns: Option<u64>,
     /// The event that brought it there.
     pub event: Option<String>,
@@ -189,13 +190,13 @@ pub struct Edge {
     /// The phase.
     pub phase: Phase,
     /// Their number.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub keys: u64,
     /// Since when one of them is, stream time in nanoseconds since the epoch.
-    #[serde(rename = "since", with = "rfc3339::option")]
+    #[serde(rename = "since", with = "Nullable::<Time>")]
     pub since_ns: Option<u64>,
     /// When it may fire again.
-    #[serde(rename = "until", with = "rfc3339::option")]
+    #[serde(rename = "until", with = "Nullable::<Time>")]
     pub until_ns: Option<u64>,
     /// The event that brought it there.
     pub event: Option<String>,

@@ -1,7 +1,7 @@
 //! The state of the whole.
 
 use super::NodeView;
-use crate::{Counters, Span, integer, rfc3339};
+use crate::{Counters, Integer, Nullable, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// What serves.
@@ -23,10 +23,10 @@ pub struct Status {
     /// Its version.
     pub version: String,
     /// When this is told, nanoseconds since the epoch; the server fills it in.
-    #[serde(rename = "now", with = "rfc3339")]
+    #[serde(rename = "now", with = "Time")]
     pub now_ns: u64,
     /// When it started.
-    #[serde(rename = "started", with = "rfc3339")]
+    #[serde(rename = "started", with = "Time")]
     pub started_ns: u64,
     /// Nothing more is measured.
     pub ended: bool,
@@ -68,13 +68,13 @@ pub struct Status {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivered {
     /// Messages that are safe.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub delivered: u64,
     /// Bytes of their JSON.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub bytes: u64,
     /// Messages that were handed over again, because it was not known whether they had arrived.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub again: u64,
     /// What was given up, by reason.
     pub lost: Counters,
@@ -88,19 +88,19 @@ pub struct AlertmanagerView {
     /// Where it is.
     pub address: String,
     /// Firings that it took.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub fired: u64,
     /// Resolutions that it took.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub resolved: u64,
     /// Firings that it took again, as they still fire.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub repeated: u64,
     /// Resolutions that it took without having taken the firing before.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub unseen: u64,
     /// Resolutions after which the same fired again before it took them.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub merged: u64,
     /// What was given up, by reason.
     pub lost: Counters,
@@ -116,7 +116,7 @@ pub struct Broker {
     /// Whether it is there.
     pub state: BrokerState,
     /// Since when, nanoseconds since the epoch.
-    #[serde(rename = "since", with = "rfc3339")]
+    #[serde(rename = "since", with = "Time")]
     pub since_ns: u64,
     /// Why it is away or takes no messages.
     pub reason: Option<String>,
@@ -138,22 +138,22 @@ pub enum BrokerState {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowTotals {
     /// With all that was measured.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub complete: u64,
     /// Without a part of it.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub partial: u64,
     /// After the time for answers.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub late: u64,
     /// Never, because the spool of the node was full.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub lost: u64,
     /// Never, for any reason.
-    #[serde(default, with = "integer")]
+    #[serde(default, with = "Integer")]
     pub missing: u64,
     /// Again; only the first one counts.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     pub doubled: u64,
 }
 
@@ -181,10 +181,10 @@ pub struct Fault {
     /// Its name, one of [`FAULTS`].
     pub fault: String,
     /// Since when it lasts, nanoseconds since the epoch.
-    #[serde(rename = "since", with = "rfc3339")]
+    #[serde(rename = "since", with = "Time")]
     pub since_ns: u64,
     /// Until when it lasted; `None` while it does.
-    #[serde(rename = "until", with = "rfc3339::option")]
+    #[serde(rename = "until", with = "Nullable::<Time>")]
     pub until_ns: Option<u64>,
     /// What is wrong, in one line.
     pub reason: String,
@@ -194,7 +194,7 @@ pub struct Fault {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// When it was given, nanoseconds since the epoch.
-    #[serde(rename = "at", with = "rfc3339")]
+    #[serde(rename = "at", with = "Time")]
     pub at_ns: u64,
     /// One line.
     pub text: String,

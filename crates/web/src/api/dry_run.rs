@@ -13,7 +13,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use model::{DryRunNode, DryRunOutcome, Event, Span, integer};
+use model::{DryRunNode, DryRunOutcome, Event, Integer, Span};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,10 +31,10 @@ const USUAL_PERIOD_NS: u64 = 3_600_000_000_000;
 struct Told<'a> {
     period: Span,
     judged: Option<Span>,
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     fired: u64,
     events: &'a [Event],
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     more_events: u64,
     stories: Vec<StoryText<'a, String>>,
     nodes: &'a [DryRunNode],

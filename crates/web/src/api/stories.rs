@@ -9,7 +9,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use model::{Event, Story, integer, rfc3339};
+use model::{Event, Integer, Nullable, Story, Time};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -28,12 +28,12 @@ struct Stories {
 struct Entry {
     id: String,
     text: String,
-    #[serde(with = "rfc3339::option")]
+    #[serde(with = "Nullable::<Time>")]
     at: Option<u64>,
     query: Option<String>,
     node: Option<String>,
     /// Events that it has.
-    #[serde(with = "integer")]
+    #[serde(with = "Integer")]
     events_total: u64,
     acknowledged: Option<Acknowledgement>,
 }
