@@ -11,31 +11,33 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// Whether an answer, or a window, is complete.
+/// The completeness of an answer, or of a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AnswerStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// All of the window was observed, and all rows counted.
     #[default]
     Complete,
-    /// Rows were refused, or a node is missing.
+    /// Something is missing, such as refused rows or a node.
     Partial,
-    /// The window was observed only in part.
+    /// The window was observed only in part; nothing else is missing.
     Cut,
 }
 
-/// How a query is executed.
+/// The way in which a query is executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// From the rows of a window, when it closes.
+    /// It is answered from the rows of a window, when that closes.
     #[default]
     Row,
-    /// From the packets of pinned keys, which are few.
+    /// It is answered from the packets of pinned keys, which are few.
     Zoom,
-    /// From the packets of all flows, by a structure of bounded size.
+    /// It is answered from the packets of all flows, by a structure of bounded size.
     Sketch,
-    /// From window rows of a sample of the packets.
+    /// It is answered from window rows of a sample of the packets.
     Sample,
 }
 
@@ -51,84 +53,114 @@ impl Class {
     }
 }
 
-/// How a task counted.
+/// The way in which a task counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Task"))]
 pub struct TaskNote {
-    /// The task as the user wrote it.
+    /// The task as the user wrote it; of a query, its name and the task that answers it.
     pub text: String,
     /// The structure that counted, with its sizes.
     pub structure: String,
-    /// Why this structure was chosen.
+    /// The reason why this structure was chosen.
     pub why: String,
-    /// Memory of one such structure, of all address families together, bytes.
+    /// The memory of one such structure, of all address families together, bytes.
     #[serde(with = "Integer")]
     pub memory_bytes: u64,
-    /// What was counted in the window: packets, or bytes where the task is about them.
+    /// The number of packets that were counted in the window, or of bytes where the task is about these.
     #[serde(with = "Integer")]
     pub total: u64,
-    /// Packets lost before the measurement, which bounds include; `None` if the source cannot count its loss.
+    /// The number of packets lost before the measurement, which bounds include; `None` if the source cannot count its loss.
     #[serde(with = "Nullable::<Integer>")]
     pub lost: Option<u64>,
 }
 
-/// The account of all frames of a window. In an answer's JSON its members are those of the answer: `packets` and `loss`.
+/// The account of all frames of a window.
+///
+/// In the JSON of an answer its members are those of the answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Account {
-    /// Frames received, measured and not measured.
+    /// The frames that were received, measured and not measured.
     pub packets: PacketCounts,
-    /// What the source lost; `None` if it cannot count its loss.
+    /// The frames that the source lost, by its own counters; `None` if it cannot count them.
     pub loss: Option<Counters>,
 }
 
-/// The answer of one query, for one window and node: a table under named columns.
+/// The answer of one query for one window and node: a table under named columns. It may be split over several objects with the same query,
+/// node and window.
 ///
-/// JSON: an object with the members in this order, the columns, the reason, the task and the account last, and each row an object.
-/// Writing fails where a row does not fit the columns.
+/// JSON: an object with the members in this order, the columns, the reason, the task and the account last, and each row an object. Writing
+/// fails where a row does not fit the columns.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::forms::answer))]
 pub struct Answer {
-    /// Name of the query.
+    /// The name of the query.
     pub query: String,
-    /// The observation point; `None` in answers across nodes.
+    /// The name of the observation point; `None` in answers across nodes.
     pub node: Option<String>,
-    /// Of a query that a firing started: what it pinned.
+    /// The fields that the firing pinned which started the query, with their values.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::event::Items", skip_serializing_if = "Vec::is_empty", extend("minProperties" = 1)))]
     pub bound: Vec<Item>,
     /// The window; `None` for the whole run.
     pub window: Option<Span>,
-    /// Whether it is complete.
+    /// The completeness of the answer.
     pub status: Status,
-    /// It arrived after its window's time for answers.
+    /// True if the answer came after the time for answers of its window.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "Not::not", extend("const" = true)))]
     pub late: bool,
-    /// How often an answer of this query and window was replaced before.
+    /// The number of earlier answers of this query and window that this one replaces.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "crate::Positive", skip_serializing_if = "crate::Positive::is_zero")
+    )]
     pub revision: u64,
-    /// The observed part of a window that was observed only in part: of each that is cut, and of partial
-    /// ones.
+    /// The observed part of a window that was observed only in part: of each that is cut, and of partial ones.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "Option::is_none"))]
     pub watched: Option<Span>,
-    /// Of a run of empty windows: their number.
+    /// The number of windows in a run of empty ones. The window spans all of them.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "crate::Positive", skip_serializing_if = "Option::is_none")
+    )]
     pub empty: Option<u64>,
-    /// Times in it of which nothing is known, the oldest first; where there is one, the answer is partial.
+    /// The times of the answer of which nothing is known, the oldest first. Where there is one, the status is `partial`.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "Vec::is_empty", length(min = 1)))]
     pub missing: Vec<Missing>,
-    /// Packets received, as a share of those received or lost before the table; `None` if the source cannot
-    /// count its loss.
+    /// The share of the packets received or lost before the table that were received; `None` if the source cannot count its loss. Of an
+    /// answer from a store, the share of the time asked about that was watched and stored.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub coverage: Option<f64>,
-    /// How it was computed.
+    /// The way in which the query was executed.
     pub class: Class,
-    /// The levels of a store that it was read from, the coarsest first; empty where it was read from none.
+    /// The levels of a store that the answer was read from, the coarsest first.
+    ///
+    /// Empty where it was read from none.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "Vec::is_empty", length(min = 1), extend("items" = {"type": "string", "enum": ["1h", "1min", "rows"]}, "uniqueItems" = true)))]
     pub levels: Vec<String>,
-    /// How the packets were sampled; `None`: all were taken.
+    /// The share of the packets that was sampled.
+    ///
+    /// `None`: all were taken.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "Option::is_none"))]
     pub sampling: Option<Sampling>,
-    /// What the rows hold.
-    pub columns: Vec<Column>,
-    /// The rows, in the order of the query; each has a value for each column.
+    /// The rows, in the order of the query. Each has a member for each column.
+    ///
+    /// A value for each column, in their order.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::event::Items>"))]
     pub rows: Vec<Vec<Value>>,
-    /// Groups that are in no row.
+    /// The groups that are in no row.
     pub rest: Rest,
-    /// The kind of the values' bounds: `exact`, `certain`, a probability, `none`.
+    /// The kind of the bounds of values: `exact`, `certain`, a probability, or `none`.
     pub bounds: String,
-    /// What keeps it from being complete, and what else is to be known of it.
+    /// The name, the kind and the unit of each member of the rows.
+    pub columns: Vec<Column>,
+    /// The reason why the answer is not complete, and what else is to be known of it.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "Option::is_none"))]
     pub reason: Option<String>,
-    /// Of a task: how it counted.
+    /// The way in which a task counted.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "Option::is_none"))]
     pub task: Option<TaskNote>,
-    /// Of the query `totals` of a window: all frames.
+    /// The account of all frames, in the answer of the query `totals` of a window.
+    #[cfg_attr(feature = "schema", schemars(flatten))]
     pub account: Option<Account>,
 }
 

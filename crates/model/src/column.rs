@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The type of a column's values: how their JSON is read back.
+/// The type of the values of a column, by which their JSON is read back. Any of them may also be null or an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnKind {
     /// Unsigned integers of 64 bits.
@@ -12,7 +13,7 @@ pub enum ColumnKind {
     Signed,
     /// Floating point numbers.
     Float,
-    /// Text.
+    /// Texts.
     Text,
     /// IPv4 and IPv6 addresses.
     Address,
@@ -26,15 +27,17 @@ pub enum ColumnKind {
     Heaviest,
 }
 
-/// A column of an answer. Any column may hold nulls, and estimates instead of its own values: a count, for
-/// instance, is exact as long as memory suffices.
+/// A column of an answer.
+///
+/// Any column may hold nulls, and estimates instead of its own values: a count, for instance, is exact as long as memory suffices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Column {
-    /// Its name, unique within the answer.
+    /// The name of the member in each row, unique within the answer.
     pub name: String,
-    /// The type of its values.
+    /// The type of the values.
     pub kind: ColumnKind,
-    /// The unit of its values; empty where there is none.
+    /// The unit of the values; empty where there is none.
     pub unit: String,
 }
 

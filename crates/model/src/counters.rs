@@ -9,11 +9,15 @@ use std::fmt;
 /// Counters of one list that are read; there are a few dozen names.
 const MOST_COUNTERS: usize = 1_000;
 
-/// Named counters, in a significant order. JSON: an object of those that are not zero.
+/// Named counters: those that are not zero.
 ///
-/// A counter that is zero equals a missing one: two lists are equal if their nonzero counters are.
+/// The order is significant. A counter that is zero equals a missing one: two lists are equal if their nonzero counters are.
 #[derive(Clone, Debug, Default)]
-pub struct Counters(pub Vec<(String, u64)>);
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Counters(
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, crate::Positive>"))]
+    pub Vec<(String, u64)>,
+);
 
 impl Counters {
     /// The sum of all.
@@ -110,18 +114,19 @@ impl<'de> Visitor<'de> for CountersVisitor {
     }
 }
 
-/// Frames: `received` = `measured` + the sum of `not_measured`, always.
+/// The numbers of frames: `received` is always the sum of `measured` and all of `not_measured`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Packets"))]
 pub struct PacketCounts {
-    /// Frames taken from the source.
+    /// The number of frames taken from the source.
     #[serde(with = "Integer")]
     pub received: u64,
-    /// Frames counted in a flow record, the record `other` included.
+    /// The number of frames counted in a flow record, the record `other` included.
     #[serde(with = "Integer")]
     pub measured: u64,
-    /// Frames not measured, by reason.
+    /// The numbers of frames that were not measured, by reason.
     pub not_measured: Counters,
-    /// Further remarks on the frames, measured or not: `time_backwards`, `ports_truncated`, …
+    /// Further remarks on the frames, measured or not, such as `time_backwards` and `ports_truncated`.
     pub remarks: Counters,
 }
 

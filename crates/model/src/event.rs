@@ -9,15 +9,16 @@ use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-/// What happened.
+/// The change that an event tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Kind"))]
 #[serde(rename_all = "lowercase")]
 pub enum EventKind {
     /// A condition became true.
     Fired,
-    /// It is false again.
+    /// The condition is false again.
     Resolved,
-    /// Unknown, because too many windows are missing.
+    /// The condition is unknown, because too many windows are missing.
     NoData,
     /// A chain did not end within its time.
     Timeout,
@@ -53,37 +54,42 @@ pub struct Item {
     pub value: Value,
 }
 
-/// An event.
+/// A change of the state of a standing query, for one key and node.
 ///
 /// JSON: an object with these members in this order, and then `columns`: the kind and unit of each member of `key`, then of each of
 /// `values`.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::forms::event))]
 pub struct Event {
-    /// A hash of query, version, key, node and window: the same in every run.
+    /// The identifier of the event, a hash of query, version, key, node and window: the same in every run.
     pub event: String,
-    /// What happened.
+    /// The change.
     pub kind: EventKind,
     /// The query whose state changed.
     pub query: String,
-    /// The query whose answer caused it; `None` if it is the query itself.
+    /// The query whose answer caused it, of several `a, b`; `None` if it is the query itself.
     pub fired_by: Option<String>,
-    /// The group.
+    /// The group: a member for each field of `groupby`.
+    #[cfg_attr(feature = "schema", schemars(with = "Items"))]
     pub key: Vec<Item>,
-    /// The observation point; `None` for answers across nodes.
+    /// The name of the observation point; `None` for answers across nodes.
     pub node: Option<String>,
-    /// Stream time, nanoseconds since the epoch: the window's end.
+    /// The stream time of the event, which is the end of its window.
+    #[cfg_attr(feature = "schema", schemars(rename = "at", with = "Time"))]
     pub at_ns: u64,
     /// The window.
     pub window: Option<Span>,
-    /// The values in the condition.
+    /// The values of the condition, by column.
+    #[cfg_attr(feature = "schema", schemars(with = "Items"))]
     pub values: Vec<Item>,
-    /// What they were compared with, if it is one number.
+    /// The number that the values were compared with; `None` where it is not one number.
     pub threshold: Option<f64>,
-    /// The window was late.
+    /// True if the window was late.
     pub late: bool,
-    /// The answer's coverage; `None` if the source cannot count its loss.
+    /// The coverage of the answer; `None` if the source cannot count its loss.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub coverage: Option<f64>,
-    /// The event that started the query.
+    /// The event that started the query; `None` if none did.
     pub parent: Option<String>,
 }
 
@@ -129,8 +135,12 @@ struct EventJson<'a, I> {
     columns: Vec<Cow<'a, Column>>,
 }
 
-/// Items as an object of their names.
-pub(crate) struct Items<'a>(pub(crate) &'a [Item]);
+/// Values, by the names of their columns.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Values"))]
+pub(crate) struct Items<'a>(
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, Value>"))]
+    pub(crate)  &'a [Item],
+);
 
 impl Serialize for Items<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

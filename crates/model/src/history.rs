@@ -3,10 +3,13 @@
 use crate::{Answer, Event, Integer, Span, Story};
 use serde::{Deserialize, Serialize};
 
-/// The answers of the stores of nodes to a question, as `POST /history` has them.
+/// The answers of the stores of nodes to a question.
+///
+/// `POST /history` has them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "History"))]
 pub struct HistoryAnswers {
-    /// The answers, query by query and by time.
+    /// The answers, query by query, each by time.
     pub answers: Vec<Answer>,
     /// The nodes that were asked.
     pub nodes: Vec<HistoryNode>,
@@ -16,10 +19,11 @@ pub struct HistoryAnswers {
 
 /// A node that was asked about what its store remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistoryNode {
     /// The name of the node.
     pub name: String,
-    /// The reason why its answers are missing or incomplete: a name, and an explanation.
+    /// The reason why its answers are missing or incomplete: a name, such as `no_store`, `away` or `late`, and an explanation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -45,6 +49,7 @@ pub struct DryRunOutcome {
 
 /// The part of a node in a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DryRunNode {
     /// The name of the node.
     pub name: String,

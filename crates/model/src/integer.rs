@@ -11,7 +11,15 @@ const EXACT: u64 = 1 << 53;
 /// An unsigned integer of 64 bits. One beyond 2^53 is a string of digits.
 ///
 /// A `u64` with `#[serde(with = "Integer")]` is written and read that way.
-pub struct Integer(pub u64);
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(extend("anyOf" = [
+        {"type": "integer", "minimum": 0, "maximum": EXACT},
+        {"type": "string", "pattern": "^[1-9][0-9]{15,19}$"},
+    ]))
+)]
+pub struct Integer(#[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))] pub u64);
 
 impl Integer {
     /// Writes an integer.
@@ -47,7 +55,15 @@ impl<'de> Deserialize<'de> for Integer {
 ///
 /// A `u64` with `#[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]` is written as an [`Integer`] where it is
 /// not 0, and left out where it is.
-pub struct Positive;
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(extend("anyOf" = [
+        {"type": "integer", "minimum": 1, "maximum": EXACT},
+        {"type": "string", "pattern": "^[1-9][0-9]{15,19}$"},
+    ]))
+)]
+pub struct Positive(#[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))] pub u64);
 
 impl Positive {
     /// Returns whether a member is left out because it is 0.

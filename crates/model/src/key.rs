@@ -9,13 +9,17 @@ use std::borrow::Cow;
 
 /// `I` has the items: as they are written, or as they are read before their columns are known.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct KeyJson<'a, I> {
+    /// The members of the key, by the names of their columns.
     key: I,
+    /// The name, the kind and the unit of each member of `key`.
     columns: Vec<Cow<'a, Column>>,
 }
 
 /// A key beside other members: `#[serde(flatten, with = "Key")]`.
-pub(crate) struct Key;
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Key(#[cfg_attr(feature = "schema", schemars(with = "KeyJson<Items>"))] ());
 
 impl Key {
     pub(crate) fn serialize<S: Serializer>(key: &[Item], serializer: S) -> Result<S::Ok, S::Error> {

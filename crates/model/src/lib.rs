@@ -41,6 +41,8 @@ mod rfc3339;
 mod row;
 mod run;
 mod sampling;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod span;
 mod story;
 mod totals;

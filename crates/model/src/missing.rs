@@ -4,8 +4,9 @@ use crate::{Span, format_time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why nothing is known of a time.
+/// The reason why nothing is known of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MissingReason {
     /// No measurement had begun.
@@ -16,7 +17,7 @@ pub enum MissingReason {
     Killed,
     /// There was no room on the disk.
     DiskFull,
-    /// What was measured could not be written for another reason.
+    /// The measurement could not be written for another reason.
     WriteFailed,
     /// The file that had it is damaged.
     Damaged,
@@ -84,13 +85,14 @@ impl fmt::Display for MissingReason {
     }
 }
 
-/// A time of which nothing is known, and why. JSON: `{"start", "end", "reason"}`.
+/// A time of which nothing is known, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Missing {
     /// The time.
     #[serde(flatten)]
     pub span: Span,
-    /// Why.
+    /// The reason.
     pub reason: MissingReason,
 }
 

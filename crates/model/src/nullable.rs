@@ -9,7 +9,8 @@ use std::marker::PhantomData;
 /// A value in the form of `T`, or null.
 ///
 /// An `Option<u64>` with `#[serde(with = "Nullable::<Integer>")]` or `#[serde(with = "Nullable::<Time>")]` is written and read that way.
-pub struct Nullable<T>(PhantomData<T>);
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub struct Nullable<T>(#[cfg_attr(feature = "schema", schemars(with = "Option<T>"))] PhantomData<T>);
 
 impl Nullable<Integer> {
     /// Writes an integer or null.

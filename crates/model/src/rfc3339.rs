@@ -62,7 +62,12 @@ fn days(year: u64, month: u64, day: u64) -> Option<u64> {
 /// A time: RFC 3339 in UTC with nanoseconds.
 ///
 /// A `u64` with `#[serde(with = "Time")]` holds nanoseconds since the epoch, and is written and read that way.
-pub struct Time;
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(extend("format" = "date-time", "pattern" = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{9}Z$"))
+)]
+pub struct Time(#[cfg_attr(feature = "schema", schemars(with = "String"))] pub u64);
 
 impl Time {
     /// Writes a time.

@@ -17,6 +17,8 @@ pub use tuning::{TuningChange, TuningReport, TuningSettings, TuningUnmet};
 pub use undecided::UndecidedReport;
 pub use wire::WireReport;
 
+use sources::Sources;
+
 use crate::Totals;
 use crate::{
     Answer, Capture, Counters, Event, Integer, Nullable, PacketCounts, Positive, Sampling, Span, Story, Time,
@@ -26,84 +28,93 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// The whole run: what `--report` writes.
+/// The report of a whole run.
+///
+/// `--report` writes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunReport {
-    /// The sources, by the user's names. JSON: a name, or a list of them.
-    #[serde(with = "sources")]
+    /// The sources, by the names that the user gave: one name, or a list of them.
+    #[serde(with = "Sources")]
     pub source: Vec<String>,
-    /// Name of the observation point.
+    /// The name of the observation point; of several nodes, all names.
     pub node: String,
-    /// Stream time of the first frame, nanoseconds since the epoch; `None` without frames.
+    /// The stream time of the first frame; `None` without frames.
     #[serde(rename = "started", with = "Nullable::<Time>")]
     pub started_ns: Option<u64>,
-    /// Stream time of the last frame.
+    /// The stream time of the last frame; `None` without frames.
     #[serde(rename = "ended", with = "Nullable::<Time>")]
     pub ended_ns: Option<u64>,
     /// The windows.
     pub windows: WindowCounts,
     /// The frames.
     pub packets: PacketCounts,
-    /// What the source lost; `None` if it cannot count its loss.
+    /// The frames that the source lost, by its own counters; `None` if it cannot count them.
     pub loss: Option<Counters>,
-    /// How the packets were sampled; `None`: all were taken.
+    /// The share of the packets that was sampled.
+    ///
+    /// `None`: all were taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
     /// The flow records.
     pub flows: FlowCounts,
-    /// Averages over the run.
+    /// The averages over the run.
     pub rates: Rates,
-    /// Peak memory of tables and queues, bytes.
+    /// The memory of tables and queues at its most, bytes.
     #[serde(with = "Integer")]
     pub memory_bytes: u64,
     /// The answers: those of the whole run, then those of its last windows.
     pub answers: Vec<Answer>,
-    /// The events, oldest first.
+    /// The events, the oldest first.
     pub events: Vec<Event>,
-    /// Earlier events, which were not kept for `events`.
+    /// The number of earlier events, which are not in `events`.
     #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
     pub events_unlisted: u64,
-    /// What became of the events, the oldest first.
+    /// The stories of the events, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stories: Vec<Story>,
-    /// Earlier stories, which were not kept for `stories`.
+    /// The number of earlier stories, which are not in `stories`.
     #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
     pub stories_unlisted: u64,
-    /// Conditions that some windows did not decide.
+    /// The conditions that some windows did not decide.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<UndecidedReport>,
     /// The packets that events asked for, in the order in which the captures ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<Capture>,
-    /// Earlier captures, which were not kept for `captures`.
+    /// The number of earlier captures, which are not in `captures`.
     #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
     pub captures_unlisted: u64,
-    /// Of a run with several nodes: the report of each.
+    /// The report of each node, in a run with several, of which this report has the sums.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub nodes: BTreeMap<String, RunReport>,
-    /// Edison's version.
+    /// The version of Edison.
     pub version: String,
-    /// The command line.
+    /// The command line, a text for each word.
     pub command_line: Vec<String>,
-    /// Time that the run took, seconds.
+    /// The time that the run took, seconds.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub elapsed_seconds: f64,
-    /// How often links were found to have gone down; `None` if there is no link.
+    /// The number of times that links were found to have gone down.
+    ///
+    /// `None` if there is no link.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "Nullable::<Integer>")]
     pub link_down: Option<u64>,
-    /// Routers that sent flow records, by their addresses.
+    /// The routers that sent flow records, by their addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub exporters: Vec<ExporterReport>,
-    /// How the work was divided.
+    /// The division of the work.
     pub design: DesignReport,
-    /// What the software wire observed, if there was one.
+    /// The observations of a software wire (`--wire`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireReport>,
-    /// What `--adapt` changed, if it was asked for.
+    /// The changes that `--adapt` made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuning: Option<TuningReport>,
-    /// What went wrong, one line each.
+    /// The faults of the run, a line each.
     pub faults: Vec<String>,
-    /// Windows whose answers were not kept for `answers`.
+    /// The number of windows whose answers are not in `answers`.
     #[serde(with = "Integer")]
     pub answers_unlisted: u64,
 }

@@ -3,16 +3,22 @@
 use crate::Integer;
 use serde::{Deserialize, Serialize};
 
-/// By which share packets were sampled: each with this probability, independently of all others (RFC 5475, section 5.2.2.1).
+/// The shares of the packets that were sampled, each packet independently of all others (RFC 5475, section 5.2.2.1). Counts in answers are
+/// estimates of all packets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sampling {
-    /// Packets sampled, as a share of those that came: what totals are divided by.
+    /// The share of the packets that were sampled, by which totals are divided.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub share: f64,
     /// The least share of a window.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub least: f64,
     /// The greatest share of a window.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub greatest: f64,
-    /// Packets that were sampled and not counted, because a ring had no room for them or a worker had failed; bounds have them.
+    /// The number of packets that were sampled and not counted, because a ring had no room for them or a worker had failed; bounds include
+    /// them.
     #[serde(with = "Integer")]
     pub lost: u64,
 }

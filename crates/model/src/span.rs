@@ -3,8 +3,11 @@
 use crate::Time;
 use serde::{Deserialize, Serialize};
 
+/// A time. Its end is not part of it.
+///
 /// A half-open span of stream time, in nanoseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
     /// The first instant in it.
     #[serde(rename = "start", with = "Time")]

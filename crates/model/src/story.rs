@@ -5,14 +5,15 @@ use serde::{Deserialize, Serialize};
 
 /// A chain of events from its first one on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Story {
     /// The event that it began with.
     pub id: String,
-    /// A line for each step.
+    /// The chain in words, a line for each step.
     pub text: String,
     /// The identifiers of its events, in order.
     pub events: Vec<String>,
-    /// Later events, which are not in `events`.
+    /// The number of later events, which are not in `events`.
     #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
     pub events_unlisted: u64,
 }

@@ -10,7 +10,6 @@ use crate::integer::{self, Integer};
 use crate::rfc3339::{format_time, parse_time};
 use crate::{ColumnKind, prefix};
 use flow::FlowKey;
-use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value as Json;
 use std::net::IpAddr;
@@ -202,7 +201,8 @@ pub(crate) fn estimate(members: &serde_json::Map<String, Json>) -> Option<Value>
 /// A number of an estimate or a threshold: an integer if it is whole and exact as a double, null if it is not
 /// finite.
 #[derive(Deserialize)]
-pub(crate) struct Number(pub(crate) f64);
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub(crate) struct Number(#[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))] pub(crate) f64);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -213,6 +213,18 @@ impl Serialize for Number {
             serializer.serialize_f64(number)
         }
     }
+}
+
+/// An estimate, with bounds. A number that is not known is null.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Estimate {
+    /// The most likely value.
+    value: Number,
+    /// A number that the truth is not less than.
+    lower: Number,
+    /// A number that the truth is not more than.
+    upper: Number,
 }
 
 impl Serialize for Value {
@@ -229,13 +241,28 @@ impl Serialize for Value {
             Self::Time(ns) => serializer.serialize_str(&format_time(*ns)),
             Self::Heaviest(heaviest) => heaviest.serialize(serializer),
             Self::Estimate { value, lower, upper } => {
-                let mut map = serializer.serialize_map(Some(3))?;
-                map.serialize_entry("value", &Number(*value))?;
-                map.serialize_entry("lower", &Number(*lower))?;
-                map.serialize_entry("upper", &Number(*upper))?;
-                map.end()
+                let [value, lower, upper] = [value, lower, upper].map(|number| Number(*number));
+                Estimate { value, lower, upper }.serialize(serializer)
             }
         }
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Value {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Value".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A value, as the kind of its column says. Integers beyond 2^53, texts, addresses, prefixes and times are strings.",
+            "anyOf": [
+                {"type": ["null", "number", "string"]},
+                generator.subschema_for::<Estimate>(),
+                generator.subschema_for::<heaviest::HeaviestJson>(),
+            ],
+        })
     }
 }
 

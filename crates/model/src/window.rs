@@ -59,22 +59,23 @@ pub enum WindowEnd {
     RunEnd,
 }
 
-/// The number of windows, by how they ended.
+/// The numbers of windows, by how they ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowCounts {
-    /// All of them.
+    /// The number of all windows.
     #[serde(with = "Integer")]
     pub count: u64,
-    /// Ended by their time or number of packets.
+    /// The number of windows that ended by their time or their number of packets.
     #[serde(with = "Integer")]
     pub full: u64,
-    /// Closed by a jump in time.
+    /// The number of windows that were closed by a jump in time.
     #[serde(with = "Integer")]
     pub jump: u64,
-    /// Closed by the end of the run.
+    /// The number of windows that were closed by the end of the run.
     #[serde(with = "Integer")]
     pub run_end: u64,
-    /// Windows that were not shown, because their reader was too slow.
+    /// The number of windows that were not shown, because their reader was too slow.
     #[serde(with = "Integer")]
     pub unreported: u64,
 }

@@ -11,15 +11,25 @@ use std::fmt;
 
 const GROUPS: &str = "groups";
 
-/// Groups beyond an answer's limit, and the totals of their counts and sums. JSON: one object, `groups` first, which is null where
-/// their number is not known.
+/// The groups that are in no row of an answer, and the totals of their counts and sums.
+///
+/// JSON: one object, `groups` first, which is null where their number is not known.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rest {
-    /// The number of groups, or the least that there may be.
+    /// The number of groups, null where it is not known.
+    ///
+    /// Here it is the least number then.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::Nullable<Integer>"))]
     pub groups: u64,
     /// True where there may be more groups than this.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub is_open: bool,
-    /// Totals by the names of the columns. A column named `groups` is omitted, because the name is used.
+    /// The totals by the names of the columns. A column named `groups` is omitted, because the name is used.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(flatten, with = "std::collections::BTreeMap<String, crate::schema::forms::Total>")
+    )]
     pub totals: Vec<(String, Value)>,
 }
 

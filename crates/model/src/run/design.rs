@@ -2,23 +2,24 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How the work was divided.
+/// The division of the work of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DesignReport {
-    /// The parallel design.
+    /// The name of the parallel design.
     pub name: String,
-    /// Threads that received.
+    /// The number of threads that received.
     pub receivers: usize,
-    /// Workers of each; 0 where receivers counted themselves.
+    /// The number of workers of each receiver; 0 where receivers counted themselves.
     pub workers: usize,
-    /// How a receiver chose the worker for a packet: by `hash`, or by `position` in the burst.
+    /// The way in which a receiver chose the worker for a packet: by `hash`, or by `position` in the burst.
     pub split: String,
-    /// Where flows were kept: `separate` by core, or `shared`.
+    /// The place of the flows: `separate` by core, or `shared`.
     pub state: String,
     /// The cores of the threads, receivers first; empty where threads were not pinned.
     pub cores: Vec<usize>,
-    /// There were more threads than cores.
+    /// True if there were more threads than cores.
     pub oversubscribed: bool,
-    /// Why this design.
+    /// The reason for this design.
     pub why: String,
 }

@@ -3,25 +3,26 @@
 use crate::Integer;
 use serde::{Deserialize, Serialize};
 
-/// Flow records of a run.
+/// The flow records of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowCounts {
-    /// Records begun, without `other`.
+    /// The number of records begun, without `other`.
     #[serde(with = "Integer")]
     pub seen: u64,
-    /// Records still open when the report was made.
+    /// The number of records still open when the report was made.
     #[serde(with = "Integer")]
     pub active: u64,
-    /// Finished records that an output has, `other` included: of several outputs, the one that has the most.
+    /// The number of finished records that an output has, `other` included: of several outputs, the one that has the most.
     #[serde(with = "Integer")]
     pub exported: u64,
-    /// Finished records that it does not have: it could not take them in time, or failed to write or to send them.
+    /// The number of finished records that this output does not have: it could not take them in time, or failed to write or to send them.
     #[serde(with = "Integer")]
     pub dropped: u64,
-    /// Packets of new flows for which the table had no place: they are in the record `other`.
+    /// The number of packets of new flows for which the table had no place: they are in the record `other`.
     #[serde(with = "Integer")]
     pub table_full: u64,
-    /// Each output by itself.
+    /// The records of each output by itself.
     pub outputs: Vec<OutputCounts>,
 }
 
@@ -39,13 +40,14 @@ impl FlowCounts {
 
 /// The records of one output. A reader finds as many there as it has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OutputCounts {
     /// The file or the collector, as the user calls it.
     pub output: String,
-    /// Records that it has.
+    /// The number of finished records that it has.
     #[serde(with = "Integer")]
     pub exported: u64,
-    /// Finished records that it does not have.
+    /// The number of finished records that it does not have.
     #[serde(with = "Integer")]
     pub dropped: u64,
 }

@@ -3,15 +3,19 @@
 use crate::Span;
 use serde::{Deserialize, Serialize};
 
-/// Averages over a run; `None` if the time is zero.
+/// The averages over a run; `None` where the time has no length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rates {
-    /// Packets measured per second of the time from the first of them to the last.
+    /// The packets measured per second of the time from the first of them to the last.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub packets_per_second: Option<f64>,
     /// Their bits per second of the same time, on the wire without preamble, gap and check sequence; `None`, too, where bytes on the wire
     /// are not known.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub bits_per_second: Option<f64>,
-    /// Packets received per second of the run's own time.
+    /// The packets received per second of the time that the run took.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub processed_per_second: Option<f64>,
 }
 

@@ -1,24 +1,28 @@
-//! Names of sources as JSON: one name, or a list of them.
+//! Names of sources as JSON.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub(super) fn serialize<S: Serializer>(names: &[String], serializer: S) -> Result<S::Ok, S::Error> {
-    match names {
-        [one] => serializer.serialize_str(one),
-        all => all.serialize(serializer),
-    }
-}
-
+/// One name, or a list of names: for `#[serde(with = "Sources")]`.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(untagged, expecting = "a name or a list of names")]
-enum Read {
+pub(super) enum Sources {
     One(String),
     List(Vec<String>),
 }
 
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    Ok(match Read::deserialize(deserializer)? {
-        Read::One(name) => vec![name],
-        Read::List(names) => names,
-    })
+impl Sources {
+    pub(super) fn serialize<S: Serializer>(names: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+        match names {
+            [one] => serializer.serialize_str(one),
+            all => all.serialize(serializer),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+        Ok(match Deserialize::deserialize(deserializer)? {
+            Self::One(name) => vec![name],
+            Self::List(names) => names,
+        })
+    }
 }

@@ -2,11 +2,12 @@
 
 use super::Value;
 use crate::Integer;
-use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
 
-/// The values of a field that weigh most, the heaviest first. JSON: `{"top": [{"value", "weight"}, …], "rest": {"values", "weight"}}`.
+/// The values of a field that weigh most, the heaviest first, and the weight of all others.
+///
+/// JSON: `{"top": [{"value", "weight"}, …], "rest": {"values", "weight"}}`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heaviest {
     /// Each value with its weight.
@@ -17,29 +18,45 @@ pub struct Heaviest {
     pub rest_weight: u64,
 }
 
+/// The values of a field that weigh most, and the weight of all others.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Heaviest"))]
+pub(super) struct HeaviestJson<'a> {
+    /// The values that weigh most, the heaviest first.
+    top: Vec<Entry<'a>>,
+    /// All other values.
+    rest: Others,
+}
+
+/// A value and its weight.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct Entry<'a> {
+    /// The value.
+    #[cfg_attr(feature = "schema", schemars(with = "Json", extend("type" = ["null", "number", "string"])))]
     value: &'a Value,
+    /// The weight of the value.
     #[serde(with = "Integer")]
     weight: u64,
 }
 
+/// The values that are not named.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct Others {
+    /// The number of these values.
     #[serde(with = "Integer")]
     values: u64,
+    /// The weight of these values together.
     #[serde(with = "Integer")]
     weight: u64,
 }
 
 impl Serialize for Heaviest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let top: Vec<_> =
-            self.values.iter().map(|(value, weight)| Entry { value, weight: *weight }).collect();
-        let mut object = serializer.serialize_struct("Heaviest", 2)?;
-        object.serialize_field("top", &top)?;
-        object.serialize_field("rest", &Others { values: self.rest_values, weight: self.rest_weight })?;
-        object.end()
+        let top = self.values.iter().map(|(value, weight)| Entry { value, weight: *weight }).collect();
+        let rest = Others { values: self.rest_values, weight: self.rest_weight };
+        HeaviestJson { top, rest }.serialize(serializer)
     }
 }
 

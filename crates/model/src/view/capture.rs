@@ -3,16 +3,19 @@
 use crate::{Counters, Integer, Nullable, Time};
 use serde::{Deserialize, Serialize};
 
-/// A capture, where its file is, and why it is nowhere.
+/// The packets that an event asked a node for.
+///
+/// With the place of the file, or the reason why it has none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Capture"))]
 pub struct CaptureView {
-    /// The event that asked for it.
+    /// The event that asked for them.
     pub event: String,
-    /// The node.
+    /// The name of the node.
     pub node: String,
-    /// The query.
+    /// The query that asked for them.
     pub query: String,
-    /// The time of the event, nanoseconds since the epoch; `None` if it is not kept.
+    /// The time of the event; `None` if the event is not kept.
     #[serde(rename = "at", with = "Nullable::<Time>")]
     pub at_ns: Option<u64>,
     /// The identifier of the story that the event is part of.
@@ -25,14 +28,16 @@ pub struct CaptureView {
     pub bytes: u64,
     /// The file at the node; `None` if there is none.
     pub file: Option<String>,
-    /// The reason why it has ended; empty if it never began.
+    /// The reason why the capture has ended: `packets`, `time`, `bytes`, `cancelled`, `run_end` or `fault`; empty if it never began.
     pub ended_by: String,
     /// Numbers of packets that are not in the file, by cause.
     pub dropped: Counters,
     /// True if the file lacks a part of at least one packet.
     pub cut: bool,
-    /// The address of the file, without the server. It has the event and the node alone: the file's name is of a probe.
+    /// The path of the file; `None` if it is not here.
+    ///
+    /// It has the event and the node alone: the file's name is of a probe.
     pub href: Option<String>,
-    /// The reason why the file has no address.
+    /// The reason why the file is not here.
     pub reason: Option<String>,
 }

@@ -3,15 +3,18 @@
 use crate::Event;
 use serde::{Deserialize, Serialize};
 
-/// An event, its story, and a sentence about it. JSON: the event with two more members.
+/// An event, its story, and a sentence about it.
+///
+/// JSON: the event with two more members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StoredEvent"))]
 pub struct EventView {
     /// The event.
     #[serde(flatten)]
     pub event: Event,
-    /// The identifier of the story; `None` if it is part of none.
+    /// The identifier of the story; `None` if the event is part of none.
     pub story: Option<String>,
-    /// The sentence.
+    /// The event in a sentence.
     #[serde(default)]
     pub text: String,
 }

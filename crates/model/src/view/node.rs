@@ -3,17 +3,18 @@
 use crate::{Account, Counters, Integer, Nullable, PacketCounts, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// Whether a node answers.
+/// The state of a node, by its answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NodeState {
-    /// In time.
+    /// It answers in time.
     Up,
-    /// After its time.
+    /// It answers after its time.
     Late,
-    /// No more.
+    /// It answers no more.
     Down,
-    /// The controller does not hear it through a fault of its own, which [`Status::faults`](super::Status::faults) names: how it is, is unknown.
+    /// The controller does not hear it through a fault of its own (`faults` of the status), so that its state is not known.
     Unheard,
     /// It said that nothing follows.
     Ended,
@@ -24,160 +25,170 @@ pub enum NodeState {
 
 /// A node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Node"))]
 pub struct NodeView {
-    /// Its name.
+    /// The name of the node.
     pub name: String,
-    /// Whether it answers.
+    /// The state of the node.
     pub state: NodeState,
-    /// When it was last heard of, nanoseconds since the epoch.
+    /// The time at which it was last heard of.
     #[serde(rename = "seen", with = "Nullable::<Time>")]
     pub seen_ns: Option<u64>,
     /// The coverage of its last window; `None` where its source cannot count its loss.
     pub coverage: Option<f64>,
     /// The last window that it answered.
     pub window: Option<Span>,
-    /// Frames since it started.
+    /// The frames since it started.
     pub packets: PacketCounts,
-    /// Lost before the measurement since it started; `None` where its source cannot count it.
+    /// The frames lost before the measurement since it started; `None` where its source cannot count them.
     pub loss: Option<Counters>,
-    /// The last window's own account.
+    /// The account of the last window alone.
     pub last: Option<Account>,
-    /// Messages that wait at the node.
+    /// The messages that wait at the node.
     pub spool: Spool,
-    /// Its store, if it has one.
+    /// The store of the node; `None` where it has none.
     pub store: Option<Store>,
-    /// Its clock, where that is known.
+    /// The clock of the node; `None` where nothing is known of it.
     pub clock: Option<Clock>,
-    /// How busy it is; `None` before its first heartbeat.
+    /// The load of the node; `None` before its first heartbeat.
     pub load: Option<Load>,
-    /// Its tasks.
+    /// The task lists of the node.
     pub tasks: TaskState,
-    /// Its version.
+    /// The version of the node.
     pub version: Option<String>,
-    /// What it measures.
+    /// The sources that it measures.
     pub sources: Vec<String>,
     /// The newest times in which no condition judges it, the oldest first.
     pub gaps: Vec<Gap>,
-    /// Windows that never came since its first one, by reason.
+    /// The windows that never came since its first one, by reason. They outlast the controller.
     #[serde(default)]
     pub missing: Vec<MissingWindows>,
     /// The share of the time from its first window to its last one that came that its windows cover. The time since that last one is not in
     /// it. `None` before the first window.
     #[serde(default)]
     pub watched: Option<f64>,
-    /// What came as its own and was not taken, by reason; another's too, who has its rights at the broker.
+    /// The numbers of messages that came as its own and were not taken, by reason; another's too, who has its rights at the broker.
     pub refused: Counters,
 }
 
 /// A time in which no condition judges a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gap {
-    /// Its first instant, nanoseconds since the epoch.
+    /// The first instant in it.
     #[serde(rename = "start", with = "Time")]
     pub start_ns: u64,
     /// The first instant after it.
     #[serde(rename = "end", with = "Time")]
     pub end_ns: u64,
-    /// Why.
+    /// The reason. `too_late`: its windows came later than they are waited for. `not_sent`: they never came, as the probe did not run, or
+    /// was killed before it had kept them. `spool_full`: the probe dropped some of them.
     pub reason: String,
 }
 
-/// Windows of a node that never came, for one reason.
+/// The windows of a node that never came, for one reason.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MissingWindows {
-    /// Why.
+    /// The reason, `not_sent` or `spool_full`, as of a gap.
     pub reason: String,
-    /// Their number.
+    /// The number of windows.
     #[serde(with = "Integer")]
     pub windows: u64,
-    /// The time that they cover.
+    /// The time that they cover, seconds.
     pub seconds: f64,
 }
 
-/// What a node keeps until it is delivered. With a file, counters go on where the node's last start ended.
+/// The messages that a node keeps until they are delivered. With a file, counters go on where the last start of the node ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spool {
     /// The number of messages.
     #[serde(with = "Integer")]
     pub messages: u64,
-    /// Their size.
+    /// The size of the messages, bytes.
     #[serde(with = "Integer")]
     pub bytes: u64,
-    /// Window results of which rows were left out, because the spool was nearly full.
+    /// The number of window results of which rows were left out, because the spool was nearly full.
     #[serde(default, with = "Integer")]
     pub shortened: u64,
-    /// Window results that were dropped, because the spool was full.
+    /// The number of window results that were dropped, because the spool was full.
     #[serde(with = "Integer")]
     pub dropped: u64,
-    /// Messages that were kept in memory only since the node started, because the file did not take them.
+    /// The number of messages that were kept in memory only since the node started, because the file did not take them.
     #[serde(default, with = "Integer")]
     pub unwritten: u64,
-    /// Why the file takes nothing now.
+    /// The reason why the file takes nothing now; `None` where it does.
     pub fault: Option<String>,
 }
 
-/// The state of a node's store.
+/// The store of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Store {
     /// The number of files.
     #[serde(with = "Integer")]
     pub files: u64,
-    /// Their size.
+    /// The size of the files, bytes.
     #[serde(with = "Integer")]
     pub bytes: u64,
-    /// Window rows and flow records that it lacks since the node started: they came faster than the disk took them, or could not be
-    /// written.
+    /// The number of window rows and flow records that it lacks since the node started: they came faster than the disk took them, or could
+    /// not be written.
     #[serde(with = "Integer")]
     pub lost: u64,
-    /// What cannot be written now, and why.
+    /// The data that cannot be written now, and the reason; `None` where all can.
     pub fault: Option<String>,
 }
 
-/// What the kernel of a node says of its clock.
+/// The state of the clock of a node, by its kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelClock {
-    /// Whether the kernel takes it for synchronised; `None` where that is unknown.
+    /// True if the kernel takes it for synchronised; `None` where that is unknown.
     pub synchronised: Option<bool>,
-    /// Its largest error, nanoseconds.
+    /// The largest error of the clock, nanoseconds; `None` where that is unknown.
     #[serde(default, with = "Nullable::<Integer>")]
     pub max_error_ns: Option<u64>,
 }
 
-/// A node's clock.
+/// The clock of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clock {
-    /// What its kernel says of it.
+    /// The state of the clock, by the kernel.
     #[serde(flatten)]
     pub kernel: KernelClock,
-    /// By how much it is ahead of the controller's at least, seconds; `None` where that is unknown.
+    /// The seconds by which it is ahead of the clock of the controller at least, negative where it is behind; `None` where that is unknown.
     pub ahead_s: Option<f64>,
 }
 
-/// How busy a node is.
+/// The load of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
     /// The share of time in which its receivers had frames at hand, in the last seconds; `None` before any have passed.
     pub busy: Option<f64>,
-    /// Flows in its tables.
+    /// The number of flows in its tables.
     #[serde(with = "Integer")]
     pub flows: u64,
-    /// The most that they may hold; `None` without a limit.
+    /// The most flows that its tables may hold; `None` without a limit.
     #[serde(with = "Nullable::<Integer>")]
     pub most_flows: Option<u64>,
 }
 
 /// The task lists of a node, by their generations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskState {
-    /// The one that it is to have.
+    /// The generation that the node is to have.
     #[serde(with = "Integer")]
     pub wanted: u64,
-    /// The one that it has.
+    /// The generation that the node has.
     #[serde(with = "Nullable::<Integer>")]
     pub applied: Option<u64>,
-    /// Why it has not what it is to have.
+    /// The reason why the node has not what it is to have.
     pub refused: Option<String>,
-    /// Tasks of it that have ended at the node because their lease was over.
+    /// The number of tasks of it that have ended at the node because their lease was over.
     #[serde(with = "Integer")]
     pub lapsed: u64,
 }

@@ -5,59 +5,66 @@ use crate::{Answer, Class, Column, Integer, Item, Nullable, Time};
 use serde::{Deserialize, Serialize};
 use std::ops::Not;
 
-/// Whether a query is answered.
+/// The state of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QueryState {
-    /// Always.
+    /// It is always answered.
     #[default]
     Standing,
-    /// When its trigger fires.
+    /// It is answered when its trigger fires.
     Waiting,
-    /// Because its trigger fired.
+    /// It is answered because its trigger fired.
     Running,
 }
 
 /// A query.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Query"))]
 pub struct QueryView {
-    /// Its name.
+    /// The name of the query.
     pub name: String,
-    /// As it was written.
+    /// The query as it was written.
     pub text: String,
-    /// The definitions that it reads: `let NAME = VALUE;`.
+    /// The definitions that the text reads: `let NAME = VALUE;`.
     #[serde(default)]
     pub definitions: Vec<String>,
-    /// The file that it came in.
+    /// The file that the query came in.
     pub file: Option<String>,
-    /// How it is executed.
+    /// The way in which it is executed.
     pub class: Class,
     /// The nodes that it runs on.
     pub nodes: Vec<String>,
-    /// Time from one answer to the next, nanoseconds.
+    /// The time from one answer to the next, nanoseconds.
     #[serde(with = "Nullable::<Integer>")]
     pub every_ns: Option<u64>,
     /// The time that an answer covers, nanoseconds.
     #[serde(with = "Nullable::<Integer>")]
     pub over_ns: Option<u64>,
-    /// What its rows hold.
+    /// The columns of its rows.
     pub columns: Vec<Column>,
-    /// The names of those that are members of its groups' key: labels of its metrics. JSON has them not.
+    /// The names of those columns that are members of the key of its groups: labels of its metrics.
+    ///
+    /// JSON has them not.
     #[serde(skip)]
     pub key: Vec<String>,
-    /// Whether it is answered.
+    /// The state of the query.
     pub state: QueryState,
     /// The times in which it runs.
     pub runs: Vec<Run>,
-    /// What starts it; `None` if it always runs.
+    /// The trigger that starts it; `None` if it always runs.
     pub trigger: Option<Trigger>,
-    /// It is exported as a metric.
+    /// True if it is exported as a metric.
     #[serde(default, skip_serializing_if = "<&bool>::not")]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = true)))]
     pub metric: bool,
-    /// How many packets it captures when it is started.
+    /// The number of packets that it captures when it is started.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "Nullable::<Integer>")]
     pub capture: Option<u64>,
-    /// The newest answer of each node, of instances those of the newest window. Where the list is empty, the hub fills in what was published.
+    /// The newest answer of each node; of instances, those of the newest window.
+    ///
+    /// Where the list is empty, the hub fills in what was published.
     pub latest: Vec<Answer>,
 }
 
@@ -110,8 +117,9 @@ impl QueryView {
 
 /// A time in which a triggered query runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
-    /// Its first instant, nanoseconds since the epoch.
+    /// The first instant in it.
     #[serde(rename = "start", with = "Time")]
     pub start_ns: u64,
     /// The first instant after it.
@@ -121,29 +129,32 @@ pub struct Run {
     pub cause: String,
 }
 
-/// What starts a query.
+/// The trigger of a query.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trigger {
     /// The query whose answers are judged.
     pub parent: String,
-    /// When it fires, as it was written.
+    /// The condition, as it was written.
     pub condition: String,
-    /// How long the condition must have held, nanoseconds.
+    /// The time for which the condition must have held, nanoseconds.
     #[serde(with = "Integer")]
     pub for_ns: u64,
-    /// How long the query runs; 0 for one window.
+    /// The time for which the query runs, nanoseconds; 0 for one window.
     #[serde(with = "Integer")]
     pub run_ns: u64,
-    /// How long it stays quiet after it fired.
+    /// The time for which it stays quiet after it fired, nanoseconds.
     #[serde(with = "Integer")]
     pub cooldown_ns: u64,
-    /// What re-arms it, as it was written; `None` if that is the condition's end.
+    /// The condition that re-arms it, as it was written; `None` if that is the end of the condition.
     pub until: Option<String>,
-    /// Comparisons of one column of the parent with a number that are the condition or part of it.
+    /// The comparisons of one column of the parent with a number that are the condition or part of it.
     pub thresholds: Vec<Threshold>,
-    /// How many keys are in which phase.
+    /// The numbers of keys in each phase.
     pub edges: Vec<Edge>,
-    /// Keys that are not idle, [`MOST_KEYS`] of all nodes at the most: those that fired first, of each phase the newest first.
+    /// The keys that are not idle, 50 of all nodes at the most: those that fired first, of each phase the newest first. `edges` counts all.
+    ///
+    /// The most are [`MOST_KEYS`].
     #[serde(default)]
     pub keys: Vec<KeyState>,
 }
@@ -153,18 +164,20 @@ pub const MOST_KEYS: usize = 50;
 
 /// A key that is not idle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyState {
-    /// The node; `None` for answers across nodes.
+    /// The name of the node; `None` for answers across nodes.
     pub node: Option<String>,
-    /// Its members.
+    /// The members of the key.
     #[serde(flatten, with = "Key")]
     pub key: Vec<Item>,
-    /// The phase.
+    /// The phase of the key.
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("enum" = ["pending", "active", "recovering"])))]
     pub phase: Phase,
-    /// Since when, stream time in nanoseconds since the epoch.
+    /// The stream time since which the key is in this phase.
     #[serde(rename = "since", with = "Nullable::<Time>")]
     pub since_ns: Option<u64>,
-    /// When it may fire again.
+    /// The time from which it may fire again.
     #[serde(rename = "until", with = "Nullable::<Time>")]
     pub until_ns: Option<u64>,
     /// The event that brought it there.
@@ -173,6 +186,7 @@ pub struct KeyState {
 
 /// A comparison of a column with a number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Threshold {
     /// The column of the parent.
     pub column: String,
@@ -184,36 +198,38 @@ pub struct Threshold {
 
 /// The keys of one node that are in one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Edge {
-    /// The node; `None` for answers across nodes.
+    /// The name of the node; `None` for answers across nodes.
     pub node: Option<String>,
     /// The phase.
     pub phase: Phase,
-    /// Their number.
+    /// The number of keys.
     #[serde(with = "Integer")]
     pub keys: u64,
-    /// Since when one of them is, stream time in nanoseconds since the epoch.
+    /// The stream time since which one of them is in this phase.
     #[serde(rename = "since", with = "Nullable::<Time>")]
     pub since_ns: Option<u64>,
-    /// When it may fire again.
+    /// The time from which one of them may fire again.
     #[serde(rename = "until", with = "Nullable::<Time>")]
     pub until_ns: Option<u64>,
-    /// The event that brought it there.
+    /// The event that brought one of them there.
     pub event: Option<String>,
 }
 
 /// The state of a key of a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// The condition is false.
     Idle,
-    /// It is true, not yet for long enough.
+    /// The condition is true, not yet for long enough.
     Pending,
-    /// It fired.
+    /// The key fired.
     Active,
-    /// It is quiet after it fired.
+    /// The key is quiet after it fired.
     Recovering,
-    /// It is not known.
+    /// The condition is unknown.
     NoData,
 }

@@ -4,8 +4,9 @@ use super::NodeView;
 use crate::{Counters, Integer, Nullable, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// What serves.
+/// The kind of program that answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// A controller of probes.
@@ -17,142 +18,152 @@ pub enum Mode {
 
 /// The state of a controller or a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
-    /// Which of them.
+    /// The kind of program that answers.
     pub mode: Mode,
-    /// Its version.
+    /// The version of the program.
     pub version: String,
-    /// When this is told, nanoseconds since the epoch; the server fills it in.
+    /// The time at which this is told.
+    ///
+    /// The server fills it in.
     #[serde(rename = "now", with = "Time")]
     pub now_ns: u64,
-    /// When it started.
+    /// The time at which the program started.
     #[serde(rename = "started", with = "Time")]
     pub started_ns: u64,
-    /// Nothing more is measured.
+    /// True if nothing more is measured.
     pub ended: bool,
-    /// What is measured.
+    /// The sources that are measured.
     pub sources: Vec<String>,
-    /// Stream time of what was measured so far, from the first to the last frame.
+    /// The stream time of what was measured so far, from the first to the last frame.
     pub span: Option<Span>,
     /// The connection to the broker; `None` where there is none.
     pub broker: Option<Broker>,
-    /// What became of messages to Kafka; `None` where none are sent there.
+    /// The messages to Kafka; `None` where none are sent there.
     #[serde(default)]
     pub kafka: Option<Delivered>,
-    /// What became of alerts, for each Alertmanager that is told.
+    /// The alerts for each Alertmanager that is told.
     #[serde(default)]
     pub alertmanagers: Vec<AlertmanagerView>,
-    /// There are stores that may be asked about history.
+    /// True if there are stores that may be asked about history.
     #[serde(default)]
     pub history: bool,
     /// The nodes.
     pub nodes: Vec<NodeView>,
-    /// Messages that were refused, by reason.
+    /// The numbers of messages that were refused, by reason.
     pub refused: Counters,
-    /// Requests and connections of clients that were refused, by reason; the server fills it in.
+    /// The numbers of requests and connections of clients that were refused, by reason.
+    ///
+    /// The server fills it in.
     #[serde(default)]
     pub refused_requests: Counters,
-    /// Faults of the controller's own, the oldest first: those that last, and the last ones that are over.
+    /// The faults of the controller's own, the oldest first: those that last, and the last twenty that are over.
     #[serde(default)]
     pub faults: Vec<Fault>,
     /// The coverage of a window below which no condition judges it; `None` where none is set.
     #[serde(default)]
     pub least_coverage: Option<f64>,
-    /// Windows, over all nodes.
+    /// The numbers of windows, over all nodes.
     pub windows: WindowTotals,
     /// The last warnings, the oldest first.
     pub notes: Vec<Note>,
 }
 
-/// What became of messages to Kafka.
+/// The messages to Kafka, by what became of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delivered {
-    /// Messages that are safe.
+    /// The number of messages that are safe.
     #[serde(with = "Integer")]
     pub delivered: u64,
-    /// Bytes of their JSON.
+    /// The size of the JSON of these messages, bytes.
     #[serde(with = "Integer")]
     pub bytes: u64,
-    /// Messages that were handed over again, because it was not known whether they had arrived.
+    /// The number of messages that were handed over again, because it was not known whether they had arrived.
     #[serde(with = "Integer")]
     pub again: u64,
-    /// What was given up, by reason.
+    /// The numbers of messages that were given up, by reason.
     pub lost: Counters,
-    /// How often something went wrong that may pass, by its name.
+    /// The numbers of times that something went wrong that may pass, by its name.
     pub problems: Counters,
 }
 
-/// What became of the alerts for one Alertmanager.
+/// The alerts for one Alertmanager, by what became of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Alertmanager"))]
 pub struct AlertmanagerView {
-    /// Where it is.
+    /// The address of the Alertmanager.
     pub address: String,
-    /// Firings that it took.
+    /// The number of firings that it took.
     #[serde(with = "Integer")]
     pub fired: u64,
-    /// Resolutions that it took.
+    /// The number of resolutions that it took.
     #[serde(with = "Integer")]
     pub resolved: u64,
-    /// Firings that it took again, as they still fire.
+    /// The number of firings that it took again, as they still fire.
     #[serde(with = "Integer")]
     pub repeated: u64,
-    /// Resolutions that it took without having taken the firing before.
+    /// The number of resolutions that it took without having taken the firing before.
     #[serde(with = "Integer")]
     pub unseen: u64,
-    /// Resolutions after which the same fired again before it took them.
+    /// The number of resolutions after which the same fired again before it took them.
     #[serde(with = "Integer")]
     pub merged: u64,
-    /// What was given up, by reason.
+    /// The numbers of alerts that were given up, by reason.
     pub lost: Counters,
-    /// How often something went wrong that may pass, by its name.
+    /// The numbers of times that something went wrong that may pass, by its name.
     pub problems: Counters,
-    /// What is wrong at present.
+    /// The fault that lasts at present; `None` where nothing is wrong.
     pub fault: Option<String>,
 }
 
 /// A connection to a broker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Broker {
-    /// Whether it is there.
+    /// The state of the connection.
     pub state: BrokerState,
-    /// Since when, nanoseconds since the epoch.
+    /// The time since which it is in this state.
     #[serde(rename = "since", with = "Time")]
     pub since_ns: u64,
-    /// Why it is away or takes no messages.
+    /// The reason why the broker is away or takes no messages.
     pub reason: Option<String>,
 }
 
-/// Whether a broker is there.
+/// The state of the connection to a broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BrokerState {
     /// Messages pass.
     Connected,
-    /// It is there and takes no messages, because of an alarm of its own.
+    /// The broker is there and takes no messages, because of an alarm of its own.
     Blocked,
-    /// It does not answer.
+    /// The broker does not answer.
     Away,
 }
 
-/// How windows were answered.
+/// The numbers of windows, by how they were answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowTotals {
-    /// With all that was measured.
+    /// The number of windows that were answered with all that was measured.
     #[serde(with = "Integer")]
     pub complete: u64,
-    /// Without a part of it.
+    /// The number of windows that were answered without a part of it.
     #[serde(with = "Integer")]
     pub partial: u64,
-    /// After the time for answers.
+    /// The number of windows that were answered after the time for answers.
     #[serde(with = "Integer")]
     pub late: u64,
-    /// Never, because the spool of the node was full.
+    /// The number of windows that were never answered, because the spool of the node was full.
     #[serde(with = "Integer")]
     pub lost: u64,
-    /// Never, for any reason.
+    /// The number of windows that were never answered, for any reason.
     #[serde(default, with = "Integer")]
     pub missing: u64,
-    /// Again; only the first one counts.
+    /// The number of windows that were answered again; only the first answer counts.
     #[serde(with = "Integer")]
     pub doubled: u64,
 }
@@ -177,25 +188,31 @@ pub const FAULTS: [&str; 4] = ["archive", "archive_rows", "broker_away", "broker
 
 /// A fault of the controller's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fault {
-    /// Its name, one of [`FAULTS`].
+    /// The name of the fault. `archive`: nothing can be stored, and no message is taken. `archive_rows`: stored rows are damaged and left
+    /// out. `broker_away`, `broker_blocked`: no message comes.
+    ///
+    /// One of [`FAULTS`].
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = FAULTS)))]
     pub fault: String,
-    /// Since when it lasts, nanoseconds since the epoch.
+    /// The time since which it lasts.
     #[serde(rename = "since", with = "Time")]
     pub since_ns: u64,
-    /// Until when it lasted; `None` while it does.
+    /// The time until which it lasted; `None` while it does.
     #[serde(rename = "until", with = "Nullable::<Time>")]
     pub until_ns: Option<u64>,
-    /// What is wrong, in one line.
+    /// The fault in one line.
     pub reason: String,
 }
 
 /// A warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
-    /// When it was given, nanoseconds since the epoch.
+    /// The time at which it was given.
     #[serde(rename = "at", with = "Time")]
     pub at_ns: u64,
-    /// One line.
+    /// The warning in one line.
     pub text: String,
 }

@@ -11,6 +11,43 @@ use std::sync::LazyLock;
 const ANSWER: &str = include_str!("../../../../docs/schema/answer.json");
 const REPORT: &str = include_str!("../../../../docs/schema/report.json");
 
+#[test]
+fn the_files_are_derived_from_the_types() {
+    for (name, file, schema) in
+        [("answer", ANSWER, model::schema::answer()), ("report", REPORT, model::schema::report())]
+    {
+        let hint = "`cargo run -p model --example schemas` writes it";
+        assert_eq!(file, model::schema::text(&schema), "docs/schema/{name}.json: {hint}");
+    }
+}
+
+/// The objects of a schema, each member of which has a description, and their names.
+fn assert_all_is_described(schema: &Json, place: &str) {
+    match schema {
+        Json::Object(members) => {
+            let properties = members.get("properties").and_then(Json::as_object).into_iter().flatten();
+            // Conditions name members that are described elsewhere.
+            for (name, property) in properties.filter(|_| members.contains_key("type")) {
+                let text = property["description"].as_str().unwrap_or_default();
+                let is_sentence = text.starts_with(char::is_uppercase) && text.ends_with('.');
+                assert!(is_sentence && !text.contains("[`"), "{place}.{name}: {text:?}");
+            }
+            for (name, member) in members {
+                assert_all_is_described(member, &format!("{place}.{name}"));
+            }
+        }
+        Json::Array(items) => items.iter().for_each(|item| assert_all_is_described(item, place)),
+        _ => {}
+    }
+}
+
+#[test]
+fn each_member_is_described_in_sentences() {
+    for text in [ANSWER, REPORT] {
+        assert_all_is_described(&parse(text), "");
+    }
+}
+
 fn parse(text: &str) -> Json {
     serde_json::from_str(text).expect("JSON")
 }
