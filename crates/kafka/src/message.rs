@@ -1,11 +1,11 @@
 //! What is sent: the form of a message, and answers and events in it.
 
+use crate::form::{Form, Kind, SCHEMA};
 use model::{Answer, Event};
+use serde_json::value::{RawValue, to_raw_value};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// The version of the form, which every message states.
-pub const SCHEMA: u32 = 1;
 /// The longest JSON of a message, bytes, where it can be split: by default a broker takes a mebibyte at once.
 const MOST_BYTES: usize = 512 << 10;
 /// Bytes of a digest that are the identifier: no two contents that anybody can find have the same.
@@ -66,7 +66,8 @@ pub fn of_answer(answer: &Answer) -> Result<Vec<Message>, String> {
     let key = format!("{}/{}", answer.query, answer.node.as_deref().unwrap_or("*"));
     let parts = texts.len();
     let texts = texts.iter().enumerate();
-    Ok(texts.map(|(at, text)| message(Topic::Answers, &key, [at, parts], text)).collect())
+    let messages = texts.map(|(at, text)| message(Topic::Answers, &key, [at, parts], text));
+    messages.collect::<serde_json::Result<_>>().map_err(|error| format!("{}: {error}", answer.query))
 }
 
 /// Rows of a window in the form of an answer, as one part of several: its number, and the number of parts.
@@ -74,9 +75,9 @@ pub fn of_answer(answer: &Answer) -> Result<Vec<Message>, String> {
 /// # Errors
 /// See [`of_answer`].
 pub(crate) fn of_rows_part(rows: &Answer, part: usize, parts: usize) -> Result<Message, String> {
-    let text = serde_json::to_string(rows).map_err(|error| format!("{}: {error}", rows.query))?;
     let node = rows.node.as_deref().unwrap_or("*");
-    Ok(message(Topic::Rows, node, [part, parts], &text))
+    let text = to_raw_value(rows).and_then(|text| message(Topic::Rows, node, [part, parts], &text));
+    text.map_err(|error| format!("{}: {error}", rows.query))
 }
 
 /// An event as a message.
@@ -85,31 +86,50 @@ pub(crate) fn of_rows_part(rows: &Answer, part: usize, parts: usize) -> Result<M
 /// See [`of_answer`].
 pub fn of_event(event: &Event) -> Result<Message, String> {
     let node = event.node.as_deref().unwrap_or("*");
-    let text = serde_json::to_string(event).map_err(|error| format!("{}: {error}", event.event))?;
-    let id = id_of(Topic::Events, [0, 0], &text);
-    let value = format!(r#"{{"schema":{SCHEMA},"kind":"event","id":"{id}","event":{text}}}"#);
-    Ok(Message {
-        topic: Topic::Events,
-        id,
-        key: format!("{}/{node}", event.query),
-        value: value.into_bytes(),
-    })
+    let written = || {
+        let text = to_raw_value(event)?;
+        let id = id_of(Topic::Events, [0, 0], text.get());
+        let form = Form {
+            schema: SCHEMA,
+            kind: Kind::Event,
+            id: &id,
+            part: None,
+            parts: None,
+            answer: None,
+            event: Some(&text),
+        };
+        let value = serde_json::to_vec(&form)?;
+        Ok(Message { topic: Topic::Events, id, key: format!("{}/{node}", event.query), value })
+    };
+    written().map_err(|error: serde_json::Error| format!("{}: {error}", event.event))
 }
 
 /// The message with the JSON of an answer, or of rows in its form. `part`: its number among the parts, from 0.
-fn message(topic: Topic, key: &str, [part, parts]: [usize; 2], text: &str) -> Message {
-    let kind = if topic == Topic::Rows { "rows" } else { "answer" };
-    let id = id_of(topic, [part + 1, parts], text);
-    let head =
-        format!(r#""schema":{SCHEMA},"kind":"{kind}","id":"{id}","part":{},"parts":{parts}"#, part + 1);
-    let value = format!(r#"{{{head},"answer":{text}}}"#).into_bytes();
-    Message { topic, id, key: key.to_owned(), value }
+fn message(
+    topic: Topic,
+    key: &str,
+    [part, parts]: [usize; 2],
+    text: &RawValue,
+) -> serde_json::Result<Message> {
+    let part = part + 1;
+    let id = id_of(topic, [part, parts], text.get());
+    let form = Form {
+        schema: SCHEMA,
+        kind: if topic == Topic::Rows { Kind::Rows } else { Kind::Answer },
+        id: &id,
+        part: Some(part),
+        parts: Some(parts),
+        answer: Some(text),
+        event: None,
+    };
+    let value = serde_json::to_vec(&form)?;
+    Ok(Message { topic, id, key: key.to_owned(), value })
 }
 
 /// The JSON of the answer, halved until every piece is short enough or has a single row.
-fn split(answer: &Answer, texts: &mut Vec<String>) -> serde_json::Result<()> {
-    let text = serde_json::to_string(answer)?;
-    if text.len() <= MOST_BYTES || answer.rows.len() < 2 {
+fn split(answer: &Answer, texts: &mut Vec<Box<RawValue>>) -> serde_json::Result<()> {
+    let text = to_raw_value(answer)?;
+    if text.get().len() <= MOST_BYTES || answer.rows.len() < 2 {
         texts.push(text);
         return Ok(());
     }

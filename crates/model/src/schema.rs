@@ -63,7 +63,11 @@ pub fn beside_answer(id: &str, title: &str, mut schema: Json) -> Json {
     let own: Map<_, _> = lower(own).into_iter().filter(|(name, _)| !shared.contains_key(name)).collect();
     schema["$id"] = id.into();
     schema["title"] = title.into();
-    schema["$defs"] = own.into();
+    if own.is_empty() {
+        schema.as_object_mut().map(|members| members.remove("$defs"));
+    } else {
+        schema["$defs"] = own.into();
+    }
     refer(&mut schema, &|reference| match reference {
         "#" => id.to_owned(),
         _ => {

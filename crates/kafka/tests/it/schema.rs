@@ -16,6 +16,13 @@ fn validator() -> Validator {
 }
 
 #[test]
+fn the_file_is_derived_from_the_form() {
+    let file = include_str!("../../../../docs/schema/kafka.json");
+    let hint = "`cargo run -p kafka --example schema` writes docs/schema/kafka.json";
+    assert_eq!(file, model::schema::text(&kafka::schema::message()), "{hint}");
+}
+
+#[test]
 fn messages_have_the_schema() {
     let validator = validator();
     let mut long = answer(1);
