@@ -6,15 +6,16 @@ use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Result};
 use serde::{Deserialize, Serialize};
 
-/// A user states that he has seen a story, up to a number of its events.
+/// A statement of a user that he has seen a story, up to a number of its events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Acknowledgement {
-    /// The time of the statement, nanoseconds since the epoch.
+    /// The time of the statement.
     #[serde(rename = "at", with = "Time")]
     pub at_ns: u64,
-    /// The name of the user's token; `None` if the server has no tokens.
+    /// The name of the token of the user; `None` if the server has no tokens.
     pub by: Option<String>,
-    /// The user's note; may be empty.
+    /// The note of the user; may be empty.
     pub note: String,
     /// The number of events that the user had seen. A story with more events has news.
     #[serde(with = "Integer")]

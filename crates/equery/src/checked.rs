@@ -37,12 +37,14 @@ impl Checked {
 
 /// A part of a query that this version parses and checks but does not run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotRun {
     /// The clause or function.
     pub clause: String,
-    /// Why.
+    /// The reason why it does not run.
     pub reason: String,
-    /// Where it stands, bytes of the text.
+    /// The place in the text, bytes.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Place"))]
     pub span: Range<usize>,
 }
 

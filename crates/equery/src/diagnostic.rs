@@ -4,15 +4,16 @@ use crate::source::{Source, position};
 use serde::Serialize;
 use std::ops::Range;
 
-/// How serious a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// The text has no meaning; nothing of it is installed.
     Error,
-    /// It has a meaning that its author may not expect.
+    /// The text has a meaning that its author may not expect.
     Warning,
-    /// What its author should know.
+    /// The author should know of it.
     Note,
 }
 
@@ -27,22 +28,26 @@ impl Severity {
     }
 }
 
-/// One error, warning or note.
+/// An error, a warning or a note about a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnostic {
-    /// How serious it is.
+    /// The severity.
     pub severity: Severity,
-    /// Its kind, which stays the same when the message changes.
+    /// The kind of the diagnostic, which stays the same when the message changes.
     pub code: &'static str,
-    /// Where it is, bytes of the text.
+    /// The place in the text, bytes.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Place"))]
     pub span: Range<usize>,
     /// The line of its start, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub line: usize,
     /// The character of its start within the line, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub column: usize,
-    /// What is wrong.
+    /// The mistake, in words.
     pub message: String,
-    /// What to do.
+    /// The remedy, in words; `None` where none is known.
     pub help: Option<String>,
 }
 

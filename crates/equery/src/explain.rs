@@ -52,52 +52,59 @@ impl ExplainOptions {
     }
 }
 
-/// All queries of a text, explained. Displayed as text for people.
+/// The queries of a text, explained.
+///
+/// Displayed as text for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
-    /// The definitions that the queries read, with the values that they have.
+    /// The definitions that the queries read, as text that stands before theirs: each variable with the value that it has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub definitions: Vec<String>,
     /// The queries.
     pub queries: Vec<QueryExplanation>,
-    /// Which query triggers which, drawn; empty where none does.
+    /// A drawing of which query triggers which; empty where none does.
     pub graph: String,
 }
 
-/// One query, explained.
+/// A query, explained.
+///
+/// `edison explain --json` has it, too.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Explained"))]
 pub struct QueryExplanation {
-    /// Its name.
+    /// The name of the query.
     pub query: String,
-    /// Its canonical text.
+    /// The canonical text of the query.
     pub text: String,
-    /// `row`, `zoom` or `sketch`.
+    /// The way in which it is executed.
+    #[cfg_attr(feature = "schema", schemars(with = "Class"))]
     pub class: &'static str,
-    /// Why so.
+    /// The reasons for this way.
     pub reasons: Vec<String>,
-    /// The nodes that it runs on.
+    /// The nodes that it runs on, in words.
     pub nodes: String,
-    /// What runs on the probe, in order.
+    /// The steps that run on the probe, in order.
     pub probe: Vec<String>,
-    /// What runs where the probes' answers are merged, in order.
+    /// The steps that run where the answers of probes are merged, in order.
     pub above: Vec<String>,
     /// The time that an answer covers.
     pub window: String,
-    /// The most memory that it takes, an estimate.
+    /// The most memory that it takes, bytes; an estimate.
     pub memory_bytes: u64,
-    /// How exact each column is.
+    /// The exactness of each column.
     pub exactness: Vec<String>,
-    /// From the end of the first window that fired to the answer.
+    /// The time from the end of the first window that fired to the answer, nanoseconds; `None` where nothing starts it.
     pub reaction_ns: Option<u64>,
-    /// Where packets are counted: how.
+    /// The way in which packets are counted, where they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sketch: Option<Sketch>,
     /// The steps as SQL.
     pub sql: Vec<SqlStep>,
-    /// Why there is no SQL, where a field is in no table.
+    /// The reason why there is no SQL, where a field is in no table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_sql: Option<String>,
-    /// What this version does not run.
+    /// The parts that this version does not run.
     pub not_run: Vec<NotRun>,
 }
 

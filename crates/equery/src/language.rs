@@ -8,32 +8,35 @@ use crate::word::Word;
 use flow::{DERIVED, FIELDS};
 use serde::Serialize;
 
-/// All words that have a meaning.
+/// The words that have a meaning in Equery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Language {
-    /// Words of the grammar, each once.
+    /// The words of the grammar, each once.
     pub keywords: Vec<Word>,
-    /// Functions.
+    /// The functions.
     pub functions: Vec<Word>,
-    /// Fields that queries may read.
+    /// The fields that queries may read.
     pub fields: Vec<FieldWord>,
-    /// Structures for `using`.
+    /// The structures for `using`.
     pub structures: Vec<String>,
 }
 
 /// A field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FieldWord {
-    /// Its name.
+    /// The name of the field.
     pub name: &'static str,
-    /// `number`, `duration`, `port`, `protocol`, `identifier`, `address`, `mac`, `time` or `text`.
+    /// The type of its values.
     #[serde(rename = "type")]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["number", "duration", "port", "protocol", "identifier", "address", "mac", "time", "text"])))]
     pub kind: &'static str,
-    /// The unit; empty where there is none.
+    /// The unit of its values; empty where there is none.
     pub unit: &'static str,
-    /// Whether rows may lack it.
+    /// True if rows may lack it.
     pub nullable: bool,
-    /// What it is, in one line.
+    /// The meaning of the field, in one line.
     pub meaning: &'static str,
 }
 

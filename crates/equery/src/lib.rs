@@ -46,6 +46,8 @@ mod options;
 mod parents;
 mod parser;
 mod render;
+#[cfg(feature = "schema")]
+mod schema;
 mod sketch;
 mod source;
 mod sql;

@@ -28,10 +28,13 @@ pub struct Options {
     pub flows: Option<u64>,
 }
 
+/// The items of a query to which others refer: `NAME.ITEM`.
+///
 /// A query that is installed already.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "QueryItems"))]
 pub struct Standing {
-    /// Its name.
+    /// The name of the query.
     pub name: String,
     /// The names of its columns.
     pub columns: Vec<String>,

@@ -15,17 +15,19 @@ use task::query::Query;
 use task::sketched::{Counting, NotSketched, Part, task_of};
 use task::{Setting, Size, Structure, TaskSpec, Tasks, catalog};
 
-/// How the packets of a query are counted.
+/// The way in which the packets of a query are counted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sketch {
     /// The task that answers the query.
     #[serde(serialize_with = "as_text")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub task: TaskSpec,
-    /// The structure.
+    /// The structure that counts.
     pub structure: &'static str,
-    /// What it takes on one core, of both address families and two windows.
+    /// The memory that it takes on one core, of both address families and two windows, bytes.
     pub memory_bytes: u64,
-    /// Why this one, and which error is promised.
+    /// The reason for this structure, and the error that is promised.
     pub why: String,
 }
 

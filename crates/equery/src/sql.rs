@@ -28,14 +28,15 @@ pub struct RowTable<'a> {
     pub dialect: Dialect,
 }
 
-/// One step of a query.
+/// A step of a query as SQL.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SqlStep {
-    /// What it does.
+    /// The effect of the step.
     pub step: String,
     /// The name of its result, which later steps read; the last one has none.
     pub name: Option<String>,
-    /// How.
+    /// The SQL of the step.
     pub sql: String,
 }
 

@@ -4,12 +4,13 @@ use serde::Serialize;
 
 /// A keyword or a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Word {
-    /// It.
+    /// The word.
     pub word: &'static str,
-    /// How it is written with what belongs to it.
+    /// The word with what belongs to it, as it is written.
     pub usage: &'static str,
-    /// What it does, in one line.
+    /// The effect of the word, in one line.
     pub meaning: &'static str,
 }
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 /// `I` has the items: as they are written, or as they are read before their columns are known.
 #[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct KeyJson<'a, I> {
     /// The members of the key, by the names of their columns.
     key: I,

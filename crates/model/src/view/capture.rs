@@ -30,7 +30,7 @@ pub struct CaptureView {
     pub file: Option<String>,
     /// The reason why the capture has ended: `packets`, `time`, `bytes`, `cancelled`, `run_end` or `fault`; empty if it never began.
     pub ended_by: String,
-    /// Numbers of packets that are not in the file, by cause.
+    /// The numbers of packets that are not in the file, by cause.
     pub dropped: Counters,
     /// True if the file lacks a part of at least one packet.
     pub cut: bool,
