@@ -1,11 +1,12 @@
 //! What a client is told instead of what it asked for.
 
 use crate::Refusal;
+use crate::responses::{Error, Invalid};
 use archive::ArchiveError;
 use axum::body::Bytes;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 /// After how many seconds to ask again what was too much at once.
 const BUSY_S: u64 = 2;
@@ -88,11 +89,13 @@ impl From<Refusal> for Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let mut body = json!({ "error": self.error });
-        if let Some(diagnostics) = self.diagnostics {
-            body["diagnostics"] = diagnostics.into();
-        }
-        let mut response = json_response(self.status, body.to_string());
+        let error = &*self.error;
+        let body = match &self.diagnostics {
+            Some(diagnostics) => serde_json::to_vec(&Invalid { error, diagnostics }),
+            None => serde_json::to_vec(&Error { error }),
+        };
+        // Texts and JSON can always be written.
+        let mut response = json_response(self.status, body.unwrap_or_default());
         if self.status == StatusCode::UNAUTHORIZED {
             let how = HeaderValue::from_static("Bearer realm=\"edison\"");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, how);

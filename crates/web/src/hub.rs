@@ -3,8 +3,9 @@
 use crate::checking::Checking;
 use crate::event_counts::{EventCounts, expect_events};
 use crate::feed::{Feed, Limits, Subscription};
-use crate::message::{StoryText, event_view, message};
+use crate::message::{event_view, message};
 use crate::refusals::Refusals;
+use crate::responses::{Queries, StoryNames};
 use crate::view::{QueryView, Status};
 use archive::{Acknowledgement, Archive, ArchiveError, Changes, StoredEvent, events_of};
 use axum::body::Bytes;
@@ -43,12 +44,6 @@ struct Shown {
     refusals: Refusals,
     /// Takes a line for each file that is handed out, and now and then one for what is refused.
     log: OnceLock<fn(&str)>,
-}
-
-/// As `GET /queries` has them.
-#[derive(Serialize)]
-pub(crate) struct Queries<'a> {
-    pub(crate) queries: &'a [QueryView],
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -130,7 +125,7 @@ impl Hub {
         for story in &changes.stories {
             // As with events.
             let acknowledged = archive.acknowledgement(&story.id).unwrap_or_default();
-            self.tell("story", &StoryText::with_names(story, acknowledged));
+            self.tell("story", &StoryNames::new(story, acknowledged));
         }
         Ok(())
     }
@@ -151,7 +146,7 @@ impl Hub {
         });
         archive.acknowledge(&story.id, acknowledged.as_ref())?;
         // The archive stays locked: a later firing of this story is told after this.
-        self.tell("story", &StoryText::with_names(&story, acknowledged.clone()));
+        self.tell("story", &StoryNames::new(&story, acknowledged.clone()));
         Ok(Some((story.id, acknowledged)))
     }
 

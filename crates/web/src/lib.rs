@@ -35,6 +35,8 @@ mod capture;
 mod certificate;
 mod changed;
 mod checking;
+#[cfg(feature = "schema")]
+pub mod description;
 mod event_counts;
 mod failure;
 mod feed;
@@ -48,6 +50,7 @@ mod parameters;
 mod peer;
 mod refusals;
 mod request;
+mod responses;
 mod server;
 
 pub use access::{Role, Token, TokenEntry, TokenFile, TokenFileError, Tokens};

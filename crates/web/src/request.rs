@@ -1,6 +1,7 @@
 //! What a client asks of the owner of the hub, and what becomes of it.
 
 use model::{DryRunOutcome, HistoryAnswers, Span};
+use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -96,18 +97,20 @@ impl<T> Reply<T> {
 }
 
 /// Queries that were installed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Installed {
-    /// Their names.
+    /// The names of the queries.
     pub queries: Vec<String>,
-    /// What to think about, a line each.
+    /// Warnings, a line each.
     pub warnings: Vec<String>,
 }
 
 /// Queries that were removed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Removed {
-    /// Their names.
+    /// The names of the queries.
     pub removed: Vec<String>,
 }
 

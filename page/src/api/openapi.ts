@@ -336,719 +336,1014 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description An unsigned integer; beyond 2^53 a string of digits. */
-        Integer: number | string;
-        /** @description RFC 3339 in UTC with nanoseconds. */
-        Time: string;
-        /** @description A time; its end is not part of it. */
-        Span: {
-            start: components["schemas"]["Time"];
-            end: components["schemas"]["Time"];
+        /** @description The account of all frames of a window. */
+        Account: {
+            /** @description The frames that were received, measured and not measured. */
+            packets: components["schemas"]["Packets"];
+            /** @description The frames that the source lost, by its own counters; `null` if it cannot count them. */
+            loss: components["schemas"]["Counters"] | null;
         };
-        /** @description Counters that are not zero, by name. */
-        Counters: {
-            [key: string]: components["schemas"]["Integer"];
-        };
-        Error: {
-            /** @description One line that says what to do. */
-            error: string;
-        };
-        Column: {
-            name: string;
-            /** @enum {string} */
-            kind: "unsigned" | "signed" | "float" | "text" | "address" | "prefix" | "time" | "estimate" | "heaviest";
-            /** @description Empty where there is none. */
-            unit: string;
-        };
-        /** @description Frames. */
-        Packets: {
-            /** @description The sum of `measured` and all of `not_measured`, always. */
-            received: components["schemas"]["Integer"];
-            measured: components["schemas"]["Integer"];
-            not_measured: components["schemas"]["Counters"];
-            remarks: components["schemas"]["Counters"];
-        };
-        /** @description An estimate, with bounds. What is not known is `null`. */
-        Estimate: {
-            /** @description The most likely value. */
-            value: number | null;
-            /** @description The truth is not less than this. */
-            lower: number | null;
-            /** @description The truth is not more than this. */
-            upper: number | null;
-        };
-        /** @description The values of a field that weigh most, the heaviest first, and what all others weigh. */
-        Heaviest: {
-            top: {
-                value: number | string | null;
-                weight: components["schemas"]["Integer"];
-            }[];
-            rest: {
-                values: components["schemas"]["Integer"];
-                weight: components["schemas"]["Integer"];
-            };
-        };
-        /** @description As the column's `kind` says: docs/report.md. */
-        Value: (null | number | string) | components["schemas"]["Estimate"] | components["schemas"]["Heaviest"];
-        Values: {
-            [key: string]: components["schemas"]["Value"];
-        };
-        /** @description A time of which nothing is known, and why. */
-        Missing: {
-            start: components["schemas"]["Time"];
-            end: components["schemas"]["Time"];
-            /**
-             * @description `not_begun`: no measurement had begun; `stopped`: it had ended, and no other had begun; `killed`: it was killed; `disk_full`, `write_failed`: what was measured could not be written; `damaged`: the file that had it is damaged; `retention`: it is kept no more; `not_sent`: the probe sent nothing; `spool_full`: the probe dropped some of it; `too_late`: it came later than it is waited for.
-             * @enum {string}
-             */
-            reason: "not_begun" | "stopped" | "killed" | "disk_full" | "write_failed" | "damaged" | "retention" | "not_sent" | "spool_full" | "too_late";
-        };
-        /** @description The answer of a query for one window and node, as `edison run --json` prints it: docs/report.md. */
-        Answer: {
-            query: string;
-            /** @description `null` in answers across nodes. */
-            node: string | null;
-            /** @description Of a query that a firing started: what it pinned. */
-            bound?: {
-                [key: string]: components["schemas"]["Value"];
-            };
-            /** @description `null` for the whole run. */
-            window: components["schemas"]["Span"] | null;
-            /** @enum {string} */
-            status: "complete" | "partial" | "cut";
-            /** @constant */
-            late?: true;
-            revision?: components["schemas"]["Integer"];
-            watched?: components["schemas"]["Span"];
-            empty?: components["schemas"]["Integer"];
-            /** @description Times of the answer of which nothing is known, the oldest first; its status is `partial`. */
-            missing?: components["schemas"]["Missing"][];
-            /** @description `null` where the source cannot count its loss. */
-            coverage: number | null;
-            class: components["schemas"]["Class"];
-            /** @description Of an answer from a store: the levels that it was read from, the coarsest first. */
-            levels?: ("1h" | "1min" | "rows")[];
-            /** @description By which share packets were sampled, if not all were measured: that of all windows, the least and the greatest one of a window, and packets of the sample that were not counted. */
-            sampling?: {
-                share: number;
-                least: number;
-                greatest: number;
-                lost: components["schemas"]["Integer"];
-            };
-            rows: components["schemas"]["Values"][];
-            rest: {
-                /** @description Groups that are not listed; `null` where their number is not known. */
-                groups: components["schemas"]["Integer"] | null;
-            } & {
-                [key: string]: components["schemas"]["Value"];
-            };
-            bounds: string;
-            columns: components["schemas"]["Column"][];
-            /** @description How to read the members of `bound`. */
-            bound_columns?: components["schemas"]["Column"][];
-            reason?: string;
-            task?: Record<string, never>;
-            packets?: components["schemas"]["Packets"];
-            loss?: components["schemas"]["Counters"] | null;
-        };
-        /**
-         * @description How a query is executed.
-         * @enum {string}
-         */
-        Class: "row" | "zoom" | "sketch" | "sample";
-        /**
-         * @description What happened.
-         * @enum {string}
-         */
-        Kind: "fired" | "resolved" | "nodata" | "timeout" | "expired" | "suppressed" | "missed";
-        /** @description A change of the state of a query, as `edison run --json` prints it: docs/report.md. */
-        Event: {
-            event: string;
-            kind: components["schemas"]["Kind"];
-            query: string;
-            fired_by: string | null;
-            key: components["schemas"]["Values"];
-            node: string | null;
-            at: components["schemas"]["Time"];
-            window: components["schemas"]["Span"] | null;
-            values: components["schemas"]["Values"];
-            threshold: number | null;
-            late: boolean;
-            coverage: number | null;
-            parent: string | null;
-            columns: components["schemas"]["Column"][];
-        };
-        /** @description An event, its story, and a sentence about it. */
-        StoredEvent: {
-            event: string;
-            kind: components["schemas"]["Kind"];
-            query: string;
-            fired_by: string | null;
-            key: components["schemas"]["Values"];
-            node: string | null;
-            at: components["schemas"]["Time"];
-            window: components["schemas"]["Span"] | null;
-            values: components["schemas"]["Values"];
-            threshold: number | null;
-            late: boolean;
-            coverage: number | null;
-            parent: string | null;
-            columns: components["schemas"]["Column"][];
-            /** @description The identifier of the story that it is part of. */
-            story: string | null;
-            /** @description The event in a sentence. */
-            text: string;
-        };
-        StoryEntry: {
-            /** @description The event that it began with. */
-            id: string;
-            /** @description A line for each step. */
-            text: string;
-            /** @description When it began. */
-            at: components["schemas"]["Time"] | null;
-            query: string | null;
-            node: string | null;
-            /** @description Who has seen it; `null` where nobody says so. */
-            acknowledged: components["schemas"]["Acknowledgement"] | null;
-            /** @description Events that it has. */
-            events_total: components["schemas"]["Integer"];
-        };
-        /** @description Packets that an event asked a node for. */
-        Capture: {
-            event: string;
-            node: string;
-            query: string;
-            /** @description When the event happened; `null` if it is not kept. */
-            at: components["schemas"]["Time"] | null;
-            /** @description The story that the event is part of. */
-            story: string | null;
-            packets: components["schemas"]["Integer"];
-            /** @description Length of the file. */
-            bytes: components["schemas"]["Integer"];
-            /** @description The file at the node. */
-            file: string | null;
-            /** @description `packets`, `time`, `bytes`, `cancelled`, `run_end` or `fault`; empty if it never began. */
-            ended_by: string;
-            /** @description Packets that are not in the file, by cause. */
-            dropped: components["schemas"]["Counters"];
-            /** @description At least one packet is not there as a whole. */
-            cut: boolean;
-            /** @description The path of the file; `null` if it is not here. */
-            href: string | null;
-            /** @description Why it is not here. */
-            reason: string | null;
-        };
-        Story: {
-            id: string;
-            /** @description A line for each step. */
-            text: string;
-            /** @description In order. */
-            events: components["schemas"]["Event"][];
-            /** @description Events that are not listed: later ones of a long story, and those that are kept no more. */
-            events_unlisted: components["schemas"]["Integer"];
-            /** @description The packets that its events asked for. */
-            captures: components["schemas"]["Capture"][];
-            /** @description Who has seen it; `null` where nobody says so. */
+        /** @description An acknowledgement that was set or withdrawn. */
+        Acknowledged: {
+            /** @description The identifier of the story. */
+            story: string;
+            /** @description The acknowledgement; `null` where nobody says that he has seen it. */
             acknowledged: components["schemas"]["Acknowledgement"] | null;
         };
+        /** @description A statement of a user that he has seen a story, up to a number of its events. */
         Acknowledgement: {
+            /** @description The time of the statement. */
             at: components["schemas"]["Time"];
-            /** @description The name of his token; `null` where nobody is asked who he is. */
+            /** @description The name of the token of the user; `null` if the server has no tokens. */
             by: string | null;
+            /** @description The note of the user; may be empty. */
             note: string;
-            /** @description Events that the story had then. */
+            /** @description The number of events that the user had seen. A story with more events has news. */
             events: components["schemas"]["Integer"];
         };
-        Acknowledged: {
-            story: string;
-            /** @description Who has seen it; `null` where nobody says so. */
-            acknowledged: components["schemas"]["Acknowledgement"] | null;
+        /** @description The alerts for one Alertmanager, by what became of them. */
+        Alertmanager: {
+            /** @description The address of the Alertmanager. */
+            address: string;
+            /** @description The number of firings that it took. */
+            fired: components["schemas"]["Integer"];
+            /** @description The number of resolutions that it took. */
+            resolved: components["schemas"]["Integer"];
+            /** @description The number of firings that it took again, as they still fire. */
+            repeated: components["schemas"]["Integer"];
+            /** @description The number of resolutions that it took without having taken the firing before. */
+            unseen: components["schemas"]["Integer"];
+            /** @description The number of resolutions after which the same fired again before it took them. */
+            merged: components["schemas"]["Integer"];
+            /** @description The numbers of alerts that were given up, by reason. */
+            lost: components["schemas"]["Counters"];
+            /** @description The numbers of times that something went wrong that may pass, by its name. */
+            problems: components["schemas"]["Counters"];
+            /** @description The fault that lasts at present; `null` where nothing is wrong. */
+            fault: string | null;
         };
-        StoryNames: {
-            id: string;
-            text: string;
-            /** @description Identifiers, in order. */
-            events: string[];
-            events_unlisted: components["schemas"]["Integer"];
-            /** @description Who has seen it; `null` where nobody says so. */
-            acknowledged: components["schemas"]["Acknowledgement"] | null;
-        };
-        Account: {
-            packets: components["schemas"]["Packets"];
-            /** @description `null` where the source cannot count it. */
-            loss: components["schemas"]["Counters"] | null;
-        };
-        Node: {
-            name: string;
-            /**
-             * @description `unheard`: the controller does not hear it through a fault of its own (`faults` of the status), so that its state is not known.
-             * @enum {string}
-             */
-            state: "up" | "late" | "down" | "unheard" | "ended" | "never";
-            /** @description When it was last heard of. */
-            seen: components["schemas"]["Time"] | null;
-            /** @description Of its last window; `null` where its source cannot count its loss. */
-            coverage: number | null;
-            /** @description The last window that it answered. */
+        /** @description The answer of one query for one window and node: a table under named columns. It may be split over several objects with the same query, node and window. */
+        Answer: {
+            /** @description The name of the query. */
+            query: string;
+            /** @description The name of the observation point; `null` in answers across nodes. */
+            node: string | null;
+            /** @description The window; `null` for the whole run. */
             window: components["schemas"]["Span"] | null;
-            /** @description Since it started. */
-            packets: components["schemas"]["Packets"];
-            /** @description Lost before the measurement since it started; `null` where its source cannot count it. */
-            loss: components["schemas"]["Counters"] | null;
-            /** @description Of the last window alone. */
-            last: components["schemas"]["Account"] | null;
-            /** @description Messages that wait at the node. */
-            spool: {
-                messages: components["schemas"]["Integer"];
-                bytes: components["schemas"]["Integer"];
-                /** @description Results of which rows were left out, because the spool was nearly full. */
-                shortened: components["schemas"]["Integer"];
-                /** @description Results that found no room. */
-                dropped: components["schemas"]["Integer"];
-                /** @description Messages that were kept in memory only, because the file did not take them. */
-                unwritten: components["schemas"]["Integer"];
-                /** @description Why the file takes nothing now. */
-                fault: string | null;
-            };
-            /** @description What the node remembers; `null` where it has no store. */
-            store: {
-                files: components["schemas"]["Integer"];
-                bytes: components["schemas"]["Integer"];
-                /** @description Window rows and flow records that it lacks since the node started, because the disk was too slow or did not take them. */
-                lost: components["schemas"]["Integer"];
-                /** @description What cannot be written now, and why. */
-                fault: string | null;
-            } | null;
-            clock: {
-                synchronised: boolean | null;
-                max_error_ns: components["schemas"]["Integer"] | null;
-                /** @description By how many seconds it is ahead of the controller's at least, negative where it is behind; `null` where that is not known. */
-                ahead_s: number | null;
-            } | null;
-            /** @description Generations of its task list. */
-            tasks: {
-                wanted: components["schemas"]["Integer"];
-                applied: components["schemas"]["Integer"] | null;
-                refused: string | null;
-                /** @description Tasks of it that have ended at the node because their lease was over. */
-                lapsed: components["schemas"]["Integer"];
-            };
-            version: string | null;
-            sources: string[];
-            /** @description The newest times in which no condition judges it, the oldest first. */
-            gaps: {
-                start: components["schemas"]["Time"];
-                end: components["schemas"]["Time"];
-                /** @description `too_late`: its windows came later than they are waited for; `not_sent`: they never came, as the probe did not run, or was killed before it had kept them; `spool_full`: the probe dropped some of them. */
-                reason: string;
-            }[];
-            /** @description Windows that never came since its first one, by reason. They outlast the controller. */
-            missing: {
-                /** @description `not_sent` or `spool_full`, as of gaps. */
-                reason: string;
-                windows: components["schemas"]["Integer"];
-                /** @description The time that they cover. */
-                seconds: number;
-            }[];
-            /** @description The share of the time from its first window to its last one that came that its windows cover. The time since that last one is not in it. `null` before the first window. */
-            watched: number | null;
-            /** @description What came as its own and was not taken, by reason; another's too, who has its rights at the broker. */
-            refused: components["schemas"]["Counters"];
-            /** @description How busy it is; `null` before its first heartbeat. */
-            load: {
-                /** @description The share of time in which its receivers had frames at hand. */
-                busy: number | null;
-                flows: components["schemas"]["Integer"];
-                /** @description The most that its tables may hold; `null` without a limit. */
-                most_flows: components["schemas"]["Integer"] | null;
-            } | null;
-        };
-        Status: {
-            /** @enum {string} */
-            mode: "controller" | "run";
-            version: string;
-            now: components["schemas"]["Time"];
-            started: components["schemas"]["Time"];
-            /** @description Nothing more is measured. */
-            ended: boolean;
-            sources: string[];
-            /** @description Stream time of what was measured so far. */
-            span: components["schemas"]["Span"] | null;
-            /** @description `null` where there is none. */
-            broker: {
-                /**
-                 * @description `blocked`: it is there and takes no messages, because of an alarm of its own.
-                 * @enum {string}
-                 */
-                state: "connected" | "blocked" | "away";
-                since: components["schemas"]["Time"];
-                /** @description Why it is away or takes no messages. */
-                reason: string | null;
-            } | null;
-            /** @description What became of messages to Kafka; `null` where none are sent there. */
-            kafka: {
-                /** @description Messages that are safe. */
-                delivered: components["schemas"]["Integer"];
-                /** @description Bytes of their JSON. */
-                bytes: components["schemas"]["Integer"];
-                /** @description Messages that were handed over again, because it was not known whether they had arrived. */
-                again: components["schemas"]["Integer"];
-                /** @description What was given up, by reason. */
-                lost: components["schemas"]["Counters"];
-                /** @description How often something went wrong that may pass, by its name. */
-                problems: components["schemas"]["Counters"];
-            } | null;
-            /** @description What became of alerts, for each Alertmanager that is told. */
-            alertmanagers: {
-                /** @description Where it is. */
-                address: string;
-                /** @description Firings that it took. */
-                fired: components["schemas"]["Integer"];
-                /** @description Resolutions that it took. */
-                resolved: components["schemas"]["Integer"];
-                /** @description Firings that it took again, as they still fire. */
-                repeated: components["schemas"]["Integer"];
-                /** @description Resolutions that it took without having taken the firing before. */
-                unseen: components["schemas"]["Integer"];
-                /** @description Resolutions after which the same fired again before it took them. */
-                merged: components["schemas"]["Integer"];
-                /** @description What was given up, by reason. */
-                lost: components["schemas"]["Counters"];
-                /** @description How often something went wrong that may pass, by its name. */
-                problems: components["schemas"]["Counters"];
-                /** @description What is wrong at present; `null` where nothing is. */
-                fault: string | null;
-            }[];
-            /** @description There are stores that may be asked about history. */
-            history: boolean;
-            nodes: components["schemas"]["Node"][];
-            /** @description Messages that were refused, by reason. */
-            refused: components["schemas"]["Counters"];
-            /** @description Requests and connections of clients that were refused, by reason. */
-            refused_requests: components["schemas"]["Counters"];
-            /** @description Faults of the controller's own, the oldest first: those that last, and the last twenty that are over. */
-            faults: {
-                /**
-                 * @description `archive`: nothing can be stored, and no message is taken; `archive_rows`: stored rows are damaged and left out; `broker_away`, `broker_blocked`: no message comes.
-                 * @enum {string}
-                 */
-                fault: "archive" | "archive_rows" | "broker_away" | "broker_blocked";
-                since: components["schemas"]["Time"];
-                /** @description `null` while it lasts. */
-                until: components["schemas"]["Time"] | null;
-                /** @description What is wrong, in one line. */
-                reason: string;
-            }[];
-            /** @description The coverage of a window below which no condition judges it; `null` where nothing judges. */
-            least_coverage: number | null;
-            windows: {
-                complete: components["schemas"]["Integer"];
-                partial: components["schemas"]["Integer"];
-                late: components["schemas"]["Integer"];
-                lost: components["schemas"]["Integer"];
-                /** @description Windows that never came, for any reason. */
-                missing: components["schemas"]["Integer"];
-                doubled: components["schemas"]["Integer"];
-            };
-            /** @description The last warnings, the oldest first. */
-            notes: {
-                at: components["schemas"]["Time"];
-                text: string;
-            }[];
-        };
-        Nodes: {
-            nodes: components["schemas"]["Node"][];
-        };
-        Edge: {
-            node: string | null;
-            /** @enum {string} */
-            phase: "idle" | "pending" | "active" | "recovering" | "no_data";
-            /** @description Keys that are in this phase. */
-            keys: components["schemas"]["Integer"];
-            since: components["schemas"]["Time"] | null;
-            /** @description When it may fire again. */
-            until: components["schemas"]["Time"] | null;
-            event: string | null;
-        };
-        /** @description A key whose condition is not idle. */
-        KeyState: {
-            node: string | null;
-            key: components["schemas"]["Values"];
-            columns: components["schemas"]["Column"][];
-            /** @enum {string} */
-            phase: "pending" | "active" | "recovering";
-            since: components["schemas"]["Time"] | null;
-            /** @description When it may fire again. */
-            until: components["schemas"]["Time"] | null;
-            event: string | null;
-        };
-        Trigger: {
-            parent: string;
-            condition: string;
-            for_ns: components["schemas"]["Integer"];
-            /** @description 0 for one window. */
-            run_ns: components["schemas"]["Integer"];
-            cooldown_ns: components["schemas"]["Integer"];
-            until: string | null;
-            /** @description Comparisons of one column of the parent with a number. */
-            thresholds: {
-                column: string;
-                comparison: string;
-                value: number;
-            }[];
-            edges: components["schemas"]["Edge"][];
-            /** @description Keys that are not idle, 50 of all nodes at the most: those that fired first, of each phase the newest first. `edges` counts all. */
-            keys: components["schemas"]["KeyState"][];
-        };
-        Query: {
-            name: string;
-            text: string;
-            /** @description The definitions that the text reads: `let NAME = VALUE;`. */
-            definitions: string[];
-            file: string | null;
+            /** @description The completeness of the answer. */
+            status: components["schemas"]["AnswerStatus"];
+            /** @description The share of the packets received or lost before the table that were received; `null` if the source cannot count its loss. Of an answer from a store, the share of the time asked about that was watched and stored. */
+            coverage: number | null;
+            /** @description The way in which the query was executed. */
             class: components["schemas"]["Class"];
-            nodes: string[];
-            every_ns: components["schemas"]["Integer"] | null;
-            over_ns: components["schemas"]["Integer"] | null;
+            /** @description The rows, in the order of the query. Each has a member for each column. */
+            rows: components["schemas"]["Values"][];
+            /** @description The groups that are in no row. */
+            rest: components["schemas"]["Rest"];
+            /** @description The kind of the bounds of values: `exact`, `certain`, a probability, or `none`. */
+            bounds: string;
+            /** @description The name, the kind and the unit of each member of the rows. */
             columns: components["schemas"]["Column"][];
-            /** @enum {string} */
-            state: "standing" | "waiting" | "running";
-            runs: {
-                start: components["schemas"]["Time"];
-                end: components["schemas"]["Time"];
-                /** @description The event that started it. */
-                cause: string;
-            }[];
-            /** @description What starts it; `null` if it always runs. */
-            trigger: components["schemas"]["Trigger"] | null;
+            /** @description The fields that the firing pinned which started the query, with their values. */
+            bound?: components["schemas"]["Values"];
+            /** @description The name, the kind and the unit of each member of `bound`. */
+            bound_columns?: components["schemas"]["Column"][];
+            /** @description The number of windows in a run of empty ones. The window spans all of them. */
+            empty?: components["schemas"]["Positive"];
             /**
-             * @description It is exported as a metric; left out where it is not.
+             * @description True if the answer came after the time for answers of its window.
              * @constant
              */
-            metric?: true;
-            /** @description How many packets it captures when it is started; left out where it captures none. */
-            capture?: components["schemas"]["Integer"];
-            /** @description The newest of each node; of instances those of the newest window. */
-            latest: components["schemas"]["Answer"][];
-        };
-        Queries: {
-            /** @description Each after those that start it. */
-            queries: components["schemas"]["Query"][];
-        };
+            late?: true;
+            /** @description The levels of a store that the answer was read from, the coarsest first. */
+            levels?: ("1h" | "1min" | "rows")[];
+            /** @description The frames that the source lost, by its own counters; `null` if it cannot count them. */
+            loss?: components["schemas"]["Counters"] | null;
+            /** @description The times of the answer of which nothing is known, the oldest first. Where there is one, the status is `partial`. */
+            missing?: components["schemas"]["Missing"][];
+            /** @description The frames that were received, measured and not measured. */
+            packets?: components["schemas"]["Packets"];
+            /** @description The reason why the answer is not complete, and what else is to be known of it. */
+            reason?: string;
+            /** @description The number of earlier answers of this query and window that this one replaces. */
+            revision?: components["schemas"]["Positive"];
+            /** @description The share of the packets that was sampled. */
+            sampling?: components["schemas"]["Sampling"];
+            /** @description The way in which a task counted. */
+            task?: components["schemas"]["Task"];
+            /** @description The observed part of a window that was observed only in part: of each that is cut, and of partial ones. */
+            watched?: components["schemas"]["Span"];
+        } & (unknown & unknown & unknown);
+        /**
+         * @description The completeness of an answer, or of a window. `complete`: all of the window was observed, and all rows counted. `partial`: something is missing, such as refused rows or a node. `cut`: the window was observed only in part; nothing else is missing.
+         * @enum {string}
+         */
+        AnswerStatus: "complete" | "partial" | "cut";
+        /** @description A list of answers. */
         Answers: {
-            /** @description The oldest first; those of whole runs last. */
+            /** @description The answers, the oldest first; those of whole runs last. */
             answers: components["schemas"]["Answer"][];
             /**
-             * @description There are fewer than were asked for, because together they are too large: ask for less, or with `until`.
+             * @description True if there are fewer than were asked for, because together they are too large: ask for less, or with `until`.
              * @constant
              */
             cut?: true;
         };
-        History: {
-            /** @description Query by query, each by time. */
-            answers: components["schemas"]["Answer"][];
-            /** @description The nodes that were asked. */
-            nodes: {
-                name: string;
-                /** @description Why its answer is not there or not whole: a name, as `no_store`, `away`, `late`, and what there is to say. Not there where it is whole. */
-                missing?: string;
-            }[];
-            /** @description What to think about, a line each. */
-            warnings: string[];
+        /** @description A connection to a broker. */
+        Broker: {
+            /** @description The state of the connection. */
+            state: components["schemas"]["BrokerState"];
+            /** @description The time since which it is in this state. */
+            since: components["schemas"]["Time"];
+            /** @description The reason why the broker is away or takes no messages. */
+            reason: string | null;
         };
-        DryRun: {
-            period: components["schemas"]["Span"];
-            /** @description From the begin of the first window that was judged to the end of the last one; `null` if no node had packets. */
-            judged: components["schemas"]["Span"] | null;
-            /** @description How many conditions became true. */
-            fired: components["schemas"]["Integer"];
-            /** @description In order, 10,000 at most. */
-            events: components["schemas"]["Event"][];
-            /** @description Later ones, which are not listed. */
-            more_events: components["schemas"]["Integer"];
-            stories: components["schemas"]["StoryNames"][];
-            nodes: {
-                name: string;
-                /** @description Windows in which it had packets. */
-                windows: components["schemas"]["Integer"];
-                /** @description What keeps its answers from being there or complete: a name, and what there is to say. */
-                missing?: string;
-            }[];
-            warnings: string[];
+        /**
+         * @description The state of the connection to a broker. `connected`: messages pass. `blocked`: the broker is there and takes no messages, because of an alarm of its own. `away`: the broker does not answer.
+         * @enum {string}
+         */
+        BrokerState: "connected" | "blocked" | "away";
+        /** @description The packets that an event asked a node for. */
+        Capture: {
+            /** @description The event that asked for them. */
+            event: string;
+            /** @description The name of the node. */
+            node: string;
+            /** @description The query that asked for them. */
+            query: string;
+            /** @description The time of the event; `null` if the event is not kept. */
+            at: components["schemas"]["Time"] | null;
+            /** @description The identifier of the story that the event is part of. */
+            story: string | null;
+            /** @description The number of packets in the file. */
+            packets: components["schemas"]["Integer"];
+            /** @description The length of the file, bytes. */
+            bytes: components["schemas"]["Integer"];
+            /** @description The file at the node; `null` if there is none. */
+            file: string | null;
+            /** @description The reason why the capture has ended: `packets`, `time`, `bytes`, `cancelled`, `run_end` or `fault`; empty if it never began. */
+            ended_by: string;
+            /** @description The numbers of packets that are not in the file, by cause. */
+            dropped: components["schemas"]["Counters"];
+            /** @description True if the file lacks a part of at least one packet. */
+            cut: boolean;
+            /** @description The path of the file; `null` if it is not here. */
+            href: string | null;
+            /** @description The reason why the file is not here. */
+            reason: string | null;
         };
-        Events: {
-            /** @description The oldest first. */
-            events: components["schemas"]["StoredEvent"][];
-        };
+        /** @description A list of captures. */
         Captures: {
+            /** @description The captures. */
             captures: components["schemas"]["Capture"][];
         };
-        Stories: {
-            /** @description The newest first. */
-            stories: components["schemas"]["StoryEntry"][];
+        /** @description A text, checked. */
+        Checked: {
+            /** @description The name of the text. */
+            file: string;
+            /** @description The diagnostics, in the order of the text. */
+            diagnostics: components["schemas"]["Diagnostic"][];
+            /** @description The queries that have no errors. */
+            queries: components["schemas"]["QueryItems"][];
+            /** @description The reasons why a text without errors is not installed here, a line each; empty in a run, where none is. */
+            refused: string[];
+            /** @description The explanation; `null` where the text has errors. */
+            explanation: components["schemas"]["Explanation"] | null;
+            /** @description The number of queries beyond the first hundred, which are not explained. */
+            unexplained: number;
         };
-        Installed: {
-            /** @description Their names. */
-            queries: string[];
-            warnings: string[];
+        /**
+         * @description The way in which a query is executed. `row`: it is answered from the rows of a window, when that closes. `zoom`: it is answered from the packets of pinned keys, which are few. `sketch`: it is answered from the packets of all flows, by a structure of bounded size. `sample`: it is answered from window rows of a sample of the packets.
+         * @enum {string}
+         */
+        Class: "row" | "zoom" | "sketch" | "sample";
+        /** @description The clock of a node. */
+        Clock: {
+            /** @description True if the kernel takes it for synchronised; `null` where that is unknown. */
+            synchronised: boolean | null;
+            /** @description The largest error of the clock, nanoseconds; `null` where that is unknown. */
+            max_error_ns: components["schemas"]["Integer"] | null;
+            /** @description The seconds by which it is ahead of the clock of the controller at least, negative where it is behind; `null` where that is unknown. */
+            ahead_s: number | null;
         };
-        Removed: {
-            /** @description Their names. */
-            removed: string[];
+        /** @description A column of an answer. */
+        Column: {
+            /** @description The name of the member in each row, unique within the answer. */
+            name: string;
+            /** @description The type of the values. */
+            kind: components["schemas"]["ColumnKind"];
+            /** @description The unit of the values; empty where there is none. */
+            unit: string;
         };
-        /** @description What is found in a text, as `edison check --json` has it. */
+        /**
+         * @description The type of the values of a column, by which their JSON is read back. Any of them may also be null or an estimate. `unsigned`: unsigned integers of 64 bits. `signed`: signed integers of 64 bits. `float`: floating point numbers. `text`: texts. `address`: IPv4 and IPv6 addresses. `prefix`: address prefixes. `time`: times. `estimate`: values with bounds. `heaviest`: the heaviest values of a field, each with its weight.
+         * @enum {string}
+         */
+        ColumnKind: "unsigned" | "signed" | "float" | "text" | "address" | "prefix" | "time" | "estimate" | "heaviest";
+        /** @description Named counters: those that are not zero. */
+        Counters: {
+            [key: string]: components["schemas"]["Positive"];
+        };
+        /** @description The messages to Kafka, by what became of them. */
+        Delivered: {
+            /** @description The number of messages that are safe. */
+            delivered: components["schemas"]["Integer"];
+            /** @description The size of the JSON of these messages, bytes. */
+            bytes: components["schemas"]["Integer"];
+            /** @description The number of messages that were handed over again, because it was not known whether they had arrived. */
+            again: components["schemas"]["Integer"];
+            /** @description The numbers of messages that were given up, by reason. */
+            lost: components["schemas"]["Counters"];
+            /** @description The numbers of times that something went wrong that may pass, by its name. */
+            problems: components["schemas"]["Counters"];
+        };
+        /** @description An error, a warning or a note about a text. */
         Diagnostic: {
-            /** @enum {string} */
-            severity: "error" | "warning" | "note";
-            /** @description Its kind, which stays the same when the message changes. */
+            /** @description The severity. */
+            severity: components["schemas"]["Severity"];
+            /** @description The kind of the diagnostic, which stays the same when the message changes. */
             code: string;
-            /** @description Where it is, in bytes of the text. */
-            span: {
-                /** @description Its first byte. */
-                start: number;
-                /** @description The byte behind its last one. */
-                end: number;
-            };
-            /** @description The line of its start. */
+            /** @description The place in the text, bytes. */
+            span: components["schemas"]["Place"];
+            /** @description The line of its start, from 1. */
             line: number;
-            /** @description The character of its start within the line. */
+            /** @description The character of its start within the line, from 1. */
             column: number;
-            /** @description What is wrong. */
+            /** @description The mistake, in words. */
             message: string;
-            /** @description What to do. */
+            /** @description The remedy, in words; `null` where none is known. */
             help: string | null;
         };
-        Invalid: {
+        /** @description The events that queries would have caused in a recorded time. */
+        DryRun: {
+            /** @description The time whose events are told. */
+            period: components["schemas"]["Span"];
+            /** @description The time from the begin of the first window that was judged to the end of the last one; `null` if no node had packets. */
+            judged: components["schemas"]["Span"] | null;
+            /** @description The number of conditions that became true, including those of events that are not listed. */
+            fired: components["schemas"]["Integer"];
+            /** @description The events of the period, in order, 10,000 at most. */
+            events: components["schemas"]["Event"][];
+            /** @description The number of later events, which are not listed. */
+            more_events: components["schemas"]["Integer"];
+            /** @description The stories of these events. */
+            stories: components["schemas"]["StoryNames"][];
+            /** @description The nodes. */
+            nodes: components["schemas"]["DryRunNode"][];
+            /** @description Warnings, a line each. */
+            warnings: string[];
+        };
+        /** @description The part of a node in a dry run. */
+        DryRunNode: {
+            /** @description The name of the node. */
+            name: string;
+            /** @description The number of windows in which it had packets, and that were played. */
+            windows: components["schemas"]["Integer"];
+            /** @description The reason why its answers are missing or incomplete: a name, and an explanation. */
+            missing?: string;
+        };
+        /** @description The keys of one node that are in one phase. */
+        Edge: {
+            /** @description The name of the node; `null` for answers across nodes. */
+            node: string | null;
+            /** @description The phase. */
+            phase: components["schemas"]["Phase"];
+            /** @description The number of keys. */
+            keys: components["schemas"]["Integer"];
+            /** @description The stream time since which one of them is in this phase. */
+            since: components["schemas"]["Time"] | null;
+            /** @description The time from which one of them may fire again. */
+            until: components["schemas"]["Time"] | null;
+            /** @description The event that brought one of them there. */
+            event: string | null;
+        };
+        /** @description An error. */
+        Error: {
+            /** @description The error in one line, which says what to do. */
             error: string;
-            /** @description Those of the text; empty where it has no errors and is refused for another reason. */
+        };
+        /** @description An estimate, with bounds. A number that is not known is null. */
+        Estimate: {
+            /** @description The most likely value. */
+            value: number | null;
+            /** @description A number that the truth is not less than. */
+            lower: number | null;
+            /** @description A number that the truth is not more than. */
+            upper: number | null;
+        };
+        /** @description A change of the state of a standing query, for one key and node. */
+        Event: {
+            /** @description The identifier of the event, a hash of query, version, key, node and window: the same in every run. */
+            event: string;
+            /** @description The change. */
+            kind: components["schemas"]["Kind"];
+            /** @description The query whose state changed. */
+            query: string;
+            /** @description The query whose answer caused it, of several `a, b`; `null` if it is the query itself. */
+            fired_by: string | null;
+            /** @description The group: a member for each field of `groupby`. */
+            key: components["schemas"]["Values"];
+            /** @description The name of the observation point; `null` for answers across nodes. */
+            node: string | null;
+            /** @description The stream time of the event, which is the end of its window. */
+            at: components["schemas"]["Time"];
+            /** @description The window. */
+            window: components["schemas"]["Span"] | null;
+            /** @description The values of the condition, by column. */
+            values: components["schemas"]["Values"];
+            /** @description The number that the values were compared with; `null` where it is not one number. */
+            threshold: number | null;
+            /** @description True if the window was late. */
+            late: boolean;
+            /** @description The coverage of the answer; `null` if the source cannot count its loss. */
+            coverage: number | null;
+            /** @description The event that started the query; `null` if none did. */
+            parent: string | null;
+            /** @description The name, the kind and the unit of each member of `key`, then of each of `values`. */
+            columns: components["schemas"]["Column"][];
+        };
+        /** @description A list of events. */
+        Events: {
+            /** @description The events, the oldest first. */
+            events: components["schemas"]["StoredEvent"][];
+        };
+        /** @description A query, explained. */
+        Explained: {
+            /** @description The name of the query. */
+            query: string;
+            /** @description The canonical text of the query. */
+            text: string;
+            /** @description The way in which it is executed. */
+            class: components["schemas"]["Class"];
+            /** @description The reasons for this way. */
+            reasons: string[];
+            /** @description The nodes that it runs on, in words. */
+            nodes: string;
+            /** @description The steps that run on the probe, in order. */
+            probe: string[];
+            /** @description The steps that run where the answers of probes are merged, in order. */
+            above: string[];
+            /** @description The time that an answer covers. */
+            window: string;
+            /** @description The most memory that it takes, bytes; an estimate. */
+            memory_bytes: number;
+            /** @description The exactness of each column. */
+            exactness: string[];
+            /** @description The time from the end of the first window that fired to the answer, nanoseconds; `null` where nothing starts it. */
+            reaction_ns: number | null;
+            /** @description The steps as SQL. */
+            sql: components["schemas"]["SqlStep"][];
+            /** @description The parts that this version does not run. */
+            not_run: components["schemas"]["NotRun"][];
+            /** @description The reason why there is no SQL, where a field is in no table. */
+            no_sql?: string;
+            /** @description The way in which packets are counted, where they are. */
+            sketch?: components["schemas"]["Sketch"];
+        };
+        /** @description The queries of a text, explained. */
+        Explanation: {
+            /** @description The queries. */
+            queries: components["schemas"]["Explained"][];
+            /** @description A drawing of which query triggers which; empty where none does. */
+            graph: string;
+            /** @description The definitions that the queries read, as text that stands before theirs: each variable with the value that it has. */
+            definitions?: string[];
+        };
+        /** @description A fault of the controller's own. */
+        Fault: {
+            /**
+             * @description The name of the fault. `archive`: nothing can be stored, and no message is taken. `archive_rows`: stored rows are damaged and left out. `broker_away`, `broker_blocked`: no message comes.
+             * @enum {string}
+             */
+            fault: "archive" | "archive_rows" | "broker_away" | "broker_blocked";
+            /** @description The time since which it lasts. */
+            since: components["schemas"]["Time"];
+            /** @description The time until which it lasted; `null` while it does. */
+            until: components["schemas"]["Time"] | null;
+            /** @description The fault in one line. */
+            reason: string;
+        };
+        /** @description A field. */
+        FieldWord: {
+            /** @description The name of the field. */
+            name: string;
+            /**
+             * @description The type of its values.
+             * @enum {string}
+             */
+            type: "number" | "duration" | "port" | "protocol" | "identifier" | "address" | "mac" | "time" | "text";
+            /** @description The unit of its values; empty where there is none. */
+            unit: string;
+            /** @description True if rows may lack it. */
+            nullable: boolean;
+            /** @description The meaning of the field, in one line. */
+            meaning: string;
+        };
+        /** @description A time in which no condition judges a node. */
+        Gap: {
+            /** @description The first instant in it. */
+            start: components["schemas"]["Time"];
+            /** @description The first instant after it. */
+            end: components["schemas"]["Time"];
+            /** @description The reason. `too_late`: its windows came later than they are waited for. `not_sent`: they never came, as the probe did not run, or was killed before it had kept them. `spool_full`: the probe dropped some of them. */
+            reason: string;
+        };
+        /** @description The values of a field that weigh most, and the weight of all others. */
+        Heaviest: {
+            /** @description The values that weigh most, the heaviest first. */
+            top: {
+                /** @description The value. */
+                value: null | number | string;
+                /** @description The weight of the value. */
+                weight: components["schemas"]["Integer"];
+            }[];
+            /** @description All other values. */
+            rest: {
+                /** @description The number of these values. */
+                values: components["schemas"]["Integer"];
+                /** @description The weight of these values together. */
+                weight: components["schemas"]["Integer"];
+            };
+        };
+        /** @description The answers of the stores of nodes to a question. */
+        History: {
+            /** @description The answers, query by query, each by time. */
+            answers: components["schemas"]["Answer"][];
+            /** @description The nodes that were asked. */
+            nodes: components["schemas"]["HistoryNode"][];
+            /** @description Warnings, a line each. */
+            warnings: string[];
+        };
+        /** @description A node that was asked about what its store remembers. */
+        HistoryNode: {
+            /** @description The name of the node. */
+            name: string;
+            /** @description The reason why its answers are missing or incomplete: a name, such as `no_store`, `away` or `late`, and an explanation. */
+            missing?: string;
+        };
+        /** @description Queries that were installed. */
+        Installed: {
+            /** @description The names of the queries. */
+            queries: string[];
+            /** @description Warnings, a line each. */
+            warnings: string[];
+        };
+        /** @description An unsigned integer of 64 bits. One beyond 2^53 is a string of digits. */
+        Integer: number | string;
+        /** @description An error of a text. */
+        Invalid: {
+            /** @description The error in one line, which says what to do. */
+            error: string;
+            /** @description The diagnostics of the text; empty where it has no errors and is refused for another reason. */
             diagnostics: components["schemas"]["Diagnostic"][];
         };
-        /** @description What a query has to which others refer: `NAME.ITEM`. */
+        /** @description A key that is not idle. */
+        KeyState: {
+            /** @description The name of the node; `null` for answers across nodes. */
+            node: string | null;
+            /** @description The members of the key, by the names of their columns. */
+            key: components["schemas"]["Values"];
+            /** @description The name, the kind and the unit of each member of `key`. */
+            columns: components["schemas"]["Column"][];
+            /**
+             * @description The phase of the key.
+             * @enum {string}
+             */
+            phase: "pending" | "active" | "recovering";
+            /** @description The stream time since which the key is in this phase. */
+            since: components["schemas"]["Time"] | null;
+            /** @description The time from which it may fire again. */
+            until: components["schemas"]["Time"] | null;
+            /** @description The event that brought it there. */
+            event: string | null;
+        };
+        /**
+         * @description The change that an event tells. `fired`: a condition became true. `resolved`: the condition is false again. `nodata`: the condition is unknown, because too many windows are missing. `timeout`: a chain did not end within its time. `expired`: a key was not seen for many windows. `suppressed`: too many keys fired at once; this one starts no query. `missed`: the task arrived too late for its window.
+         * @enum {string}
+         */
+        Kind: "fired" | "resolved" | "nodata" | "timeout" | "expired" | "suppressed" | "missed";
+        /** @description Messages that a stream missed. */
+        Lagged: {
+            /** @description The number of messages that came faster than they were read. */
+            missed: components["schemas"]["Integer"];
+        };
+        /** @description The words of Equery, and the names that are known here. */
+        Language: {
+            /** @description The words of the grammar, each once. */
+            keywords: components["schemas"]["Word"][];
+            /** @description The functions. */
+            functions: components["schemas"]["Word"][];
+            /** @description The fields that queries may read. */
+            fields: components["schemas"]["FieldWord"][];
+            /** @description The structures for `using`. */
+            structures: string[];
+            /** @description The names of all nodes. */
+            nodes: string[];
+            /** @description The queries that a text may refer to. */
+            queries: components["schemas"]["QueryItems"][];
+            /** @description The names that are defined for all texts. */
+            variables: string[];
+        };
+        /** @description The load of a node. */
+        Load: {
+            /** @description The share of time in which its receivers had frames at hand, in the last seconds; `null` before any have passed. */
+            busy: number | null;
+            /** @description The number of flows in its tables. */
+            flows: components["schemas"]["Integer"];
+            /** @description The most flows that its tables may hold; `null` without a limit. */
+            most_flows: components["schemas"]["Integer"] | null;
+        };
+        /** @description A time of which nothing is known, and the reason. */
+        Missing: {
+            /** @description The first instant in it. */
+            start: components["schemas"]["Time"];
+            /** @description The first instant after it. */
+            end: components["schemas"]["Time"];
+            /** @description The reason. */
+            reason: components["schemas"]["MissingReason"];
+        };
+        /**
+         * @description The reason why nothing is known of a time. `not_begun`: no measurement had begun. `stopped`: the measurement had ended, and no other had begun. `killed`: the measurement was killed: neither what followed nor what it had not stored yet is there. `disk_full`: there was no room on the disk. `write_failed`: the measurement could not be written for another reason. `damaged`: the file that had it is damaged. `retention`: it is older than what is kept. `not_sent`: the probe sent nothing: it did not run, was not reached, or was killed before it had kept what it measured. `spool_full`: the probe dropped some of it because its spool was full. `too_late`: it came later than it is waited for.
+         * @enum {string}
+         */
+        MissingReason: "not_begun" | "stopped" | "killed" | "disk_full" | "write_failed" | "damaged" | "retention" | "not_sent" | "spool_full" | "too_late";
+        /** @description The windows of a node that never came, for one reason. */
+        MissingWindows: {
+            /** @description The reason, `not_sent` or `spool_full`, as of a gap. */
+            reason: string;
+            /** @description The number of windows. */
+            windows: components["schemas"]["Integer"];
+            /** @description The time that they cover, seconds. */
+            seconds: number;
+        };
+        /**
+         * @description The kind of program that answers. `controller`: a controller of probes. `run`: a run, which has its probes in itself.
+         * @enum {string}
+         */
+        Mode: "controller" | "run";
+        /** @description A node. */
+        Node: {
+            /** @description The name of the node. */
+            name: string;
+            /** @description The state of the node. */
+            state: components["schemas"]["NodeState"];
+            /** @description The time at which it was last heard of. */
+            seen: components["schemas"]["Time"] | null;
+            /** @description The coverage of its last window; `null` where its source cannot count its loss. */
+            coverage: number | null;
+            /** @description The last window that it answered. */
+            window: components["schemas"]["Span"] | null;
+            /** @description The frames since it started. */
+            packets: components["schemas"]["Packets"];
+            /** @description The frames lost before the measurement since it started; `null` where its source cannot count them. */
+            loss: components["schemas"]["Counters"] | null;
+            /** @description The account of the last window alone. */
+            last: components["schemas"]["Account"] | null;
+            /** @description The messages that wait at the node. */
+            spool: components["schemas"]["Spool"];
+            /** @description The store of the node; `null` where it has none. */
+            store: components["schemas"]["Store"] | null;
+            /** @description The clock of the node; `null` where nothing is known of it. */
+            clock: components["schemas"]["Clock"] | null;
+            /** @description The load of the node; `null` before its first heartbeat. */
+            load: components["schemas"]["Load"] | null;
+            /** @description The task lists of the node. */
+            tasks: components["schemas"]["TaskState"];
+            /** @description The version of the node. */
+            version: string | null;
+            /** @description The sources that it measures. */
+            sources: string[];
+            /** @description The newest times in which no condition judges it, the oldest first. */
+            gaps: components["schemas"]["Gap"][];
+            /** @description The windows that never came since its first one, by reason. They outlast the controller. */
+            missing: components["schemas"]["MissingWindows"][];
+            /** @description The share of the time from its first window to its last one that came that its windows cover. The time since that last one is not in it. `null` before the first window. */
+            watched: number | null;
+            /** @description The numbers of messages that came as its own and were not taken, by reason; another's too, who has its rights at the broker. */
+            refused: components["schemas"]["Counters"];
+        };
+        /**
+         * @description The state of a node, by its answers. `up`: it answers in time. `late`: it answers after its time. `down`: it answers no more. `unheard`: the controller does not hear it through a fault of its own (`faults` of the status), so that its state is not known. `ended`: it said that nothing follows. `never`: it was never seen.
+         * @enum {string}
+         */
+        NodeState: "up" | "late" | "down" | "unheard" | "ended" | "never";
+        /** @description A list of the nodes. */
+        Nodes: {
+            /** @description The nodes. */
+            nodes: components["schemas"]["Node"][];
+        };
+        /** @description A part of a query that this version parses and checks but does not run. */
+        NotRun: {
+            /** @description The clause or function. */
+            clause: string;
+            /** @description The reason why it does not run. */
+            reason: string;
+            /** @description The place in the text, bytes. */
+            span: components["schemas"]["Place"];
+        };
+        /** @description A warning. */
+        Note: {
+            /** @description The time at which it was given. */
+            at: components["schemas"]["Time"];
+            /** @description The warning in one line. */
+            text: string;
+        };
+        /** @description The numbers of frames: `received` is always the sum of `measured` and all of `not_measured`. */
+        Packets: {
+            /** @description The number of frames taken from the source. */
+            received: components["schemas"]["Integer"];
+            /** @description The number of frames counted in a flow record, the record `other` included. */
+            measured: components["schemas"]["Integer"];
+            /** @description The numbers of frames that were not measured, by reason. */
+            not_measured: components["schemas"]["Counters"];
+            /** @description Further remarks on the frames, measured or not, such as `time_backwards` and `ports_truncated`. */
+            remarks: components["schemas"]["Counters"];
+        };
+        /**
+         * @description The state of a key of a trigger. `idle`: the condition is false. `pending`: the condition is true, not yet for long enough. `active`: the key fired. `recovering`: the key is quiet after it fired. `no_data`: the condition is unknown.
+         * @enum {string}
+         */
+        Phase: "idle" | "pending" | "active" | "recovering" | "no_data";
+        /** @description A place in a text, bytes. */
+        Place: {
+            /** @description The first byte. */
+            start: number;
+            /** @description The byte behind the last one. */
+            end: number;
+        };
+        /** @description An unsigned integer of 64 bits that is not zero. */
+        Positive: number | string;
+        /** @description A list of the queries. */
+        Queries: {
+            /** @description The queries, each after those that start it. */
+            queries: components["schemas"]["Query"][];
+        };
+        /** @description A query. */
+        Query: {
+            /** @description The name of the query. */
+            name: string;
+            /** @description The query as it was written. */
+            text: string;
+            /** @description The definitions that the text reads: `let NAME = VALUE;`. */
+            definitions: string[];
+            /** @description The file that the query came in. */
+            file: string | null;
+            /** @description The way in which it is executed. */
+            class: components["schemas"]["Class"];
+            /** @description The nodes that it runs on. */
+            nodes: string[];
+            /** @description The time from one answer to the next, nanoseconds. */
+            every_ns: components["schemas"]["Integer"] | null;
+            /** @description The time that an answer covers, nanoseconds. */
+            over_ns: components["schemas"]["Integer"] | null;
+            /** @description The columns of its rows. */
+            columns: components["schemas"]["Column"][];
+            /** @description The state of the query. */
+            state: components["schemas"]["QueryState"];
+            /** @description The times in which it runs. */
+            runs: components["schemas"]["Run"][];
+            /** @description The trigger that starts it; `null` if it always runs. */
+            trigger: components["schemas"]["Trigger"] | null;
+            /** @description The newest answer of each node; of instances, those of the newest window. */
+            latest: components["schemas"]["Answer"][];
+            /** @description The number of packets that it captures when it is started. */
+            capture?: components["schemas"]["Integer"];
+            /**
+             * @description True if it is exported as a metric.
+             * @constant
+             */
+            metric?: true;
+        };
+        /** @description The items of a query to which others refer: `NAME.ITEM`. */
         QueryItems: {
+            /** @description The name of the query. */
             name: string;
             /** @description The names of its columns. */
             columns: string[];
             /** @description The fields that it groups by, with prefixes. */
             keys: string[];
         };
-        /** @description What this version does not run. */
-        NotRun: {
-            /** @description The clause or function. */
-            clause: string;
-            reason: string;
-            /** @description Where it is, in bytes of the text. */
-            span: {
-                /** @description Its first byte. */
-                start: number;
-                /** @description The byte behind its last one. */
-                end: number;
-            };
+        /**
+         * @description The state of a query. `standing`: it is always answered. `waiting`: it is answered when its trigger fires. `running`: it is answered because its trigger fired.
+         * @enum {string}
+         */
+        QueryState: "standing" | "waiting" | "running";
+        /** @description Queries that were removed. */
+        Removed: {
+            /** @description The names of the queries. */
+            removed: string[];
         };
-        /** @description A query, as `edison explain --json` explains it. */
-        Explained: {
-            /** @description Its name. */
-            query: string;
-            /** @description Its canonical text. */
-            text: string;
-            class: components["schemas"]["Class"];
-            /** @description Why it is of this class. */
-            reasons: string[];
-            /** @description The nodes that it runs on. */
-            nodes: string;
-            /** @description What runs on the probe, in order. */
-            probe: string[];
-            /** @description What runs where the probes' answers are merged, in order. */
-            above: string[];
-            /** @description The time that an answer covers. */
-            window: string;
-            /** @description The most memory that it takes, an estimate. */
-            memory_bytes: number;
-            /** @description How exact each column is. */
-            exactness: string[];
-            /** @description From the end of the first window that fired to the answer; `null` where nothing starts it. */
-            reaction_ns: number | null;
-            /** @description Where packets are counted: how. */
-            sketch?: {
-                task: string;
-                structure: string;
-                /** @description On one core. */
-                memory_bytes: number;
-                why: string;
-            };
-            /** @description The steps as SQL. */
-            sql: {
-                /** @description What it does. */
-                step: string;
-                /** @description The name of its result, which later steps read; the last one has none. */
-                name: string | null;
-                sql: string;
-            }[];
-            /** @description Why there is no SQL. */
-            no_sql?: string;
-            not_run: components["schemas"]["NotRun"][];
+        /** @description The groups that are in no row of an answer, and the totals of their counts and sums. */
+        Rest: {
+            /** @description The number of groups, null where it is not known. */
+            groups: components["schemas"]["Integer"] | null;
+        } & {
+            [key: string]: (null | number | string) | components["schemas"]["Estimate"];
         };
-        /** @description A text, checked. */
-        Checked: {
-            /** @description The name of the text. */
-            file: string;
-            /** @description In the order of the text. */
-            diagnostics: components["schemas"]["Diagnostic"][];
-            /** @description Those that have no errors. */
-            queries: components["schemas"]["QueryItems"][];
-            /** @description Why a text without errors is not installed here, a line each; empty in a run, where none is. */
-            refused: string[];
-            /** @description `null` where the text has errors. */
-            explanation: {
-                /** @description Not always there. The definitions that the queries read, as text that stands before theirs: each variable with the value that it has. */
-                definitions?: string[];
-                queries: components["schemas"]["Explained"][];
-                /** @description Which query starts which, drawn; empty where none does. */
-                graph: string;
-            } | null;
-            /** @description Queries beyond the first hundred, which are not explained. */
-            unexplained: number;
+        /**
+         * @description The role of the bearer of a token. Each role may do what the ones before it may. `view`: it may read: the state, answers, events, stories, the list of captures, the stream, and what the stores of nodes remember. `run`: it may measure: add and cancel queries, and fetch captured packets. `admin`: it may do whatever else changes a deployment. Nothing does over HTTP yet.
+         * @enum {string}
+         */
+        Role: "view" | "run" | "admin";
+        /** @description A time in which a triggered query runs. */
+        Run: {
+            /** @description The first instant in it. */
+            start: components["schemas"]["Time"];
+            /** @description The first instant after it. */
+            end: components["schemas"]["Time"];
+            /** @description The event that started it. */
+            cause: string;
         };
-        /** @description A keyword or a function. */
-        Word: {
-            word: string;
-            /** @description How it is written with what belongs to it. */
-            usage: string;
-            /** @description What it does. */
-            meaning: string;
+        /** @description The shares of the packets that were sampled, each packet independently of all others (RFC 5475, section 5.2.2.1). Counts in answers are estimates of all packets. */
+        Sampling: {
+            /** @description The share of the packets that were sampled, by which totals are divided. */
+            share: number;
+            /** @description The least share of a window. */
+            least: number;
+            /** @description The greatest share of a window. */
+            greatest: number;
+            /** @description The number of packets that were sampled and not counted, because a ring had no room for them or a worker had failed; bounds include them. */
+            lost: components["schemas"]["Integer"];
         };
-        /** @description The words of Equery, and the names that are known here. */
-        Language: {
-            keywords: components["schemas"]["Word"][];
-            functions: components["schemas"]["Word"][];
-            /** @description Fields that queries may read. */
-            fields: {
-                name: string;
-                /** @enum {string} */
-                type: "number" | "duration" | "port" | "protocol" | "identifier" | "address" | "mac" | "time" | "text";
-                /** @description Empty where there is none. */
-                unit: string;
-                /** @description Rows may lack it. */
-                nullable: boolean;
-                meaning: string;
-            }[];
-            /** @description Structures for `using`. */
-            structures: string[];
-            /** @description The names of all nodes. */
-            nodes: string[];
-            /** @description The queries that a text may refer to. */
-            queries: components["schemas"]["QueryItems"][];
-            /** @description Names that are defined for all texts. */
-            variables: string[];
-        };
-        Lagged: {
-            /** @description Messages that came faster than they were read. */
-            missed: components["schemas"]["Integer"];
-        };
+        /** @description The identity of who asks. */
         Session: {
             /** @description The name of the token; `null` where nobody is asked who he is. */
             name: string | null;
-            /** @enum {string|null} */
-            role: "view" | "run" | "admin" | null;
+            /** @description The role of the token; `null` without a session. */
+            role: components["schemas"]["Role"] | null;
+        };
+        /**
+         * @description The severity of a diagnostic. `error`: the text has no meaning; nothing of it is installed. `warning`: the text has a meaning that its author may not expect. `note`: the author should know of it.
+         * @enum {string}
+         */
+        Severity: "error" | "warning" | "note";
+        /** @description The way in which the packets of a query are counted. */
+        Sketch: {
+            /** @description The task that answers the query. */
+            task: string;
+            /** @description The structure that counts. */
+            structure: string;
+            /** @description The memory that it takes on one core, of both address families and two windows, bytes. */
+            memory_bytes: number;
+            /** @description The reason for this structure, and the error that is promised. */
+            why: string;
+        };
+        /** @description A time. Its end is not part of it. */
+        Span: {
+            /** @description The first instant in it. */
+            start: components["schemas"]["Time"];
+            /** @description The first instant after it. */
+            end: components["schemas"]["Time"];
+        };
+        /** @description The messages that a node keeps until they are delivered. With a file, counters go on where the last start of the node ended. */
+        Spool: {
+            /** @description The number of messages. */
+            messages: components["schemas"]["Integer"];
+            /** @description The size of the messages, bytes. */
+            bytes: components["schemas"]["Integer"];
+            /** @description The number of window results of which rows were left out, because the spool was nearly full. */
+            shortened: components["schemas"]["Integer"];
+            /** @description The number of window results that were dropped, because the spool was full. */
+            dropped: components["schemas"]["Integer"];
+            /** @description The number of messages that were kept in memory only since the node started, because the file did not take them. */
+            unwritten: components["schemas"]["Integer"];
+            /** @description The reason why the file takes nothing now; `null` where it does. */
+            fault: string | null;
+        };
+        /** @description A step of a query as SQL. */
+        SqlStep: {
+            /** @description The effect of the step. */
+            step: string;
+            /** @description The name of its result, which later steps read; the last one has none. */
+            name: string | null;
+            /** @description The SQL of the step. */
+            sql: string;
+        };
+        /** @description The state of a controller or a run. */
+        Status: {
+            /** @description The kind of program that answers. */
+            mode: components["schemas"]["Mode"];
+            /** @description The version of the program. */
+            version: string;
+            /** @description The time at which this is told. */
+            now: components["schemas"]["Time"];
+            /** @description The time at which the program started. */
+            started: components["schemas"]["Time"];
+            /** @description True if nothing more is measured. */
+            ended: boolean;
+            /** @description The sources that are measured. */
+            sources: string[];
+            /** @description The stream time of what was measured so far, from the first to the last frame. */
+            span: components["schemas"]["Span"] | null;
+            /** @description The connection to the broker; `null` where there is none. */
+            broker: components["schemas"]["Broker"] | null;
+            /** @description The messages to Kafka; `null` where none are sent there. */
+            kafka: components["schemas"]["Delivered"] | null;
+            /** @description The alerts for each Alertmanager that is told. */
+            alertmanagers: components["schemas"]["Alertmanager"][];
+            /** @description True if there are stores that may be asked about history. */
+            history: boolean;
+            /** @description The nodes. */
+            nodes: components["schemas"]["Node"][];
+            /** @description The numbers of messages that were refused, by reason. */
+            refused: components["schemas"]["Counters"];
+            /** @description The numbers of requests and connections of clients that were refused, by reason. */
+            refused_requests: components["schemas"]["Counters"];
+            /** @description The faults of the controller's own, the oldest first: those that last, and the last twenty that are over. */
+            faults: components["schemas"]["Fault"][];
+            /** @description The coverage of a window below which no condition judges it; `null` where none is set. */
+            least_coverage: number | null;
+            /** @description The numbers of windows, over all nodes. */
+            windows: components["schemas"]["WindowTotals"];
+            /** @description The last warnings, the oldest first. */
+            notes: components["schemas"]["Note"][];
+        };
+        /** @description The store of a node. */
+        Store: {
+            /** @description The number of files. */
+            files: components["schemas"]["Integer"];
+            /** @description The size of the files, bytes. */
+            bytes: components["schemas"]["Integer"];
+            /** @description The number of window rows and flow records that it lacks since the node started: they came faster than the disk took them, or could not be written. */
+            lost: components["schemas"]["Integer"];
+            /** @description The data that cannot be written now, and the reason; `null` where all can. */
+            fault: string | null;
+        };
+        /** @description An event, its story, and a sentence about it. */
+        StoredEvent: {
+            /** @description The identifier of the event, a hash of query, version, key, node and window: the same in every run. */
+            event: string;
+            /** @description The change. */
+            kind: components["schemas"]["Kind"];
+            /** @description The query whose state changed. */
+            query: string;
+            /** @description The query whose answer caused it, of several `a, b`; `null` if it is the query itself. */
+            fired_by: string | null;
+            /** @description The group: a member for each field of `groupby`. */
+            key: components["schemas"]["Values"];
+            /** @description The name of the observation point; `null` for answers across nodes. */
+            node: string | null;
+            /** @description The stream time of the event, which is the end of its window. */
+            at: components["schemas"]["Time"];
+            /** @description The window. */
+            window: components["schemas"]["Span"] | null;
+            /** @description The values of the condition, by column. */
+            values: components["schemas"]["Values"];
+            /** @description The number that the values were compared with; `null` where it is not one number. */
+            threshold: number | null;
+            /** @description True if the window was late. */
+            late: boolean;
+            /** @description The coverage of the answer; `null` if the source cannot count its loss. */
+            coverage: number | null;
+            /** @description The event that started the query; `null` if none did. */
+            parent: string | null;
+            /** @description The name, the kind and the unit of each member of `key`, then of each of `values`. */
+            columns: components["schemas"]["Column"][];
+            /** @description The identifier of the story; `null` if the event is part of none. */
+            story: string | null;
+            /** @description The event in a sentence. */
+            text: string;
+        };
+        /** @description A list of stories. */
+        Stories: {
+            /** @description The stories, the newest first. */
+            stories: components["schemas"]["StoryEntry"][];
+        };
+        /** @description A story with its events and their captures. */
+        Story: {
+            /** @description The event that it began with. */
+            id: string;
+            /** @description The chain in words, a line for each step. */
+            text: string;
+            /** @description The events that are kept, in order. */
+            events: components["schemas"]["Event"][];
+            /** @description The number of events that are not listed: later ones of a long story, and those that are kept no more. */
+            events_unlisted: components["schemas"]["Integer"];
+            /** @description The packets that its events asked for. */
+            captures: components["schemas"]["Capture"][];
+            /** @description The acknowledgement; `null` where nobody says that he has seen it. */
+            acknowledged: components["schemas"]["Acknowledgement"] | null;
+        };
+        /** @description A story in a list of stories. */
+        StoryEntry: {
+            /** @description The event that it began with. */
+            id: string;
+            /** @description The chain in words, a line for each step. */
+            text: string;
+            /** @description The time at which it began; `null` if that is not known. */
+            at: components["schemas"]["Time"] | null;
+            /** @description The query of the event that it began with; `null` if that is not known. */
+            query: string | null;
+            /** @description The node of the event that it began with; `null` for answers across nodes, and if that is not known. */
+            node: string | null;
+            /** @description The number of its events. */
+            events_total: components["schemas"]["Integer"];
+            /** @description The acknowledgement; `null` where nobody says that he has seen it. */
+            acknowledged: components["schemas"]["Acknowledgement"] | null;
+        };
+        /** @description A story with the identifiers of its events. */
+        StoryNames: {
+            /** @description The event that it began with. */
+            id: string;
+            /** @description The chain in words, a line for each step. */
+            text: string;
+            /** @description The identifiers of its events, in order. */
+            events: string[];
+            /** @description The number of later events, which are not in `events`. */
+            events_unlisted: components["schemas"]["Integer"];
+            /** @description The acknowledgement; `null` where nobody says that he has seen it. */
+            acknowledged: components["schemas"]["Acknowledgement"] | null;
+        };
+        /** @description The way in which a task counted. */
+        Task: {
+            /** @description The task as the user wrote it; of a query, its name and the task that answers it. */
+            text: string;
+            /** @description The structure that counted, with its sizes. */
+            structure: string;
+            /** @description The reason why this structure was chosen. */
+            why: string;
+            /** @description The memory of one such structure, of all address families together, bytes. */
+            memory_bytes: components["schemas"]["Integer"];
+            /** @description The number of packets that were counted in the window, or of bytes where the task is about these. */
+            total: components["schemas"]["Integer"];
+            /** @description The number of packets lost before the measurement, which bounds include; `null` if the source cannot count its loss. */
+            lost: components["schemas"]["Integer"] | null;
+        };
+        /** @description The task lists of a node, by their generations. */
+        TaskState: {
+            /** @description The generation that the node is to have. */
+            wanted: components["schemas"]["Integer"];
+            /** @description The generation that the node has. */
+            applied: components["schemas"]["Integer"] | null;
+            /** @description The reason why the node has not what it is to have. */
+            refused: string | null;
+            /** @description The number of tasks of it that have ended at the node because their lease was over. */
+            lapsed: components["schemas"]["Integer"];
+        };
+        /** @description A comparison of a column with a number. */
+        Threshold: {
+            /** @description The column of the parent. */
+            column: string;
+            /** @description The operator as it was written. */
+            comparison: string;
+            /** @description The number. */
+            value: number;
+        };
+        /**
+         * Format: date-time
+         * @description A time: RFC 3339 in UTC with nanoseconds.
+         */
+        Time: string;
+        /** @description The trigger of a query. */
+        Trigger: {
+            /** @description The query whose answers are judged. */
+            parent: string;
+            /** @description The condition, as it was written. */
+            condition: string;
+            /** @description The time for which the condition must have held, nanoseconds. */
+            for_ns: components["schemas"]["Integer"];
+            /** @description The time for which the query runs, nanoseconds; 0 for one window. */
+            run_ns: components["schemas"]["Integer"];
+            /** @description The time for which it stays quiet after it fired, nanoseconds. */
+            cooldown_ns: components["schemas"]["Integer"];
+            /** @description The condition that re-arms it, as it was written; `null` if that is the end of the condition. */
+            until: string | null;
+            /** @description The comparisons of one column of the parent with a number that are the condition or part of it. */
+            thresholds: components["schemas"]["Threshold"][];
+            /** @description The numbers of keys in each phase. */
+            edges: components["schemas"]["Edge"][];
+            /** @description The keys that are not idle, 50 of all nodes at the most: those that fired first, of each phase the newest first. `edges` counts all. */
+            keys: components["schemas"]["KeyState"][];
+        };
+        /** @description A value, as the kind of its column says. Integers beyond 2^53, texts, addresses, prefixes and times are strings. */
+        Value: (null | number | string) | components["schemas"]["Estimate"] | components["schemas"]["Heaviest"];
+        /** @description Values, by the names of their columns. */
+        Values: {
+            [key: string]: components["schemas"]["Value"];
+        };
+        /** @description The numbers of windows, by how they were answered. */
+        WindowTotals: {
+            /** @description The number of windows that were answered with all that was measured. */
+            complete: components["schemas"]["Integer"];
+            /** @description The number of windows that were answered without a part of it. */
+            partial: components["schemas"]["Integer"];
+            /** @description The number of windows that were answered after the time for answers. */
+            late: components["schemas"]["Integer"];
+            /** @description The number of windows that were never answered, because the spool of the node was full. */
+            lost: components["schemas"]["Integer"];
+            /** @description The number of windows that were never answered, for any reason. */
+            missing: components["schemas"]["Integer"];
+            /** @description The number of windows that were answered again; only the first answer counts. */
+            doubled: components["schemas"]["Integer"];
+        };
+        /** @description A keyword or a function. */
+        Word: {
+            /** @description The word. */
+            word: string;
+            /** @description The word with what belongs to it, as it is written. */
+            usage: string;
+            /** @description The effect of the word, in one line. */
+            meaning: string;
         };
     };
     responses: {

@@ -1,16 +1,19 @@
 //! What the bearer of a token may do.
 
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
-/// What the bearer of a token may do. Each role may do what the ones before it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The role of the bearer of a token. Each role may do what the ones before it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Read: the state, answers, events, stories, the list of captures, the stream, and what the stores of nodes remember.
+    /// It may read: the state, answers, events, stories, the list of captures, the stream, and what the stores of nodes remember.
     View,
-    /// Measure: add and cancel queries, and fetch captured packets.
+    /// It may measure: add and cancel queries, and fetch captured packets.
     Run,
-    /// Whatever else changes a deployment. Nothing does over HTTP yet.
+    /// It may do whatever else changes a deployment. Nothing does over HTTP yet.
     Admin,
 }
 

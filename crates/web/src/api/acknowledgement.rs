@@ -7,6 +7,7 @@ use crate::body;
 use crate::failure::{Failure, json_response};
 use crate::hub::now_ns;
 use crate::parameters::Parameters;
+use crate::responses::Acknowledged;
 use archive::Acknowledgement;
 use axum::Extension;
 use axum::body::Body;
@@ -14,7 +15,6 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use serde_json::json;
 use std::sync::Arc;
 
 /// The longest note, bytes.
@@ -64,7 +64,7 @@ async fn change(
     let hub = app.hub.clone();
     let work = move || {
         let (story, acknowledged) = hub.acknowledge(&id, acknowledgement)?.ok_or_else(|| unknown(&id))?;
-        Ok(json!({ "story": story, "acknowledged": acknowledged }).to_string())
+        Ok(serde_json::to_vec(&Acknowledged { story, acknowledged })?)
     };
     Ok(json_response(StatusCode::OK, on_a_thread(work).await?))
 }

@@ -3,22 +3,13 @@
 use super::{App, ask, csv};
 use crate::failure::{Failure, json_response};
 use crate::parameters::Parameters;
+use crate::responses::Answers;
 use archive::Listing;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use model::Answer;
-use serde::Serialize;
-use std::ops::Not;
 use std::sync::Arc;
-
-#[derive(Serialize)]
-struct Answers {
-    answers: Vec<Answer>,
-    /// There are fewer than were asked for, because together they are too large.
-    #[serde(skip_serializing_if = "<&bool>::not")]
-    cut: bool,
-}
 
 pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
     let parameters = Parameters::read(&uri, &["query", "node", "since", "until", "limit", "rows", "format"])?;

@@ -5,20 +5,14 @@ use crate::access::Identity;
 use crate::capture::{capture_view, file_name, why_not};
 use crate::failure::{Failure, json_response};
 use crate::parameters::Parameters;
+use crate::responses::Captures;
 use archive::{CaptureFilter, StoredCapture};
 use axum::Extension;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use model::view::CaptureView;
-use serde::Serialize;
 use std::sync::Arc;
-
-#[derive(Serialize)]
-struct Captures {
-    captures: Vec<CaptureView>,
-}
 
 pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
     let parameters = Parameters::read(&uri, &["event", "story", "limit"])?;

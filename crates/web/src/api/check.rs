@@ -7,12 +7,12 @@ use crate::checking::Checking;
 use crate::failure::{Failure, json_response};
 use crate::parameters::Parameters;
 use crate::request::Refusal;
+use crate::responses::{Checked, Words};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use equery::{Diagnostic, Explanation, Source, Standing};
-use serde::Serialize;
+use equery::{Source, Standing};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -32,29 +32,6 @@ impl Default for Turns {
     fn default() -> Self {
         Self { waiting: Arc::new(Semaphore::new(MOST_WAITING)), checking: Arc::new(Semaphore::new(1)) }
     }
-}
-
-/// As `POST /check` answers.
-#[derive(Serialize)]
-struct Checked<'a> {
-    file: &'a str,
-    diagnostics: &'a [Diagnostic],
-    /// Those without errors.
-    queries: Vec<Standing>,
-    refused: Vec<String>,
-    explanation: Option<Explanation>,
-    /// Queries that are not explained, because there are too many.
-    unexplained: usize,
-}
-
-/// As `GET /language` answers.
-#[derive(Serialize)]
-struct Words<'a> {
-    #[serde(flatten)]
-    language: equery::Language,
-    nodes: &'a [String],
-    queries: &'a [Standing],
-    variables: Vec<&'a str>,
 }
 
 pub(super) async fn check(

@@ -6,15 +6,14 @@ use super::{App, on_a_thread};
 use crate::body;
 use crate::failure::{Failure, json_response};
 use crate::hub::now_ns;
-use crate::message::StoryText;
 use crate::parameters::Parameters;
 use crate::request::{DryRunAsked, Request};
+use crate::responses::DryRun;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use model::{DryRunNode, DryRunOutcome, Event, Integer, Span};
-use serde::Serialize;
+use model::Span;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,21 +24,6 @@ const MOST_TIME: Duration = Duration::from_secs(600);
 const MORE: Duration = Duration::from_secs(30);
 /// The time that is played where a client does not say it, nanoseconds.
 const USUAL_PERIOD_NS: u64 = 3_600_000_000_000;
-
-/// As `POST /dry-run` answers.
-#[derive(Serialize)]
-struct Told<'a> {
-    period: Span,
-    judged: Option<Span>,
-    #[serde(with = "Integer")]
-    fired: u64,
-    events: &'a [Event],
-    #[serde(with = "Integer")]
-    more_events: u64,
-    stories: Vec<StoryText<'a, String>>,
-    nodes: &'a [DryRunNode],
-    warnings: &'a [String],
-}
 
 pub(super) async fn play(
     State(app): State<Arc<App>>,
@@ -57,21 +41,8 @@ pub(super) async fn play(
         late: ": ask again, for a shorter time",
     };
     let played = carry_out(&app, terms, |reply| Request::DryRun { asked, reply }).await?;
-    let write = move || Ok(written(period, &played)?);
+    let write = move || Ok(serde_json::to_vec(&DryRun::new(period, &played))?);
     Ok(json_response(StatusCode::OK, on_a_thread(write).await?))
-}
-
-fn written(period: Span, played: &DryRunOutcome) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Told {
-        period,
-        judged: played.judged,
-        fired: played.fired,
-        events: &played.events,
-        more_events: played.more_events,
-        stories: played.stories.iter().map(|story| StoryText::with_names(story, None)).collect(),
-        nodes: &played.nodes,
-        warnings: &played.warnings,
-    })
 }
 
 /// What the parameters ask.

@@ -4,18 +4,12 @@ use super::{App, ask};
 use crate::failure::{Failure, json_response};
 use crate::message::event_view;
 use crate::parameters::Parameters;
+use crate::responses::Events;
 use archive::{Listing, StoredEvent};
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use model::view::EventView;
-use serde::Serialize;
 use std::sync::Arc;
-
-#[derive(Serialize)]
-struct Events {
-    events: Vec<EventView>,
-}
 
 pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
     let parameters = Parameters::read(&uri, &["query", "node", "kind", "since", "until", "limit"])?;

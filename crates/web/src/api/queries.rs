@@ -11,7 +11,6 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,8 +36,7 @@ pub(super) async fn install(
     let text = body::read_text(&headers, body, app.body_time).await?;
     let request = |reply| Request::Install { file, text, replaces, reply };
     let installed = carry_out(&app, terms(), request).await?;
-    let body = json!({ "queries": installed.queries, "warnings": installed.warnings });
-    Ok(json_response(StatusCode::CREATED, body.to_string()))
+    Ok(json_response(StatusCode::CREATED, serde_json::to_vec(&installed)?))
 }
 
 /// The name of the file whose queries a request has.
@@ -58,7 +56,7 @@ pub(super) async fn remove(
     Parameters::read(&uri, &[])?;
     let name = name(query)?;
     let removed = carry_out(&app, terms(), |reply| Request::Remove { name, reply }).await?;
-    Ok(json_response(StatusCode::OK, json!({ "removed": removed.removed }).to_string()))
+    Ok(json_response(StatusCode::OK, serde_json::to_vec(&removed)?))
 }
 
 /// How changes of queries are carried out: nodes are not waited for.

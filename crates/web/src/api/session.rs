@@ -4,17 +4,17 @@ use super::App;
 use crate::access::Identity;
 use crate::failure::{Failure, json_response};
 use crate::parameters::Parameters;
+use crate::responses::Session;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::Response;
-use serde_json::json;
 use std::sync::Arc;
 
 /// Who asks, and what he may do.
 pub(super) async fn show(Extension(identity): Extension<Identity>, uri: Uri) -> Result<Response, Failure> {
     Parameters::read(&uri, &[])?;
-    Ok(described(&identity))
+    described(&session(&identity))
 }
 
 pub(super) async fn begin(
@@ -25,7 +25,7 @@ pub(super) async fn begin(
     Parameters::read(&uri, &[])?;
     let cookie = app.access.begin_session(&identity);
     let cookie = cookie.map_err(|error| Failure::internal(format!("there is no session: {error}")))?;
-    let mut response = described(&identity);
+    let mut response = described(&session(&identity))?;
     if let Some(cookie) = cookie {
         set(&mut response, &cookie)?;
     }
@@ -38,14 +38,17 @@ pub(super) async fn end(
     uri: Uri,
 ) -> Result<Response, Failure> {
     Parameters::read(&uri, &[])?;
-    let mut response = json_response(StatusCode::OK, json!({ "name": null, "role": null }).to_string());
+    let mut response = described(&Session { name: None, role: None })?;
     set(&mut response, &app.access.end_session(&headers))?;
     Ok(response)
 }
 
-fn described(identity: &Identity) -> Response {
-    let body = json!({ "name": identity.name, "role": identity.role.name() });
-    json_response(StatusCode::OK, body.to_string())
+fn session(identity: &Identity) -> Session<'_> {
+    Session { name: identity.name.as_deref(), role: Some(identity.role) }
+}
+
+fn described(session: &Session<'_>) -> Result<Response, Failure> {
+    Ok(json_response(StatusCode::OK, serde_json::to_vec(session)?))
 }
 
 fn set(response: &mut Response, cookie: &str) -> Result<(), Failure> {

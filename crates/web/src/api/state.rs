@@ -3,11 +3,11 @@
 use super::App;
 use crate::failure::{Failure, json_response};
 use crate::parameters::Parameters;
+use crate::responses::Nodes;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use serde_json::json;
 use std::sync::Arc;
 
 /// The interface in the terms of OpenAPI 3.1.
@@ -20,7 +20,7 @@ pub(super) async fn status(State(app): State<Arc<App>>, uri: Uri) -> Result<Resp
 
 pub(super) async fn nodes(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
     Parameters::read(&uri, &[])?;
-    Ok(json_response(StatusCode::OK, json!({ "nodes": app.hub.status().nodes }).to_string()))
+    Ok(json_response(StatusCode::OK, serde_json::to_vec(&Nodes { nodes: &app.hub.status().nodes })?))
 }
 
 pub(super) async fn description() -> Response {

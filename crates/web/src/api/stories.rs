@@ -2,15 +2,14 @@
 
 use super::{App, ask};
 use crate::failure::{Failure, json_response};
-use crate::message::StoryText;
 use crate::parameters::Parameters;
-use archive::{Acknowledgement, Archive, CaptureFilter, StoredCapture, StoryEntry, events_of};
+use crate::responses::{ListedStory, Stories, WholeStory};
+use archive::{Acknowledgement, Archive, CaptureFilter, StoredCapture, StoryEntry};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use model::{Event, Integer, Nullable, Story, Time};
-use serde::Serialize;
+use model::{Event, Story};
 use std::sync::Arc;
 
 /// Captures that are listed with a story, the newest.
@@ -19,45 +18,10 @@ const MOST_CAPTURES: u64 = 1_000;
 /// A story, those of its events that are kept, their captures, and its acknowledgement.
 type Found = (Story, Vec<Event>, Vec<StoredCapture>, Option<Acknowledgement>);
 
-#[derive(Serialize)]
-struct Stories {
-    stories: Vec<Entry>,
-}
-
-#[derive(Serialize)]
-struct Entry {
-    id: String,
-    text: String,
-    #[serde(with = "Nullable::<Time>")]
-    at: Option<u64>,
-    query: Option<String>,
-    node: Option<String>,
-    /// Events that it has.
-    #[serde(with = "Integer")]
-    events_total: u64,
-    acknowledged: Option<Acknowledgement>,
-}
-
-impl From<StoryEntry> for Entry {
-    fn from(entry: StoryEntry) -> Self {
-        let StoryEntry { story, at_ns, query, node, acknowledgement } = entry;
-        let events_total = events_of(&story);
-        Self {
-            id: story.id,
-            text: story.text,
-            at: at_ns,
-            query,
-            node,
-            events_total,
-            acknowledged: acknowledgement,
-        }
-    }
-}
-
 pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
     let limit = Parameters::read(&uri, &["limit"])?.limit()?;
     let write = |stories: Vec<StoryEntry>| {
-        let stories = stories.into_iter().map(Entry::from).collect();
+        let stories = stories.into_iter().map(ListedStory::from).collect();
         Ok(serde_json::to_vec(&Stories { stories })?)
     };
     let body = ask(&app, move |archive| archive.stories(limit), write).await?;
@@ -82,7 +46,7 @@ pub(super) async fn one(
     };
     let write = move |found: Option<Found>| {
         let Some((story, events, captures, acknowledged)) = found else { return Err(unknown(&id)) };
-        Ok(serde_json::to_vec(&StoryText::whole(&story, &events, captures, acknowledged))?)
+        Ok(serde_json::to_vec(&WholeStory::new(&story, &events, captures, acknowledged))?)
     };
     Ok(json_response(StatusCode::OK, ask(&app, question, write).await?))
 }

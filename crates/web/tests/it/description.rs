@@ -256,6 +256,54 @@ fn the_description_is_served() {
 }
 
 #[test]
+fn the_file_is_derived_from_the_types_and_the_calls() {
+    let hint = "`cargo run -p web --example openapi` writes crates/web/openapi.json";
+    assert_eq!(include_str!("../../openapi.json"), web::description::description(), "{hint}");
+}
+
+/// The references of a description.
+fn references<'a>(json: &'a Json, found: &mut BTreeSet<&'a str>) {
+    match json {
+        Json::Object(members) => {
+            found.extend(members.get("$ref").and_then(Json::as_str));
+            members.values().for_each(|member| references(member, found));
+        }
+        Json::Array(items) => items.iter().for_each(|item| references(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn references_lead_to_what_is_there_and_all_is_referred_to() {
+    let description = description();
+    let mut found = BTreeSet::new();
+    references(&description, &mut found);
+    for reference in &found {
+        assert!(description.pointer(reference.trim_start_matches('#')).is_some(), "{reference}");
+    }
+    let of_streams = ["StoryNames", "Lagged"];
+    for kind in ["schemas", "parameters", "responses"] {
+        for name in description["components"][kind].as_object().expect("components").keys() {
+            let is_found = found.contains(&*format!("#/components/{kind}/{name}"));
+            assert!(is_found || of_streams.contains(&name.as_str()), "nothing refers to {kind}/{name}");
+        }
+    }
+}
+
+#[test]
+fn types_and_members_are_described_in_sentences() {
+    for (name, schema) in description()["components"]["schemas"].as_object().expect("schemas") {
+        let members = schema.get("properties").and_then(Json::as_object).into_iter().flatten();
+        let members = members.map(|(member, schema)| (member.as_str(), schema));
+        for (member, schema) in members.chain([("", schema)]) {
+            let text = schema["description"].as_str().unwrap_or_default();
+            let is_sentence = text.starts_with(char::is_uppercase) && text.ends_with('.');
+            assert!(is_sentence && !text.contains("[`"), "{name} {member}: {text:?}");
+        }
+    }
+}
+
+#[test]
 fn the_schemas_tell_right_from_wrong() {
     for (name, wrong) in [
         ("Time", json!("2026-11-24T15:40:00Z")),
