@@ -20,7 +20,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use summary::Limits;
 use summary::sketch::SketchError;
-use task::{Generation, TaskSet};
+use task::{Generation, TaskSet, Tasks};
 
 /// How often a receiver that waits for answers checks whether the user has ended the run.
 const STOP_LOOK: Duration = Duration::from_millis(50);
@@ -130,14 +130,44 @@ impl Schedule {
         Ok(())
     }
 
+    /// Returns which of these sets, which are to be installed in this order, need new counters: not those whose tasks the counters of the set
+    /// before count already.
+    fn needs(&self, sets: &[(WindowId, Arc<TaskSet>)]) -> Vec<bool> {
+        let Some(run) = &self.run else { return vec![false; sets.len()] };
+        let first = sets.first().map_or(WindowId::default(), |(window, _)| self.next().max(*window));
+        let mut before = Before::Counting(run.countings.iter().rfind(|counting| counting.first < first));
+        let from = |at: usize| sets.get(at).map(|(window, _)| self.next().max(*window));
+        let needs = sets.iter().enumerate().map(|(at, (_, set))| {
+            // The one after it takes its place before it answers any window.
+            if from(at) == from(at + 1) {
+                return false;
+            }
+            let Some(tasks) = set.packets() else {
+                before = Before::Counting(None);
+                return false;
+            };
+            let goes_on = match before {
+                Before::Counting(counting) => counting.is_some_and(|counting| counting.has(tasks)),
+                Before::Set(other) => tasks.continues(other),
+            };
+            before = Before::Set(tasks);
+            !goes_on
+        });
+        needs.collect()
+    }
+
     /// From this window on, which no receiver has entered, this set answers.
     fn install(&mut self, first: WindowId, set: Arc<TaskSet>, counting: Option<Counting>) {
         if let Some(run) = &mut self.run {
             run.countings.retain(|counting| counting.first < first);
-            let counts = run.countings.last().is_some_and(Counting::counts);
+            let last = run.countings.last();
+            let counts = last.is_some_and(Counting::counts);
+            let goes_on = set.packets().is_some_and(|tasks| last.is_some_and(|last| last.has(tasks)));
             match counting {
                 Some(counting) => run.countings.push(Counting { first, ..counting }),
-                None if counts => run.countings.push(Counting::of_nothing(first, set.generation())),
+                None if counts && !goes_on => {
+                    run.countings.push(Counting::of_nothing(first, set.generation()));
+                }
                 None => {}
             }
         }
@@ -240,23 +270,31 @@ impl Control {
     /// # Errors
     /// As [`Control::install`]; then none is installed.
     pub fn install_all(&self, sets: Vec<(WindowId, Arc<TaskSet>)>) -> Result<WindowId, NotInstalled> {
-        let attached = {
+        let (mut schedule, countings) = loop {
+            let (attached, needs) = {
+                let schedule = self.schedule();
+                schedule.check(&sets)?;
+                let attached = schedule.run.as_ref().map(|run| (run.workers, run.limits.clone()));
+                (attached, schedule.needs(&sets))
+            };
+            // Without the lock: allocation may take long.
+            let counting = |(set, needs): (&TaskSet, &bool)| match (&attached, set.packets()) {
+                (Some((workers, limits)), Some(tasks)) if *needs => {
+                    let (workers, bytes) = (*workers, tasks.bytes(*workers));
+                    let lease = limits.lease(bytes).ok_or(NotInstalled::TasksTooLarge { bytes, workers })?;
+                    Counting::new(tasks, workers, Some(lease)).map(Some).map_err(NotInstalled::OutOfMemory)
+                }
+                _ => Ok(None),
+            };
+            let each = sets.iter().map(|(_, set)| &**set).zip(&needs);
+            let countings: Vec<_> = each.map(counting).collect::<Result<_, _>>()?;
             let schedule = self.schedule();
             schedule.check(&sets)?;
-            schedule.run.as_ref().map(|run| (run.workers, run.limits.clone()))
-        };
-        // Without the lock: allocation may take long.
-        let counting = |set: &TaskSet| match (&attached, set.packets()) {
-            (Some((workers, limits)), Some(tasks)) => {
-                let (workers, bytes) = (*workers, tasks.bytes(*workers));
-                let lease = limits.lease(bytes).ok_or(NotInstalled::TasksTooLarge { bytes, workers })?;
-                Counting::new(tasks, workers, Some(lease)).map(Some).map_err(NotInstalled::OutOfMemory)
+            // Receivers may have entered a window meanwhile in which another set counts.
+            if schedule.needs(&sets) == needs {
+                break (schedule, countings);
             }
-            _ => Ok(None),
         };
-        let countings: Vec<_> = sets.iter().map(|(_, set)| counting(set)).collect::<Result<_, _>>()?;
-        let mut schedule = self.schedule();
-        schedule.check(&sets)?;
         let next = schedule.next();
         let first = sets.first().map_or(next, |(window, _)| next.max(*window));
         for ((window, set), counting) in sets.into_iter().zip(countings) {
@@ -329,8 +367,15 @@ impl Control {
     ) -> Option<WorkerHalf> {
         let mut schedule = self.schedule();
         let run = schedule.run.as_mut()?;
-        run.retired.extend(before);
-        run.counting(window)?.workers.get_mut(worker.index())?.take()
+        let counting = run.counting(window);
+        match counting.and_then(|counting| counting.workers.get_mut(worker.index())).map(Option::take) {
+            // It has been taken already: the set before this one has the same tasks.
+            Some(None) => before,
+            taken => {
+                run.retired.extend(before);
+                taken.flatten()
+            }
+        }
     }
 
     /// The parts by which the hub answers windows up to this one, with the first window of each, if not taken
@@ -389,6 +434,14 @@ impl Control {
     }
 }
 
+/// What is counted before a set.
+enum Before<'a> {
+    /// In the windows that have been entered, and in those of sets that stay.
+    Counting(Option<&'a Counting>),
+    /// In those of the set that is installed before it.
+    Set(&'a Tasks),
+}
+
 impl Attached {
     /// What is counted in this window.
     fn counting(&mut self, window: WindowId) -> Option<&mut Counting> {
@@ -429,6 +482,56 @@ mod tests {
         assert_eq!([of(8), of(9)], [3, 4].map(Generation::new));
         let [given, last] = [4, 4].map(Generation::new);
         assert_eq!(install(4), Err(NotInstalled::OldGeneration { given, last }));
+    }
+
+    /// The counters of lasting tasks go on in the sets that follow. Those of other tasks, and of a set after one without them, are new.
+    #[test]
+    fn lasting_tasks_are_counted_on() {
+        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, 1000));
+        let spec: task::TaskSpec = "entropy:structure=table,memory=64KiB".parse().expect("a task");
+        let setting = task::Setting {
+            key: KeySpec::FIVE_TUPLE,
+            is_paired: false,
+            packets: None,
+            workers: 1,
+            scatters: false,
+            seed: Seed::new(1),
+        };
+        let tasks = task::Tasks::plan(std::slice::from_ref(&spec), &setting).expect("it can be counted");
+        let set = |number, tasks: Option<&task::Tasks>| {
+            let planned = TaskSet::plan(Generation::new(number), &[], tasks.cloned(), &site);
+            Arc::new(planned.expect("nothing is refused"))
+        };
+        let lasting = tasks.clone().lasting();
+        let control = Control::new(set(0, Some(&lasting)));
+        control.attach(1, &Limits::new(1 << 24, 1000)).expect("memory");
+        let firsts = || {
+            let schedule = control.schedule();
+            let run = schedule.run.as_ref().expect("a run");
+            run.countings.iter().map(|counting| counting.first.number()).collect::<Vec<_>>()
+        };
+        control.enter(WindowId::new(1));
+        let worker = WorkerId::new(0);
+        let half = control.exchange(worker, WindowId::new(1), None);
+        assert!(half.is_some());
+        // Two at once, and one of them is void as the second one begins in the same window.
+        let both =
+            vec![(WindowId::new(0), set(1, Some(&lasting))), (WindowId::new(1), set(2, Some(&lasting)))];
+        control.install_all(both).expect("it is installed");
+        assert_eq!(firsts(), [0]);
+        let half = control.exchange(worker, WindowId::new(2), half);
+        assert!(half.is_some(), "the worker goes on in what it has");
+        control.install(set(3, Some(&tasks))).expect("it is installed");
+        assert_eq!(firsts(), [0, 2]);
+        control.enter(WindowId::new(2));
+        let both =
+            vec![(WindowId::new(0), set(4, Some(&lasting))), (WindowId::new(1), set(5, Some(&lasting)))];
+        control.install_all(both).expect("it is installed");
+        assert_eq!(firsts(), [0, 2, 3]);
+        control.enter(WindowId::new(3));
+        control.install(set(6, None)).expect("it is installed");
+        assert_eq!(firsts(), [0, 2, 3, 4]);
+        assert!(control.exchange(worker, WindowId::new(4), half).is_none(), "nothing is counted any more");
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub(crate) struct Counting {
     pub(crate) workers: Vec<Option<WorkerHalf>>,
     /// Until the hub takes it.
     pub(crate) hub: Option<HubHalf>,
+    /// It goes on in the next set that has the same lasting tasks.
+    pub(crate) tasks: Tasks,
 }
 
 /// What one worker counts in.
@@ -52,13 +54,19 @@ impl Counting {
             spares.push(back);
         }
         let hub = HubHalf { tasks: tasks.clone(), spares, memory };
-        Ok(Self { first: WindowId::default(), workers: halves, hub: Some(hub) })
+        Ok(Self { first: WindowId::default(), workers: halves, hub: Some(hub), tasks: tasks.clone() })
     }
 
     /// From this window on nothing is counted.
     pub(crate) fn of_nothing(first: WindowId, generation: Generation) -> Self {
-        let hub = HubHalf { tasks: Tasks::none(generation), spares: Vec::new(), memory: None };
-        Self { first, workers: Vec::new(), hub: Some(hub) }
+        let tasks = Tasks::none(generation);
+        let hub = HubHalf { tasks: tasks.clone(), spares: Vec::new(), memory: None };
+        Self { first, workers: Vec::new(), hub: Some(hub), tasks }
+    }
+
+    /// Returns whether these tasks are counted by it.
+    pub(crate) fn has(&self, tasks: &Tasks) -> bool {
+        tasks.continues(&self.tasks)
     }
 
     /// True if anything is counted.

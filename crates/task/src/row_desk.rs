@@ -59,7 +59,9 @@ impl RowDesk {
         reported: Reported,
         missing: Option<String>,
     ) -> Vec<TaskAnswer> {
-        if self.set.as_ref().is_none_or(|set| set.tasks.generation() != tasks.generation()) {
+        let goes_on =
+            |set: &Answering| set.tasks.generation() == tasks.generation() || tasks.continues(&set.tasks);
+        if !self.set.as_ref().is_some_and(goes_on) {
             // They begin anew: what changed is measured against windows of the same set.
             self.set = Some(Answering::new(window, tasks.clone(), None));
         }

@@ -49,6 +49,8 @@ pub struct Tasks {
     by_rows: Option<Box<Tasks>>,
     /// What is counted for queries that are answered by packets.
     pub(crate) split: Option<SplitPlan>,
+    /// They are the same in each set of a run.
+    is_lasting: bool,
 }
 
 /// What one worker counted in one window.
@@ -126,7 +128,20 @@ impl Tasks {
     pub fn none(generation: Generation) -> Self {
         let (seed, hashed) = (Seed::new(0), None);
         let (tasks, feeds, places) = (Vec::new(), Vec::new(), Vec::new());
-        Self { generation, tasks, feeds, seed, hashed, places, by_rows: None, split: None }
+        Self { generation, tasks, feeds, seed, hashed, places, by_rows: None, split: None, is_lasting: false }
+    }
+
+    /// The same in each set of a run: their counts go on when another set takes the place of one, so that changes are measured across it.
+    #[must_use]
+    pub fn lasting(self) -> Self {
+        Self { is_lasting: true, by_rows: self.by_rows.map(|tasks| Box::new(tasks.lasting())), ..self }
+    }
+
+    /// Returns whether what was counted for the other tasks goes on with these: both are the lasting ones of their run, and nothing else is
+    /// counted with them.
+    pub fn continues(&self, other: &Self) -> bool {
+        let is_lasting = |tasks: &Self| tasks.is_lasting && tasks.split.is_none();
+        is_lasting(self) && is_lasting(other)
     }
 
     /// These tasks, and what queries by packets need, in the set of this generation.
