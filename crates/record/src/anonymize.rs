@@ -95,6 +95,20 @@ impl Anonymizer {
         }
     }
 
+    /// Returns the address that this one replaces. Of a prefix the bits that it has are those of the address that it was made of.
+    ///
+    /// Each bit depends on those before it, so that nothing is enciphered side by side: this is for what a user asks, not for packets.
+    #[must_use]
+    pub fn restore(&self, address: IpAddr) -> IpAddr {
+        match address {
+            IpAddr::V4(address) => {
+                let bits = self.unflip(u128::from(address.to_bits()) << 96, 32);
+                Ipv4Addr::from_bits((bits >> 96) as u32).into()
+            }
+            IpAddr::V6(address) => Ipv6Addr::from_bits(self.unflip(address.to_bits(), 128)).into(),
+        }
+    }
+
     /// Replaces all that identifies a host in a record, in both directions: addresses by others; MAC
     /// addresses, which identify a device, are removed.
     #[inline]
@@ -117,6 +131,17 @@ impl Anonymizer {
         }
         record.smac = [0; 6];
         record.dmac = [0; 6];
+    }
+
+    /// The first `length` bits of what replaces an address, which begins at the top, as they were.
+    fn unflip(&self, mut address: u128, length: u32) -> u128 {
+        for bit in 0..length {
+            let kept = u128::MAX.checked_shl(128 - bit).unwrap_or(0);
+            let mut block = Array((address & kept | self.pad & !kept).to_be_bytes());
+            self.cipher.encrypt_block(&mut block);
+            address ^= u128::from(block[0] >> 7) << (127 - bit);
+        }
+        address
     }
 
     /// The first `length` bits of `address`, which begins at the top, replaced; at the bottom of the result.

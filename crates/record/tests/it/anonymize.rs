@@ -146,6 +146,26 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
+
+    /// What replaces an address is put back to it; of a prefix the bits that it has are.
+    #[test]
+    fn a_replacement_is_put_back(v4: u32, v6: u128, kept in 1_u32..32, key: [u8; 32]) {
+        let mut anonymizer = Anonymizer::new(&key);
+        for address in [IpAddr::from(Ipv4Addr::from_bits(v4)), IpAddr::from(Ipv6Addr::from_bits(v6))] {
+            let replaced = anonymizer.address(address);
+            prop_assert_eq!(anonymizer.restore(replaced), address);
+        }
+        let mask = u32::MAX << (32 - kept);
+        let IpAddr::V4(replaced) = anonymizer.address(Ipv4Addr::from_bits(v4).into()) else { unreachable!() };
+        let IpAddr::V4(restored) = anonymizer.restore(Ipv4Addr::from_bits(replaced.to_bits() & mask).into()) else {
+            unreachable!()
+        };
+        prop_assert_eq!(restored.to_bits() & mask, v4 & mask);
+    }
+}
+
 #[test]
 fn more_addresses_than_the_cache_has_places_get_the_same_as_without() {
     let mut anonymizer = Anonymizer::new(&KEY);
