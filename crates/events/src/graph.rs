@@ -2,9 +2,10 @@
 
 use crate::condition::Condition;
 use crate::figure::Role;
-use crate::key::Key;
+use crate::key::{Key, Member};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 /// The number of the node that stands for all nodes of a query together, whose answers are merged into one.
 pub const ALL_NODES: usize = usize::MAX;
@@ -173,6 +174,19 @@ pub enum Binding {
 }
 
 impl Graph {
+    /// Replaces the addresses of keys that constants pin, for nodes whose answers have others.
+    pub fn map_pinned_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
+        for query in &mut self.queries {
+            let mut mapped = |member: &Member| {
+                let mut value = model::Value::from(member);
+                value.map_addresses(f);
+                Member::from(&value)
+            };
+            let mut key = |key: &Key| key.iter().map(&mut mapped).collect();
+            query.pinned = query.pinned.iter().map(&mut key).collect();
+        }
+    }
+
     /// The queries of which a query's chain has answers before it starts, by number.
     pub(crate) fn before(&self, query: usize) -> BTreeSet<usize> {
         let mut before = BTreeSet::new();

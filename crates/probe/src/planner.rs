@@ -3,11 +3,12 @@
 use engine::{Control, WindowId};
 use model::Span;
 use protocol::{Task, TaskList};
+use record::Anonymizer;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use task::query::Query;
 use task::rows::Site;
-use task::{Generation, TaskSet};
+use task::{Generation, TaskSet, Tasks};
 
 /// Makes the task sets of a node.
 #[derive(Debug)]
@@ -15,16 +16,46 @@ pub struct Planner {
     site: Site,
     /// Queries of each set: the node's own, which no list has.
     own: Vec<Query>,
+    /// Tasks of each set, likewise.
+    own_tasks: Option<Tasks>,
     /// The last set.
     generation: u64,
     most_look_back: usize,
+    /// Replaces the addresses of what leaves the node.
+    anonymizer: Option<Anonymizer>,
 }
 
 impl Planner {
     /// A planner for a run whose windows are a time. `own`: queries that are answered whatever a list says.
     pub fn new(site: Site, own: Vec<Query>) -> Self {
         let most_look_back = site.limits.bytes_allowed() / 2;
-        Self { site, own, generation: 0, most_look_back }
+        Self { site, own, own_tasks: None, generation: 0, most_look_back, anonymizer: None }
+    }
+
+    /// The same of a node whose answers leave with other addresses: what lists pin is put back to those that packets have.
+    #[must_use]
+    pub fn with_anonymizer(self, anonymizer: Option<Anonymizer>) -> Self {
+        Self { anonymizer, ..self }
+    }
+
+    /// Returns the list with the addresses that packets have in the place of those that replace them. Only what firings pin came out of
+    /// answers; the texts of queries have true addresses, and a store has the others.
+    pub(crate) fn restored(&self, list: &TaskList) -> TaskList {
+        let mut list = list.clone();
+        let Some(anonymizer) = &self.anonymizer else { return list };
+        let restore = &mut |address| anonymizer.restore(address);
+        let instances = list.tasks.iter_mut().flat_map(|task| &mut task.instances);
+        let pinned = instances.flat_map(|instance| &mut instance.bound);
+        pinned.for_each(|item| item.value.map_addresses(restore));
+        let looked = list.look_backs.iter_mut().flat_map(|task| &mut task.queries);
+        looked.for_each(|query| query.map_bound_addresses(restore));
+        list
+    }
+
+    /// The same where each set has these tasks too, which the run's admission has planned.
+    #[must_use]
+    pub fn with_tasks(self, tasks: Option<Tasks>) -> Self {
+        Self { own_tasks: tasks.map(Tasks::lasting), ..self }
     }
 
     /// The same where windows that are over may be kept in at most `most_bytes` bytes; half of the run's memory is usual.
@@ -55,7 +86,7 @@ impl Planner {
     fn plan(&self, standing: &[Query], others: &[Query]) -> Result<Arc<TaskSet>, Vec<(String, String)>> {
         let queries = [&self.own[..], standing].concat();
         let generation = Generation::new(self.generation);
-        let set = TaskSet::plan_with(generation, &queries, others, None, &self.site);
+        let set = TaskSet::plan_with(generation, &queries, others, self.own_tasks.clone(), &self.site);
         set.map(Arc::new).map_err(|refused| {
             refused.into_iter().map(|(query, refusal)| (query, refusal.to_string())).collect()
         })
@@ -172,6 +203,39 @@ mod tests {
         let refused = planner.install(&control, &list(&["total_byte", "ploss_byte"], five_tuple()));
         let reason = refused.expect("the other one is installed").expect("a reason");
         assert!(reason.starts_with("ploss_byte: ") && !reason.contains("total_byte"), "{reason}");
+    }
+
+    /// What a firing pins came out of answers, whose addresses are others; what the text of a query says did not.
+    #[test]
+    fn what_is_pinned_is_what_packets_have() {
+        let mut anonymizer = Anonymizer::new(&[7; 32]);
+        let planner = planner().0.with_anonymizer(Some(anonymizer.clone()));
+        let true_address = std::net::IpAddr::from([10, 1, 2, 3]);
+        let other = anonymizer.address(true_address);
+        assert_ne!(true_address, other);
+        let pinned = |address| model::Item {
+            column: model::Column::new("dst_addr", model::ColumnKind::Address, ""),
+            value: model::Value::Address(address),
+        };
+        let query = Query {
+            filter: Some(task::query::Condition::is("src_addr", &model::Value::Address(other))),
+            ..Query::new("q", [GroupField::of("dst_port")], [Item::sum("total_byte")])
+        };
+        let time = Span { start_ns: 0, end_ns: 1_000_000_000 };
+        let list = |address| {
+            let instance = protocol::Instance { bound: vec![pinned(address)], time };
+            let look_back = protocol::LookBackTask {
+                id: 1,
+                window: time,
+                queries: vec![query.with_bound(vec![pinned(address)])],
+            };
+            TaskList {
+                tasks: vec![Task { query: query.clone(), time: None, instances: vec![instance] }],
+                look_backs: vec![look_back],
+                ..TaskList::default()
+            }
+        };
+        assert_eq!(planner.restored(&list(other)), list(true_address));
     }
 
     #[test]

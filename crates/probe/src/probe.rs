@@ -180,7 +180,8 @@ impl Worker {
         }
         // What a store answers does not depend on what is measured.
         self.history.take(&list);
-        let id = list.id();
+        let (id, told) = (list.id(), list);
+        let list = self.planner.restored(&told);
         let (site, most) = (self.planner.site().clone(), self.planner.most_look_back());
         let kept = self.look_backs.keep(list.look_back, most, &self.control, &site);
         let granted = self.granted(&list);
@@ -202,7 +203,7 @@ impl Worker {
         }
         // A list of other flows asks nothing that can be answered.
         if is_installed {
-            self.file.iter().for_each(|file| file.keep(&list));
+            self.file.iter().for_each(|file| file.keep(&told));
             for looked in self.look_backs.answer(&list, &self.control, &site) {
                 let _ = self.link.send(FromProbe::LookedBack(Box::new(looked)));
             }

@@ -82,6 +82,17 @@ impl Query {
         let filter: Vec<Condition> = self.filter.clone().into_iter().chain(own).collect();
         Self { filter: Some(Condition::And(filter)), bound, ..self.clone() }
     }
+
+    /// Replaces the addresses among the values that fields have by [`Query::with_bound`].
+    pub fn map_bound_addresses(&mut self, f: &mut dyn FnMut(std::net::IpAddr) -> std::net::IpAddr) {
+        self.bound.iter_mut().for_each(|item| item.value.map_addresses(f));
+        let Some(Condition::And(conditions)) = &mut self.filter else { return };
+        // Those of the fields are the last ones.
+        let own = conditions.len().saturating_sub(self.bound.len());
+        for (condition, item) in conditions[own..].iter_mut().zip(&self.bound) {
+            *condition = Condition::is(&item.column.name, &item.value);
+        }
+    }
 }
 
 /// Groups in an answer without an explicit limit.
