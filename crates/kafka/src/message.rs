@@ -144,24 +144,31 @@ fn split(answer: &Answer, texts: &mut Vec<Box<RawValue>>) -> serde_json::Result<
     Ok(())
 }
 
+/// All of an answer but its rows, which may be many.
 fn without_rows(answer: &Answer) -> Answer {
-    let mut head = Answer::new(answer.query.clone(), answer.window, answer.columns.clone(), Vec::new());
-    head.node.clone_from(&answer.node);
-    head.bound.clone_from(&answer.bound);
-    head.status = answer.status;
-    head.late = answer.late;
-    head.revision = answer.revision;
-    head.watched = answer.watched;
-    head.empty = answer.empty;
-    head.coverage = answer.coverage;
-    head.class = answer.class;
-    head.levels.clone_from(&answer.levels);
-    head.rest = answer.rest.clone();
-    head.bounds.clone_from(&answer.bounds);
-    head.reason.clone_from(&answer.reason);
-    head.task.clone_from(&answer.task);
-    head.account.clone_from(&answer.account);
-    head
+    Answer {
+        query: answer.query.clone(),
+        node: answer.node.clone(),
+        bound: answer.bound.clone(),
+        window: answer.window,
+        status: answer.status,
+        late: answer.late,
+        revision: answer.revision,
+        watched: answer.watched,
+        empty: answer.empty,
+        missing: answer.missing.clone(),
+        coverage: answer.coverage,
+        class: answer.class,
+        levels: answer.levels.clone(),
+        sampling: answer.sampling,
+        rest: answer.rest.clone(),
+        bounds: answer.bounds.clone(),
+        columns: answer.columns.clone(),
+        reason: answer.reason.clone(),
+        task: answer.task.clone(),
+        account: answer.account.clone(),
+        rows: Vec::new(),
+    }
 }
 
 /// A digest of what a message says and of its place among others. Not any quick hash: who is measured must not be able to have two
@@ -180,7 +187,9 @@ fn id_of(topic: Topic, place: [usize; 2], text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Column, ColumnKind, Span, Value};
+    use model::{Column, ColumnKind, Sampling, Span, Value};
+
+    const SAMPLING: Sampling = Sampling { share: 0.5, least: 0.5, greatest: 0.5, lost: 3 };
 
     fn answer(rows: u64, text: usize) -> Answer {
         let columns =
@@ -188,6 +197,7 @@ mod tests {
         let rows = (0..rows).map(|n| vec![Value::Unsigned(n), Value::Text("x".repeat(text))]).collect();
         let mut answer = Answer::new("q", Some(Span { start_ns: 0, end_ns: 10 }), columns, rows);
         answer.node = Some("Node1".to_owned());
+        answer.sampling = Some(SAMPLING);
         answer
     }
 
@@ -200,6 +210,7 @@ mod tests {
             assert_eq!(json["parts"], messages.len());
             assert_eq!(json["id"], message.id.as_str());
             let answer: Answer = serde_json::from_value(json["answer"].clone()).expect("an answer");
+            assert_eq!(answer.sampling, Some(SAMPLING));
             rows.extend(answer.rows);
         }
         rows
