@@ -415,7 +415,9 @@ impl Session<'_> {
         let of = |name: &String| {
             let parent = &self.texts[self.labels.iter().position(|label| label == name)?];
             sketch::is_asked(parent).then_some(())?;
-            let reason = format!("answers of {name}, which counts packets in a sketch, start no query yet");
+            let reason = format!(
+                "{name} is counted in a structure, which lists the heaviest groups alone: what other groups have is not known, so that no condition judges them"
+            );
             Some(NotRun { clause: "when".to_owned(), reason, span: clause.span.clone() })
         };
         trigger.parents.iter().filter_map(of).collect()
