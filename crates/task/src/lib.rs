@@ -62,7 +62,7 @@ pub use desk::{Desk, EmptiedStates};
 pub use flow::WindowId;
 pub use generation::{Generation, OtherGeneration};
 pub use pins::pins_of;
-pub use planner::{Choice, Setting};
+pub use planner::{Choice, Setting, is_from_rows};
 pub use reported::Reported;
 pub use row_desk::{RowDesk, RowTaskStates};
 pub use shape::Shape;

@@ -102,7 +102,7 @@ impl Question<'_> {
 
 /// True where the rows of a window answer a task, exactly: where nothing is said of how it is to be counted, or an exact table is
 /// asked for without a size. Sizes of single packets are in no row.
-pub(crate) fn is_from_rows(spec: &TaskSpec) -> bool {
+pub fn is_from_rows(spec: &TaskSpec) -> bool {
     let is_of_sizes = spec.kind == Kind::Quantiles && spec.quantity == Quantity::Size;
     spec.size == Size::Usual && matches!(spec.structure, None | Some(Structure::Exact)) && !is_of_sizes
 }
