@@ -1,7 +1,7 @@
 //! `edison check`.
 
 use crate::exit::{self, Failure, say};
-use crate::query_text::{self, NamedText, QueryTextOptions};
+use crate::questions::query_text::{self, NamedText, QueryTextOptions};
 use equery::{Checked, CheckedQuery, Diagnostic};
 use serde::Serialize;
 use std::collections::BTreeMap;

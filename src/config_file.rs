@@ -2,14 +2,14 @@
 //! line, so that the command line and the environment take precedence; the file takes precedence over the
 //! preset.
 
-use crate::cli::Cli;
-use crate::cli::RunOptions;
+use crate::commands::{self, Cli};
 use crate::exit::Failure;
 use crate::origin::Origins;
+use crate::spec::Spec;
 use crate::toml_file;
 use clap::FromArgMatches;
 use clap::builder::OsStr;
-use clap::{Command, CommandFactory, Id};
+use clap::{Command, Id};
 use engine::Preset;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// The program's command line, its defaults taken from the file and the preset that these words name, if they name any; and
 /// where options come from. The words begin with the program's name.
 pub(crate) fn configured_command(arguments: &[OsString]) -> Result<(Command, Origins), Failure> {
-    let command = Cli::command();
+    let command = commands::command();
     let named = |option| named(arguments, option);
     let path = named("config").map(PathBuf::from);
     let file = match &path {
@@ -38,8 +38,10 @@ pub(crate) fn configured_command(arguments: &[OsString]) -> Result<(Command, Ori
         .iter()
         .map(|name| (format!("--preset {name}"), names(preset.iter().map(|&(option, _)| option).collect())));
     let set: Vec<(String, Vec<String>)> = of_file.chain(of_preset).collect();
-    let run = command.find_subcommand("run").expect("the command line has `run`");
-    let origins = Origins::of(run, arguments, &set);
+    // Of a command with other options than those of run, these are the ones whose origin matters.
+    let name = arguments.get(1).filter(|name| *name == "collect").map_or("run", |_| "collect");
+    let own = command.find_subcommand(name).expect("the command line has both");
+    let origins = Origins::of(own, arguments, &set);
     let preset = preset.into_iter().map(|(option, value)| (Id::from(option), vec![value]));
     Ok((with_defaults(command, preset.chain(file)), origins))
 }
@@ -91,8 +93,8 @@ fn defaults(command: &Command, table: toml::Table, path: &Path) -> Result<Vec<(I
 }
 
 /// The options of `run` as a table sets them, and where they come from.
-pub(crate) fn run_options(table: toml::Table, path: &Path) -> Result<(RunOptions, Origins), Failure> {
-    let command = Cli::command();
+pub(crate) fn run_options(table: toml::Table, path: &Path) -> Result<(Spec, Origins), Failure> {
+    let command = commands::command();
     let defaults = defaults(&command, table, path)?;
     let names = defaults.iter().map(|(id, _)| id.as_str().replace('_', "-")).collect();
     let words = ["edison", "run"].map(OsString::from);
@@ -106,7 +108,7 @@ pub(crate) fn run_options(table: toml::Table, path: &Path) -> Result<(RunOptions
         Failure::usage(format!("{}: {}", path.display(), line.strip_prefix("error: ").unwrap_or(line)))
     })?;
     match parsed.command {
-        crate::cli::Command::Run(options) => Ok((*options, origins)),
+        crate::commands::Command::Run(options) => Ok((options.spec(), origins)),
         _ => Err(Failure::fault("the options of run are not read")),
     }
 }

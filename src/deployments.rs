@@ -1,6 +1,6 @@
 //! The parts of a deployment that this build has.
 
-use crate::cli::{AuthorityOptions, CollectOptions, ControllerOptions, ProbeOptions};
+use crate::commands::{AuthorityOptions, CollectOptions, ControllerOptions, ProbeOptions};
 use crate::exit::Failure;
 use crate::lacking::{AMQP, lacks};
 use std::process::ExitCode;

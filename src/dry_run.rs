@@ -9,15 +9,14 @@ mod outcome;
 mod period;
 mod windows;
 
-use crate::asked::{self, Asked, Texts};
-use crate::cli::DryRunOptions;
+use crate::commands::DryRunOptions;
 use crate::exit::{self, Failure, say};
 use crate::machine;
-use crate::measurement::no_thread;
+use crate::questions::asked::{self, Asked, Texts};
+use crate::runtime::driven;
 use crate::signals;
-use crate::standard_output::Reader;
-use crate::system::StopOnPanic;
-use crate::system::printer::{Printer, Style};
+use crate::sinks::printer::{Printer, Style};
+use crate::sinks::standard_output::Reader;
 use controller::{Controller, Outlet, Output};
 use equery::{Chain, ChainSite, CheckedQuery};
 use history::Setting;
@@ -31,7 +30,6 @@ use std::collections::HashSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
 use summary::Limits;
 use windows::Windows;
 
@@ -92,13 +90,15 @@ pub(crate) fn dry_run(options: &DryRunOptions) -> Result<ExitCode, Failure> {
         steps: Some(Vec::new()),
         ..Style::default()
     };
-    let printer = Printer::new(style, reader.clone(), options.enrich.resolver());
+    let resolver = options.enrich.resolver();
+    let printer = Printer::new(style, reader.clone(), resolver.clone());
     let mut outcome = Outcome::of(&surveyed);
     let mut shown = Shown { printer, fired: 0, from_ns: shown_from_ns.unwrap_or(0), events: HashSet::new() };
     let (controller, replayed) = replay(surveyed, chain, &names, windows.base_ns, &stop, &mut shown)?;
     let Shown { printer, fired, events, .. } = shown;
     replayed.iter().for_each(|node| outcome.add(node));
-    let fault = printer.finish(&mut []);
+    let fault = printer.finish();
+    resolver.iter().filter_map(|resolver| resolver.withheld()).for_each(|line| say(&line));
     terminal::undecided(&controller.undecided()).lines().for_each(say);
     if !options.json && !reader.has_left() && fault.is_none() {
         let is_shown = |story: &&Story| {
@@ -165,21 +165,8 @@ fn replay(
         .zip(probes)
         .map(|(recording, link)| Node::start(recording, link, longest_ns, stop))
         .collect::<Result<_, _>>()?;
-    let replayed = thread::scope(|scope| {
-        let mut threads = Vec::new();
-        for (number, node) in nodes.into_iter().enumerate() {
-            let work = move || node.replay(stop);
-            threads.push(thread::Builder::new().name(format!("node{number}")).spawn_scoped(scope, work));
-        }
-        // Whatever ends this thread, no node waits for it.
-        let _ends = StopOnPanic(stop);
-        controller::drive(&mut controller, &link, shown);
-        let joined = threads.into_iter().map(|thread| {
-            let thread = thread.map_err(no_thread)?;
-            thread.join().map_err(|_| Failure::fault("the thread of a node failed"))
-        });
-        joined.collect::<Result<Vec<_>, Failure>>()
-    });
+    let nodes = nodes.into_iter().map(|node| move || Ok(node.replay(stop)));
+    let replayed = driven::drive(&mut controller, &link, shown, nodes, stop);
     Ok((controller, replayed?))
 }
 

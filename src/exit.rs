@@ -58,6 +58,11 @@ impl Failure {
         self
     }
 
+    /// The messages, one line each.
+    pub(crate) fn messages(self) -> Vec<String> {
+        self.messages
+    }
+
     /// All of it in one line.
     pub(crate) fn line(&self) -> String {
         self.messages.join("; ")
@@ -68,6 +73,11 @@ impl Failure {
         self.messages.iter().for_each(|message| say_error(&origins.explain(message)));
         ExitCode::from(self.code)
     }
+}
+
+/// A thread that the machine does not start.
+pub(crate) fn no_thread(error: std::io::Error) -> Failure {
+    Failure::fault(format!("cannot start a thread: {error}"))
 }
 
 impl From<port::SourceError> for Failure {

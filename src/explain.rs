@@ -1,8 +1,8 @@
 //! `edison explain`.
 
-use crate::cli::ExplainOptions as Options;
+use crate::commands::ExplainOptions as Options;
 use crate::exit::{self, Failure};
-use crate::query_text;
+use crate::questions::query_text;
 use equery::{Checked, Diagnostic, ExplainOptions, Explanation};
 use serde::Serialize;
 use std::process::ExitCode;

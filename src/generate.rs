@@ -2,7 +2,7 @@
 
 mod send;
 
-use crate::cli::GenerateOptions;
+use crate::commands::GenerateOptions;
 use crate::exit::{self, Failure, say};
 use port::{CaptureWriter, Pacing};
 use std::fs::File;

@@ -3,13 +3,13 @@
 mod records;
 mod rows;
 
-use crate::cli::ImportOptions;
+use crate::commands::ImportOptions;
 use crate::exit::{self, EARLY, Failure, say_error};
 use crate::machine;
-use crate::nodes::name_and_rest;
 use crate::patterns;
+use crate::runtime::nodes::name_and_rest;
+use crate::runtime::sources;
 use crate::signals;
-use crate::sources;
 use history::Setting;
 use history::replay::{Named, Recording, Surveyed, shortfall_reasons};
 use notation::grouped;

@@ -3,25 +3,17 @@
 // Only a deployment uses some pieces of the core; a build with everything shows what is never used.
 #![cfg_attr(not(all(feature = "amqp", feature = "dpdk")), allow(dead_code))]
 
-mod adapt;
 mod alert_options;
-mod alerts;
 mod arguments;
-mod asked;
 mod bound;
-mod captured;
 mod check;
 mod choices;
-mod cli;
 mod client;
-mod collect;
+mod commands;
 mod config_file;
-mod delivery;
 #[cfg(feature = "amqp")]
 mod deployment;
 mod deployments;
-#[cfg(feature = "dpdk")]
-mod dpdk;
 mod dry_run;
 mod engine_options;
 mod enrich;
@@ -29,60 +21,36 @@ mod exit;
 mod explain;
 mod fields;
 mod generate;
-mod history_asked;
 mod import;
+mod kafka_options;
 mod lacking;
-mod live;
 mod machine;
 mod manual;
-mod measurement;
 mod names;
-mod needs;
-mod nodes;
 mod open_files;
 mod origin;
-mod page;
-mod page_store;
-mod parallel;
-mod parts;
 mod patterns;
-mod periods;
-mod port_drivers;
 mod ports;
-mod positional;
 mod quantity;
-mod queries;
 mod query;
-mod query_text;
+mod questions;
 mod recorded;
-mod refusal;
-mod rehearsing;
-mod report_file;
-mod reporting;
 mod resolver;
-mod routers;
-mod row_file;
-mod row_store;
-mod run;
-mod screen;
+mod router_options;
+mod runtime;
 mod signals;
-mod sketches;
-mod sources;
-mod standard_output;
-mod stored;
-mod system;
+mod sinks;
+mod spec;
 mod tasks;
 mod toml_file;
 mod usage;
 mod variable;
+mod verdict;
 mod version;
-mod views;
-mod watched;
-mod window_tally;
 mod wording;
 
-use clap::{CommandFactory, FromArgMatches};
-use cli::{Cli, Command};
+use clap::FromArgMatches;
+use commands::{Cli, Command};
 use exit::Failure;
 use origin::Origins;
 use std::process::ExitCode;
@@ -90,7 +58,7 @@ use usage::Refused;
 
 fn main() -> ExitCode {
     let prepared =
-        arguments::with_command(std::env::args_os().collect(), &Cli::command()).and_then(|words| {
+        arguments::with_command(std::env::args_os().collect(), &commands::command()).and_then(|words| {
             config_file::configured_command(&words).map(|(command, origins)| (words, command, origins))
         });
     let (words, command, origins) = match prepared {
@@ -112,12 +80,13 @@ fn main() -> ExitCode {
 
 fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
     match command {
-        Command::Run(options) => run::run(&options, origins),
+        Command::Run(options) => runtime::run(&options.spec(), origins),
         Command::Query(options) => query::query(&options),
         Command::Collect(options) if options.config.is_some() => {
+            options.check_alone(origins)?;
             (deployments::find("edison collect --config")?.collect)(&options)
         }
-        Command::Collect(options) => collect::collect(&options),
+        Command::Collect(options) => runtime::run(&options.spec()?, origins),
         Command::Import(options) => import::import(&options),
         Command::DryRun(options) => dry_run::dry_run(&options),
         Command::Check(options) => check::check(&options),
@@ -139,7 +108,7 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Generate(options) => generate::generate(&options),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "edison", &mut script);
+            clap_complete::generate(shell, &mut commands::command(), "edison", &mut script);
             exit::print(&String::from_utf8_lossy(&script))
         }
         Command::Man { folder } => manual::write(&folder),

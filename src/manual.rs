@@ -1,6 +1,6 @@
 //! `edison man`: manual pages from the help of each command.
 
-use crate::cli::Cli;
+use crate::commands::Cli;
 use crate::exit::Failure;
 use clap::CommandFactory;
 use std::path::Path;

@@ -3,12 +3,13 @@
 use clap::{Arg, Command};
 use std::ffi::OsString;
 
-/// The options of `run` that are set, each with where that is done if it is not on the command line.
+/// The options of a run that are set, each with where that is done if it is not on the command line.
 #[derive(Debug, Default)]
 pub(crate) struct Origins(Vec<(String, Option<String>)>);
 
 impl Origins {
-    /// `run` with its options, the words of the command line, and the options that each of the texts sets, the strongest first.
+    /// Returns the origins of the options of a command. `arguments`: the words of the command line. `set`: the options that each of the texts
+    /// sets, the strongest first.
     pub(crate) fn of(run: &Command, arguments: &[OsString], set: &[(String, Vec<String>)]) -> Self {
         let origin = |argument: &Arg| {
             let name = argument.get_long()?;
@@ -25,6 +26,11 @@ impl Origins {
             Some((name.to_owned(), Some(variable.or_else(from)?)))
         };
         Self(run.get_arguments().filter_map(origin).collect())
+    }
+
+    /// Returns the names of the options that the command line itself has.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|(_, origin)| origin.is_none()).map(|(name, _)| name.as_str())
     }
 
     /// Whether anything but the built-in default decides the option, on the command line or elsewhere.
@@ -61,7 +67,7 @@ pub(crate) fn is_given(argument: &Arg, arguments: &[OsString]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Cli;
+    use crate::commands::Cli;
     use clap::CommandFactory;
 
     #[test]

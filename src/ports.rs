@@ -2,7 +2,7 @@
 
 use crate::exit::{self, Failure};
 use crate::lacking::DPDK;
-use crate::port_drivers;
+use crate::runtime::port_drivers;
 use std::process::ExitCode;
 
 /// Prints what can be measured here.

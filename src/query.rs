@@ -1,21 +1,20 @@
 //! `edison query`: questions about recorded flows.
 
+mod asking;
 mod diff;
 mod engine;
-pub(crate) mod facts;
 mod files;
 mod printer;
 mod progress;
-pub(crate) mod questions;
 mod remote;
 mod source;
 
-use crate::asked::{self, Texts};
-use crate::cli::QueryOptions;
+use crate::commands::QueryOptions;
 use crate::exit::{EARLY, FAULT, Failure, USAGE, say, say_error};
 use crate::machine;
 use crate::open_files;
-use crate::query_text::NamedText;
+use crate::questions::asked::{self, Texts};
+use crate::questions::query_text::NamedText;
 use diff::Sides;
 use history::{Outcome, Period, Question, Refused, Setting};
 use model::{Answer, Class};
@@ -77,7 +76,7 @@ struct Command<'a> {
 impl Command<'_> {
     /// Answers questions, as the answers become complete.
     fn answer(&self, mut source: Source, period: Option<Period>) -> Result<ExitCode, Failure> {
-        let questions = questions::of(self.options, self.texts, &source.facts(), period);
+        let questions = asking::questions(self.options, self.texts, &source.facts(), period);
         // What a damaged manifest says of keys may be wrong.
         let questions = questions.map_err(|failure| source.damage().map_or(failure, Failure::damage))?;
         if let (Source::Store(stored), Some(dialect)) = (&mut source, self.options.engine.engine) {

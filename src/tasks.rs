@@ -6,9 +6,13 @@ use task::{Kind, TaskSpec, catalog};
 
 /// The values of `--task`.
 pub(crate) fn specs(texts: &[String]) -> Result<Vec<TaskSpec>, Failure> {
-    let spec =
-        |text: &String| text.parse().map_err(|error| Failure::usage(format!("--task {text}: {error}")));
-    texts.iter().map(spec).collect()
+    let parsed =
+        texts.iter().map(|text| text.parse::<TaskSpec>().map_err(|error| format!("--task {text}: {error}")));
+    let (specs, wrong): (Vec<_>, Vec<_>) = parsed.partition(Result::is_ok);
+    match wrong.is_empty() {
+        true => Ok(specs.into_iter().flatten().collect()),
+        false => Err(Failure::usages(wrong.into_iter().filter_map(Result::err))),
+    }
 }
 
 /// Prints the table of tasks and structures (Alipourfard et al., table 1).

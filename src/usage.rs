@@ -67,7 +67,7 @@ fn has_short(arguments: &[OsString], letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Cli;
+    use crate::commands::Cli;
     use clap::CommandFactory;
 
     fn said(words: &str) -> String {

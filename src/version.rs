@@ -1,7 +1,8 @@
 //! What `edison --version` says.
 
+use crate::deployments;
 use crate::lacking::{AMQP, DPDK, KAFKA};
-use crate::{deployments, port_drivers};
+use crate::runtime::port_drivers;
 use std::sync::LazyLock;
 
 /// The version, and which features this build has and lacks.

@@ -1,6 +1,6 @@
 //! What a client shows to a controller, and what it believes a controller by.
 
-use crate::cli::ApiOptions;
+use crate::commands::ApiOptions;
 use crate::exit::Failure;
 use rustls::crypto::ring;
 use std::net::IpAddr;

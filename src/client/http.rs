@@ -1,7 +1,7 @@
 //! Requests to the API of a controller.
 
 use super::credentials;
-use crate::cli::ApiOptions;
+use crate::commands::ApiOptions;
 use crate::exit::Failure;
 use serde_json::Value as Json;
 use std::io::Read;

@@ -2,9 +2,9 @@
 
 use super::http::Api;
 use super::stream::{Message, Messages};
-use crate::cli::{ApiOptions, TopOptions};
+use crate::commands::{ApiOptions, TopOptions};
 use crate::exit::Failure;
-use crate::measurement::no_thread;
+use crate::exit::no_thread;
 use crate::signals;
 use model::Answer;
 use model::view::{EventView, QueryView, Status};

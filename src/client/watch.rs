@@ -3,7 +3,7 @@
 use super::http::Api;
 use super::show;
 use super::stream::{Message, Messages};
-use crate::cli::WatchOptions;
+use crate::commands::WatchOptions;
 use crate::exit::{self, Failure, say};
 use model::{Answer, Event};
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 mod certificates;
 
 use super::file_name;
-use crate::cli::AuthorityOptions;
+use crate::commands::AuthorityOptions;
 use crate::exit::{self, Failure};
 use certificates::{Authority, Made};
 use std::fmt::Write;

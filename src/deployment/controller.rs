@@ -15,7 +15,7 @@ mod service;
 mod token;
 mod unsettled;
 
-use crate::cli::{ControllerCommand, ControllerOptions};
+use crate::commands::{ControllerCommand, ControllerOptions};
 use crate::exit::{Failure, say};
 use crate::signals::{self, HungUp};
 use archive::{Archive, ArchiveError};

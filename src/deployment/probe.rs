@@ -1,23 +1,24 @@
 //! `edison probe`: a node of a deployment.
 
-use crate::cli::{CollectOptions, ProbeOptions, RunOptions};
-use crate::collect;
+use crate::commands::{CollectOptions, ProbeOptions};
 use crate::config_file;
-use crate::delivery::Delivery;
 use crate::deployment::broker;
 use crate::deployment::kernel_clock::kernel_clock;
 use crate::deployment::load::LoadWatch;
 use crate::deployment::settings::Settings;
-use crate::exit::{Failure, say, say_error};
-use crate::measurement::{Measurement, no_thread};
+use crate::exit::{Failure, no_thread, say, say_error};
 use crate::quantity;
-use crate::reporting::Reported;
-use crate::routers::{Listener, RouterOptions};
+use crate::questions::asked::Asked;
+use crate::router_options::{Listener, RouterOptions};
+use crate::runtime::measurement::Measurement;
+use crate::runtime::reporting::Reported;
+use crate::runtime::stored;
+use crate::runtime::{self, Lost};
 use crate::signals::{self, HungUp};
-use crate::standard_output::Reader;
-use crate::stored;
-use crate::views::now_ns;
-use crate::watched::Lost;
+use crate::sinks::standard_output::Reader;
+use crate::sinks::views::now_ns;
+use crate::sinks::{self, Sink, Sinks, Telling};
+use crate::spec::Spec;
 use engine::{Control, Every, Observer, Snapshot};
 use model::view;
 use port::TimeBase;
@@ -87,8 +88,12 @@ fn routers(
     };
     let from = given.map(|given| given.from.clone()).filter(|from| !from.is_empty()).unwrap_or(from);
     let sampling = given.and_then(|given| given.sampling).or(sampling);
-    let wait_ns = collect::nanoseconds(given.and_then(|given| given.wait).unwrap_or(wait));
+    let wait_ns = nanoseconds(given.and_then(|given| given.wait).unwrap_or(wait));
     Ok(Some(RouterOptions { listener, from, sampling, wait_ns }))
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn measure(mut settings: Settings, routers: Option<RouterOptions>) -> Result<ExitCode, Failure> {
@@ -101,7 +106,7 @@ fn measure(mut settings: Settings, routers: Option<RouterOptions>) -> Result<Exi
     let spool_file = settings.text("spool-file")?.map(PathBuf::from);
     let (path, table) = settings.rest();
     let (run, origins) = config_file::run_options(table, &path)?;
-    let run = RunOptions { routers, ..run };
+    let run = Spec { routers, ..run };
     let node = run.node.clone().unwrap_or_else(crate::machine::host_name);
     let wrong = |reason: &str| Err(crate::toml_file::wrong(&path, reason));
     if let Some(key) = NOT_OF_PROBES.iter().find(|key| origins.has(key)) {
@@ -117,6 +122,7 @@ fn measure(mut settings: Settings, routers: Option<RouterOptions>) -> Result<Exi
             "'tee' is not possible: a controller adds up what probes counted, and does not know their shares",
         );
     }
+    runtime::check_node(&run).map_err(|failure| failure.of(&path.display().to_string()))?;
     let stop = Arc::new(AtomicBool::new(false));
     let (reader, lost) = (Reader::new(&stop), Lost::default());
     let store = stored::open(&run)?;
@@ -127,7 +133,17 @@ fn measure(mut settings: Settings, routers: Option<RouterOptions>) -> Result<Exi
         );
     }
     let names = measurement.names().to_vec();
-    let mut planner = Planner::new(measurement.site(), Vec::new());
+    let telling = Telling {
+        options: &run,
+        asked: &Asked::default(),
+        nodes: vec![(measurement.site(), names.clone())],
+        chain: None,
+        sends_answers: false,
+        is_replay: false,
+        stop: &stop,
+    };
+    let anonymizer = measurement.anonymizer().cloned();
+    let mut planner = Planner::new(measurement.site(), Vec::new()).with_anonymizer(anonymizer);
     let control = Control::new(planner.first().map_err(Failure::fault)?);
     measurement.start_captures(&control)?;
     let place = broker.place();
@@ -177,16 +193,17 @@ fn measure(mut settings: Settings, routers: Option<RouterOptions>) -> Result<Exi
         tasks,
         tasks_fault: None,
     };
-    let delivery = Delivery::start_rows(&run)?;
-    let measured = measurement.measure(&control, probe.outlet(), &stop, &mut watcher)?;
+    let sinks = Sinks::start(&telling)?;
+    let outlet = sinks::before(sinks.clone(), probe.outlet());
+    let measured = measurement.measure(&control, outlet, &stop, &mut watcher)?;
     let mut reported = Reported::of(measured, false);
-    reported.verdict.lose(&lost);
+    reported.verdict.lose(lost.lines());
     stored::close(store.as_ref(), true, &mut reported.verdict);
+    sinks.cut(&reported.longer);
     probe.end(std::mem::take(&mut reported.longer));
     let is_delivered = link.flush(DELIVERY);
-    if let Some(delivery) = delivery {
-        delivery.finish(&mut reported.verdict);
-    }
+    sinks.finish(&mut reported.verdict);
+    sinks.add_to(&mut reported.report);
     reported.warnings.iter().for_each(|line| say(line));
     let packets = &reported.report.packets;
     say(&format!(
@@ -206,7 +223,10 @@ fn measure(mut settings: Settings, routers: Option<RouterOptions>) -> Result<Exi
         };
         say(&format!("{messages} messages {fate}, {dropped} windows were dropped before"));
     }
-    reported.verdict.lines.iter().for_each(|line| say_error(line));
+    reported.report.faults.splice(..0, reported.verdict.lines.iter().cloned());
+    reported.report.faults.iter().for_each(|line| say_error(line));
+    // Whoever ends a probe ends its page too.
+    sinks.report(&reported.report)?;
     Ok(ExitCode::from(reported.verdict.code))
 }
 
@@ -255,7 +275,7 @@ fn open_tasks(
 }
 
 /// Options of `run` that say what is asked or shown.
-const NOT_OF_PROBES: [&str; 19] = [
+const NOT_OF_PROBES: [&str; 17] = [
     "query",
     "file",
     "by",
@@ -264,12 +284,10 @@ const NOT_OF_PROBES: [&str; 19] = [
     "set",
     "task",
     "json",
-    "report",
     "top",
     "read",
     "synthetic",
     "wire",
-    "web",
     "packets",
     "duration",
     "idle-exit",

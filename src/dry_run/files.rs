@@ -1,9 +1,9 @@
 //! Which words are queries and which are files.
 
-use crate::cli::DryRunOptions;
+use crate::commands::DryRunOptions;
 use crate::exit::Failure;
-use crate::nodes::name_and_rest;
 use crate::patterns;
+use crate::runtime::nodes::name_and_rest;
 use history::replay::Named;
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use super::lacking::Lacking;
 use crate::exit::Failure;
-use crate::measurement::no_thread;
+use crate::exit::no_thread;
 use crate::recorded;
 use engine::{Config, Control, Destinations, Every, Gate, Outputs, RecordSink, WindowId, WindowOutlet};
 use flow::{LossCounts, WindowRow};

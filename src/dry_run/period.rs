@@ -2,11 +2,11 @@
 
 use super::files::Words;
 use super::windows;
-use crate::cli::DryRunOptions;
+use crate::commands::DryRunOptions;
 use crate::exit::Failure;
 use crate::open_files;
-use crate::periods;
-use crate::query_text::NamedText;
+use crate::questions::periods;
+use crate::questions::query_text::NamedText;
 use history::Period;
 use history::levels::Shelf;
 use history::replay::{Named, Recording};

@@ -1,10 +1,10 @@
 //! The lengths of windows, and the queries that they are for.
 
-use crate::asked::{Asked, greatest_divisor};
-use crate::cli::DryRunOptions;
+use crate::commands::DryRunOptions;
 use crate::exit::Failure;
 use crate::machine;
-use crate::query_text::NamedText;
+use crate::questions::asked::{Asked, greatest_divisor};
+use crate::questions::query_text::NamedText;
 use equery::{CheckedQuery, Options, Standing};
 use history::replay::Recording;
 use notation::how_long;

@@ -2,9 +2,9 @@
 //! what was sent.
 
 use super::{fault, write_json};
-use crate::cli::GenerateOptions;
+use crate::commands::GenerateOptions;
 use crate::exit::{self, EARLY, Failure, say, say_error};
-use crate::port_drivers;
+use crate::runtime::port_drivers;
 use crate::signals;
 use notation::{grouped, scaled};
 use port::{InterfaceSink, Pacing, PacketSink, Sent, SystemClock};
@@ -131,7 +131,9 @@ fn describe(name: &str, sent: &Sent, lost: &BTreeMap<&'static str, u64>) {
 fn open(options: &GenerateOptions, longest: usize) -> Result<Box<dyn PacketSink>, Failure> {
     match (&options.interface, &options.port) {
         (Some(name), _) => Ok(Box::new(InterfaceSink::open(name)?)),
-        (None, Some(devargs)) => (port_drivers::find("--port")?.sink)(options, devargs, longest),
+        (None, Some(devargs)) => {
+            (port_drivers::find("--port")?.sink)(options.eal.as_deref(), devargs, longest)
+        }
         (None, None) => Err(Failure::usage("nowhere to send to: give -i NAME or --port DEVARGS")),
     }
 }

@@ -1,7 +1,7 @@
 //! Window rows into a store.
 
 use crate::recorded;
-use crate::row_store::RowStore;
+use crate::runtime::row_store::RowStore;
 use engine::RowOutput;
 use flow::{LossCounts, WindowRow};
 use history::replay::{FinishedWindow, NodeRecording, Replayed, WindowSink};

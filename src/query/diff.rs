@@ -2,10 +2,10 @@
 
 use super::printer::Printer;
 use super::source::Source;
-use super::{Command, files, questions};
-use crate::cli::QueryOptions;
+use super::{Command, asking, files};
+use crate::commands::QueryOptions;
 use crate::exit::Failure;
-use crate::periods;
+use crate::questions::periods;
 use history::{Period, Question};
 use model::{Answer, Column, ColumnKind, Rest, Status, Value};
 use std::collections::HashMap;
@@ -64,7 +64,7 @@ pub(super) fn compare(command: &Command<'_>, sides: [Side; 2]) -> Result<ExitCod
     let mut asked: Vec<Query> = Vec::new();
     let [mut first, mut second] = sides;
     for (side, answers) in [&mut first, &mut second].into_iter().zip(&mut answers) {
-        let questions = questions::of(command.options, command.texts, &side.source.facts(), side.period)?;
+        let questions = asking::questions(command.options, command.texts, &side.source.facts(), side.period)?;
         asked = questions.iter().map(|question| question.query.clone()).collect();
         if command.options.by.is_some() && command.options.sort.is_none() {
             // Those whose first number changed most are first.

@@ -9,7 +9,7 @@ mod values;
 
 use super::Command;
 use super::printer::Printer;
-use crate::cli::QueryOptions;
+use crate::commands::QueryOptions;
 use crate::exit::{EARLY, FAULT, Failure, USAGE, say, say_error};
 use crate::machine;
 use answers::Collected;

@@ -1,6 +1,6 @@
 //! Which words are files and which is the query, and the files that patterns name.
 
-use crate::cli::QueryOptions;
+use crate::commands::QueryOptions;
 use crate::exit::Failure;
 use crate::patterns;
 use history::FlowFiles;

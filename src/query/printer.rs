@@ -1,6 +1,6 @@
 //! Answers on standard output, as they become complete.
 
-use crate::cli::QueryOptions;
+use crate::commands::QueryOptions;
 use crate::resolver::Resolver;
 use model::{Answer, Status};
 use std::cell::{Cell, RefCell};

@@ -1,11 +1,11 @@
 //! Answers from the stores of all nodes of a controller.
 
 use super::printer::Printer;
-use crate::cli::{ApiOptions, QueryOptions};
 use crate::client::http::Api;
+use crate::commands::{ApiOptions, QueryOptions};
 use crate::exit::{EARLY, FAULT, Failure, say, say_error};
-use crate::periods;
-use crate::query_text::NamedText;
+use crate::questions::periods;
+use crate::questions::query_text::NamedText;
 use model::{HistoryAnswers, HistoryNode};
 use serde::Deserialize;
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
 //! What questions are answered from: files, or a store.
 
-use super::facts::Facts;
 use super::files;
-use crate::cli::QueryOptions;
+use crate::commands::QueryOptions;
 use crate::exit::Failure;
+use crate::questions::facts::Facts;
 use history::FlowFiles;
 use history::levels::Stored;
 

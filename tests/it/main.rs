@@ -13,6 +13,7 @@ mod bit_flips;
 mod by_packets;
 mod captures;
 mod chains;
+mod combined;
 mod completions;
 mod cookbook;
 mod cut_headers;

@@ -508,6 +508,46 @@ fn exporters_of_one_address_are_told_apart_and_what_is_not_read_is_said() {
     }
 }
 
+/// Rankings, tasks and intervals are answered of flow records as of packets; the environment has the same options.
+#[test]
+fn rankings_and_tasks_are_answered() {
+    let scratch = Scratch::new();
+    let task = "heavy-hitters:key=src_port,count=1";
+    let more = ["--by", "src_port", "--json", "--every", "1h", "--top", "2"];
+    let port = UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").port();
+    let report = scratch.path("report.json");
+    let mut command = edison();
+    command.args(["collect", &format!("ipfix://127.0.0.1:{port}"), "--node", "R1"]).args(more);
+    command.env("EDISON_TASK", task).arg("--report").arg(&report);
+    let collecting =
+        Collecting { running: Running::start(&mut command), port, report, flows: scratch.path("none") };
+    collecting.wait_for("to listen", |waiting| waiting.is_some());
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    for (number, (port, packets, bytes)) in
+        [(1000, 5, 500), (2000, 7, 300), (3000, 1, 900)].into_iter().enumerate()
+    {
+        let sequence = u32::try_from(number).expect("few");
+        socket.send_to(&v5(sequence, 0, port, packets, bytes), ("127.0.0.1", collecting.port)).expect("sent");
+    }
+    let (stdout, _, _) = collecting.end();
+    let lines: Vec<Value> =
+        stdout.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let of = |query: &str| {
+        let found =
+            lines.iter().find(|line| line["query"].as_str().is_some_and(|name| name.starts_with(query)));
+        found.unwrap_or_else(|| panic!("no {query} in {stdout}"))
+    };
+    let figures = |answer: &Value, column: &str| -> Vec<(u64, u64)> {
+        output::rows(answer).iter().map(|row| (number(&row["src_port"]), number(&row[column]))).collect()
+    };
+    assert_eq!(figures(of("by"), "total_byte"), [(3000, 900), (1000, 500)]);
+    let hitters: Vec<(u64, f64)> = output::rows(of("heavy_hitters"))
+        .iter()
+        .map(|row| (number(&row["src_port"]), output::estimate(&row["total_count"])))
+        .collect();
+    assert_eq!(hitters, [(2000, 7.0), (1000, 5.0), (3000, 1.0)]);
+}
+
 #[test]
 fn others_than_the_allowed_are_refused() {
     let scratch = Scratch::new();
@@ -531,7 +571,9 @@ fn what_is_wrong_is_said_in_a_line() {
     call(&["collect", "ipfix://:4739", "--sampling", "0"]).says(2, &["'0'", "sampling rate"]);
     call(&["collect", "ipfix://127.0.0.1:0", "-q", "select sum(ploss_byte)"])
         .says(2, &["losses", "flow records"]);
-    call(&["collect", "ipfix://127.0.0.1:0", "--every", "1Mp"]).says(2, &["windows of packets"]);
+    call(&["collect", "ipfix://127.0.0.1:0", "--every", "1Mp"]).says(2, &["--every in packets", "routers"]);
+    let structure = "heavy-hitters:memory=64KiB";
+    call(&["collect", "ipfix://127.0.0.1:0", "--task", structure]).says(2, &["--task", "one by one"]);
     call(&["import", "missing.csv", "--store", "/tmp/none"]).says(2, &["missing.csv"]);
 }
 

@@ -1,6 +1,6 @@
 //! Dry runs over what the probes of a deployment remember, each on a thread of its own: the controller goes on meanwhile.
 
-use crate::rehearsing::Rehearsed;
+use crate::questions::rehearsing::Rehearsed;
 use controller::{Asked, History, NotAsked, StandingQueries};
 use model::DryRunOutcome;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! What a controller sends to Kafka: all that its archive has, from the last answer and the last event on that Kafka took.
 
-use crate::delivery::begin;
 use crate::deployment::Settings;
 use crate::exit::{Failure, say};
+use crate::sinks::kafka::begin;
 use ::kafka::{Archived, Bell, Outbox, Servers, SharedArchive, Sink, Topics};
 use archive::{Archive, Keep, Numbered};
 use std::sync::mpsc::{Receiver, channel};

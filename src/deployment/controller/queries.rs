@@ -2,7 +2,7 @@
 
 use super::Config;
 use crate::exit::{Failure, say};
-use crate::query_text;
+use crate::questions::query_text;
 use controller::{InstalledText, NotInstalled, NotRemoved, StandingQueries};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -2,8 +2,8 @@
 
 use super::lines::{Lines, MOST_READ, Said, Trouble, one_line, pass_on, reason, way};
 use super::login;
-use crate::cli::QueryOptions;
 use crate::client::credentials;
+use crate::commands::QueryOptions;
 use std::io::Read;
 use std::thread;
 use std::time::Duration;

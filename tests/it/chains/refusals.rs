@@ -86,41 +86,49 @@ fn what_is_not_run_yet_is_refused_by_name() {
 fn options_that_do_not_go_with_chains_are_refused() {
     let scratch = Scratch::new();
     let capture = capture(&scratch);
-    let key = scratch.file("key", "0123456789abcdef0123456789abcdef");
     let chain = [PARENT, "c: select count(*) when a.b > 5"].concat();
-    let sketch = "d: select src_addr, sum(total_byte) groupby src_addr using space_saving(memory=128KiB)";
-    let several = "is not possible with several nodes or queries that start others";
-    let cases: [(&[&str], &[&str]); 6] = [
-        (&["--task", "heavy_hitters"], &["--task", several]),
-        (&["-q", sketch], &["'using' or 'error' in a query", several]),
-        (&["--anonymize", text(&key)], &["--anonymize", several]),
-        (&["--per", "1s"], &["--per", several]),
-        (&["--wire", "rate=1Mpps"], &["--wire", several]),
-        (&["--design", "rss", "--cores", "2"], &["--design rss", "2 receivers"]),
-    ];
-    for (options, words) in cases {
-        refused(&[&["run", &capture, "-q", &chain], options].concat(), words);
-    }
+    refused(
+        &["run", &capture, "-q", &chain, "--design", "rss", "--cores", "2"],
+        &["--design rss", "2 receivers"],
+    );
     let timeless = "b: select sum(total_byte) as b; c: select count(*) when b.b > 5";
     refused(&["run", &capture, "--every", "1Mp", "-q", timeless], &["--every", "windows of time"]);
+    // All of them at once, each in a line of its own.
+    let all = [
+        "run", &capture, "-q", timeless, "--every", "1Mp", "--adapt", "loss=1%", "--rotate", "1h",
+        "--fields", "stime",
+    ];
+    let refusals: [&[&str]; 4] = [
+        &["--every in packets", "several nodes, or queries that start others", "windows of time"],
+        &["--adapt", "a replay loses nothing"],
+        &["--rotate", "give --flows PATH"],
+        &["--fields", "flow records only"],
+    ];
+    refusals.iter().for_each(|words| refused(&all, words));
 }
 
 #[test]
-fn sources_of_nodes_are_captures_with_a_name_each() {
+fn sources_of_nodes_have_a_name_each() {
     let scratch = Scratch::new();
     let capture = capture(&scratch);
     let named = format!("Node1={capture}");
     let missing = format!("Node2={}", text(&scratch.path("missing.pcap")));
     let cases: [(&[&str], &[&str]); 9] = [
-        (&[&missing], &[&missing, "no such file", "a capture file or '-'"]),
+        (
+            &[&missing],
+            &[&missing, "no such file", "a capture file, '-', an interface, a DPDK port, or routers"],
+        ),
         (&[&named, &missing], &[&missing, "no such file"]),
         (&["A=-", "B=-"], &["B=-", "standard input"]),
         (&[&named, &capture], &[&capture, "where sources are named (NAME=SOURCE), all of them are"]),
         (&[&capture, &named], &[&capture, "where sources are named (NAME=SOURCE), all of them are"]),
         (&["-r", &capture, &named], &["--read", "where sources are named (NAME=SOURCE), all of them are"]),
         (&["--node", "other", &named], &["--node other", "the sources name their nodes"]),
-        (&["-i", "lo", &named], &["NAME=SOURCE names captures", "-i"]),
-        (&["--synthetic", "packets=10", &named], &["NAME=SOURCE names captures", "--synthetic"]),
+        (
+            &["-i", "lo", &named],
+            &["--interface lo", "where sources are named (NAME=SOURCE), all of them are"],
+        ),
+        (&["--synthetic", "packets=10", &named], &["--synthetic is one node", "NAME=SOURCE"]),
     ];
     for (sources, words) in cases {
         refused(&[&["run"], sources, &["-q", "select count(*)"]].concat(), words);

@@ -1,0 +1,113 @@
+//! `edison controller`: joins many probes.
+
+use crate::choices;
+use crate::choices::completed;
+use clap::Args;
+use clap::Subcommand;
+use std::path::PathBuf;
+
+pub(super) const CONTROLLER_EXAMPLES: &str = "\
+Example of a file:
+  broker = \"amqp://edison@127.0.0.1:5672\"    # and password-file, see below
+  nodes = [\"Node1\", \"Node2\"]
+  every = \"1s\"                               # as the probes'
+  queries = [\"examples/locate.eq\"]
+  state = \"/var/lib/edison/controller.db\"
+
+Further keys: listen (127.0.0.1:8080), tokens, web-certificate and web-key (to listen beyond loopback), web-names, grace (1s), key, set, keep-answers, keep-events, keep-captures, keep-capture-bytes.
+docs/deployment.md has all.
+The password is in 'password-file' or EDISON_BROKER_PASSWORD. With amqps://, 'ca' names the authority of the broker's certificate; 'certificate' and 'key-file' say who connects.
+SIGTERM or Ctrl-C ends it; what it knows is in 'state', and it continues from there.
+Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
+
+pub(super) const PROVISION_EXAMPLES: &str = "\
+Examples:
+  edison controller provision --config controller.toml --certificates > setup.sh    then sh setup.sh, at the broker
+  EDISON_MANAGEMENT_USER=admin edison controller provision --config controller.toml --certificates \\
+      --management https://broker:15671 --password-file admin.password
+  edison controller provision --config controller.toml --passwords secrets --management http://127.0.0.1:15672
+
+Each node gets a user of its name, who may send under that name, read its own tasks, and nothing else. It may be run
+again: what is there stays, users keep their passwords, rights become what they should be. What is there with other
+properties is named and not changed. Passwords are never printed.
+Exit codes: 0 well; 1 something differs, or the API refuses or does not answer; 2 wrong usage or settings.";
+
+pub(super) const TOKEN_EXAMPLES: &str = "\
+Examples:
+  edison controller token alice --role view --file tokens               prints a token, which is told this once
+  edison controller token ci --role run --file tokens --out ci.token    writes it to a file of mode 0600
+  edison controller token --list --file tokens
+  edison controller token --remove alice --file tokens
+
+The file has names, roles and argon2 hashes; 'tokens' in the settings of a controller names it. A controller that runs takes
+changes within a second. A token is shown with --token-file, EDISON_TOKEN, or on the page.
+Roles: view reads all but captured packets; run also adds and cancels queries and fetches captured packets; admin is for what else
+changes a deployment, which nothing does over HTTP yet.
+Exit codes: 0 well; 1 a fault; 2 wrong usage: a name that is taken or not there, a file that others may read.";
+
+/// Options of `edison controller`.
+#[derive(Clone, Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct ControllerOptions {
+    /// The settings, a TOML file
+    #[arg(long, value_name = "FILE", required = true)]
+    pub(crate) config: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Option<ControllerCommand>,
+}
+
+/// What is done for a controller instead.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum ControllerCommand {
+    /// Make, list or remove tokens, with which a controller is asked
+    #[command(after_help = TOKEN_EXAMPLES)]
+    Token(TokenOptions),
+    /// Set the broker up: exchanges, queues, and a user with least rights for the controller and for each probe
+    #[command(after_help = PROVISION_EXAMPLES)]
+    Provision(ProvisionOptions),
+}
+
+/// Options of `edison controller token`.
+#[derive(Clone, Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["name", "list", "remove"]))]
+pub(crate) struct TokenOptions {
+    /// Make a token of this name: letters, digits, '-', '_' and '.'
+    #[arg(value_name = "NAME", requires = "role")]
+    pub(crate) name: Option<String>,
+    /// What its bearer may do: view, run or admin
+    #[arg(long, value_name = "ROLE", requires = "name", value_parser = completed(str::parse::<web::Role>, choices::roles), hide_possible_values = true)]
+    pub(crate) role: Option<web::Role>,
+    /// The file of tokens, which is made if it is not there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Write the token to this new file instead of printing it
+    #[arg(long, value_name = "FILE", requires = "name")]
+    pub(crate) out: Option<PathBuf>,
+    /// List names and roles
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Remove the token of this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) remove: Option<String>,
+}
+
+/// Options of `edison controller provision`.
+#[derive(Clone, Debug, Args)]
+#[command(group(clap::ArgGroup::new("login").required(true)))]
+pub(crate) struct ProvisionOptions {
+    /// The settings of the controller: its broker and its nodes count
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// The broker's management API, which is told what is missing; without it the calls of rabbitmqctl are printed
+    #[arg(long, value_name = "URL")]
+    pub(crate) management: Option<String>,
+    /// A file with the password of EDISON_MANAGEMENT_USER (default: EDISON_MANAGEMENT_PASSWORD)
+    #[arg(long, value_name = "FILE", requires = "management")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Users log in by certificates, which have their names; they get no passwords
+    #[arg(long, group = "login")]
+    pub(crate) certificates: bool,
+    /// Users log in by passwords; those of new ones are written to DIR/NAME.password
+    #[arg(long, value_name = "DIR", group = "login")]
+    pub(crate) passwords: Option<PathBuf>,
+}

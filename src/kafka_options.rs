@@ -1,0 +1,45 @@
+//! Options of `run` that Kafka has.
+
+use crate::exit::Failure;
+use clap::Args;
+use clap::builder::BoolishValueParser;
+use kafka::{Servers, Topics};
+use std::time::Duration;
+
+const OUTPUT: &str = "Output";
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct KafkaOptions {
+    /// Send the answers of windows and the events to Kafka, at least once, as JSON: to the topics edison.answers and edison.events. Several brokers of
+    /// a cluster are separated by commas
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "HOST:PORT,…", env = "EDISON_KAFKA", hide_env = true)]
+    pub(crate) kafka: Option<Servers>,
+    /// How the names of the topics begin
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "PREFIX", env = "EDISON_KAFKA_TOPICS", hide_env = true, requires = "kafka", default_value = "edison")]
+    pub(crate) kafka_topics: Topics,
+    /// Send the window rows of --store too, to the topic edison.rows
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, env = "EDISON_KAFKA_ROWS", hide_env = true, requires = "kafka", value_parser = BoolishValueParser::new())]
+    pub(crate) kafka_rows: bool,
+    /// How long the end of the run waits until Kafka has everything
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "TIME", env = "EDISON_KAFKA_WAIT", hide_env = true, requires = "kafka", default_value = "10s", value_parser = notation::duration)]
+    pub(crate) kafka_wait: Duration,
+}
+
+impl KafkaOptions {
+    /// Where Kafka is; `None` if nothing is sent.
+    pub(crate) fn servers(&self) -> Result<Option<&Servers>, Failure> {
+        match (&self.kafka, self.kafka_rows) {
+            // A file of settings may say so.
+            (None, true) => {
+                Err(Failure::usage("--kafka-rows: where Kafka is is missing: give --kafka HOST:PORT too"))
+            }
+            (servers, _) => Ok(servers.as_ref()),
+        }
+    }
+
+    /// Answers of windows are sent.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.kafka.is_some()
+    }
+}

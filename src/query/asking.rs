@@ -1,0 +1,49 @@
+//! From the options of `edison query` to questions about rows.
+
+use crate::commands::QueryOptions;
+use crate::exit::Failure;
+use crate::machine;
+use crate::questions::facts::Facts;
+use crate::questions::over_rows::{self, Asking, Recorded};
+use crate::questions::periods;
+use crate::questions::query_text::{self, NamedText};
+use equery::CheckedQuery;
+use history::{Period, Question};
+use std::rc::Rc;
+
+/// What the texts ask of rows of which this is known; without texts what the first screen shows. `period`: the time that is read where a query says nothing.
+pub(super) fn questions(
+    options: &QueryOptions,
+    texts: &[NamedText],
+    facts: &Facts,
+    period: Option<Period>,
+) -> Result<Vec<Question>, Failure> {
+    let asking = Asking {
+        top: options.top,
+        every_ns: options.per.map(|per| u64::try_from(per.as_nanos()).unwrap_or(u64::MAX)),
+        period: periods::over_windows(
+            period,
+            [options.from.as_deref(), options.to.as_deref()],
+            facts.window_ns,
+        ),
+        enrich: Some(&options.enrich),
+        is_across: false,
+    };
+    let question = |recorded: Recorded| {
+        let Recorded { query, period, nodes } = recorded;
+        Question { query, period, runs_on: Rc::new(move |node| nodes.matches(node.unwrap_or_default())) }
+    };
+    if texts.is_empty() {
+        return Ok(over_rows::first_look(&asking, facts).into_iter().map(question).collect());
+    }
+    let checking = equery::Options {
+        set: options.set.clone(),
+        memory_bytes: Some(options.memory.unwrap_or_else(machine::half_of_memory)),
+        ..over_rows::checking(facts)
+    };
+    let checked: Vec<_> = texts.iter().map(|text| equery::check(&text.source(), &checking)).collect();
+    texts.iter().zip(&checked).for_each(|(text, checked)| query_text::show(text, checked));
+    query_text::outcome(texts, &checked)?;
+    let queries: Vec<&CheckedQuery> = checked.iter().flat_map(|checked| &checked.queries).collect();
+    Ok(over_rows::recorded(&asking, &queries, facts)?.into_iter().map(question).collect())
+}

@@ -1,0 +1,205 @@
+//! One pipeline, always the same: nodes measure, a controller joins them where there are several or where queries start others, and sinks
+//! take what follows.
+
+mod adapt;
+mod capabilities;
+mod chain;
+mod controlled;
+mod direct;
+pub(crate) mod driven;
+pub(crate) mod measurement;
+pub(crate) mod nodes;
+pub(crate) mod parallel;
+mod parts;
+mod plan;
+pub(crate) mod port_drivers;
+pub(crate) mod positional;
+mod progress;
+pub(crate) mod refusal;
+pub(crate) mod reporting;
+pub(crate) mod routers;
+mod row_file;
+pub(crate) mod row_store;
+pub(crate) mod sources;
+pub(crate) mod stored;
+mod watched;
+mod window_tally;
+
+pub(crate) use watched::Lost;
+
+use crate::exit::{Failure, say};
+use crate::origin::Origins;
+use crate::resolver::Resolver;
+use crate::signals;
+use crate::sinks::standard_output::{Reader, StandardOutput};
+use crate::sinks::{Sink, Sinks, Telling};
+use crate::spec::Spec;
+use crate::verdict::Verdict;
+use capabilities::Facts;
+use controlled::Controlled;
+use direct::Direct;
+use equery::Chain;
+use measurement::Measurement;
+use model::RunReport;
+use plan::Plan;
+use port::TimeBase;
+use reporting::Reported;
+use signal_hook::consts::SIGHUP;
+use std::any::Any;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Measures what the options say.
+pub(crate) fn run(options: &Spec, origins: &Origins) -> Result<ExitCode, Failure> {
+    Plan::of(options, origins)?.run()
+}
+
+/// Refuses what a node of a deployment cannot do.
+pub(crate) fn check_node(spec: &Spec) -> Result<(), Failure> {
+    let facts = Facts { spec, queries: &[], tasks: &[], has_several_nodes: false, is_controlled: true };
+    match capabilities::refusals(&facts) {
+        lines if lines.is_empty() => Ok(()),
+        lines => Err(Failure::usages(lines)),
+    }
+}
+
+/// What measures: one node by itself, or nodes under a controller.
+enum Route {
+    Direct(Box<Direct>),
+    Controlled(Box<Controlled>),
+}
+
+impl Plan {
+    fn run(&self) -> Result<ExitCode, Failure> {
+        let Self { options, nodes, asked, .. } = self;
+        let standard_output = StandardOutput::of(options);
+        let stop = Arc::new(AtomicBool::new(false));
+        let (reader, lost) = (Reader::new(&stop), Lost::default());
+        let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
+        let chain = match (self.is_controlled(), chain::chain(self, &names)) {
+            (true, chain) => Some(chain?),
+            // What the executor refuses is said where the queries are planned.
+            (false, chain) => chain.ok(),
+        };
+        let store = stored::open(options)?;
+        let resolver = options.enrich.resolver();
+        let _shared = self.share_ports()?;
+        let mut measurements = Vec::new();
+        for node in nodes {
+            let (store, lost) = (store.as_ref(), (&reader, &lost));
+            let ((options, zooms), specs) = (self.node_options(node), self.specs(&node.name));
+            measurements.push(Measurement::prepare(&options, &node.name, &specs, zooms, store, lost)?);
+        }
+        let is_replay = measurements.iter().all(|one| one.time_base == TimeBase::Packets);
+        let told = measurements.iter().map(|one| (one.site(), one.names().to_vec()));
+        let telling = Telling {
+            options,
+            asked,
+            nodes: told.collect(),
+            chain: chain.clone(),
+            sends_answers: true,
+            is_replay,
+            stop: &stop,
+        };
+        let mut route =
+            self.route(measurements, chain, (&standard_output, &reader), resolver.clone(), &stop)?;
+        // Before the terminal is taken, so that no signal ends the program while it is.
+        let may_end = match &route {
+            Route::Direct(direct) => direct.may_end(&stop),
+            Route::Controlled(_) => Arc::clone(&stop),
+        };
+        signals::stop_on(&signals::ENDS, &stop, &may_end)?;
+        // Without several files, SIGHUP means that the terminal was closed.
+        if options.rotate.is_none() {
+            signals::stop_on(&[SIGHUP], &stop, &may_end)?;
+        }
+        let sinks = Sinks::start(&telling)?;
+        let began = Instant::now();
+        let measured = match &mut route {
+            Route::Direct(direct) => direct.measure(&sinks, &stop),
+            Route::Controlled(controlled) => controlled.measure(&sinks, &stop),
+        };
+        let (mut report, mut verdict) = self.report(measured?, &names);
+        verdict.lose(lost.lines());
+        stored::close(store.as_ref(), !is_replay, &mut verdict);
+        if store.is_some() {
+            report.took(began.elapsed().as_secs_f64());
+        }
+        sinks.finish(&mut verdict);
+        sinks.add_to(&mut report);
+        let fault = match route {
+            Route::Direct(direct) => direct.end(),
+            Route::Controlled(controlled) => controlled.end(&sinks, &mut report),
+        };
+        report.faults.extend(fault);
+        if let Some(resolver) = resolver {
+            resolver.enrich(&mut report.answers);
+            resolver.withheld().iter().for_each(|line| say(line));
+        }
+        if options.json && !options.json_windows && standard_output.has_tables {
+            reporting::print_whole(&report, !asked.is_empty())?;
+        }
+        reporting::finish(options, report, &sinks, &verdict)
+    }
+
+    /// Makes ready for the ports of several nodes, whose driver starts once in a process.
+    fn share_ports(&self) -> Result<Option<Box<dyn Any>>, Failure> {
+        let with_ports = self.nodes.iter().filter(|node| !node.options.port.is_empty());
+        let settings = with_ports.map(|node| {
+            let (options, _) = self.node_options(node);
+            let config = measurement::config(&options);
+            (options, config)
+        });
+        let settings: Vec<_> = settings.collect();
+        if settings.len() < 2 {
+            return Ok(None);
+        }
+        (port_drivers::find("--port")?.share)(&settings).map(Some)
+    }
+
+    /// Makes what measures.
+    fn route(
+        &self,
+        mut measurements: Vec<Measurement>,
+        chain: Option<Chain>,
+        (standard_output, reader): (&StandardOutput, &Reader),
+        resolver: Option<Arc<Resolver>>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Route, Failure> {
+        let shown = (standard_output.has_tables, reader.clone());
+        match chain {
+            Some(chain) if self.is_controlled() => {
+                let controlled = Controlled::new(self, measurements, chain, shown, resolver, stop)?;
+                Ok(Route::Controlled(Box::new(controlled)))
+            }
+            chain => {
+                let one = measurements.pop().ok_or_else(|| Failure::fault("there is no node to measure"))?;
+                Ok(Route::Direct(Box::new(Direct::new(self, one, chain.as_ref(), shown, resolver)?)))
+            }
+        }
+    }
+
+    /// The report of all nodes, and how they ended. That of a node that no controller drives is the report itself.
+    fn report(&self, measured: Vec<Reported>, names: &[String]) -> (RunReport, Verdict) {
+        let mut verdict = Verdict::default();
+        let mut report = RunReport { version: env!("CARGO_PKG_VERSION").to_owned(), ..RunReport::default() };
+        for Reported { report: own, warnings, verdict: of_node, .. } in measured {
+            if !self.is_controlled() {
+                return (own, of_node);
+            }
+            warnings.iter().for_each(|line| say(&format!("{}: {line}", own.node)));
+            verdict.add(&own.node, &of_node);
+            let name = own.node.clone();
+            report.add_node(own);
+            // The report of all has them from the verdict.
+            if let Some(own) = report.nodes.get_mut(&name) {
+                own.faults.splice(..0, of_node.lines);
+            }
+        }
+        report.node = names.join(", ");
+        report.command_line = std::env::args().collect();
+        (report, verdict)
+    }
+}

@@ -1,0 +1,201 @@
+//! Nodes under a controller, in one process: what their answers start, and what the controller shows.
+
+use super::chain;
+use super::driven;
+use super::measurement::Measurement;
+use super::plan::Plan;
+use super::progress::{NodeProgress, Progress};
+use super::reporting::Reported;
+use crate::exit::{Failure, no_thread, say};
+use crate::resolver::Resolver;
+use crate::sinks::printer::{Printer, Style};
+use crate::sinks::standard_output::{self, Reader};
+use crate::sinks::{Sink, Sinks};
+use controller::{Controller, Outlet, Output, Setting};
+use engine::{Control, Every, Gate};
+use equery::Chain;
+use model::RunReport;
+use port::TimeBase;
+use probe::{Planner, Probe, ReplayGate};
+use protocol::ProbeLink;
+use protocol::memory::{self, MemoryControllerLink, MemoryProbeLink};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use task::query::Query;
+
+/// A node under the controller, ready to be measured.
+struct Ready {
+    measurement: Measurement,
+    control: Control,
+    probe: Probe,
+}
+
+/// Nodes and their controller.
+pub(super) struct Controlled {
+    controller: Controller,
+    link: MemoryControllerLink,
+    ready: Vec<Ready>,
+    printer: Printer,
+    progress: Progress,
+    reader: Reader,
+    /// Something else than standard output is written.
+    writes_files: bool,
+    /// Which conditions were not decided is not said on standard output.
+    says_undecided: bool,
+}
+
+impl Controlled {
+    /// Puts the nodes under a controller. `has_tables`: what it shows goes to standard output, whose reader is the other one.
+    pub(super) fn new(
+        plan: &Plan,
+        measurements: Vec<Measurement>,
+        mut chain: Chain,
+        (has_tables, reader): (bool, Reader),
+        resolver: Option<Arc<Resolver>>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
+        let Plan { options, asked, .. } = plan;
+        let window_ns = match options.every {
+            Every::Time(length) => length,
+            // Refused before.
+            Every::Packets(_) => 0,
+        };
+        let is_replay = measurements.iter().all(|one| one.time_base == TimeBase::Packets);
+        if measurements.iter().any(|one| is_replay && one.plan.receivers > 1) {
+            let typed = match options.wire {
+                Some(wire) if wire.queues > 1 => "--wire queues",
+                _ => "--cores or --design",
+            };
+            return Err(Failure::usage(format!(
+                "{typed}: a replay of several nodes, or whose queries start others, has one receiver for each node, as windows are entered \
+                 one by one: take one queue"
+            )));
+        }
+        let names: Vec<String> = measurements.iter().map(|one| one.node.clone()).collect();
+        let anonymizer = measurements.first().and_then(Measurement::anonymizer).cloned();
+        if let Some(mut anonymizer) = anonymizer {
+            chain.graph.map_pinned_addresses(&mut |address| anonymizer.address(address));
+        }
+        let controller = Controller::new(chain, Setting { window_ns, is_replay, key: None });
+        let (link, probes) = memory::links(&names);
+        let mut ready = Vec::new();
+        for (measurement, link) in measurements.into_iter().zip(probes) {
+            let own = chain::own_queries(plan, &measurement.node);
+            ready.push(Ready::new(measurement, link, own, window_ns, is_replay, stop)?);
+        }
+        let style = Style {
+            is_silent: !has_tables,
+            is_json: options.json,
+            is_live: !is_replay,
+            has_several_nodes: names.len() > 1,
+            has_rows: options.per.is_some(),
+            steps: (!asked.is_empty()).then(|| chain::steps(plan)),
+            ..Style::default()
+        };
+        Ok(Self {
+            controller,
+            link,
+            ready,
+            printer: Printer::new(style, reader.clone(), resolver),
+            progress: Progress::new(names.len()),
+            reader,
+            writes_files: standard_output::writes_files(options),
+            says_undecided: options.json || !has_tables,
+        })
+    }
+
+    /// Measures until all sources end or `stop` is set, and drives what answers start.
+    pub(super) fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure> {
+        let Self { controller, link, ready, printer, progress, reader, writes_files, .. } = self;
+        let (reader, writes_files) = (&*reader, *writes_files);
+        let nodes = std::mem::take(ready);
+        let mut shown = Shown { progress: progress.clone(), printer, sinks };
+        let nodes = nodes.into_iter().enumerate().map(|(number, ready)| {
+            let observer = progress.observer(number);
+            move || ready.measure(observer, stop, || reader.has_left() && !writes_files)
+        });
+        let measured = driven::drive(controller, link, &mut shown, nodes, stop);
+        progress.clear();
+        measured
+    }
+
+    /// Adds what the controller knows to the report. Returns what went wrong with standard output, if anything.
+    pub(super) fn end(mut self, sinks: &Sinks, report: &mut RunReport) -> Option<String> {
+        let Self { controller, .. } = &mut self;
+        // What became of alerts is known now.
+        sinks.state(controller, &sinks.alerts());
+        report.stories = controller.stories().cloned().collect();
+        report.stories_unlisted = controller.stories_dropped();
+        report.undecided = controller.undecided();
+        if self.says_undecided {
+            terminal::undecided(&report.undecided).lines().for_each(say);
+        }
+        self.printer.finish()
+    }
+}
+
+/// What a controller shows, on its way to standard output and the sinks.
+struct Shown<'a> {
+    progress: Progress,
+    printer: &'a mut Printer,
+    sinks: &'a Sinks,
+}
+
+impl Outlet for Shown<'_> {
+    fn show(&mut self, output: Output) {
+        self.sinks.shown(&output);
+        self.progress.clear();
+        self.printer.show(output);
+    }
+
+    fn is_shown(&mut self, controller: &mut Controller) {
+        self.sinks.state(controller, &self.sinks.alerts());
+        let lines = self.sinks.lines();
+        if !lines.is_empty() {
+            self.progress.clear();
+            lines.iter().for_each(|line| say(line));
+        }
+    }
+}
+
+impl Ready {
+    fn new(
+        measurement: Measurement,
+        link: MemoryProbeLink,
+        own: Vec<Query>,
+        window_ns: u64,
+        is_replay: bool,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
+        let link: Arc<dyn ProbeLink> = Arc::new(link);
+        let planner = Planner::new(measurement.site(), own)
+            .with_tasks(measurement.tasks.clone())
+            .with_anonymizer(measurement.anonymizer().cloned());
+        let first = planner.first().map_err(Failure::usage)?;
+        let gate = is_replay.then(|| ReplayGate::new(window_ns, Arc::clone(&link), Arc::clone(stop)));
+        let control = match &gate {
+            Some(gate) => Control::gated(first, Arc::clone(gate) as Arc<dyn Gate>),
+            None => Control::new(first),
+        };
+        measurement.start_captures(&control)?;
+        let probe =
+            Probe::start(link, planner, control.clone(), gate, None, None, None).map_err(no_thread)?;
+        Ok(Self { measurement, control, probe })
+    }
+
+    /// Measures the node. `is_unread`: nobody reads any more what is asked.
+    fn measure(
+        self,
+        mut observer: NodeProgress,
+        stop: &AtomicBool,
+        is_unread: impl Fn() -> bool,
+    ) -> Result<Reported, Failure> {
+        let Self { measurement, control, probe } = self;
+        // A live source would be measured without its tasks at first.
+        probe.await_tasks();
+        let measured = measurement.measure(&control, probe.outlet(), stop, &mut observer)?;
+        let mut reported = Reported::of(measured, is_unread());
+        probe.end(std::mem::take(&mut reported.longer));
+        Ok(reported)
+    }
+}

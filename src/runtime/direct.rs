@@ -1,0 +1,183 @@
+//! One node by itself: its windows go to the screen and to the sinks as they are answered.
+
+use super::adapt::{self, Teller};
+use super::chain;
+use super::measurement::Measurement;
+use super::plan::Plan;
+use super::reporting::Reported;
+use crate::exit::{Failure, no_thread};
+use crate::questions::standing::{self, StandingOptions};
+use crate::resolver::Resolver;
+use crate::sinks::live::Measured;
+use crate::sinks::screen::{self, Screen, Setting, Show};
+use crate::sinks::standard_output::{self, Reader};
+use crate::sinks::{self, Sink, Sinks};
+use engine::tuning::Adaption;
+use engine::{Control, Every, Observer};
+use equery::Chain;
+use model::Answer;
+use port::TimeBase;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use task::query::Query;
+use task::{Generation, TaskSet, Tasks};
+
+/// The node, ready to be measured.
+pub(super) struct Direct {
+    /// `None` once it is measured.
+    measurement: Option<Measurement>,
+    control: Control,
+    adaption: Option<Adaption>,
+    /// The bound of `--adapt`.
+    bound: f64,
+    window_ns: u64,
+    /// How it is shown, until it is.
+    setting: Option<Setting>,
+    screen: Option<Screen>,
+    given_back: Arc<AtomicBool>,
+    takes_terminal: bool,
+    /// Something else than standard output is written.
+    writes_files: bool,
+    reader: Reader,
+    /// Answers of windows that the end cut.
+    cut: Vec<Answer>,
+}
+
+impl Direct {
+    /// Plans what it answers. `has_tables`: what it answers goes to standard output, whose reader is the other one.
+    pub(super) fn new(
+        plan: &Plan,
+        mut measurement: Measurement,
+        chain: Option<&Chain>,
+        (has_tables, reader): (bool, Reader),
+        resolver: Option<Arc<Resolver>>,
+    ) -> Result<Self, Failure> {
+        let Plan { options, asked, .. } = plan;
+        let (time_base, every) = (measurement.time_base, measurement.config.every);
+        let specs = plan.specs(&measurement.node);
+        let tasks = measurement.tasks.clone();
+        let show = show(plan, time_base, has_tables, tasks.is_some());
+        let queries = queries_of(plan, &measurement, show);
+        let control = Control::new(Arc::new(task_set(&queries, &measurement, tasks)?));
+        let adaption = match options.adapt {
+            Some(bound) => Some(adapt::start(bound, &mut measurement, queries, &specs, &control)?),
+            None => None,
+        };
+        let given_back = Arc::new(AtomicBool::new(false));
+        let setting = Setting {
+            show,
+            is_asked: !asked.is_empty(),
+            per: options.per,
+            time_base,
+            measured: Measured {
+                node: measurement.node.clone(),
+                sources: measurement.names().to_vec(),
+                every,
+                queries: chain::views(chain, asked),
+            },
+            reader: reader.clone(),
+            given_back: Arc::clone(&given_back),
+            resolver,
+        };
+        Ok(Self {
+            measurement: Some(measurement),
+            control,
+            adaption,
+            bound: options.adapt.map_or(0.0, |bound| bound.loss),
+            window_ns: match every {
+                Every::Time(length) => length,
+                Every::Packets(_) => 0,
+            },
+            setting: Some(setting),
+            screen: None,
+            given_back,
+            takes_terminal: screen::is_live(show, time_base, options.per),
+            writes_files: standard_output::writes_files(options),
+            reader,
+            cut: Vec::new(),
+        })
+    }
+
+    /// Set once a signal may end the program at once: not while the terminal is taken.
+    pub(super) fn may_end(&self, stop: &Arc<AtomicBool>) -> Arc<AtomicBool> {
+        Arc::clone(if self.takes_terminal { &self.given_back } else { stop })
+    }
+
+    /// Measures until the sources end or `stop` is set.
+    pub(super) fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure> {
+        let (Some(measurement), Some(setting)) = (self.measurement.take(), self.setting.take()) else {
+            return Ok(Vec::new());
+        };
+        let screen = self.screen.insert(Screen::start(setting).map_err(no_thread)?);
+        let outlet = sinks::before(sinks.clone(), screen.outlet());
+        let mut teller = Teller {
+            screen: &mut *screen,
+            sinks,
+            node: measurement.node.clone(),
+            window_ns: self.window_ns,
+            bound: self.bound,
+        };
+        let measured = measurement.measure(&self.control, outlet, stop, &mut teller)?;
+        // Nothing is lost to anybody where the one who read the answers has left.
+        let is_unread = self.reader.has_left() && !self.writes_files;
+        let mut reported = Reported::of(measured, is_unread);
+        reported.report.tuning =
+            self.adaption.as_ref().map(|adaption| adapt::report(adaption, self.window_ns));
+        // Through the screen, which may be drawing.
+        std::mem::take(&mut reported.warnings).into_iter().for_each(|line| screen.warning(line));
+        self.cut = std::mem::take(&mut reported.longer);
+        sinks.cut(&self.cut);
+        Ok(vec![reported])
+    }
+
+    /// Shows what is left. Returns what went wrong with standard output, if anything.
+    pub(super) fn end(self) -> Option<String> {
+        let screen = self.screen?;
+        screen.answers(self.cut);
+        screen.finish()
+    }
+}
+
+/// What is shown of windows.
+fn show(plan: &Plan, time_base: TimeBase, has_tables: bool, has_tasks: bool) -> Show {
+    let Plan { options, asked, shows_windows, .. } = plan;
+    match (options.json, time_base) {
+        _ if !has_tables => Show::Nothing,
+        (true, TimeBase::Packets) if !options.json_windows => Show::JsonOfOwn,
+        (true, _) => Show::Json,
+        (false, TimeBase::Clock) => Show::Tables,
+        // What is sent is shown.
+        (false, TimeBase::Packets) if options.kafka.is_asked() => Show::Tables,
+        (false, TimeBase::Packets) if has_tasks => Show::Tasks,
+        (false, TimeBase::Packets) if *shows_windows => Show::Tables,
+        (false, TimeBase::Packets) if !asked.windows.is_empty() => Show::Queries,
+        (false, TimeBase::Packets) => Show::Nothing,
+    }
+}
+
+/// The queries of each window and of the run.
+fn queries_of(plan: &Plan, measurement: &Measurement, show: Show) -> Vec<Query> {
+    let Plan { options, asked, .. } = plan;
+    let config = &measurement.config;
+    let of_windows = matches!(show, Show::Json | Show::Tables) || options.kafka.is_asked();
+    let of_run = standing::are_of_run(options);
+    match asked.is_empty() {
+        true => standing::standing(&StandingOptions {
+            key: config.key,
+            tracks_loss: config.parts.loss,
+            biflow: config.parts.biflow,
+            top: options.top,
+            of_windows,
+            of_run,
+        }),
+        false => asked.queries(of_windows, of_run),
+    }
+}
+
+/// The queries and tasks as a set.
+fn task_set(queries: &[Query], measurement: &Measurement, tasks: Option<Tasks>) -> Result<TaskSet, Failure> {
+    TaskSet::plan(Generation::default(), queries, tasks, &measurement.site()).map_err(|refusals| {
+        let lines = refusals.iter().map(|(query, refusal)| format!("{query}: {refusal}"));
+        Failure::usage(lines.collect::<Vec<_>>().join("; "))
+    })
+}

@@ -1,0 +1,43 @@
+//! What records carry beyond the plain ones: from options to the engine's terms.
+
+use crate::spec::Spec;
+use flow::Metric;
+use flow::StatisticKind;
+use summary::{Parts, Statistic, StatisticSpec};
+
+/// What records carry.
+pub(crate) fn of_records(options: &Spec, parts: &Parts) -> record::Parts {
+    let statistics = parts.statistics.iter().flatten().flat_map(|&(metric, ref spec)| {
+        spec.statistics().iter().map(move |statistic| {
+            let kind = match *statistic {
+                Statistic::Mean => StatisticKind::Mean,
+                Statistic::StdDev => StatisticKind::StdDev,
+                Statistic::Percentile(p) => StatisticKind::Percentile(f64::from(p) / 1e4),
+            };
+            flow::Statistic { metric, kind }
+        })
+    });
+    record::Parts {
+        key: options.key,
+        loss: parts.loss,
+        statistics: statistics.collect(),
+        biflow: parts.biflow,
+        of_routers: options.routers.is_some(),
+    }
+}
+
+/// All optional parts that the options request.
+pub(crate) fn of(options: &Spec) -> Parts {
+    let metric = |metric, spec: Option<StatisticSpec>| spec.map(|spec| (metric, spec));
+    Parts {
+        statistics: [
+            metric(Metric::Gap, options.gap),
+            metric(Metric::Size, options.packet_size),
+            metric(Metric::InterArrival, options.inter_arrival),
+        ],
+        biflow: options.biflow,
+        loss: options.loss,
+        // The design decides that.
+        shares: false,
+    }
+}

@@ -1,0 +1,268 @@
+//! Routers that send flow records, in the place of sources of frames.
+
+mod quality;
+mod windows;
+
+pub(crate) use quality::Qualities;
+
+use crate::exit::Failure;
+use crate::router_options::{Listener, RouterOptions};
+use engine::{Config, Control, Every, Observer, Outcome, Outputs, RecordSink, Snapshot};
+use model::ExporterReport;
+use router::{Counts, Decoder, ExporterState, Foreign, Inlet, Intake, Settings};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use windows::Windows;
+
+/// How often the observer is told, and what outputs have to say is asked.
+const TELL: Duration = Duration::from_millis(100);
+/// How long datagrams are waited for before windows are looked at.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Routers, ready to be received.
+pub(crate) struct Routers {
+    inlet: Inlet,
+    decoder: Decoder,
+    name: String,
+    wait_ns: u64,
+    qualities: Qualities,
+}
+
+/// What was received, besides the outcome.
+pub(crate) struct Collected {
+    pub(crate) outcome: Outcome<Outputs>,
+    pub(crate) exporters: Vec<ExporterReport>,
+    pub(crate) qualities: Qualities,
+}
+
+impl Routers {
+    /// Listens where the options say.
+    pub(crate) fn open(options: &RouterOptions) -> Result<Self, Failure> {
+        let RouterOptions { listener, from, sampling, wait_ns } = options.clone();
+        let (inlet, address) = listen(&listener).map_err(Failure::usage)?;
+        Ok(Self {
+            inlet,
+            decoder: Decoder::new(Settings { from, sampling }),
+            name: format!("{}://{address}", listener.scheme()),
+            wait_ns,
+            qualities: Qualities::default(),
+        })
+    }
+
+    /// Where it listens.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is known of the records of windows, for their answers.
+    pub(crate) fn qualities(&self) -> Qualities {
+        self.qualities.clone()
+    }
+
+    /// Receives until `stop` is set, or the limits of the run are reached.
+    pub(crate) fn measure(
+        self,
+        config: &Config,
+        control: &Control,
+        outputs: Outputs,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Collected {
+        let Self { inlet, mut decoder, wait_ns, qualities, .. } = self;
+        let intake = Intake::start(inlet);
+        let mut clock = Clock::start();
+        let began = Instant::now();
+        let (mut told, mut heard) = (began, began);
+        let window_ns = match config.every {
+            Every::Time(length) => length,
+            // Refused before.
+            Every::Packets(_) => 0,
+        };
+        let setting = windows::Setting { window_ns, wait_ns, key: config.key, limits: config.limits.clone() };
+        let mut windows = Windows::new(setting, control.clone(), outputs, qualities.clone(), clock.now_ns());
+        let mut faults = Vec::new();
+        let mut is_over = false;
+        let mut dropped = Some(0);
+        match intake {
+            Err(error) => faults.push(format!("there is no thread to read the socket: {error}")),
+            Ok(intake) => loop {
+                let ended_by_limit = config.duration.is_some_and(|duration| began.elapsed() >= duration)
+                    || config.packets.is_some_and(|packets| windows.received() >= packets)
+                    || config.idle_exit.is_some_and(|idle| heard.elapsed() >= idle);
+                is_over |= ended_by_limit;
+                if is_over || stop.load(Relaxed) {
+                    intake.end();
+                }
+                let datagrams = match intake.take(PATIENCE) {
+                    Ok(Some(datagrams)) => datagrams,
+                    Ok(None) => break,
+                    Err(error) => {
+                        faults.push(format!("the socket is read no more: {error}; start again"));
+                        is_over = true;
+                        break;
+                    }
+                };
+                for (from, octets) in datagrams {
+                    let now_ns = clock.now_ns();
+                    if windows.is_due(now_ns) {
+                        windows.advance(now_ns, &tally(decoder.counts(), intake.dropped()));
+                    }
+                    decoder.datagram(from, &octets, now_ns, &mut |flow| windows.take(flow, now_ns));
+                    heard = Instant::now();
+                }
+                let now_ns = clock.now_ns();
+                if windows.is_due(now_ns) {
+                    windows.advance(now_ns, &tally(decoder.counts(), intake.dropped()));
+                }
+                dropped = intake.dropped();
+                if told.elapsed() >= TELL {
+                    told = Instant::now();
+                    let flows = windows.open_rows();
+                    observer.progress(Snapshot {
+                        received: windows.received(),
+                        flows,
+                        ..Snapshot::default()
+                    });
+                    windows.outputs().warnings().into_iter().for_each(|line| observer.warning(line));
+                    decoder.foreigners().iter().for_each(|sender| observer.warning(unread(sender)));
+                }
+            },
+        }
+        let now_ns = clock.now_ns();
+        let stopped = !is_over;
+        decoder.foreigners().iter().for_each(|sender| observer.warning(unread(sender)));
+        decoder.finish();
+        let counts = *decoder.counts();
+        if !counts.are_complete() {
+            faults.push(
+                "the datagrams received are not all accounted for: this is an error in Edison".to_owned(),
+            );
+        }
+        let loss = tally(&counts, dropped);
+        let (ended, outputs) = windows.finish(now_ns, &loss);
+        let outcome = Outcome {
+            ended,
+            loss: loss.counters(),
+            link_downs: None,
+            errors: Vec::new(),
+            faults,
+            stopped,
+            unreported: 0,
+            elapsed: began.elapsed(),
+            steps: Vec::new(),
+            processor_time: Duration::ZERO,
+            records: outputs,
+        };
+        let exporters = decoder.exporters().into_iter().map(exporter).collect();
+        Collected { outcome, exporters, qualities }
+    }
+}
+
+/// A socket at the first address of a listener that there is on this machine.
+fn listen(listener: &Listener) -> Result<(Inlet, SocketAddr), String> {
+    let addresses =
+        listener.addresses().map_err(|error| format!("{listener}: the host is not known: {error}"))?;
+    let mut reason = "the host has no address".to_owned();
+    for address in addresses {
+        let error = match Inlet::open(address).and_then(|inlet| inlet.address().map(|own| (inlet, own))) {
+            Ok(opened) => return Ok(opened),
+            Err(error) => error,
+        };
+        let advice = match error.kind() {
+            ErrorKind::AddrInUse => "; another program has the port: end it, or name another port",
+            ErrorKind::AddrNotAvailable => "; name an address of this machine",
+            ErrorKind::PermissionDenied => {
+                "; ports below 1024 need rights (CAP_NET_BIND_SERVICE): name another port"
+            }
+            _ => "",
+        };
+        reason = format!("{error}{advice}");
+        // One family alone is not what was asked for.
+        if error.kind() == ErrorKind::AddrInUse {
+            break;
+        }
+    }
+    Err(format!("{listener}: cannot listen there: {reason}"))
+}
+
+/// What is said of a sender whose datagrams are not read.
+fn unread(sender: &Foreign) -> String {
+    let from = sender.from;
+    match sender.protocol {
+        Some(protocol) => format!(
+            "{from} sends {protocol}, which is not read: have it send NetFlow v5, NetFlow v9 or IPFIX"
+        ),
+        None => format!("{from} sends what is neither NetFlow v5, NetFlow v9 nor IPFIX: it is not read"),
+    }
+}
+
+/// What the decoder and the kernel have counted so far.
+fn tally(counts: &Counts, dropped: Option<u64>) -> quality::Tally {
+    quality::Tally { counts: *counts, dropped }
+}
+
+fn exporter(state: ExporterState) -> ExporterReport {
+    let ExporterState { address, port, version, domain, sessions, .. } = state;
+    let ExporterState { datagrams, records, sampled, lost, counts_messages, rates, unknown_rate, .. } = state;
+    let known = rates.iter().map(ToString::to_string);
+    let unknown = (unknown_rate != 0).then(|| "unknown".to_owned());
+    ExporterReport {
+        address,
+        port,
+        version: version.to_string(),
+        domain: domain.into(),
+        sessions,
+        datagrams,
+        records,
+        sampled,
+        lost,
+        lost_unit: if counts_messages { "messages" } else { "records" }.to_owned(),
+        sampling: known.chain(unknown).collect(),
+    }
+}
+
+/// The machine's clock. Where it is set back, it goes on from where it was, as fast as time goes, until the machine's is there again.
+struct Clock {
+    last_ns: u64,
+    at: Instant,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { last_ns: wall_ns(), at: Instant::now() }
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        self.at(wall_ns(), Instant::now())
+    }
+
+    fn at(&mut self, wall_ns: u64, now: Instant) -> u64 {
+        let passed = u64::try_from(now.saturating_duration_since(self.at).as_nanos()).unwrap_or(u64::MAX);
+        self.last_ns = if wall_ns < self.last_ns { self.last_ns.saturating_add(passed) } else { wall_ns };
+        self.at = now;
+        self.last_ns
+    }
+}
+
+fn wall_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_goes_on() {
+        let began = Instant::now();
+        let mut clock = Clock { last_ns: 1_000, at: began };
+        let after = |ns| began + Duration::from_nanos(ns);
+        assert_eq!(clock.at(1_010, after(10)), 1_010);
+        // Set back by 500, then as fast as time goes, and with the machine's once that is there.
+        assert_eq!([clock.at(520, after(20)), clock.at(530, after(30))], [1_020, 1_030]);
+        assert_eq!([clock.at(2_000, after(40)), clock.at(2_010, after(50))], [2_000, 2_010]);
+    }
+}

@@ -1,0 +1,38 @@
+//! The store of `--store`: opened before a measurement, closed after it, and what is said of it.
+
+use crate::exit::{EARLY, FAULT, Failure, say};
+use crate::machine;
+use crate::spec::Spec;
+use crate::verdict::Verdict;
+use std::sync::Arc;
+use store::Store;
+
+/// Opens the store that the options name, if they name one.
+pub(crate) fn open(options: &Spec) -> Result<Option<Arc<Store>>, Failure> {
+    let Some(folder) = &options.store else { return Ok(None) };
+    let memory = options.memory.unwrap_or_else(machine::half_of_memory);
+    // Flow tables have the greater part of a small memory.
+    let queue = usize::try_from(memory / 8).unwrap_or(usize::MAX).min(Store::QUEUE_BYTES);
+    let store = Store::open(folder, options.store_keep.unwrap_or_default(), queue).map_err(Failure::usage)?;
+    store.remarks().iter().for_each(|line| say(line));
+    Ok(Some(Arc::new(store)))
+}
+
+/// Closes it once all that was measured is handed over, and says what it lacks. `is_live`: rollups that are under way wait until the next
+/// start.
+pub(crate) fn close(store: Option<&Arc<Store>>, is_live: bool, verdict: &mut Verdict) {
+    let Some(store) = store else { return };
+    let counts = store.close(is_live);
+    store.remarks().iter().for_each(|line| say(line));
+    let folder = store.folder().display();
+    for (what, of) in [("window rows", counts.rows), ("flow records", counts.flows)] {
+        if of.lost() == 0 {
+            continue;
+        }
+        let [behind, refused] = [of.behind, of.refused].map(notation::grouped);
+        verdict.lines.push(format!(
+            "the store {folder} lacks {what}: {behind} came faster than the disk took them, {refused} could not be written"
+        ));
+        verdict.code = if of.refused != 0 || verdict.code == FAULT { FAULT } else { verdict.code.max(EARLY) };
+    }
+}

@@ -1,0 +1,323 @@
+//! `--web`: the page and the API of a run, while it measures and after it.
+
+use super::page_store::PageStore;
+use super::{Sink, Telling, captured, views};
+use crate::exit::no_thread;
+use crate::exit::{Failure, say};
+use archive::{Archive, Changes, Keep};
+use controller::{Controller, Health, Output};
+use equery::{Chain, CheckedQuery};
+use events::State;
+use model::{RunReport, Story, Window};
+use protocol::WindowResult;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use task::rows::Site;
+use web::view::{AlertmanagerView, Mode, NodeState, Note, Status};
+use web::{Checking, Hub, Server};
+
+/// What is kept of a run, in memory.
+const KEEP: Keep = Keep { answers: 100_000, events: 100_000, captures: 1_000, capture_bytes: 64 << 20 };
+/// Messages that wait for the page.
+const WAITING: usize = 1_024;
+/// How often what came is stored.
+const EVERY: Duration = Duration::from_millis(100);
+/// How often a run that has ended looks whether it is told to end.
+const STOP_LOOK: Duration = Duration::from_millis(50);
+/// How often the page has the state of the controller.
+const REFRESH: Duration = Duration::from_millis(100);
+
+/// The page of a run.
+pub(crate) struct Page {
+    hub: Hub,
+    server: Server,
+    messages: SyncSender<Message>,
+    thread: JoinHandle<()>,
+    store: Option<PageStore>,
+}
+
+/// Shows what a run tells.
+struct PageSink {
+    feed: PageFeed,
+    /// `None` once the report is shown.
+    page: Mutex<Option<Page>>,
+    /// When the page had the state of the controller.
+    refreshed: Mutex<Option<Instant>>,
+    stop: Arc<AtomicBool>,
+}
+
+/// The state of a controller.
+#[derive(Debug, Default)]
+struct News {
+    /// Stories that have changed.
+    stories: Vec<Story>,
+    queries: Option<(Chain, State)>,
+    /// The nodes, in their order; none where windows are counted here.
+    health: Vec<Health>,
+    /// What became of alerts.
+    alerts: Vec<AlertmanagerView>,
+}
+
+impl News {
+    /// What is new since the last call.
+    fn of(controller: &mut Controller, alerts: Vec<AlertmanagerView>) -> Self {
+        Self {
+            stories: controller.changed_stories(),
+            queries: Some((controller.chain().clone(), controller.events().clone())),
+            health: controller.health().cloned().collect(),
+            alerts,
+        }
+    }
+
+    /// Of a run without a controller: its queries.
+    fn of_queries(chain: Chain) -> Self {
+        Self { queries: Some((chain, State::default())), ..Self::default() }
+    }
+}
+
+/// What goes to the page.
+enum Message {
+    Shown(Box<Output>),
+    Window(Box<WindowResult>),
+    Changed(Box<News>),
+    Ended(Box<RunReport>),
+}
+
+/// The destination of what is new.
+struct PageFeed {
+    messages: SyncSender<Message>,
+    /// A live source never waits for the page.
+    may_wait: bool,
+    /// What the page lacks, because it came faster than it could be stored.
+    missed: Arc<AtomicU64>,
+}
+
+impl Page {
+    /// Serves the page where the options ask for it.
+    pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
+        let Telling { options, asked, is_replay, stop, .. } = *telling;
+        let Some(listen) = options.web else { return Ok(None) };
+        let hub = Hub::new(Archive::in_memory(KEEP).map_err(Failure::fault)?);
+        hub.log_to(say);
+        hub.set_checking(Checking::new(asked.checking.clone()));
+        let (sites, sources): (Vec<Site>, Vec<Vec<String>>) = telling.nodes.iter().cloned().unzip();
+        let store = options.store.as_deref();
+        let store =
+            store.map(|folder| PageStore::start(folder, options, asked, &sites)).transpose()?.flatten();
+        let requests = store.as_ref().map(PageStore::requests);
+        let server =
+            web::serve(hub.clone(), listen, requests).map_err(|error| Failure::usage(error).of("--web"))?;
+        say(&format!("the page and the API are at {}", server.url()));
+        let (messages, received) = sync_channel(WAITING);
+        let missed = Arc::default();
+        let nodes = sites.into_iter().map(|site| site.node).zip(sources).collect();
+        let mut presenter = Presenter::new(hub.clone(), nodes, asked.checked.clone(), Arc::clone(&missed));
+        presenter.status.history = store.is_some();
+        presenter.show();
+        let work = move || presenter.present(&received);
+        let thread = std::thread::Builder::new().name("page".to_owned()).spawn(work).map_err(no_thread)?;
+        let feed = PageFeed { messages: messages.clone(), may_wait: is_replay, missed };
+        // What the executor refuses is said elsewhere.
+        if let Some(chain) = telling.chain.clone() {
+            feed.changed(News::of_queries(chain));
+        }
+        let page = Mutex::new(Some(Self { hub, server, messages, thread, store }));
+        Ok(Some(Box::new(PageSink { feed, page, refreshed: Mutex::default(), stop: Arc::clone(stop) })))
+    }
+
+    /// Shows the answers of the whole run, and serves until `stop` is set.
+    fn end(self, report: &RunReport, stop: &AtomicBool) {
+        let Self { hub, server, messages, thread, store } = self;
+        // Where the thread has failed, it has said so.
+        let _ = messages.send(Message::Ended(Box::new(report.clone())));
+        drop(messages);
+        let _ = thread.join();
+        if !stop.load(Relaxed) {
+            say(&format!("the page stays at {} until Ctrl-C", server.url()));
+        }
+        while !stop.load(Relaxed) {
+            std::thread::sleep(STOP_LOOK);
+        }
+        drop((server, hub));
+        if let Some(store) = store {
+            store.end();
+        }
+    }
+}
+
+impl PageFeed {
+    fn send(&self, message: Message) {
+        if self.may_wait {
+            // Where the thread has failed, it has said so.
+            let _ = self.messages.send(message);
+        } else if let Err(TrySendError::Full(_)) = self.messages.try_send(message) {
+            self.missed.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Shows the state of a controller.
+    fn changed(&self, news: News) {
+        self.send(Message::Changed(Box::new(news)));
+    }
+}
+
+impl Sink for PageSink {
+    fn window(&self, window: &Window) {
+        let answers = window.answers.iter().chain(&window.longer).cloned().collect();
+        let result = WindowResult { empty: window.empty, ..WindowResult::new(window.span, answers) };
+        self.feed.send(Message::Window(Box::new(result)));
+    }
+
+    fn shown(&self, output: &Output) {
+        self.feed.send(Message::Shown(Box::new(output.clone())));
+    }
+
+    fn state(&self, controller: &mut Controller, alerts: &[AlertmanagerView]) {
+        let mut refreshed = self.refreshed.lock().unwrap_or_else(PoisonError::into_inner);
+        if refreshed.is_none_or(|refreshed| refreshed.elapsed() >= REFRESH) || controller.has_ended() {
+            *refreshed = Some(Instant::now());
+            self.feed.changed(News::of(controller, alerts.to_vec()));
+        }
+    }
+
+    /// Shows the answers over the whole run, and serves until the run is told to end.
+    fn report(&self, report: &RunReport) -> Result<(), Failure> {
+        let page = self.page.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(page) = page {
+            page.end(report, &self.stop);
+        }
+        Ok(())
+    }
+}
+
+/// The thread that stores and shows what is new.
+struct Presenter {
+    hub: Hub,
+    queries: Vec<CheckedQuery>,
+    nodes: Vec<(String, Vec<String>, Health)>,
+    changes: Changes,
+    status: Status,
+    missed: Arc<AtomicU64>,
+    /// The queries and the state of events, where they have changed.
+    state: Option<(Chain, State)>,
+    shown: Instant,
+}
+
+impl Presenter {
+    fn new(
+        hub: Hub,
+        nodes: Vec<(String, Vec<String>)>,
+        queries: Vec<CheckedQuery>,
+        missed: Arc<AtomicU64>,
+    ) -> Self {
+        let status = Status {
+            mode: Mode::Run,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_ns: views::now_ns(),
+            sources: nodes.iter().flat_map(|(_, sources)| sources.clone()).collect(),
+            ..Status::default()
+        };
+        let nodes = nodes.into_iter().map(|(name, sources)| (name, sources, Health::default())).collect();
+        Self {
+            hub,
+            queries,
+            nodes,
+            changes: Changes::default(),
+            status,
+            missed,
+            state: None,
+            shown: Instant::now(),
+        }
+    }
+
+    fn present(&mut self, messages: &Receiver<Message>) {
+        loop {
+            match messages.recv_timeout(EVERY) {
+                Ok(message) => {
+                    if self.take(message) {
+                        return self.show();
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return self.show(),
+            }
+            if self.shown.elapsed() >= EVERY {
+                self.show();
+            }
+        }
+    }
+
+    /// Takes a message. Returns whether it is the last one.
+    fn take(&mut self, message: Message) -> bool {
+        match message {
+            Message::Shown(output) => match *output {
+                Output::Answer(answer) => self.changes.answers.push(*answer),
+                Output::Event(event) => self.changes.events.push(*event),
+                Output::Captured(captured) => self.changes.captures.push(captured::ended(*captured)),
+                Output::Sentence(_) | Output::Warning(_) | Output::History(_) => {}
+            },
+            Message::Window(result) => {
+                self.nodes.iter_mut().for_each(|(_, _, health)| health.count(&result));
+                self.changes.answers.extend(result.answers);
+            }
+            Message::Changed(news) => {
+                self.changes.stories.extend(news.stories);
+                self.state = news.queries.or(self.state.take());
+                self.status.alertmanagers = news.alerts;
+                for ((_, _, own), health) in self.nodes.iter_mut().zip(news.health) {
+                    *own = health;
+                }
+            }
+            Message::Ended(report) => {
+                self.end(*report);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// What the report of the run says is exact, whatever windows the page lacks.
+    fn end(&mut self, report: RunReport) {
+        self.status.ended = true;
+        self.status.span =
+            report.started_ns.zip(report.ended_ns).map(|(start_ns, end_ns)| model::Span { start_ns, end_ns });
+        for (name, _, health) in &mut self.nodes {
+            // A run of one node has its report at the top.
+            let own = report.nodes.get(name).unwrap_or(&report);
+            health.packets = own.packets.clone();
+            health.loss.clone_from(&own.loss);
+        }
+        let of_nodes = report.nodes.into_values().flat_map(|own| own.answers);
+        self.changes.answers.extend(report.answers.into_iter().chain(of_nodes));
+    }
+
+    fn show(&mut self) {
+        self.shown = Instant::now();
+        if let Some((chain, state)) = self.state.take() {
+            let texts = self.queries.iter().map(|query| (query, None));
+            self.hub.set_queries(views::queries(&chain, &state, texts));
+        }
+        if let Err(error) = self.hub.publish(&std::mem::take(&mut self.changes)) {
+            say(&format!("--web: {error}"));
+        }
+        let state = if self.status.ended { NodeState::Ended } else { NodeState::Up };
+        let windows = &mut self.status.windows;
+        (windows.complete, windows.partial) = (0, 0);
+        let nodes = self.nodes.iter().map(|(name, sources, health)| {
+            windows.complete += health.windows.complete;
+            windows.partial += health.windows.partial;
+            let node = views::node(name, health, &views::Moment::default());
+            web::view::NodeView { state, sources: sources.clone(), ..node }
+        });
+        self.status.nodes = nodes.collect();
+        let missed = self.missed.load(Relaxed);
+        if missed != 0 {
+            let text = format!("{missed} results came faster than the page takes them: it lacks these");
+            self.status.notes = vec![Note { at_ns: views::now_ns(), text }];
+        }
+        self.hub.set_status(self.status.clone());
+    }
+}

@@ -1,0 +1,131 @@
+//! What the page of a run with a store asks of it: questions about history, and dry runs.
+
+use crate::exit::no_thread;
+use crate::exit::{Failure, say};
+use crate::questions::asked::Asked;
+use crate::questions::history_asked;
+use crate::questions::rehearsing::Rehearsed;
+use crate::spec::Spec;
+use controller::{Asked as AskedOfStores, History, Site, StandingQueries};
+use engine::Every;
+use model::HistoryAnswers;
+use probe::{Job, StoreReading};
+use protocol::HistoryTask;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use task::rows;
+use web::{HistoryAsked, Refusal, Request};
+
+/// The thread that answers.
+pub(crate) struct PageStore {
+    requests: Sender<Request>,
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+/// The store, and what the run knows.
+struct Reader {
+    standing: StandingQueries,
+    /// By node.
+    stores: Vec<StoreReading>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl PageStore {
+    /// Starts the thread. `nodes`: what the rows of each are like.
+    pub(crate) fn start(
+        folder: &Path,
+        options: &Spec,
+        asked: &Asked,
+        nodes: &[rows::Site],
+    ) -> Result<Option<Self>, Failure> {
+        let length = |every| match every {
+            Every::Time(length) => Some(length),
+            Every::Packets(_) => None,
+        };
+        let Some(base_ns) = length(options.every) else { return Ok(None) };
+        let site = Site {
+            nodes: nodes.iter().map(|node| node.node.clone()).collect(),
+            key: options.key.parts(),
+            base_ns,
+            window_ns: asked.usual_every.and_then(length).unwrap_or(base_ns),
+            set: options.set.clone(),
+            settings: events::Settings::default(),
+        };
+        let standing = StandingQueries::of_run(site.clone(), asked.checked.clone());
+        let is_over = Arc::new(AtomicBool::new(false));
+        let reader = Reader {
+            // What the executor refuses was said before.
+            standing: standing.unwrap_or_else(|_| StandingQueries::new(site)),
+            stores: nodes.iter().map(|node| StoreReading::new(folder.to_owned(), node)).collect(),
+            is_over: Arc::clone(&is_over),
+        };
+        let (requests, received) = channel();
+        let work = move || reader.answer_all(&received);
+        let thread =
+            std::thread::Builder::new().name("page store".to_owned()).spawn(work).map_err(no_thread)?;
+        Ok(Some(Self { requests, is_over, thread }))
+    }
+
+    /// Where requests go.
+    pub(crate) fn requests(&self) -> Sender<Request> {
+        self.requests.clone()
+    }
+
+    /// Leaves what is being answered, and waits for the thread. The server must have ended: it may hand over requests until then.
+    pub(crate) fn end(self) {
+        let Self { requests, is_over, thread } = self;
+        is_over.store(true, Relaxed);
+        drop(requests);
+        if thread.join().is_err() {
+            say("--web: the thread that reads the store has failed");
+        }
+    }
+}
+
+impl Reader {
+    fn answer_all(&self, requests: &Receiver<Request>) {
+        for request in requests {
+            match request {
+                // A client that has left while others were answered.
+                Request::History { reply, .. } if reply.has_left() => {}
+                Request::DryRun { reply, .. } if reply.has_left() => {}
+                Request::History { asked, reply } => reply.send(self.answer(&asked)),
+                Request::DryRun { asked, reply } => {
+                    let played = Rehearsed::new(&self.standing, asked).and_then(|rehearsed| {
+                        rehearsed.play(&mut |asked| {
+                            if reply.has_left() || self.is_over.load(Relaxed) {
+                                return Err(Refusal::Failed("nobody waits for it".to_owned()));
+                            }
+                            Ok(self.ask(asked))
+                        })
+                    });
+                    reply.send(played);
+                }
+                Request::Install { reply, .. } => reply.send(Err(Refusal::NotHere)),
+                Request::Remove { reply, .. } => reply.send(Err(Refusal::NotHere)),
+            }
+        }
+    }
+
+    fn answer(&self, asked: &HistoryAsked) -> Result<HistoryAnswers, Refusal> {
+        let (asked, warnings) = history_asked::asked(self.standing.site(), "this run", asked)?;
+        let History { answers, nodes, .. } = self.ask(asked);
+        Ok(HistoryAnswers { answers, nodes, warnings })
+    }
+
+    fn ask(&self, asked: AskedOfStores) -> History {
+        // All nodes together have the time.
+        let until = Instant::now().checked_add(Duration::from_millis(asked.time_ms));
+        let mut answer = |node: usize, task: HistoryTask| {
+            let job = Job { task, is_over: Arc::clone(&self.is_over), until };
+            let ended = || job.task.no_answer("ended: the run ends");
+            self.stores[node].answer(&job).unwrap_or_else(ended)
+        };
+        asked.of_stores(&self.standing.site().nodes, &mut answer)
+    }
+}

@@ -1,0 +1,218 @@
+//! What a run can do goes with everything else: each combination gives what its parts give alone.
+
+use crate::support::capture::{self, Generated};
+use crate::support::output::{self, number};
+use crate::support::program::{Running, call, edison, run};
+use crate::support::scratch::{Scratch, text};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use testbed::veth::{Veth, with_veth};
+
+const SPEC: &str = "packets=30k,flows=600,seed=9,zipf=1.0,rate=3k";
+/// Conversations of the heaviest sources start another query, which is told apart by what fired.
+const CHAIN: &str = "a: select src_addr, sum(total_byte) as b groupby src_addr every 1s; \
+                     c: select dst_port, sum(total_byte) as d where src_addr = a.src_addr groupby dst_port limit 2 \
+                        when a.b > 10K every 1s";
+
+fn traffic(scratch: &Scratch) -> Generated {
+    capture::generate(scratch, SPEC)
+}
+
+/// The lines of JSON of a run.
+fn lines(arguments: &[&str]) -> Vec<Value> {
+    let ended = call(&[&["run"], arguments, &["--json", "--node", "N"]].concat()).expect(0);
+    ended.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// The answers of a query among lines, as the window's begin and the rows.
+fn answers_of<'a>(lines: &'a [Value], query: &str) -> Vec<(&'a Value, &'a Value)> {
+    let own = lines.iter().filter(|line| line["query"] == query && line["rows"].is_array());
+    own.map(|line| (&line["window"], &line["rows"])).collect()
+}
+
+/// The events among lines.
+fn events(lines: &[Value]) -> Vec<&Value> {
+    lines.iter().filter(|line| line["event"].is_string()).collect()
+}
+
+/// A task is answered in each window as in a run without events: counters go on whatever firings install, and changes are measured from
+/// one window to the next.
+#[test]
+fn tasks_are_answered_beside_events() {
+    let scratch = Scratch::new();
+    let capture = traffic(&scratch).path;
+    let tasks = [
+        "--task",
+        "heavy-hitters:key=src_addr,share=2%",
+        "--task",
+        "change:key=src_addr,share=1%,structure=k-ary,memory=64KiB",
+        "--task",
+        "entropy:structure=exact,memory=256KiB",
+    ];
+    let chain = lines(&[text(&capture), "-q", CHAIN]);
+    assert!(events(&chain).len() > 4, "{chain:?}");
+    let alone = lines(&[&[text(&capture), "--every", "1s", "--seed", "3"], &tasks[..]].concat());
+    let both = lines(&[&[text(&capture), "-q", CHAIN, "--seed", "3"], &tasks[..]].concat());
+    assert_eq!(events(&both), events(&chain));
+    assert_eq!(answers_of(&both, "c"), answers_of(&chain, "c"));
+    let names: BTreeSet<&str> = alone
+        .iter()
+        .filter(|line| line["task"].is_object())
+        .filter_map(|line| line["query"].as_str())
+        .collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    for name in names {
+        let (alone, both) = (answers_of(&alone, name), answers_of(&both, name));
+        assert!(alone.len() >= 9, "{name}: {alone:?}");
+        assert_eq!(alone, both, "{name}");
+    }
+}
+
+/// A query that is counted in a structure has the answers that it has alone.
+#[test]
+fn sketched_queries_are_answered_beside_events() {
+    let scratch = Scratch::new();
+    let capture = traffic(&scratch).path;
+    let sketched =
+        "d: select src_addr, sum(total_byte) as b groupby src_addr limit 5 using space_saving(memory=128KiB)";
+    let alone = lines(&[text(&capture), "-q", sketched, "--every", "1s", "--seed", "3"]);
+    let both = lines(&[text(&capture), "-q", CHAIN, "-q", sketched, "--every", "1s", "--seed", "3"]);
+    let (alone, both) = (answers_of(&alone, "d"), answers_of(&both, "d"));
+    assert!(alone.len() >= 10, "{alone:?}");
+    assert_eq!(alone, both);
+}
+
+/// An interval is the length of the windows of queries that do not say it, also of those that start others.
+#[test]
+fn intervals_have_rows_beside_events() {
+    let scratch = Scratch::new();
+    let capture = traffic(&scratch).path;
+    let queries = "a: select sum(total_byte) as b; c: select count(*) as n when a.b > 1";
+    let by_windows = lines(&[text(&capture), "-q", queries, "--every", "2s"]);
+    let by_interval = lines(&[text(&capture), "-q", queries, "--per", "2s"]);
+    assert!(!events(&by_windows).is_empty());
+    assert_eq!(events(&by_interval), events(&by_windows));
+    assert_eq!(answers_of(&by_interval, "a"), answers_of(&by_windows, "a"));
+    // On screen they are rows of one table, and the story follows.
+    let shown = call(&["run", text(&capture), "-q", queries, "--per", "2s"]).expect(0).stdout;
+    let alone =
+        call(&["run", text(&capture), "-q", "a: select sum(total_byte) as b", "--per", "2s"]).expect(0);
+    let rows = |shown: &str| -> Vec<String> {
+        let of_table = shown.lines().take_while(|line| !line.starts_with("source"));
+        of_table.filter(|line| line.contains(" UTC ")).map(str::to_owned).collect()
+    };
+    assert!(rows(&alone.stdout).len() >= 5, "{}", alone.stdout);
+    assert_eq!(rows(&shown).first(), rows(&alone.stdout).first());
+    assert!(shown.contains("c fired"), "{shown}");
+}
+
+/// Addresses are replaced in all that leaves a node. What a firing pins is found nevertheless, and the events are those of true addresses.
+#[test]
+fn what_fires_is_found_under_other_addresses() {
+    let scratch = Scratch::new();
+    let capture = traffic(&scratch).path;
+    let key = scratch.file("key", "0123456789abcdef0123456789abcdef");
+    let plain = lines(&[text(&capture), "-q", CHAIN]);
+    let replaced = lines(&[text(&capture), "-q", CHAIN, "--anonymize", text(&key)]);
+    assert!(answers_of(&plain, "c").iter().any(|(_, rows)| *rows != &Value::Array(Vec::new())));
+    assert_eq!(answers_of(&replaced, "c"), answers_of(&plain, "c"));
+    // One address has one replacement, and none stays.
+    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+    for (one, other) in events(&plain).iter().zip(events(&replaced)) {
+        assert_eq!(
+            (&one["at"], &one["kind"], &one["values"]),
+            (&other["at"], &other["kind"], &other["values"])
+        );
+        let [one, other] = [one, other].map(|event| event["key"]["src_addr"].as_str().expect("an address"));
+        assert_ne!(one, other);
+        assert_eq!(*names.entry(one).or_insert(other), other);
+    }
+    assert!(!names.is_empty());
+    // A key that a constant pins is known before it has packets, under its replacement too.
+    let pinned = "a: select src_addr, sum(total_byte) as b where src_addr = 10.99.99.99 groupby src_addr every 1s; \
+                  c: select count(*) as n when a.b < 1";
+    let [plain, replaced] = [&[][..], &["--anonymize", text(&key)]]
+        .map(|more| lines(&[&[text(&capture), "-q", pinned], more].concat()));
+    assert_eq!(events(&plain).len(), events(&replaced).len());
+    assert!(!events(&plain).is_empty());
+}
+
+/// A wire that loses nothing changes nothing. One with a rate is live, and accounts for each frame.
+#[test]
+fn events_are_driven_behind_a_wire() {
+    let scratch = Scratch::new();
+    let capture = traffic(&scratch).path;
+    let plain = lines(&[text(&capture), "-q", CHAIN]);
+    let wired = lines(&[text(&capture), "-q", CHAIN, "--wire", ""]);
+    let times = |lines: &[Value]| -> Vec<(Value, Value)> {
+        events(lines).iter().map(|event| (event["key"].clone(), event["kind"].clone())).collect()
+    };
+    assert_eq!(times(&wired), times(&plain));
+    let report = scratch.path("report.json");
+    let live = ["run", text(&capture), "-q", CHAIN, "--wire", "rate=100kpps", "--report", text(&report)];
+    call(&live).expect(0);
+    let report = output::report(&report);
+    assert_eq!(number(&report["packets"]["received"]) + output::total(&report["loss"]), 30_000);
+}
+
+/// A sample of several nodes: each node's totals are estimates, and their sum is one with the sum of the bounds.
+#[test]
+fn several_nodes_are_sampled() {
+    let scratch = Scratch::new();
+    let capture = traffic(&scratch).path;
+    let report = scratch.path("report.json");
+    let [one, other] = ["One", "Other"].map(|name| format!("{name}={}", text(&capture)));
+    call(&["run", &one, &other, "--tee", "20%", "--report", text(&report)]).expect(0);
+    let report = output::report(&report);
+    let packets = |of: &Value| output::of_run(of, "totals")["rows"][0]["total_count"].clone();
+    let [one, other] = ["One", "Other"].map(|name| packets(&report["nodes"][name]));
+    let all = packets(&report);
+    for bound in ["value", "lower", "upper"] {
+        let [one, other, all] = [&one, &other, &all].map(|of| of[bound].as_f64().expect("an estimate"));
+        assert!((one + other - all).abs() < 1e-6 * all, "{bound}: {one} and {other} are not {all}");
+    }
+    assert!(all["lower"].as_f64() < Some(60_000.0) && all["upper"].as_f64() > Some(60_000.0), "{all}");
+    assert_eq!(number(&report["packets"]["received"]), 60_000);
+}
+
+/// Two interfaces, a capture and routers are nodes of one process: each counts what is its own.
+#[test]
+fn live_sources_are_nodes_of_one_process() {
+    with_veth(|_: &Veth| {
+        let scratch = Scratch::new();
+        let capture = traffic(&scratch).path;
+        let report = scratch.path("report.json");
+        let file = format!("file={}", text(&capture));
+        let mut command = edison();
+        command.args([
+            "run",
+            "near=near",
+            "far=far",
+            &file,
+            "routers=ipfix://127.0.0.1:0",
+            "--every",
+            "1s",
+            "--json",
+        ]);
+        command
+            .args(["-q", "a: select sum(total_count) as n every 1s; c: select count(*) as m when a.n > 0"]);
+        command.arg("--report").arg(&report);
+        let mut running = Running::start(&mut command);
+        let has = |running: &Running, words: &[&str]| {
+            running.lines().iter().any(|line| words.iter().all(|word| line.contains(word)))
+        };
+        running.wait_for("a window of an interface", |running| has(running, &["\"node\":\"near\""]));
+        run(edison().args(["generate", "-i", "far", "packets=500,flows=20", "--rate", "10kpps"])).expect(0);
+        let fired = "\"kind\":\"fired\"";
+        running.wait_for("events of both", |running| {
+            ["\"node\":\"near\"", "\"node\":\"far\""].iter().all(|node| has(running, &[fired, node]))
+        });
+        running.signal(libc::SIGINT);
+        running.wait().expect(0);
+        let report = output::report(&report);
+        let received = |node: &str| number(&report["nodes"][node]["packets"]["received"]);
+        assert_eq!(received("file"), 30_000);
+        assert!(received("near") >= 500 && received("far") >= 500, "{report}");
+        assert_eq!(received("routers"), 0);
+    });
+}
