@@ -4,7 +4,7 @@ mod authority;
 mod capture;
 mod client;
 mod collect;
-mod controller;
+pub(crate) mod controller;
 mod dry_run;
 mod explain;
 mod generate;
@@ -26,7 +26,7 @@ pub(crate) use client::{
     WatchOptions,
 };
 pub(crate) use collect::CollectOptions;
-pub(crate) use controller::{ControllerCommand, ControllerOptions, ProvisionOptions, TokenOptions};
+pub(crate) use controller::ControllerOptions;
 pub(crate) use dry_run::DryRunOptions;
 pub(crate) use explain::ExplainOptions;
 pub(crate) use generate::GenerateOptions;

@@ -15,7 +15,8 @@ mod service;
 mod token;
 mod unsettled;
 
-use crate::commands::{ControllerCommand, ControllerOptions};
+use crate::commands::ControllerOptions;
+use crate::commands::controller::ControllerCommand;
 use crate::exit::{Failure, say};
 use crate::signals::{self, HungUp};
 use archive::{Archive, ArchiveError};

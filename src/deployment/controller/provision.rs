@@ -5,7 +5,7 @@ mod management;
 mod plan;
 mod script;
 
-use crate::commands::ProvisionOptions;
+use crate::commands::controller::ProvisionOptions;
 use crate::deployment::file_name;
 use crate::exit::{self, Failure};
 use management::Management;

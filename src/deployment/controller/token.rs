@@ -1,6 +1,6 @@
 //! `edison controller token`: makes, lists and removes tokens.
 
-use crate::commands::TokenOptions;
+use crate::commands::controller::TokenOptions;
 use crate::exit::{self, Failure, say};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
