@@ -73,6 +73,11 @@ pub(crate) fn split(options: &Spec) -> Result<Vec<Node>, Failure> {
             Kind::Capture => options.read.push(source.to_owned()),
             Kind::Interface => options.interface.push(source.to_owned()),
             Kind::Port => options.port.push(source.to_owned()),
+            Kind::Routers if options.routers.is_some() => {
+                return Err(Failure::usage(format!(
+                    "{name}={source}: a node listens at one address for routers: give this one another name"
+                )));
+            }
             Kind::Routers => options.routers = Some(routers(name, source)?),
         }
     }

@@ -113,13 +113,14 @@ fn sources_of_nodes_have_a_name_each() {
     let capture = capture(&scratch);
     let named = format!("Node1={capture}");
     let missing = format!("Node2={}", text(&scratch.path("missing.pcap")));
-    let cases: [(&[&str], &[&str]); 9] = [
+    let cases: [(&[&str], &[&str]); 10] = [
         (
             &[&missing],
             &[&missing, "no such file", "a capture file, '-', an interface, a DPDK port, or routers"],
         ),
         (&[&named, &missing], &[&missing, "no such file"]),
         (&["A=-", "B=-"], &["B=-", "standard input"]),
+        (&["A=ipfix://:1", "A=ipfix://:2"], &["A=ipfix://:2", "a node listens at one address"]),
         (&[&named, &capture], &[&capture, "where sources are named (NAME=SOURCE), all of them are"]),
         (&[&capture, &named], &[&capture, "where sources are named (NAME=SOURCE), all of them are"]),
         (&["-r", &capture, &named], &["--read", "where sources are named (NAME=SOURCE), all of them are"]),
