@@ -434,7 +434,7 @@ impl Control {
     }
 }
 
-/// What is counted before a set.
+/// The counters or the tasks of the windows before a set.
 enum Before<'a> {
     /// In the windows that have been entered, and in those of sets that stay.
     Counting(Option<&'a Counting>),

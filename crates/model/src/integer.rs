@@ -25,7 +25,7 @@ impl Integer {
     /// Writes an integer.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// Returns the errors of the serializer.
     pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         if *number <= EXACT { serializer.serialize_u64(*number) } else { serializer.collect_str(number) }
     }
@@ -33,7 +33,7 @@ impl Integer {
     /// Reads an integer, as a number or as a string.
     ///
     /// # Errors
-    /// Those of the deserializer, and if it is neither.
+    /// Returns the errors of the deserializer, and one if the value is neither.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
         deserializer.deserialize_any(IntegerVisitor)
     }
@@ -74,7 +74,7 @@ impl Positive {
     /// Writes an integer.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// Returns the errors of the serializer.
     pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         Integer::serialize(number, serializer)
     }
@@ -82,7 +82,7 @@ impl Positive {
     /// Reads an integer, as a number or as a string.
     ///
     /// # Errors
-    /// Those of the deserializer, and if it is neither.
+    /// Returns the errors of the deserializer, and one if the value is neither.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
         Integer::deserialize(deserializer)
     }

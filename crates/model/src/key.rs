@@ -17,7 +17,7 @@ struct KeyJson<'a, I> {
     columns: Vec<Cow<'a, Column>>,
 }
 
-/// A key beside other members: `#[serde(flatten, with = "Key")]`.
+/// The members of a key within a larger object: `#[serde(flatten, with = "Key")]`.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Key(#[cfg_attr(feature = "schema", schemars(with = "KeyJson<Items>"))] ());
 

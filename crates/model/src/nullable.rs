@@ -16,7 +16,7 @@ impl Nullable<Integer> {
     /// Writes an integer or null.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// Returns the errors of the serializer.
     pub fn serialize<S: Serializer>(number: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
         number.map(Integer).serialize(serializer)
     }
@@ -24,7 +24,7 @@ impl Nullable<Integer> {
     /// Reads an integer or null.
     ///
     /// # Errors
-    /// Those of the deserializer, and if it is neither.
+    /// Returns the errors of the deserializer, and one if the value is neither.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
         Ok(Option::<Integer>::deserialize(deserializer)?.map(|Integer(number)| number))
     }
@@ -34,7 +34,7 @@ impl Nullable<Time> {
     /// Writes a time or null.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// Returns the errors of the serializer.
     pub fn serialize<S: Serializer>(ns: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
         match ns {
             Some(ns) => Time::serialize(ns, serializer),
@@ -45,7 +45,7 @@ impl Nullable<Time> {
     /// Reads a time or null.
     ///
     /// # Errors
-    /// Those of the deserializer, and if it is neither.
+    /// Returns the errors of the deserializer, and one if the value is neither.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
         let text = Option::<Cow<'_, str>>::deserialize(deserializer)?;
         text.map(|text| parse(&text)).transpose()

@@ -73,7 +73,7 @@ impl Time {
     /// Writes a time.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// Returns the errors of the serializer.
     pub fn serialize<S: Serializer>(ns: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&format_time(*ns))
     }
@@ -81,7 +81,7 @@ impl Time {
     /// Reads a time.
     ///
     /// # Errors
-    /// Those of the deserializer, and if the text is no time.
+    /// Returns the errors of the deserializer, and one if the text is no time.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
         parse(&Cow::<str>::deserialize(deserializer)?)
     }

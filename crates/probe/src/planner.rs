@@ -32,7 +32,7 @@ impl Planner {
         Self { site, own, own_tasks: None, generation: 0, most_look_back, anonymizer: None }
     }
 
-    /// The same of a node whose answers leave with other addresses: what lists pin is put back to those that packets have.
+    /// Returns the planner of a node whose answers leave with other addresses. It puts the addresses that lists pin back to those that packets have.
     #[must_use]
     pub fn with_anonymizer(self, anonymizer: Option<Anonymizer>) -> Self {
         Self { anonymizer, ..self }
@@ -52,7 +52,7 @@ impl Planner {
         list
     }
 
-    /// The same where each set has these tasks too, which the run's admission has planned.
+    /// Returns the planner with tasks, planned by the run's admission, that each of its sets has.
     #[must_use]
     pub fn with_tasks(self, tasks: Option<Tasks>) -> Self {
         Self { own_tasks: tasks.map(Tasks::lasting), ..self }

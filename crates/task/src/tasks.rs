@@ -131,7 +131,7 @@ impl Tasks {
         Self { generation, tasks, feeds, seed, hashed, places, by_rows: None, split: None, is_lasting: false }
     }
 
-    /// The same in each set of a run: their counts go on when another set takes the place of one, so that changes are measured across it.
+    /// Returns the tasks as those of every set of a run: their counts go on when another set takes the place of one, so that changes are measured across it.
     #[must_use]
     pub fn lasting(self) -> Self {
         Self { is_lasting: true, by_rows: self.by_rows.map(|tasks| Box::new(tasks.lasting())), ..self }

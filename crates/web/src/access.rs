@@ -36,7 +36,7 @@ const HOW: &str = "make one: edison controller token NAME --role view --file TOK
 /// Who asks.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
-    /// The name of the token; `None` where nobody is asked who he is.
+    /// The name of the token; `None` where the API asks for no token.
     pub(crate) name: Option<String>,
     pub(crate) role: Role,
     proof: Proof,
@@ -60,7 +60,7 @@ impl Identity {
 /// Who may ask for what.
 #[derive(Debug)]
 pub(crate) struct Access {
-    /// `None` where nobody is asked who he is.
+    /// `None` where the API asks for no token.
     tokens: Option<Arc<Tokens>>,
     attempts: Attempts,
     sessions: Sessions,
@@ -163,7 +163,7 @@ impl Access {
         role == Some(identity.role)
     }
 
-    /// Begins a session of who showed his token: the cookie for it. `None` where nobody is asked who he is, or he has one.
+    /// Begins a session of who showed his token: the cookie for it. `None` where the API asks for no token, or he has one.
     pub(crate) fn begin_session(&self, identity: &Identity) -> Result<Option<String>, getrandom::Error> {
         let (Proof::Token(hash), Some(name)) = (&identity.proof, &identity.name) else { return Ok(None) };
         let id = self.sessions.begin(name, hash, Instant::now())?;

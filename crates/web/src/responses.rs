@@ -99,7 +99,7 @@ pub(crate) struct ListedStory {
     /// The number of its events.
     #[serde(with = "Integer")]
     events_total: u64,
-    /// The acknowledgement; `None` where nobody says that he has seen it.
+    /// The acknowledgement; `None` as long as it is not acknowledged yet.
     acknowledged: Option<Acknowledgement>,
 }
 
@@ -132,7 +132,7 @@ pub(crate) struct StoryNames<'a> {
     /// The number of later events, which are not in `events`.
     #[serde(with = "Integer")]
     events_unlisted: u64,
-    /// The acknowledgement; `None` where nobody says that he has seen it.
+    /// The acknowledgement; `None` as long as it is not acknowledged yet.
     acknowledged: Option<Acknowledgement>,
 }
 
@@ -158,7 +158,7 @@ pub(crate) struct WholeStory<'a> {
     events_unlisted: u64,
     /// The packets that its events asked for.
     captures: Vec<CaptureView>,
-    /// The acknowledgement; `None` where nobody says that he has seen it.
+    /// The acknowledgement; `None` as long as it is not acknowledged yet.
     acknowledged: Option<Acknowledgement>,
 }
 
@@ -184,7 +184,7 @@ impl<'a> WholeStory<'a> {
 pub(crate) struct Acknowledged {
     /// The identifier of the story.
     pub(crate) story: String,
-    /// The acknowledgement; `None` where nobody says that he has seen it.
+    /// The acknowledgement; `None` as long as it is not acknowledged yet.
     pub(crate) acknowledged: Option<Acknowledgement>,
 }
 
@@ -257,7 +257,7 @@ pub(crate) struct Words<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Session<'a> {
-    /// The name of the token; `None` where nobody is asked who he is.
+    /// The name of the token; `None` where the API asks for no token.
     pub(crate) name: Option<&'a str>,
     /// The role of the token; `None` without a session.
     pub(crate) role: Option<Role>,

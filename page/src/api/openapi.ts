@@ -347,7 +347,7 @@ export interface components {
         Acknowledged: {
             /** @description The identifier of the story. */
             story: string;
-            /** @description The acknowledgement; `null` where nobody says that he has seen it. */
+            /** @description The acknowledgement; `null` as long as it is not acknowledged yet. */
             acknowledged: components["schemas"]["Acknowledgement"] | null;
         };
         /** @description A statement of a user that he has seen a story, up to a number of its events. */
@@ -523,7 +523,7 @@ export interface components {
             synchronised: boolean | null;
             /** @description The largest error of the clock, nanoseconds; `null` where that is unknown. */
             max_error_ns: components["schemas"]["Integer"] | null;
-            /** @description The seconds by which it is ahead of the clock of the controller at least, negative where it is behind; `null` where that is unknown. */
+            /** @description The least number of seconds by which it is ahead of the controller clock, negative where it is behind; `null` where that is unknown. */
             ahead_s: number | null;
         };
         /** @description A column of an answer. */
@@ -1067,7 +1067,7 @@ export interface components {
         };
         /** @description The identity of who asks. */
         Session: {
-            /** @description The name of the token; `null` where nobody is asked who he is. */
+            /** @description The name of the token; `null` where the API asks for no token. */
             name: string | null;
             /** @description The role of the token; `null` without a session. */
             role: components["schemas"]["Role"] | null;
@@ -1221,7 +1221,7 @@ export interface components {
             events_unlisted: components["schemas"]["Integer"];
             /** @description The packets that its events asked for. */
             captures: components["schemas"]["Capture"][];
-            /** @description The acknowledgement; `null` where nobody says that he has seen it. */
+            /** @description The acknowledgement; `null` as long as it is not acknowledged yet. */
             acknowledged: components["schemas"]["Acknowledgement"] | null;
         };
         /** @description A story in a list of stories. */
@@ -1238,7 +1238,7 @@ export interface components {
             node: string | null;
             /** @description The number of its events. */
             events_total: components["schemas"]["Integer"];
-            /** @description The acknowledgement; `null` where nobody says that he has seen it. */
+            /** @description The acknowledgement; `null` as long as it is not acknowledged yet. */
             acknowledged: components["schemas"]["Acknowledgement"] | null;
         };
         /** @description A story with the identifiers of its events. */
@@ -1251,7 +1251,7 @@ export interface components {
             events: string[];
             /** @description The number of later events, which are not in `events`. */
             events_unlisted: components["schemas"]["Integer"];
-            /** @description The acknowledgement; `null` where nobody says that he has seen it. */
+            /** @description The acknowledgement; `null` as long as it is not acknowledged yet. */
             acknowledged: components["schemas"]["Acknowledgement"] | null;
         };
         /** @description The way in which a task counted. */

@@ -1,4 +1,4 @@
-//! What the schemas of single types have beyond what is derived.
+//! The parts of schemas of single types that no attribute derives.
 
 use crate::value::Estimate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

@@ -1,4 +1,4 @@
-//! What holds of all schemas.
+//! The rules that all schemas follow.
 
 use schemars::Schema;
 use serde_json::{Map, Value as Json};

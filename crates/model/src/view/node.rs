@@ -158,7 +158,7 @@ pub struct Clock {
     /// The state of the clock, by the kernel.
     #[serde(flatten)]
     pub kernel: KernelClock,
-    /// The seconds by which it is ahead of the clock of the controller at least, negative where it is behind; `None` where that is unknown.
+    /// The least number of seconds by which it is ahead of the controller clock, negative where it is behind; `None` where that is unknown.
     pub ahead_s: Option<f64>,
 }
 
