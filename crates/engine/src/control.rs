@@ -488,7 +488,7 @@ mod tests {
     #[test]
     fn lasting_tasks_are_counted_on() {
         let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, 1000));
-        let spec: task::TaskSpec = "entropy:structure=table,memory=64KiB".parse().expect("a task");
+        let spec: task::TaskSpec = "entropy:structure=exact,memory=64KiB".parse().expect("a task");
         let setting = task::Setting {
             key: KeySpec::FIVE_TUPLE,
             is_paired: false,
