@@ -1,7 +1,6 @@
 //! The command line: each command with its own arguments and its help.
 
 mod authority;
-mod capture;
 mod client;
 mod collect;
 pub(crate) mod controller;
@@ -9,16 +8,10 @@ mod dry_run;
 mod explain;
 mod generate;
 mod import;
-mod limit;
-mod machine;
-mod output;
-mod packets;
 mod probe;
 mod query;
-mod question;
-mod record;
 mod run;
-mod source;
+mod settings;
 
 pub(crate) use authority::AuthorityOptions;
 pub(crate) use client::{
@@ -34,8 +27,10 @@ pub(crate) use import::ImportOptions;
 pub(crate) use probe::ProbeOptions;
 pub(crate) use query::QueryOptions;
 pub(crate) use run::RunOptions;
+pub(crate) use settings::{ArchiveOptions, ControllerSettings, JudgementOptions, PageOptions};
 
 use crate::questions::query_text::QueryTextOptions;
+use crate::spec::{LIMITS, OUTPUT, QUESTION};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -75,14 +70,6 @@ pub(crate) fn command() -> clap::Command {
     ))
 }
 
-/// Headings of options. The first four are those of `-h`.
-const SOURCE: &str = "Source";
-const QUESTION: &str = "Question";
-const OUTPUT: &str = "Output";
-const LIMITS: &str = "Limits";
-const RECORDS: &str = "Flow records";
-const MACHINE: &str = "Cores, tables and settings";
-
 /// Exact network measurement, with its own loss next to every figure.
 #[derive(Debug, Parser)]
 #[command(name = "edison", version, max_term_width = 110, override_usage = USAGE, after_help = EXAMPLES)]
@@ -115,10 +102,10 @@ pub(crate) enum Command {
     Explain(ExplainOptions),
     /// Measure as a node of a deployment, and answer what its controller asks
     #[command(after_help = probe::PROBE_EXAMPLES)]
-    Probe(ProbeOptions),
+    Probe(Box<ProbeOptions>),
     /// Join many probes: queries, events, the page and the API
     #[command(after_help = controller::CONTROLLER_EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-    Controller(ControllerOptions),
+    Controller(Box<ControllerOptions>),
     /// Make a private authority and certificates of a broker, a controller and probes
     #[command(after_help = authority::AUTHORITY_EXAMPLES)]
     Authority(AuthorityOptions),

@@ -5,7 +5,6 @@
 use crate::commands::{self, Cli};
 use crate::exit::Failure;
 use crate::origin::Origins;
-use crate::spec::Spec;
 use crate::toml_file;
 use clap::FromArgMatches;
 use clap::builder::OsStr;
@@ -14,15 +13,19 @@ use engine::Preset;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// The commands whose options a file may set.
+const CONFIGURED: [&str; 3] = ["run", "probe", "controller"];
+
 /// The program's command line, its defaults taken from the file and the preset that these words name, if they name any; and
 /// where options come from. The words begin with the program's name.
 pub(crate) fn configured_command(arguments: &[OsString]) -> Result<(Command, Origins), Failure> {
     let command = commands::command();
-    let named = |option| named(arguments, option);
+    let name = configured(&command, arguments);
+    let named = |option| name.and_then(|name| named(&command, name, arguments, option));
     let path = named("config").map(PathBuf::from);
-    let file = match &path {
-        Some(path) => of_file(&command, path)?,
-        None => Vec::new(),
+    let file = match (&path, name) {
+        (Some(path), Some(name)) => of_file(&command, name, path)?,
+        _ => Vec::new(),
     };
     let in_file = file.iter().find(|(id, _)| id == "preset").and_then(|(_, values)| values.first().cloned());
     let preset_name = named("preset").map(|name| name.to_string_lossy().into_owned()).or(in_file);
@@ -38,21 +41,32 @@ pub(crate) fn configured_command(arguments: &[OsString]) -> Result<(Command, Ori
         .iter()
         .map(|name| (format!("--preset {name}"), names(preset.iter().map(|&(option, _)| option).collect())));
     let set: Vec<(String, Vec<String>)> = of_file.chain(of_preset).collect();
-    // Of a command with other options than those of run, these are the ones whose origin matters.
-    let name = arguments.get(1).filter(|name| *name == "collect").map_or("run", |_| "collect");
-    let own = command.find_subcommand(name).expect("the command line has both");
-    let origins = Origins::of(own, arguments, &set);
+    let given = arguments.get(1).and_then(|word| word.to_str());
+    let own = given.and_then(|given| command.find_subcommand(given));
+    let origins = own.map(|own| Origins::of(own, arguments, &set)).unwrap_or_default();
     let preset = preset.into_iter().map(|(option, value)| (Id::from(option), vec![value]));
-    Ok((with_defaults(command, preset.chain(file)), origins))
+    let command = match name {
+        Some(name) => with_defaults(command, name, preset.chain(file)),
+        None => command,
+    };
+    Ok((command, origins))
 }
 
-/// The value of an option of `run`, found before the command line is parsed for good.
-fn named(arguments: &[OsString], option: &str) -> Option<OsString> {
+/// The command of these words, if a file may set its options.
+fn configured(command: &Command, arguments: &[OsString]) -> Option<&'static str> {
+    let name = CONFIGURED.into_iter().find(|name| arguments.get(1).is_some_and(|word| word == name))?;
+    // What is done for a controller has options of its own.
+    let next = arguments.get(2).and_then(|word| word.to_str());
+    let has_own = next.and_then(|next| command.find_subcommand(name)?.find_subcommand(next));
+    has_own.is_none().then_some(name)
+}
+
+/// The value of an option, found before the command line is parsed for good.
+fn named(command: &Command, name: &str, arguments: &[OsString], option: &str) -> Option<OsString> {
+    let known =
+        command.find_subcommand(name)?.get_arguments().find(|known| known.get_long() == Some(option))?;
     let long = format!("--{option}");
-    let mut arguments = arguments.iter().skip(1);
-    if arguments.next()? != "run" {
-        return None;
-    }
+    let mut arguments = arguments.iter().skip(2);
     while let Some(argument) = arguments.next() {
         if argument == "--" {
             break;
@@ -65,57 +79,44 @@ fn named(arguments: &[OsString], option: &str) -> Option<OsString> {
             return Some(value.into());
         }
     }
-    std::env::var_os(format!("EDISON_{}", option.to_uppercase()))
+    known.get_env().and_then(std::env::var_os)
 }
 
-/// What a file sets.
-fn of_file(command: &Command, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Failure> {
-    defaults(command, toml_file::read(path)?, path)
-}
-
-/// The values of options of `run` that a table sets.
-fn defaults(command: &Command, table: toml::Table, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Failure> {
-    let run = command.find_subcommand("run").expect("the command line has `run`");
-    let names: Vec<&str> = run
-        .get_arguments()
-        .filter_map(|argument| argument.get_long())
-        .filter(|name| !["config", "help"].contains(name))
-        .collect();
+/// The values of the options of a command that a file sets.
+fn of_file(command: &Command, name: &str, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Failure> {
+    let own = command.find_subcommand(name).expect("the command line has it");
+    let options = own.get_arguments().filter_map(|known| known.get_long().map(|long| (long, known)));
+    let options: Vec<_> = options.filter(|(long, _)| !["config", "help"].contains(long)).collect();
     let mut defaults = Vec::new();
-    for (key, value) in table {
-        if !names.contains(&&*key) {
-            return Err(toml_file::unknown(path, &key, &names, "`edison run --help` lists all options"));
-        }
-        let argument = run.get_arguments().find(|a| a.get_long() == Some(&key)).expect("its name was found");
-        defaults.push((argument.get_id().clone(), toml_file::texts(path, &key, &value)?));
+    for (key, value) in toml_file::read(path)? {
+        let Some((_, known)) = options.iter().find(|(long, _)| *long == key) else {
+            let names: Vec<&str> = options.iter().map(|(long, _)| *long).collect();
+            let all = format!("`edison {name} --help` lists all options");
+            return Err(toml_file::unknown(path, &key, &names, &all));
+        };
+        defaults.push((known.get_id().clone(), toml_file::texts(path, &key, &value)?));
     }
     Ok(defaults)
 }
 
-/// The options of `run` as a table sets them, and where they come from.
-pub(crate) fn run_options(table: toml::Table, path: &Path) -> Result<(Spec, Origins), Failure> {
-    let command = commands::command();
-    let defaults = defaults(&command, table, path)?;
-    let names = defaults.iter().map(|(id, _)| id.as_str().replace('_', "-")).collect();
-    let words = ["edison", "run"].map(OsString::from);
-    let run = command.find_subcommand("run").expect("the command line has `run`");
-    let origins = Origins::of(run, &words, &[(path.display().to_string(), names)]);
-    let command = with_defaults(command, defaults);
-    let matches = command.try_get_matches_from(&words);
-    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
-        let text = error.to_string();
-        let line = text.lines().next().unwrap_or_default();
-        Failure::usage(format!("{}: {}", path.display(), line.strip_prefix("error: ").unwrap_or(line)))
-    })?;
-    match parsed.command {
-        crate::commands::Command::Run(options) => Ok((options.spec(), origins)),
-        _ => Err(Failure::fault("the options of run are not read")),
+/// Returns a command as these words and the file that they name ask for it, and where its options come from. The words begin with the
+/// program's name.
+pub(crate) fn command_of(words: &[OsString]) -> Result<(commands::Command, Origins), Failure> {
+    let (command, origins) = configured_command(words)?;
+    let matches = command.try_get_matches_from(words);
+    match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => Ok((cli.command, origins)),
+        Err(error) => Err(Failure::usage(origins.explain(&console::one_line(&error)))),
     }
 }
 
-/// The command line with other defaults of `run`.
-fn with_defaults(command: Command, defaults: impl IntoIterator<Item = (Id, Vec<String>)>) -> Command {
-    command.mut_subcommand("run", |run| {
+/// The command line with other defaults of a command.
+fn with_defaults(
+    command: Command,
+    name: &str,
+    defaults: impl IntoIterator<Item = (Id, Vec<String>)>,
+) -> Command {
+    command.mut_subcommand(name, |run| {
         defaults.into_iter().fold(run, |run, (id, values)| {
             run.mut_arg(id, |argument| argument.default_values(values.into_iter().map(OsStr::from)))
         })

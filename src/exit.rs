@@ -2,6 +2,7 @@
 
 use crate::origin::Origins;
 use crate::wording;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What kept the program from doing what was requested.
@@ -55,6 +56,20 @@ impl Failure {
     /// The same of what an option asks for.
     pub(crate) fn of(mut self, option: &str) -> Self {
         self.messages.iter_mut().for_each(|message| *message = format!("{option}: {message}"));
+        self
+    }
+
+    /// The same of a file of settings, where one is named.
+    pub(crate) fn in_file(self, file: Option<&Path>) -> Self {
+        match file {
+            Some(file) => self.of(&file.display().to_string()),
+            None => self,
+        }
+    }
+
+    /// The same with where the options were set that the messages name.
+    pub(crate) fn explained(mut self, origins: &Origins) -> Self {
+        self.messages.iter_mut().for_each(|message| *message = origins.explain(message));
         self
     }
 

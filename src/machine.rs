@@ -1,7 +1,8 @@
-//! Properties of this machine: its memory and how much of it a run takes, its name, an unpredictable number.
+//! Properties of this machine: its memory and how much of it a run takes, its name, its clock, an unpredictable number.
 
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Half of the machine's memory, or of the control group's if that is less. Bytes.
 pub(crate) fn half_of_memory() -> u64 {
@@ -35,4 +36,10 @@ pub(crate) fn host_name() -> String {
 /// A random number from the operating system, by way of the standard library's own seeds.
 pub(crate) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
+}
+
+/// Returns the time, nanoseconds since the epoch.
+pub(crate) fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }

@@ -3,9 +3,10 @@
 // Only a deployment uses some pieces of the core; a build with everything shows what is never used.
 #![cfg_attr(not(all(feature = "amqp", feature = "dpdk")), allow(dead_code))]
 
-mod alert_options;
 mod arguments;
 mod bound;
+#[cfg(feature = "amqp")]
+mod broker;
 mod check;
 mod choices;
 mod client;
@@ -22,7 +23,6 @@ mod explain;
 mod fields;
 mod generate;
 mod import;
-mod kafka_options;
 mod lacking;
 mod machine;
 mod manual;
@@ -36,7 +36,6 @@ mod query;
 mod questions;
 mod recorded;
 mod resolver;
-mod router_options;
 mod runtime;
 mod signals;
 mod sinks;
@@ -80,18 +79,14 @@ fn main() -> ExitCode {
 
 fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
     match command {
-        Command::Run(options) => runtime::run(&options.spec(), origins),
+        Command::Run(options) => runtime::run(&options.spec, origins),
         Command::Query(options) => query::query(&options),
-        Command::Collect(options) if options.config.is_some() => {
-            options.check_alone(origins)?;
-            (deployments::find("edison collect --config")?.collect)(&options)
-        }
-        Command::Collect(options) => runtime::run(&options.spec()?, origins),
+        Command::Collect(options) => collect(*options, origins),
         Command::Import(options) => import::import(&options),
         Command::DryRun(options) => dry_run::dry_run(&options),
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),
-        Command::Probe(options) => (deployments::find("edison probe")?.probe)(&options),
+        Command::Probe(options) => runtime::run(&options.into_spec(), origins),
         Command::Controller(options) => (deployments::find("edison controller")?.controller)(&options),
         Command::Authority(options) => (deployments::find("edison authority")?.authority)(&options),
         Command::Nodes(options) => client::nodes(&options),
@@ -113,4 +108,19 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         }
         Command::Man { folder } => manual::write(&folder),
     }
+}
+
+/// Receives what routers send, as a node of a deployment where a file of settings is named.
+fn collect(options: commands::CollectOptions, origins: &Origins) -> Result<ExitCode, Failure> {
+    let Some(path) = &options.config else {
+        return runtime::run(&options.into_spec()?, origins);
+    };
+    options.check_alone(origins)?;
+    let words = ["edison".into(), "probe".into(), "--config".into(), path.clone().into_os_string()];
+    let (command, of_file) = config_file::command_of(&words)?;
+    let Command::Probe(node) = command else {
+        return Err(Failure::fault("the file of settings is not read"));
+    };
+    let spec = options.of_node(*node)?;
+    runtime::run(&spec, &of_file).map_err(|failure| failure.explained(&of_file))
 }

@@ -29,6 +29,16 @@ pub(crate) fn share(text: &str) -> Result<Share, String> {
         .ok_or_else(|| format!("'{text}' is not {POSSIBLE}"))
 }
 
+/// The coverage below which an answer is not judged: `99.9%`, or `0.999`.
+pub(crate) fn coverage(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    let share = number.trim().parse::<f64>().ok().map(|number| number / unit);
+    share.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| format!("'{text}' is no share, as 99.9%"))
+}
+
 /// How often something is drawn, as `1s`.
 pub(crate) fn pace(text: &str) -> Result<Duration, String> {
     const LEAST: Duration = Duration::from_millis(100);

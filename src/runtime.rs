@@ -16,6 +16,8 @@ pub(crate) mod port_drivers;
 pub(crate) mod positional;
 mod progress;
 pub(crate) mod refusal;
+#[cfg(feature = "amqp")]
+mod remote;
 pub(crate) mod reporting;
 pub(crate) mod routers;
 mod row_file;
@@ -28,14 +30,14 @@ mod window_tally;
 pub(crate) use watched::Lost;
 
 use crate::exit::{Failure, say};
+use crate::lacking::{AMQP, lacks};
 use crate::origin::Origins;
 use crate::resolver::Resolver;
 use crate::signals;
 use crate::sinks::standard_output::{Reader, StandardOutput};
 use crate::sinks::{Sink, Sinks, Telling};
-use crate::spec::Spec;
+use crate::spec::{LinkOptions, Spec};
 use crate::verdict::Verdict;
-use capabilities::Facts;
 use controlled::Controlled;
 use direct::Direct;
 use equery::Chain;
@@ -50,25 +52,39 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+use store::Store;
 
 /// Measures what the options say.
 pub(crate) fn run(options: &Spec, origins: &Origins) -> Result<ExitCode, Failure> {
     Plan::of(options, origins)?.run()
 }
 
-/// Refuses what a node of a deployment cannot do.
-pub(crate) fn check_node(spec: &Spec) -> Result<(), Failure> {
-    let facts = Facts { spec, queries: &[], tasks: &[], has_several_nodes: false, is_controlled: true };
-    match capabilities::refusals(&facts) {
-        lines if lines.is_empty() => Ok(()),
-        lines => Err(Failure::usages(lines)),
+/// What measures: a node by itself, nodes under a controller in this process, or a node whose controller is behind a broker.
+trait Route {
+    /// Returns a flag that is set once a signal may end the program at once.
+    fn may_end(&self, stop: &Arc<AtomicBool>) -> Arc<AtomicBool> {
+        Arc::clone(stop)
     }
+
+    /// Measures until the sources end or `stop` is set.
+    fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure>;
+
+    /// Shows what is left, and adds to the report what the nodes do not know. Returns what went wrong with standard output, if anything.
+    fn end(self: Box<Self>, sinks: &Sinks, report: &mut RunReport) -> Option<String>;
 }
 
-/// What measures: one node by itself, or nodes under a controller.
-enum Route {
-    Direct(Box<Direct>),
-    Controlled(Box<Controlled>),
+/// Connects a node to the controller of its deployment.
+type Connect = Box<dyn Fn(&Plan, Measurement, Option<&Arc<Store>>) -> Result<Box<dyn Route>, Failure>>;
+
+/// Checks how a controller is reached. The feature `amqp` adds one.
+const CONNECTIONS: &[fn(&LinkOptions) -> Result<Connect, Failure>] = &[
+    #[cfg(feature = "amqp")]
+    remote::connection,
+];
+
+/// Returns what connects a node of a deployment.
+fn connection(link: &LinkOptions) -> Result<Connect, Failure> {
+    CONNECTIONS.first().ok_or_else(|| lacks("edison probe", &AMQP))?(link)
 }
 
 impl Plan {
@@ -84,7 +100,7 @@ impl Plan {
             (false, chain) => chain.ok(),
         };
         let store = stored::open(options)?;
-        let resolver = options.enrich.resolver();
+        let resolver = options.question.enrich.resolver();
         let _shared = self.share_ports()?;
         let mut measurements = Vec::new();
         for node in nodes {
@@ -94,34 +110,21 @@ impl Plan {
         }
         let is_replay = measurements.iter().all(|one| one.time_base == TimeBase::Packets);
         let told = measurements.iter().map(|one| (one.site(), one.names().to_vec()));
-        let telling = Telling {
-            options,
-            asked,
-            nodes: told.collect(),
-            chain: chain.clone(),
-            sends_answers: true,
-            is_replay,
-            stop: &stop,
-        };
-        let mut route =
-            self.route(measurements, chain, (&standard_output, &reader), resolver.clone(), &stop)?;
+        let telling =
+            Telling { options, asked, nodes: told.collect(), chain: chain.clone(), is_replay, stop: &stop };
+        let shown = (standard_output.has_tables, reader.clone());
+        let mut route = self.route(measurements, chain, shown, resolver.clone(), store.as_ref(), &stop)?;
         // Before the terminal is taken, so that no signal ends the program while it is.
-        let may_end = match &route {
-            Route::Direct(direct) => direct.may_end(&stop),
-            Route::Controlled(_) => Arc::clone(&stop),
-        };
+        let may_end = route.may_end(&stop);
         signals::stop_on(&signals::ENDS, &stop, &may_end)?;
-        // Without several files, SIGHUP means that the terminal was closed.
-        if options.rotate.is_none() {
+        // Without several files, SIGHUP means that the terminal was closed, which a node of a deployment outlives.
+        if options.output.rotate.is_none() && options.link.is_none() {
             signals::stop_on(&[SIGHUP], &stop, &may_end)?;
         }
         let sinks = Sinks::start(&telling)?;
         let began = Instant::now();
-        let measured = match &mut route {
-            Route::Direct(direct) => direct.measure(&sinks, &stop),
-            Route::Controlled(controlled) => controlled.measure(&sinks, &stop),
-        };
-        let (mut report, mut verdict) = self.report(measured?, &names);
+        let measured = route.measure(&sinks, &stop)?;
+        let (mut report, mut verdict) = self.report(measured, &names);
         verdict.lose(lost.lines());
         stored::close(store.as_ref(), !is_replay, &mut verdict);
         if store.is_some() {
@@ -129,16 +132,13 @@ impl Plan {
         }
         sinks.finish(&mut verdict);
         sinks.add_to(&mut report);
-        let fault = match route {
-            Route::Direct(direct) => direct.end(),
-            Route::Controlled(controlled) => controlled.end(&sinks, &mut report),
-        };
+        let fault = route.end(&sinks, &mut report);
         report.faults.extend(fault);
         if let Some(resolver) = resolver {
             resolver.enrich(&mut report.answers);
             resolver.withheld().iter().for_each(|line| say(line));
         }
-        if options.json && !options.json_windows && standard_output.has_tables {
+        if options.output.json && !options.json_windows && standard_output.has_tables {
             reporting::print_whole(&report, !asked.is_empty())?;
         }
         reporting::finish(options, report, &sinks, &verdict)
@@ -146,7 +146,7 @@ impl Plan {
 
     /// Makes ready for the ports of several nodes, whose driver starts once in a process.
     fn share_ports(&self) -> Result<Option<Box<dyn Any>>, Failure> {
-        let with_ports = self.nodes.iter().filter(|node| !node.options.port.is_empty());
+        let with_ports = self.nodes.iter().filter(|node| !node.options.source.port.is_empty());
         let settings = with_ports.map(|node| {
             let (options, _) = self.node_options(node);
             let config = measurement::config(&options);
@@ -159,25 +159,23 @@ impl Plan {
         (port_drivers::find("--port")?.share)(&settings).map(Some)
     }
 
-    /// Makes what measures.
+    /// Makes what measures. `shown`: what is answered goes to standard output, and its reader.
     fn route(
         &self,
         mut measurements: Vec<Measurement>,
         chain: Option<Chain>,
-        (standard_output, reader): (&StandardOutput, &Reader),
+        shown: (bool, Reader),
         resolver: Option<Arc<Resolver>>,
+        store: Option<&Arc<Store>>,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Route, Failure> {
-        let shown = (standard_output.has_tables, reader.clone());
-        match chain {
-            Some(chain) if self.is_controlled() => {
-                let controlled = Controlled::new(self, measurements, chain, shown, resolver, stop)?;
-                Ok(Route::Controlled(Box::new(controlled)))
-            }
-            chain => {
-                let one = measurements.pop().ok_or_else(|| Failure::fault("there is no node to measure"))?;
-                Ok(Route::Direct(Box::new(Direct::new(self, one, chain.as_ref(), shown, resolver)?)))
-            }
+    ) -> Result<Box<dyn Route>, Failure> {
+        if let Some(chain) = chain.clone().filter(|_| self.is_controlled()) {
+            return Ok(Box::new(Controlled::new(self, measurements, chain, shown, resolver, stop)?));
+        }
+        let one = measurements.pop().ok_or_else(|| Failure::fault("there is no node to measure"))?;
+        match &self.connect {
+            Some(connect) => connect(self, one, store),
+            None => Ok(Box::new(Direct::new(self, one, chain.as_ref(), shown, resolver)?)),
         }
     }
 

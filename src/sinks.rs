@@ -11,7 +11,6 @@ pub(crate) mod printer;
 mod report_file;
 pub(crate) mod screen;
 pub(crate) mod standard_output;
-pub(crate) mod views;
 
 use crate::exit::Failure;
 use crate::questions::asked::Asked;
@@ -76,8 +75,6 @@ pub(crate) struct Telling<'a> {
     pub(crate) nodes: Vec<(Site, Vec<String>)>,
     /// The queries of windows.
     pub(crate) chain: Option<Chain>,
-    /// Answers and events are its own to send: those of a probe are its controller's.
-    pub(crate) sends_answers: bool,
     /// The run waits where a sink is slow.
     pub(crate) is_replay: bool,
     /// The flag that ends the run.

@@ -32,7 +32,8 @@ pub(crate) fn unknown(path: &Path, key: &str, names: &[&str], all: &str) -> Fail
 
 /// A value as the words of a command line, one for each member of a list.
 pub(crate) fn texts(path: &Path, key: &str, value: &toml::Value) -> Result<Vec<String>, Failure> {
-    let wrong = || wrong(path, &format!("'{key}' must be a text, a number, true or false, or a list"));
+    let wrong =
+        || wrong(path, &format!("'{key}' must be a text, a number, true or false, a list or a table"));
     words(value).ok_or_else(wrong)
 }
 
@@ -43,6 +44,12 @@ fn words(value: &toml::Value) -> Option<Vec<String>> {
         toml::Value::Float(number) => vec![number.to_string()],
         toml::Value::Boolean(flag) => vec![flag.to_string()],
         toml::Value::Array(list) => list.iter().map(words).collect::<Option<Vec<_>>>()?.concat(),
-        toml::Value::Datetime(_) | toml::Value::Table(_) => return None,
+        // Variables of queries.
+        toml::Value::Table(table) => {
+            let pair =
+                |(name, value)| Some(words(value)?.iter().map(|word| format!("{name}={word}")).collect());
+            table.iter().map(pair).collect::<Option<Vec<Vec<_>>>>()?.concat()
+        }
+        toml::Value::Datetime(_) => return None,
     })
 }

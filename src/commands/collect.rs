@@ -1,26 +1,14 @@
 //! `edison collect`: receives flow records of routers.
 
-use super::MACHINE;
-use super::SOURCE;
-use super::capture::CaptureOptions;
-use super::limit::LimitOptions;
-use super::machine::MachineOptions;
-use super::output::OutputOptions;
-use super::packets::PacketOptions;
-use super::question::QuestionOptions;
-use super::record::RecordOptions;
-use super::run::RunOptions;
-use super::source::SourceOptions;
+use super::ProbeOptions;
 use crate::exit::Failure;
 use crate::origin::Origins;
-use crate::quantity;
-use crate::router_options::{Listener, RouterOptions};
-use crate::spec::Spec;
+use crate::spec::{
+    CaptureOptions, LimitOptions, Listener, MACHINE, MachineOptions, OutputOptions, PacketOptions,
+    QuestionOptions, RecordOptions, RouterOptions, SourceOptions, Spec,
+};
 use clap::Args;
-use router::Network;
-use router::Rate;
 use std::path::PathBuf;
-use std::time::Duration;
 
 pub(super) const COLLECT_EXAMPLES: &str = "\
 Examples:
@@ -41,15 +29,8 @@ pub(crate) struct CollectOptions {
     /// Where to listen: ipfix://HOST:PORT or netflow://HOST:PORT; without HOST at all addresses
     #[arg(value_name = "URL", required_unless_present = "config")]
     pub(crate) url: Option<Listener>,
-    /// Only routers of these networks or addresses: 192.0.2.0/24,2001:db8::1 [default: all]
-    #[arg(help_heading = SOURCE, long, value_name = "PREFIX,…", value_delimiter = ',')]
-    pub(crate) from: Vec<Network>,
-    /// Routers that do not tell their sampling rate count one packet of N
-    #[arg(help_heading = SOURCE, long, value_name = "N", value_parser = quantity::sampling)]
-    pub(crate) sampling: Option<Rate>,
-    /// Keep a window open for so long after its end, for records that come late
-    #[arg(help_heading = SOURCE, long, value_name = "TIME", value_parser = notation::duration)]
-    pub(crate) wait: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) routers: RouterOptions,
     #[command(flatten)]
     pub(crate) question: QuestionOptions,
     #[command(flatten)]
@@ -76,25 +57,49 @@ impl CollectOptions {
     ///
     /// # Errors
     /// It is not said where to listen.
-    pub(crate) fn spec(&self) -> Result<Spec, Failure> {
-        let Some(listener) = self.url.clone() else {
+    pub(crate) fn into_spec(self) -> Result<Spec, Failure> {
+        let Self { url, routers, question, output, limit, .. } = self;
+        if url.is_none() {
             return Err(Failure::usage("nothing to receive: name where to listen, as ipfix://:4739"));
-        };
-        let wait_ns = u64::try_from(self.wait.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX);
-        let routers = RouterOptions { listener, from: self.from.clone(), sampling: self.sampling, wait_ns };
-        let Self { question, output, limit, .. } = self.clone();
-        // What is of packets is as in a run that does not ask for it.
-        let run = RunOptions {
-            source: SourceOptions::default(),
+        }
+        Ok(Spec {
+            routers: RouterOptions { listener: url, ..routers },
             question,
-            packets: PacketOptions::default(),
             output,
-            capture: CaptureOptions::default(),
             limit,
+            // What is of packets is as in a run that does not ask for it.
+            source: SourceOptions::default(),
+            packets: PacketOptions::default(),
+            capture: CaptureOptions::default(),
             record: RecordOptions::default(),
             machine: MachineOptions { burst: 1, ..MachineOptions::default() },
-            help: None,
+            link: None,
+            usual_every: None,
+            json_windows: false,
+        })
+    }
+
+    /// Has a node of a deployment receive what these options say, where they say it, and else what its file does.
+    ///
+    /// # Errors
+    /// Neither says where to listen.
+    pub(crate) fn of_node(self, node: ProbeOptions) -> Result<Spec, Failure> {
+        let config = node.spec.machine.config.clone();
+        let mut spec = node.into_spec();
+        let RouterOptions { listener, from, sampling, wait } = spec.routers;
+        let listener = self.url.or(listener);
+        if listener.is_none() {
+            let file = config.map(|path| path.display().to_string()).unwrap_or_default();
+            return Err(Failure::usage(format!(
+                "{file}: 'collect' is missing: where routers send to, as \"ipfix://:4739\""
+            )));
+        }
+        spec.routers = RouterOptions {
+            listener,
+            from: if self.routers.from.is_empty() { from } else { self.routers.from },
+            sampling: self.routers.sampling.or(sampling),
+            wait: self.routers.wait.or(wait),
         };
-        Ok(Spec { routers: Some(routers), ..run.spec() })
+        Ok(spec)
     }
 }

@@ -1,5 +1,6 @@
 //! `edison controller`: joins many probes.
 
+use super::ControllerSettings;
 use crate::choices;
 use crate::choices::completed;
 use clap::Args;
@@ -14,9 +15,8 @@ Example of a file:
   queries = [\"examples/locate.eq\"]
   state = \"/var/lib/edison/controller.db\"
 
-Further keys: listen (127.0.0.1:8080), tokens, web-certificate and web-key (to listen beyond loopback), web-names, grace (1s), key, set, keep-answers, keep-events, keep-captures, keep-capture-bytes.
-docs/deployment.md has all.
-The password is in 'password-file' or EDISON_BROKER_PASSWORD. With amqps://, 'ca' names the authority of the broker's certificate; 'certificate' and 'key-file' say who connects.
+The password is in 'password-file' or EDISON_BROKER_PASSWORD. The command line wins over the environment, and that over the
+file. docs/deployment.md has more about each.
 SIGTERM or Ctrl-C ends it; what it knows is in 'state', and it continues from there.
 Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
 
@@ -49,9 +49,11 @@ Exit codes: 0 well; 1 a fault; 2 wrong usage: a name that is taken or not there,
 #[derive(Clone, Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct ControllerOptions {
-    /// The settings, a TOML file
-    #[arg(long, value_name = "FILE", required = true)]
+    /// Take options from a TOML file, by the same names
+    #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) settings: ControllerSettings,
     #[command(subcommand)]
     pub(crate) command: Option<ControllerCommand>,
 }

@@ -1,7 +1,7 @@
 //! `edison probe`: measures as a node of a deployment.
 
+use crate::spec::{LinkOptions, Listener, SOURCE, Spec};
 use clap::Args;
-use std::path::PathBuf;
 
 pub(super) const PROBE_EXAMPLES: &str = "\
 Example of a file:
@@ -11,18 +11,30 @@ Example of a file:
   every = \"1s\"                               # as the controller's
   loss = true
 
-The password is in 'password-file' or EDISON_BROKER_PASSWORD. With amqps://, 'ca' names the authority of the broker's certificate; 'certificate' and 'key-file' say who connects.
-Routers take the place of interfaces: collect = \"ipfix://:4739\", with from, sampling and wait, as edison collect has them.
-Further keys: spool (64MiB), spool-file (none), and the options of edison run by their names. The probe measures
-while the broker is away, keeps as many windows as 'spool' has room for, and connects again by itself. With
-'spool-file' it keeps them in that file too, and sends after a kill or a power cut what was not delivered before.
+The password is in 'password-file' or EDISON_BROKER_PASSWORD. The probe measures while the broker is away, keeps as many
+windows as 'spool' has room for, and connects again by itself. The command line wins over the environment, and that over
+the file.
 SIGTERM or Ctrl-C ends it.
 Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
 
 /// Options of `edison probe`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ProbeOptions {
-    /// The settings, a TOML file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
+    #[command(flatten)]
+    pub(crate) link: LinkOptions,
+    /// Receive flow records of routers in the place of packets, as edison collect does: ipfix://:4739
+    #[arg(help_heading = SOURCE, long, value_name = "URL", env = "EDISON_COLLECT", hide_env = true)]
+    pub(crate) collect: Option<Listener>,
+    #[command(flatten)]
+    pub(crate) spec: Spec,
+}
+
+impl ProbeOptions {
+    /// Returns what is to be run.
+    pub(crate) fn into_spec(self) -> Spec {
+        let Self { link, collect, mut spec } = self;
+        spec.routers.listener = collect;
+        spec.link = Some(link);
+        spec
+    }
 }

@@ -15,14 +15,14 @@ mod service;
 mod token;
 mod unsettled;
 
-use crate::commands::ControllerOptions;
 use crate::commands::controller::ControllerCommand;
+use crate::commands::{ControllerOptions, ControllerSettings};
 use crate::exit::{Failure, say};
 use crate::signals::{self, HungUp};
 use archive::{Archive, ArchiveError};
 use config::Config;
 use protocol::MessageId;
-use protocol::amqp::{self, ControllerSettings};
+use protocol::amqp;
 use queries::Queries;
 use service::Service;
 use std::path::Path;
@@ -40,8 +40,7 @@ pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
     match (&options.command, &options.config) {
         (Some(ControllerCommand::Token(options)), _) => token::run(options),
         (Some(ControllerCommand::Provision(options)), _) => provision::run(options),
-        (None, Some(config)) => control(config),
-        (None, None) => Err(Failure::usage("--config FILE is missing: the settings of the controller")),
+        (None, file) => control(&options.settings, file.as_deref()),
     }
 }
 
@@ -53,9 +52,9 @@ fn return_large_blocks() {
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE) };
 }
 
-fn control(path: &Path) -> Result<ExitCode, Failure> {
+fn control(settings: &ControllerSettings, file: Option<&Path>) -> Result<ExitCode, Failure> {
     return_large_blocks();
-    let (config, web) = Config::read(path)?;
+    let (config, web) = Config::of(settings).map_err(|failure| failure.in_file(file))?;
     let stop = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     let hung_up = HungUp::watch()?;
@@ -69,9 +68,9 @@ fn control(path: &Path) -> Result<ExitCode, Failure> {
         let boot = mark.boot.parse().ok()?;
         Some(MessageId { node: mark.node, boot, sequence: mark.sequence })
     });
-    let settings = ControllerSettings {
+    let settings = amqp::ControllerSettings {
         marks: boots.collect(),
-        ..ControllerSettings::new(config.broker.clone(), config.nodes.clone())
+        ..amqp::ControllerSettings::new(config.broker.clone(), config.nodes.clone())
     };
     let link = amqp::controller_link(settings).map_err(Failure::usage)?;
     let mut service = Service::new(&config, queries, hub.clone(), Box::new(link), hung_up)?;

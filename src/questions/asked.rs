@@ -46,28 +46,28 @@ impl Asked {
     /// Reads and checks what the options ask.
     pub(crate) fn of(options: &Spec, origins: &Origins, nodes: &[String]) -> Result<Self, Failure> {
         let texts = texts(&Texts {
-            query: &options.query,
-            file: &options.file,
-            by: options.by.as_deref(),
-            sort: options.sort.as_deref(),
-            has_interval: options.per.is_some(),
-            top: options.top,
+            query: &options.question.query,
+            file: &options.question.file,
+            by: options.question.by.as_deref(),
+            sort: options.question.sort.as_deref(),
+            has_interval: options.question.per.is_some(),
+            top: options.question.top,
         })?;
-        let window_ns = match options.every {
+        let window_ns = match options.question.every {
             Every::Time(length) => Some(length),
             Every::Packets(_) => None,
         };
         let is_set = origins.has("every");
         let checking = Options {
-            set: options.set.clone(),
+            set: options.question.set.clone(),
             known_nodes: Some(nodes.to_vec()),
             base_window_ns: window_ns.filter(|_| is_set),
-            window_packets: query_text::window_packets(&options.every),
-            key: Some(options.key.parts()),
-            memory_bytes: Some(options.memory.unwrap_or_else(machine::half_of_memory)),
+            window_packets: query_text::window_packets(&options.question.every),
+            key: Some(options.question.key.parts()),
+            memory_bytes: Some(options.limit.memory.unwrap_or_else(machine::half_of_memory)),
             ..Options::default()
         };
-        let mut asked = Self::of_texts(&texts, checking, nodes, &options.enrich)?;
+        let mut asked = Self::of_texts(&texts, checking, nodes, &options.question.enrich)?;
         asked.set_interval(options, is_set)?;
         Ok(asked)
     }
@@ -146,7 +146,7 @@ impl Asked {
 
     /// Gives all queries the interval of `--per`, and the run's windows a length of which all intervals are multiples.
     fn set_interval(&mut self, options: &Spec, every_is_set: bool) -> Result<(), Failure> {
-        if let Some(per) = options.per {
+        if let Some(per) = options.question.per {
             let per_ns = u64::try_from(per.as_nanos()).unwrap_or(u64::MAX);
             let over = Over::Windows { every_ns: per_ns, over_ns: per_ns };
             self.windows.extend(self.timeless.drain(..).map(|query| Query { over, ..query }));
@@ -154,17 +154,17 @@ impl Asked {
             plans.filter(|plan| plan.over == Over::Window).for_each(|plan| plan.over = over);
             self.sketches.answer_each(per_ns);
         }
-        if let Some(length) = self.sketches.window(options.every, every_is_set)? {
+        if let Some(length) = self.sketches.window(options.question.every, every_is_set)? {
             return self.divide(length);
         }
-        let Every::Time(usual) = options.every else { return Ok(()) };
+        let Every::Time(usual) = options.question.every else { return Ok(()) };
         let lengths = self.windows.iter().filter_map(|query| match query.over {
             Over::Windows { every_ns, .. } => Some(every_ns),
             _ => None,
         });
         // Tasks are answered in each window of the run, which is the interval where nothing says otherwise.
-        let per = options.per.map(|per| u64::try_from(per.as_nanos()).unwrap_or(u64::MAX));
-        let first = per.filter(|_| !options.task.is_empty() && !every_is_set).unwrap_or(usual);
+        let per = options.question.per.map(|per| u64::try_from(per.as_nanos()).unwrap_or(u64::MAX));
+        let first = per.filter(|_| !options.question.task.is_empty() && !every_is_set).unwrap_or(usual);
         let common = lengths.fold(first, greatest_divisor);
         if common == usual {
             return Ok(());

@@ -41,7 +41,7 @@ const LOST: [&str; 3] = ["ploss_byte", "retrans_byte", "unseen_byte"];
 
 /// Whether answers over the run are shown anywhere.
 pub(crate) fn are_of_run(options: &Spec) -> bool {
-    !options.json_windows || options.report.is_some() || options.web.is_some()
+    !options.json_windows || options.output.report.is_some() || options.output.web.is_some()
 }
 
 /// The queries.

@@ -33,7 +33,9 @@ const LEAST_WINDOWS: u64 = 2;
 
 /// With `--adapt` packets are sampled: all of them, until less is needed.
 pub(crate) fn sampled(options: &Spec) -> Spec {
-    Spec { tee: options.tee.or(options.adapt.map(|_| Share::ALL)), ..options.clone() }
+    let mut sampled = options.clone();
+    sampled.machine.tee = options.machine.tee.or(options.machine.adapt.map(|_| Share::ALL));
+    sampled
 }
 
 /// Has a run tune itself. `queries` and `specs`: what its task set was made of.

@@ -1,7 +1,7 @@
 //! What does not go together in a run, and why: one table, by which runs are checked and from which docs/refused.md is made.
 
 use crate::sinks::standard_output;
-use crate::spec::Spec;
+use crate::spec::{QuestionOptions, RouterOptions, SourceOptions, Spec};
 use engine::Every;
 use equery::CheckedQuery;
 use record::Format;
@@ -16,6 +16,8 @@ pub(super) struct Facts<'a> {
     pub(super) queries: &'a [CheckedQuery],
     /// The tasks of the node, those of queries among them.
     pub(super) tasks: &'a [TaskSpec],
+    /// A node of the run receives what routers send.
+    pub(super) has_routers: bool,
     /// There are several nodes.
     pub(super) has_several_nodes: bool,
     /// A controller joins nodes: there are several, or queries start or read others.
@@ -40,6 +42,7 @@ const GIVE_RECORDS: &str = "give --flows PATH, --export URL or --store DIR too";
 const SHARE_IS_LOST: &str = "it keeps the counts of rows, not the share by which their packets are sampled, so that what is read later would take the \
                              sample for all packets";
 const LEAVE_ONE: &str = "leave out one of them";
+const CONTROLLER_ASKS: &str = "the controller says what a probe answers, and shows it";
 const NO_PACKETS: &str = "routers send flow records, no packets";
 const NO_ROUTERS: &str = "measure the packets themselves, by -i or --port";
 const NO_SOURCE_BESIDE: &str = "name each source as a node, as r=ipfix://:4739 a=trace.pcap";
@@ -52,21 +55,21 @@ const RULES: &[Rule] = &[
         beside: "without --flows, --export or --store",
         why: RECORDS_ONLY,
         instead: GIVE_RECORDS,
-        is_broken: |facts| facts.spec.gap.is_some() && !has_records(facts.spec),
+        is_broken: |facts| facts.spec.record.gap.is_some() && !has_records(facts.spec),
     },
     Rule {
         what: "--packet-size",
         beside: "without --flows, --export or --store",
         why: RECORDS_ONLY,
         instead: GIVE_RECORDS,
-        is_broken: |facts| facts.spec.packet_size.is_some() && !has_records(facts.spec),
+        is_broken: |facts| facts.spec.record.packet_size.is_some() && !has_records(facts.spec),
     },
     Rule {
         what: "--inter-arrival",
         beside: "without --flows, --export or --store",
         why: RECORDS_ONLY,
         instead: GIVE_RECORDS,
-        is_broken: |facts| facts.spec.inter_arrival.is_some() && !has_records(facts.spec),
+        is_broken: |facts| facts.spec.record.inter_arrival.is_some() && !has_records(facts.spec),
     },
     Rule {
         what: "--fields",
@@ -74,7 +77,7 @@ const RULES: &[Rule] = &[
         why: RECORDS_ONLY,
         instead: "give --flows PATH or --export URL too",
         is_broken: |Facts { spec, .. }| {
-            spec.fields.is_some() && spec.flows.is_none() && spec.export.is_none()
+            spec.output.fields.is_some() && spec.output.flows.is_none() && spec.output.export.is_none()
         },
     },
     Rule {
@@ -82,21 +85,21 @@ const RULES: &[Rule] = &[
         beside: "without --flows",
         why: "it splits what --flows writes",
         instead: "give --flows PATH too",
-        is_broken: |Facts { spec, .. }| spec.rotate.is_some() && spec.flows.is_none(),
+        is_broken: |Facts { spec, .. }| spec.output.rotate.is_some() && spec.output.flows.is_none(),
     },
     Rule {
         what: "--store-keep",
         beside: "without --store",
         why: "it says what --store keeps",
         instead: "give --store DIR too",
-        is_broken: |Facts { spec, .. }| spec.store_keep.is_some() && spec.store.is_none(),
+        is_broken: |Facts { spec, .. }| spec.output.store_keep.is_some() && spec.output.store.is_none(),
     },
     Rule {
         what: "--queues",
         beside: "without --port",
         why: "--queues is for DPDK ports",
         instead: "a software wire has --wire queues=N",
-        is_broken: |Facts { spec, .. }| spec.queues.is_some() && spec.port.is_empty(),
+        is_broken: |Facts { spec, .. }| spec.machine.queues.is_some() && spec.source.port.is_empty(),
     },
     Rule {
         what: "--alertmanager",
@@ -104,7 +107,7 @@ const RULES: &[Rule] = &[
         why: "it is told what fires, and no query of this run starts another",
         instead: "give -q or -f one with 'when'",
         is_broken: |Facts { spec, queries, .. }| {
-            spec.alerts.is_asked() && !queries.iter().any(|query| query.trigger.is_some())
+            spec.output.alerts.is_asked() && !queries.iter().any(|query| query.trigger.is_some())
         },
     },
     // Two things of which one undoes the other.
@@ -113,21 +116,23 @@ const RULES: &[Rule] = &[
         beside: "with --anonymize",
         why: "it shows names, which tell the addresses that --anonymize hides",
         instead: "give one of them",
-        is_broken: |Facts { spec, .. }| spec.enrich.resolve && spec.anonymize.is_some(),
+        is_broken: |Facts { spec, .. }| spec.question.enrich.resolve && spec.output.anonymize.is_some(),
     },
     Rule {
         what: "--flows -",
         beside: "with --report -",
         why: "both write to standard output",
         instead: "give one of them a file",
-        is_broken: |Facts { spec, .. }| goes_there(&spec.flows) && goes_there(&spec.report),
+        is_broken: |Facts { spec, .. }| goes_there(&spec.output.flows) && goes_there(&spec.output.report),
     },
     Rule {
         what: "--flows -",
         beside: "with --json",
         why: "both write to standard output",
         instead: "give one of them a file",
-        is_broken: |Facts { spec, .. }| goes_there(&spec.flows) && !goes_there(&spec.report) && spec.json,
+        is_broken: |Facts { spec, .. }| {
+            goes_there(&spec.output.flows) && !goes_there(&spec.output.report) && spec.output.json
+        },
     },
     Rule {
         what: "--wire",
@@ -135,7 +140,7 @@ const RULES: &[Rule] = &[
         why: "--wire goes around capture files or --synthetic, whose frames are there before they arrive",
         instead: LEAVE_ONE,
         is_broken: |Facts { spec, .. }| {
-            spec.wire.is_some() && !(spec.interface.is_empty() && spec.port.is_empty())
+            spec.source.wire.is_some() && !(spec.source.interface.is_empty() && spec.source.port.is_empty())
         },
     },
     Rule {
@@ -143,14 +148,88 @@ const RULES: &[Rule] = &[
         beside: "with several nodes",
         why: "their records would be mixed",
         instead: "give a path, whose name gets those of the nodes",
-        is_broken: |facts| facts.has_several_nodes && goes_there(&facts.spec.flows),
+        is_broken: |facts| facts.has_several_nodes && goes_there(&facts.spec.output.flows),
     },
     Rule {
         what: "an interface or a port",
         beside: "given twice for one node",
         why: "each of its packets would count twice",
         instead: "name it once",
-        is_broken: |Facts { spec, .. }| has_twice(&spec.interface) || has_twice(&spec.port),
+        is_broken: |Facts { spec, .. }| has_twice(&spec.source.interface) || has_twice(&spec.source.port),
+    },
+    // Nodes of a deployment.
+    Rule {
+        what: "questions (--query, --file, --by, --sort, --per, --set, --task)",
+        beside: "in a probe",
+        why: CONTROLLER_ASKS,
+        instead: "give them to the controller (edison add, or its 'queries')",
+        is_broken: |facts| facts.spec.link.is_some() && asks(&facts.spec.question),
+    },
+    Rule {
+        what: "--json and --resolve",
+        beside: "in a probe",
+        why: CONTROLLER_ASKS,
+        instead: "ask the controller (edison watch --json, its page and its API)",
+        is_broken: |Facts { spec, .. }| {
+            spec.link.is_some() && (spec.output.json || spec.question.enrich.resolve)
+        },
+    },
+    Rule {
+        what: "capture files, --synthetic and --wire",
+        beside: "in a probe",
+        why: "it measures until it is told to end, and its windows are those of the clock, by which a controller joins nodes",
+        instead: "name -i, --port or --collect, or measure a capture with edison run",
+        is_broken: |Facts { spec: Spec { link, source, .. }, .. }| {
+            let has_captures = !(source.words.is_empty() && source.read.is_empty());
+            link.is_some() && (has_captures || source.synthetic.is_some() || source.wire.is_some())
+        },
+    },
+    Rule {
+        what: "a probe",
+        beside: "without -i, --port or --collect",
+        why: "there is nothing to measure",
+        instead: "name an interface or a port, or where routers send to",
+        is_broken: |Facts { spec, .. }| {
+            let SourceOptions { words, read, synthetic, .. } = &spec.source;
+            let has_other = !(words.is_empty() && read.is_empty()) || synthetic.is_some();
+            spec.link.is_some() && !spec.is_live() && !has_other
+        },
+    },
+    Rule {
+        what: "--packets, --duration and --idle-exit",
+        beside: "in a probe",
+        why: "it measures until it is told to end",
+        instead: "end it with SIGTERM",
+        is_broken: |Facts { spec: Spec { link, limit, .. }, .. }| {
+            link.is_some()
+                && (limit.packets.is_some() || limit.duration.is_some() || limit.idle_exit.is_some())
+        },
+    },
+    Rule {
+        what: "--tee",
+        beside: "in a probe",
+        why: "a controller adds up what probes counted, and does not know their shares",
+        instead: "leave it out",
+        is_broken: |Facts { spec, .. }| {
+            spec.link.is_some() && spec.machine.tee.is_some() && spec.machine.adapt.is_none()
+        },
+    },
+    Rule {
+        what: "several nodes",
+        beside: "in a probe",
+        why: "each node logs in at the broker with its own name",
+        instead: "start a probe for each",
+        is_broken: |facts| facts.spec.link.is_some() && facts.has_several_nodes,
+    },
+    Rule {
+        what: "--from, --sampling and --wait",
+        beside: "without routers",
+        why: "they say what is received of routers",
+        instead: "name where routers send to, as r=ipfix://:4739",
+        is_broken: |facts| {
+            let RouterOptions { from, sampling, wait, .. } = &facts.spec.routers;
+            !facts.has_routers && (!from.is_empty() || sampling.is_some() || wait.is_some())
+        },
     },
     // Windows.
     Rule {
@@ -159,8 +238,9 @@ const RULES: &[Rule] = &[
         why: "tasks are answered in each window of the run",
         instead: "give them the length of --per, or leave out --per",
         is_broken: |Facts { spec, .. }| {
-            let per = spec.per.map(|per| Every::Time(u64::try_from(per.as_nanos()).unwrap_or(u64::MAX)));
-            !spec.task.is_empty() && per.is_some_and(|per| per != spec.every)
+            let per =
+                spec.question.per.map(|per| Every::Time(u64::try_from(per.as_nanos()).unwrap_or(u64::MAX)));
+            !spec.question.task.is_empty() && per.is_some_and(|per| per != spec.question.every)
         },
     },
     Rule {
@@ -176,14 +256,18 @@ const RULES: &[Rule] = &[
         beside: "with --store",
         why: SHARE_IS_LOST,
         instead: LEAVE_ONE,
-        is_broken: |Facts { spec, .. }| spec.tee.is_some() && spec.adapt.is_none() && spec.store.is_some(),
+        is_broken: |Facts { spec, .. }| {
+            spec.machine.tee.is_some() && spec.machine.adapt.is_none() && spec.output.store.is_some()
+        },
     },
     Rule {
         what: "--tee",
         beside: "with --rows",
         why: SHARE_IS_LOST,
         instead: LEAVE_ONE,
-        is_broken: |Facts { spec, .. }| spec.tee.is_some() && spec.adapt.is_none() && spec.rows.is_some(),
+        is_broken: |Facts { spec, .. }| {
+            spec.machine.tee.is_some() && spec.machine.adapt.is_none() && spec.output.rows.is_some()
+        },
     },
     Rule {
         what: "'across nodes'",
@@ -207,7 +291,9 @@ const RULES: &[Rule] = &[
         beside: "with a capture, or --synthetic, that no wire is around",
         why: "it keeps loss below a bound, and a replay loses nothing",
         instead: "measure an interface or a port, or put the capture on a wire (--wire rate=10Mpps)",
-        is_broken: |Facts { spec, .. }| spec.adapt.is_some() && !spec.is_live() && spec.wire.is_none(),
+        is_broken: |Facts { spec, .. }| {
+            spec.machine.adapt.is_some() && !spec.is_live() && spec.source.wire.is_none()
+        },
     },
     Rule {
         what: "--adapt",
@@ -215,7 +301,7 @@ const RULES: &[Rule] = &[
         why: "it keeps loss below a bound, and a wire without a rate loses nothing",
         instead: "give it one, as rate=5Mpps/20Mpps,phase=10s",
         is_broken: |Facts { spec, .. }| {
-            spec.adapt.is_some() && spec.wire.is_some_and(|wire| wire.rate.is_none())
+            spec.machine.adapt.is_some() && spec.source.wire.is_some_and(|wire| wire.rate.is_none())
         },
     },
     Rule {
@@ -223,21 +309,23 @@ const RULES: &[Rule] = &[
         beside: "with --every in packets",
         why: "it decides from window to window of time",
         instead: "give --every a time, as 1s",
-        is_broken: |Facts { spec, .. }| spec.adapt.is_some() && is_of_packets(spec),
+        is_broken: |Facts { spec, .. }| spec.machine.adapt.is_some() && is_of_packets(spec),
     },
     Rule {
         what: "--adapt",
         beside: "is not possible with several nodes, or queries that start others",
         why: "its changes are events of their own, which start no query, and cores are shared out among nodes before they are measured",
         instead: LEAVE_ONE,
-        is_broken: |facts| facts.spec.adapt.is_some() && facts.is_controlled,
+        is_broken: |facts| facts.spec.machine.adapt.is_some() && facts.is_controlled,
     },
     Rule {
         what: "--adapt",
         beside: "with --store or --rows",
         why: SHARE_IS_LOST,
         instead: LEAVE_ONE,
-        is_broken: |Facts { spec, .. }| spec.adapt.is_some() && (spec.store.is_some() || spec.rows.is_some()),
+        is_broken: |Facts { spec, .. }| {
+            spec.machine.adapt.is_some() && (spec.output.store.is_some() || spec.output.rows.is_some())
+        },
     },
     Rule {
         what: "--adapt",
@@ -245,7 +333,7 @@ const RULES: &[Rule] = &[
         why: "it may change the share that is sampled, and IPFIX tells a collector one share for all records",
         instead: "leave out --export, and write --flows as .csv, .jsonl or .parquet",
         is_broken: |Facts { spec, .. }| {
-            spec.adapt.is_some() && (spec.export.is_some() || is_ipfix(&spec.flows))
+            spec.machine.adapt.is_some() && (spec.output.export.is_some() || is_ipfix(&spec.output.flows))
         },
     },
     Rule {
@@ -254,7 +342,8 @@ const RULES: &[Rule] = &[
         why: "events of --adapt have this name",
         instead: "give the query another one",
         is_broken: |facts| {
-            facts.spec.adapt.is_some() && facts.queries.iter().any(|query| query.label == super::adapt::NAME)
+            facts.spec.machine.adapt.is_some()
+                && facts.queries.iter().any(|query| query.label == super::adapt::NAME)
         },
     },
     // Routers.
@@ -264,7 +353,8 @@ const RULES: &[Rule] = &[
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| {
-            has_routers(facts) && (facts.spec.loss || facts.queries.iter().any(|query| query.needs_loss))
+            has_routers(facts)
+                && (facts.spec.packets.loss || facts.queries.iter().any(|query| query.needs_loss))
         },
     },
     Rule {
@@ -272,28 +362,28 @@ const RULES: &[Rule] = &[
         beside: "with routers",
         why: "routers send a record of each direction, at a time of its own",
         instead: "group by conversation, as --by conversation",
-        is_broken: |facts| has_routers(facts) && facts.spec.biflow,
+        is_broken: |facts| has_routers(facts) && facts.spec.record.biflow,
     },
     Rule {
         what: "--gap",
         beside: "with routers",
         why: NO_PACKETS,
         instead: NO_ROUTERS,
-        is_broken: |facts| has_routers(facts) && facts.spec.gap.is_some(),
+        is_broken: |facts| has_routers(facts) && facts.spec.record.gap.is_some(),
     },
     Rule {
         what: "--packet-size",
         beside: "with routers",
         why: NO_PACKETS,
         instead: NO_ROUTERS,
-        is_broken: |facts| has_routers(facts) && facts.spec.packet_size.is_some(),
+        is_broken: |facts| has_routers(facts) && facts.spec.record.packet_size.is_some(),
     },
     Rule {
         what: "--inter-arrival",
         beside: "with routers",
         why: NO_PACKETS,
         instead: NO_ROUTERS,
-        is_broken: |facts| has_routers(facts) && facts.spec.inter_arrival.is_some(),
+        is_broken: |facts| has_routers(facts) && facts.spec.record.inter_arrival.is_some(),
     },
     Rule {
         what: "'using', 'error' and a --task with a structure, memory= or error=",
@@ -316,14 +406,14 @@ const RULES: &[Rule] = &[
         beside: "with routers",
         why: NO_PACKETS,
         instead: NO_ROUTERS,
-        is_broken: |facts| has_routers(facts) && facts.spec.captures.is_some(),
+        is_broken: |facts| has_routers(facts) && facts.spec.capture.captures.is_some(),
     },
     Rule {
         what: "a filter",
         beside: "with routers",
         why: "it is matched against the bytes of packets, and routers send flow records",
         instead: "say it in a query, as where dst_port = 443",
-        is_broken: |facts| has_routers(facts) && !facts.spec.words.is_empty(),
+        is_broken: |facts| has_routers(facts) && !facts.spec.source.words.is_empty(),
     },
     Rule {
         what: "a file, -i, --port or --synthetic",
@@ -331,7 +421,7 @@ const RULES: &[Rule] = &[
         why: "a node has sources of one kind",
         instead: NO_SOURCE_BESIDE,
         is_broken: |facts| {
-            let Spec { read, interface, port, synthetic, .. } = facts.spec;
+            let SourceOptions { read, interface, port, synthetic, .. } = &facts.spec.source;
             let has_other = !(read.is_empty() && interface.is_empty() && port.is_empty());
             has_routers(facts) && (has_other || synthetic.is_some())
         },
@@ -341,35 +431,37 @@ const RULES: &[Rule] = &[
         beside: "with routers",
         why: "it says how packets arrive or are measured, and routers send flow records",
         instead: "leave it out",
-        is_broken: |facts| has_routers(facts) && facts.spec.wire.is_some(),
+        is_broken: |facts| has_routers(facts) && facts.spec.source.wire.is_some(),
     },
     Rule {
         what: "--tee",
         beside: "with routers",
         why: "it says how packets arrive or are measured, and routers send flow records",
         instead: "leave it out",
-        is_broken: |facts| has_routers(facts) && facts.spec.tee.is_some() && facts.spec.adapt.is_none(),
+        is_broken: |facts| {
+            has_routers(facts) && facts.spec.machine.tee.is_some() && facts.spec.machine.adapt.is_none()
+        },
     },
     Rule {
         what: "--adapt",
         beside: "with routers",
         why: "it says how packets arrive or are measured, and routers send flow records",
         instead: "leave it out",
-        is_broken: |facts| has_routers(facts) && facts.spec.adapt.is_some(),
+        is_broken: |facts| has_routers(facts) && facts.spec.machine.adapt.is_some(),
     },
     Rule {
         what: "--cores",
         beside: "with routers",
         why: "it says how cores share packets, and one thread takes flow records",
         instead: "leave it out",
-        is_broken: |facts| has_routers(facts) && facts.spec.cores.is_some(),
+        is_broken: |facts| has_routers(facts) && facts.spec.machine.cores.is_some(),
     },
     Rule {
         what: "--design",
         beside: "with routers",
         why: "it says how cores share packets, and one thread takes flow records",
         instead: "leave it out",
-        is_broken: |facts| has_routers(facts) && facts.spec.design.is_some(),
+        is_broken: |facts| has_routers(facts) && facts.spec.machine.design.is_some(),
     },
     Rule {
         what: "--every in packets",
@@ -380,8 +472,14 @@ const RULES: &[Rule] = &[
     },
 ];
 
+fn asks(question: &QuestionOptions) -> bool {
+    let QuestionOptions { task, query, file, by, sort, per, set, .. } = question;
+    let has_lists = !(task.is_empty() && query.is_empty() && file.is_empty() && set.is_empty());
+    has_lists || by.is_some() || sort.is_some() || per.is_some()
+}
+
 fn has_records(spec: &Spec) -> bool {
-    spec.flows.is_some() || spec.export.is_some() || spec.store.is_some()
+    spec.output.flows.is_some() || spec.output.export.is_some() || spec.output.store.is_some()
 }
 
 fn has_twice(sources: &[String]) -> bool {
@@ -393,11 +491,11 @@ fn goes_there(path: &Option<PathBuf>) -> bool {
 }
 
 fn is_of_packets(spec: &Spec) -> bool {
-    matches!(spec.every, Every::Packets(_))
+    matches!(spec.question.every, Every::Packets(_))
 }
 
 fn is_sample(spec: &Spec) -> bool {
-    spec.tee.is_some() || spec.adapt.is_some()
+    spec.machine.tee.is_some() || spec.machine.adapt.is_some()
 }
 
 fn is_ipfix(flows: &Option<PathBuf>) -> bool {
@@ -409,7 +507,7 @@ fn is_of_sizes(task: &TaskSpec) -> bool {
 }
 
 fn has_routers(facts: &Facts<'_>) -> bool {
-    facts.spec.routers.is_some()
+    facts.spec.routers.listener.is_some()
 }
 
 /// Returns a line for each rule that a node breaks.

@@ -4,7 +4,7 @@ use super::plan::Plan;
 use crate::exit::Failure;
 use crate::questions::asked::Asked;
 use crate::questions::standing::{self, StandingOptions};
-use crate::sinks::views;
+use controller::views;
 use engine::Every;
 use equery::{Chain, ChainSite, CheckedQuery};
 use model::view::QueryView;
@@ -14,7 +14,7 @@ use task::query::{Over, Query};
 /// alone, each on its node.
 pub(super) fn chain(plan: &Plan, nodes: &[String]) -> Result<Chain, Failure> {
     let Plan { options, asked, of_windows, .. } = plan;
-    let usual_ns = match asked.usual_every.unwrap_or(options.every) {
+    let usual_ns = match asked.usual_every.unwrap_or(options.question.every) {
         Every::Time(length) => length,
         Every::Packets(_) => 0,
     };
@@ -25,7 +25,7 @@ pub(super) fn chain(plan: &Plan, nodes: &[String]) -> Result<Chain, Failure> {
     let queries: Vec<CheckedQuery> = asked.checked.iter().filter(has_windows).cloned().collect();
     let site = ChainSite {
         nodes,
-        key: &options.key.parts(),
+        key: &options.question.key.parts(),
         window_ns: usual_ns,
         settings: events::Settings::default(),
     };
@@ -43,7 +43,7 @@ pub(super) fn views(chain: Option<&Chain>, asked: &Asked) -> Vec<QueryView> {
 /// nothing of time are shown, as a row for each interval is asked of them.
 pub(super) fn steps(plan: &Plan) -> Vec<String> {
     let Plan { options, asked, .. } = plan;
-    let per = options.per.map(|per| u64::try_from(per.as_nanos()).unwrap_or(u64::MAX));
+    let per = options.question.per.map(|per| u64::try_from(per.as_nanos()).unwrap_or(u64::MAX));
     let of_intervals = per.map(|ns| Over::Windows { every_ns: ns, over_ns: ns });
     let has_rows = |name: &&String| {
         let query = asked.checked.iter().find(|query| query.label == **name);
@@ -69,10 +69,10 @@ pub(super) fn own_queries(plan: &Plan, node: &str) -> Vec<Query> {
     let of_run = standing::are_of_run(options);
     if asked.is_empty() {
         return standing::standing(&StandingOptions {
-            key: options.key,
-            tracks_loss: options.loss,
-            biflow: options.biflow,
-            top: options.top,
+            key: options.question.key,
+            tracks_loss: options.packets.loss,
+            biflow: options.record.biflow,
+            top: options.question.top,
             of_windows: *of_windows,
             of_run,
         });

@@ -1,5 +1,6 @@
 //! Nodes under a controller, in one process: what their answers start, and what the controller shows.
 
+use super::Route;
 use super::chain;
 use super::driven;
 use super::measurement::Measurement;
@@ -55,14 +56,14 @@ impl Controlled {
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
         let Plan { options, asked, .. } = plan;
-        let window_ns = match options.every {
+        let window_ns = match options.question.every {
             Every::Time(length) => length,
             // Refused before.
             Every::Packets(_) => 0,
         };
         let is_replay = measurements.iter().all(|one| one.time_base == TimeBase::Packets);
         if measurements.iter().any(|one| is_replay && one.plan.receivers > 1) {
-            let typed = match options.wire {
+            let typed = match options.source.wire {
                 Some(wire) if wire.queues > 1 => "--wire queues",
                 _ => "--cores or --design",
             };
@@ -85,10 +86,10 @@ impl Controlled {
         }
         let style = Style {
             is_silent: !has_tables,
-            is_json: options.json,
+            is_json: options.output.json,
             is_live: !is_replay,
             has_several_nodes: names.len() > 1,
-            has_rows: options.per.is_some(),
+            has_rows: options.question.per.is_some(),
             steps: (!asked.is_empty()).then(|| chain::steps(plan)),
             ..Style::default()
         };
@@ -100,12 +101,13 @@ impl Controlled {
             progress: Progress::new(names.len()),
             reader,
             writes_files: standard_output::writes_files(options),
-            says_undecided: options.json || !has_tables,
+            says_undecided: options.output.json || !has_tables,
         })
     }
+}
 
-    /// Measures until all sources end or `stop` is set, and drives what answers start.
-    pub(super) fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure> {
+impl Route for Controlled {
+    fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure> {
         let Self { controller, link, ready, printer, progress, reader, writes_files, .. } = self;
         let (reader, writes_files) = (&*reader, *writes_files);
         let nodes = std::mem::take(ready);
@@ -119,9 +121,8 @@ impl Controlled {
         measured
     }
 
-    /// Adds what the controller knows to the report. Returns what went wrong with standard output, if anything.
-    pub(super) fn end(mut self, sinks: &Sinks, report: &mut RunReport) -> Option<String> {
-        let Self { controller, .. } = &mut self;
+    fn end(mut self: Box<Self>, sinks: &Sinks, report: &mut RunReport) -> Option<String> {
+        let Self { controller, .. } = &mut *self;
         // What became of alerts is known now.
         sinks.state(controller, &sinks.alerts());
         report.stories = controller.stories().cloned().collect();

@@ -1,5 +1,6 @@
 //! One node by itself: its windows go to the screen and to the sinks as they are answered.
 
+use super::Route;
 use super::adapt::{self, Teller};
 use super::chain;
 use super::measurement::Measurement;
@@ -15,7 +16,7 @@ use crate::sinks::{self, Sink, Sinks};
 use engine::tuning::Adaption;
 use engine::{Control, Every, Observer};
 use equery::Chain;
-use model::Answer;
+use model::{Answer, RunReport};
 use port::TimeBase;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -59,7 +60,7 @@ impl Direct {
         let show = show(plan, time_base, has_tables, tasks.is_some());
         let queries = queries_of(plan, &measurement, show);
         let control = Control::new(Arc::new(task_set(&queries, &measurement, tasks)?));
-        let adaption = match options.adapt {
+        let adaption = match options.machine.adapt {
             Some(bound) => Some(adapt::start(bound, &mut measurement, queries, &specs, &control)?),
             None => None,
         };
@@ -67,7 +68,7 @@ impl Direct {
         let setting = Setting {
             show,
             is_asked: !asked.is_empty(),
-            per: options.per,
+            per: options.question.per,
             time_base,
             measured: Measured {
                 node: measurement.node.clone(),
@@ -83,7 +84,7 @@ impl Direct {
             measurement: Some(measurement),
             control,
             adaption,
-            bound: options.adapt.map_or(0.0, |bound| bound.loss),
+            bound: options.machine.adapt.map_or(0.0, |bound| bound.loss),
             window_ns: match every {
                 Every::Time(length) => length,
                 Every::Packets(_) => 0,
@@ -91,20 +92,21 @@ impl Direct {
             setting: Some(setting),
             screen: None,
             given_back,
-            takes_terminal: screen::is_live(show, time_base, options.per),
+            takes_terminal: screen::is_live(show, time_base, options.question.per),
             writes_files: standard_output::writes_files(options),
             reader,
             cut: Vec::new(),
         })
     }
+}
 
-    /// Set once a signal may end the program at once: not while the terminal is taken.
-    pub(super) fn may_end(&self, stop: &Arc<AtomicBool>) -> Arc<AtomicBool> {
+impl Route for Direct {
+    /// Not while the terminal is taken.
+    fn may_end(&self, stop: &Arc<AtomicBool>) -> Arc<AtomicBool> {
         Arc::clone(if self.takes_terminal { &self.given_back } else { stop })
     }
 
-    /// Measures until the sources end or `stop` is set.
-    pub(super) fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure> {
+    fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure> {
         let (Some(measurement), Some(setting)) = (self.measurement.take(), self.setting.take()) else {
             return Ok(Vec::new());
         };
@@ -130,8 +132,7 @@ impl Direct {
         Ok(vec![reported])
     }
 
-    /// Shows what is left. Returns what went wrong with standard output, if anything.
-    pub(super) fn end(self) -> Option<String> {
+    fn end(self: Box<Self>, _: &Sinks, _: &mut RunReport) -> Option<String> {
         let screen = self.screen?;
         screen.answers(self.cut);
         screen.finish()
@@ -141,13 +142,13 @@ impl Direct {
 /// What is shown of windows.
 fn show(plan: &Plan, time_base: TimeBase, has_tables: bool, has_tasks: bool) -> Show {
     let Plan { options, asked, shows_windows, .. } = plan;
-    match (options.json, time_base) {
+    match (options.output.json, time_base) {
         _ if !has_tables => Show::Nothing,
         (true, TimeBase::Packets) if !options.json_windows => Show::JsonOfOwn,
         (true, _) => Show::Json,
         (false, TimeBase::Clock) => Show::Tables,
         // What is sent is shown.
-        (false, TimeBase::Packets) if options.kafka.is_asked() => Show::Tables,
+        (false, TimeBase::Packets) if options.output.kafka.is_asked() => Show::Tables,
         (false, TimeBase::Packets) if has_tasks => Show::Tasks,
         (false, TimeBase::Packets) if *shows_windows => Show::Tables,
         (false, TimeBase::Packets) if !asked.windows.is_empty() => Show::Queries,
@@ -159,14 +160,14 @@ fn show(plan: &Plan, time_base: TimeBase, has_tables: bool, has_tasks: bool) -> 
 fn queries_of(plan: &Plan, measurement: &Measurement, show: Show) -> Vec<Query> {
     let Plan { options, asked, .. } = plan;
     let config = &measurement.config;
-    let of_windows = matches!(show, Show::Json | Show::Tables) || options.kafka.is_asked();
+    let of_windows = matches!(show, Show::Json | Show::Tables) || options.output.kafka.is_asked();
     let of_run = standing::are_of_run(options);
     match asked.is_empty() {
         true => standing::standing(&StandingOptions {
             key: config.key,
             tracks_loss: config.parts.loss,
             biflow: config.parts.biflow,
-            top: options.top,
+            top: options.question.top,
             of_windows,
             of_run,
         }),

@@ -86,36 +86,31 @@ impl Measurement {
     ) -> Result<Self, Failure> {
         let config = config(options);
         let plan = parallel::plan(options, &config)?;
-        if zooms && !options.loss && no_zoom(&config, &plan, Directions::Together).is_some() {
-            return Self::prepare(
-                &Spec { loss: true, ..options.clone() },
-                node,
-                specs,
-                false,
-                store,
-                (reader, lost),
-            );
+        if zooms && !options.packets.loss && no_zoom(&config, &plan, Directions::Together).is_some() {
+            let mut tracking = options.clone();
+            tracking.packets.loss = true;
+            return Self::prepare(&tracking, node, specs, false, store, (reader, lost));
         }
         // The exporter's queue; the least of the memory has room for it.
         let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
-        let export_queue = options.export.is_some().then(queue).flatten();
+        let export_queue = options.output.export.is_some().then(queue).flatten();
         let store_queue = store.and_then(|store| config.limits.lease(store.queue_bytes()));
         let record_parts = parts::of_records(options, &config.parts);
-        let selection = match &options.fields {
+        let selection = match &options.output.fields {
             Some(list) => Selection::parse(list, &record_parts)
                 .map_err(|error| Failure::usage(wording::of_selection(&error)))?,
             None => Selection::new(&record_parts),
         };
-        let selection = selection.of_sample(options.tee.unwrap_or(Share::ALL));
-        let of_source = |selection: Selection| match options.routers {
+        let selection = selection.of_sample(options.machine.tee.unwrap_or(Share::ALL));
+        let of_source = |selection: Selection| match options.routers.listener {
             Some(_) => selection.with_open_fields(),
             None => selection,
         };
         let selection = of_source(selection);
-        let anonymizer = options.anonymize.as_deref().map(anonymizer).transpose()?;
+        let anonymizer = options.output.anonymize.as_deref().map(anonymizer).transpose()?;
         // Before a source is opened: a mistake in it must not start a port.
         refusal::admit(&config, &plan, specs, &parallel::site(options))?;
-        let geo = options.enrich.databases()?;
+        let geo = options.question.enrich.databases()?;
         let captures = captures(options, node)?;
         let sources = sources::open(options, &config, plan, specs)?;
         // A port may have had fewer queues than were requested, or spread flows over them in its own way.
@@ -132,7 +127,7 @@ impl Measurement {
         names.extend(sources.routers.iter().map(|routers| routers.name().to_owned()));
         if names.is_empty() {
             // A capture that is damaged from its first byte on, so that nothing came onto the wire.
-            names = [&options.read[..], &options.words[..]].concat();
+            names = [&options.source.read[..], &options.source.words[..]].concat();
         }
         if let Some(store) = store {
             let (window_ns, usual_ns) = window_lengths(options, "--store")?;
@@ -148,7 +143,7 @@ impl Measurement {
                 anonymizer: anonymizer.clone(),
                 is_live: sources.time_base != TimeBase::Packets,
                 // Routers wait in their own queue.
-                waits: sources.time_base == TimeBase::Packets || options.routers.is_some(),
+                waits: sources.time_base == TimeBase::Packets || options.routers.listener.is_some(),
             });
             rows.push(Box::new(RowStore::new(Arc::clone(store), feed)));
             writers.extend(records);
@@ -168,7 +163,7 @@ impl Measurement {
             geo,
             captures,
             zoom,
-            rotates: options.rotate.is_some(),
+            rotates: options.output.rotate.is_some(),
             _memory: ([export_queue, store_queue], memory),
         })
     }
@@ -292,34 +287,36 @@ pub(super) fn refusals(options: &Spec, specs: &[TaskSpec]) -> Vec<String> {
 
 /// How the engine measures what the options say.
 pub(super) fn config(options: &Spec) -> Config {
-    let usual_ring = if options.adapt.is_some() { TUNED_HAND_OVER_PACKETS } else { HAND_OVER_PACKETS };
-    let memory = options.memory.unwrap_or_else(machine::half_of_memory);
+    let usual_ring =
+        if options.machine.adapt.is_some() { TUNED_HAND_OVER_PACKETS } else { HAND_OVER_PACKETS };
+    let memory = options.limit.memory.unwrap_or_else(machine::half_of_memory);
     let fits = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let flows = options.max_flows.map_or(usize::MAX, fits);
+    let flows = options.record.max_flows.map_or(usize::MAX, fits);
     let limits = Limits::new(fits(memory), flows);
     Config {
-        every: options.every,
-        timeouts: Timeouts { idle_ns: options.idle_timeout, active_ns: options.active_timeout },
+        every: options.question.every,
+        timeouts: Timeouts { idle_ns: options.record.idle_timeout, active_ns: options.record.active_timeout },
         limits,
-        tunnel: options.tunnel,
-        key: options.key,
+        tunnel: options.packets.tunnel.of(),
+        key: options.question.key,
         parts: parts::of(options),
-        seed: Seed::new(options.seed.unwrap_or_else(machine::random)),
+        seed: Seed::new(options.machine.seed.unwrap_or_else(machine::random)),
         control: None,
-        sampling: options.tee.map(Sampling::new),
+        sampling: options.machine.tee.map(Sampling::new),
         worker_use: None,
         idle_timeout: None,
         adaption: None,
-        burst: usize::from(options.burst),
+        burst: usize::from(options.machine.burst),
         hand_over_parcels: options
+            .machine
             .ring
             .map_or(usual_ring, usize::from)
-            .div_ceil(usize::from(options.burst))
+            .div_ceil(usize::from(options.machine.burst))
             .max(2),
         timed: false,
-        duration: options.duration,
-        packets: options.packets,
-        idle_exit: options.idle_exit,
+        duration: options.limit.duration,
+        packets: options.limit.packets,
+        idle_exit: options.limit.idle_exit,
     }
 }
 
@@ -335,8 +332,8 @@ fn writers(
         let reader = standard_output::is_meant(Path::new(&name)).then(|| reader.clone());
         Box::new(Watched::new(writer, name, reader, lost)) as Box<dyn RecordWriter>
     };
-    let file = options.flows.as_deref().map(|path| {
-        let writer = match options.rotate {
+    let file = options.output.flows.as_deref().map(|path| {
+        let writer = match options.output.rotate {
             Some(rotation) => {
                 let rotation = match (rotation, time_base) {
                     (Rotation::Time(length), TimeBase::Packets) => Rotation::RecordTime(length),
@@ -352,7 +349,7 @@ fn writers(
         TimeBase::Packets => Patience::ForPace,
         TimeBase::Clock => Patience::None,
     };
-    let export = options.export.as_ref().map(|collector| {
+    let export = options.output.export.as_ref().map(|collector| {
         let writer = record::export(collector, node, selection, patience);
         writer.map(|writer| watched(collector.to_string(), writer))
     });
@@ -361,17 +358,17 @@ fn writers(
 
 /// Where captures go; the folder is created.
 fn captures(options: &Spec, node: &str) -> Result<CaptureSettings, Failure> {
-    if let Some(folder) = &options.captures {
+    if let Some(folder) = &options.capture.captures {
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::usage(format!("--captures {}: {error}", folder.display())))?;
     }
     Ok(CaptureSettings {
-        folder: options.captures.clone(),
+        folder: options.capture.captures.clone(),
         node: node.to_owned(),
-        bytes: options.capture_bytes,
-        snap: options.capture_snap,
-        rate: options.capture_rate,
-        anonymizes: options.anonymize.is_some(),
+        bytes: options.capture.capture_bytes,
+        snap: options.capture.capture_snap,
+        rate: options.capture.capture_rate,
+        anonymizes: options.output.anonymize.is_some(),
     })
 }
 
@@ -383,7 +380,7 @@ fn row_output(
     zooms: bool,
     anonymizer: Option<&Anonymizer>,
 ) -> Result<Vec<Box<dyn RowOutput>>, Failure> {
-    let Some(path) = &options.rows else { return Ok(Vec::new()) };
+    let Some(path) = &options.output.rows else { return Ok(Vec::new()) };
     let (window_ns, usual_ns) = window_lengths(options, "--rows")?;
     let writer =
         RowWriter::create(path, node, config.key, config.parts.loss || zooms).map_err(Failure::usage)?;
@@ -393,7 +390,7 @@ fn row_output(
 
 /// The length of windows, and of those of queries that do not say it, nanoseconds.
 fn window_lengths(options: &Spec, option: &str) -> Result<(u64, u64), Failure> {
-    let Every::Time(window_ns) = options.every else {
+    let Every::Time(window_ns) = options.question.every else {
         return Err(Failure::usage(format!(
             "{option} needs windows of time, which its column window_start names: give --every a time, as 10s"
         )));

@@ -2,10 +2,9 @@
 
 use crate::exit::Failure;
 use crate::machine;
-use crate::router_options::RouterOptions;
 use crate::runtime::positional;
 use crate::sinks::standard_output;
-use crate::spec::Spec;
+use crate::spec::{Listener, SourceOptions, Spec};
 use std::path::{Path, PathBuf};
 
 /// A node and the options by which it is measured.
@@ -29,39 +28,42 @@ enum Kind {
 /// The nodes of a run, in the order of the command line; one where no source names any.
 pub(crate) fn split(options: &Spec) -> Result<Vec<Node>, Failure> {
     let of_options = named_options(options);
-    if let Some(word) = options.words.iter().find(|word| is_unknown(word)) {
+    if let Some(word) = options.source.words.iter().find(|word| is_unknown(word)) {
         return Err(Failure::usage(format!("{word}: {NO_SOURCE}")));
     }
-    let words: Vec<(&str, &str)> = options.words.iter().map_while(|word| name_and_source(word)).collect();
+    let words: Vec<(&str, &str)> =
+        options.source.words.iter().map_while(|word| name_and_source(word)).collect();
     if words.is_empty() && of_options.is_empty() {
-        let mut sources = options.words.iter().filter_map(|word| name_and_source(word));
-        if let (Some(file), true) = (options.words.first(), sources.any(|(_, file)| Path::new(file).exists()))
+        let mut sources = options.source.words.iter().filter_map(|word| name_and_source(word));
+        if let (Some(file), true) =
+            (options.source.words.first(), sources.any(|(_, file)| Path::new(file).exists()))
         {
             return Err(unnamed(file));
         }
-        let name = options.node.clone().unwrap_or_else(machine::host_name);
+        let name = options.output.node.clone().unwrap_or_else(machine::host_name);
         return Ok(vec![Node { name, options: options.clone() }]);
     }
     check(options, of_options.len())?;
-    let filter = &options.words[words.len()..];
+    let filter = &options.source.words[words.len()..];
     if let Some(file) = filter.first().filter(|word| Path::new(word.as_str()).exists()) {
         return Err(unnamed(file));
     }
     let words = words.into_iter().map(|(name, source)| (kind(source), name, source));
     let (mut nodes, mut missing): (Vec<Node>, Vec<String>) = Default::default();
     for (kind, name, source) in of_options.into_iter().chain(words) {
-        if source == "-" && nodes.iter().any(|node| node.options.read.iter().any(|read| read == "-")) {
+        if source == "-" && nodes.iter().any(|node| node.options.source.read.iter().any(|read| read == "-")) {
             return Err(Failure::usage(format!("{name}=-: standard input is read once: name a file")));
         }
         let at = nodes.iter().position(|node| node.name == name).unwrap_or_else(|| {
-            let options = Spec {
+            let mut options = options.clone();
+            options.source = SourceOptions {
+                words: filter.to_vec(),
                 read: Vec::new(),
                 interface: Vec::new(),
                 port: Vec::new(),
-                words: filter.to_vec(),
-                node: Some(name.to_owned()),
-                ..options.clone()
+                ..options.source
             };
+            options.output.node = Some(name.to_owned());
             nodes.push(Node { name: name.to_owned(), options });
             nodes.len() - 1
         });
@@ -70,15 +72,15 @@ pub(crate) fn split(options: &Spec) -> Result<Vec<Node>, Failure> {
             Kind::Capture if source != "-" && !Path::new(source).exists() => {
                 missing.push(format!("{name}={source}: {NO_SOURCE}"));
             }
-            Kind::Capture => options.read.push(source.to_owned()),
-            Kind::Interface => options.interface.push(source.to_owned()),
-            Kind::Port => options.port.push(source.to_owned()),
-            Kind::Routers if options.routers.is_some() => {
+            Kind::Capture => options.source.read.push(source.to_owned()),
+            Kind::Interface => options.source.interface.push(source.to_owned()),
+            Kind::Port => options.source.port.push(source.to_owned()),
+            Kind::Routers if options.routers.listener.is_some() => {
                 return Err(Failure::usage(format!(
                     "{name}={source}: a node listens at one address for routers: give this one another name"
                 )));
             }
-            Kind::Routers => options.routers = Some(routers(name, source)?),
+            Kind::Routers => options.routers.listener = Some(listener(name, source)?),
         }
     }
     if !missing.is_empty() {
@@ -86,7 +88,7 @@ pub(crate) fn split(options: &Spec) -> Result<Vec<Node>, Failure> {
     }
     let several = nodes.len() > 1;
     for Node { name, options } in nodes.iter_mut().filter(|_| several) {
-        for path in [&mut options.flows, &mut options.rows].into_iter().flatten() {
+        for path in [&mut options.output.flows, &mut options.output.rows].into_iter().flatten() {
             *path = path_of(path, name);
         }
     }
@@ -95,8 +97,11 @@ pub(crate) fn split(options: &Spec) -> Result<Vec<Node>, Failure> {
 
 /// The sources that options name with their nodes: -r, -i and --port.
 fn named_options(options: &Spec) -> Vec<(Kind, &str, &str)> {
-    let lists =
-        [(Kind::Capture, &options.read), (Kind::Interface, &options.interface), (Kind::Port, &options.port)];
+    let lists = [
+        (Kind::Capture, &options.source.read),
+        (Kind::Interface, &options.source.interface),
+        (Kind::Port, &options.source.port),
+    ];
     let named = lists.into_iter().flat_map(|(kind, sources)| {
         sources.iter().filter_map(move |word| {
             let (name, source) = name_and_rest(word)?;
@@ -138,10 +143,9 @@ fn is_port(source: &str) -> bool {
     is_pci || device.starts_with("net_") || device.starts_with("eth_")
 }
 
-/// The routers that send to an address.
-fn routers(name: &str, source: &str) -> Result<RouterOptions, Failure> {
-    let listener = source.parse().map_err(|error| Failure::usage(format!("{name}={source}: {error}")))?;
-    Ok(RouterOptions { listener, from: Vec::new(), sampling: None, wait_ns: 0 })
+/// Returns where the routers of a node send to.
+fn listener(name: &str, source: &str) -> Result<Listener, Failure> {
+    source.parse().map_err(|error| Failure::usage(format!("{name}={source}: {error}")))
 }
 
 fn unnamed(file: &str) -> Failure {
@@ -150,10 +154,14 @@ fn unnamed(file: &str) -> Failure {
 
 /// Refuses what does not go with named sources. `named`: the number of those that options name.
 fn check(options: &Spec, named: usize) -> Result<(), Failure> {
-    if let Some(node) = &options.node {
+    if let Some(node) = &options.output.node {
         return Err(Failure::usage(format!("--node {node}: the sources name their nodes (NAME=SOURCE)")));
     }
-    let lists = [("--read", &options.read), ("--interface", &options.interface), ("--port", &options.port)];
+    let lists = [
+        ("--read", &options.source.read),
+        ("--interface", &options.source.interface),
+        ("--port", &options.source.port),
+    ];
     if lists.iter().map(|(_, sources)| sources.len()).sum::<usize>() != named {
         let is_unnamed = |source: &&String| name_and_rest(source).is_none();
         let unnamed =
@@ -163,12 +171,12 @@ fn check(options: &Spec, named: usize) -> Result<(), Failure> {
             "{option} {source}: where sources are named (NAME=SOURCE), all of them are"
         )));
     }
-    if options.synthetic.is_some() {
+    if options.source.synthetic.is_some() {
         return Err(Failure::usage(
             "--synthetic is one node, which --node names: NAME=SOURCE names captures, interfaces, ports and routers",
         ));
     }
-    if options.routers.is_some() {
+    if options.routers.listener.is_some() {
         return Err(Failure::usage("the routers of edison collect are one node, which --node names"));
     }
     Ok(())

@@ -13,7 +13,7 @@ pub(crate) type OpenPorts = (Vec<Box<dyn PacketSource>>, Plan, Site);
 
 /// The design for what is to be measured, as far as that is known before it is opened.
 pub(crate) fn plan(options: &Spec, config: &Config) -> Result<Plan, Failure> {
-    let queues = match options.wire {
+    let queues = match options.source.wire {
         Some(wire) => wire.queues,
         // A port may have fewer.
         None => asked_queues(options, config),
@@ -24,9 +24,9 @@ pub(crate) fn plan(options: &Spec, config: &Config) -> Result<Plan, Failure> {
 /// Receive queues requested of a DPDK port: those of `--queues`, or one for each receiver; one if no design
 /// was requested and something needs one receiver.
 pub(crate) fn asked_queues(options: &Spec, config: &Config) -> usize {
-    match (options.queues, design(options), &options.cores) {
+    match (options.machine.queues, design(options), &options.machine.cores) {
         (Some(queues), ..) => usize::from(queues),
-        _ if options.port.is_empty() => 1,
+        _ if options.source.port.is_empty() => 1,
         (_, None, _) if !admission::one_receiver(config, &site(options)).is_empty() => 1,
         (_, Some(Design::Clusters { queues, .. }), _) => queues,
         (_, Some(Design::Rss) | None, Some(Cores::Count(count))) => *count,
@@ -43,31 +43,33 @@ pub(crate) fn settle(
     queues: usize,
     cores: &[usize],
 ) -> Result<Plan, Failure> {
-    let plan = Plan::new(design(options), options.cores.as_ref(), queues, cores).map_err(|refusal| {
-        let mut refusals = admission::of_config(config);
-        refusals.push(refusal);
-        refusal::failure(&refusals)
-    })?;
-    let why = match (options.design, options.tee) {
+    let plan =
+        Plan::new(design(options), options.machine.cores.as_ref(), queues, cores).map_err(|refusal| {
+            let mut refusals = admission::of_config(config);
+            refusals.push(refusal);
+            refusal::failure(&refusals)
+        })?;
+    let why = match (options.machine.design, options.machine.tee) {
         (None, Some(_)) => "a sample is measured on another core than the one that receives".to_owned(),
         _ => plan.why,
     };
-    Ok(Plan { split: options.split, state: options.state, why, ..plan })
+    Ok(Plan { split: options.machine.split, state: options.machine.state, why, ..plan })
 }
 
 /// The design that was requested; without one a sample needs a core that measures what another one receives.
 fn design(options: &Spec) -> Option<Design> {
-    let queues = options.wire.map_or_else(|| options.queues.map_or(1, usize::from), |wire| wire.queues);
+    let queues =
+        options.source.wire.map_or_else(|| options.machine.queues.map_or(1, usize::from), |wire| wire.queues);
     let of_sample = match queues {
         0 | 1 => Design::Async,
         queues => Design::Clusters { queues, workers: 1 },
     };
-    options.design.or_else(|| options.tee.map(|_| of_sample))
+    options.machine.design.or_else(|| options.machine.tee.map(|_| of_sample))
 }
 
 /// What is known of sources before they are open.
 pub(crate) fn site(options: &Spec) -> Site {
-    let replaying = options.wire.filter(|wire| wire.rate.is_none());
+    let replaying = options.source.wire.filter(|wire| wire.rate.is_none());
     Site { replaying_queues: replaying.map_or(0, |wire| wire.queues), ..Site::default() }
 }
 

@@ -18,11 +18,11 @@ pub(crate) fn of_records(options: &Spec, parts: &Parts) -> record::Parts {
         })
     });
     record::Parts {
-        key: options.key,
+        key: options.question.key,
         loss: parts.loss,
         statistics: statistics.collect(),
         biflow: parts.biflow,
-        of_routers: options.routers.is_some(),
+        of_routers: options.routers.listener.is_some(),
     }
 }
 
@@ -31,12 +31,12 @@ pub(crate) fn of(options: &Spec) -> Parts {
     let metric = |metric, spec: Option<StatisticSpec>| spec.map(|spec| (metric, spec));
     Parts {
         statistics: [
-            metric(Metric::Gap, options.gap),
-            metric(Metric::Size, options.packet_size),
-            metric(Metric::InterArrival, options.inter_arrival),
+            metric(Metric::Gap, options.record.gap),
+            metric(Metric::Size, options.record.packet_size),
+            metric(Metric::InterArrival, options.record.inter_arrival),
         ],
-        biflow: options.biflow,
-        loss: options.loss,
+        biflow: options.record.biflow,
+        loss: options.packets.loss,
         // The design decides that.
         shares: false,
     }

@@ -1,5 +1,6 @@
 //! From options to what is run: the nodes, what is asked of them, and how windows are shown.
 
+use super::Connect;
 use super::adapt;
 use super::capabilities::{self, Facts};
 use super::measurement;
@@ -22,6 +23,8 @@ pub(super) struct Plan {
     pub(super) of_windows: bool,
     /// Windows of a replay are shown: who sets their length wants to see them, unless they are written already.
     pub(super) shows_windows: bool,
+    /// Connects the node of a deployment.
+    pub(super) connect: Option<Connect>,
     /// The tasks of `--task`.
     tasks: Vec<TaskSpec>,
 }
@@ -33,26 +36,36 @@ impl Plan {
         let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
         let asked = Asked::of(options, origins, &names)?;
         let captures = asked.checked.iter().any(|query| query.capture_packets.is_some());
-        if options.captures.is_some() && !captures {
+        if options.capture.captures.is_some() && !captures {
             say("--captures: no query asks for packets; 'capture 100 packets' in one that others start does");
         }
-        let every = asked.every.unwrap_or(options.every);
+        let every = asked.every.unwrap_or(options.question.every);
         // As on the screen: windows of a capture come with --every, and where they are sent.
         let is_live = nodes.iter().any(|node| node.options.is_live());
-        let json_windows = options.json && (is_live || origins.has("every") || options.kafka.is_asked());
-        let options = Spec { every, usual_every: asked.usual_every, json_windows, ..options.clone() };
-        let shows_windows = origins.has("every") && options.rows.is_none() && options.per.is_none();
-        let tasks = tasks::specs(&options.task)?;
-        let of_windows = is_live || json_windows || options.kafka.is_asked();
-        let plan = Self { options, nodes, asked, of_windows, shows_windows, tasks };
-        plan.check()?;
+        let json_windows =
+            options.output.json && (is_live || origins.has("every") || options.output.kafka.is_asked());
+        let mut options = options.clone();
+        options.question.every = every;
+        options.usual_every = asked.usual_every;
+        options.json_windows = json_windows;
+        let shows_windows =
+            origins.has("every") && options.output.rows.is_none() && options.question.per.is_none();
+        let tasks = tasks::specs(&options.question.task)?;
+        let of_windows = is_live || json_windows || options.output.kafka.is_asked();
+        let (connect, wrong) = match options.link.as_ref().map(super::connection).transpose() {
+            Ok(connect) => (connect, Vec::new()),
+            Err(failure) => (None, failure.in_file(options.machine.config.as_deref()).messages()),
+        };
+        let plan = Self { options, nodes, asked, of_windows, shows_windows, connect, tasks };
+        plan.check(wrong)?;
         remark_of_sample(&plan.options).iter().for_each(|line| say(line));
         Ok(plan)
     }
 
-    /// Refuses all that does not go together, before anything is opened or created.
-    fn check(&self) -> Result<(), Failure> {
+    /// Refuses all that does not go together, and what else is wrong, before anything is opened or created.
+    fn check(&self, wrong: Vec<String>) -> Result<(), Failure> {
         let has_several_nodes = self.nodes.len() > 1;
+        let has_routers = self.nodes.iter().any(|node| node.options.routers.listener.is_some());
         // Each line with the nodes that it is about.
         let mut found: Vec<(String, Vec<&str>)> = Vec::new();
         for node in &self.nodes {
@@ -62,11 +75,12 @@ impl Plan {
                 spec: &spec,
                 queries: &self.asked.checked,
                 tasks: &tasks,
+                has_routers,
                 has_several_nodes,
-                is_controlled: self.is_controlled(),
+                is_controlled: self.is_controlled() || spec.link.is_some(),
             };
             let mut lines = capabilities::refusals(&facts);
-            if spec.routers.is_none() {
+            if spec.routers.listener.is_none() {
                 lines.extend(measurement::refusals(&spec, &tasks));
             }
             for line in lines {
@@ -84,7 +98,7 @@ impl Plan {
             true => format!("{}: {line}", nodes.join(", ")),
             false => line,
         };
-        let lines: Vec<String> = found.into_iter().map(line).collect();
+        let lines: Vec<String> = wrong.into_iter().chain(found.into_iter().map(line)).collect();
         if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
     }
 
@@ -108,26 +122,23 @@ impl Plan {
         });
         let number = self.nodes.len() as u64;
         let memory = match number {
-            1 => own.memory,
-            _ => Some(own.memory.unwrap_or_else(machine::half_of_memory) / number),
+            1 => own.limit.memory,
+            _ => Some(own.limit.memory.unwrap_or_else(machine::half_of_memory) / number),
         };
-        let Spec { every, usual_every, json_windows, .. } = self.options;
-        let options = Spec {
-            loss: own.loss || needs_loss,
-            every,
-            usual_every,
-            json_windows,
-            memory,
-            capture_bytes: own.capture_bytes / number,
-            ..adapt::sampled(own)
-        };
+        let mut options = adapt::sampled(own);
+        options.packets.loss |= needs_loss;
+        options.question.every = self.options.question.every;
+        options.usual_every = self.options.usual_every;
+        options.json_windows = self.options.json_windows;
+        options.limit.memory = memory;
+        options.capture.capture_bytes /= number;
         (options, zooms)
     }
 }
 
 /// Says which of the outputs take a sample without a word about it: files have one share, and `--adapt` changes it.
 fn remark_of_sample(options: &Spec) -> Option<String> {
-    let path = options.flows.as_deref().filter(|_| options.adapt.is_some())?.display();
+    let path = options.output.flows.as_deref().filter(|_| options.machine.adapt.is_some())?.display();
     Some(format!(
         "--flows {path}: its counters are those of the sample, whose share changes; the report has each share"
     ))

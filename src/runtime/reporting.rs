@@ -23,7 +23,7 @@ pub(super) fn finish(
 ) -> Result<ExitCode, Failure> {
     let have_outputs_failed = !report.faults.is_empty();
     report.faults = verdict.lines.iter().cloned().chain(report.faults).collect();
-    if StandardOutput::of(options).has_tables && !options.json {
+    if StandardOutput::of(options).has_tables && !options.output.json {
         exit::print(&match report.nodes.is_empty() {
             true => terminal::run_report(&report),
             false => {

@@ -6,7 +6,7 @@ mod windows;
 pub(crate) use quality::Qualities;
 
 use crate::exit::Failure;
-use crate::router_options::{Listener, RouterOptions};
+use crate::spec::{Listener, RouterOptions};
 use engine::{Config, Control, Every, Observer, Outcome, Outputs, RecordSink, Snapshot};
 use model::ExporterReport;
 use router::{Counts, Decoder, ExporterState, Foreign, Inlet, Intake, Settings};
@@ -38,10 +38,11 @@ pub(crate) struct Collected {
 }
 
 impl Routers {
-    /// Listens where the options say.
-    pub(crate) fn open(options: &RouterOptions) -> Result<Self, Failure> {
-        let RouterOptions { listener, from, sampling, wait_ns } = options.clone();
-        let (inlet, address) = listen(&listener).map_err(Failure::usage)?;
+    /// Listens at an address, and receives as the options say.
+    pub(crate) fn open(listener: &Listener, options: &RouterOptions) -> Result<Self, Failure> {
+        let RouterOptions { from, sampling, wait, .. } = options.clone();
+        let wait_ns = u64::try_from(wait.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX);
+        let (inlet, address) = listen(listener).map_err(Failure::usage)?;
         Ok(Self {
             inlet,
             decoder: Decoder::new(Settings { from, sampling }),

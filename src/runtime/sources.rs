@@ -51,7 +51,7 @@ pub(crate) fn open(
     mut plan: Plan,
     specs: &[TaskSpec],
 ) -> Result<Sources, Failure> {
-    if let Some(routers) = &options.routers {
+    if let Some(listener) = &options.routers.listener {
         return Ok(Sources {
             sources: Vec::new(),
             plan,
@@ -60,17 +60,19 @@ pub(crate) fn open(
             time_base: TimeBase::Clock,
             are_captures: false,
             wire: None,
-            routers: Some(Routers::open(routers)?),
+            routers: Some(Routers::open(listener, &options.routers)?),
             damage: None,
         });
     }
-    let has_other = !options.interface.is_empty() || !options.port.is_empty() || options.synthetic.is_some();
-    let Words { files, filter } = positional::split(&options.words, &options.read, has_other)?;
+    let has_other = !options.source.interface.is_empty()
+        || !options.source.port.is_empty()
+        || options.source.synthetic.is_some();
+    let Words { files, filter } = positional::split(&options.source.words, &options.source.read, has_other)?;
     let kinds = [
         !files.is_empty(),
-        !options.interface.is_empty(),
-        !options.port.is_empty(),
-        options.synthetic.is_some(),
+        !options.source.interface.is_empty(),
+        !options.source.port.is_empty(),
+        options.source.synthetic.is_some(),
     ];
     match kinds.iter().filter(|&&given| given).count() {
         0 => {
@@ -88,7 +90,7 @@ pub(crate) fn open(
     // The filter first: a mistake in it must not start a port.
     let filter = filter.map(|expression| Filter::new(&expression)).transpose()?;
     filter.iter().flat_map(Filter::warnings).for_each(|line| say(&line));
-    let burst = usize::from(options.burst);
+    let burst = usize::from(options.machine.burst);
     let mut sources: Vec<Box<dyn PacketSource>> = Vec::new();
     match &files[..] {
         [] => {}
@@ -98,22 +100,25 @@ pub(crate) fn open(
         }
         several => sources.push(Box::new(MergedSource::open(several, burst)?)),
     }
-    for name in &options.interface {
-        let interface =
-            InterfaceOptions { promiscuous: !options.no_promiscuous, burst, ..InterfaceOptions::default() };
+    for name in &options.source.interface {
+        let interface = InterfaceOptions {
+            promiscuous: !options.source.no_promiscuous,
+            burst,
+            ..InterfaceOptions::default()
+        };
         let source = InterfaceSource::open(name, &interface);
         sources.push(Box::new(source.map_err(|error| Failure::from(error).of("--interface"))?));
     }
-    if let Some(spec) = &options.synthetic {
+    if let Some(spec) = &options.source.synthetic {
         sources.push(Box::new(SyntheticSource::open(spec, burst)?));
     }
     // Files and interfaces have one receiver, and the queues of a wire are chosen as by a symmetric hash.
     let mut site = parallel::site(options);
-    if !options.port.is_empty() {
+    if !options.source.port.is_empty() {
         (sources, plan, site) = (port_drivers::find("--port")?.open)(options, config, specs)?;
     }
     let (mut wire, mut damage) = (None, None);
-    if let Some(spec) = &options.wire {
+    if let Some(spec) = &options.source.wire {
         let memory = config.limits.bytes_allowed() as u64;
         (sources, wire, damage) = wire_around(options, *spec, sources, memory)?;
     }
@@ -166,7 +171,7 @@ fn wire_around(
     let name = format!("{} --wire {spec}", source.name());
     let queues = match spec.mbufs {
         Some(_) => (port_drivers::find("--wire mbufs")?.wire)(options, &name, &spec, &trace)?,
-        None => Wire::open(&name, &spec, &trace, usize::from(options.burst))?,
+        None => Wire::open(&name, &spec, &trace, usize::from(options.machine.burst))?,
     };
     let Some(wire) = queues.first().map(WireQueue::wire) else {
         return Err(Failure::usage("--wire needs a queue at least"));

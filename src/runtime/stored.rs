@@ -9,11 +9,12 @@ use store::Store;
 
 /// Opens the store that the options name, if they name one.
 pub(crate) fn open(options: &Spec) -> Result<Option<Arc<Store>>, Failure> {
-    let Some(folder) = &options.store else { return Ok(None) };
-    let memory = options.memory.unwrap_or_else(machine::half_of_memory);
+    let Some(folder) = &options.output.store else { return Ok(None) };
+    let memory = options.limit.memory.unwrap_or_else(machine::half_of_memory);
     // Flow tables have the greater part of a small memory.
     let queue = usize::try_from(memory / 8).unwrap_or(usize::MAX).min(Store::QUEUE_BYTES);
-    let store = Store::open(folder, options.store_keep.unwrap_or_default(), queue).map_err(Failure::usage)?;
+    let store =
+        Store::open(folder, options.output.store_keep.unwrap_or_default(), queue).map_err(Failure::usage)?;
     store.remarks().iter().for_each(|line| say(line));
     Ok(Some(Arc::new(store)))
 }

@@ -1,10 +1,10 @@
 //! Firings and resolutions to Alertmanagers: of a run whose queries start others (`--alertmanager`), and of a controller (`alertmanager`).
 
 use super::{Sink, Telling};
-use crate::alert_options::AlertOptions;
 use crate::client::credentials::tls;
 use crate::exit::no_thread;
 use crate::exit::{EARLY, Failure, say};
+use crate::spec::AlertOptions;
 use crate::verdict::Verdict;
 use alertmanager::{Address, Book, Client, Ended, Extra, Notifier, Notify};
 use controller::{Controller, Output};
@@ -139,7 +139,7 @@ enum Telltale {
 impl AlertsSink {
     /// Begins to tell where the options ask for it.
     pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
-        let alerts = Alerts::start(&telling.options.alerts, None)?;
+        let alerts = Alerts::start(&telling.options.output.alerts, None)?;
         Ok(alerts.map(|alerts| Box::new(Self(Mutex::new(Telltale::Tells(alerts)))) as Box<dyn Sink>))
     }
 

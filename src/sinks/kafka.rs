@@ -43,13 +43,13 @@ impl Delivery {
     /// Begins to deliver where the options ask for it. A replay waits where Kafka takes less than it answers, until it is told to end.
     pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
         let Telling { options, asked, is_replay, stop, .. } = *telling;
-        let own = &options.kafka;
+        let own = &options.output.kafka;
         let Some(servers) = own.servers()? else { return Ok(None) };
         let bell = Bell::default();
         let mut outboxes: Vec<Box<dyn Outbox>> = Vec::new();
         let mut feed = None;
-        if telling.sends_answers {
-            let memory = options.memory.unwrap_or_else(machine::half_of_memory);
+        if options.link.is_none() {
+            let memory = options.limit.memory.unwrap_or_else(machine::half_of_memory);
             let most = usize::try_from((memory / 8).min(MOST_BYTES)).unwrap_or(usize::MAX);
             let outbox = MemoryOutbox::new(most, bell.clone());
             let own = outbox.feed(is_replay, Arc::clone(stop));
@@ -62,7 +62,7 @@ impl Delivery {
                 "'kafka': a probe sends rows alone: give kafka-rows = true; answers and events are the controller's",
             ));
         }
-        let sink = begin(servers, &own.kafka_topics, outboxes, &bell, Box::new(say))?;
+        let sink = begin(servers, &own.cluster.kafka_topics, outboxes, &bell, Box::new(say))?;
         let delivery = Mutex::new(Some(Self { sink: Some(sink), wait: own.kafka_wait }));
         Ok(Some(Box::new(KafkaSink { feed, delivery })))
     }
@@ -90,7 +90,7 @@ impl Drop for Delivery {
 
 /// The rows of the store, if they are asked for.
 fn rows(options: &Spec) -> Result<Option<Box<dyn Outbox>>, Failure> {
-    match (&options.store, options.kafka.kafka_rows) {
+    match (&options.output.store, options.output.kafka.kafka_rows) {
         (_, false) => Ok(None),
         (Some(folder), true) => Ok(Some(Box::new(StoredRows::new(folder)))),
         (None, true) => Err(Failure::usage(

@@ -1,8 +1,8 @@
 //! The live view: what a running source has delivered so far. It is what `edison top` shows, filled by the run itself.
 
 use crate::exit::say;
-use crate::sinks::views;
-use controller::Health;
+use crate::machine::now_ns;
+use controller::{Health, views};
 use engine::{Every, Snapshot};
 use model::Window;
 use model::view::{NodeState, NodeView, Note, QueryView};
@@ -55,7 +55,7 @@ impl LiveView {
         let Measured { node, sources, every, queries } = measured;
         let mut model = Model::new(Origin::Own { first_window: first_window(every) });
         model.status.version = env!("CARGO_PKG_VERSION").to_owned();
-        model.status.started_ns = views::now_ns();
+        model.status.started_ns = now_ns();
         model.status.sources = sources;
         model.set_queries(queries);
         let mut view = Self {
@@ -97,7 +97,7 @@ impl LiveView {
 
     /// A line for the user.
     pub(crate) fn note(&mut self, line: String) {
-        self.model.status.notes = vec![Note { at_ns: views::now_ns(), text: line.clone() }];
+        self.model.status.notes = vec![Note { at_ns: now_ns(), text: line.clone() }];
         if self.notes.len() < MOST_NOTES {
             self.notes.push(line);
         }
@@ -109,7 +109,7 @@ impl LiveView {
             self.count(latest);
         }
         self.model.moment.get_or_insert_default().elapsed = self.began.elapsed();
-        self.model.status.now_ns = views::now_ns();
+        self.model.status.now_ns = now_ns();
         Ok(match self.screen.refresh(&self.model)? {
             // A terminal that is closed says so by SIGHUP.
             Wish::Stay | Wish::Closed => false,

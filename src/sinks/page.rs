@@ -1,11 +1,12 @@
 //! `--web`: the page and the API of a run, while it measures and after it.
 
 use super::page_store::PageStore;
-use super::{Sink, Telling, captured, views};
+use super::{Sink, Telling, captured};
 use crate::exit::no_thread;
 use crate::exit::{Failure, say};
+use crate::machine::now_ns;
 use archive::{Archive, Changes, Keep};
-use controller::{Controller, Health, Output};
+use controller::{Controller, Health, Output, views};
 use equery::{Chain, CheckedQuery};
 use events::State;
 use model::{RunReport, Story, Window};
@@ -99,12 +100,12 @@ impl Page {
     /// Serves the page where the options ask for it.
     pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
         let Telling { options, asked, is_replay, stop, .. } = *telling;
-        let Some(listen) = options.web else { return Ok(None) };
+        let Some(listen) = options.output.web else { return Ok(None) };
         let hub = Hub::new(Archive::in_memory(KEEP).map_err(Failure::fault)?);
         hub.log_to(say);
         hub.set_checking(Checking::new(asked.checking.clone()));
         let (sites, sources): (Vec<Site>, Vec<Vec<String>>) = telling.nodes.iter().cloned().unzip();
-        let store = options.store.as_deref();
+        let store = options.output.store.as_deref();
         let store =
             store.map(|folder| PageStore::start(folder, options, asked, &sites)).transpose()?.flatten();
         let requests = store.as_ref().map(PageStore::requests);
@@ -216,7 +217,7 @@ impl Presenter {
         let status = Status {
             mode: Mode::Run,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_ns: views::now_ns(),
+            started_ns: now_ns(),
             sources: nodes.iter().flat_map(|(_, sources)| sources.clone()).collect(),
             ..Status::default()
         };
@@ -316,7 +317,7 @@ impl Presenter {
         let missed = self.missed.load(Relaxed);
         if missed != 0 {
             let text = format!("{missed} results came faster than the page takes them: it lacks these");
-            self.status.notes = vec![Note { at_ns: views::now_ns(), text }];
+            self.status.notes = vec![Note { at_ns: now_ns(), text }];
         }
         self.hub.set_status(self.status.clone());
     }

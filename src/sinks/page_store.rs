@@ -47,13 +47,13 @@ impl PageStore {
             Every::Time(length) => Some(length),
             Every::Packets(_) => None,
         };
-        let Some(base_ns) = length(options.every) else { return Ok(None) };
+        let Some(base_ns) = length(options.question.every) else { return Ok(None) };
         let site = Site {
             nodes: nodes.iter().map(|node| node.node.clone()).collect(),
-            key: options.key.parts(),
+            key: options.question.key.parts(),
             base_ns,
             window_ns: asked.usual_every.and_then(length).unwrap_or(base_ns),
-            set: options.set.clone(),
+            set: options.question.set.clone(),
             settings: events::Settings::default(),
         };
         let standing = StandingQueries::of_run(site.clone(), asked.checked.clone());

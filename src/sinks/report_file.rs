@@ -19,10 +19,10 @@ pub(crate) struct ReportFile {
 impl ReportFile {
     /// Opens it where the options ask for it.
     pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
-        let Some(path) = &telling.options.report else { return Ok(None) };
+        let Some(path) = &telling.options.output.report else { return Ok(None) };
         let is_file = !standard_output::is_meant(path);
         let file = is_file.then(|| OpenReport::create(path)).transpose()?.map(Mutex::new);
-        Ok(Some(Box::new(Self { file, is_line: telling.options.json })))
+        Ok(Some(Box::new(Self { file, is_line: telling.options.output.json })))
     }
 }
 

@@ -52,10 +52,11 @@ pub(crate) struct StandardOutput {
 }
 
 impl StandardOutput {
-    /// Returns what a run writes there.
+    /// Returns what a run writes there. The answers of a node of a deployment are its controller's.
     pub(crate) fn of(spec: &Spec) -> Self {
         let goes_there = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_meant);
-        Self { has_tables: spec.json || !(goes_there(&spec.flows) || goes_there(&spec.report)) }
+        let is_taken = goes_there(&spec.output.flows) || goes_there(&spec.output.report);
+        Self { has_tables: spec.link.is_none() && (spec.output.json || !is_taken) }
     }
 }
 
@@ -67,9 +68,9 @@ pub(crate) fn is_meant(path: &Path) -> bool {
 /// Whether anything is written but to standard output.
 pub(crate) fn writes_files(options: &Spec) -> bool {
     let is_file = |path: &Option<PathBuf>| path.as_deref().is_some_and(|path| !is_meant(path));
-    options.export.is_some()
-        || options.rows.is_some()
-        || options.store.is_some()
-        || is_file(&options.flows)
-        || is_file(&options.report)
+    options.output.export.is_some()
+        || options.output.rows.is_some()
+        || options.output.store.is_some()
+        || is_file(&options.output.flows)
+        || is_file(&options.output.report)
 }

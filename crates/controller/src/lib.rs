@@ -37,6 +37,7 @@ mod saved;
 mod settling;
 mod standing;
 mod tasks;
+pub mod views;
 
 pub use clock::return_ns;
 pub use controller::{Actions, Controller, Output, Setting};

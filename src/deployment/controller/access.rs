@@ -1,23 +1,18 @@
 //! Where the page and the API are, and who may ask them.
 
-use crate::deployment::settings::Settings;
+use crate::commands::PageOptions;
 use crate::exit::Failure;
-use crate::quantity;
-use std::path::Path;
 use web::{Certificate, Tokens};
 
-/// Takes them from the settings of a controller. Beyond loopback both TLS and tokens must be there.
-pub(super) fn take(settings: &mut Settings) -> Result<web::Settings, Failure> {
-    let listen = settings.value("listen", quantity::USUAL_ADDRESS, quantity::address)?;
-    let tokens = settings.text("tokens")?;
-    let (chain, key) = (settings.text("web-certificate")?, settings.text("web-key")?);
-    let names = settings.list("web-names")?;
+/// Reads what they need. Beyond loopback both TLS and tokens must be there.
+pub(super) fn of(options: &PageOptions) -> Result<web::Settings, Failure> {
+    let PageOptions { listen, tokens, web_certificate: chain, web_key: key, web_names } = options;
     if !listen.ip().is_loopback() {
-        let keys = [("tokens", &tokens), ("web-certificate", &chain), ("web-key", &key)];
+        let keys = [("tokens", tokens), ("web-certificate", chain), ("web-key", key)];
         let missing: Vec<&str> =
             keys.iter().filter(|(_, value)| value.is_none()).map(|(key, _)| *key).collect();
         if !missing.is_empty() {
-            return Err(settings.wrong(format!(
+            return Err(Failure::usage(format!(
                 "'listen': {listen} is beyond loopback, which needs TLS and tokens: set {}, or listen on 127.0.0.1:{}",
                 missing.join(", "),
                 listen.port()
@@ -26,15 +21,15 @@ pub(super) fn take(settings: &mut Settings) -> Result<web::Settings, Failure> {
     }
     let certificate = match (chain, key) {
         (Some(chain), Some(key)) => {
-            let read = Certificate::read(Path::new(&chain), Path::new(&key));
-            Some(read.map_err(|error| settings.wrong(format!("'web-certificate', 'web-key': {error}")))?)
+            let read = Certificate::read(chain, key);
+            Some(read.map_err(|error| Failure::usage(format!("'web-certificate', 'web-key': {error}")))?)
         }
         (None, None) => None,
-        _ => return Err(settings.wrong("'web-certificate' and 'web-key' go together: set both, or neither")),
+        _ => return Err(Failure::usage("'web-certificate' and 'web-key' go together: set both, or neither")),
     };
-    let tokens = tokens.map(|path| {
-        Tokens::open(Path::new(&path)).map_err(|error| settings.wrong(format!("'tokens': {error}")))
-    });
+    let tokens = tokens
+        .as_deref()
+        .map(|path| Tokens::open(path).map_err(|error| Failure::usage(format!("'tokens': {error}"))));
     let tokens = tokens.transpose()?;
-    Ok(web::Settings { names, certificate, tokens, ..web::Settings::new(listen) })
+    Ok(web::Settings { names: web_names.clone(), certificate, tokens, ..web::Settings::new(*listen) })
 }

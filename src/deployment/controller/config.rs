@@ -1,17 +1,16 @@
 //! The settings of a controller.
 
 use super::access;
-use super::kafka::KafkaKeys;
-use crate::alert_options::{self, AlertOptions};
-use crate::deployment::broker;
-use crate::deployment::settings::Settings;
+use super::kafka;
+use crate::broker;
+use crate::commands::{ArchiveOptions, ControllerSettings, JudgementOptions};
 use crate::exit::Failure;
+use crate::spec::{AlertOptions, ClusterOptions};
 use archive::Keep;
 use controller::Site;
-use packet::KeySpec;
 use protocol::amqp::Broker;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The longest name of a node, characters.
@@ -29,93 +28,79 @@ pub(super) struct Config {
     /// Files of queries.
     pub(super) queries: Vec<String>,
     pub(super) site: Site,
-    pub(super) kafka: KafkaKeys,
+    pub(super) kafka: ClusterOptions,
     pub(super) alerts: AlertOptions,
 }
 
 impl Config {
-    /// Reads a file: the settings, and those of the page and the API.
-    pub(super) fn read(path: &Path) -> Result<(Self, web::Settings), Failure> {
-        let mut settings = Settings::read(path)?;
-        let usual = Keep::default();
-        let count = |text: &str| notation::count(text);
-        let nanoseconds = |text: &str| {
-            notation::duration(text).map(|length| u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
+    /// Checks the settings: those of the controller, and those of the page and the API.
+    pub(super) fn of(settings: &ControllerSettings) -> Result<(Self, web::Settings), Failure> {
+        let broker = broker::of(&settings.broker)?;
+        let web = access::of(&settings.page)?;
+        let keep = keep(&settings.archive);
+        check_nodes(&settings.nodes)?;
+        let site = site(&settings.judgement, &settings.nodes)?;
+        let kafka = settings.kafka.clone();
+        if let Some(reason) = kafka::lacks(&kafka, &keep) {
+            return Err(Failure::usage(reason));
+        }
+        let config = Self {
+            broker,
+            state: settings.state.clone(),
+            keep,
+            is_standby: settings.standby,
+            nodes: settings.nodes.clone(),
+            queries: settings.judgement.queries.clone(),
+            site,
+            kafka,
+            alerts: settings.alerts.clone(),
         };
-        let broker = broker::take(&mut settings)?;
-        let web = access::take(&mut settings)?;
-        let state = settings.text("state")?.unwrap_or_else(|| "edison-controller.db".to_owned());
-        let keep = Keep {
-            answers: settings.value("keep-answers", usual.answers, count)?,
-            events: settings.value("keep-events", usual.events, count)?,
-            captures: settings.value("keep-captures", usual.captures, count)?,
-            capture_bytes: settings.value("keep-capture-bytes", usual.capture_bytes, notation::bytes)?,
-        };
-        let is_standby = settings.value("standby", false, yes_or_no)?;
-        let nodes = settings.list("nodes")?;
-        check_nodes(&nodes, &settings)?;
-        let window_ns = settings.value("every", 10_000_000_000, nanoseconds)?;
-        let key = settings.value("key", KeySpec::FIVE_TUPLE, |text| {
-            KeySpec::parse(text).map_err(|error| error.to_string().replace('\n', " "))
-        })?;
-        let mut events = events::Settings::default();
-        events.grace_ns = settings.value("grace", events.grace_ns, nanoseconds)?;
-        events.lateness_ns = settings.value("lateness", events.lateness_ns, nanoseconds)?;
-        events.expire_windows = settings.value("expire", events.expire_windows, count)?;
-        events.coverage = settings.value("coverage", events.coverage, share)?;
-        events.look_back_flows = settings.value("look-back-flows", events.look_back_flows, count)?;
-        events.past_bytes = settings.value("earlier-memory", events.past_bytes, notation::bytes)?;
-        if events.grace_ns > LONGEST_GRACE_NS {
-            return Err(settings.wrong("'grace': answers of a window are awaited for 5min at most"));
-        }
-        if events.lateness_ns > LONGEST_LATENESS_NS {
-            return Err(settings.wrong("'lateness': late windows are judged for a day at most"));
-        }
-        if window_ns < MOST_SHORT_NS {
-            return Err(settings.wrong("'every': windows of a deployment are 100 ms long at least"));
-        }
-        let queries = settings.list("queries")?;
-        let set = settings.pairs("set")?;
-        let kafka = KafkaKeys::take(&mut settings)?;
-        if let Some(reason) = kafka.lacks(&keep) {
-            return Err(settings.wrong(reason));
-        }
-        let alerts = alert_keys(&mut settings)?;
-        settings.finish("docs/deployment.md lists all keys")?;
-        let site = Site {
-            nodes: nodes.clone(),
-            key: key.parts(),
-            base_ns: window_ns,
-            window_ns,
-            set,
-            settings: events,
-        };
-        let state = PathBuf::from(state);
-        let config = Self { broker, state, keep, is_standby, nodes, queries, site, kafka, alerts };
         Ok((config, web))
     }
 }
 
-/// The keys of Alertmanagers, which are named as the options of `run`.
-fn alert_keys(settings: &mut Settings) -> Result<AlertOptions, Failure> {
-    let addresses = settings.list("alertmanager")?;
-    let labels = settings.list("alertmanager-label")?;
-    let wrong = |key: &str, error: String| settings.wrong(format!("'{key}': {error}"));
-    let address = |text: &String| text.parse().map_err(|error| wrong("alertmanager", error));
-    let label =
-        |text: &String| alert_options::label(text).map_err(|error| wrong("alertmanager-label", error));
-    Ok(AlertOptions {
-        alertmanager: addresses.iter().map(address).collect::<Result<_, _>>()?,
-        alertmanager_label: labels.iter().map(label).collect::<Result<_, _>>()?,
-        alertmanager_page: settings
-            .value("alertmanager-page", None, |text| alert_options::page(text).map(Some))?,
-        alertmanager_credentials: settings.text("alertmanager-credentials")?.map(PathBuf::from),
-        alertmanager_ca: settings.text("alertmanager-ca")?.map(PathBuf::from),
-    })
+/// How much is kept.
+fn keep(options: &ArchiveOptions) -> Keep {
+    let usual = Keep::default();
+    Keep {
+        answers: options.keep_answers.unwrap_or(usual.answers),
+        events: options.keep_events.unwrap_or(usual.events),
+        captures: options.keep_captures.unwrap_or(usual.captures),
+        capture_bytes: options.keep_capture_bytes.unwrap_or(usual.capture_bytes),
+    }
 }
 
-fn yes_or_no(text: &str) -> Result<bool, String> {
-    text.parse().map_err(|_| format!("'{text}' is neither true nor false"))
+/// What is asked of nodes, and how their answers are judged.
+fn site(options: &JudgementOptions, nodes: &[String]) -> Result<Site, Failure> {
+    let nanoseconds = |length: Duration| u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+    let window_ns = nanoseconds(options.every);
+    let usual = events::Settings::default();
+    let settings = events::Settings {
+        grace_ns: options.grace.map_or(usual.grace_ns, nanoseconds),
+        lateness_ns: options.lateness.map_or(usual.lateness_ns, nanoseconds),
+        expire_windows: options.expire.unwrap_or(usual.expire_windows),
+        coverage: options.coverage.unwrap_or(usual.coverage),
+        look_back_flows: options.look_back_flows.unwrap_or(usual.look_back_flows),
+        past_bytes: options.earlier_memory.unwrap_or(usual.past_bytes),
+        ..usual
+    };
+    if settings.grace_ns > LONGEST_GRACE_NS {
+        return Err(Failure::usage("'grace': answers of a window are awaited for 5min at most"));
+    }
+    if settings.lateness_ns > LONGEST_LATENESS_NS {
+        return Err(Failure::usage("'lateness': late windows are judged for a day at most"));
+    }
+    if window_ns < MOST_SHORT_NS {
+        return Err(Failure::usage("'every': windows of a deployment are 100 ms long at least"));
+    }
+    Ok(Site {
+        nodes: nodes.to_vec(),
+        key: options.key.parts(),
+        base_ns: window_ns,
+        window_ns,
+        set: options.set.clone(),
+        settings,
+    })
 }
 
 /// Events are as late as this.
@@ -124,23 +109,13 @@ const LONGEST_GRACE_NS: u64 = 300_000_000_000;
 /// The state of events from before late windows is kept for this long.
 const LONGEST_LATENESS_NS: u64 = 86_400_000_000_000;
 
-/// A share, as `99.9%` or `0.999`.
-fn share(text: &str) -> Result<f64, String> {
-    let (number, unit) = match text.strip_suffix('%') {
-        Some(number) => (number, 100.0),
-        None => (text, 1.0),
-    };
-    let share = number.trim().parse::<f64>().ok().map(|number| number / unit);
-    share.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| format!("'{text}' is no share, as 99.9%"))
-}
-
 /// Windows that are shorter come faster than a broker should carry them.
 const MOST_SHORT_NS: u64 = Duration::from_millis(100).as_nanos() as u64;
 
 /// Whether these can be the names of all nodes.
-pub(super) fn check_nodes(nodes: &[String], settings: &Settings) -> Result<(), Failure> {
+pub(super) fn check_nodes(nodes: &[String]) -> Result<(), Failure> {
     if nodes.is_empty() {
-        return Err(settings.wrong("'nodes' is missing: the names of all probes, as [\"Node1\", \"Node2\"]"));
+        return Err(Failure::usage("'nodes' is missing: the names of all probes, as [\"Node1\", \"Node2\"]"));
     }
     let mut seen = BTreeSet::new();
     for name in nodes {
@@ -148,10 +123,10 @@ pub(super) fn check_nodes(nodes: &[String], settings: &Settings) -> Result<(), F
             let most = format!(
                 "'nodes': {name:?}: a name has 1 to {LONGEST_NAME} characters, no control characters"
             );
-            return Err(settings.wrong(most));
+            return Err(Failure::usage(most));
         }
         if !seen.insert(name) {
-            return Err(settings.wrong(format!("'nodes': {name} is there twice")));
+            return Err(Failure::usage(format!("'nodes': {name} is there twice")));
         }
     }
     Ok(())

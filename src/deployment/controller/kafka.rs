@@ -1,9 +1,9 @@
 //! What a controller sends to Kafka: all that its archive has, from the last answer and the last event on that Kafka took.
 
-use crate::deployment::Settings;
 use crate::exit::{Failure, say};
 use crate::sinks::kafka::begin;
-use ::kafka::{Archived, Bell, Outbox, Servers, SharedArchive, Sink, Topics};
+use crate::spec::ClusterOptions;
+use ::kafka::{Archived, Bell, Outbox, SharedArchive, Sink};
 use archive::{Archive, Keep, Numbered};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -13,27 +13,11 @@ use web::view::Delivered;
 /// How long the end of a controller waits: what is not delivered then is delivered after its next start.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// The keys `kafka` and `kafka-topics` of a controller's file.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct KafkaKeys {
-    servers: Option<Servers>,
-    topics: Topics,
-}
-
-impl KafkaKeys {
-    /// Takes them from the settings.
-    pub(crate) fn take(settings: &mut Settings) -> Result<Self, Failure> {
-        let servers = settings.value("kafka", None, |text| text.parse().map(Some))?;
-        let topics = settings.value("kafka-topics", Topics::default(), str::parse)?;
-        Ok(Self { servers, topics })
-    }
-
-    /// Why these keys do not go with what the archive keeps.
-    pub(crate) fn lacks(&self, keep: &Keep) -> Option<String> {
-        let of = [("keep-answers", keep.answers), ("keep-events", keep.events)];
-        let nothing = of.into_iter().find(|(_, number)| self.servers.is_some() && *number == 0);
-        nothing.map(|(key, _)| format!("'{key}': what Kafka is to have waits in the archive: keep some"))
-    }
+/// Returns why Kafka does not go with what the archive keeps.
+pub(crate) fn lacks(options: &ClusterOptions, keep: &Keep) -> Option<String> {
+    let of = [("keep-answers", keep.answers), ("keep-events", keep.events)];
+    let nothing = of.into_iter().find(|(_, number)| options.kafka.is_some() && *number == 0);
+    nothing.map(|(key, _)| format!("'{key}': what Kafka is to have waits in the archive: keep some"))
 }
 
 /// The archive of a hub.
@@ -54,15 +38,15 @@ pub(crate) struct Hand {
 
 impl Hand {
     /// Begins to deliver where the settings ask for it.
-    pub(crate) fn start(keys: &KafkaKeys, hub: &Hub) -> Result<Option<Self>, Failure> {
-        let Some(servers) = &keys.servers else { return Ok(None) };
+    pub(crate) fn start(options: &ClusterOptions, hub: &Hub) -> Result<Option<Self>, Failure> {
+        let Some(servers) = &options.kafka else { return Ok(None) };
         let outbox = |of| Box::new(Archived::new(OfHub(hub.clone()), of)) as Box<dyn Outbox>;
         let outboxes = vec![outbox(Numbered::Answers), outbox(Numbered::Events)];
         let bell = Bell::default();
         let (sender, lines) = channel();
         // Once nobody listens the controller has ended.
         let note = move |line: &str| drop(sender.send(line.to_owned()));
-        let sink = begin(servers, &keys.topics, outboxes, &bell, Box::new(note))?;
+        let sink = begin(servers, &options.kafka_topics, outboxes, &bell, Box::new(note))?;
         Ok(Some(Self { sink, bell, lines }))
     }
 

@@ -27,9 +27,9 @@ pub(crate) fn wire(
     let config = EalConfig {
         devices: Vec::new(),
         memory_bytes: Wire::mbuf_bytes(spec),
-        arguments: eal::arguments(options.eal.as_deref()),
+        arguments: eal::arguments(options.source.eal.as_deref()),
     };
-    eal::with(&config, |eal| Wire::open_mbufs(eal, name, spec, trace, usize::from(options.burst)))
+    eal::with(&config, |eal| Wire::open_mbufs(eal, name, spec, trace, usize::from(options.machine.burst)))
 }
 
 /// Opens a port to send from; `longest` is the length of the longest frame.

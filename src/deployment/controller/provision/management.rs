@@ -1,7 +1,7 @@
 //! RabbitMQ's management API.
 
 use super::plan::{GUEST, Plan};
-use crate::deployment::broker::is_loopback;
+use crate::broker::is_loopback;
 use crate::exit::Failure;
 use base64::Engine;
 use serde_json::Value as Json;
@@ -180,15 +180,16 @@ fn tls(plan: &Plan) -> Result<TlsConfig, String> {
         .ca
         .as_deref()
         .ok_or("https:// needs 'ca' in the settings, the file of the authority that the certificate is of")?;
-    let text = std::fs::read(file).map_err(|error| format!("'ca': {file}: {error}"))?;
+    let wrong = |error: &dyn std::fmt::Display| format!("'ca': {}: {error}", file.display());
+    let text = std::fs::read(file).map_err(|error| wrong(&error))?;
     let items = parse_pem(&text).filter_map(|item| match item {
         Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),
         Ok(_) => None,
-        Err(error) => Some(Err(format!("'ca': {file}: this is no certificate: {error}"))),
+        Err(error) => Some(Err(wrong(&format!("this is no certificate: {error}")))),
     });
     let roots: Vec<Certificate<'static>> = items.collect::<Result<_, _>>()?;
     if roots.is_empty() {
-        return Err(format!("'ca': {file}: there is no certificate in it"));
+        return Err(wrong(&"there is no certificate in it"));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     Ok(TlsConfig::builder()

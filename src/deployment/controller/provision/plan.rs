@@ -1,10 +1,11 @@
 //! What a broker is to have.
 
+use crate::broker;
+use crate::commands::ControllerSettings;
 use crate::deployment::controller::config::check_nodes;
-use crate::deployment::settings::Settings;
 use crate::exit::Failure;
-use protocol::amqp::{Broker, ControllerSettings, Rights, Topology, check_node};
-use std::path::Path;
+use protocol::amqp::{self, Rights, Topology, check_node};
+use std::path::{Path, PathBuf};
 
 /// The user that a broker begins with.
 pub(super) const GUEST: &str = "guest";
@@ -25,7 +26,7 @@ pub(super) struct Plan {
     pub(super) topology: Topology,
     pub(super) users: Vec<User>,
     /// The file of the authority that the broker's certificates are of.
-    pub(super) ca: Option<String>,
+    pub(super) ca: Option<PathBuf>,
 }
 
 /// A user.
@@ -36,30 +37,27 @@ pub(super) struct User {
 
 impl Plan {
     /// From the settings of a controller. Its password and its key are not asked for: they may not be there yet.
-    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        let mut settings = Settings::read(path)?;
-        let text =
-            settings.required("broker", "the address of the broker, as \"amqps://controller@HOST\"")?;
-        let broker: Broker = text.parse().map_err(|error| settings.wrong(format!("'broker': {error}")))?;
-        let nodes = settings.list("nodes")?;
-        check_nodes(&nodes, &settings)?;
-        nodes
-            .iter()
-            .try_for_each(|node| check_node(node))
-            .map_err(|error| settings.wrong(format!("'nodes': {error}")))?;
+    pub(super) fn of(settings: ControllerSettings) -> Result<Self, Failure> {
+        let broker = broker::named(&settings.broker, "amqps://controller@HOST")?;
+        let nodes = settings.nodes;
+        check_nodes(&nodes)?;
+        let checked = nodes.iter().try_for_each(|node| check_node(node));
+        checked.map_err(|error| Failure::usage(format!("'nodes': {error}")))?;
         let own = broker.user();
         if own == GUEST {
-            return Err(settings.wrong("'broker': name a user for the controller, as amqps://controller@HOST: guest is the administrator of a broker that nobody has set up"));
+            return Err(Failure::usage(
+                "'broker': name a user for the controller, as amqps://controller@HOST: guest is the administrator of a broker that nobody has set up",
+            ));
         }
         if let Some(node) = nodes.iter().find(|node| *node == own || *node == GUEST) {
-            return Err(settings.wrong(format!(
+            return Err(Failure::usage(format!(
                 "'nodes': {node}: each node has a user of its name, and this one is somebody else's"
             )));
         }
-        let topology = Topology::new(&nodes, ControllerSettings::RESULTS_BYTES);
+        let topology = Topology::new(&nodes, amqp::ControllerSettings::RESULTS_BYTES);
         let probe = |node: String| User { rights: Rights::of_probe(&node), name: node };
         let controller = User { name: own.to_owned(), rights: Rights::of_controller() };
         let users = std::iter::once(controller).chain(nodes.into_iter().map(probe)).collect();
-        Ok(Self { vhost: broker.vhost().to_owned(), topology, users, ca: settings.text("ca")? })
+        Ok(Self { vhost: broker.vhost().to_owned(), topology, users, ca: settings.broker.ca })
     }
 }

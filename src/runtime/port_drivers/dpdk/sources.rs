@@ -17,10 +17,10 @@ use task::TaskSpec;
 pub(crate) fn open(options: &Spec, config: &Config, specs: &[TaskSpec]) -> Result<OpenPorts, Failure> {
     let asked = parallel::asked_queues(options, config);
     let (port, eal_config) = settings(options, config)?;
-    let ports = eal::with(&eal_config, |eal| ProbedPorts::probe(eal, &options.port))?;
+    let ports = eal::with(&eal_config, |eal| ProbedPorts::probe(eal, &options.source.port))?;
     let possible = ports.queues()?;
     // Explicitly requested queues are provided or refused; otherwise there are as many as can be used.
-    let queues = match options.queues {
+    let queues = match options.machine.queues {
         Some(_) => asked,
         None => asked.min(*possible.end()),
     };
@@ -33,13 +33,13 @@ pub(crate) fn open(options: &Spec, config: &Config, specs: &[TaskSpec]) -> Resul
     }
     // Before a port is started.
     refusal::admit(config, &plan, specs, &parallel::site(options))?;
-    let queues = match options.queues {
+    let queues = match options.machine.queues {
         Some(_) => queues,
         None => plan.receivers.max(*possible.start()),
     };
     let (sources, spread) = ports.start(queues, plan.receivers, &port)?;
     let site = Site {
-        scatters_flows: plan.receivers > 1 && !keeps_flows(spread, options.port.len()),
+        scatters_flows: plan.receivers > 1 && !keeps_flows(spread, options.source.port.len()),
         directions: directions(spread),
         falls_silent: sources.iter().any(|source| source.time_base() == TimeBase::Packets),
         ..parallel::site(options)
@@ -55,14 +55,15 @@ pub(crate) fn open(options: &Spec, config: &Config, specs: &[TaskSpec]) -> Resul
 fn settings(options: &Spec, config: &Config) -> Result<(PortOptions, EalConfig), Failure> {
     let usual = PortOptions::default();
     let port = PortOptions {
-        burst: options.burst,
-        descriptors: options.ring.unwrap_or(usual.descriptors),
-        mbufs: u32::try_from(options.mempool)
-            .map_err(|_| Failure::usage(format!("--mempool {}: too many mbufs", options.mempool)))?,
+        burst: options.machine.burst,
+        descriptors: options.machine.ring.unwrap_or(usual.descriptors),
+        mbufs: u32::try_from(options.machine.mempool)
+            .map_err(|_| Failure::usage(format!("--mempool {}: too many mbufs", options.machine.mempool)))?,
         queues: u16::try_from(parallel::asked_queues(options, config)).unwrap_or(u16::MAX),
-        promiscuous: !options.no_promiscuous,
+        promiscuous: !options.source.no_promiscuous,
     };
-    let eal = EalConfig::for_ports(&options.port, &port, &eal::arguments(options.eal.as_deref()));
+    let eal =
+        EalConfig::for_ports(&options.source.port, &port, &eal::arguments(options.source.eal.as_deref()));
     Ok((port, eal))
 }
 

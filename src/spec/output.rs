@@ -1,10 +1,9 @@
 //! Options of outputs.
 
 use super::OUTPUT;
-use crate::alert_options::AlertOptions;
+use super::{AlertOptions, KafkaOptions};
 use crate::choices;
 use crate::choices::completed;
-use crate::kafka_options::KafkaOptions;
 use crate::quantity;
 use clap::Args;
 use clap::builder::BoolishValueParser;

@@ -1,21 +1,30 @@
 //! Where flow records of routers are received (`ipfix://[HOST]:PORT`), and of which.
 
+use super::SOURCE;
+use crate::quantity;
+use clap::Args;
 use router::{Network, Rate};
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
+use std::time::Duration;
 
 /// What is received of routers, and how.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RouterOptions {
-    pub(crate) listener: Listener,
-    /// Who may send; all where it is empty.
+    /// Where they send to, in the place of sources of frames.
+    #[arg(skip)]
+    pub(crate) listener: Option<Listener>,
+    /// Only routers of these networks or addresses: 192.0.2.0/24,2001:db8::1 [default: all]
+    #[arg(help_heading = SOURCE, hide_short_help = true, long, value_name = "PREFIX,…", env = "EDISON_FROM", hide_env = true, value_delimiter = ',')]
     pub(crate) from: Vec<Network>,
-    /// The sampling rate of routers that tell none.
+    /// Routers that do not tell their sampling rate count one packet of N
+    #[arg(help_heading = SOURCE, hide_short_help = true, long, value_name = "N", env = "EDISON_SAMPLING", hide_env = true, value_parser = quantity::sampling)]
     pub(crate) sampling: Option<Rate>,
-    /// How long windows stay open after their end.
-    pub(crate) wait_ns: u64,
+    /// Keep a window open for so long after its end, for records of routers that come late
+    #[arg(help_heading = SOURCE, hide_short_help = true, long, value_name = "TIME", env = "EDISON_WAIT", hide_env = true, value_parser = notation::duration)]
+    pub(crate) wait: Option<Duration>,
 }
 
 /// The schemes, each with its usual port. All versions are received whichever it is.

@@ -1,10 +1,9 @@
 //! What `run` and the file of a controller say of Alertmanagers.
 
+use super::OUTPUT;
 use alertmanager::Address;
 use clap::Args;
 use std::path::PathBuf;
-
-const OUTPUT: &str = "Output";
 
 /// Where Alertmanagers are, and what alerts say beside the event: options of `run`, and keys of a controller's file.
 #[derive(Clone, Debug, Default, Args)]
@@ -34,7 +33,7 @@ impl AlertOptions {
 }
 
 /// A label that every alert has.
-pub(crate) fn label(text: &str) -> Result<(String, String), String> {
+fn label(text: &str) -> Result<(String, String), String> {
     let Some((name, value)) = text.split_once('=') else {
         return Err(format!("'{text}' is no label, as severity=page"));
     };
@@ -54,7 +53,7 @@ pub(crate) fn label(text: &str) -> Result<(String, String), String> {
 }
 
 /// The address of a page.
-pub(crate) fn page(text: &str) -> Result<String, String> {
+fn page(text: &str) -> Result<String, String> {
     // It is of the same form.
     let address: Address =
         text.parse().map_err(|_| format!("'{text}' is no address of a page, as https://HOST:PORT"))?;

@@ -29,7 +29,7 @@ pub(crate) enum TunnelChoice {
 
 impl TunnelChoice {
     /// Returns which header that is.
-    pub(super) fn of(self) -> Tunnel {
+    pub(crate) fn of(self) -> Tunnel {
         match self {
             Self::Outer => Tunnel::Outer,
             Self::Inner => Tunnel::Inner,

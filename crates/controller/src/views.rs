@@ -1,24 +1,17 @@
-//! The state of a controller or a run as the HTTP interface and the live view show it.
+//! The state of a controller, as people and programs are told it.
 
-use controller::{Gap, Health, Missing, return_ns};
+use crate::{Gap, Health, Missing, return_ns};
 use equery::{Chain, CheckedQuery};
 use events::{Edge, Graph, Phase, Progress, Query, Role, State, Trigger};
 use model::view::{self, KernelClock, NodeState, NodeView, QueryState, QueryView, TaskState};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A window that came so long after its end, beside the grace, is late: time for its way.
 const LATE_NS: u64 = 2_000_000_000;
 
-/// Now, nanoseconds since the epoch.
-pub(crate) fn now_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
-}
-
 /// The queries of a chain. `texts`: as they were checked, each with its file, in any order.
-pub(crate) fn queries<'a>(
+pub fn queries<'a>(
     chain: &Chain,
     state: &State,
     texts: impl Iterator<Item = (&'a CheckedQuery, Option<&'a str>)>,
@@ -183,7 +176,7 @@ fn keys(graph: &Graph, edges: &[&Edge], columns: &[&model::Column]) -> Vec<view:
 
 /// When a controller could not hear its nodes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Deaf {
+pub struct Deaf {
     /// Since when.
     since_ns: u64,
     /// Until when; `None` while it cannot.
@@ -192,7 +185,7 @@ pub(crate) struct Deaf {
 
 impl Deaf {
     /// It hears nodes, or it does not, now. `nodes`: how many there are, which take their time to come back.
-    pub(crate) fn hears(last: Option<Self>, hears: bool, now_ns: u64, nodes: usize) -> Option<Self> {
+    pub fn hears(last: Option<Self>, hears: bool, now_ns: u64, nodes: usize) -> Option<Self> {
         let is_back =
             |last: &Self| last.until_ns.is_some_and(|until| now_ns >= until.saturating_add(return_ns(nodes)));
         let last = last.filter(|last| !is_back(last));
@@ -213,16 +206,19 @@ impl Deaf {
 
 /// What the state of a node is judged by.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Moment {
-    pub(crate) now_ns: u64,
-    pub(crate) window_ns: u64,
-    pub(crate) grace_ns: u64,
+pub struct Moment {
+    /// The time, nanoseconds since the epoch.
+    pub now_ns: u64,
+    /// The length of windows, nanoseconds.
+    pub window_ns: u64,
+    /// How long answers of a window are awaited, nanoseconds.
+    pub grace_ns: u64,
     /// When the controller could last not hear nodes, if they may not have come back since.
-    pub(crate) deaf: Option<Deaf>,
+    pub deaf: Option<Deaf>,
 }
 
 /// A node of a controller.
-pub(crate) fn node(name: &str, health: &Health, moment: &Moment) -> NodeView {
+pub fn node(name: &str, health: &Health, moment: &Moment) -> NodeView {
     let Moment { now_ns, window_ns, grace_ns, deaf } = *moment;
     let heartbeat = health.heartbeat.as_ref();
     let silent = |since: u64| now_ns.saturating_sub(since);
