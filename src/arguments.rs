@@ -1,8 +1,8 @@
 //! The words of the command line, with the command in its place: `edison trace.pcap` is short for `edison run trace.pcap`.
 
-use crate::exit::Failure;
-use crate::quantity::is_address;
 use clap::Command;
+use runtime::exit::Failure;
+use runtime::quantity::is_address;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! `edison check`.
 
-use crate::exit::{self, Failure, say};
-use crate::questions::query_text::{self, NamedText, QueryTextOptions};
 use equery::{Checked, CheckedQuery, Diagnostic};
+use runtime::exit::{self, Failure, say};
+use runtime::questions::query_text::{self, NamedText, QueryTextOptions};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;

@@ -10,11 +10,11 @@ mod watch;
 use crate::commands::{
     AddOptions, CancelOptions, ClientOptions, EventsOptions, StoryOptions, TopOptions, WatchOptions,
 };
-use crate::exit::{self, Failure, say};
-use crate::questions::query_text;
 use http::Api;
 use model::Event;
 use model::view::{CaptureView, QueryView, Status};
+use runtime::exit::{self, Failure, say};
+use runtime::questions::query_text;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -87,7 +87,7 @@ pub(crate) fn add(options: &AddOptions) -> Result<ExitCode, Failure> {
     let files = options.files.iter().map(|name| query_text::read(name).map_err(Failure::usage));
     let mut texts = files.collect::<Result<Vec<_>, _>>()?;
     if !options.query.is_empty() {
-        let text = crate::questions::asked::joined(&options.query);
+        let text = runtime::questions::asked::joined(&options.query);
         texts.push(query_text::NamedText { name: "query".to_owned(), text });
     }
     for text in texts {

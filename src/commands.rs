@@ -29,9 +29,9 @@ pub(crate) use query::QueryOptions;
 pub(crate) use run::RunOptions;
 pub(crate) use settings::{ArchiveOptions, ControllerSettings, JudgementOptions, PageOptions};
 
-use crate::questions::query_text::QueryTextOptions;
-use crate::spec::{LIMITS, OUTPUT, QUESTION};
 use clap::{CommandFactory, Parser, Subcommand};
+use runtime::questions::query_text::QueryTextOptions;
+use runtime::spec::{LIMITS, OUTPUT, QUESTION};
 use std::path::PathBuf;
 
 const USAGE: &str = "edison SOURCE… [FILTER]
@@ -55,7 +55,9 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// Returns the command line, whose help has its commands by what they are for.
 pub(crate) fn command() -> clap::Command {
-    let command = Cli::command();
+    let command = Cli::command().mut_subcommand("probe", |probe| {
+        probe::REFUSED.into_iter().fold(probe, |probe, id| probe.mut_arg(id, |option| option.hide(true)))
+    });
     let width = command.get_subcommands().map(|known| known.get_name().len()).max().unwrap_or(0);
     let mut text = String::new();
     for (group, names) in GROUPS {

@@ -3,13 +3,13 @@
 //! preset.
 
 use crate::commands::{self, Cli};
-use crate::exit::Failure;
-use crate::origin::Origins;
 use crate::toml_file;
 use clap::FromArgMatches;
 use clap::builder::OsStr;
 use clap::{Command, Id};
 use engine::Preset;
+use runtime::exit::Failure;
+use runtime::origin::Origins;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! The parts of a deployment that this build has.
 
 use crate::commands::{AuthorityOptions, ControllerOptions};
-use crate::exit::Failure;
-use crate::lacking::{AMQP, lacks};
+use runtime::exit::Failure;
+use runtime::lacking::{AMQP, lacks};
 use std::process::ExitCode;
 
 /// The commands of a deployment.

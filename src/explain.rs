@@ -1,9 +1,9 @@
 //! `edison explain`.
 
 use crate::commands::ExplainOptions as Options;
-use crate::exit::{self, Failure};
-use crate::questions::query_text;
 use equery::{Checked, Diagnostic, ExplainOptions, Explanation};
+use runtime::exit::{self, Failure};
+use runtime::questions::query_text;
 use serde::Serialize;
 use std::process::ExitCode;
 

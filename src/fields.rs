@@ -1,8 +1,8 @@
 //! `edison fields`.
 
-use crate::exit::{self, Failure};
-use crate::wording;
 use flow::{DERIVED, DerivedField, FIELDS, Field};
+use runtime::exit::{self, Failure};
+use runtime::wording;
 use std::process::ExitCode;
 
 const HEADINGS: [&str; 8] =

@@ -3,8 +3,8 @@
 mod send;
 
 use crate::commands::GenerateOptions;
-use crate::exit::{self, Failure, say};
 use port::{CaptureWriter, Pacing};
+use runtime::exit::{self, Failure, say};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};

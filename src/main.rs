@@ -4,11 +4,7 @@
 #![cfg_attr(not(all(feature = "amqp", feature = "dpdk")), allow(dead_code))]
 
 mod arguments;
-mod bound;
-#[cfg(feature = "amqp")]
-mod broker;
 mod check;
-mod choices;
 mod client;
 mod commands;
 mod config_file;
@@ -17,41 +13,26 @@ mod deployment;
 mod deployments;
 mod dry_run;
 mod engine_options;
-mod enrich;
-mod exit;
 mod explain;
 mod fields;
 mod generate;
 mod import;
-mod lacking;
-mod machine;
 mod manual;
-mod names;
 mod open_files;
-mod origin;
 mod patterns;
 mod ports;
-mod quantity;
 mod query;
-mod questions;
 mod recorded;
-mod resolver;
-mod runtime;
-mod signals;
-mod sinks;
-mod spec;
 mod tasks;
 mod toml_file;
 mod usage;
-mod variable;
-mod verdict;
 mod version;
-mod wording;
 
 use clap::FromArgMatches;
 use commands::{Cli, Command};
-use exit::Failure;
-use origin::Origins;
+use runtime::assembly;
+use runtime::exit::{self, Failure};
+use runtime::origin::Origins;
 use std::process::ExitCode;
 use usage::Refused;
 
@@ -79,14 +60,14 @@ fn main() -> ExitCode {
 
 fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
     match command {
-        Command::Run(options) => runtime::run(&options.spec, origins),
+        Command::Run(options) => assembly::run(&options.spec, origins),
         Command::Query(options) => query::query(&options),
         Command::Collect(options) => collect(*options, origins),
         Command::Import(options) => import::import(&options),
         Command::DryRun(options) => dry_run::dry_run(&options),
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),
-        Command::Probe(options) => runtime::run(&options.into_spec(), origins),
+        Command::Probe(options) => assembly::run(&options.into_spec(), origins),
         Command::Controller(options) => (deployments::find("edison controller")?.controller)(&options),
         Command::Authority(options) => (deployments::find("edison authority")?.authority)(&options),
         Command::Nodes(options) => client::nodes(&options),
@@ -113,7 +94,7 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
 /// Receives what routers send, as a node of a deployment where a file of settings is named.
 fn collect(options: commands::CollectOptions, origins: &Origins) -> Result<ExitCode, Failure> {
     let Some(path) = &options.config else {
-        return runtime::run(&options.into_spec()?, origins);
+        return assembly::run(&options.into_spec()?, origins);
     };
     options.check_alone(origins)?;
     let words = ["edison".into(), "probe".into(), "--config".into(), path.clone().into_os_string()];
@@ -122,5 +103,5 @@ fn collect(options: commands::CollectOptions, origins: &Origins) -> Result<ExitC
         return Err(Failure::fault("the file of settings is not read"));
     };
     let spec = options.of_node(*node)?;
-    runtime::run(&spec, &of_file).map_err(|failure| failure.explained(&of_file))
+    assembly::run(&spec, &of_file).map_err(|failure| failure.explained(&of_file))
 }

@@ -1,8 +1,8 @@
 //! `edison man`: manual pages from the help of each command.
 
 use crate::commands::Cli;
-use crate::exit::Failure;
 use clap::CommandFactory;
+use runtime::exit::Failure;
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! Patterns of file names, where no shell expands them.
 
-use crate::exit::Failure;
+use runtime::exit::Failure;
 use std::path::{Path, PathBuf};
 
 /// A file of this name, or those that the pattern names, in the order of their names.

@@ -1,8 +1,8 @@
 //! `edison ports`.
 
-use crate::exit::{self, Failure};
-use crate::lacking::DPDK;
-use crate::runtime::port_drivers;
+use runtime::assembly::port_drivers;
+use runtime::exit::{self, Failure};
+use runtime::lacking::DPDK;
 use std::process::ExitCode;
 
 /// Prints what can be measured here.

@@ -1,19 +1,8 @@
-//! Tasks: from options to what a run counts, and the list of all tasks.
+//! The list of all tasks.
 
-use crate::exit::{self, Failure};
+use runtime::exit::{self, Failure};
 use std::process::ExitCode;
-use task::{Kind, TaskSpec, catalog};
-
-/// The values of `--task`.
-pub(crate) fn specs(texts: &[String]) -> Result<Vec<TaskSpec>, Failure> {
-    let parsed =
-        texts.iter().map(|text| text.parse::<TaskSpec>().map_err(|error| format!("--task {text}: {error}")));
-    let (specs, wrong): (Vec<_>, Vec<_>) = parsed.partition(Result::is_ok);
-    match wrong.is_empty() {
-        true => Ok(specs.into_iter().flatten().collect()),
-        false => Err(Failure::usages(wrong.into_iter().filter_map(Result::err))),
-    }
-}
+use task::{Kind, catalog};
 
 /// Prints the table of tasks and structures (Alipourfard et al., table 1).
 pub(crate) fn print() -> Result<ExitCode, Failure> {

@@ -1,6 +1,6 @@
 //! TOML files of settings: reading them, and wording what is wrong with them.
 
-use crate::exit::Failure;
+use runtime::exit::Failure;
 use std::path::Path;
 
 /// Reads a file; `-` is standard input.

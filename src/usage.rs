@@ -1,8 +1,8 @@
 //! What the parser of the command line refuses, in one line.
 
-use crate::exit::Failure;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
+use runtime::exit::Failure;
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 

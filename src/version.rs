@@ -1,8 +1,8 @@
 //! What `edison --version` says.
 
 use crate::deployments;
-use crate::lacking::{AMQP, DPDK, KAFKA};
-use crate::runtime::port_drivers;
+use runtime::assembly::port_drivers;
+use runtime::lacking::{AMQP, DPDK, KAFKA};
 use std::sync::LazyLock;
 
 /// The version, and which features this build has and lacks.

@@ -2,7 +2,8 @@
 
 use super::credentials;
 use crate::commands::ApiOptions;
-use crate::exit::Failure;
+use runtime::exit::Failure;
+use runtime::trust;
 use serde_json::Value as Json;
 use std::io::Read;
 use std::time::Duration;
@@ -41,7 +42,7 @@ impl Api {
             .timeout_recv_response(Some(patience))
             .timeout_recv_body(Some(patience));
         if credentials::is_tls(address)? {
-            config = config.tls_config(credentials::tls(options.ca.as_deref(), "--ca")?);
+            config = config.tls_config(trust::tls(options.ca.as_deref(), "--ca")?);
         }
         let authorization = credentials::authorization(options)?;
         Ok(Self { address: address.to_owned(), agent: config.build().into(), authorization })

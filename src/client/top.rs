@@ -3,11 +3,11 @@
 use super::http::Api;
 use super::stream::{Message, Messages};
 use crate::commands::{ApiOptions, TopOptions};
-use crate::exit::Failure;
-use crate::exit::no_thread;
-use crate::signals;
 use model::Answer;
 use model::view::{EventView, QueryView, Status};
+use runtime::exit::Failure;
+use runtime::exit::no_thread;
+use runtime::signals;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use signal_hook::consts::SIGHUP;

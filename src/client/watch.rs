@@ -4,8 +4,8 @@ use super::http::Api;
 use super::show;
 use super::stream::{Message, Messages};
 use crate::commands::WatchOptions;
-use crate::exit::{self, Failure, say};
 use model::{Answer, Event};
+use runtime::exit::{self, Failure, say};
 use std::process::ExitCode;
 
 /// Prints what the stream brings until it ends.

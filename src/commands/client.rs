@@ -1,7 +1,7 @@
 //! Commands that ask a controller, or a run with a page.
 
-use crate::quantity;
 use clap::Args;
+use runtime::quantity;
 use std::path::PathBuf;
 use std::time::Duration;
 

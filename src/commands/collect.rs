@@ -1,13 +1,13 @@
 //! `edison collect`: receives flow records of routers.
 
 use super::ProbeOptions;
-use crate::exit::Failure;
-use crate::origin::Origins;
-use crate::spec::{
+use clap::Args;
+use runtime::exit::Failure;
+use runtime::origin::Origins;
+use runtime::spec::{
     CaptureOptions, LimitOptions, Listener, MACHINE, MachineOptions, OutputOptions, PacketOptions,
     QuestionOptions, RecordOptions, RouterOptions, SourceOptions, Spec,
 };
-use clap::Args;
 use std::path::PathBuf;
 
 pub(super) const COLLECT_EXAMPLES: &str = "\

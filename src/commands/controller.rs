@@ -1,10 +1,10 @@
 //! `edison controller`: joins many probes.
 
 use super::ControllerSettings;
-use crate::choices;
-use crate::choices::completed;
 use clap::Args;
 use clap::Subcommand;
+use runtime::choices;
+use runtime::choices::completed;
 use std::path::PathBuf;
 
 pub(super) const CONTROLLER_EXAMPLES: &str = "\
@@ -15,8 +15,8 @@ Example of a file:
   queries = [\"examples/locate.eq\"]
   state = \"/var/lib/edison/controller.db\"
 
-The password is in 'password-file' or EDISON_BROKER_PASSWORD. The command line wins over the environment, and that over the
-file. docs/deployment.md has more about each.
+The password is in 'password-file' or EDISON_BROKER_PASSWORD. The command line wins over the
+environment, and that over the file. docs/deployment.md has more about each.
 SIGTERM or Ctrl-C ends it; what it knows is in 'state', and it continues from there.
 Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
 

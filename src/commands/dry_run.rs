@@ -3,9 +3,9 @@
 use super::LIMITS;
 use super::OUTPUT;
 use super::QUESTION;
-use crate::enrich::EnrichOptions;
-use crate::variable::variable;
 use clap::Args;
+use runtime::enrich::EnrichOptions;
+use runtime::variable::variable;
 use std::path::PathBuf;
 use std::time::Duration;
 

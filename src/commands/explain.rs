@@ -1,8 +1,8 @@
 //! `edison check` and `edison explain`: what is known of queries without traffic.
 
 use crate::engine_options;
-use crate::questions::query_text::QueryTextOptions;
 use clap::Args;
+use runtime::questions::query_text::QueryTextOptions;
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:

@@ -1,7 +1,7 @@
 //! `edison probe`: measures as a node of a deployment.
 
-use crate::spec::{LinkOptions, Listener, SOURCE, Spec};
 use clap::Args;
+use runtime::spec::{LinkOptions, Listener, SOURCE, Spec};
 
 pub(super) const PROBE_EXAMPLES: &str = "\
 Example of a file:
@@ -11,11 +11,32 @@ Example of a file:
   every = \"1s\"                               # as the controller's
   loss = true
 
-The password is in 'password-file' or EDISON_BROKER_PASSWORD. The probe measures while the broker is away, keeps as many
-windows as 'spool' has room for, and connects again by itself. The command line wins over the environment, and that over
-the file.
-SIGTERM or Ctrl-C ends it.
+The password is in 'password-file' or EDISON_BROKER_PASSWORD. The probe measures while the broker
+is away, keeps as many windows as 'spool' has room for, and connects again by itself. The command
+line wins over the environment, and that over the file. SIGTERM or Ctrl-C ends it.
 Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
+
+/// Options of a run that a probe refuses, each with its reason (docs/refused.md). Its help leaves them out.
+pub(super) const REFUSED: [&str; 18] = [
+    "words",
+    "read",
+    "synthetic",
+    "wire",
+    "top",
+    "task",
+    "query",
+    "file",
+    "by",
+    "sort",
+    "per",
+    "set",
+    "json",
+    "resolve",
+    "packets",
+    "duration",
+    "idle_exit",
+    "tee",
+];
 
 /// Options of `edison probe`.
 #[derive(Clone, Debug, Args)]

@@ -4,9 +4,9 @@ use super::LIMITS;
 use super::OUTPUT;
 use super::QUESTION;
 use crate::engine_options::EngineOptions;
-use crate::enrich::EnrichOptions;
-use crate::variable::variable;
 use clap::Args;
+use runtime::enrich::EnrichOptions;
+use runtime::variable::variable;
 use std::path::PathBuf;
 use std::time::Duration;
 

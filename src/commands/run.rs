@@ -1,8 +1,8 @@
 //! `edison run`: measures captures, interfaces or ports.
 
-use crate::spec::{LIMITS, Spec};
 use clap::ArgAction;
 use clap::Args;
+use runtime::spec::{LIMITS, Spec};
 
 pub(super) const RUN_USAGE: &str = "edison run [OPTIONS] SOURCE… [FILTER]
        edison [OPTIONS] SOURCE… [FILTER]";

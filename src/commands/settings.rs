@@ -1,13 +1,13 @@
 //! What a controller is set to: options, and keys of its file by the same names.
 
-use crate::choices::{self, completed};
-use crate::names;
-use crate::quantity;
-use crate::spec::{AlertOptions, BrokerOptions, ClusterOptions, DEPLOYMENT, LIMITS, OUTPUT, QUESTION};
-use crate::variable::variable;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use packet::KeySpec;
+use runtime::choices::{self, completed};
+use runtime::names;
+use runtime::quantity;
+use runtime::spec::{AlertOptions, BrokerOptions, ClusterOptions, DEPLOYMENT, LIMITS, OUTPUT, QUESTION};
+use runtime::variable::variable;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -4,8 +4,8 @@ mod certificates;
 
 use super::file_name;
 use crate::commands::AuthorityOptions;
-use crate::exit::{self, Failure};
 use certificates::{Authority, Made};
+use runtime::exit::{self, Failure};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

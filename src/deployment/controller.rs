@@ -17,13 +17,13 @@ mod unsettled;
 
 use crate::commands::controller::ControllerCommand;
 use crate::commands::{ControllerOptions, ControllerSettings};
-use crate::exit::{Failure, say};
-use crate::signals::{self, HungUp};
 use archive::{Archive, ArchiveError};
 use config::Config;
 use protocol::MessageId;
 use protocol::amqp;
 use queries::Queries;
+use runtime::exit::{Failure, say};
+use runtime::signals::{self, HungUp};
 use service::Service;
 use std::path::Path;
 use std::process::ExitCode;

@@ -3,11 +3,11 @@
 
 use super::{fault, write_json};
 use crate::commands::GenerateOptions;
-use crate::exit::{self, EARLY, Failure, say, say_error};
-use crate::runtime::port_drivers;
-use crate::signals;
 use notation::{grouped, scaled};
 use port::{InterfaceSink, Pacing, PacketSink, Sent, SystemClock};
+use runtime::assembly::port_drivers;
+use runtime::exit::{self, EARLY, Failure, say, say_error};
+use runtime::signals;
 use serde::Serialize;
 use signal_hook::consts::SIGHUP;
 use std::collections::BTreeMap;

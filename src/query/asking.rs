@@ -1,14 +1,14 @@
 //! From the options of `edison query` to questions about rows.
 
 use crate::commands::QueryOptions;
-use crate::exit::Failure;
-use crate::machine;
-use crate::questions::facts::Facts;
-use crate::questions::over_rows::{self, Asking, Recorded};
-use crate::questions::periods;
-use crate::questions::query_text::{self, NamedText};
 use equery::CheckedQuery;
 use history::{Period, Question};
+use runtime::exit::Failure;
+use runtime::machine;
+use runtime::questions::facts::Facts;
+use runtime::questions::over_rows::{self, Asking, Recorded};
+use runtime::questions::periods;
+use runtime::questions::query_text::{self, NamedText};
 use std::rc::Rc;
 
 /// What the texts ask of rows of which this is known; without texts what the first screen shows. `period`: the time that is read where a query says nothing.

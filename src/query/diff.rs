@@ -4,10 +4,10 @@ use super::printer::Printer;
 use super::source::Source;
 use super::{Command, asking, files};
 use crate::commands::QueryOptions;
-use crate::exit::Failure;
-use crate::questions::periods;
 use history::{Period, Question};
 use model::{Answer, Column, ColumnKind, Rest, Status, Value};
+use runtime::exit::Failure;
+use runtime::questions::periods;
 use std::collections::HashMap;
 use std::process::ExitCode;
 use task::query::{Aggregate, Expression, GroupField, Grouping, Item, Over, Query};
@@ -107,7 +107,7 @@ pub(super) fn compare(command: &Command<'_>, sides: [Side; 2]) -> Result<ExitCod
     printer.finish();
     let code = command.verdict(&first.source, &outcomes[0], &printer);
     let code_of_second = command.verdict(&second.source, &outcomes[1], &printer);
-    crate::exit::say(&format!("a is {}, b is {}", first.name, second.name));
+    runtime::exit::say(&format!("a is {}, b is {}", first.name, second.name));
     Ok(if code == ExitCode::SUCCESS { code_of_second } else { code })
 }
 

@@ -10,14 +10,14 @@ mod values;
 use super::Command;
 use super::printer::Printer;
 use crate::commands::QueryOptions;
-use crate::exit::{EARLY, FAULT, Failure, USAGE, say, say_error};
-use crate::machine;
 use answers::Collected;
 use equery::{Dialect, RowPart};
 use history::levels::{Elsewhere, Share, Stored};
 use history::{Question, Refused};
 use lines::{Lines, Trouble};
 use model::Answer;
+use runtime::exit::{EARLY, FAULT, Failure, USAGE, say, say_error};
+use runtime::machine;
 use std::process::ExitCode;
 
 /// How often an engine is asked again because files that it read have been replaced.

@@ -1,8 +1,8 @@
 //! Answers on standard output, as they become complete.
 
 use crate::commands::QueryOptions;
-use crate::resolver::Resolver;
 use model::{Answer, Status};
+use runtime::resolver::Resolver;
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;

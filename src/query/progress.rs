@@ -1,9 +1,9 @@
 //! Progress of reading, and its end by Ctrl-C.
 
-use crate::exit::{Failure, say};
-use crate::signals;
 use history::{Outcome, Progress};
 use notation::{grouped, scaled};
+use runtime::exit::{Failure, say};
+use runtime::signals;
 use std::cell::Cell;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;

@@ -3,10 +3,10 @@
 use super::printer::Printer;
 use crate::client::http::Api;
 use crate::commands::{ApiOptions, QueryOptions};
-use crate::exit::{EARLY, FAULT, Failure, say, say_error};
-use crate::questions::periods;
-use crate::questions::query_text::NamedText;
 use model::{HistoryAnswers, HistoryNode};
+use runtime::exit::{EARLY, FAULT, Failure, say, say_error};
+use runtime::questions::periods;
+use runtime::questions::query_text::NamedText;
 use serde::Deserialize;
 use std::process::ExitCode;
 use std::time::Duration;

@@ -2,10 +2,10 @@
 
 use super::files;
 use crate::commands::QueryOptions;
-use crate::exit::Failure;
-use crate::questions::facts::Facts;
 use history::FlowFiles;
 use history::levels::Stored;
+use runtime::exit::Failure;
+use runtime::questions::facts::Facts;
 
 /// What questions are answered from.
 pub(super) enum Source {

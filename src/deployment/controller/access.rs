@@ -1,7 +1,7 @@
 //! Where the page and the API are, and who may ask them.
 
 use crate::commands::PageOptions;
-use crate::exit::Failure;
+use runtime::exit::Failure;
 use web::{Certificate, Tokens};
 
 /// Reads what they need. Beyond loopback both TLS and tokens must be there.

@@ -2,13 +2,13 @@
 
 use super::access;
 use super::kafka;
-use crate::broker;
 use crate::commands::{ArchiveOptions, ControllerSettings, JudgementOptions};
-use crate::exit::Failure;
-use crate::spec::{AlertOptions, ClusterOptions};
 use archive::Keep;
 use controller::Site;
 use protocol::amqp::Broker;
+use runtime::broker;
+use runtime::exit::Failure;
+use runtime::spec::{AlertOptions, ClusterOptions};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Dry runs over what the probes of a deployment remember, each on a thread of its own: the controller goes on meanwhile.
 
-use crate::questions::rehearsing::Rehearsed;
 use controller::{Asked, History, NotAsked, StandingQueries};
 use model::DryRunOutcome;
+use runtime::questions::rehearsing::Rehearsed;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -65,7 +65,7 @@ impl DryRuns {
         match Builder::new().name("dry run".to_owned()).spawn(work) {
             Ok(thread) => self.threads.push(thread),
             // The client is told that nobody answered.
-            Err(error) => crate::exit::say(&format!("a dry run cannot be started: {error}")),
+            Err(error) => runtime::exit::say(&format!("a dry run cannot be started: {error}")),
         }
     }
 }

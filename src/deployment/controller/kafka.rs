@@ -1,10 +1,10 @@
 //! What a controller sends to Kafka: all that its archive has, from the last answer and the last event on that Kafka took.
 
-use crate::exit::{Failure, say};
-use crate::sinks::kafka::begin;
-use crate::spec::ClusterOptions;
 use ::kafka::{Archived, Bell, Outbox, SharedArchive, Sink};
 use archive::{Archive, Keep, Numbered};
+use runtime::exit::{Failure, say};
+use runtime::sinks::kafka::begin;
+use runtime::spec::ClusterOptions;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use web::Hub;

@@ -9,9 +9,9 @@ use crate::commands::Command;
 use crate::commands::controller::ProvisionOptions;
 use crate::config_file;
 use crate::deployment::file_name;
-use crate::exit::{self, Failure};
 use management::Management;
 use plan::{Login, Plan};
+use runtime::exit::{self, Failure};
 use std::process::ExitCode;
 
 /// Sets the broker up, or prints how.

@@ -1,9 +1,9 @@
 //! The queries of a controller: those of its settings, and those that clients installed, which outlive it.
 
 use super::Config;
-use crate::exit::{Failure, say};
-use crate::questions::query_text;
 use controller::{InstalledText, NotInstalled, NotRemoved, StandingQueries};
+use runtime::exit::{Failure, say};
+use runtime::questions::query_text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use web::{Checking, Hub, Installed, Refusal, Removed};

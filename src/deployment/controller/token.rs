@@ -1,7 +1,7 @@
 //! `edison controller token`: makes, lists and removes tokens.
 
 use crate::commands::controller::TokenOptions;
-use crate::exit::{self, Failure, say};
+use runtime::exit::{self, Failure, say};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;

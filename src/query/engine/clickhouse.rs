@@ -2,8 +2,8 @@
 
 use super::lines::{Lines, MOST_READ, Said, Trouble, one_line, pass_on, reason, way};
 use super::login;
-use crate::client::credentials;
 use crate::commands::QueryOptions;
+use runtime::trust;
 use std::io::Read;
 use std::thread;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(super) fn ask(options: &QueryOptions, statement: &str) -> Result<Lines, Trou
         // The other end sees the time limit by itself; where it hangs, this is the end.
         .timeout_global(Some(time));
     if login::is_tls(&address)? {
-        let tls = credentials::tls(options.remote.ca.as_deref(), "--ca");
+        let tls = trust::tls(options.remote.ca.as_deref(), "--ca");
         config = config.tls_config(tls.map_err(|failure| Trouble::Usage(failure.line()))?);
     }
     let agent: Agent = config.build().into();

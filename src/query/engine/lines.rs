@@ -1,6 +1,6 @@
 //! What an engine says, line by line, within a time and a size.
 
-use crate::exit::Failure;
+use runtime::exit::Failure;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};

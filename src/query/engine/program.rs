@@ -160,7 +160,7 @@ struct Folder {
 
 impl Folder {
     fn new() -> Result<Self, Trouble> {
-        let name = format!("edison-{}-{:016x}", std::process::id(), crate::machine::random());
+        let name = format!("edison-{}-{:016x}", std::process::id(), runtime::machine::random());
         let path = std::env::temp_dir().join(name);
         let made = DirBuilder::new().mode(0o700).create(&path);
         made.map_err(|error| Trouble::Fault(format!("{}: {error}", path.display())))?;

@@ -2,9 +2,9 @@
 
 use super::management::{Management, tags};
 use super::plan::{GUEST, Login, Plan, User};
-use crate::exit::{self, FAULT, Failure, say};
 use notation::encoded;
 use protocol::amqp::{Argument, Exchange, Queue};
+use runtime::exit::{self, FAULT, Failure, say};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 use std::io::Read;

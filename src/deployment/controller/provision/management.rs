@@ -1,9 +1,9 @@
 //! RabbitMQ's management API.
 
 use super::plan::{GUEST, Plan};
-use crate::broker::is_loopback;
-use crate::exit::Failure;
 use base64::Engine;
+use runtime::broker::is_loopback;
+use runtime::exit::Failure;
 use serde_json::Value as Json;
 use std::path::Path;
 use std::sync::Arc;

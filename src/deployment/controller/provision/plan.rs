@@ -1,10 +1,10 @@
 //! What a broker is to have.
 
-use crate::broker;
 use crate::commands::ControllerSettings;
 use crate::deployment::controller::config::check_nodes;
-use crate::exit::Failure;
 use protocol::amqp::{self, Rights, Topology, check_node};
+use runtime::broker;
+use runtime::exit::Failure;
 use std::path::{Path, PathBuf};
 
 /// The user that a broker begins with.

@@ -1,7 +1,7 @@
 //! The calls of `rabbitmqctl` that set a broker up, as a script.
 
 use super::plan::{Login, Plan};
-use crate::exit::Failure;
+use runtime::exit::Failure;
 use std::fmt::Write;
 
 const BEGIN: &str = "\

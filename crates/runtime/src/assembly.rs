@@ -1,0 +1,187 @@
+//! One pipeline, always the same: nodes measure, a controller joins them where there are several or where queries start others, and sinks
+//! take what follows.
+
+mod adapt;
+mod capabilities;
+mod chain;
+mod connections;
+mod controlled;
+mod direct;
+pub mod driven;
+pub mod measurement;
+pub mod nodes;
+pub mod parallel;
+mod parts;
+mod plan;
+pub mod port_drivers;
+pub mod positional;
+mod progress;
+pub mod refusal;
+pub mod reporting;
+pub mod routers;
+mod row_file;
+pub mod row_store;
+pub mod sources;
+pub mod stored;
+mod watched;
+mod window_tally;
+
+pub(crate) use watched::Lost;
+
+use crate::exit::{Failure, say};
+use crate::origin::Origins;
+use crate::resolver::Resolver;
+use crate::signals;
+use crate::sinks::standard_output::{Reader, StandardOutput};
+use crate::sinks::{Sink, Sinks, Telling};
+use crate::spec::Spec;
+use crate::verdict::Verdict;
+use controlled::Controlled;
+use direct::Direct;
+use equery::Chain;
+use measurement::Measurement;
+use model::RunReport;
+use plan::Plan;
+use port::TimeBase;
+use reporting::Reported;
+use signal_hook::consts::SIGHUP;
+use std::any::Any;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use store::Store;
+
+/// Measures what the options say.
+pub fn run(options: &Spec, origins: &Origins) -> Result<ExitCode, Failure> {
+    Plan::of(options, origins)?.run()
+}
+
+/// What measures: a node by itself, nodes under a controller in this process, or a node whose controller is behind a broker.
+trait Route {
+    /// Returns a flag that is set once a signal may end the program at once.
+    fn may_end(&self, stop: &Arc<AtomicBool>) -> Arc<AtomicBool> {
+        Arc::clone(stop)
+    }
+
+    /// Measures until the sources end or `stop` is set.
+    fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure>;
+
+    /// Shows what is left, and adds to the report what the nodes do not know. Returns what went wrong with standard output, if anything.
+    fn end(self: Box<Self>, sinks: &Sinks, report: &mut RunReport) -> Option<String>;
+}
+
+impl Plan {
+    fn run(&self) -> Result<ExitCode, Failure> {
+        let Self { options, nodes, asked, .. } = self;
+        let standard_output = StandardOutput::of(options);
+        let stop = Arc::new(AtomicBool::new(false));
+        let (reader, lost) = (Reader::new(&stop), Lost::default());
+        let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
+        let chain = match (self.is_controlled(), chain::chain(self, &names)) {
+            (true, chain) => Some(chain?),
+            // What the executor refuses is said where the queries are planned.
+            (false, chain) => chain.ok(),
+        };
+        let store = stored::open(options)?;
+        let resolver = options.question.enrich.resolver();
+        let _shared = self.share_ports()?;
+        let mut measurements = Vec::new();
+        for node in nodes {
+            let (store, lost) = (store.as_ref(), (&reader, &lost));
+            let ((options, zooms), specs) = (self.node_options(node), self.specs(&node.name));
+            measurements.push(Measurement::prepare(&options, &node.name, &specs, zooms, store, lost)?);
+        }
+        let is_replay = measurements.iter().all(|one| one.time_base == TimeBase::Packets);
+        let told = measurements.iter().map(|one| (one.site(), one.names().to_vec()));
+        let telling =
+            Telling { options, asked, nodes: told.collect(), chain: chain.clone(), is_replay, stop: &stop };
+        let shown = (standard_output.has_tables, reader.clone());
+        let mut route = self.route(measurements, chain, shown, resolver.clone(), store.as_ref(), &stop)?;
+        // Before the terminal is taken, so that no signal ends the program while it is.
+        let may_end = route.may_end(&stop);
+        signals::stop_on(&signals::ENDS, &stop, &may_end)?;
+        // Without several files, SIGHUP means that the terminal was closed, which a node of a deployment outlives.
+        if options.output.rotate.is_none() && options.link.is_none() {
+            signals::stop_on(&[SIGHUP], &stop, &may_end)?;
+        }
+        let sinks = Sinks::start(&telling)?;
+        let began = Instant::now();
+        let measured = route.measure(&sinks, &stop)?;
+        let (mut report, mut verdict) = self.report(measured, &names);
+        verdict.lose(lost.lines());
+        stored::close(store.as_ref(), !is_replay, &mut verdict);
+        if store.is_some() {
+            report.took(began.elapsed().as_secs_f64());
+        }
+        sinks.finish(&mut verdict);
+        sinks.add_to(&mut report);
+        let fault = route.end(&sinks, &mut report);
+        report.faults.extend(fault);
+        if let Some(resolver) = resolver {
+            resolver.enrich(&mut report.answers);
+            resolver.withheld().iter().for_each(|line| say(line));
+        }
+        if options.output.json && !options.json_windows && standard_output.has_tables {
+            reporting::print_whole(&report, !asked.is_empty())?;
+        }
+        reporting::finish(options, report, &sinks, &verdict)
+    }
+
+    /// Makes ready for the ports of several nodes, whose driver starts once in a process.
+    fn share_ports(&self) -> Result<Option<Box<dyn Any>>, Failure> {
+        let with_ports = self.nodes.iter().filter(|node| !node.options.source.port.is_empty());
+        let settings = with_ports.map(|node| {
+            let (options, _) = self.node_options(node);
+            let config = measurement::config(&options);
+            (options, config)
+        });
+        let settings: Vec<_> = settings.collect();
+        if settings.len() < 2 {
+            return Ok(None);
+        }
+        (port_drivers::find("--port")?.share)(&settings).map(Some)
+    }
+
+    /// Makes what measures. `shown`: what is answered goes to standard output, and its reader.
+    fn route(
+        &self,
+        mut measurements: Vec<Measurement>,
+        chain: Option<Chain>,
+        shown: (bool, Reader),
+        resolver: Option<Arc<Resolver>>,
+        store: Option<&Arc<Store>>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Box<dyn Route>, Failure> {
+        if let Some(chain) = chain.clone().filter(|_| self.is_controlled()) {
+            return Ok(Box::new(Controlled::new(self, measurements, chain, shown, resolver, stop)?));
+        }
+        let one = measurements.pop().ok_or_else(|| Failure::fault("there is no node to measure"))?;
+        match &self.connect {
+            Some(connect) => connect(self, one, store),
+            None => Ok(Box::new(Direct::new(self, one, chain.as_ref(), shown, resolver)?)),
+        }
+    }
+
+    /// The report of all nodes, and how they ended. That of a node that no controller drives is the report itself.
+    fn report(&self, measured: Vec<Reported>, names: &[String]) -> (RunReport, Verdict) {
+        let mut verdict = Verdict::default();
+        let mut report = RunReport { version: env!("CARGO_PKG_VERSION").to_owned(), ..RunReport::default() };
+        for Reported { report: own, warnings, verdict: of_node, .. } in measured {
+            if !self.is_controlled() {
+                return (own, of_node);
+            }
+            warnings.iter().for_each(|line| say(&format!("{}: {line}", own.node)));
+            verdict.add(&own.node, &of_node);
+            let name = own.node.clone();
+            report.add_node(own);
+            // The report of all has them from the verdict.
+            if let Some(own) = report.nodes.get_mut(&name) {
+                own.faults.splice(..0, of_node.lines);
+            }
+        }
+        report.node = names.join(", ");
+        report.command_line = std::env::args().collect();
+        (report, verdict)
+    }
+}

@@ -1,0 +1,553 @@
+//! What does not go together in a run, and why: one table, by which runs are checked and from which docs/refused.md is made.
+
+use crate::sinks::standard_output;
+use crate::spec::{QuestionOptions, RouterOptions, SourceOptions, Spec};
+use engine::Every;
+use equery::CheckedQuery;
+use record::Format;
+use std::path::PathBuf;
+use task::{Kind, Quantity, TaskSpec, is_from_rows};
+
+/// What is known of a node before anything is opened.
+pub(super) struct Facts<'a> {
+    /// What the run is asked for, with the sources of the node.
+    pub(super) spec: &'a Spec,
+    /// The queries of the run that rows answer.
+    pub(super) queries: &'a [CheckedQuery],
+    /// The tasks of the node, those of queries among them.
+    pub(super) tasks: &'a [TaskSpec],
+    /// A node of the run receives what routers send.
+    pub(super) has_routers: bool,
+    /// There are several nodes.
+    pub(super) has_several_nodes: bool,
+    /// A controller joins nodes: there are several, or queries start or read others.
+    pub(super) is_controlled: bool,
+}
+
+/// Something that a run cannot do beside something else.
+struct Rule {
+    /// What is refused, as users write it.
+    what: &'static str,
+    /// What it is refused with, or what is missing.
+    beside: &'static str,
+    /// Why.
+    why: &'static str,
+    /// What is possible.
+    instead: &'static str,
+    is_broken: fn(&Facts<'_>) -> bool,
+}
+
+const RECORDS_ONLY: &str = "it shows in flow records only";
+const GIVE_RECORDS: &str = "give --flows PATH, --export URL or --store DIR too";
+const SHARE_IS_LOST: &str = "it keeps the counts of rows, not the share by which their packets are sampled, so that what is read later would take the \
+                             sample for all packets";
+const LEAVE_ONE: &str = "leave out one of them";
+const CONTROLLER_ASKS: &str = "the controller says what a probe answers, and shows it";
+const NO_PACKETS: &str = "routers send flow records, no packets";
+const NO_ROUTERS: &str = "measure the packets themselves, by -i or --port";
+const NO_SOURCE_BESIDE: &str = "name each source as a node, as r=ipfix://:4739 a=trace.pcap";
+
+/// All of them, by subject.
+const RULES: &[Rule] = &[
+    // Options that show in something that is not asked for.
+    Rule {
+        what: "--gap",
+        beside: "without --flows, --export or --store",
+        why: RECORDS_ONLY,
+        instead: GIVE_RECORDS,
+        is_broken: |facts| facts.spec.record.gap.is_some() && !has_records(facts.spec),
+    },
+    Rule {
+        what: "--packet-size",
+        beside: "without --flows, --export or --store",
+        why: RECORDS_ONLY,
+        instead: GIVE_RECORDS,
+        is_broken: |facts| facts.spec.record.packet_size.is_some() && !has_records(facts.spec),
+    },
+    Rule {
+        what: "--inter-arrival",
+        beside: "without --flows, --export or --store",
+        why: RECORDS_ONLY,
+        instead: GIVE_RECORDS,
+        is_broken: |facts| facts.spec.record.inter_arrival.is_some() && !has_records(facts.spec),
+    },
+    Rule {
+        what: "--fields",
+        beside: "without --flows or --export",
+        why: RECORDS_ONLY,
+        instead: "give --flows PATH or --export URL too",
+        is_broken: |Facts { spec, .. }| {
+            spec.output.fields.is_some() && spec.output.flows.is_none() && spec.output.export.is_none()
+        },
+    },
+    Rule {
+        what: "--rotate",
+        beside: "without --flows",
+        why: "it splits what --flows writes",
+        instead: "give --flows PATH too",
+        is_broken: |Facts { spec, .. }| spec.output.rotate.is_some() && spec.output.flows.is_none(),
+    },
+    Rule {
+        what: "--store-keep",
+        beside: "without --store",
+        why: "it says what --store keeps",
+        instead: "give --store DIR too",
+        is_broken: |Facts { spec, .. }| spec.output.store_keep.is_some() && spec.output.store.is_none(),
+    },
+    Rule {
+        what: "--queues",
+        beside: "without --port",
+        why: "--queues is for DPDK ports",
+        instead: "a software wire has --wire queues=N",
+        is_broken: |Facts { spec, .. }| spec.machine.queues.is_some() && spec.source.port.is_empty(),
+    },
+    Rule {
+        what: "--alertmanager",
+        beside: "without a query with 'when'",
+        why: "it is told what fires, and no query of this run starts another",
+        instead: "give -q or -f one with 'when'",
+        is_broken: |Facts { spec, queries, .. }| {
+            spec.output.alerts.is_asked() && !queries.iter().any(|query| query.trigger.is_some())
+        },
+    },
+    // Two things of which one undoes the other.
+    Rule {
+        what: "--resolve",
+        beside: "with --anonymize",
+        why: "it shows names, which tell the addresses that --anonymize hides",
+        instead: "give one of them",
+        is_broken: |Facts { spec, .. }| spec.question.enrich.resolve && spec.output.anonymize.is_some(),
+    },
+    Rule {
+        what: "--flows -",
+        beside: "with --report -",
+        why: "both write to standard output",
+        instead: "give one of them a file",
+        is_broken: |Facts { spec, .. }| goes_there(&spec.output.flows) && goes_there(&spec.output.report),
+    },
+    Rule {
+        what: "--flows -",
+        beside: "with --json",
+        why: "both write to standard output",
+        instead: "give one of them a file",
+        is_broken: |Facts { spec, .. }| {
+            goes_there(&spec.output.flows) && !goes_there(&spec.output.report) && spec.output.json
+        },
+    },
+    Rule {
+        what: "--wire",
+        beside: "with -i or --port",
+        why: "--wire goes around capture files or --synthetic, whose frames are there before they arrive",
+        instead: LEAVE_ONE,
+        is_broken: |Facts { spec, .. }| {
+            spec.source.wire.is_some() && !(spec.source.interface.is_empty() && spec.source.port.is_empty())
+        },
+    },
+    Rule {
+        what: "--flows -",
+        beside: "with several nodes",
+        why: "their records would be mixed",
+        instead: "give a path, whose name gets those of the nodes",
+        is_broken: |facts| facts.has_several_nodes && goes_there(&facts.spec.output.flows),
+    },
+    Rule {
+        what: "an interface or a port",
+        beside: "given twice for one node",
+        why: "each of its packets would count twice",
+        instead: "name it once",
+        is_broken: |Facts { spec, .. }| has_twice(&spec.source.interface) || has_twice(&spec.source.port),
+    },
+    // Nodes of a deployment.
+    Rule {
+        what: "questions (--query, --file, --by, --sort, --per, --set, --task)",
+        beside: "in a probe",
+        why: CONTROLLER_ASKS,
+        instead: "give them to the controller (edison add, or its 'queries')",
+        is_broken: |facts| facts.spec.link.is_some() && asks(&facts.spec.question),
+    },
+    Rule {
+        what: "--json and --resolve",
+        beside: "in a probe",
+        why: CONTROLLER_ASKS,
+        instead: "ask the controller (edison watch --json, its page and its API)",
+        is_broken: |Facts { spec, .. }| {
+            spec.link.is_some() && (spec.output.json || spec.question.enrich.resolve)
+        },
+    },
+    Rule {
+        what: "capture files, --synthetic and --wire",
+        beside: "in a probe",
+        why: "it measures until it is told to end, and its windows are those of the clock, by which a controller joins nodes",
+        instead: "name -i, --port or --collect, or measure a capture with edison run",
+        is_broken: |Facts { spec: Spec { link, source, .. }, .. }| {
+            let has_captures = !(source.words.is_empty() && source.read.is_empty());
+            link.is_some() && (has_captures || source.synthetic.is_some() || source.wire.is_some())
+        },
+    },
+    Rule {
+        what: "a probe",
+        beside: "without -i, --port or --collect",
+        why: "there is nothing to measure",
+        instead: "name an interface or a port, or where routers send to",
+        is_broken: |Facts { spec, .. }| {
+            let SourceOptions { words, read, synthetic, .. } = &spec.source;
+            let has_other = !(words.is_empty() && read.is_empty()) || synthetic.is_some();
+            spec.link.is_some() && !spec.is_live() && !has_other
+        },
+    },
+    Rule {
+        what: "--packets, --duration and --idle-exit",
+        beside: "in a probe",
+        why: "it measures until it is told to end",
+        instead: "end it with SIGTERM",
+        is_broken: |Facts { spec: Spec { link, limit, .. }, .. }| {
+            link.is_some()
+                && (limit.packets.is_some() || limit.duration.is_some() || limit.idle_exit.is_some())
+        },
+    },
+    Rule {
+        what: "--tee",
+        beside: "in a probe",
+        why: "a controller adds up what probes counted, and does not know their shares",
+        instead: "leave it out",
+        is_broken: |Facts { spec, .. }| {
+            spec.link.is_some() && spec.machine.tee.is_some() && spec.machine.adapt.is_none()
+        },
+    },
+    Rule {
+        what: "several nodes",
+        beside: "in a probe",
+        why: "each node logs in at the broker with its own name",
+        instead: "start a probe for each",
+        is_broken: |facts| facts.spec.link.is_some() && facts.has_several_nodes,
+    },
+    Rule {
+        what: "--from, --sampling and --wait",
+        beside: "without routers",
+        why: "they say what is received of routers",
+        instead: "name where routers send to, as r=ipfix://:4739",
+        is_broken: |facts| {
+            let RouterOptions { from, sampling, wait, .. } = &facts.spec.routers;
+            !facts.has_routers && (!from.is_empty() || sampling.is_some() || wait.is_some())
+        },
+    },
+    // Windows.
+    Rule {
+        what: "--task",
+        beside: "with --per where the run's windows have another length (--every, or the 'every' of queries)",
+        why: "tasks are answered in each window of the run",
+        instead: "give them the length of --per, or leave out --per",
+        is_broken: |Facts { spec, .. }| {
+            let per =
+                spec.question.per.map(|per| Every::Time(u64::try_from(per.as_nanos()).unwrap_or(u64::MAX)));
+            !spec.question.task.is_empty() && per.is_some_and(|per| per != spec.question.every)
+        },
+    },
+    Rule {
+        what: "--every in packets",
+        beside: "with several nodes, or queries that start others",
+        why: "nodes are joined by the time of their windows, and queries start others at a time: they need windows of time",
+        instead: "give --every a time, as 1s",
+        is_broken: |facts| facts.is_controlled && is_of_packets(facts.spec),
+    },
+    // Samples.
+    Rule {
+        what: "--tee",
+        beside: "with --store",
+        why: SHARE_IS_LOST,
+        instead: LEAVE_ONE,
+        is_broken: |Facts { spec, .. }| {
+            spec.machine.tee.is_some() && spec.machine.adapt.is_none() && spec.output.store.is_some()
+        },
+    },
+    Rule {
+        what: "--tee",
+        beside: "with --rows",
+        why: SHARE_IS_LOST,
+        instead: LEAVE_ONE,
+        is_broken: |Facts { spec, .. }| {
+            spec.machine.tee.is_some() && spec.machine.adapt.is_none() && spec.output.rows.is_some()
+        },
+    },
+    Rule {
+        what: "'across nodes'",
+        beside: "with --tee or --adapt",
+        why: "'across nodes' adds up counts of nodes, and a sample has estimates",
+        instead: LEAVE_ONE,
+        is_broken: |facts| is_sample(facts.spec) && facts.queries.iter().any(|query| query.across.is_some()),
+    },
+    Rule {
+        what: "'capture'",
+        beside: "with --tee or --adapt",
+        why: "'capture' writes every packet, and a sample lacks some",
+        instead: LEAVE_ONE,
+        is_broken: |facts| {
+            is_sample(facts.spec) && facts.queries.iter().any(|query| query.capture_packets.is_some())
+        },
+    },
+    // A run that tunes itself.
+    Rule {
+        what: "--adapt",
+        beside: "with a capture, or --synthetic, that no wire is around",
+        why: "it keeps loss below a bound, and a replay loses nothing",
+        instead: "measure an interface or a port, or put the capture on a wire (--wire rate=10Mpps)",
+        is_broken: |Facts { spec, .. }| {
+            spec.machine.adapt.is_some() && !spec.is_live() && spec.source.wire.is_none()
+        },
+    },
+    Rule {
+        what: "--adapt",
+        beside: "with a --wire that has no rate",
+        why: "it keeps loss below a bound, and a wire without a rate loses nothing",
+        instead: "give it one, as rate=5Mpps/20Mpps,phase=10s",
+        is_broken: |Facts { spec, .. }| {
+            spec.machine.adapt.is_some() && spec.source.wire.is_some_and(|wire| wire.rate.is_none())
+        },
+    },
+    Rule {
+        what: "--adapt",
+        beside: "with --every in packets",
+        why: "it decides from window to window of time",
+        instead: "give --every a time, as 1s",
+        is_broken: |Facts { spec, .. }| spec.machine.adapt.is_some() && is_of_packets(spec),
+    },
+    Rule {
+        what: "--adapt",
+        beside: "is not possible with several nodes, or queries that start others",
+        why: "its changes are events of their own, which start no query, and cores are shared out among nodes before they are measured",
+        instead: LEAVE_ONE,
+        is_broken: |facts| facts.spec.machine.adapt.is_some() && facts.is_controlled,
+    },
+    Rule {
+        what: "--adapt",
+        beside: "with --store or --rows",
+        why: SHARE_IS_LOST,
+        instead: LEAVE_ONE,
+        is_broken: |Facts { spec, .. }| {
+            spec.machine.adapt.is_some() && (spec.output.store.is_some() || spec.output.rows.is_some())
+        },
+    },
+    Rule {
+        what: "--adapt",
+        beside: "with --export, or --flows in IPFIX",
+        why: "it may change the share that is sampled, and IPFIX tells a collector one share for all records",
+        instead: "leave out --export, and write --flows as .csv, .jsonl or .parquet",
+        is_broken: |Facts { spec, .. }| {
+            spec.machine.adapt.is_some() && (spec.output.export.is_some() || is_ipfix(&spec.output.flows))
+        },
+    },
+    Rule {
+        what: "a query named adapt",
+        beside: "with --adapt",
+        why: "events of --adapt have this name",
+        instead: "give the query another one",
+        is_broken: |facts| {
+            facts.spec.machine.adapt.is_some()
+                && facts.queries.iter().any(|query| query.label == super::adapt::NAME)
+        },
+    },
+    // Routers.
+    Rule {
+        what: "losses (--loss, or a query that reads them)",
+        beside: "with routers",
+        why: NO_PACKETS,
+        instead: NO_ROUTERS,
+        is_broken: |facts| {
+            has_routers(facts)
+                && (facts.spec.packets.loss || facts.queries.iter().any(|query| query.needs_loss))
+        },
+    },
+    Rule {
+        what: "--biflow",
+        beside: "with routers",
+        why: "routers send a record of each direction, at a time of its own",
+        instead: "group by conversation, as --by conversation",
+        is_broken: |facts| has_routers(facts) && facts.spec.record.biflow,
+    },
+    Rule {
+        what: "--gap",
+        beside: "with routers",
+        why: NO_PACKETS,
+        instead: NO_ROUTERS,
+        is_broken: |facts| has_routers(facts) && facts.spec.record.gap.is_some(),
+    },
+    Rule {
+        what: "--packet-size",
+        beside: "with routers",
+        why: NO_PACKETS,
+        instead: NO_ROUTERS,
+        is_broken: |facts| has_routers(facts) && facts.spec.record.packet_size.is_some(),
+    },
+    Rule {
+        what: "--inter-arrival",
+        beside: "with routers",
+        why: NO_PACKETS,
+        instead: NO_ROUTERS,
+        is_broken: |facts| has_routers(facts) && facts.spec.record.inter_arrival.is_some(),
+    },
+    Rule {
+        what: "'using', 'error' and a --task with a structure, memory= or error=",
+        beside: "with routers",
+        why: "structures count packets one by one, and routers send flow records",
+        instead: "leave these out: flow records answer exactly",
+        is_broken: |facts| {
+            has_routers(facts) && facts.tasks.iter().any(|task| !is_from_rows(task) && !is_of_sizes(task))
+        },
+    },
+    Rule {
+        what: "--task quantiles:key=size",
+        beside: "with routers",
+        why: "flow records do not tell the sizes of single packets",
+        instead: "ask for the quantiles of another quantity, as key=dst_port",
+        is_broken: |facts| has_routers(facts) && facts.tasks.iter().any(is_of_sizes),
+    },
+    Rule {
+        what: "--captures",
+        beside: "with routers",
+        why: NO_PACKETS,
+        instead: NO_ROUTERS,
+        is_broken: |facts| has_routers(facts) && facts.spec.capture.captures.is_some(),
+    },
+    Rule {
+        what: "a filter",
+        beside: "with routers",
+        why: "it is matched against the bytes of packets, and routers send flow records",
+        instead: "say it in a query, as where dst_port = 443",
+        is_broken: |facts| has_routers(facts) && !facts.spec.source.words.is_empty(),
+    },
+    Rule {
+        what: "a file, -i, --port or --synthetic",
+        beside: "with routers",
+        why: "a node has sources of one kind",
+        instead: NO_SOURCE_BESIDE,
+        is_broken: |facts| {
+            let SourceOptions { read, interface, port, synthetic, .. } = &facts.spec.source;
+            let has_other = !(read.is_empty() && interface.is_empty() && port.is_empty());
+            has_routers(facts) && (has_other || synthetic.is_some())
+        },
+    },
+    Rule {
+        what: "--wire",
+        beside: "with routers",
+        why: "it says how packets arrive or are measured, and routers send flow records",
+        instead: "leave it out",
+        is_broken: |facts| has_routers(facts) && facts.spec.source.wire.is_some(),
+    },
+    Rule {
+        what: "--tee",
+        beside: "with routers",
+        why: "it says how packets arrive or are measured, and routers send flow records",
+        instead: "leave it out",
+        is_broken: |facts| {
+            has_routers(facts) && facts.spec.machine.tee.is_some() && facts.spec.machine.adapt.is_none()
+        },
+    },
+    Rule {
+        what: "--adapt",
+        beside: "with routers",
+        why: "it says how packets arrive or are measured, and routers send flow records",
+        instead: "leave it out",
+        is_broken: |facts| has_routers(facts) && facts.spec.machine.adapt.is_some(),
+    },
+    Rule {
+        what: "--cores",
+        beside: "with routers",
+        why: "it says how cores share packets, and one thread takes flow records",
+        instead: "leave it out",
+        is_broken: |facts| has_routers(facts) && facts.spec.machine.cores.is_some(),
+    },
+    Rule {
+        what: "--design",
+        beside: "with routers",
+        why: "it says how cores share packets, and one thread takes flow records",
+        instead: "leave it out",
+        is_broken: |facts| has_routers(facts) && facts.spec.machine.design.is_some(),
+    },
+    Rule {
+        what: "--every in packets",
+        beside: "with routers",
+        why: "a flow record is of many packets, which no boundary between two packets parts",
+        instead: "give --every a time, as 10s",
+        is_broken: |facts| has_routers(facts) && is_of_packets(facts.spec),
+    },
+];
+
+fn asks(question: &QuestionOptions) -> bool {
+    let QuestionOptions { task, query, file, by, sort, per, set, .. } = question;
+    let has_lists = !(task.is_empty() && query.is_empty() && file.is_empty() && set.is_empty());
+    has_lists || by.is_some() || sort.is_some() || per.is_some()
+}
+
+fn has_records(spec: &Spec) -> bool {
+    spec.output.flows.is_some() || spec.output.export.is_some() || spec.output.store.is_some()
+}
+
+fn has_twice(sources: &[String]) -> bool {
+    sources.iter().enumerate().any(|(at, source)| sources[..at].contains(source))
+}
+
+fn goes_there(path: &Option<PathBuf>) -> bool {
+    path.as_deref().is_some_and(standard_output::is_meant)
+}
+
+fn is_of_packets(spec: &Spec) -> bool {
+    matches!(spec.question.every, Every::Packets(_))
+}
+
+fn is_sample(spec: &Spec) -> bool {
+    spec.machine.tee.is_some() || spec.machine.adapt.is_some()
+}
+
+fn is_ipfix(flows: &Option<PathBuf>) -> bool {
+    flows.as_ref().is_some_and(|path| matches!(Format::of(path), Ok(Format::Ipfix)))
+}
+
+fn is_of_sizes(task: &TaskSpec) -> bool {
+    task.kind == Kind::Quantiles && task.quantity == Quantity::Size
+}
+
+fn has_routers(facts: &Facts<'_>) -> bool {
+    facts.spec.routers.listener.is_some()
+}
+
+/// Returns a line for each rule that a node breaks.
+pub(super) fn refusals(facts: &Facts<'_>) -> Vec<String> {
+    let broken = RULES.iter().filter(|rule| (rule.is_broken)(facts));
+    broken
+        .map(|Rule { what, beside, why, instead, .. }| format!("{what} {beside}: {why}: {instead}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "\
+# What does not go together
+
+Everything that a run can do goes with everything else, but for what this table has. A test writes it from the program's own
+(`EDISON_REWRITE=1 cargo test capabilities`). What designs and sources cannot do is in [designs.md](designs.md), what a
+sample does not tell is in [tee.md](tee.md), and what queries cannot ask is in [equery.md](equery.md#refused).
+
+| what | is refused | because | instead |
+| --- | --- | --- | --- |
+";
+
+    /// The page that lists the rules.
+    fn page() -> String {
+        let mut text = String::from(HEAD);
+        for Rule { what, beside, why, instead, .. } in RULES {
+            text.push_str(&format!("| {what} | {beside} | {why} | {instead} |\n"));
+        }
+        text
+    }
+
+    #[test]
+    fn the_page_lists_all_rules() {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/refused.md");
+        if std::env::var_os("EDISON_REWRITE").is_some() {
+            std::fs::write(&path, page()).expect("the page is written");
+        }
+        assert_eq!(std::fs::read_to_string(&path).expect("the page is there"), page());
+    }
+}

@@ -1,0 +1,28 @@
+//! What connects a node to the controller of its deployment.
+
+#[cfg(feature = "amqp")]
+mod remote;
+
+use super::Route;
+use super::measurement::Measurement;
+use super::plan::Plan;
+use crate::exit::Failure;
+use crate::lacking::{AMQP, lacks};
+use crate::spec::LinkOptions;
+use std::sync::Arc;
+use store::Store;
+
+/// Connects a node to the controller of its deployment.
+pub(super) type Connect =
+    Box<dyn Fn(&Plan, Measurement, Option<&Arc<Store>>) -> Result<Box<dyn Route>, Failure>>;
+
+/// Checks how a controller is reached. The feature `amqp` adds one.
+const CONNECTIONS: &[fn(&LinkOptions) -> Result<Connect, Failure>] = &[
+    #[cfg(feature = "amqp")]
+    crate::assembly::connections::remote::connection,
+];
+
+/// Returns what connects a node of a deployment, where this build has it.
+pub(super) fn find(link: &LinkOptions) -> Result<Connect, Failure> {
+    CONNECTIONS.first().ok_or_else(|| lacks("edison probe", &AMQP))?(link)
+}

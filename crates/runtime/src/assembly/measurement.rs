@@ -1,0 +1,410 @@
+//! One node, ready to be measured: its options checked, its sources open, its outputs created.
+
+use crate::assembly::parallel;
+use crate::assembly::parts;
+use crate::assembly::refusal;
+use crate::assembly::routers::{Collected, Qualities};
+use crate::assembly::row_file::RowFile;
+use crate::assembly::row_store::RowStore;
+use crate::assembly::sources::{self, Sources};
+use crate::assembly::watched::{Lost, Watched};
+use crate::exit::{Failure, no_thread, say};
+use crate::machine;
+use crate::signals;
+use crate::sinks::standard_output::{self, Reader};
+use crate::spec::Spec;
+use crate::wording;
+use engine::admission::{Admission, Directions, no_gaps, no_zoom};
+use engine::{
+    CaptureSettings, Config, Control, Destinations, Every, HAND_OVER_PACKETS, Observer, Outcome, Outputs,
+    Plan, RowOutput, Sampling, TUNED_HAND_OVER_PACKETS, WindowOutlet,
+};
+use flow::Share;
+use geo::Databases;
+use model::ExporterReport;
+use packet::Seed;
+use port::TimeBase;
+use port::wire::Wire;
+use record::{Anonymizer, Patience, RecordWriter, RecordedWindows, Rotation, RowWriter, Selection};
+use signal_hook::consts::SIGHUP;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use store::{NodeSetting, Store};
+use summary::{Lease, Limits, Timeouts};
+use task::ChangingFields;
+use task::rows::{ByPackets, Site, ZoomOffer};
+use task::{TaskSpec, Tasks};
+
+/// One node, ready to be measured.
+pub(crate) struct Measurement {
+    pub(crate) node: String,
+    pub(crate) config: Config,
+    pub(crate) plan: Plan,
+    pub(crate) time_base: TimeBase,
+    /// All sources are capture files.
+    pub(crate) are_captures: bool,
+    /// The tasks that were asked for.
+    pub(crate) tasks: Option<Tasks>,
+    /// The names of its sources.
+    names: Vec<String>,
+    sources: Sources,
+    rows: Vec<Box<dyn RowOutput>>,
+    writers: Vec<Box<dyn RecordWriter>>,
+    anonymizer: Option<Anonymizer>,
+    geo: Option<Arc<Databases>>,
+    captures: CaptureSettings,
+    zoom: ZoomOffer,
+    /// SIGHUP begins the next file.
+    rotates: bool,
+    /// Memory of the queues of the exporter and the store, of tasks and frames.
+    _memory: ([Option<Lease>; 2], Lease),
+}
+
+/// What was measured.
+pub(crate) struct Measured {
+    pub(crate) outcome: Outcome<Outputs>,
+    pub(crate) node: String,
+    pub(crate) names: Vec<String>,
+    pub(crate) plan: Plan,
+    pub(crate) wire: Option<Wire>,
+    pub(crate) are_captures: bool,
+    /// Routers that sent records, and what is known of these.
+    pub(crate) routers: Option<(Vec<ExporterReport>, Qualities)>,
+}
+
+impl Measurement {
+    /// Checks what the options ask of a node and opens its sources. `specs`: its tasks. `store`: what takes its rows and records. `zooms`: queries read losses of the flows that
+    /// they pin. Where the design does not allow to follow these alone, all are tracked.
+    pub(crate) fn prepare(
+        options: &Spec,
+        node: &str,
+        specs: &[TaskSpec],
+        zooms: bool,
+        store: Option<&Arc<Store>>,
+        (reader, lost): (&Reader, &Lost),
+    ) -> Result<Self, Failure> {
+        let config = config(options);
+        let plan = parallel::plan(options, &config)?;
+        if zooms && !options.packets.loss && no_zoom(&config, &plan, Directions::Together).is_some() {
+            let mut tracking = options.clone();
+            tracking.packets.loss = true;
+            return Self::prepare(&tracking, node, specs, false, store, (reader, lost));
+        }
+        // The exporter's queue; the least of the memory has room for it.
+        let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
+        let export_queue = options.output.export.is_some().then(queue).flatten();
+        let store_queue = store.and_then(|store| config.limits.lease(store.queue_bytes()));
+        let record_parts = parts::of_records(options, &config.parts);
+        let selection = match &options.output.fields {
+            Some(list) => Selection::parse(list, &record_parts)
+                .map_err(|error| Failure::usage(wording::of_selection(&error)))?,
+            None => Selection::new(&record_parts),
+        };
+        let selection = selection.of_sample(options.machine.tee.unwrap_or(Share::ALL));
+        let of_source = |selection: Selection| match options.routers.listener {
+            Some(_) => selection.with_open_fields(),
+            None => selection,
+        };
+        let selection = of_source(selection);
+        let anonymizer = options.output.anonymize.as_deref().map(anonymizer).transpose()?;
+        // Before a source is opened: a mistake in it must not start a port.
+        refusal::admit(&config, &plan, specs, &parallel::site(options))?;
+        let geo = options.question.enrich.databases()?;
+        let captures = captures(options, node)?;
+        let sources = sources::open(options, &config, plan, specs)?;
+        // A port may have had fewer queues than were requested, or spread flows over them in its own way.
+        let Admission { tasks, memory } = refusal::admit(&config, &sources.plan, specs, &sources.site)?;
+        let mut rows = row_output(options, &config, node, zooms, anonymizer.as_ref())?;
+        let zoom = match no_zoom(&config, &sources.plan, sources.site.directions) {
+            None => ZoomOffer::Offered,
+            Some(why) => ZoomOffer::NotPossible(why.to_string()),
+        };
+        let mut writers = writers(options, node, &selection, sources.time_base, reader, lost)?;
+        // The queues of a wire have one name.
+        let mut names: Vec<String> = sources.sources.iter().map(|source| source.name().to_owned()).collect();
+        names.dedup();
+        names.extend(sources.routers.iter().map(|routers| routers.name().to_owned()));
+        if names.is_empty() {
+            // A capture that is damaged from its first byte on, so that nothing came onto the wire.
+            names = [&options.source.read[..], &options.source.words[..]].concat();
+        }
+        if let Some(store) = store {
+            let (window_ns, usual_ns) = window_lengths(options, "--store")?;
+            let (feed, records) = store.node(NodeSetting {
+                node: node.to_owned(),
+                source: sources::names_of_files(names.iter().map(Path::new)),
+                key: config.key,
+                window_ns,
+                usual_ns,
+                tracks_loss: config.parts.loss || zooms,
+                has_wire_bytes: true,
+                selection: of_source(Selection::new(&record_parts)),
+                anonymizer: anonymizer.clone(),
+                is_live: sources.time_base != TimeBase::Packets,
+                // Routers wait in their own queue.
+                waits: sources.time_base == TimeBase::Packets || options.routers.listener.is_some(),
+            });
+            rows.push(Box::new(RowStore::new(Arc::clone(store), feed)));
+            writers.extend(records);
+        }
+        Ok(Self {
+            node: node.to_owned(),
+            plan: sources.plan.clone(),
+            time_base: sources.time_base,
+            are_captures: sources.are_captures,
+            config,
+            tasks,
+            names,
+            sources,
+            rows,
+            writers,
+            anonymizer,
+            geo,
+            captures,
+            zoom,
+            rotates: options.output.rotate.is_some(),
+            _memory: ([export_queue, store_queue], memory),
+        })
+    }
+
+    /// The names of its sources.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// What replaces the addresses of all that leaves it.
+    pub(crate) fn anonymizer(&self) -> Option<&Anonymizer> {
+        self.anonymizer.as_ref()
+    }
+
+    /// The first of its sources that cannot count what it loses.
+    pub(crate) fn without_loss(&mut self) -> Option<String> {
+        for source in &mut self.sources.sources {
+            if source.lost().is_none() {
+                return Some(source.name().to_owned());
+            }
+        }
+        None
+    }
+
+    /// What is known of its sources.
+    pub(crate) fn sources_site(&self) -> engine::admission::Site {
+        self.sources.site
+    }
+
+    /// What becomes of questions by fields in which packets of a flow may differ.
+    fn by_packets(&self) -> ByPackets {
+        let Self { sources, plan, .. } = self;
+        // Workers of a silent receiver would report no window.
+        let is_silent = plan.receivers > 1 && sources.site.falls_silent && !plan.merges();
+        match sources.routers {
+            Some(_) => ByPackets::Named,
+            None if is_silent => ByPackets::Refused,
+            None => ByPackets::Counted,
+        }
+    }
+
+    /// What its rows are like.
+    pub(crate) fn site(&self) -> Site {
+        Site {
+            key: self.config.key,
+            node: self.node.clone(),
+            window_ns: match self.config.every {
+                Every::Time(length) => Some(length),
+                Every::Packets(_) => None,
+            },
+            tracks_loss: self.config.parts.loss,
+            zoom: self.zoom.clone(),
+            no_gaps: no_gaps(&self.plan),
+            statistics: Vec::new(),
+            changing: ChangingFields::NONE,
+            passes: Vec::new(),
+            is_filtered: false,
+            by_packets: self.by_packets(),
+            geo: self.geo.clone(),
+            seed: self.config.seed,
+            limits: self.config.limits.clone(),
+        }
+    }
+
+    /// Lets captures be ordered.
+    pub(crate) fn start_captures(&self, control: &Control) -> Result<(), Failure> {
+        control.captures().start(self.captures.clone()).map_err(no_thread)
+    }
+
+    /// Measures until the sources end or `stop` is set. Answers go to `windows`.
+    pub(crate) fn measure(
+        self,
+        control: &Control,
+        windows: WindowOutlet,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<Measured, Failure> {
+        let Self {
+            node, mut config, plan, time_base, are_captures, names, rows, writers, anonymizer, ..
+        } = self;
+        let Sources { mut sources, filter, wire, damage, routers, .. } = self.sources;
+        let windows = match &routers {
+            Some(routers) => marked(windows, routers.qualities()),
+            None => windows,
+        };
+        config.control = Some(control.clone());
+        let destinations = Destinations { writers, rows, anonymizer, windows, node: node.clone() };
+        let outputs = Outputs::start(destinations, &config, control, time_base).map_err(no_thread)?;
+        // With several files, SIGHUP begins the next one.
+        if self.rotates {
+            signals::set_on(SIGHUP, outputs.rotation())?;
+        }
+        if let Some(routers) = routers {
+            let Collected { outcome, exporters, qualities } =
+                routers.measure(&config, control, outputs, stop, observer);
+            let routers = Some((exporters, qualities));
+            return Ok(Measured { outcome, node, names, plan, wire, are_captures, routers });
+        }
+        let mut outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, stop, outputs, observer)
+            .map_err(|error| refusal::not_begun(&error))?;
+        outcome.errors.extend(damage);
+        Ok(Measured { outcome, node, names, plan, wire, are_captures, routers: None })
+    }
+}
+
+/// Says in the answers of longer windows how good the records of routers are. The answers of the window itself have it from the engine.
+fn marked(mut windows: WindowOutlet, qualities: Qualities) -> WindowOutlet {
+    Box::new(move |mut window| {
+        qualities.mark(&mut window.longer);
+        windows(window)
+    })
+}
+
+/// Returns why no source could be measured as the options say, a line for each reason. Nothing is opened.
+pub(super) fn refusals(options: &Spec, specs: &[TaskSpec]) -> Vec<String> {
+    let config = config(options);
+    let planned = parallel::plan(options, &config)
+        .and_then(|plan| refusal::admit(&config, &plan, specs, &parallel::site(options)));
+    planned.err().map(Failure::messages).unwrap_or_default()
+}
+
+/// How the engine measures what the options say.
+pub(super) fn config(options: &Spec) -> Config {
+    let usual_ring =
+        if options.machine.adapt.is_some() { TUNED_HAND_OVER_PACKETS } else { HAND_OVER_PACKETS };
+    let memory = options.limit.memory.unwrap_or_else(machine::half_of_memory);
+    let fits = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let flows = options.record.max_flows.map_or(usize::MAX, fits);
+    let limits = Limits::new(fits(memory), flows);
+    Config {
+        every: options.question.every,
+        timeouts: Timeouts { idle_ns: options.record.idle_timeout, active_ns: options.record.active_timeout },
+        limits,
+        tunnel: options.packets.tunnel.of(),
+        key: options.question.key,
+        parts: parts::of(options),
+        seed: Seed::new(options.machine.seed.unwrap_or_else(machine::random)),
+        control: None,
+        sampling: options.machine.tee.map(Sampling::new),
+        worker_use: None,
+        idle_timeout: None,
+        adaption: None,
+        burst: usize::from(options.machine.burst),
+        hand_over_parcels: options
+            .machine
+            .ring
+            .map_or(usual_ring, usize::from)
+            .div_ceil(usize::from(options.machine.burst))
+            .max(2),
+        timed: false,
+        duration: options.limit.duration,
+        packets: options.limit.packets,
+        idle_exit: options.limit.idle_exit,
+    }
+}
+
+fn writers(
+    options: &Spec,
+    node: &str,
+    selection: &Selection,
+    time_base: TimeBase,
+    reader: &Reader,
+    lost: &Lost,
+) -> Result<Vec<Box<dyn RecordWriter>>, Failure> {
+    let watched = |name: String, writer: Box<dyn RecordWriter>| {
+        let reader = standard_output::is_meant(Path::new(&name)).then(|| reader.clone());
+        Box::new(Watched::new(writer, name, reader, lost)) as Box<dyn RecordWriter>
+    };
+    let file = options.output.flows.as_deref().map(|path| {
+        let writer = match options.output.rotate {
+            Some(rotation) => {
+                let rotation = match (rotation, time_base) {
+                    (Rotation::Time(length), TimeBase::Packets) => Rotation::RecordTime(length),
+                    (rotation, _) => rotation,
+                };
+                record::create_rotating(path, rotation, node, selection)
+            }
+            None => record::create(path, node, selection),
+        };
+        writer.map(|writer| watched(path.display().to_string(), writer))
+    });
+    let patience = match time_base {
+        TimeBase::Packets => Patience::ForPace,
+        TimeBase::Clock => Patience::None,
+    };
+    let export = options.output.export.as_ref().map(|collector| {
+        let writer = record::export(collector, node, selection, patience);
+        writer.map(|writer| watched(collector.to_string(), writer))
+    });
+    file.into_iter().chain(export).map(|writer| writer.map_err(Failure::usage)).collect()
+}
+
+/// Where captures go; the folder is created.
+fn captures(options: &Spec, node: &str) -> Result<CaptureSettings, Failure> {
+    if let Some(folder) = &options.capture.captures {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::usage(format!("--captures {}: {error}", folder.display())))?;
+    }
+    Ok(CaptureSettings {
+        folder: options.capture.captures.clone(),
+        node: node.to_owned(),
+        bytes: options.capture.capture_bytes,
+        snap: options.capture.capture_snap,
+        rate: options.capture.capture_rate,
+        anonymizes: options.output.anonymize.is_some(),
+    })
+}
+
+/// The file of `--rows`.
+fn row_output(
+    options: &Spec,
+    config: &Config,
+    node: &str,
+    zooms: bool,
+    anonymizer: Option<&Anonymizer>,
+) -> Result<Vec<Box<dyn RowOutput>>, Failure> {
+    let Some(path) = &options.output.rows else { return Ok(Vec::new()) };
+    let (window_ns, usual_ns) = window_lengths(options, "--rows")?;
+    let writer =
+        RowWriter::create(path, node, config.key, config.parts.loss || zooms).map_err(Failure::usage)?;
+    let writer = writer.with_anonymizer(anonymizer.cloned());
+    Ok(vec![Box::new(RowFile::new(writer, RecordedWindows::new(window_ns, usual_ns)))])
+}
+
+/// The length of windows, and of those of queries that do not say it, nanoseconds.
+fn window_lengths(options: &Spec, option: &str) -> Result<(u64, u64), Failure> {
+    let Every::Time(window_ns) = options.question.every else {
+        return Err(Failure::usage(format!(
+            "{option} needs windows of time, which its column window_start names: give --every a time, as 10s"
+        )));
+    };
+    let usual_ns = match options.usual_every {
+        Some(Every::Time(length)) => length,
+        _ => window_ns,
+    };
+    Ok((window_ns, usual_ns))
+}
+
+/// Reads the key of `--anonymize`, and warns if others could read it too.
+fn anonymizer(path: &Path) -> Result<Anonymizer, Failure> {
+    let (anonymizer, warning) = Anonymizer::from_file(path).map_err(Failure::usage)?;
+    warning.iter().for_each(|line| say(line));
+    Ok(anonymizer)
+}

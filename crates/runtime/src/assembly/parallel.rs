@@ -1,0 +1,88 @@
+//! Cores and designs: from options to the engine's terms.
+
+use crate::assembly::refusal;
+use crate::exit::Failure;
+use crate::spec::Spec;
+use engine::admission::{self, Site};
+use engine::{Config, Cores, Design, Plan};
+use model::DesignReport;
+use port::PacketSource;
+
+/// The sources of open ports, one for each receiver, the plan as the ports' capabilities resolve it, and what is known of the ports.
+pub(crate) type OpenPorts = (Vec<Box<dyn PacketSource>>, Plan, Site);
+
+/// The design for what is to be measured, as far as that is known before it is opened.
+pub(crate) fn plan(options: &Spec, config: &Config) -> Result<Plan, Failure> {
+    let queues = match options.source.wire {
+        Some(wire) => wire.queues,
+        // A port may have fewer.
+        None => asked_queues(options, config),
+    };
+    settle(options, config, queues, &engine::allowed_cores())
+}
+
+/// Receive queues requested of a DPDK port: those of `--queues`, or one for each receiver; one if no design
+/// was requested and something needs one receiver.
+pub(crate) fn asked_queues(options: &Spec, config: &Config) -> usize {
+    match (options.machine.queues, design(options), &options.machine.cores) {
+        (Some(queues), ..) => usize::from(queues),
+        _ if options.source.port.is_empty() => 1,
+        (_, None, _) if !admission::one_receiver(config, &site(options)).is_empty() => 1,
+        (_, Some(Design::Clusters { queues, .. }), _) => queues,
+        (_, Some(Design::Rss) | None, Some(Cores::Count(count))) => *count,
+        (_, Some(Design::Rss) | None, Some(Cores::List(list))) => list.len(),
+        _ => 1,
+    }
+}
+
+/// The best design for a source with `queues` queues on these cores. If there is none, the error also names
+/// reasons that no design would change.
+pub(crate) fn settle(
+    options: &Spec,
+    config: &Config,
+    queues: usize,
+    cores: &[usize],
+) -> Result<Plan, Failure> {
+    let plan =
+        Plan::new(design(options), options.machine.cores.as_ref(), queues, cores).map_err(|refusal| {
+            let mut refusals = admission::of_config(config);
+            refusals.push(refusal);
+            refusal::failure(&refusals)
+        })?;
+    let why = match (options.machine.design, options.machine.tee) {
+        (None, Some(_)) => "a sample is measured on another core than the one that receives".to_owned(),
+        _ => plan.why,
+    };
+    Ok(Plan { split: options.machine.split, state: options.machine.state, why, ..plan })
+}
+
+/// The design that was requested; without one a sample needs a core that measures what another one receives.
+fn design(options: &Spec) -> Option<Design> {
+    let queues =
+        options.source.wire.map_or_else(|| options.machine.queues.map_or(1, usize::from), |wire| wire.queues);
+    let of_sample = match queues {
+        0 | 1 => Design::Async,
+        queues => Design::Clusters { queues, workers: 1 },
+    };
+    options.machine.design.or_else(|| options.machine.tee.map(|_| of_sample))
+}
+
+/// What is known of sources before they are open.
+pub(crate) fn site(options: &Spec) -> Site {
+    let replaying = options.source.wire.filter(|wire| wire.rate.is_none());
+    Site { replaying_queues: replaying.map_or(0, |wire| wire.queues), ..Site::default() }
+}
+
+/// Its part of the report.
+pub(crate) fn report(plan: &Plan) -> DesignReport {
+    DesignReport {
+        name: plan.design.to_string(),
+        receivers: plan.receivers,
+        workers: plan.workers,
+        split: plan.split.to_string(),
+        state: plan.state.to_string(),
+        cores: plan.cores.clone(),
+        oversubscribed: plan.oversubscribed,
+        why: plan.why.clone(),
+    }
+}

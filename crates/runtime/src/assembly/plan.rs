@@ -1,0 +1,145 @@
+//! From options to what is run: the nodes, what is asked of them, and how windows are shown.
+
+use super::adapt;
+use super::capabilities::{self, Facts};
+use super::connections::{self, Connect};
+use super::measurement;
+use super::nodes::{self, Node};
+use crate::exit::{Failure, say};
+use crate::machine;
+use crate::origin::Origins;
+use crate::questions::asked::Asked;
+use crate::spec::Spec;
+use crate::tasks;
+use task::TaskSpec;
+
+/// A run that nothing refuses so far.
+pub(super) struct Plan {
+    /// The options, with what queries need as if it had been requested.
+    pub(super) options: Spec,
+    pub(super) nodes: Vec<Node>,
+    pub(super) asked: Asked,
+    /// Answers of each window are shown or sent, of all that is asked.
+    pub(super) of_windows: bool,
+    /// Windows of a replay are shown: who sets their length wants to see them, unless they are written already.
+    pub(super) shows_windows: bool,
+    /// Connects the node of a deployment.
+    pub(super) connect: Option<Connect>,
+    /// The tasks of `--task`.
+    tasks: Vec<TaskSpec>,
+}
+
+impl Plan {
+    /// Checks what the options say.
+    pub(super) fn of(options: &Spec, origins: &Origins) -> Result<Self, Failure> {
+        let nodes = nodes::split(options)?;
+        let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
+        let asked = Asked::of(options, origins, &names)?;
+        let captures = asked.checked.iter().any(|query| query.capture_packets.is_some());
+        if options.capture.captures.is_some() && !captures {
+            say("--captures: no query asks for packets; 'capture 100 packets' in one that others start does");
+        }
+        let every = asked.every.unwrap_or(options.question.every);
+        // As on the screen: windows of a capture come with --every, and where they are sent.
+        let is_live = nodes.iter().any(|node| node.options.is_live());
+        let json_windows =
+            options.output.json && (is_live || origins.has("every") || options.output.kafka.is_asked());
+        let mut options = options.clone();
+        options.question.every = every;
+        options.usual_every = asked.usual_every;
+        options.json_windows = json_windows;
+        let shows_windows =
+            origins.has("every") && options.output.rows.is_none() && options.question.per.is_none();
+        let tasks = tasks::specs(&options.question.task)?;
+        let of_windows = is_live || json_windows || options.output.kafka.is_asked();
+        let (connect, wrong) = match options.link.as_ref().map(connections::find).transpose() {
+            Ok(connect) => (connect, Vec::new()),
+            Err(failure) => (None, failure.in_file(options.machine.config.as_deref()).messages()),
+        };
+        let plan = Self { options, nodes, asked, of_windows, shows_windows, connect, tasks };
+        plan.check(wrong)?;
+        remark_of_sample(&plan.options).iter().for_each(|line| say(line));
+        Ok(plan)
+    }
+
+    /// Refuses all that does not go together, and what else is wrong, before anything is opened or created.
+    fn check(&self, wrong: Vec<String>) -> Result<(), Failure> {
+        let has_several_nodes = self.nodes.len() > 1;
+        let has_routers = self.nodes.iter().any(|node| node.options.routers.listener.is_some());
+        // Each line with the nodes that it is about.
+        let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+        for node in &self.nodes {
+            let (spec, _) = self.node_options(node);
+            let tasks = self.specs(&node.name);
+            let facts = Facts {
+                spec: &spec,
+                queries: &self.asked.checked,
+                tasks: &tasks,
+                has_routers,
+                has_several_nodes,
+                is_controlled: self.is_controlled() || spec.link.is_some(),
+            };
+            let mut lines = capabilities::refusals(&facts);
+            if spec.routers.listener.is_none() {
+                lines.extend(measurement::refusals(&spec, &tasks));
+            }
+            for line in lines {
+                match found.iter_mut().find(|(known, _)| *known == line) {
+                    Some((_, nodes)) => nodes.push(&node.name),
+                    None => found.push((line, vec![&node.name])),
+                }
+            }
+        }
+        let line = |(line, nodes): (String, Vec<&str>)| match has_several_nodes {
+            true if line.contains("--memory") => {
+                let shared = format!("--memory is shared out among {} nodes", self.nodes.len());
+                format!("{}: {line} ({shared})", nodes.join(", "))
+            }
+            true => format!("{}: {line}", nodes.join(", ")),
+            false => line,
+        };
+        let lines: Vec<String> = wrong.into_iter().chain(found.into_iter().map(line)).collect();
+        if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
+    }
+
+    /// Whether a controller joins the nodes.
+    pub(super) fn is_controlled(&self) -> bool {
+        self.nodes.len() > 1 || self.asked.needs_controller
+    }
+
+    /// The tasks of a node.
+    pub(super) fn specs(&self, node: &str) -> Vec<TaskSpec> {
+        self.tasks.iter().cloned().chain(self.asked.sketches.tasks_of(node)).collect()
+    }
+
+    /// The options of a node, and whether queries read losses of the flows that they pin. Nodes share the memory.
+    pub(super) fn node_options(&self, node: &Node) -> (Spec, bool) {
+        let own = &node.options;
+        let of_node =
+            self.asked.checked.iter().filter(|query| query.needs_loss && query.nodes.matches(&node.name));
+        let (zooms, needs_loss) = of_node.fold((false, false), |(zooms, needs_loss), query| {
+            (zooms || query.pins_flows, needs_loss || !query.pins_flows)
+        });
+        let number = self.nodes.len() as u64;
+        let memory = match number {
+            1 => own.limit.memory,
+            _ => Some(own.limit.memory.unwrap_or_else(machine::half_of_memory) / number),
+        };
+        let mut options = adapt::sampled(own);
+        options.packets.loss |= needs_loss;
+        options.question.every = self.options.question.every;
+        options.usual_every = self.options.usual_every;
+        options.json_windows = self.options.json_windows;
+        options.limit.memory = memory;
+        options.capture.capture_bytes /= number;
+        (options, zooms)
+    }
+}
+
+/// Says which of the outputs take a sample without a word about it: files have one share, and `--adapt` changes it.
+fn remark_of_sample(options: &Spec) -> Option<String> {
+    let path = options.output.flows.as_deref().filter(|_| options.machine.adapt.is_some())?.display();
+    Some(format!(
+        "--flows {path}: its counters are those of the sample, whose share changes; the report has each share"
+    ))
+}

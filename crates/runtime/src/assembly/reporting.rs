@@ -1,0 +1,170 @@
+//! From what was measured to the report, the exit code, and what is shown at the end.
+
+use crate::assembly::measurement::Measured;
+use crate::assembly::parallel;
+use crate::exit::{self, FAULT, Failure, say_error};
+use crate::sinks::screen;
+use crate::sinks::standard_output::StandardOutput;
+use crate::sinks::{Sink, Sinks};
+use crate::spec::Spec;
+use crate::verdict::Verdict;
+use engine::OutputsResult;
+use model::{Account, Amount, Answer, FlowCounts, Rates, RunReport, Sampling, WindowCounts, WireReport};
+use port::wire::WireCounters;
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+/// Shows the report, gives it to the sinks, and returns the exit code.
+pub(super) fn finish(
+    options: &Spec,
+    mut report: RunReport,
+    sinks: &Sinks,
+    verdict: &Verdict,
+) -> Result<ExitCode, Failure> {
+    let have_outputs_failed = !report.faults.is_empty();
+    report.faults = verdict.lines.iter().cloned().chain(report.faults).collect();
+    if StandardOutput::of(options).has_tables && !options.output.json {
+        exit::print(&match report.nodes.is_empty() {
+            true => terminal::run_report(&report),
+            false => {
+                terminal::nodes_report(&report)
+                    + &terminal::stories(&report.stories)
+                    + &terminal::undecided(&report.undecided)
+            }
+        })?;
+    }
+    for line in &report.faults {
+        say_error(line);
+    }
+    sinks.report(&report)?;
+    let code = if have_outputs_failed { FAULT } else { verdict.code };
+    Ok(ExitCode::from(code))
+}
+
+/// Prints the answers over the whole run as lines of JSON: as those of a window, with the time that they are of and what became of the
+/// frames.
+pub(crate) fn print_whole(report: &RunReport, is_asked: bool) -> Result<(), Failure> {
+    let shown = report.answers.iter().filter(|answer| answer.window.is_none());
+    let shown = shown.filter(|answer| screen::has_line(answer, false, is_asked));
+    let of_node =
+        |answer: &Answer| answer.node.as_ref().and_then(|node| report.nodes.get(node)).unwrap_or(report);
+    // Without a frame there is no time, and nothing to answer.
+    let shown = shown.filter(|answer| of_node(answer).span().is_some());
+    let lines = shown.map(|answer| {
+        let of_node = of_node(answer);
+        let account = || Account { packets: of_node.packets.clone(), loss: of_node.loss.clone() };
+        let account = (answer.query == "totals").then(account);
+        let line = Answer { window: of_node.span(), account, ..answer.clone() };
+        serde_json::to_string(&line)
+            .map(|line| line + "\n")
+            .map_err(|error| Failure::fault(error.to_string()))
+    });
+    exit::print(&lines.collect::<Result<String, Failure>>()?).map(|_| ())
+}
+
+/// The report of one node, what the user should know of outputs, and how the sources ended.
+pub(crate) struct Reported {
+    pub(crate) report: RunReport,
+    /// Answers of windows that the end of the run cut.
+    pub(crate) longer: Vec<Answer>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) verdict: Verdict,
+}
+
+impl Reported {
+    /// `is_unread`: all that was asked for went to a reader that has left.
+    pub(crate) fn of(measured: Measured, is_unread: bool) -> Self {
+        let Measured { outcome, node, names, plan, wire, are_captures, routers } = measured;
+        let verdict = Verdict::of(&outcome, are_captures && !is_unread);
+        let unread = outcome.unread(are_captures && !is_unread);
+        let ended = outcome.ended;
+        let finished = outcome.records.finish();
+        let OutputsResult {
+            exported,
+            dropped,
+            outputs,
+            mut answers,
+            mut longer,
+            untold_of_totals,
+            unreported,
+            warnings,
+            faults,
+        } = finished;
+        let mut totals = engine::totals(None, &ended.totals, ended.flows.table_full, ended.sampled.as_ref());
+        totals.node = Some(node.clone());
+        totals.lacks_untold(&untold_of_totals);
+        let exporters = routers.map_or_else(Vec::new, |(exporters, qualities)| {
+            qualities.mark(std::slice::from_mut(&mut totals));
+            qualities.mark(&mut answers);
+            qualities.mark(&mut longer);
+            exporters
+        });
+        if let Some(why) = unread {
+            let all = answers.iter_mut().chain(&mut longer).chain([&mut totals]);
+            all.for_each(|answer| answer.lacks(&why));
+        }
+        let received = ended.packets.received;
+        totals.coverage = outcome.loss.as_ref().map(|loss| model::coverage(received, loss.total()));
+        answers.iter_mut().for_each(|answer| answer.coverage = totals.coverage);
+        let elapsed_seconds = outcome.elapsed.as_secs_f64();
+        // Of a sample: of all packets.
+        let (packets, wire_bytes) = match &ended.sampled {
+            None => {
+                let wire_bytes = Some(ended.totals.wire_bytes).filter(|bytes| *bytes != flow::NULL);
+                (ended.totals.packets, wire_bytes)
+            }
+            Some(sampled) => (
+                sampled.packets(ended.totals.packets as f64).value as u64,
+                Some(sampled.wire_bytes(ended.totals.wire_bytes as f64).value as u64),
+            ),
+        };
+        let measured = Amount { packets, wire_bytes, span: ended.totals.span() };
+        let report = RunReport {
+            source: names,
+            node,
+            started_ns: ended.span.map(|span| span.start_ns),
+            ended_ns: ended.span.map(|span| span.end_ns),
+            windows: WindowCounts { unreported: outcome.unreported + unreported, ..ended.windows },
+            rates: Rates::new(&measured, ended.packets.received, elapsed_seconds),
+            packets: ended.packets,
+            loss: outcome.loss,
+            sampling: ended.sampled.as_ref().map(Sampling::from),
+            flows: FlowCounts { exported, dropped, outputs, ..ended.flows },
+            memory_bytes: ended.memory_bytes,
+            answers: [totals].into_iter().chain(answers).collect(),
+            events: Vec::new(),
+            events_unlisted: 0,
+            stories: Vec::new(),
+            stories_unlisted: 0,
+            undecided: Vec::new(),
+            captures: Vec::new(),
+            captures_unlisted: 0,
+            nodes: BTreeMap::new(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command_line: std::env::args().collect(),
+            elapsed_seconds,
+            link_down: outcome.link_downs,
+            exporters,
+            design: parallel::report(&plan),
+            wire: wire.map(|wire| wire_report(wire.total())),
+            tuning: None,
+            faults,
+            answers_unlisted: 0,
+        };
+        Self { report, longer, warnings, verdict }
+    }
+}
+
+fn wire_report(counters: WireCounters) -> WireReport {
+    WireReport {
+        offered: counters.offered,
+        delivered: counters.delivered,
+        imissed: counters.imissed,
+        offered_clock_stopped: counters.offered_clock_stopped,
+        imissed_clock_stopped: counters.imissed_clock_stopped,
+        gaps: counters.gaps,
+        gap_ns: counters.gap_ns,
+        longest_gap_ns: counters.longest_gap_ns,
+        rx_nombuf: counters.rx_nombuf,
+    }
+}

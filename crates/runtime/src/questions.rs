@@ -1,0 +1,11 @@
+//! What is asked: texts of queries and their short forms, and the queries that the program asks by itself.
+
+pub mod asked;
+pub mod facts;
+pub mod history_asked;
+pub mod over_rows;
+pub mod periods;
+pub mod query_text;
+pub mod rehearsing;
+mod sketches;
+pub mod standing;

@@ -1,0 +1,69 @@
+//! Dry runs that clients ask for: from text to what would have happened.
+
+use crate::questions::history_asked::USUAL_MEMORY;
+use controller::{
+    Asked, DryRun, DryRunSetting, History, InstalledText, NotInstalled, Rehearsal, StandingQueries, Step,
+};
+use model::DryRunOutcome;
+use std::time::Instant;
+use web::{DryRunAsked, Refusal};
+
+/// A question to the nodes has this part of the time that is left, and this much of it at the least, milliseconds.
+const PARTS: u64 = 4;
+const LEAST_MS: u64 = 1_000;
+
+/// What is to be played.
+pub struct Rehearsed {
+    run: DryRun,
+    warnings: Vec<String>,
+    memory_bytes: u64,
+    until: Option<Instant>,
+}
+
+impl Rehearsed {
+    /// Checks what a client asks beside these standing queries.
+    pub fn new(standing: &StandingQueries, asked: DryRunAsked) -> Result<Self, Refusal> {
+        // A time beyond what the clock can name does not end.
+        let until = Instant::now().checked_add(asked.time);
+        let DryRunAsked { file, text, period, memory_bytes, .. } = asked;
+        let text = InstalledText { file, text, ..InstalledText::default() };
+        let rehearsal = standing.rehearsal(&text).map_err(refusal)?;
+        let Rehearsal { chain, reach_ns, warnings } = rehearsal;
+        let site = standing.site();
+        let setting = DryRunSetting { key: site.key.clone(), window_ns: site.base_ns, period, reach_ns };
+        let run = DryRun::new(chain, &setting).map_err(invalid)?;
+        Ok(Self { run, warnings, memory_bytes: memory_bytes.unwrap_or(USUAL_MEMORY), until })
+    }
+
+    /// Plays it. `ask` asks the stores of the nodes.
+    pub fn play(
+        mut self,
+        ask: &mut dyn FnMut(Asked) -> Result<History, Refusal>,
+    ) -> Result<DryRunOutcome, Refusal> {
+        while let Step::Ask(queries) = self.run.go_on().map_err(invalid)? {
+            let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+            let time_ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
+            // A node that is slow or silent takes no more than its part: the others are played on.
+            let time_ms = (time_ms / PARTS).max(LEAST_MS).min(time_ms);
+            if time_ms == 0 {
+                return Err(Refusal::Conflict(
+                    "the dry run took all of its time: ask for a shorter period, fewer groups, or more time"
+                        .to_owned(),
+                ));
+            }
+            self.run.take(ask(Asked { queries, memory_bytes: self.memory_bytes, time_ms })?);
+        }
+        let mut outcome = self.run.end();
+        outcome.warnings.splice(0..0, self.warnings);
+        Ok(outcome)
+    }
+}
+
+fn invalid(error: String) -> Refusal {
+    Refusal::Invalid { error, diagnostics: Vec::new() }
+}
+
+fn refusal(refused: NotInstalled) -> Refusal {
+    let json = |found| serde_json::to_value(found).unwrap_or_default();
+    Refusal::Invalid { error: refused.reason, diagnostics: refused.diagnostics.iter().map(json).collect() }
+}

@@ -1,0 +1,148 @@
+//! Where what a run tells goes: one trait and the list of all sinks. A run knows no sink by its name.
+
+pub mod alerts;
+pub mod captured;
+pub mod kafka;
+mod kept;
+pub mod live;
+pub mod page;
+mod page_store;
+pub mod printer;
+mod report_file;
+pub mod screen;
+pub mod standard_output;
+
+use crate::exit::Failure;
+use crate::questions::asked::Asked;
+use crate::spec::Spec;
+use crate::verdict::Verdict;
+use alerts::AlertsSink;
+use controller::{Controller, Output};
+use engine::WindowOutlet;
+use equery::Chain;
+use kafka::Delivery;
+use kept::Kept;
+use model::view::AlertmanagerView;
+use model::{Answer, RunReport, Window};
+use page::Page;
+use report_file::ReportFile;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use task::rows::Site;
+
+/// Takes what a run tells, as it happens. The thread that answers windows calls it too, so that an implementation hands over what it takes
+/// and returns.
+pub(crate) trait Sink: Send + Sync {
+    /// Takes a window of the one node of a run that no controller drives.
+    fn window(&self, _: &Window) {}
+
+    /// Takes answers of such a run that are of windows which its end cut.
+    fn cut(&self, _: &[Answer]) {}
+
+    /// Takes what a controller shows.
+    fn shown(&self, _: &Output) {}
+
+    /// Takes the state of the controller that has shown something, and what became of alerts.
+    fn state(&self, _: &mut Controller, _: &[AlertmanagerView]) {}
+
+    /// Returns what became of the alerts that it tells.
+    fn alerts(&self) -> Vec<AlertmanagerView> {
+        Vec::new()
+    }
+
+    /// Returns what the user is to be told since the last call.
+    fn lines(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Delivers what it still has: nothing more is measured, and the store is closed. What it lost goes to the verdict.
+    fn finish(&self, _: &mut Verdict) {}
+
+    /// Adds what it has kept for the report of the run.
+    fn add_to(&self, _: &mut RunReport) {}
+
+    /// Takes the report, which is complete.
+    fn report(&self, _: &RunReport) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// What sinks know of a run before it begins.
+pub(crate) struct Telling<'a> {
+    pub(crate) options: &'a Spec,
+    pub(crate) asked: &'a Asked,
+    /// The rows of each node, and the names of its sources.
+    pub(crate) nodes: Vec<(Site, Vec<String>)>,
+    /// The queries of windows.
+    pub(crate) chain: Option<Chain>,
+    /// The run waits where a sink is slow.
+    pub(crate) is_replay: bool,
+    /// The flag that ends the run.
+    pub(crate) stop: &'a Arc<AtomicBool>,
+}
+
+type Start = fn(&Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure>;
+
+/// All sinks, in the order in which they are called. The page stays after the end, and is the last.
+const SINKS: [Start; 5] = [Kept::start, AlertsSink::start, Delivery::start, ReportFile::start, Page::start];
+
+/// The sinks that a run has.
+#[derive(Clone)]
+pub(crate) struct Sinks(Arc<[Box<dyn Sink>]>);
+
+impl Sinks {
+    /// Starts those that the options ask for.
+    pub(crate) fn start(telling: &Telling<'_>) -> Result<Self, Failure> {
+        let mut sinks = Vec::new();
+        for start in SINKS {
+            sinks.extend(start(telling)?);
+        }
+        Ok(Self(sinks.into()))
+    }
+}
+
+/// Returns an outlet that gives each window to the sinks before it passes it on.
+pub(crate) fn before(sinks: Sinks, mut outlet: WindowOutlet) -> WindowOutlet {
+    Box::new(move |window| {
+        sinks.window(&window);
+        outlet(window)
+    })
+}
+
+impl Sink for Sinks {
+    fn window(&self, window: &Window) {
+        self.0.iter().for_each(|sink| sink.window(window));
+    }
+
+    fn cut(&self, answers: &[Answer]) {
+        self.0.iter().for_each(|sink| sink.cut(answers));
+    }
+
+    fn shown(&self, output: &Output) {
+        self.0.iter().for_each(|sink| sink.shown(output));
+    }
+
+    fn state(&self, controller: &mut Controller, alerts: &[AlertmanagerView]) {
+        self.0.iter().for_each(|sink| sink.state(controller, alerts));
+    }
+
+    fn alerts(&self) -> Vec<AlertmanagerView> {
+        self.0.iter().flat_map(|sink| sink.alerts()).collect()
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.0.iter().flat_map(|sink| sink.lines()).collect()
+    }
+
+    fn finish(&self, verdict: &mut Verdict) {
+        self.0.iter().for_each(|sink| sink.finish(verdict));
+    }
+
+    fn add_to(&self, report: &mut RunReport) {
+        self.0.iter().for_each(|sink| sink.add_to(report));
+    }
+
+    fn report(&self, report: &RunReport) -> Result<(), Failure> {
+        self.0.iter().try_for_each(|sink| sink.report(report))
+    }
+}

@@ -1,0 +1,228 @@
+//! Firings and resolutions to Alertmanagers: of a run whose queries start others (`--alertmanager`), and of a controller (`alertmanager`).
+
+use super::{Sink, Telling};
+use crate::exit::no_thread;
+use crate::exit::{EARLY, Failure, say};
+use crate::spec::AlertOptions;
+use crate::trust::tls;
+use crate::verdict::Verdict;
+use alertmanager::{Address, Book, Client, Ended, Extra, Notifier, Notify};
+use controller::{Controller, Output};
+use events::State;
+use model::Event;
+use model::view::AlertmanagerView;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often the book is compared with the event machine.
+const SETTLE: Duration = Duration::from_secs(1);
+/// How long the end waits until everything is told.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// Tells Alertmanagers.
+pub struct Alerts {
+    notifier: Notifier,
+    settled: Option<Instant>,
+}
+
+impl Alerts {
+    /// Begins to tell where the options ask for it. `saved`: where an earlier start left off.
+    pub fn start(options: &AlertOptions, saved: Option<&str>) -> Result<Option<Self>, Failure> {
+        let AlertOptions { alertmanager: addresses, .. } = options;
+        if addresses.is_empty() {
+            let lone = [
+                (!options.alertmanager_label.is_empty(), "alertmanager-label"),
+                (options.alertmanager_page.is_some(), "alertmanager-page"),
+                (options.alertmanager_credentials.is_some(), "alertmanager-credentials"),
+                (options.alertmanager_ca.is_some(), "alertmanager-ca"),
+            ];
+            return match lone.iter().find(|(is_given, _)| *is_given) {
+                Some((_, name)) => Err(Failure::usage(format!(
+                    "{name}: where Alertmanager is is missing: give alertmanager too, as http://127.0.0.1:9093"
+                ))),
+                None => Ok(None),
+            };
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        if let Some(twice) = addresses.iter().find(|address| !seen.insert((*address).clone())) {
+            return Err(Failure::usage(format!("alertmanager: {twice} is there twice")));
+        }
+        let credentials = credentials(options)?;
+        let tls = match addresses.iter().any(Address::is_tls) {
+            true => Some(tls(options.alertmanager_ca.as_deref(), "alertmanager-ca")?),
+            false => None,
+        };
+        let extra = Extra {
+            labels: options.alertmanager_label.iter().cloned().collect(),
+            page: options.alertmanager_page.clone(),
+        };
+        let mut book = Book::new(addresses.iter().map(Address::to_string).collect(), extra);
+        if let Some(saved) = saved {
+            book.restore(saved)
+                .map_err(|error| Failure::fault(format!("the state of alerts is damaged: {error}")))?;
+        }
+        let client = |address: &Address| {
+            Box::new(Client::new(address.clone(), tls.clone(), credentials.as_deref())) as Box<dyn Notify>
+        };
+        let notifier = Notifier::start(book, addresses.iter().map(client).collect()).map_err(no_thread)?;
+        Ok(Some(Self { notifier, settled: None }))
+    }
+
+    /// An event happened.
+    pub fn event(&self, event: &Event) {
+        self.notifier.with(|book| book.take(event, || events::sentence(event)));
+    }
+
+    /// Lets alerts lapse whose conditions are judged no more, now and then.
+    pub fn settle(&mut self, state: &State) {
+        if self.settled.is_some_and(|settled| settled.elapsed() < SETTLE) {
+            return;
+        }
+        self.settled = Some(Instant::now());
+        self.notifier.with(|book| {
+            if book.fires() {
+                let held = state.holding();
+                book.settle(|event| held.contains(event));
+            }
+        });
+    }
+
+    /// The alerts as data, if they have changed since they were stored.
+    pub fn save(&self) -> Option<String> {
+        self.notifier.save()
+    }
+
+    /// What was saved last is stored.
+    pub fn stored(&self) {
+        self.notifier.stored();
+    }
+
+    /// What is to be said since the last call.
+    pub fn lines(&self) -> Vec<String> {
+        self.notifier.lines()
+    }
+
+    /// What became of alerts so far.
+    pub fn views(&self) -> Vec<AlertmanagerView> {
+        self.notifier.counts()
+    }
+
+    /// Ends once everything is told, or after some time.
+    pub fn finish(self) -> Told {
+        let Ended { lines, untold, given_up, counts, saved } = self.notifier.finish(WAIT);
+        lines.iter().for_each(|line| say(line));
+        Told { untold, given_up, views: counts, saved }
+    }
+}
+
+/// What Alertmanagers were told in the end.
+pub struct Told {
+    /// What they were not told, a line each.
+    pub untold: Vec<String>,
+    /// What was given up, a line for each of them.
+    pub given_up: Vec<String>,
+    /// What became of alerts.
+    pub(crate) views: Vec<AlertmanagerView>,
+    /// The alerts as data, if they have changed since they were stored.
+    pub saved: Option<String>,
+}
+
+/// Tells Alertmanagers what a run's queries start.
+pub(crate) struct AlertsSink(Mutex<Telltale>);
+
+/// What tells, and what became of it once that has ended.
+enum Telltale {
+    Tells(Alerts),
+    Ended(Vec<AlertmanagerView>),
+}
+
+impl AlertsSink {
+    /// Begins to tell where the options ask for it.
+    pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
+        let alerts = Alerts::start(&telling.options.output.alerts, None)?;
+        Ok(alerts.map(|alerts| Box::new(Self(Mutex::new(Telltale::Tells(alerts)))) as Box<dyn Sink>))
+    }
+
+    /// Calls it with what tells, until that has ended.
+    fn with<T: Default>(&self, call: impl FnOnce(&mut Alerts) -> T) -> T {
+        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Telltale::Tells(alerts) => call(alerts),
+            Telltale::Ended(_) => T::default(),
+        }
+    }
+}
+
+impl Sink for AlertsSink {
+    fn shown(&self, output: &Output) {
+        if let Output::Event(event) = output {
+            self.with(|alerts| alerts.event(event));
+        }
+    }
+
+    fn state(&self, controller: &mut Controller, _: &[AlertmanagerView]) {
+        self.with(|alerts| alerts.settle(controller.events()));
+    }
+
+    fn alerts(&self) -> Vec<AlertmanagerView> {
+        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Telltale::Tells(alerts) => alerts.views(),
+            Telltale::Ended(views) => views.clone(),
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.with(|alerts| alerts.lines())
+    }
+
+    /// Waits until Alertmanagers were told everything, for some time, and says what they were not told.
+    fn finish(&self, verdict: &mut Verdict) {
+        let mut telltale = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Telltale::Tells(alerts) = std::mem::replace(&mut *telltale, Telltale::Ended(Vec::new())) else {
+            return;
+        };
+        let told = alerts.finish();
+        *telltale = Telltale::Ended(told.views);
+        let lines: Vec<String> = told.untold.into_iter().chain(told.given_up).collect();
+        if !lines.is_empty() {
+            verdict.code = verdict.code.max(EARLY);
+            verdict.lines.extend(lines);
+        }
+    }
+}
+
+/// The user and the password. They are not sent in clear to another machine.
+fn credentials(options: &AlertOptions) -> Result<Option<String>, Failure> {
+    let Some(file) = &options.alertmanager_credentials else { return Ok(None) };
+    let text = secret::password(file)
+        .map_err(|error| Failure::usage(format!("alertmanager-credentials: {error}")))?;
+    if !text.contains(':') {
+        return Err(Failure::usage(format!(
+            "alertmanager-credentials: {}: its first line is not USER:PASSWORD",
+            file.display()
+        )));
+    }
+    let open = options.alertmanager.iter().find(|address| !address.is_tls() && !address.is_loopback());
+    match open {
+        Some(address) => Err(Failure::usage(format!(
+            "alertmanager: {address}: the password would be sent in clear: use https://"
+        ))),
+        None => Ok(Some(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        let start =
+            |options: AlertOptions| Alerts::start(&options, None).err().expect("it is refused").line();
+        let only = AlertOptions { alertmanager_page: Some("http://x".to_owned()), ..AlertOptions::default() };
+        assert!(start(only).contains("where Alertmanager is is missing"));
+        let address: Address = "http://127.0.0.1:1".parse().expect("an address");
+        let twice = AlertOptions { alertmanager: vec![address.clone(), address], ..AlertOptions::default() };
+        assert!(start(twice).contains("is there twice"));
+        assert!(Alerts::start(&AlertOptions::default(), None).expect("nothing").is_none());
+    }
+}

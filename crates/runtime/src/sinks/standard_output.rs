@@ -1,0 +1,76 @@
+//! Standard output: what goes there, and who reads it.
+
+use crate::spec::Spec;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// The reader of standard output may leave (`| head`), which ends the run quietly.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    left: Arc<AtomicBool>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Reader {
+    /// The reader has not left yet. `stop` ends the run.
+    pub fn new(stop: &Arc<AtomicBool>) -> Self {
+        Self { left: Arc::default(), stop: Arc::clone(stop) }
+    }
+
+    /// Takes the error if it says that the reader has left.
+    pub(crate) fn takes(&self, error: &io::Error) -> bool {
+        let is_it = error.kind() == ErrorKind::BrokenPipe;
+        if is_it {
+            self.left.store(true, Relaxed);
+            self.stop();
+        }
+        is_it
+    }
+
+    /// Ends the run.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    /// Whether the run is to end.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Whether the reader has left.
+    pub fn has_left(&self) -> bool {
+        self.left.load(Relaxed)
+    }
+}
+
+/// What goes to standard output: the tables or lines of windows, unless records or the report alone do.
+pub(crate) struct StandardOutput {
+    /// Tables and lines do.
+    pub(crate) has_tables: bool,
+}
+
+impl StandardOutput {
+    /// Returns what a run writes there. The answers of a node of a deployment are its controller's.
+    pub(crate) fn of(spec: &Spec) -> Self {
+        let goes_there = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_meant);
+        let is_taken = goes_there(&spec.output.flows) || goes_there(&spec.output.report);
+        Self { has_tables: spec.link.is_none() && (spec.output.json || !is_taken) }
+    }
+}
+
+/// Both names, as [`record::create`] has it.
+pub(crate) fn is_meant(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdout")
+}
+
+/// Whether anything is written but to standard output.
+pub(crate) fn writes_files(options: &Spec) -> bool {
+    let is_file = |path: &Option<PathBuf>| path.as_deref().is_some_and(|path| !is_meant(path));
+    options.output.export.is_some()
+        || options.output.rows.is_some()
+        || options.output.store.is_some()
+        || is_file(&options.output.flows)
+        || is_file(&options.output.report)
+}

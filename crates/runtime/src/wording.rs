@@ -1,0 +1,107 @@
+//! Error messages of the libraries, with the options that correct them.
+//!
+//! Libraries report what is wrong and which setting decides it; the names of options are known here only.
+
+use flow::{Metric, Part};
+use port::{Setting, SourceError};
+use record::{Needed, SelectionError};
+
+/// Why a source cannot be opened or cannot continue.
+pub fn of_source(error: &SourceError) -> String {
+    let SourceError::Refused(setting, reason) = error else { return error.to_string() };
+    match setting {
+        Setting::CaptureName => format!("{reason}; an interface is named by -i, a DPDK port by --port"),
+        Setting::StandardInput => format!("{reason}, as in `tcpdump -w - | edison run -`"),
+        Setting::Synthetic => format!("--synthetic: {reason}"),
+        Setting::Wire => format!("--wire: {reason}"),
+        Setting::Devargs => format!("{reason} to --port"),
+        Setting::Mbufs => format!("{reason} (--mempool)"),
+        Setting::Eal => {
+            format!("{reason}; see --eal's arguments, and 'edison ports' for rights and hugepages")
+        }
+        Setting::EalLog => format!("{reason}; --eal --log-level=debug may say why"),
+    }
+}
+
+/// Why a list of fields was refused.
+pub fn of_selection(error: &SelectionError) -> String {
+    match error {
+        SelectionError::NotAsked { name, needs } => {
+            format!("field `{name}` needs the option {}", option_of(*needs))
+        }
+        SelectionError::NotInKey(_) => format!("{error}; see the option --key"),
+        _ => error.to_string(),
+    }
+}
+
+/// The option that provides what records need.
+fn option_of(needs: Needed) -> &'static str {
+    match needs {
+        Needed::Part(part) => option_of_part(part),
+        Needed::Metric(metric) => option_of_metric(metric),
+        Needed::Biflow => "--biflow",
+    }
+}
+
+/// The option that adds statistics of a metric.
+pub fn option_of_metric(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Gap => "--gap",
+        Metric::Size => "--packet-size",
+        Metric::InterArrival => "--inter-arrival",
+    }
+}
+
+/// The option that adds a part of the record; empty for the plain one.
+pub fn option_of_part(part: Part) -> &'static str {
+    match part {
+        Part::Plain => "",
+        Part::Loss => "--loss",
+        Part::Sampling => "collect",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Parts, Selection};
+
+    #[test]
+    fn what_was_not_asked_for_names_the_option_that_gives_it() {
+        for (name, option) in [
+            ("ploss_byte", "--loss"),
+            ("RTT_MIN", "--loss"),
+            ("reverse_ploss_byte", "--loss"),
+            ("reverse_total_byte", "--biflow"),
+            ("gap_mean", "--gap"),
+            ("size_p50", "--packet-size"),
+            ("iat_p99.9", "--inter-arrival"),
+            ("reverse_gap_stddev", "--gap"),
+        ] {
+            let error = Selection::parse(name, &Parts::default()).expect_err(name);
+            assert!(of_selection(&error).ends_with(option), "{}", of_selection(&error));
+        }
+        let key = packet::KeySpec::parse("src_addr").expect("a key");
+        let error =
+            Selection::parse("dst_port", &Parts { key, ..Parts::default() }).expect_err("no such member");
+        assert!(of_selection(&error).ends_with("the option --key"), "{}", of_selection(&error));
+    }
+
+    #[test]
+    fn a_refused_setting_names_its_option() {
+        for (setting, option) in [
+            (Setting::CaptureName, "-i"),
+            (Setting::StandardInput, "edison run -"),
+            (Setting::Synthetic, "--synthetic"),
+            (Setting::Wire, "--wire"),
+            (Setting::Devargs, "--port"),
+            (Setting::Mbufs, "--mempool"),
+            (Setting::Eal, "--eal"),
+            (Setting::EalLog, "--log-level"),
+        ] {
+            let text = of_source(&SourceError::Refused(setting, "why".to_owned()));
+            assert!(text.contains("why") && text.contains(option), "{text}");
+        }
+        assert_eq!(of_source(&SourceError::Fault("why".to_owned())), "why");
+    }
+}
