@@ -3,7 +3,7 @@
 mod authority;
 mod client;
 mod collect;
-pub(crate) mod controller;
+mod controller;
 mod dry_run;
 mod explain;
 mod generate;
@@ -11,15 +11,13 @@ mod import;
 mod probe;
 mod query;
 mod run;
-mod settings;
 
-pub(crate) use authority::AuthorityOptions;
 pub(crate) use client::{
     AddOptions, ApiOptions, CancelOptions, ClientOptions, EventsOptions, StoryOptions, TopOptions,
     WatchOptions,
 };
 pub(crate) use collect::CollectOptions;
-pub(crate) use controller::ControllerOptions;
+pub(crate) use controller::{ControllerCommand, ControllerOptions};
 pub(crate) use dry_run::DryRunOptions;
 pub(crate) use explain::ExplainOptions;
 pub(crate) use generate::GenerateOptions;
@@ -27,9 +25,9 @@ pub(crate) use import::ImportOptions;
 pub(crate) use probe::ProbeOptions;
 pub(crate) use query::QueryOptions;
 pub(crate) use run::RunOptions;
-pub(crate) use settings::{ArchiveOptions, ControllerSettings, JudgementOptions, PageOptions};
 
 use clap::{CommandFactory, Parser, Subcommand};
+use deployment::options::AuthorityOptions;
 use runtime::questions::query_text::QueryTextOptions;
 use runtime::spec::{LIMITS, OUTPUT, QUESTION};
 use std::path::PathBuf;

@@ -8,9 +8,6 @@ mod check;
 mod client;
 mod commands;
 mod config_file;
-#[cfg(feature = "amqp")]
-mod deployment;
-mod deployments;
 mod dry_run;
 mod engine_options;
 mod explain;
@@ -29,7 +26,7 @@ mod usage;
 mod version;
 
 use clap::FromArgMatches;
-use commands::{Cli, Command};
+use commands::{Cli, Command, ControllerCommand};
 use runtime::assembly;
 use runtime::exit::{self, Failure};
 use runtime::origin::Origins;
@@ -68,8 +65,8 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),
         Command::Probe(options) => assembly::run(&options.into_spec(), origins),
-        Command::Controller(options) => (deployments::find("edison controller")?.controller)(&options),
-        Command::Authority(options) => (deployments::find("edison authority")?.authority)(&options),
+        Command::Controller(options) => controller(&options),
+        Command::Authority(options) => (deployment::find("edison authority")?.authority)(&options),
         Command::Nodes(options) => client::nodes(&options),
         Command::Queries(options) => client::queries(&options),
         Command::Events(options) => client::events(&options),
@@ -104,4 +101,21 @@ fn collect(options: commands::CollectOptions, origins: &Origins) -> Result<ExitC
     };
     let spec = options.of_node(*node)?;
     assembly::run(&spec, &of_file).map_err(|failure| failure.explained(&of_file))
+}
+
+/// Joins the probes of a deployment, or does what is asked for instead.
+fn controller(options: &commands::ControllerOptions) -> Result<ExitCode, Failure> {
+    let deployment = deployment::find("edison controller")?;
+    match &options.command {
+        None => (deployment.controller)(&options.settings, options.config.as_deref()),
+        Some(ControllerCommand::Token(options)) => (deployment.token)(options),
+        Some(ControllerCommand::Provision(options)) => {
+            let config = options.config.clone().into_os_string();
+            let words = ["edison".into(), "controller".into(), "--config".into(), config];
+            match config_file::command_of(&words)? {
+                (Command::Controller(controller), _) => (deployment.provision)(options, controller.settings),
+                _ => Err(Failure::fault("the settings of the controller are not read")),
+            }
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! What `edison --version` says.
 
-use crate::deployments;
 use runtime::assembly::port_drivers;
 use runtime::lacking::{AMQP, DPDK, KAFKA};
 use std::sync::LazyLock;
@@ -8,7 +7,7 @@ use std::sync::LazyLock;
 /// The version, and which features this build has and lacks.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let features = [
-        (AMQP.name, deployments::find("").is_ok()),
+        (AMQP.name, deployment::find("").is_ok()),
         (DPDK.name, port_drivers::find("").is_ok()),
         (KAFKA.name, kafka::client().is_some()),
     ];

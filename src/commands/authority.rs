@@ -1,8 +1,5 @@
 //! `edison authority`: makes certificates of a deployment.
 
-use clap::Args;
-use std::path::PathBuf;
-
 pub(super) const AUTHORITY_EXAMPLES: &str = "\
 Examples:
   edison authority tls Node1 Node2 --host broker.example.net    tls/ca.pem, and a .pem and a .key for each
@@ -11,17 +8,3 @@ Examples:
 Files that are there stay. Certificates of the broker, the controller and the nodes are valid for two years, the
 authority for ten. It says what is put where.
 Exit codes: 0 well; 1 a file cannot be written; 2 wrong usage, or a file is missing or of something else.";
-
-/// Options of `edison authority`.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct AuthorityOptions {
-    /// Where the files are, or will be
-    #[arg(value_name = "DIR")]
-    pub(crate) dir: PathBuf,
-    /// The nodes
-    #[arg(value_name = "NAME")]
-    pub(crate) nodes: Vec<String>,
-    /// A name or address of the broker, beside localhost (may be given several times)
-    #[arg(long = "host", value_name = "NAME")]
-    pub(crate) hosts: Vec<String>,
-}

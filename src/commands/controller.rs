@@ -1,10 +1,8 @@
 //! `edison controller`: joins many probes.
 
-use super::ControllerSettings;
 use clap::Args;
 use clap::Subcommand;
-use runtime::choices;
-use runtime::choices::completed;
+use deployment::options::{ControllerSettings, ProvisionOptions, TokenOptions};
 use std::path::PathBuf;
 
 pub(super) const CONTROLLER_EXAMPLES: &str = "\
@@ -67,49 +65,4 @@ pub(crate) enum ControllerCommand {
     /// Set the broker up: exchanges, queues, and a user with least rights for the controller and for each probe
     #[command(after_help = PROVISION_EXAMPLES)]
     Provision(ProvisionOptions),
-}
-
-/// Options of `edison controller token`.
-#[derive(Clone, Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).args(["name", "list", "remove"]))]
-pub(crate) struct TokenOptions {
-    /// Make a token of this name: letters, digits, '-', '_' and '.'
-    #[arg(value_name = "NAME", requires = "role")]
-    pub(crate) name: Option<String>,
-    /// What its bearer may do: view, run or admin
-    #[arg(long, value_name = "ROLE", requires = "name", value_parser = completed(str::parse::<web::Role>, choices::roles), hide_possible_values = true)]
-    pub(crate) role: Option<web::Role>,
-    /// The file of tokens, which is made if it is not there
-    #[arg(long, value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Write the token to this new file instead of printing it
-    #[arg(long, value_name = "FILE", requires = "name")]
-    pub(crate) out: Option<PathBuf>,
-    /// List names and roles
-    #[arg(long)]
-    pub(crate) list: bool,
-    /// Remove the token of this name
-    #[arg(long, value_name = "NAME")]
-    pub(crate) remove: Option<String>,
-}
-
-/// Options of `edison controller provision`.
-#[derive(Clone, Debug, Args)]
-#[command(group(clap::ArgGroup::new("login").required(true)))]
-pub(crate) struct ProvisionOptions {
-    /// The settings of the controller: its broker and its nodes count
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
-    /// The broker's management API, which is told what is missing; without it the calls of rabbitmqctl are printed
-    #[arg(long, value_name = "URL")]
-    pub(crate) management: Option<String>,
-    /// A file with the password of EDISON_MANAGEMENT_USER (default: EDISON_MANAGEMENT_PASSWORD)
-    #[arg(long, value_name = "FILE", requires = "management")]
-    pub(crate) password_file: Option<PathBuf>,
-    /// Users log in by certificates, which have their names; they get no passwords
-    #[arg(long, group = "login")]
-    pub(crate) certificates: bool,
-    /// Users log in by passwords; those of new ones are written to DIR/NAME.password
-    #[arg(long, value_name = "DIR", group = "login")]
-    pub(crate) passwords: Option<PathBuf>,
 }

@@ -2,7 +2,7 @@
 
 use super::access;
 use super::kafka;
-use crate::commands::{ArchiveOptions, ControllerSettings, JudgementOptions};
+use crate::options::{ArchiveOptions, ControllerSettings, JudgementOptions};
 use archive::Keep;
 use controller::Site;
 use protocol::amqp::Broker;

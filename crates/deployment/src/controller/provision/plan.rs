@@ -1,7 +1,7 @@
 //! What a broker is to have.
 
-use crate::commands::ControllerSettings;
-use crate::deployment::controller::config::check_nodes;
+use crate::controller::config::check_nodes;
+use crate::options::ControllerSettings;
 use protocol::amqp::{self, Rights, Topology, check_node};
 use runtime::broker;
 use runtime::exit::Failure;

@@ -5,25 +5,16 @@ mod management;
 mod plan;
 mod script;
 
-use crate::commands::Command;
-use crate::commands::controller::ProvisionOptions;
-use crate::config_file;
-use crate::deployment::file_name;
+use crate::file_name;
+use crate::options::{ControllerSettings, ProvisionOptions};
 use management::Management;
 use plan::{Login, Plan};
 use runtime::exit::{self, Failure};
 use std::process::ExitCode;
 
-/// Sets the broker up, or prints how.
-pub(crate) fn run(options: &ProvisionOptions) -> Result<ExitCode, Failure> {
-    let config = options.config.clone().into_os_string();
-    let (command, _) =
-        config_file::command_of(&["edison".into(), "controller".into(), "--config".into(), config])?;
-    let Command::Controller(controller) = command else {
-        return Err(Failure::fault("the settings of the controller are not read"));
-    };
-    let of_file = |failure: Failure| failure.in_file(Some(&options.config));
-    let plan = Plan::of(controller.settings).map_err(of_file)?;
+/// Sets the broker up as the settings of a controller say, or prints how.
+pub(crate) fn run(options: &ProvisionOptions, settings: ControllerSettings) -> Result<ExitCode, Failure> {
+    let plan = Plan::of(settings).map_err(|failure| failure.in_file(Some(&options.config)))?;
     let login = match &options.passwords {
         Some(folder) => Login::Passwords(folder),
         None => Login::Certificates,

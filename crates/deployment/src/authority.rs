@@ -3,7 +3,7 @@
 mod certificates;
 
 use super::file_name;
-use crate::commands::AuthorityOptions;
+use crate::options::AuthorityOptions;
 use certificates::{Authority, Made};
 use runtime::exit::{self, Failure};
 use std::fmt::Write;

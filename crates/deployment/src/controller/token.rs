@@ -1,6 +1,6 @@
 //! `edison controller token`: makes, lists and removes tokens.
 
-use crate::commands::controller::TokenOptions;
+use crate::options::TokenOptions;
 use runtime::exit::{self, Failure, say};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use web::{Role, Token, TokenFile};
 
 /// Does what the options ask for.
-pub(super) fn run(options: &TokenOptions) -> Result<ExitCode, Failure> {
+pub(crate) fn run(options: &TokenOptions) -> Result<ExitCode, Failure> {
     match (&options.name, &options.remove, options.role) {
         (Some(name), None, Some(role)) => make(options, name, role),
         (None, Some(name), _) => {

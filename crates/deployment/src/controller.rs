@@ -8,15 +8,14 @@ mod history;
 mod kafka;
 mod lacks;
 mod past;
-mod provision;
+pub(crate) mod provision;
 mod queries;
 mod senders;
 mod service;
-mod token;
+pub(crate) mod token;
 mod unsettled;
 
-use crate::commands::controller::ControllerCommand;
-use crate::commands::{ControllerOptions, ControllerSettings};
+use crate::options::ControllerSettings;
 use archive::{Archive, ArchiveError};
 use config::Config;
 use protocol::MessageId;
@@ -35,15 +34,6 @@ use std::time::Duration;
 /// How often a standby looks whether it may take over.
 const STANDBY_LOOK: Duration = Duration::from_millis(250);
 
-/// Joins the probes until a signal, or does what is asked for instead.
-pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
-    match (&options.command, &options.config) {
-        (Some(ControllerCommand::Token(options)), _) => token::run(options),
-        (Some(ControllerCommand::Provision(options)), _) => provision::run(options),
-        (None, file) => control(&options.settings, file.as_deref()),
-    }
-}
-
 /// Makes the allocator return each block of a mebibyte or more to the system when it is freed. By default glibc raises this limit to the size of the
 /// largest block that was freed, up to 32 MiB. With a thousand nodes the heap then grew in steps of 10 MB.
 fn return_large_blocks() {
@@ -52,7 +42,8 @@ fn return_large_blocks() {
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE) };
 }
 
-fn control(settings: &ControllerSettings, file: Option<&Path>) -> Result<ExitCode, Failure> {
+/// Joins the probes until a signal. `file`: where the settings are from.
+pub(crate) fn run(settings: &ControllerSettings, file: Option<&Path>) -> Result<ExitCode, Failure> {
     return_large_blocks();
     let (config, web) = Config::of(settings).map_err(|failure| failure.in_file(file))?;
     let stop = Arc::new(AtomicBool::new(false));

@@ -1,6 +1,6 @@
 //! Where the page and the API are, and who may ask them.
 
-use crate::commands::PageOptions;
+use crate::options::PageOptions;
 use runtime::exit::Failure;
 use web::{Certificate, Tokens};
 

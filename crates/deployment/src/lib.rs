@@ -1,0 +1,47 @@
+//! The controller of a deployment, whose probes a broker connects, and what a deployment needs beside: rights at the broker, tokens, certificates.
+
+pub mod options;
+
+#[cfg(feature = "amqp")]
+mod authority;
+#[cfg(feature = "amqp")]
+mod controller;
+#[cfg(feature = "amqp")]
+mod file_name;
+
+use options::{AuthorityOptions, ControllerSettings, ProvisionOptions, TokenOptions};
+use runtime::exit::Failure;
+use runtime::lacking::{AMQP, lacks};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The commands of a deployment.
+pub struct Deployments {
+    /// `edison controller`. The path is the file of the settings, if they are from one.
+    pub controller: fn(&ControllerSettings, Option<&Path>) -> Result<ExitCode, Failure>,
+    /// `edison controller token`.
+    pub token: fn(&TokenOptions) -> Result<ExitCode, Failure>,
+    /// `edison controller provision`.
+    pub provision: fn(&ProvisionOptions, ControllerSettings) -> Result<ExitCode, Failure>,
+    /// `edison authority`.
+    pub authority: fn(&AuthorityOptions) -> Result<ExitCode, Failure>,
+}
+
+/// The feature `amqp` adds one.
+const DEPLOYMENTS: &[Deployments] = &[
+    #[cfg(feature = "amqp")]
+    Deployments {
+        controller: controller::run,
+        token: controller::token::run,
+        provision: controller::provision::run,
+        authority: authority::run,
+    },
+];
+
+/// Returns the commands, which `asked` needs.
+///
+/// # Errors
+/// This build lacks them.
+pub fn find(asked: &str) -> Result<&'static Deployments, Failure> {
+    DEPLOYMENTS.first().ok_or_else(|| lacks(asked, &AMQP))
+}
