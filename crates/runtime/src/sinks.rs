@@ -81,10 +81,36 @@ pub(crate) struct Telling<'a> {
     pub(crate) stop: &'a Arc<AtomicBool>,
 }
 
-type Start = fn(&Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure>;
+/// What a sink needs of windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Need {
+    /// What is answered anyway.
+    Nothing,
+    /// The answers of each window.
+    Windows,
+    /// The same, and the user sees on standard output what it sends.
+    ShownWindows,
+}
+
+/// A sink that a run may have.
+struct Known {
+    start: fn(&Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure>,
+    need: fn(&Spec) -> Need,
+}
 
 /// All sinks, in the order in which they are called. The page stays after the end, and is the last.
-const SINKS: [Start; 5] = [Kept::start, AlertsSink::start, Delivery::start, ReportFile::start, Page::start];
+const SINKS: [Known; 5] = [
+    Known { start: Kept::start, need: |_| Need::Nothing },
+    Known { start: AlertsSink::start, need: |_| Need::Nothing },
+    Known { start: Delivery::start, need: Delivery::need },
+    Known { start: ReportFile::start, need: |_| Need::Nothing },
+    Known { start: Page::start, need: |_| Need::Nothing },
+];
+
+/// Returns what the sinks that the options ask for need of windows.
+pub(crate) fn need(options: &Spec) -> Need {
+    SINKS.iter().map(|known| (known.need)(options)).max().unwrap_or(Need::Nothing)
+}
 
 /// The sinks that a run has.
 #[derive(Clone)]
@@ -94,8 +120,8 @@ impl Sinks {
     /// Starts those that the options ask for.
     pub(crate) fn start(telling: &Telling<'_>) -> Result<Self, Failure> {
         let mut sinks = Vec::new();
-        for start in SINKS {
-            sinks.extend(start(telling)?);
+        for known in SINKS {
+            sinks.extend((known.start)(telling)?);
         }
         Ok(Self(sinks.into()))
     }

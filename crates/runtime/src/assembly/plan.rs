@@ -9,6 +9,7 @@ use crate::exit::{Failure, say};
 use crate::machine;
 use crate::origin::Origins;
 use crate::questions::asked::Asked;
+use crate::sinks::{self, Need};
 use crate::spec::Spec;
 use crate::tasks;
 use task::TaskSpec;
@@ -42,8 +43,8 @@ impl Plan {
         let every = asked.every.unwrap_or(options.question.every);
         // As on the screen: windows of a capture come with --every, and where they are sent.
         let is_live = nodes.iter().any(|node| node.options.is_live());
-        let json_windows =
-            options.output.json && (is_live || origins.has("every") || options.output.kafka.is_asked());
+        let needs_windows = sinks::need(options) != Need::Nothing;
+        let json_windows = options.output.json && (is_live || origins.has("every") || needs_windows);
         let mut options = options.clone();
         options.question.every = every;
         options.usual_every = asked.usual_every;
@@ -51,7 +52,7 @@ impl Plan {
         let shows_windows =
             origins.has("every") && options.output.rows.is_none() && options.question.per.is_none();
         let tasks = tasks::specs(&options.question.task)?;
-        let of_windows = is_live || json_windows || options.output.kafka.is_asked();
+        let of_windows = is_live || json_windows || needs_windows;
         let (connect, wrong) = match options.link.as_ref().map(connections::find).transpose() {
             Ok(connect) => (connect, Vec::new()),
             Err(failure) => (None, failure.in_file(options.machine.config.as_deref()).messages()),

@@ -1,6 +1,6 @@
 //! Answers, events and window rows to Kafka: of a run (`--kafka`, `--kafka-rows`), of a probe (`kafka-rows`) and of a controller (`kafka`).
 
-use super::{Sink, Telling};
+use super::{Need, Sink, Telling};
 use crate::exit::no_thread;
 use crate::exit::{EARLY, Failure, say};
 use crate::lacking::{KAFKA, lacks};
@@ -40,6 +40,11 @@ struct KafkaFeed {
 }
 
 impl Delivery {
+    /// Returns what it needs of windows: answers that are sent are shown.
+    pub(super) fn need(options: &Spec) -> Need {
+        if options.output.kafka.is_asked() { Need::ShownWindows } else { Need::Nothing }
+    }
+
     /// Begins to deliver where the options ask for it. A replay waits where Kafka takes less than it answers, until it is told to end.
     pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
         let Telling { options, asked, is_replay, stop, .. } = *telling;
