@@ -218,3 +218,29 @@ fn live_sources_are_nodes_of_one_process() {
         assert_eq!(received("routers"), 0);
     });
 }
+
+/// `--answers` writes the lines that `--json` prints of windows, beside tables or these lines, of a node by itself and of nodes under a
+/// controller; what a full device does not take is said.
+#[test]
+fn answers_are_written_to_a_file_too() {
+    let scratch = Scratch::new();
+    let capture = traffic(&scratch).path;
+    let (capture, file) = (text(&capture), scratch.path("answers.jsonl"));
+    let one = ["-q", "q: select dst_port, count(*) groupby dst_port"];
+    for question in [&one[..], &["-q", CHAIN], &["--task", "entropy:key=src_addr", "-q", CHAIN]] {
+        let run = [&[capture, "--every", "1s", "--seed", "3", "--answers", text(&file)], question].concat();
+        let printed = lines(&run);
+        let written = std::fs::read_to_string(&file).expect("the file");
+        let written: Vec<Value> =
+            written.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert!(!printed.is_empty());
+        assert_eq!(written, printed, "{question:?}");
+        // Tables on the screen change nothing.
+        call(&[&["run", "--node", "N"], &run[..]].concat()).expect(0);
+        assert_eq!(std::fs::read_to_string(&file).expect("the file").lines().count(), printed.len());
+    }
+    call(&["run", capture, "--every", "1s", "--answers", "/dev/full"])
+        .says(3, &["--answers /dev/full lacks"]);
+    call(&["run", capture, "--answers", "-"]).says(2, &["--json"]);
+    call(&["run", capture, "--answers", text(&scratch.path("no/such"))]).says(2, &["--answers", "no/such"]);
+}

@@ -1,6 +1,7 @@
 //! Where what a run tells goes: one trait and the list of all sinks. A run knows no sink by its name.
 
 pub mod alerts;
+mod answer_file;
 pub mod captured;
 pub mod kafka;
 mod kept;
@@ -17,6 +18,7 @@ use crate::questions::asked::Asked;
 use crate::spec::Spec;
 use crate::verdict::Verdict;
 use alerts::AlertsSink;
+use answer_file::AnswerFile;
 use controller::{Controller, Output};
 use engine::WindowOutlet;
 use equery::Chain;
@@ -99,10 +101,11 @@ struct Known {
 }
 
 /// All sinks, in the order in which they are called. The page stays after the end, and is the last.
-const SINKS: [Known; 5] = [
+const SINKS: [Known; 6] = [
     Known { start: Kept::start, need: |_| Need::Nothing },
     Known { start: AlertsSink::start, need: |_| Need::Nothing },
     Known { start: Delivery::start, need: Delivery::need },
+    Known { start: AnswerFile::start, need: AnswerFile::need },
     Known { start: ReportFile::start, need: |_| Need::Nothing },
     Known { start: Page::start, need: |_| Need::Nothing },
 ];

@@ -135,6 +135,13 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        what: "--answers -",
+        beside: "in the place of --json",
+        why: "these are the lines that --json prints to standard output",
+        instead: "give --json, or a file",
+        is_broken: |Facts { spec, .. }| goes_there(&spec.output.answers),
+    },
+    Rule {
         what: "--wire",
         beside: "with -i or --port",
         why: "--wire goes around capture files or --synthetic, whose frames are there before they arrive",

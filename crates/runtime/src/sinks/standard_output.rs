@@ -70,6 +70,7 @@ pub(crate) fn writes_files(options: &Spec) -> bool {
     let is_file = |path: &Option<PathBuf>| path.as_deref().is_some_and(|path| !is_meant(path));
     options.output.export.is_some()
         || options.output.rows.is_some()
+        || options.output.answers.is_some()
         || options.output.store.is_some()
         || is_file(&options.output.flows)
         || is_file(&options.output.report)
