@@ -18,7 +18,6 @@ pub(crate) use client::{
 };
 pub(crate) use collect::CollectOptions;
 pub(crate) use controller::{ControllerCommand, ControllerOptions};
-pub(crate) use dry_run::DryRunOptions;
 pub(crate) use explain::ExplainOptions;
 pub(crate) use generate::GenerateOptions;
 pub(crate) use import::ImportOptions;
@@ -29,6 +28,7 @@ pub(crate) use run::RunOptions;
 use clap::{CommandFactory, Parser, Subcommand};
 use deployment::options::AuthorityOptions;
 use runtime::questions::query_text::QueryTextOptions;
+use runtime::spec::DryRunOptions;
 use runtime::spec::{LIMITS, OUTPUT, QUESTION};
 use std::path::PathBuf;
 

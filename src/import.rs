@@ -4,7 +4,6 @@ mod records;
 mod rows;
 
 use crate::commands::ImportOptions;
-use crate::patterns;
 use history::Setting;
 use history::replay::{Named, Recording, Surveyed, shortfall_reasons};
 use notation::grouped;
@@ -16,6 +15,7 @@ use runtime::assembly::nodes::name_and_rest;
 use runtime::assembly::sources;
 use runtime::exit::{self, EARLY, Failure, say_error};
 use runtime::machine;
+use runtime::patterns;
 use runtime::signals;
 use std::collections::HashSet;
 use std::process::ExitCode;

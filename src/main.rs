@@ -8,18 +8,14 @@ mod check;
 mod client;
 mod commands;
 mod config_file;
-mod dry_run;
 mod engine_options;
 mod explain;
 mod fields;
 mod generate;
 mod import;
 mod manual;
-mod open_files;
-mod patterns;
 mod ports;
 mod query;
-mod recorded;
 mod tasks;
 mod toml_file;
 mod usage;
@@ -61,7 +57,7 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Query(options) => query::query(&options),
         Command::Collect(options) => collect(*options, origins),
         Command::Import(options) => import::import(&options),
-        Command::DryRun(options) => dry_run::dry_run(&options),
+        Command::DryRun(options) => runtime::dry_run::dry_run(&options),
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),
         Command::Probe(options) => assembly::run(&options.into_spec(), origins),

@@ -10,7 +10,6 @@ mod remote;
 mod source;
 
 use crate::commands::QueryOptions;
-use crate::open_files;
 use diff::Sides;
 use history::{Outcome, Period, Question, Refused, Setting};
 use model::{Answer, Class};
@@ -19,6 +18,7 @@ use printer::Printer;
 use progress::Reading;
 use runtime::exit::{EARLY, FAULT, Failure, USAGE, say, say_error};
 use runtime::machine;
+use runtime::open_files;
 use runtime::questions::asked::{self, Texts};
 use runtime::questions::query_text::NamedText;
 use source::Source;

@@ -1,11 +1,11 @@
 //! Window rows into a store.
 
-use crate::recorded;
 use engine::RowOutput;
 use flow::{LossCounts, WindowRow};
 use history::replay::{FinishedWindow, NodeRecording, Replayed, WindowSink};
 use packet::{KeyV4, KeyV6};
 use runtime::assembly::row_store::RowStore;
+use runtime::recorded;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use store::{RowFeed, Store};

@@ -1,9 +1,9 @@
 //! Which words are files and which is the query, and the files that patterns name.
 
 use crate::commands::QueryOptions;
-use crate::patterns;
 use history::FlowFiles;
 use runtime::exit::Failure;
+use runtime::patterns;
 use std::path::Path;
 
 /// The words, separated.

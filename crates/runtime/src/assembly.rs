@@ -158,7 +158,7 @@ impl Plan {
         }
         let one = measurements.pop().ok_or_else(|| Failure::fault("there is no node to measure"))?;
         match &self.connect {
-            Some(connect) => connect(self, one, store),
+            Some(connect) => connect(&self.options, one, store),
             None => Ok(Box::new(Direct::new(self, one, chain.as_ref(), shown, resolver)?)),
         }
     }

@@ -4,6 +4,7 @@
 mod alerts;
 mod broker;
 mod capture;
+mod dry_run;
 mod kafka;
 mod limit;
 mod link;
@@ -18,6 +19,7 @@ mod source;
 pub use alerts::AlertOptions;
 pub use broker::BrokerOptions;
 pub use capture::CaptureOptions;
+pub use dry_run::DryRunOptions;
 pub use kafka::{ClusterOptions, KafkaOptions};
 pub use limit::LimitOptions;
 pub use link::LinkOptions;

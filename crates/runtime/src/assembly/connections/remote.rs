@@ -6,7 +6,6 @@ mod load;
 use super::Connect;
 use crate::assembly::Route;
 use crate::assembly::measurement::Measurement;
-use crate::assembly::plan::Plan;
 use crate::assembly::reporting::Reported;
 use crate::broker;
 use crate::exit::{Failure, no_thread, say};
@@ -44,7 +43,7 @@ pub(super) fn connection(link: &LinkOptions) -> Result<Connect, Failure> {
     }
     let broker = broker::of(&link.broker)?;
     let link = link.clone();
-    Ok(Box::new(move |plan, measurement, store| start(plan, measurement, broker.clone(), &link, store)))
+    Ok(Box::new(move |options, measurement, store| start(options, measurement, broker.clone(), &link, store)))
 }
 
 /// The node, ready to be measured.
@@ -63,13 +62,12 @@ struct Remote {
 
 /// Connects a node to its controller.
 fn start(
-    plan: &Plan,
+    options: &Spec,
     measurement: Measurement,
     broker: amqp::Broker,
     link: &LinkOptions,
     store: Option<&Arc<Store>>,
 ) -> Result<Box<dyn Route>, Failure> {
-    let Spec { output, .. } = &plan.options;
     let node = measurement.node.clone();
     let anonymizer = measurement.anonymizer().cloned();
     let mut planner = Planner::new(measurement.site(), Vec::new()).with_anonymizer(anonymizer);
@@ -105,7 +103,7 @@ fn start(
         link: Arc::clone(&link),
         watch: LinkWatch::default(),
         // With several files of records, the signal begins the next one.
-        hung_up: output.rotate.is_none().then(HungUp::watch).transpose()?,
+        hung_up: options.output.rotate.is_none().then(HungUp::watch).transpose()?,
         load,
         looked: None,
         refused: BTreeMap::new(),

@@ -2,14 +2,14 @@
 
 use super::files::Words;
 use super::windows;
-use crate::commands::DryRunOptions;
+use crate::exit::Failure;
 use crate::open_files;
+use crate::questions::periods;
+use crate::questions::query_text::NamedText;
+use crate::spec::DryRunOptions;
 use history::Period;
 use history::levels::Shelf;
 use history::replay::{Named, Recording};
-use runtime::exit::Failure;
-use runtime::questions::periods;
-use runtime::questions::query_text::NamedText;
 use std::path::Path;
 use store::Catalog;
 

@@ -1,6 +1,8 @@
 //! A recorded node: a probe whose windows were measured before.
 
 use super::lacking::Lacking;
+use crate::exit::Failure;
+use crate::exit::no_thread;
 use crate::recorded;
 use engine::{Config, Control, Destinations, Every, Gate, Outputs, RecordSink, WindowId, WindowOutlet};
 use flow::{LossCounts, WindowRow};
@@ -11,8 +13,6 @@ use port::TimeBase;
 use probe::{Planner, Probe, ReplayGate};
 use protocol::ProbeLink;
 use protocol::memory::MemoryProbeLink;
-use runtime::exit::Failure;
-use runtime::exit::no_thread;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use summary::Parts;

@@ -9,7 +9,14 @@ mod outcome;
 mod period;
 mod windows;
 
-use crate::commands::DryRunOptions;
+use crate::assembly::driven;
+use crate::exit::{self, Failure, say};
+use crate::machine;
+use crate::questions::asked::{self, Asked, Texts};
+use crate::signals;
+use crate::sinks::printer::{Printer, Style};
+use crate::sinks::standard_output::Reader;
+use crate::spec::DryRunOptions;
 use controller::{Controller, Outlet, Output};
 use equery::{Chain, ChainSite, CheckedQuery};
 use history::Setting;
@@ -19,13 +26,6 @@ use node::Node;
 use outcome::Outcome;
 use packet::Seed;
 use protocol::memory;
-use runtime::assembly::driven;
-use runtime::exit::{self, Failure, say};
-use runtime::machine;
-use runtime::questions::asked::{self, Asked, Texts};
-use runtime::signals;
-use runtime::sinks::printer::{Printer, Style};
-use runtime::sinks::standard_output::Reader;
 use std::collections::HashSet;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use summary::Limits;
 use windows::Windows;
 
 /// Lists the events of what the options name.
-pub(crate) fn dry_run(options: &DryRunOptions) -> Result<ExitCode, Failure> {
+pub fn dry_run(options: &DryRunOptions) -> Result<ExitCode, Failure> {
     let words = files::split(options)?;
     let texts = asked::texts(&Texts {
         query: &options.query,

@@ -1,10 +1,10 @@
 //! Which words are queries and which are files.
 
-use crate::commands::DryRunOptions;
+use crate::assembly::nodes::name_and_rest;
+use crate::exit::Failure;
 use crate::patterns;
+use crate::spec::DryRunOptions;
 use history::replay::Named;
-use runtime::assembly::nodes::name_and_rest;
-use runtime::exit::Failure;
 use std::collections::HashSet;
 use std::path::PathBuf;
 

@@ -1,13 +1,13 @@
 //! The lengths of windows, and the queries that they are for.
 
-use crate::commands::DryRunOptions;
+use crate::exit::Failure;
+use crate::machine;
+use crate::questions::asked::{Asked, greatest_divisor};
+use crate::questions::query_text::NamedText;
+use crate::spec::DryRunOptions;
 use equery::{CheckedQuery, Options, Standing};
 use history::replay::Recording;
 use notation::how_long;
-use runtime::exit::Failure;
-use runtime::machine;
-use runtime::questions::asked::{Asked, greatest_divisor};
-use runtime::questions::query_text::NamedText;
 use task::query::Over;
 
 /// The length of windows where neither the user nor the files say it.

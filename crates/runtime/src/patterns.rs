@@ -1,10 +1,10 @@
 //! Patterns of file names, where no shell expands them.
 
-use runtime::exit::Failure;
+use crate::exit::Failure;
 use std::path::{Path, PathBuf};
 
 /// A file of this name, or those that the pattern names, in the order of their names.
-pub(crate) fn expanded(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
+pub fn expanded(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
     if Path::new(pattern).exists() || !pattern.contains(['*', '?', '[']) {
         return Ok(vec![PathBuf::from(pattern)]);
     }

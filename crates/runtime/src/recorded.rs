@@ -5,7 +5,7 @@ use history::replay::FinishedWindow;
 use model::{Counters, PacketCounts, Span, WindowEnd};
 
 /// The window, number `index` of its run. `refused_now`: rows that could not be handed over this time.
-pub(crate) fn closed(window: FinishedWindow, window_ns: u64, index: u64, refused_now: u64) -> ClosedWindow {
+pub fn closed(window: FinishedWindow, window_ns: u64, index: u64, refused_now: u64) -> ClosedWindow {
     let FinishedWindow { start_ns, watched, ended, empty_before, next_ns, received, lost, .. } = window;
     let FinishedWindow { refused_rows, unplaced, sums, untold, recorded_lacks, estimates, .. } = window;
     let span = Span { start_ns, end_ns: start_ns.saturating_add(window_ns) };

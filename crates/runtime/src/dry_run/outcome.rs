@@ -1,8 +1,8 @@
 //! What was read, what was wrong with it, and how the program ends.
 
+use crate::exit::{EARLY, FAULT, say, say_error};
 use history::replay::{Replayed, Surveyed};
 use notation::grouped;
-use runtime::exit::{EARLY, FAULT, say, say_error};
 use std::process::ExitCode;
 
 /// What was read, and what was wrong with it.
