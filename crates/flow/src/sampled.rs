@@ -68,6 +68,11 @@ impl Sampled {
         self.lost
     }
 
+    /// The length that no frame exceeded, on the wire.
+    pub fn longest_byte(&self) -> u32 {
+        self.longest_byte
+    }
+
     /// How sure bounds are, as answers say it.
     pub fn confidence_text() -> String {
         format!("each with a probability of {CONFIDENCE:.3}")

@@ -38,6 +38,7 @@ mod sums;
 mod target;
 mod text;
 mod untold;
+mod window_sample;
 mod windows;
 mod writer;
 
@@ -52,5 +53,6 @@ pub use rows::{RowParts, RowWindow, RowWriter, record_of_row};
 pub use selection::{Column, Needed, Parts, Selection, SelectionError};
 pub(crate) use selection::{KEY_COLUMN, SHARE_COLUMN};
 pub use sorted::{Copied, CopyError, Order, sorted_copy};
+pub use window_sample::WindowSample;
 pub use windows::{RecordedWindows, WindowFacts};
 pub use writer::{Delivery, RecordWriter};

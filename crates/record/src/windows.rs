@@ -3,6 +3,7 @@
 //! The file has it in its metadata under `edison.windows`, as one JSON object. Consecutive windows of which the same is known are one
 //! entry, so that a year of windows stays small.
 
+use crate::WindowSample;
 use flow::Untold;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,9 @@ pub struct WindowFacts {
     /// A remark that values of the window are estimates, and how good they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimates: Option<String>,
+    /// How its packets were sampled; `None`: all were taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<WindowSample>,
 }
 
 /// Joins the remarks of two windows: two remarks become the general one.
@@ -99,6 +103,18 @@ impl WindowFacts {
         self.of_records |= more.of_records;
         said_of_both(&mut self.lacks, more.lacks.as_ref(), Self::LACKS);
         said_of_both(&mut self.estimates, more.estimates.as_ref(), Self::ESTIMATES);
+        self.sample = WindowSample::of_both(self.sample, more.sample);
+    }
+
+    /// Returns whether its rows are of a sample of the packets.
+    pub fn is_sampled(&self) -> bool {
+        self.sample.is_some_and(|sample| !sample.is_all())
+    }
+
+    /// Returns whether more is known than that it was watched, and how it would have been sampled.
+    fn is_notable(&self) -> bool {
+        let sample = self.sample.filter(WindowSample::has_frames);
+        Self { sample, ..self.clone() } != Self::default()
     }
 }
 
@@ -238,10 +254,9 @@ impl RecordedWindows {
     /// rows.
     pub fn notable_since(&self, start_ns: u64) -> Option<u64> {
         let mut since_ns = start_ns;
-        let nothing = WindowFacts::default();
         loop {
             let (found_ns, facts) = self.since(since_ns)?;
-            if *facts != nothing {
+            if facts.is_notable() {
                 return Some(found_ns);
             }
             let run = self.runs.partition_point(|run| run.start <= found_ns);
@@ -319,9 +334,14 @@ mod times {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flow::Share;
 
     const SECOND: u64 = 1_000_000_000;
     const START: u64 = 1_795_534_800 * SECOND;
+
+    fn sample(ppm: u32, longest_byte: u32) -> WindowSample {
+        WindowSample { shares: [Share::of_ppm(ppm).expect("a share"); 2], lost: 0, longest_byte }
+    }
 
     fn cut(start: u64, watched: [u64; 2]) -> (u64, WindowFacts) {
         (start, WindowFacts { watched: Some(watched), ..WindowFacts::default() })
@@ -350,11 +370,12 @@ mod tests {
             of_records: true,
             lacks: Some("3 records did not arrive".to_owned()),
             estimates: Some(WindowFacts::ESTIMATES.to_owned()),
+            sample: Some(sample(150_000, 1500)),
         };
         list.push(after_gap, last.clone());
         assert_eq!(list.runs(), 3);
         let text = list.to_json().expect("JSON");
-        assert!(text.len() < 640, "{text}");
+        assert!(text.len() < 720, "{text}");
         assert_eq!(RecordedWindows::of_json(&text).as_ref(), Some(&list));
         assert_eq!(list.ends(), Some([START, after_gap]));
         let since = |at| list.since(at).map(|(start, facts)| (start, facts.ended));
@@ -433,6 +454,29 @@ mod tests {
         let all = WindowFacts { lost: Some(8), unmeasured: 12, ended: true, ..WindowFacts::default() };
         assert_eq!(within(60, 120), Some(all.clone()));
         assert_eq!(within(60, 180), Some(WindowFacts { watched: Some([60, 120]), ..all }));
+    }
+
+    #[test]
+    fn windows_of_other_shares_do_not_hide_in_a_longer_one() {
+        let of = |sample| WindowFacts { sample, ..WindowFacts::default() };
+        let (half, tenth) = (sample(500_000, 100), sample(100_000, 200));
+        let mut list = RecordedWindows::new(10, 10);
+        list.push_run(10, 2, of(Some(half)));
+        list.push(30, of(Some(half.without_frames())));
+        list.push(40, of(Some(tenth)));
+        list.push(50, of(None));
+        let shares = |from, to| {
+            let sample = list.facts_within([from, to]).and_then(|facts| facts.sample);
+            sample.map(|sample| sample.shares.map(Share::ppm))
+        };
+        assert_eq!(shares(10, 40), Some([500_000; 2]));
+        assert_eq!(shares(10, 50), Some([100_000, 500_000]));
+        assert_eq!(shares(40, 60), Some([100_000, 1_000_000]));
+        assert_eq!(shares(50, 60), None);
+        // Of the window without a frame no more is known than that it was watched.
+        assert_eq!([10, 30, 50].map(|since| list.notable_since(since)), [Some(10), Some(40), None]);
+        let text = list.to_json().expect("JSON");
+        assert_eq!(RecordedWindows::of_json(&text), Some(list));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use engine::ClosedWindow;
 use flow::Rows;
 use model::{Counters, WindowEnd};
-use record::WindowFacts;
+use record::{WindowFacts, WindowSample};
 use std::collections::BTreeMap;
 use task::rows::Unplaced;
 
@@ -28,6 +28,7 @@ impl WindowTally {
         let lost = closed.loss.as_ref().map(Counters::total);
         let unmeasured = closed.packets.received.saturating_sub(in_rows).saturating_sub(packets);
         let share = lost.map_or(0.0, |lost| 1.0 - model::coverage(closed.packets.received, lost));
+        let sample = closed.sampled.map(WindowSample::from);
         WindowFacts {
             lost,
             uncovered_ns: (share * closed.watched.length_ns() as f64).ceil() as u64,
@@ -43,6 +44,10 @@ impl WindowTally {
             of_records: false,
             lacks: closed.lacks.clone(),
             estimates: closed.estimates.clone(),
+            sample: match closed.packets.received {
+                0 => sample.map(WindowSample::without_frames),
+                _ => sample,
+            },
         }
     }
 }
