@@ -5,9 +5,9 @@ use crate::level::{HOUR, SECOND};
 use crate::shared::Shared;
 use crate::watched::{Unstored, Watcher};
 use crate::{Level, NodeSetting, flush, retention};
-use flow::Rows;
+use flow::{Rows, Share};
 use packet::Key;
-use record::{RecordedWindows, RowParts, RowWindow, RowWriter, WindowFacts};
+use record::{RecordedWindows, RowParts, RowWindow, RowWriter, WindowFacts, WindowSample};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -149,7 +149,8 @@ impl RowSegments {
         let length = self.setting.window_ns.max(1);
         let empty_since = start_ns.saturating_sub(empty_before.saturating_mul(length));
         // A record that ends later may have had packets in them.
-        let empty = WindowFacts { of_records: facts.of_records, ..WindowFacts::default() };
+        let sample = facts.sample.map(WindowSample::without_frames);
+        let empty = WindowFacts { of_records: facts.of_records, sample, ..WindowFacts::default() };
         self.close_empty(empty_since, start_ns, &empty);
         let hour = start_ns - start_ns % HOUR;
         let is_back = |segment: &Segment| {
@@ -317,6 +318,13 @@ impl Segment {
         }
     }
 
+    /// Returns whether it has rows of a sample whose window was not closed: nothing tells how they are to be scaled.
+    fn lacks_share(&self, setting: &NodeSetting) -> bool {
+        let closed_until = self.watched.last().map(|[_, end]| *end);
+        let is_open = |last_ns: u64| closed_until.is_none_or(|until| until <= last_ns);
+        setting.selection.share() != Share::ALL && self.last_ns.is_some_and(is_open)
+    }
+
     /// Gives its files up: its rows are not stored.
     fn fail(&mut self, shared: &Shared, reason: String) {
         self.fault = Some(reason.clone());
@@ -359,6 +367,9 @@ impl Segment {
 
     fn end(mut self, shared: &Shared, setting: &NodeSetting) {
         self.end_file(shared, setting);
+        if self.lacks_share(setting) {
+            self.fail(shared, "windows of a sample were not closed: it is not known which".to_owned());
+        }
         if let Some(reason) = &self.fault {
             flush::lose(shared, &setting.node, &self.watched, reason);
             shared.tally.rows.refused.fetch_add(self.rows, Relaxed);

@@ -8,4 +8,5 @@ mod faults;
 mod kills;
 mod levels;
 mod retention;
+mod sampled;
 mod thin;
