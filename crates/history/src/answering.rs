@@ -1,13 +1,15 @@
 //! Reads rows once for all questions.
 
 use crate::facts::{
-    RefusedRows, first_of, part_of, untold_by_window, untold_of_records, watched_of, without_place_by_window,
+    RefusedRows, first_of, part_of, sampled_by_window, untold_by_window, untold_of_records, watched_of,
+    without_place_by_window,
 };
 use crate::file_times::{FileTimes, Unwatched};
 use crate::files::{FlowFiles, StoredTimes, span_of, span_of_rows, span_without_key};
 use crate::node_spans::NodeSpans;
 use crate::prune::may_pass;
 use crate::question::{Period, Question, Refused, Setting};
+use crate::shares::refuse_mixed;
 use crate::totals::ColumnTotals;
 use crate::unknown::{Unknown, known};
 use crate::whole::{Cut, windows_at};
@@ -149,6 +151,7 @@ impl FlowFiles {
                 }),
             }
         }
+        refuse_mixed(self.contents().map(|(_, contents)| contents).zip(&self.clips), &questions)?;
         let site = self.site(setting);
         let mut needs = needs(&groups, &site)?;
         if !needs.columns.contains(&RowValue::Time) && self.reads_times(&groups) {
@@ -686,6 +689,9 @@ impl Work<'_> {
         });
         untold_by_window(contents).for_each(|(time_ns, untold)| {
             self.each_with(time_ns, clip, node, |rows| rows.add_untold(time_ns, &untold));
+        });
+        sampled_by_window(contents).for_each(|(time_ns, sampled)| {
+            self.each_with(time_ns, clip, node, |rows| rows.add_sampled(time_ns, &sampled));
         });
         let Some(untold) = untold_of_records(contents) else { return };
         for group in &mut self.groups {

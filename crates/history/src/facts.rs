@@ -2,10 +2,10 @@
 
 use crate::node_spans::union;
 use crate::question::Period;
-use flow::Untold;
+use flow::{Sampled, Untold};
 use model::{Answer, Span};
 use record::read::Contents;
-use record::{RecordedWindows, Shortfall, WindowFacts};
+use record::{RecordedWindows, Shortfall, WindowFacts, WindowSample};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -52,6 +52,19 @@ pub(crate) fn untold_by_window(contents: &Contents) -> impl Iterator<Item = (u64
         })
     });
     known.take(MOST_WINDOWS as usize)
+}
+
+/// Returns how the packets of each window were sampled that has frames. Where windows of different shares have become one, nothing tells it.
+pub(crate) fn sampled_by_window(contents: &Contents) -> impl Iterator<Item = (u64, Sampled)> {
+    contents.windows.iter().flat_map(|windows| {
+        let sampled = windows.each().filter_map(|(start_ns, count, facts)| {
+            let sample = facts.sample.filter(WindowSample::has_frames)?;
+            Some((start_ns, count, sample.sampled()?))
+        });
+        sampled.flat_map(|(start_ns, count, sampled)| {
+            begins(windows, start_ns, count).map(move |start_ns| (start_ns, sampled))
+        })
+    })
 }
 
 /// Returns the time that was watched, as far as a file tells it: from the begin of the first window to the end of the last, or that of its records.

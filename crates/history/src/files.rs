@@ -3,10 +3,11 @@
 use crate::facts::{are_of_records, of_samples, told_sample, watched_of};
 use crate::file_times::{Unwatched, unwatched};
 use crate::node_spans::{NodeSpans, union};
-use crate::question::{Period, Setting};
+use crate::question::{Period, Question, Refused, Setting};
 use flow::{NULL, RowBatch, RowValue};
 use model::Span;
 use packet::KeySpec;
+use record::RecordedWindows;
 use record::read::{Contents, FlowFile, Part, ReadError, WithoutKey};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -173,6 +174,28 @@ impl FlowFiles {
         of_samples(
             &self.contents().filter_map(|(path, contents)| told_sample(path, contents)).collect::<Vec<_>>(),
         )
+    }
+
+    /// Refuses a question to another engine, which does not know that rows of samples are scaled.
+    pub(crate) fn refuse_samples(&self, question: &Question) -> Result<(), Refused> {
+        let is_asked = |windows: &RecordedWindows, clip: Option<Period>| {
+            windows.each().filter(|(.., facts)| facts.is_sampled()).any(|(first_ns, count, _)| {
+                let last_ns = first_ns.saturating_add((count - 1).saturating_mul(windows.length_ns));
+                let is_in = |period: &Period| first_ns < period.to_ns && last_ns >= period.from_ns;
+                [clip, question.period].iter().flatten().all(is_in)
+            })
+        };
+        let mut asked = self.contents().zip(&self.clips).filter_map(|((path, contents), clip)| {
+            let runs = (question.runs_on)(contents.node.as_deref());
+            (runs && is_asked(contents.windows.as_ref()?, *clip)).then(|| path.display().to_string())
+        });
+        let Some(first) = asked.next() else { return Ok(()) };
+        Err(Refused::Queries(vec![(
+            question.query.name.clone(),
+            format!(
+                "another engine does not scale samples: the rows of {first} are of one; ask without --engine"
+            ),
+        )]))
     }
 
     /// True if rows of all files have losses.

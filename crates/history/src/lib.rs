@@ -17,6 +17,7 @@ mod node_spans;
 mod prune;
 mod question;
 pub mod replay;
+mod shares;
 mod totals;
 mod unknown;
 mod whole;

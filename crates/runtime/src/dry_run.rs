@@ -31,6 +31,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use summary::Limits;
+use task::rows::OF_SAMPLES;
 use windows::Windows;
 
 /// Lists the events of what the options name.
@@ -115,6 +116,16 @@ fn refuse(asked: &Asked, surveyed: &Surveyed) -> Result<(), Failure> {
     let mut refused: Vec<String> = Vec::new();
     if asked.sketches.names().next().is_some() {
         refused.push("'using' and 'error' count packets, of which rows do not tell".to_owned());
+    }
+    for node in surveyed.nodes.iter().filter(|node| node.is_sampled()) {
+        let is_across = |query: &&CheckedQuery| query.across.is_some() && query.nodes.matches(node.name());
+        refused.extend(
+            asked
+                .checked
+                .iter()
+                .filter(is_across)
+                .map(|query| format!("{}: {OF_SAMPLES}: windows of {} are of one", query.label, node.name())),
+        );
     }
     for node in surveyed.nodes.iter().filter(|node| !node.site().tracks_loss) {
         let is_of_node = |query: &&CheckedQuery| query.needs_loss && query.nodes.matches(node.name());

@@ -7,7 +7,8 @@ use model::{Counters, PacketCounts, Span, WindowEnd};
 /// The window, number `index` of its run. `refused_now`: rows that could not be handed over this time.
 pub fn closed(window: FinishedWindow, window_ns: u64, index: u64, refused_now: u64) -> ClosedWindow {
     let FinishedWindow { start_ns, watched, ended, empty_before, next_ns, received, lost, .. } = window;
-    let FinishedWindow { refused_rows, unplaced, sums, untold, recorded_lacks, estimates, .. } = window;
+    let FinishedWindow { refused_rows, unplaced, sums, untold, recorded_lacks, estimates, sampled, .. } =
+        window;
     let span = Span { start_ns, end_ns: start_ns.saturating_add(window_ns) };
     let [packets, bytes, wire_bytes, flows] = sums;
     let ended_by = match (ended, next_ns) {
@@ -27,6 +28,7 @@ pub fn closed(window: FinishedWindow, window_ns: u64, index: u64, refused_now: u
         empty_before,
         next_ns,
         packets: PacketCounts { received, measured: totals.packets, ..PacketCounts::default() },
+        sampled,
         loss: lost.map(|lost| Counters(vec![("recorded".to_owned(), lost)])),
         totals,
         unplaced,

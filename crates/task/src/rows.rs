@@ -49,7 +49,7 @@ mod update;
 mod values;
 mod weights;
 
-pub use across::Merging;
+pub use across::{Merging, OF_SAMPLES};
 pub use executor::{RowPartials, RowQueries, RunPartials};
 pub(crate) use filter::RowFilter;
 pub use key_filter::KeyFilter;

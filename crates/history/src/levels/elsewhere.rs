@@ -54,6 +54,7 @@ impl Elsewhere {
         setting: &Setting,
     ) -> Result<Self, Refused> {
         files.refuse_without_wire_bytes(question, setting)?;
+        files.refuse_samples(question)?;
         let blanks = blanks(files, question, setting)?;
         let mut refused = RefusedRows::default();
         let (mut without_place, mut all_untold) = (Vec::new(), Vec::new());

@@ -3,7 +3,7 @@
 use super::plan::Plan;
 use super::survey::NodeName;
 use crate::answering::lacking_columns;
-use flow::{LossCounts, Untold, WindowRow};
+use flow::{LossCounts, Sampled, Untold, WindowRow};
 use model::Span;
 use packet::{KeyV4, KeyV6};
 use record::Shortfall;
@@ -48,7 +48,7 @@ pub struct NodeRecording {
 }
 
 /// A window all rows of which were given.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FinishedWindow {
     /// Its begin, nanoseconds since the epoch.
     pub start_ns: u64,
@@ -82,6 +82,8 @@ pub struct FinishedWindow {
     pub recorded_lacks: Option<String>,
     /// A remark of the recording that values are estimates, and how good they are.
     pub estimates: Option<String>,
+    /// The sampling of its packets; `None` if all were taken.
+    pub sampled: Option<Sampled>,
 }
 
 /// Takes the rows of a node.
@@ -123,6 +125,12 @@ impl NodeRecording {
     pub fn has_wire_bytes(&self) -> bool {
         let mut told = self.files.iter().map(|file| &file.contents).filter(|contents| !contents.is_blank());
         told.all(|contents| contents.fields.contains("wire_byte"))
+    }
+
+    /// Returns whether some of its windows are of a sample of the packets.
+    pub fn is_sampled(&self) -> bool {
+        let windows = self.files.iter().filter_map(|file| file.contents.windows.as_ref());
+        windows.flat_map(record::RecordedWindows::each).any(|(.., facts)| facts.is_sampled())
     }
 
     /// What its rows are like.

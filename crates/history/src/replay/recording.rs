@@ -7,6 +7,7 @@ use crate::facts::{are_of_records, of_samples, told_sample, watched_of};
 use crate::files::FlowFiles;
 use crate::node_spans::union;
 use crate::question::{Period, Setting};
+use crate::shares::mixed_in;
 use model::Span;
 use record::Shortfall;
 use record::read::{Contents, FlowFile, ReadError};
@@ -257,6 +258,11 @@ impl Recording {
                 }
             }
             shortfall.add(&Shortfall { estimates: of_samples(&sampled), ..Shortfall::default() });
+            let contents = files.iter().map(|file| &file.contents);
+            if let Some(reason) = mixed_in(contents, period) {
+                refused.push(format!("{name}: {reason}"));
+                continue;
+            }
             let missing = self.missing.get(&name).map_or(&[][..], Vec::as_slice);
             match Plan::new(window_ns, lists, counts, span, period, missing) {
                 Ok(plan) => surveyed.nodes.push(NodeRecording {

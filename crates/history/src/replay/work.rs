@@ -280,6 +280,7 @@ impl<'a> Work<'a> {
             of_records: facts.of_records || self.node.files.iter().any(|file| !file.contents.has_windows),
             recorded_lacks: (!recorded_lacks.is_empty()).then(|| recorded_lacks.join("; ")),
             estimates: facts.estimates.or_else(|| shortfall.estimates.clone()),
+            sampled: facts.sample.and_then(|sample| sample.sampled()),
         };
         self.replayed.windows += 1;
         self.replayed.without_place = self.replayed.without_place.saturating_add(unplaced.packets);

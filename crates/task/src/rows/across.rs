@@ -16,6 +16,9 @@ use groups::MergedGroups;
 use model::{Answer, Span};
 use parts::Parts;
 
+/// Why queries across nodes are not answered of samples.
+pub const OF_SAMPLES: &str = "'across nodes' adds up counts of nodes, and a sample has estimates";
+
 /// A query whose answer is that of several nodes together.
 #[derive(Clone, Debug)]
 pub struct Merging {
@@ -67,6 +70,13 @@ impl Merging {
             answers.iter().flat_map(|answer| answer.missing.clone()).collect();
         missing.sort_by_key(|one| (one.span.start_ns, one.span.end_ns));
         missing.into_iter().for_each(|one| model::Missing::push(&mut merged.missing, one));
+        // Its own estimates are each node's, and groups without a sampled packet are missing.
+        if let Some(sampled) = answers.iter().find(|answer| answer.sampling.is_some()) {
+            let node = sampled.node.as_deref().unwrap_or("a node");
+            merged.rows.clear();
+            merged.rest.open();
+            merged.lacks(&format!("{OF_SAMPLES}: the rows of {node} are of one"));
+        }
         merged
     }
 }

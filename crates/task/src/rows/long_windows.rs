@@ -309,10 +309,20 @@ impl LongWindows {
 
     /// Takes packets that are in no row, of this time.
     pub(crate) fn add_outside(&mut self, time_ns: u64, outside: &Unplaced) {
+        self.each_account(time_ns, |account| account.outside.add(outside));
+    }
+
+    /// Takes the sampling of the packets of this time.
+    pub(crate) fn add_sampled(&mut self, time_ns: u64, sampled: &Sampled) {
+        self.each_account(time_ns, |account| Sampled::merge_into(&mut account.sampled, Some(sampled)));
+    }
+
+    /// Calls `add` with the account of a recorded time in each length.
+    fn each_account(&mut self, time_ns: u64, add: impl Fn(&mut Sum)) {
         let Self { plans, site, order, lengths, .. } = self;
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             let account = &mut length.recorded_pane(time_ns, plans, *order, site).account;
-            account.get_or_insert_default().outside.add(outside);
+            add(account.get_or_insert_default());
         }
     }
 
@@ -323,11 +333,7 @@ impl LongWindows {
 
     /// Takes the numbers of packets and records of this time that did not tell a value.
     pub(crate) fn add_untold(&mut self, time_ns: u64, untold: &Untold) {
-        let Self { plans, site, order, lengths, .. } = self;
-        for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
-            let account = &mut length.recorded_pane(time_ns, plans, *order, site).account;
-            account.get_or_insert_default().untold.add(untold);
-        }
+        self.each_account(time_ns, |account| account.untold.add(untold));
     }
 
     /// Takes the same of times that are not known.

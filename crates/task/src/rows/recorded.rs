@@ -12,7 +12,7 @@ use super::plan::Plan;
 use super::plan_set::PlanSet;
 use super::program::{Needed, NodeId};
 use super::scratch::RowScratch;
-use flow::{RowBatch, RowValue, Untold};
+use flow::{RowBatch, RowValue, Sampled, Untold};
 use model::{Answer, Span};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use std::sync::Arc;
@@ -42,6 +42,8 @@ pub struct RecordedRows {
     outside: Unplaced,
     /// Numbers of packets and records that did not tell a value.
     untold: Untold,
+    /// The sampling of the packets; `None` if all were taken.
+    sampled: Option<Sampled>,
 }
 
 impl RowQueries {
@@ -105,6 +107,7 @@ impl RowQueries {
             windows: LongWindows::new(Arc::clone(self.long_plans()), site.clone(), Order::Any),
             outside: Unplaced::default(),
             untold: Untold::default(),
+            sampled: None,
         }
     }
 }
@@ -155,6 +158,12 @@ impl RecordedRows {
         self.windows.add_untold(time_ns, untold);
     }
 
+    /// Adds the sampling of the packets of a window that has frames, of this time. All windows of an answer have one share.
+    pub fn add_sampled(&mut self, time_ns: u64, sampled: &Sampled) {
+        Sampled::merge_into(&mut self.sampled, Some(sampled));
+        self.windows.add_sampled(time_ns, sampled);
+    }
+
     /// Adds the numbers of packets and records of an unknown time that did not tell a value: they count in every answer.
     pub fn add_untold_of_any_time(&mut self, untold: &Untold) {
         self.untold.add(untold);
@@ -173,7 +182,7 @@ impl RecordedRows {
 
     /// The answers of all windows that are left, then those over all rows.
     pub fn finish(self, queries: &RowQueries, watched: Option<Span>) -> Vec<Answer> {
-        let Self { merged, single, windows, outside, untold, .. } = self;
+        let Self { merged, single, windows, outside, untold, sampled, .. } = self;
         let (set, site) = (queries.run_plans(), queries.site());
         let missing = windows.missing().to_vec();
         let mut answers = watched.map_or_else(Vec::new, |watched| windows.end_recorded(watched));
@@ -195,7 +204,7 @@ impl RecordedRows {
         let covered = Covered {
             window: watched,
             watched: watched.and_then(|watched| known_of(watched, &missing)),
-            outside: Outside { untold, ..Outside::from(&outside) },
+            outside: Outside { untold, sampled, ..Outside::from(&outside) },
             plan: None,
         };
         let mut of_all = set.answers(&mut states, covered);
