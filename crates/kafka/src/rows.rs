@@ -9,7 +9,7 @@ use flow::{
     Aggregation, BatchRows, FIELDS, Field, FlowKey, FlowRecord, LossCounts, Part, RowValue, WindowRow,
     row_columns,
 };
-use model::{Answer, Column, Span, Status, Value};
+use model::{Answer, Class, Column, Sampling, Span, Status, Value};
 use packet::{Key, KeySpec};
 use record::read::{Contents, FlowFile, ReadError, Wanted};
 use record::{WindowFacts, record_of_row};
@@ -91,7 +91,7 @@ pub(crate) fn messages(file: &mut FlowFile, node: &str, shares: &[Share]) -> Res
     Ok(messages)
 }
 
-/// Says what the window lacks.
+/// Says what the window lacks, and of which sample its rows are.
 fn describe(answer: &mut Answer, facts: &WindowFacts) {
     if let Some([start_ns, end_ns]) = facts.watched {
         answer.status = Status::Cut;
@@ -107,6 +107,11 @@ fn describe(answer: &mut Answer, facts: &WindowFacts) {
         answer.lacks(&format!("{} packets found no place in the table", facts.without_place[0]));
     }
     answer.lacks_untold(&facts.untold);
+    if let Some(sample) = facts.sample.filter(|sample| !sample.is_all()) {
+        answer.class = Class::Sample;
+        answer.sampling = sample.sampled().as_ref().map(Sampling::from);
+        answer.estimates(&format!("of sampled packets alone, not scaled: {sample}"));
+    }
 }
 
 /// Rows by share and message.

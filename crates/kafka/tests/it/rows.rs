@@ -1,9 +1,9 @@
 //! Rows of a store: each is delivered at least once under one identifier, whatever becomes of its file and of the process.
 
 use crate::support::Fake;
-use flow::{Rows, WindowRow};
+use flow::{Rows, Sampled, Share, WindowRow};
 use kafka::{Bell, Outbox, Sink, StoredRows};
-use model::{Answer, Status, Value};
+use model::{Answer, Class, Status, Value};
 use packet::{KeySpec, KeyV4, KeyV6};
 use proptest::prelude::*;
 use record::{RecordedWindows, RowWindow, RowWriter, WindowFacts};
@@ -29,12 +29,14 @@ struct Written {
     /// Files by number, with their rows by window.
     files: BTreeMap<u64, (StoredFile, BTreeMap<u64, Vec<u64>>)>,
     truth: Truth,
+    /// What is known of each window.
+    facts: WindowFacts,
 }
 
 impl Written {
     fn new(folder: &Path) -> Self {
         let manifest = Manifest::open(folder).expect("a manifest");
-        Self { manifest, files: BTreeMap::new(), truth: Truth::new() }
+        Self { manifest, files: BTreeMap::new(), truth: Truth::new(), facts: WindowFacts::default() }
     }
 
     /// Adds a segment with rows of windows of one hour.
@@ -101,7 +103,7 @@ impl Written {
             }
             writer.write(window, &v4).expect("they are taken");
             writer.write(window, &v6).expect("they are taken");
-            recorded.push(*start_ns, WindowFacts::default());
+            recorded.push(*start_ns, self.facts.clone());
         }
         writer.describe_windows(&recorded).expect("they are described");
         let rows = writer.finish().expect("it is complete");
@@ -217,6 +219,26 @@ fn messages_of_rows_have_the_schema_and_name_what_is_lacking() {
     let names: Vec<&str> = answer.columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names[..5], ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"]);
     assert!(names.contains(&"wire_byte") && names.contains(&"ltime"), "{names:?}");
+}
+
+#[test]
+fn messages_of_rows_of_a_sample_say_by_which_share() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut written = Written::new(folder.path());
+    let sampled = Sampled::new(Share::of_ppm(150_000).expect("a share"), 5, 0, 1500);
+    written.facts.sample = Some(sampled.into());
+    written.segment(windows(&[(0, 5)], &mut 1));
+    let fake = Fake::default();
+    deliver(folder.path(), &fake);
+    assert_eq!(rows_of(&fake.values()).len(), 5);
+    let json: Json = serde_json::from_slice(&fake.values()[0]).expect("JSON");
+    let answer: Answer = serde_json::from_value(json["answer"].clone()).expect("an answer");
+    assert_eq!(
+        (answer.class, answer.bounds.as_str(), answer.status),
+        (Class::Sample, "none", Status::Complete)
+    );
+    assert_eq!(answer.sampling.map(|sampling| (sampling.least, sampling.greatest)), Some((0.15, 0.15)));
+    assert_eq!(answer.reason.as_deref(), Some("of sampled packets alone, not scaled: 15% of the packets"));
 }
 
 #[test]
