@@ -50,6 +50,7 @@ mod rates;
 mod records;
 mod rehearsal;
 mod routers;
+mod sampled_rows;
 mod sampling;
 mod signals;
 mod sketches;

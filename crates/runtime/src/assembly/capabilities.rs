@@ -39,8 +39,6 @@ struct Rule {
 
 const RECORDS_ONLY: &str = "it shows in flow records only";
 const GIVE_RECORDS: &str = "give --flows PATH, --export URL or --store DIR too";
-const SHARE_IS_LOST: &str = "it keeps the counts of rows, not the share by which their packets are sampled, so that what is read later would take the \
-                             sample for all packets";
 const LEAVE_ONE: &str = "leave out one of them";
 const CONTROLLER_ASKS: &str = "the controller says what a probe answers, and shows it";
 const NO_PACKETS: &str = "routers send flow records, no packets";
@@ -259,27 +257,9 @@ const RULES: &[Rule] = &[
     },
     // Samples.
     Rule {
-        what: "--tee",
-        beside: "with --store",
-        why: SHARE_IS_LOST,
-        instead: LEAVE_ONE,
-        is_broken: |Facts { spec, .. }| {
-            spec.machine.tee.is_some() && spec.machine.adapt.is_none() && spec.output.store.is_some()
-        },
-    },
-    Rule {
-        what: "--tee",
-        beside: "with --rows",
-        why: SHARE_IS_LOST,
-        instead: LEAVE_ONE,
-        is_broken: |Facts { spec, .. }| {
-            spec.machine.tee.is_some() && spec.machine.adapt.is_none() && spec.output.rows.is_some()
-        },
-    },
-    Rule {
         what: "'across nodes'",
         beside: "with --tee or --adapt",
-        why: "'across nodes' adds up counts of nodes, and a sample has estimates",
+        why: task::rows::OF_SAMPLES,
         instead: LEAVE_ONE,
         is_broken: |facts| is_sample(facts.spec) && facts.queries.iter().any(|query| query.across.is_some()),
     },
@@ -328,7 +308,7 @@ const RULES: &[Rule] = &[
     Rule {
         what: "--adapt",
         beside: "with --store or --rows",
-        why: SHARE_IS_LOST,
+        why: "it may change the share that is sampled, and one answer about recorded windows has windows of one share alone",
         instead: LEAVE_ONE,
         is_broken: |Facts { spec, .. }| {
             spec.machine.adapt.is_some() && (spec.output.store.is_some() || spec.output.rows.is_some())

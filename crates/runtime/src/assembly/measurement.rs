@@ -101,10 +101,9 @@ impl Measurement {
                 .map_err(|error| Failure::usage(wording::of_selection(&error)))?,
             None => Selection::new(&record_parts),
         };
-        let selection = selection.of_sample(options.machine.tee.unwrap_or(Share::ALL));
         let of_source = |selection: Selection| match options.routers.listener {
             Some(_) => selection.with_open_fields(),
-            None => selection,
+            None => selection.of_sample(options.machine.tee.unwrap_or(Share::ALL)),
         };
         let selection = of_source(selection);
         let anonymizer = options.output.anonymize.as_deref().map(anonymizer).transpose()?;
