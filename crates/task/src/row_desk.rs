@@ -49,8 +49,8 @@ impl RowDesk {
         self.feeder = Some((generation, feeder));
     }
 
-    /// The answers of a window, all rows of which have come; none of one without rows of which nothing is missing. `missing`: why rows or
-    /// packets are not among them. Windows come in order.
+    /// The answers of a window, all rows of which have come. One without rows is answered as one in which nothing was counted, and later
+    /// ones are compared with it. `missing`: why rows or packets are not among them. Windows come in order.
     pub fn report(
         &mut self,
         tasks: &Tasks,
@@ -66,6 +66,10 @@ impl RowDesk {
             self.set = Some(Answering::new(window, tasks.clone(), None));
         }
         let Some(set) = &mut self.set else { return Vec::new() };
+        let states = match states {
+            None if missing.is_none() => Self::window(tasks).ok(),
+            states => states,
+        };
         let mut answers = match states {
             Some(RowTaskStates(mut states)) => set.answer(window, &mut states, &mut missing.clone()),
             None => set.of_nothing(missing.as_deref(), &reported.untold).unwrap_or_default(),

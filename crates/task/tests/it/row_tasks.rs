@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use flow::{Rows, WindowRow};
-use packet::{KeySpec, KeyV4, KeyV6, Seed};
+use packet::{FlowKey, KeySpec, KeyV4, KeyV6, Seed};
 use std::collections::HashMap;
 use summary::Limits;
 use task::rows::Site;
@@ -74,6 +74,50 @@ fn a_larger_window_before_changes_nothing() {
         answers.iter().map(|answer| (answer.note.structure.clone(), answer.note.memory_bytes)).collect()
     };
     assert_eq!(told(&after), told(&alone));
+}
+
+/// The flows whose packets differ between two windows, by the difference.
+fn differences(now: &[Packet], before: &[Packet], key: &KeySpec) -> HashMap<FlowKey, i64> {
+    let mut changes: HashMap<FlowKey, i64> = HashMap::new();
+    weights(now, key, false)
+        .into_iter()
+        .for_each(|(flow, weight)| *changes.entry(flow).or_default() += weight as i64);
+    weights(before, key, false)
+        .into_iter()
+        .for_each(|(flow, weight)| *changes.entry(flow).or_default() -= weight as i64);
+    changes.retain(|_, change| *change != 0);
+    changes
+}
+
+#[test]
+fn windows_without_rows_are_compared() {
+    let limits = Limits::new(64 << 20, usize::MAX);
+    let texts = ["change:key=dst_addr,count=1,top=1000", "heavy-hitters:key=dst_addr,count=1,top=1000"];
+    let set = set_of(&texts, &limits);
+    let tasks = set.row_tasks().expect("rows tell all of them");
+    let (some, others) = (stream(7, 400), stream(8, 600));
+    let windows: [&[Packet]; 7] = [&[], &some, &[], &[], &others, &some, &[]];
+    let mut desk = RowDesk::default();
+    let mut before: Option<&[Packet]> = None;
+    let key = key("dst_addr");
+    for (number, packets) in (3..).zip(windows) {
+        let answers = match packets {
+            [] => desk.report(tasks, WindowId::new(number), None, Reported::from(Some(0)), None),
+            packets => of_window(&mut desk, tasks, number, packets, None),
+        };
+        let [changed, heavy] = &answers[..] else { panic!("window {number}: {answers:?}") };
+        let found = |answer| -> HashMap<FlowKey, i64> {
+            flows(answer).iter().map(|flow| (flow.key, flow.estimate.value as i64)).collect()
+        };
+        assert_eq!(found(heavy), differences(packets, &[], &key), "window {number}");
+        match before {
+            Some(before) => assert_eq!(found(changed), differences(packets, before, &key), "window {number}"),
+            None => assert_eq!(changed.status, "nothing to compare with: no window came before this one"),
+        }
+        let is_exact = before.is_none() || (&*changed.bounds(), &changed.status[..]) == ("exact", "ok");
+        assert!(is_exact, "window {number}: {changed:?}");
+        before = Some(packets);
+    }
 }
 
 #[test]
