@@ -25,8 +25,8 @@ pub struct RowDesk {
 }
 
 impl RowDesk {
-    /// Nothing counted yet of a window that these tasks answer. Its tables are its own: those of an earlier window have grown, are there
-    /// or not as the threads have run, and give sums in another order.
+    /// Nothing counted yet of a window that these tasks answer. Its tables are its own: those of an earlier window have grown, and are there
+    /// or not as the threads have run, so that what is said of their memory would differ from run to run.
     ///
     /// # Errors
     /// Memory that the machine does not have.

@@ -6,6 +6,7 @@ use crate::state::{Counted, Part, StateKind};
 use crate::task_answer::TaskRows;
 use flow::{Bounds, Estimate};
 use packet::Key;
+use summary::sketch::SizeDistribution;
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     let state = asked.state();
@@ -43,10 +44,9 @@ fn not_kept<K: Key>(part: &Part<K>) -> u64 {
 fn of_part<K: Key>(part: &Part<K>) -> Option<Estimate> {
     let StateKind::Counted(counted) = &part.of else { return None };
     match &**counted {
+        // By the sizes in their order: that of the table depends on the seed, and with it the last digits of a sum over it.
         Counted::Exact(table) => {
-            let total: f64 = table.iter().map(|(_, weight)| weight as f64).sum();
-            let sum: f64 = table.iter().map(|(_, weight)| weight as f64 * (weight as f64).log2()).sum();
-            (total > 0.0).then(|| Estimate::exact((total.log2() - sum / total).max(0.0)))
+            SizeDistribution::of(table.iter().map(|(_, weight)| weight)).entropy().map(Estimate::exact)
         }
         Counted::SizeArray(array) => array.distribution().entropy().map(Estimate::unbounded),
         Counted::StreamSample(sample) => sample.entropy(),

@@ -6,7 +6,7 @@ use packet::{FlowKey, KeySpec, KeyV4, KeyV6, Seed};
 use std::collections::HashMap;
 use summary::Limits;
 use task::rows::Site;
-use task::{Generation, Reported, RowDesk, TaskAnswer, TaskSet, Tasks, WindowId};
+use task::{Generation, Reported, RowDesk, Setting, TaskAnswer, TaskRows, TaskSet, Tasks, WindowId};
 
 /// The rows of packets, in blocks as outputs get them.
 fn blocks(packets: &[Packet], block: usize) -> Vec<(Rows<KeyV4>, Rows<KeyV6>)> {
@@ -38,9 +38,15 @@ fn answers(texts: &[&str], packets: &[Packet], limits: &Limits, missing: Option<
 }
 
 fn set_of(texts: &[&str], limits: &Limits) -> TaskSet {
+    set_by(Seed::new(SEED), texts, limits)
+}
+
+/// The set of a run with this seed.
+fn set_by(seed: Seed, texts: &[&str], limits: &Limits) -> TaskSet {
     let specs: Vec<_> = texts.iter().map(|text| spec(text)).collect();
-    let planned = Tasks::plan_with_rows(&specs, &setting(10_000_000, 1, false)).expect("it can be");
-    let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(SEED), limits.clone());
+    let setting = Setting { seed, ..setting(10_000_000, 1, false) };
+    let planned = Tasks::plan_with_rows(&specs, &setting).expect("it can be");
+    let site = Site::new(KeySpec::FIVE_TUPLE, seed, limits.clone());
     TaskSet::plan(Generation::new(1), &[], Some(planned), &site).expect("a set")
 }
 
@@ -140,6 +146,38 @@ fn sums_are_those_of_the_packets() {
         assert_eq!((found, &*answer.bounds(), &answer.status[..]), (truth, "exact", "ok"));
     }
     assert_eq!((&*found[2].bounds(), &found[2].status[..]), ("exact", "ok"));
+}
+
+#[test]
+fn exact_entropies_are_the_same_with_each_seed_and_structure() {
+    let packets = stream(9, 20_000);
+    let limits = Limits::new(64 << 20, usize::MAX);
+    let bits = |answer: &TaskAnswer| match &answer.rows {
+        TaskRows::Entropy(Some(bits)) => bits.value.to_bits(),
+        other => panic!("{other:?}"),
+    };
+    let texts = ["entropy", "entropy:key=dst_addr,by=bytes"];
+    let mut found: Vec<Vec<u64>> = Vec::new();
+    for seed in (1..12).map(Seed::new) {
+        let set = set_by(seed, &texts, &limits);
+        let tasks = set.row_tasks().expect("rows tell all of them");
+        found.push(of_window(&mut RowDesk::default(), tasks, 3, &packets, None).iter().map(bits).collect());
+        let counted = texts.map(|text| {
+            format!("{text}{}structure=exact,memory=16MiB", if text.contains(':') { "," } else { ":" })
+        });
+        let counted: Vec<_> = counted.iter().map(|text| spec(text)).collect();
+        let counted =
+            Tasks::plan(&counted, &Setting { seed, ..setting(20_000, 1, false) }).expect("it can be");
+        found.push(answers_by(&counted, &[&packets], seed).remove(0).iter().map(bits).collect());
+    }
+    for (key, at) in [("src_addr,dst_addr,protocol,src_port,dst_port", 0), ("dst_addr", 1)] {
+        let weights: Vec<f64> =
+            weights(&packets, &self::key(key), at == 1).into_values().map(|w| w as f64).collect();
+        let total: f64 = weights.iter().sum();
+        let truth: f64 = weights.iter().map(|weight| weight / total * (total / weight).log2()).sum();
+        assert!((f64::from_bits(found[0][at]) - truth).abs() < 1e-9, "{key} {truth}");
+    }
+    assert!(found.iter().all(|other| *other == found[0]), "{found:?}");
 }
 
 #[test]
