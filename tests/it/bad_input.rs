@@ -5,7 +5,10 @@ use crate::support::capture::{self, ETHERNET, Frame};
 use crate::support::output::{self, number};
 use crate::support::program::{Ended, Running, edison, run};
 use crate::support::scratch::{Scratch, text};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::Write;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use testbed::veth::{Veth, with_veth};
@@ -70,6 +73,57 @@ fn wrong_options_are_wrong_usage() {
         assert!(ended.stderr.contains(bad[0]) && ended.stdout.is_empty(), "{}", ended.stderr);
     }
     assert!(!scratch.path("f.csv").exists() && !scratch.path("f.csv.part").exists());
+}
+
+#[test]
+fn a_run_that_is_refused_leaves_nothing() {
+    let scratch = Scratch::new();
+    let good = scratch.file("good.pcap", capture::pcap(ETHERNET, &capture::udp_frames(10, START)));
+    let foreign = scratch.file("foreign.pcap", "no capture at all, but some text that is long enough");
+    let (good, foreign) = (text(&good), text(&foreign));
+    let names = ["store/s", "flows.parquet", "rows.parquet", "report.json", "captures"];
+    let [store, flows, rows, report, captures] = names.map(|name| scratch.path(name).display().to_string());
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let web = taken.local_addr().expect("an address").to_string();
+    let outputs = ["--store", &store, "--flows", &flows, "--rows", &rows, "--report", &report];
+    let (a, b) = (format!("A={good}"), format!("B={good}"));
+    let missing = text(&scratch.path("missing.pcap")).to_owned();
+    let refused: [(&[&str], &str); 7] = [
+        (&[&missing], "no such file"),
+        (&[good, &missing], "missing.pcap"),
+        (&[foreign], "foreign.pcap"),
+        (&[good, "tcp prot 80"], "tcp prot 80"),
+        (&[&a, &b, "tcp prot 80"], "tcp prot 80"),
+        (&[good, "--web", &web], "--web"),
+        (&[good, "--captures", good], "--captures"),
+    ];
+    let left = || files(scratch.as_ref());
+    let before = left();
+    for (arguments, says) in refused {
+        measure(&[&outputs[..], arguments].concat()).says(2, &[says]);
+        assert_eq!(left(), before, "{arguments:?}");
+        measure(&[&["--captures", &captures][..], &outputs[..2], arguments].concat()).expect(2);
+        assert_eq!(left(), before, "{arguments:?}");
+    }
+    // Of several outputs one cannot be made.
+    for wrong in [["--flows", "/nonexistent/f.csv"], ["--rows", "rows.csv"], ["--store", good]] {
+        let others = outputs.chunks(2).filter(|output| output[0] != wrong[0]).flatten().copied();
+        let arguments: Vec<&str> = others.chain(wrong).chain([good]).collect();
+        measure(&arguments).says(2, &[wrong[1]]);
+        assert_eq!(left(), before, "{wrong:?}");
+    }
+    measure(&[&outputs[..], &[good]].concat()).expect(0);
+    let kept = left();
+    assert_eq!(kept.len(), before.len() + 4, "{kept:?}");
+    // A store that is there stays as it is.
+    measure(&["--store", &store, good, "tcp prot 80"]).says(2, &["tcp prot 80"]);
+    measure(&["--store", &store, good]).expect(0);
+}
+
+/// The names in a folder.
+fn files(folder: &Path) -> BTreeSet<OsString> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    entries.map(|entry| entry.expect("an entry").file_name()).collect()
 }
 
 #[test]

@@ -89,8 +89,9 @@ impl StoredRows {
     }
 
     fn files(&mut self) -> Result<Vec<StoredFile>, String> {
+        // A run makes its store when all else is ready.
         if self.catalog.is_none() {
-            self.catalog = Some(Catalog::open(&self.folder)?);
+            self.catalog = Catalog::begun(&self.folder)?;
         }
         let Some(catalog) = &self.catalog else { return Ok(Vec::new()) };
         catalog.files(Level::Rows, None)

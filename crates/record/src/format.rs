@@ -92,6 +92,15 @@ pub fn create(path: &Path, node: &str, selection: &Selection) -> io::Result<Box<
     format.to_target(Target::open(path)?, node, selection)
 }
 
+/// Refuses a path at which [`create`] could open no writer, and leaves what is there.
+///
+/// # Errors
+/// One line: an unknown suffix, or a file that cannot be made.
+pub fn check(path: &Path) -> io::Result<()> {
+    Format::of(path)?;
+    target::check(path)
+}
+
 /// Opens a Parquet file of flow records in a store: its columns are like those of window rows, with addresses of 16 bytes beside
 /// `ip_version` and times as plain nanoseconds, and it is on the disk before it gets its name.
 ///

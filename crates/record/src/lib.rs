@@ -46,7 +46,7 @@ pub use account::{Account, Shortfall};
 pub use anonymize::Anonymizer;
 pub use fault::records_written;
 pub use format::create_stored;
-pub use format::{Format, create};
+pub use format::{Format, check, create};
 pub use ipfix::{Collector, CollectorError, EXPORT_QUEUE_BYTES, Patience, Transport, domain_of, export};
 pub use rotation::{Rotation, create_rotating};
 pub use rows::{RowParts, RowWindow, RowWriter, record_of_row};

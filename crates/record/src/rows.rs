@@ -8,7 +8,7 @@ use crate::Anonymizer;
 use crate::line::Line;
 use crate::parquet_file::{BATCH, ParquetFile, ROW_GROUP, entry, integer, nanoseconds};
 use crate::parquet_values::{Masks, ip_version, ranged_properties, write_bytes};
-use crate::target::Target;
+use crate::target::{self, Target};
 use crate::windows::RecordedWindows;
 use crate::{Column, Parts, Selection};
 use flow::{EndReason, FlowKey, FlowRecord, Loss, LossCounts, OpenFields, Rows, Value, WindowRow};
@@ -92,11 +92,17 @@ impl RowWriter {
     /// # Errors
     /// One line: another suffix, or a file that cannot be made.
     pub fn create(path: &Path, node: &str, key: KeySpec, tracks_loss: bool) -> io::Result<Self> {
-        if !path.as_os_str().to_string_lossy().to_ascii_lowercase().ends_with(".parquet") {
-            let reason = "window rows are written as Parquet only; give a name that ends in .parquet";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {reason}", path.display())));
-        }
+        check_suffix(path)?;
         Self::to_target(Target::open(path)?, node, key, tracks_loss, RowParts::ALL)
+    }
+
+    /// Refuses a path at which [`create`](Self::create) could open no writer, and leaves what is there.
+    ///
+    /// # Errors
+    /// One line: another suffix, or a file that cannot be made.
+    pub fn check(path: &Path) -> io::Result<()> {
+        check_suffix(path)?;
+        target::check(path)
     }
 
     /// The same for a file of a store: who makes it has its bytes on the disk before it counts. `parts`: what its rows have.
@@ -263,6 +269,15 @@ impl RowWriter {
 }
 
 /// Makes a record of a row; it has losses if it had the part for them before.
+/// Window rows are Parquet only.
+fn check_suffix(path: &Path) -> io::Result<()> {
+    if path.as_os_str().to_string_lossy().to_ascii_lowercase().ends_with(".parquet") {
+        return Ok(());
+    }
+    let reason = "window rows are written as Parquet only; give a name that ends in .parquet";
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {reason}", path.display())))
+}
+
 fn fill_record<K: Key>(
     record: &mut FlowRecord,
     spec: &KeySpec,

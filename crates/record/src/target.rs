@@ -45,9 +45,7 @@ impl Target {
             let file = File::options().write(true).open(path).map_err(|e| at(&name, e))?;
             return Ok(Self::new(Output::Stream(Box::new(file)), name.clone(), name));
         }
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
+        let part = part_of(path);
         let (path_name, name) = (name, part.display().to_string());
         let file = File::create(&part).map_err(|e| at(&name, e))?;
         Ok(Self::new(Output::Part { file, part, path: path.to_owned() }, name, path_name))
@@ -165,6 +163,30 @@ impl Write for Target {
             Output::Stream(out) => out.flush(),
         }
     }
+}
+
+/// The name of a regular file until it is complete.
+fn part_of(path: &Path) -> PathBuf {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    part.into()
+}
+
+/// Refuses a path that [`Target::open`] would refuse, and leaves what is there. A pipe or a device is not opened: who reads it would
+/// take that for the beginning.
+pub(crate) fn check(path: &Path) -> io::Result<()> {
+    if is_stdout(path) || is_special(path) {
+        return Ok(());
+    }
+    let part = part_of(path);
+    let checked = match File::create_new(&part) {
+        Ok(_) => fs::remove_file(&part),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            File::options().append(true).open(&part).map(drop)
+        }
+        Err(error) => Err(error),
+    };
+    checked.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", part.display())))
 }
 
 pub(crate) fn is_stdout(path: &Path) -> bool {

@@ -8,6 +8,7 @@ mod connections;
 mod controlled;
 mod direct;
 pub mod driven;
+mod folder;
 pub mod measurement;
 pub mod nodes;
 pub mod parallel;
@@ -64,6 +65,14 @@ trait Route {
         Arc::clone(stop)
     }
 
+    /// Returns the nodes, which are ready to be measured.
+    fn measurements(&mut self) -> Vec<&mut Measurement>;
+
+    /// Has the store, which is open now, take what the nodes measure.
+    fn keep_in(&mut self, store: &Arc<Store>) -> Result<(), Failure> {
+        self.measurements().into_iter().try_for_each(|measurement| measurement.keep_in(store))
+    }
+
     /// Measures until the sources end or `stop` is set.
     fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure>;
 
@@ -83,21 +92,21 @@ impl Plan {
             // What the executor refuses is said where the queries are planned.
             (false, chain) => chain.ok(),
         };
-        let store = stored::open(options)?;
+        let store = stored::existing(options)?;
         let resolver = options.question.enrich.resolver();
         let _shared = self.share_ports()?;
         let mut measurements = Vec::new();
         for node in nodes {
-            let (store, lost) = (store.as_ref(), (&reader, &lost));
-            let ((options, zooms), specs) = (self.node_options(node), self.specs(&node.name));
-            measurements.push(Measurement::prepare(&options, &node.name, &specs, zooms, store, lost)?);
+            let ((of_node, zooms), specs) = (self.node_options(node), self.specs(&node.name));
+            let queue = stored::queue_bytes(options);
+            measurements.push(Measurement::prepare(&of_node, &node.name, &specs, zooms, queue)?);
         }
         let is_replay = measurements.iter().all(|one| one.time_base == TimeBase::Packets);
         let told = measurements.iter().map(|one| (one.site(), one.names().to_vec()));
         let telling =
             Telling { options, asked, nodes: told.collect(), chain: chain.clone(), is_replay, stop: &stop };
         let shown = (standard_output.has_tables, reader.clone());
-        let mut route = self.route(measurements, chain, shown, resolver.clone(), store.as_ref(), &stop)?;
+        let mut route = self.route(measurements, chain, shown, resolver.clone(), &stop)?;
         // Before the terminal is taken, so that no signal ends the program while it is.
         let may_end = route.may_end(&stop);
         signals::stop_on(&signals::ENDS, &stop, &may_end)?;
@@ -106,6 +115,14 @@ impl Plan {
             signals::stop_on(&[SIGHUP], &stop, &may_end)?;
         }
         let sinks = Sinks::start(&telling)?;
+        // Nothing refuses the run any more.
+        for measurement in route.measurements() {
+            measurement.create_outputs(&reader, &lost)?;
+        }
+        let store = stored::open(options, store)?;
+        if let Some(store) = &store {
+            route.keep_in(store)?;
+        }
         let began = Instant::now();
         let measured = route.measure(&sinks, &stop)?;
         let (mut report, mut verdict) = self.report(measured, &names);
@@ -150,7 +167,6 @@ impl Plan {
         chain: Option<Chain>,
         shown: (bool, Reader),
         resolver: Option<Arc<Resolver>>,
-        store: Option<&Arc<Store>>,
         stop: &Arc<AtomicBool>,
     ) -> Result<Box<dyn Route>, Failure> {
         if let Some(chain) = chain.clone().filter(|_| self.is_controlled()) {
@@ -158,7 +174,7 @@ impl Plan {
         }
         let one = measurements.pop().ok_or_else(|| Failure::fault("there is no node to measure"))?;
         match &self.connect {
-            Some(connect) => connect(&self.options, one, store),
+            Some(connect) => connect(&self.options, one),
             None => Ok(Box::new(Direct::new(self, one, chain.as_ref(), shown, resolver)?)),
         }
     }

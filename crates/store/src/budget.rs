@@ -21,10 +21,6 @@ impl Budget {
         Self { most, state: Mutex::new(State { used: 0, is_closed: false }), freed: Condvar::new() }
     }
 
-    pub(crate) fn most(&self) -> usize {
-        self.most
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

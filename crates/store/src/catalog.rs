@@ -31,21 +31,32 @@ impl Catalog {
     /// # Errors
     /// One line: there is none, it is of a later version, or it cannot be read.
     pub fn open(folder: &Path) -> Result<Self, String> {
-        let path = folder.join(MANIFEST);
-        if !folder.is_dir() {
-            return Err(format!("{}: no such folder: name that of a store", folder.display()));
+        if let Some(catalog) = Self::begun(folder)? {
+            return Ok(catalog);
         }
+        let path = folder.join(MANIFEST);
+        Err(match (folder.is_dir(), path.is_file()) {
+            (false, _) => format!("{}: no such folder: name that of a store", folder.display()),
+            (true, false) => format!(
+                "{} is no store: it has no {MANIFEST}; --store of a measurement makes one",
+                folder.display()
+            ),
+            (true, true) => format!("{} is empty: its writer has not begun; try again", path.display()),
+        })
+    }
+
+    /// The same; `None` where no store has begun in the folder yet.
+    ///
+    /// # Errors
+    /// One line: the manifest is something else or of a later version, or cannot be read.
+    pub fn begun(folder: &Path) -> Result<Option<Self>, String> {
+        let path = folder.join(MANIFEST);
         if !path.is_file() {
-            let folder = folder.display();
-            return Err(format!(
-                "{folder} is no store: it has no {MANIFEST}; --store of a measurement makes one"
-            ));
+            return Ok(None);
         }
         let connection = open(&path).map_err(|error| fault::of_manifest(&path, &error))?;
-        if schema::check(&connection, &path)?.is_none() {
-            return Err(format!("{} is empty: its writer has not begun; try again", path.display()));
-        }
-        Ok(Self { connection, folder: folder.to_owned(), path })
+        let has_begun = schema::check(&connection, &path)?.is_some();
+        Ok(has_begun.then(|| Self { connection, folder: folder.to_owned(), path }))
     }
 
     /// Several questions about one moment: what a writer changes meanwhile is in none of the answers.

@@ -3,6 +3,7 @@
 use crate::budget::Budget;
 use crate::feed::{RecordFeed, RowFeed, Way};
 use crate::message::Message;
+use crate::schema::MANIFEST;
 use crate::shared::Shared;
 use crate::{Keep, Level, Manifest, NodeSetting, StoreCounts, fault, retention, sweep, upkeep, writing};
 use record::RecordWriter;
@@ -72,6 +73,11 @@ impl Store {
         Ok(Self { shared, budget, open })
     }
 
+    /// Whether a store has begun in a folder.
+    pub fn is_at(folder: &Path) -> bool {
+        folder.join(MANIFEST).is_file()
+    }
+
     /// Where a node hands over its rows and, if they are stored, its records.
     pub fn node(&self, setting: NodeSetting) -> (RowFeed, Option<Box<dyn RecordWriter>>) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,11 +100,6 @@ impl Store {
             Box::new(RecordFeed { way: way.clone(), behind: 0, refused_before }) as Box<dyn RecordWriter>
         });
         (RowFeed(way), records)
-    }
-
-    /// Bytes that wait to be written at the most.
-    pub fn queue_bytes(&self) -> usize {
-        self.budget.most()
     }
 
     /// The folder.

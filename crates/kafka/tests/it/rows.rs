@@ -273,6 +273,18 @@ fn a_damaged_file_is_counted_and_the_rest_is_delivered() {
 }
 
 #[test]
+fn a_store_that_has_not_begun_has_nothing_yet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store");
+    let mut outbox = StoredRows::new(&path);
+    assert!(outbox.next().expect("an empty batch").messages.is_empty());
+    assert_eq!(outbox.look(), Ok(Vec::new()));
+    let mut written = Written::new(&path);
+    written.segment(windows(&[(0, 5)], &mut 1));
+    assert_eq!(outbox.next().expect("a batch").messages.len(), 1);
+}
+
+#[test]
 fn hours_that_are_dropped_unsent_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut written = Written::new(folder.path());

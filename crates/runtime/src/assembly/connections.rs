@@ -8,12 +8,10 @@ use super::measurement::Measurement;
 use crate::exit::Failure;
 use crate::lacking::{AMQP, lacks};
 use crate::spec::{LinkOptions, Spec};
-use std::sync::Arc;
-use store::Store;
 
 /// Connects a node to the controller of its deployment.
 pub(super) type Connect =
-    Box<dyn Fn(&Spec, Measurement, Option<&Arc<Store>>) -> Result<Box<dyn Route>, Failure>>;
+    Box<dyn Fn(&Spec, Measurement) -> Result<Box<dyn Route>, Failure>>;
 
 /// Checks how a controller is reached. The feature `amqp` adds one.
 const CONNECTIONS: &[fn(&LinkOptions) -> Result<Connect, Failure>] = &[

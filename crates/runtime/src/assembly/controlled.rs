@@ -107,6 +107,10 @@ impl Controlled {
 }
 
 impl Route for Controlled {
+    fn measurements(&mut self) -> Vec<&mut Measurement> {
+        self.ready.iter_mut().map(|ready| &mut ready.measurement).collect()
+    }
+
     fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure> {
         let Self { controller, link, ready, printer, progress, reader, writes_files, .. } = self;
         let (reader, writes_files) = (&*reader, *writes_files);

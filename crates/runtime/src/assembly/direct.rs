@@ -101,6 +101,10 @@ impl Direct {
 }
 
 impl Route for Direct {
+    fn measurements(&mut self) -> Vec<&mut Measurement> {
+        self.measurement.iter_mut().collect()
+    }
+
     /// Not while the terminal is taken.
     fn may_end(&self, stop: &Arc<AtomicBool>) -> Arc<AtomicBool> {
         Arc::clone(if self.takes_terminal { &self.given_back } else { stop })

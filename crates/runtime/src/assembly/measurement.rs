@@ -1,5 +1,6 @@
-//! One node, ready to be measured: its options checked, its sources open, its outputs created.
+//! One node, ready to be measured: its options checked, its sources open, and its outputs created once nothing refuses the run any more.
 
+use crate::assembly::folder;
 use crate::assembly::parallel;
 use crate::assembly::parts;
 use crate::assembly::refusal;
@@ -27,6 +28,7 @@ use port::TimeBase;
 use port::wire::Wire;
 use record::{Anonymizer, Patience, RecordWriter, RecordedWindows, Rotation, RowWriter, Selection};
 use signal_hook::consts::SIGHUP;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -49,14 +51,18 @@ pub(crate) struct Measurement {
     /// The names of its sources.
     names: Vec<String>,
     sources: Sources,
+    /// The options that it is measured by.
+    options: Spec,
+    /// The columns of its records.
+    selection: Selection,
+    /// Rows may have losses, of the flows that queries pin at least.
+    has_losses: bool,
     rows: Vec<Box<dyn RowOutput>>,
     writers: Vec<Box<dyn RecordWriter>>,
     anonymizer: Option<Anonymizer>,
     geo: Option<Arc<Databases>>,
     captures: CaptureSettings,
     zoom: ZoomOffer,
-    /// SIGHUP begins the next file.
-    rotates: bool,
     /// Memory of the queues of the exporter and the store, of tasks and frames.
     _memory: ([Option<Lease>; 2], Lease),
 }
@@ -74,52 +80,47 @@ pub(crate) struct Measured {
 }
 
 impl Measurement {
-    /// Checks what the options ask of a node and opens its sources. `specs`: its tasks. `store`: what takes its rows and records. `zooms`: queries read losses of the flows that
-    /// they pin. Where the design does not allow to follow these alone, all are tracked.
+    /// Checks what the options ask of a node and opens its sources. Nothing is created. `specs`: its tasks. `store_queue`: bytes of the queue of the
+    /// store that takes its rows and records. `zooms`: queries read losses of the flows that they pin. Where the design does not allow to follow these
+    /// alone, all are tracked.
     pub(crate) fn prepare(
         options: &Spec,
         node: &str,
         specs: &[TaskSpec],
         zooms: bool,
-        store: Option<&Arc<Store>>,
-        (reader, lost): (&Reader, &Lost),
+        store_queue: Option<usize>,
     ) -> Result<Self, Failure> {
         let config = config(options);
         let plan = parallel::plan(options, &config)?;
         if zooms && !options.packets.loss && no_zoom(&config, &plan, Directions::Together).is_some() {
             let mut tracking = options.clone();
             tracking.packets.loss = true;
-            return Self::prepare(&tracking, node, specs, false, store, (reader, lost));
+            return Self::prepare(&tracking, node, specs, false, store_queue);
         }
         // The exporter's queue; the least of the memory has room for it.
         let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
         let export_queue = options.output.export.is_some().then(queue).flatten();
-        let store_queue = store.and_then(|store| config.limits.lease(store.queue_bytes()));
+        let store_queue = store_queue.and_then(|bytes| config.limits.lease(bytes));
         let record_parts = parts::of_records(options, &config.parts);
         let selection = match &options.output.fields {
             Some(list) => Selection::parse(list, &record_parts)
                 .map_err(|error| Failure::usage(wording::of_selection(&error)))?,
             None => Selection::new(&record_parts),
         };
-        let of_source = |selection: Selection| match options.routers.listener {
-            Some(_) => selection.with_open_fields(),
-            None => selection.of_sample(options.machine.tee.unwrap_or(Share::ALL)),
-        };
-        let selection = of_source(selection);
+        let selection = of_source(options, selection);
         let anonymizer = options.output.anonymize.as_deref().map(anonymizer).transpose()?;
         // Before a source is opened: a mistake in it must not start a port.
         refusal::admit(&config, &plan, specs, &parallel::site(options))?;
         let geo = options.question.enrich.databases()?;
-        let captures = captures(options, node)?;
+        let captures = captures(options, node);
+        check_places(options)?;
         let sources = sources::open(options, &config, plan, specs)?;
         // A port may have had fewer queues than were requested, or spread flows over them in its own way.
         let Admission { tasks, memory } = refusal::admit(&config, &sources.plan, specs, &sources.site)?;
-        let mut rows = row_output(options, &config, node, zooms, anonymizer.as_ref())?;
         let zoom = match no_zoom(&config, &sources.plan, sources.site.directions) {
             None => ZoomOffer::Offered,
             Some(why) => ZoomOffer::NotPossible(why.to_string()),
         };
-        let mut writers = writers(options, node, &selection, sources.time_base, reader, lost)?;
         // The queues of a wire have one name.
         let mut names: Vec<String> = sources.sources.iter().map(|source| source.name().to_owned()).collect();
         names.dedup();
@@ -128,43 +129,69 @@ impl Measurement {
             // A capture that is damaged from its first byte on, so that nothing came onto the wire.
             names = [&options.source.read[..], &options.source.words[..]].concat();
         }
-        if let Some(store) = store {
-            let (window_ns, usual_ns) = window_lengths(options, "--store")?;
-            let (feed, records) = store.node(NodeSetting {
-                node: node.to_owned(),
-                source: sources::names_of_files(names.iter().map(Path::new)),
-                key: config.key,
-                window_ns,
-                usual_ns,
-                tracks_loss: config.parts.loss || zooms,
-                has_wire_bytes: true,
-                selection: of_source(Selection::new(&record_parts)),
-                anonymizer: anonymizer.clone(),
-                is_live: sources.time_base != TimeBase::Packets,
-                // Routers wait in their own queue.
-                waits: sources.time_base == TimeBase::Packets || options.routers.listener.is_some(),
-            });
-            rows.push(Box::new(RowStore::new(Arc::clone(store), feed)));
-            writers.extend(records);
-        }
         Ok(Self {
             node: node.to_owned(),
             plan: sources.plan.clone(),
             time_base: sources.time_base,
             are_captures: sources.are_captures,
+            has_losses: config.parts.loss || zooms,
             config,
             tasks,
             names,
             sources,
-            rows,
-            writers,
+            options: options.clone(),
+            selection,
+            rows: Vec::new(),
+            writers: Vec::new(),
             anonymizer,
             geo,
             captures,
             zoom,
-            rotates: options.output.rotate.is_some(),
             _memory: ([export_queue, store_queue], memory),
         })
+    }
+
+    /// Creates the files and connections that take its records and rows. `reader` reads standard output; `lost` counts what others do not take.
+    pub(crate) fn create_outputs(&mut self, reader: &Reader, lost: &Lost) -> Result<(), Failure> {
+        if let Some(folder) = &self.options.capture.captures {
+            std::fs::create_dir_all(folder).map_err(|error| no_folder("--captures", folder, &error))?;
+        }
+        self.writers = writers(&self.options, &self.node, &self.selection, self.time_base, reader, lost)?;
+        self.rows = self.row_output()?;
+        Ok(())
+    }
+
+    /// The file of `--rows`.
+    fn row_output(&self) -> Result<Vec<Box<dyn RowOutput>>, Failure> {
+        let Some(path) = &self.options.output.rows else { return Ok(Vec::new()) };
+        let (window_ns, usual_ns) = window_lengths(&self.options, "--rows")?;
+        let writer = RowWriter::create(path, &self.node, self.config.key, self.has_losses);
+        let writer = writer.map_err(Failure::usage)?.with_anonymizer(self.anonymizer.clone());
+        Ok(vec![Box::new(RowFile::new(writer, RecordedWindows::new(window_ns, usual_ns)))])
+    }
+
+    /// Has the store take its rows and records too.
+    pub(crate) fn keep_in(&mut self, store: &Arc<Store>) -> Result<(), Failure> {
+        let options = &self.options;
+        let (window_ns, usual_ns) = window_lengths(options, "--store")?;
+        let record_parts = parts::of_records(options, &self.config.parts);
+        let (feed, records) = store.node(NodeSetting {
+            node: self.node.clone(),
+            source: sources::names_of_files(self.names.iter().map(Path::new)),
+            key: self.config.key,
+            window_ns,
+            usual_ns,
+            tracks_loss: self.has_losses,
+            has_wire_bytes: true,
+            selection: of_source(options, Selection::new(&record_parts)),
+            anonymizer: self.anonymizer.clone(),
+            is_live: self.time_base != TimeBase::Packets,
+            // Routers wait in their own queue.
+            waits: self.time_base == TimeBase::Packets || options.routers.listener.is_some(),
+        });
+        self.rows.push(Box::new(RowStore::new(Arc::clone(store), feed)));
+        self.writers.extend(records);
+        Ok(())
     }
 
     /// The names of its sources.
@@ -241,7 +268,17 @@ impl Measurement {
         observer: &mut dyn Observer,
     ) -> Result<Measured, Failure> {
         let Self {
-            node, mut config, plan, time_base, are_captures, names, rows, writers, anonymizer, ..
+            node,
+            mut config,
+            plan,
+            time_base,
+            are_captures,
+            names,
+            rows,
+            writers,
+            anonymizer,
+            options,
+            ..
         } = self;
         let Sources { mut sources, filter, wire, damage, routers, .. } = self.sources;
         let windows = match &routers {
@@ -252,7 +289,7 @@ impl Measurement {
         let destinations = Destinations { writers, rows, anonymizer, windows, node: node.clone() };
         let outputs = Outputs::start(destinations, &config, control, time_base).map_err(no_thread)?;
         // With several files, SIGHUP begins the next one.
-        if self.rotates {
+        if options.output.rotate.is_some() {
             signals::set_on(SIGHUP, outputs.rotation())?;
         }
         if let Some(routers) = routers {
@@ -331,6 +368,16 @@ fn writers(
         let reader = standard_output::is_meant(Path::new(&name)).then(|| reader.clone());
         Box::new(Watched::new(writer, name, reader, lost)) as Box<dyn RecordWriter>
     };
+    let patience = match time_base {
+        TimeBase::Packets => Patience::ForPace,
+        TimeBase::Clock => Patience::None,
+    };
+    // First, as it leaves nothing where it is refused.
+    let export = options.output.export.as_ref().map(|collector| {
+        let writer = record::export(collector, node, selection, patience);
+        writer.map(|writer| watched(collector.to_string(), writer))
+    });
+    let export = export.transpose().map_err(Failure::usage)?;
     let file = options.output.flows.as_deref().map(|path| {
         let writer = match options.output.rotate {
             Some(rotation) => {
@@ -344,47 +391,46 @@ fn writers(
         };
         writer.map(|writer| watched(path.display().to_string(), writer))
     });
-    let patience = match time_base {
-        TimeBase::Packets => Patience::ForPace,
-        TimeBase::Clock => Patience::None,
-    };
-    let export = options.output.export.as_ref().map(|collector| {
-        let writer = record::export(collector, node, selection, patience);
-        writer.map(|writer| watched(collector.to_string(), writer))
-    });
-    file.into_iter().chain(export).map(|writer| writer.map_err(Failure::usage)).collect()
+    let file = file.transpose().map_err(Failure::usage)?;
+    Ok(file.into_iter().chain(export).collect())
 }
 
-/// Where captures go; the folder is created.
-fn captures(options: &Spec, node: &str) -> Result<CaptureSettings, Failure> {
-    if let Some(folder) = &options.capture.captures {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::usage(format!("--captures {}: {error}", folder.display())))?;
+/// Refuses files and folders that could not be made, and windows that they cannot have. Nothing is left of them.
+fn check_places(options: &Spec) -> Result<(), Failure> {
+    let taking = [("--rows", options.output.rows.is_some()), ("--store", options.output.store.is_some())];
+    for (option, _) in taking.into_iter().filter(|(_, is_asked)| *is_asked) {
+        window_lengths(options, option)?;
     }
-    Ok(CaptureSettings {
+    let files = [options.output.flows.as_deref().map(record::check), options.output.rows.as_deref().map(RowWriter::check)];
+    files.into_iter().flatten().try_for_each(|checked| checked.map_err(Failure::usage))?;
+    match &options.capture.captures {
+        Some(path) => folder::check(path).map_err(|error| no_folder("--captures", path, &error)),
+        None => Ok(()),
+    }
+}
+
+fn no_folder(option: &str, folder: &Path, error: &io::Error) -> Failure {
+    Failure::usage(format!("{option} {}: {error}", folder.display()))
+}
+
+/// The columns of records, with those that only the source of this node needs, and the share by which packets are sampled.
+fn of_source(options: &Spec, selection: Selection) -> Selection {
+    match options.routers.listener {
+        Some(_) => selection.with_open_fields(),
+        None => selection.of_sample(options.machine.tee.unwrap_or(Share::ALL)),
+    }
+}
+
+/// Where captures go.
+fn captures(options: &Spec, node: &str) -> CaptureSettings {
+    CaptureSettings {
         folder: options.capture.captures.clone(),
         node: node.to_owned(),
         bytes: options.capture.capture_bytes,
         snap: options.capture.capture_snap,
         rate: options.capture.capture_rate,
         anonymizes: options.output.anonymize.is_some(),
-    })
-}
-
-/// The file of `--rows`.
-fn row_output(
-    options: &Spec,
-    config: &Config,
-    node: &str,
-    zooms: bool,
-    anonymizer: Option<&Anonymizer>,
-) -> Result<Vec<Box<dyn RowOutput>>, Failure> {
-    let Some(path) = &options.output.rows else { return Ok(Vec::new()) };
-    let (window_ns, usual_ns) = window_lengths(options, "--rows")?;
-    let writer =
-        RowWriter::create(path, node, config.key, config.parts.loss || zooms).map_err(Failure::usage)?;
-    let writer = writer.with_anonymizer(anonymizer.cloned());
-    Ok(vec![Box::new(RowFile::new(writer, RecordedWindows::new(window_ns, usual_ns)))])
+    }
 }
 
 /// The length of windows, and of those of queries that do not say it, nanoseconds.

@@ -1,5 +1,6 @@
 //! The store of `--store`: opened before a measurement, closed after it, and what is said of it.
 
+use super::folder;
 use crate::exit::{EARLY, FAULT, Failure, say};
 use crate::machine;
 use crate::spec::Spec;
@@ -7,16 +8,33 @@ use crate::verdict::Verdict;
 use std::sync::Arc;
 use store::Store;
 
-/// Opens the store that the options name, if they name one.
-pub(crate) fn open(options: &Spec) -> Result<Option<Arc<Store>>, Failure> {
-    let Some(folder) = &options.output.store else { return Ok(None) };
-    let memory = options.limit.memory.unwrap_or_else(machine::half_of_memory);
-    // Flow tables have the greater part of a small memory.
-    let queue = usize::try_from(memory / 8).unwrap_or(usize::MAX).min(Store::QUEUE_BYTES);
-    let store =
-        Store::open(folder, options.output.store_keep.unwrap_or_default(), queue).map_err(Failure::usage)?;
+/// The store that the options name, where it is there already. That a new one could be made is checked, and nothing of it is left: [`open`] makes
+/// it once nothing refuses the run any more.
+pub(crate) fn existing(options: &Spec) -> Result<Option<Arc<Store>>, Failure> {
+    let Some(path) = &options.output.store else { return Ok(None) };
+    if Store::is_at(path) {
+        return open(options, None);
+    }
+    folder::check(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    Ok(None)
+}
+
+/// Opens the store that the options name, if they name one, unless it is open already.
+pub(crate) fn open(options: &Spec, existing: Option<Arc<Store>>) -> Result<Option<Arc<Store>>, Failure> {
+    let (None, Some(folder), Some(queue)) = (&existing, &options.output.store, queue_bytes(options)) else {
+        return Ok(existing);
+    };
+    let store = Store::open(folder, options.output.store_keep.unwrap_or_default(), queue).map_err(Failure::usage)?;
     store.remarks().iter().for_each(|line| say(line));
     Ok(Some(Arc::new(store)))
+}
+
+/// Bytes that wait to be written to the store at the most, where the options name one.
+pub(crate) fn queue_bytes(options: &Spec) -> Option<usize> {
+    options.output.store.as_ref()?;
+    let memory = options.limit.memory.unwrap_or_else(machine::half_of_memory);
+    // Flow tables have the greater part of a small memory.
+    Some(usize::try_from(memory / 8).unwrap_or(usize::MAX).min(Store::QUEUE_BYTES))
 }
 
 /// Closes it once all that was measured is handed over, and says what it lacks. `is_live`: rollups that are under way wait until the next

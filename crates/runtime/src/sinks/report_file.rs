@@ -73,3 +73,14 @@ impl OpenReport {
             .map_err(|error| fail(error.to_string()))
     }
 }
+
+/// A run that is refused after this was opened has no report, and leaves no empty file.
+impl Drop for OpenReport {
+    fn drop(&mut self) {
+        if let Some(part) = &self.part
+            && self.file.metadata().is_ok_and(|found| found.len() == 0)
+        {
+            let _ = fs::remove_file(part);
+        }
+    }
+}

@@ -43,30 +43,36 @@ pub(super) fn connection(link: &LinkOptions) -> Result<Connect, Failure> {
     }
     let broker = broker::of(&link.broker)?;
     let link = link.clone();
-    Ok(Box::new(move |options, measurement, store| start(options, measurement, broker.clone(), &link, store)))
+    Ok(Box::new(move |options, measurement| start(options, measurement, broker.clone(), &link)))
 }
 
 /// The node, ready to be measured.
 struct Remote {
     /// `None` once it is measured.
-    measurement: Option<Measurement>,
+    ready: Option<Ready>,
     control: Control,
-    /// `None` once it has ended.
-    probe: Option<Probe>,
     link: Arc<AmqpProbeLink>,
     spool_file: Option<PathBuf>,
-    watcher: Watcher,
+    hung_up: Option<HungUp>,
+    /// The store, once it is open.
+    store: Option<Arc<Store>>,
     /// The broker, as the user is told.
     place: String,
 }
 
-/// Connects a node to its controller.
+/// What a node has until it is measured.
+struct Ready {
+    measurement: Measurement,
+    planner: Planner,
+    task_file: Option<TaskFile>,
+}
+
+/// Makes a node ready to be connected to its controller.
 fn start(
     options: &Spec,
     measurement: Measurement,
     broker: amqp::Broker,
     link: &LinkOptions,
-    store: Option<&Arc<Store>>,
 ) -> Result<Box<dyn Route>, Failure> {
     let node = measurement.node.clone();
     let anonymizer = measurement.anonymizer().cloned();
@@ -85,54 +91,47 @@ fn start(
     let task_file =
         spool_file.as_deref().map(|path| open_tasks(path, &node, &mut planner, &control)).transpose()?;
     let link = Arc::new(link.map_err(Failure::usage)?);
-    let usual = Heartbeat {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        sources: measurement.names().to_vec(),
-        started_ns: now_ns(),
-        ..Heartbeat::default()
-    };
-    let load = LoadWatch::new(measurement.config.limits.clone());
-    let (own, kept) = (load.clone(), store.cloned());
-    let vitals = move || Vitals {
-        clock: kernel_clock(),
-        now_ns: now_ns(),
-        load: Some(own.take()),
-        store: kept.as_deref().map(store_state),
-    };
-    let watcher = Watcher {
-        link: Arc::clone(&link),
-        watch: LinkWatch::default(),
-        // With several files of records, the signal begins the next one.
-        hung_up: options.output.rotate.is_none().then(HungUp::watch).transpose()?,
-        load,
-        looked: None,
-        refused: BTreeMap::new(),
-        fault: None,
-        tasks: task_file.as_ref().map(TaskFile::state),
-        tasks_fault: None,
-    };
-    let folder = store.map(|store| store.folder().to_owned());
-    let reporter = Some(Reporter::new(usual, vitals));
-    let own_link = Arc::clone(&link) as Arc<dyn ProbeLink>;
-    let probe = Probe::start(own_link, planner, control.clone(), None, reporter, task_file, folder)
-        .map_err(no_thread)?;
-    let (measurement, probe) = (Some(measurement), Some(probe));
-    Ok(Box::new(Remote { measurement, control, probe, link, spool_file, watcher, place }))
+    // With several files of records, the signal begins the next one.
+    let hung_up = options.output.rotate.is_none().then(HungUp::watch).transpose()?;
+    let ready = Some(Ready { measurement, planner, task_file });
+    Ok(Box::new(Remote { ready, control, link, spool_file, hung_up, store: None, place }))
 }
 
 impl Route for Remote {
+    fn measurements(&mut self) -> Vec<&mut Measurement> {
+        self.ready.iter_mut().map(|ready| &mut ready.measurement).collect()
+    }
+
+    fn keep_in(&mut self, store: &Arc<Store>) -> Result<(), Failure> {
+        self.store = Some(Arc::clone(store));
+        self.measurements().into_iter().try_for_each(|measurement| measurement.keep_in(store))
+    }
+
     fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure> {
-        let (Some(measurement), Some(probe)) = (self.measurement.take(), self.probe.take()) else {
+        let Some(Ready { measurement, planner, task_file }) = self.ready.take() else {
             return Ok(Vec::new());
         };
         let node = measurement.node.clone();
-        say(&format!(
-            "{node} measures {}, controlled through {}",
-            measurement.names().join(", "),
-            self.place
-        ));
+        let load = LoadWatch::new(measurement.config.limits.clone());
+        let mut watcher = Watcher {
+            link: Arc::clone(&self.link),
+            watch: LinkWatch::default(),
+            hung_up: self.hung_up.take(),
+            load: load.clone(),
+            looked: None,
+            refused: BTreeMap::new(),
+            fault: None,
+            tasks: task_file.as_ref().map(TaskFile::state),
+            tasks_fault: None,
+        };
+        let folder = self.store.as_ref().map(|store| store.folder().to_owned());
+        let reporter = Some(self.reporter(&measurement, load));
+        let link = Arc::clone(&self.link) as Arc<dyn ProbeLink>;
+        let probe = Probe::start(link, planner, self.control.clone(), None, reporter, task_file, folder)
+            .map_err(no_thread)?;
+        say(&format!("{node} measures {}, controlled through {}", measurement.names().join(", "), self.place));
         let outlet = sinks::before(sinks.clone(), probe.outlet());
-        let measured = measurement.measure(&self.control, outlet, stop, &mut self.watcher)?;
+        let measured = measurement.measure(&self.control, outlet, stop, &mut watcher)?;
         let mut reported = Reported::of(measured, false);
         sinks.cut(&reported.longer);
         probe.end(std::mem::take(&mut reported.longer));
@@ -155,6 +154,24 @@ impl Route for Remote {
 }
 
 impl Remote {
+    /// What makes its heartbeats.
+    fn reporter(&self, measurement: &Measurement, load: LoadWatch) -> Reporter {
+        let usual = Heartbeat {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            sources: measurement.names().to_vec(),
+            started_ns: now_ns(),
+            ..Heartbeat::default()
+        };
+        let store = self.store.clone();
+        let vitals = move || Vitals {
+            clock: kernel_clock(),
+            now_ns: now_ns(),
+            load: Some(load.take()),
+            store: store.as_deref().map(store_state),
+        };
+        Reporter::new(usual, vitals)
+    }
+
     /// Says what the controller does not have.
     fn say_undelivered(&self, is_delivered: bool) {
         let spool = self.link.spool();
