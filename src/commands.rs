@@ -157,6 +157,23 @@ pub(crate) enum Command {
 mod tests {
     use super::*;
 
+    /// Lines of a help that have more are broken again on a terminal of 100 columns.
+    const COLUMNS: usize = 100;
+
+    #[test]
+    fn no_line_of_an_example_or_a_footer_is_broken_again() {
+        fn wide(command: &clap::Command, found: &mut Vec<String>) {
+            let texts = [command.get_after_help(), command.get_after_long_help()];
+            for text in texts.into_iter().flatten().map(ToString::to_string) {
+                found.extend(text.lines().filter(|line| line.chars().count() > COLUMNS).map(str::to_owned));
+            }
+            command.get_subcommands().for_each(|command| wide(command, found));
+        }
+        let mut found = Vec::new();
+        wide(&Cli::command(), &mut found);
+        assert!(found.is_empty(), "{}", found.join("\n"));
+    }
+
     #[test]
     fn each_command_is_in_one_group() {
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();

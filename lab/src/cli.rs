@@ -7,11 +7,13 @@ const EXAMPLES: &str = "\
 Examples:
   edison-lab bench --list                             what can be measured
   edison-lab bench table --flows 1M                   one measurement, at one point
-  edison-lab study --list                             the papers' tables and figures, each with its command
+  edison-lab study --list                             the papers' tables and figures, with commands
   edison-lab study --out study --quick                all of them, in less than ten minutes
 
-Measurements that run edison itself take the program in the folder of edison-lab, or the one that EDISON names.
-Exit codes: 0 well; 1 something could not be measured, or an answer was wrong; 2 wrong usage; 3 a study that was ended early.";
+Measurements that run edison itself take the program in the folder of edison-lab, or the one that
+EDISON names.
+Exit codes: 0 well; 1 something could not be measured, or an answer was wrong; 2 wrong usage; 3 a
+study that was ended early.";
 
 /// Edison's own measurements, and the tables and figures of the papers that it implements.
 #[derive(Debug, Parser)]
@@ -40,11 +42,11 @@ const BENCH_EXAMPLES: &str = "\
 Examples:
   edison-lab bench --list
   edison-lab bench table --flows 1M --json
-  edison-lab bench model --zipf 1                what a packet takes by table size, predicted and measured
+  edison-lab bench model --zipf 1                what a packet takes by table size, and a prediction
   edison-lab bench designs --preset wu           as Wu et al. measured, on the cores that there are
   edison-lab bench capture
-  edison-lab bench accuracy trace.pcap           how right structures are about this traffic, in windows of a million packets
-  edison-lab bench accuracy --markdown           all of it as Markdown tables, on generated traffic";
+  edison-lab bench accuracy trace.pcap           how right structures are about this traffic
+  edison-lab bench accuracy --markdown           all of it as Markdown tables, on made traffic";
 
 /// Options of `edison-lab bench`.
 #[derive(Debug, Args)]
@@ -94,8 +96,9 @@ Examples:
   edison-lab study alipourfard figure-1 --out study   one of them
   edison-lab study --out study --anew                 again, what the folder has too
 
-The folder gets index.html, figures.json, and a CSV and an SVG file for each figure. What was measured is kept in it: a study that
-was ended goes on with the same command. It exits with 3 if it was ended early, and with 1 if something could not be measured.";
+The folder gets index.html, figures.json, and a CSV and an SVG file for each figure. What was
+measured is kept in it: a study that was ended goes on with the same command. It exits with 3 if it
+was ended early, and with 1 if something could not be measured.";
 
 /// Options of `edison-lab study`.
 #[derive(Debug, Args)]

@@ -11,14 +11,16 @@ Examples:
   edison nodes --controller https://monitor.example.org:8443 --token-file ~/.edison-token
   EDISON_CONTROLLER=https://10.0.0.1:8443 EDISON_TOKEN=… edison nodes --ca ca.pem
 
-Exit codes: 0 well; 1 the controller cannot be reached; 2 wrong usage, or the controller refuses; of edison nodes, 3 if a node is not up.";
+Exit codes: 0 well; 1 the controller cannot be reached; 2 wrong usage, or the controller refuses;
+of edison nodes, 3 if a node is not up.";
 
 pub(super) const ADD_EXAMPLES: &str = "\
 Examples:
   edison add locate.eq
-  edison add -q 'syn: select dst_addr, count(*) where tcp_flags = 2 groupby dst_addr limit 10 every 10s'
+  edison add -q 'syn: select dst_addr, count(*) where tcp_flags = 2 groupby dst_addr every 10s'
 
-Exit codes: 0 well; 1 the controller cannot be reached; 2 errors in the queries, or a name that is taken.";
+Exit codes: 0 well; 1 the controller cannot be reached; 2 errors in the queries, or a name that is
+taken.";
 
 pub(super) const WATCH_EXAMPLES: &str = "\
 Examples:
@@ -32,9 +34,11 @@ Examples:
   edison top http://127.0.0.1:9000    a run with --web 127.0.0.1:9000
   edison top https://monitor.example.org:8443 --token-file ~/.edison-token
 
-Keys: 1, 2, 3 or Tab for the views, j and k or arrows to choose, Enter for details, / to filter, ? for help, q to quit.
+Keys: 1, 2, 3 or Tab for the views, j and k or arrows to choose, Enter for details, / to filter,
+? for help, q to quit.
 What does not answer any more is said, and asked again every second. NO_COLOR leaves colours out.
-Exit codes: 0 well; 1 the controller cannot be reached at first; 2 wrong usage, or there is no terminal.";
+Exit codes: 0 well; 1 the controller cannot be reached at first; 2 wrong usage, or there is no
+terminal.";
 
 /// Where the controller is, and what is shown to it.
 #[derive(Clone, Debug, Args)]

@@ -12,15 +12,16 @@ use std::path::PathBuf;
 
 pub(super) const COLLECT_EXAMPLES: &str = "\
 Examples:
-  edison collect ipfix://:4739                             all routers that send to this port, until Ctrl-C
-  edison collect netflow://:2055 --from 192.0.2.0/24       routers of a network alone
-  edison collect ipfix://:4739 --sampling 1000             routers that do not tell their sampling rate have 1:1000
+  edison collect ipfix://:4739                          all routers that send here, until Ctrl-C
+  edison collect netflow://:2055 --from 192.0.2.0/24    routers of a network alone
+  edison collect ipfix://:4739 --sampling 1000          1:1000 where a router does not tell its rate
   edison collect ipfix://:4739 --every 1min --wait 10s --store /var/lib/edison/store
-  edison collect ipfix://:4739 -q 'select src_addr, sum(total_byte) groupby src_addr limit 10' --json
-  edison collect --config node.toml                        as a node of a deployment, whose file has collect = \"ipfix://:4739\"
+  edison collect ipfix://:4739 -q 'select src_addr, sum(total_byte) groupby src_addr' --json
+  edison collect --config node.toml                     as a node of a deployment: the file has
+                                                        collect = \"ipfix://:4739\"
 
-All three versions are received at either scheme, over UDP. A record counts in the window of its last packet while that is open, else
-in the one of the clock. docs/routers.md has all.
+All three versions are received at either scheme, over UDP. A record counts in the window of its
+last packet while that is open, else in the one of the clock. docs/routers.md has all.
 Exit codes: 0 well, 1 a fault while running, 2 wrong usage, 3 an output that lost everything.";
 
 /// Options of `edison collect`.

@@ -21,8 +21,8 @@ Examples:
   edison explain rules.eq --sql spark
   edison explain -q 'select src_addr/24, sum(total_byte) groupby src_addr/24' --sql clickhouse
 
-The SQL is over the table 'rows' that edison run --rows writes, for DuckDB where --sql names no other engine. With --sql the text is
-that SQL alone, a statement for each query.
+The SQL is over the table 'rows' that edison run --rows writes, for DuckDB where --sql names no
+other engine. With --sql the text is that SQL alone, a statement for each query.
 Exit codes: 0 well; 2 errors in the queries, or a file that cannot be read.";
 
 /// Options of `edison explain`.

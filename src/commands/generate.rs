@@ -9,12 +9,13 @@ Examples:
   edison generate t.pcap packets=2M,flows=300k,zipf=1.0
   edison generate t.pcap packets=2M,flows=300k,zipf=1.0,plant=flood/scan/elephant,snap=96
   edison generate t.pcap packets=2M,tcp=handshake,plant=loss    whole connections, some with losses
-  edison generate t.pcap --path hops=3,lossy=2,loss=1%          t.tap0.pcap to t.tap3.pcap, at each hop
+  edison generate t.pcap --path hops=3,lossy=2,loss=1%          t.tap0.pcap to t.tap3.pcap, by hop
   edison generate -i eth0 packets=10M,flows=1M --rate 100kpps --truth sent.json
   edison generate --port 0000:01:00.0 packets=1G,size=64/1518 --rate 10Gbps
 
-The truth is written to t.pcap.truth.json: totals, the planted events, the largest flows; of a path, what each tap
-must find. Out of an interface or a port it is that of what was sent, also after Ctrl-C.
+The truth is written to t.pcap.truth.json: totals, the planted events, the largest flows; of a
+path, what each tap must find. Out of an interface or a port it is that of what was sent, also after
+Ctrl-C.
 Exit codes: 0 well, 1 a fault while running, 2 wrong usage, 3 ended by Ctrl-C.";
 
 /// Options of `edison generate`.

@@ -7,14 +7,17 @@ use store::Keep;
 
 pub(super) const IMPORT_EXAMPLES: &str = "\
 Examples:
-  TZ=UTC nfdump -r nfcapd.202611260000 -6 -o csv > day.csv; edison import day.csv --store flows --node Router1
+  TZ=UTC nfdump -r nfcapd.202611260000 -6 -o csv > day.csv
+  edison import day.csv --store flows --node Router1
   edison import flows.ipfix --store flows --every 1min
   edison import 'Node1=a/*.parquet' 'Node2=b/*.parquet' --store flows
   edison query --store flows --by src_addr
 
-A record counts in the window of its last packet. The times of nfdump's CSV are taken as UTC. The same file twice counts twice.
-What cannot be taken is said with its file and line. Without --store-keep nothing is dropped because of its age.
-Exit codes: 0 well; 1 a fault while running; 2 wrong usage; 3 some of it could not be taken, or Ctrl-C.";
+A record counts in the window of its last packet. The times of nfdump's CSV are taken as UTC. The
+same file twice counts twice. What cannot be taken is said with its file and line. Without
+--store-keep nothing is dropped because of its age.
+Exit codes: 0 well; 1 a fault while running; 2 wrong usage; 3 some of it could not be taken, or
+Ctrl-C.";
 
 /// Options of `edison import`.
 #[derive(Clone, Debug, Args)]

@@ -24,15 +24,16 @@ Examples:
   edison query rows.parquet -f questions.eq --json
   edison query --store /var/lib/edison/store --by dst_addr --from -1h       what a probe remembers
   edison query --store store 'select src_addr/16, sum(total_byte) groupby src_addr/16 last 7d'
-  edison query --store store --engine duckdb --by dst_port                  another engine, from the same files
+  edison query --store store --engine duckdb --by dst_port                  by another engine
   edison query --store store --engine spark --engine-url spark://host:7077 -f questions.eq
   edison query --store store --engine clickhouse --engine-url http://127.0.0.1:8123 --by src_addr
-  edison query --controller http://127.0.0.1:8080 'select sum(total_byte) last 1h across nodes by sum'
+  edison query --controller http://127.0.0.1:8080 'select count(*) last 1h across nodes by sum'
 
 Files are what edison run --flows and --rows write, and any Parquet or CSV file whose columns have
-such names. Patterns are expanded. Times without a zone are UTC. A store is what --store of a measurement
-keeps: each question is answered from its coarsest rollup that is exact for it, and the answer says which.
-With --engine another engine answers from those files, in the same words. With --controller the stores of its probes answer; a probe that is missing is named, with the reason.
+such names. Patterns are expanded. Times without a zone are UTC. A store is what --store of a
+measurement keeps: each question is answered from its coarsest rollup that is exact for it, and the
+answer says which. With --engine another engine answers from those files, in the same words. With
+--controller the stores of its probes answer; a probe that is missing is named, with the reason.
 Ctrl-C ends reading: the answers of what was read are partial.
 Exit codes: 0 well; 1 a fault while running; 2 wrong usage, or no file can be read;
 3 a file is damaged or cannot be read, and the others are answered, a probe is missing, or Ctrl-C.";

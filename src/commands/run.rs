@@ -20,7 +20,7 @@ Examples:
 
 pub(super) const RUN_EXAMPLES: &str = "\
 Examples:
-  edison trace.pcap                                  measure a capture: short for edison run trace.pcap
+  edison trace.pcap                                  measure a capture, as edison run trace.pcap
   edison run a.pcap b.pcapng.gz 'tcp port 443'       two captures as one, what the filter matches
   tcpdump -w - | edison run -                        a capture from standard input
   edison run -i eth0 --every 5s                      an interface, until Ctrl-C
@@ -31,22 +31,22 @@ Examples:
   edison run trace.pcap --json --every 1Mp           one line of JSON per million packets
   edison run trace.pcap --by src_addr/24 --sort packets --top 5
   edison run trace.pcap --per 1min                   a row of figures per minute
-  edison run trace.pcap -q 'select dst_addr, count(src_addr) groupby dst_addr having count(src_addr) > 100'
+  edison run trace.pcap -q 'select dst_port, count(*) groupby dst_port having count(*) > 100'
   edison run -i eth0 -f questions.eq --set K1=10K    a file of queries
   edison run Node1=a.pcap Node2=b.pcap -f chain.eq   two nodes, and queries that start others
   edison run tx=eth0 rx=eth1 --every 1s              two interfaces as two nodes
   edison run trace.pcap --report - --json            the answers of each window, then the report
   edison run trace.pcap --task heavy-hitters:key=src_addr,share=0.2% --task entropy:memory=256KiB
   edison run trace.pcap --cores 2                    two cores: one reads, one counts
-  edison run trace.pcap --design 1x2 --split position --idle-timeout off --active-timeout off     bursts in portions
-  edison run -i eth0 --tee 15%                       estimates: another core measures 15% of the packets
-  edison run trace.pcap --wire rate=10Gbps,queues=2 --cores 2     what two cores would have lost on a link
+  edison run trace.pcap --design 1x2 --split position --idle-timeout off --active-timeout off
+  edison run -i eth0 --tee 15%                       estimates: another core measures a sample
+  edison run trace.pcap --wire rate=10Gbps,queues=2 --cores 2    what two cores would have lost
 
-Every option can also be set in the environment (EDISON_EVERY=5s) or in a file (--config, the same names); the command line
-wins over the environment, and that over the file. Fields have the names of `edison fields`; bytes, packets, srcip, dstip, sport,
-dport and proto are understood too.
-Exit codes: 0 well, 1 a fault while running, 2 wrong usage, 3 ended early with what was measured written, or an output that
-lost everything.";
+Every option can also be set in the environment (EDISON_EVERY=5s) or in a file (--config, the same
+names); the command line wins over the environment, and that over the file. Fields have the names of
+`edison fields`; bytes, packets, srcip, dstip, sport, dport and proto are understood too.
+Exit codes: 0 well, 1 a fault while running, 2 wrong usage, 3 ended early with what was measured
+written, or an output that lost everything.";
 
 /// Options of `edison run`.
 #[derive(Clone, Debug, Args)]
