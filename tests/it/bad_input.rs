@@ -76,6 +76,18 @@ fn wrong_options_are_wrong_usage() {
 }
 
 #[test]
+fn queues_without_a_port_are_refused_for_that_alone() {
+    let scratch = Scratch::new();
+    let good = scratch.file("good.pcap", capture::pcap(ETHERNET, &capture::udp_frames(10, START)));
+    let flows = scratch.path("f.csv");
+    for more in [&["--gap", "mean"][..], &["--key", "dst_addr"], &["--packets", "5"], &["--tee", "50%"]] {
+        let arguments = [&[text(&good), "--flows", text(&flows), "--queues", "2"], more].concat();
+        let ended = measure(&arguments).says(2, &["--queues is for DPDK ports"]);
+        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn a_run_that_is_refused_leaves_nothing() {
     let scratch = Scratch::new();
     let good = scratch.file("good.pcap", capture::pcap(ETHERNET, &capture::udp_frames(10, START)));

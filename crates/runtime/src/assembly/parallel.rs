@@ -24,8 +24,8 @@ pub(crate) fn plan(options: &Spec, config: &Config) -> Result<Plan, Failure> {
 /// Receive queues requested of a DPDK port: those of `--queues`, or one for each receiver; one if no design
 /// was requested and something needs one receiver.
 pub(crate) fn asked_queues(options: &Spec, config: &Config) -> usize {
-    match (options.machine.queues, design(options), &options.machine.cores) {
-        (Some(queues), ..) => usize::from(queues),
+    match (port_queues(options), design(options), &options.machine.cores) {
+        (Some(queues), ..) => queues,
         _ if options.source.port.is_empty() => 1,
         (_, None, _) if !admission::one_receiver(config, &site(options)).is_empty() => 1,
         (_, Some(Design::Clusters { queues, .. }), _) => queues,
@@ -56,10 +56,14 @@ pub(crate) fn settle(
     Ok(Plan { split: options.machine.split, state: options.machine.state, why, ..plan })
 }
 
+/// The queues of `--queues`, where there is a port that they are of.
+fn port_queues(options: &Spec) -> Option<usize> {
+    options.queues.filter(|_| !options.port.is_empty()).map(usize::from)
+}
+
 /// The design that was requested; without one a sample needs a core that measures what another one receives.
 fn design(options: &Spec) -> Option<Design> {
-    let queues =
-        options.source.wire.map_or_else(|| options.machine.queues.map_or(1, usize::from), |wire| wire.queues);
+    let queues = options.source.wire.map_or_else(|| port_queues(options).unwrap_or(1), |wire| wire.queues);
     let of_sample = match queues {
         0 | 1 => Design::Async,
         queues => Design::Clusters { queues, workers: 1 },
