@@ -173,6 +173,33 @@ fn several_nodes_are_sampled() {
     }
     assert!(all["lower"].as_f64() < Some(60_000.0) && all["upper"].as_f64() > Some(60_000.0), "{all}");
     assert_eq!(number(&report["packets"]["received"]), 60_000);
+    assert_eq!(report["sampling"]["share"], 0.2);
+}
+
+/// Queries that start others make no difference to the report of one node: it is the node's own, with all figures and each answer once.
+#[test]
+fn a_chain_of_one_node_has_the_report_of_a_node() {
+    let scratch = Scratch::new();
+    let capture = traffic(&scratch).path;
+    let path = scratch.path("report.json");
+    let of = |query: &str, more: &[&str]| {
+        let arguments = ["run", text(&capture), "--every", "1s", "-q", query, "--report", text(&path)];
+        call(&[&arguments, more].concat()).expect(0);
+        output::report(&path)
+    };
+    for more in [&[][..], &["--wire", "queues=1"]] {
+        let (plain, chained) = (of("a: select sum(total_count) as n", more), of(CHAIN, more));
+        assert!(chained["nodes"].is_null(), "{}", chained["nodes"]);
+        for member in ["source", "node", "started", "ended", "packets", "loss", "flows", "design"] {
+            assert_eq!(chained[member], plain[member], "{member}");
+        }
+        assert_eq!(chained["wire"].is_null(), more.is_empty());
+        let answers = chained["answers"].as_array().expect("answers");
+        let totals = answers.iter().filter(|one| one["query"] == "totals" && one["window"].is_null());
+        assert_eq!(totals.count(), 1);
+        assert_eq!(output::of_run(&chained, "totals"), output::of_run(&plain, "totals"));
+        assert!(!chained["events"].as_array().expect("events").is_empty());
+    }
 }
 
 /// Two interfaces, a capture and routers are nodes of one process: each counts what is its own.

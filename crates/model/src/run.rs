@@ -168,6 +168,10 @@ impl RunReport {
             }
             _ => None,
         };
+        self.sampling = match (self.sampling.take(), node.sampling) {
+            _ if is_first => node.sampling,
+            (own, other) => own.zip(other).and_then(|(own, other)| own.with(&other)),
+        };
         self.flows.add(&node.flows);
         self.exporters.extend(node.exporters.iter().cloned());
         self.memory_bytes += node.memory_bytes;

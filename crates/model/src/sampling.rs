@@ -23,6 +23,19 @@ pub struct Sampling {
     pub lost: u64,
 }
 
+impl Sampling {
+    /// What is said of both together, by whose one share their totals are divided; `None` where the shares differ.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Option<Self> {
+        (self.share == other.share).then(|| Self {
+            share: self.share,
+            least: self.least.min(other.least),
+            greatest: self.greatest.max(other.greatest),
+            lost: self.lost.saturating_add(other.lost),
+        })
+    }
+}
+
 impl From<&flow::Sampled> for Sampling {
     fn from(sampled: &flow::Sampled) -> Self {
         let [least, greatest] = sampled.shares().map(flow::Share::probability);

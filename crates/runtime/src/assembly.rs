@@ -179,12 +179,13 @@ impl Plan {
         }
     }
 
-    /// The report of all nodes, and how they ended. That of a node that no controller drives is the report itself.
+    /// The report of all nodes, and how they ended. That of one node is the report itself.
     fn report(&self, measured: Vec<Reported>, names: &[String]) -> (RunReport, Verdict) {
         let mut verdict = Verdict::default();
         let mut report = RunReport { version: env!("CARGO_PKG_VERSION").to_owned(), ..RunReport::default() };
         for Reported { report: own, warnings, verdict: of_node, .. } in measured {
-            if !self.is_controlled() {
+            if names.len() == 1 {
+                warnings.iter().for_each(|line| say(line));
                 return (own, of_node);
             }
             warnings.iter().for_each(|line| say(&format!("{}: {line}", own.node)));

@@ -65,11 +65,7 @@ pub fn run_report(report: &RunReport) -> String {
 
 /// Each node of a run with several, one after the other.
 pub fn nodes_report(report: &RunReport) -> String {
-    let is_one = report.nodes.len() == 1;
-    let node = |(name, node): (&String, &RunReport)| {
-        let head = if is_one { String::new() } else { format!("node      {name}\n") };
-        format!("{head}{}\n", run_report(node))
-    };
+    let node = |(name, node): (&String, &RunReport)| format!("node      {name}\n{}\n", run_report(node));
     report.nodes.iter().map(node).collect()
 }
 

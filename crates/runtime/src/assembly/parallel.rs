@@ -58,7 +58,7 @@ pub(crate) fn settle(
 
 /// The queues of `--queues`, where there is a port that they are of.
 fn port_queues(options: &Spec) -> Option<usize> {
-    options.queues.filter(|_| !options.port.is_empty()).map(usize::from)
+    options.machine.queues.filter(|_| !options.source.port.is_empty()).map(usize::from)
 }
 
 /// The design that was requested; without one a sample needs a core that measures what another one receives.

@@ -24,13 +24,11 @@ pub(super) fn finish(
     let have_outputs_failed = !report.faults.is_empty();
     report.faults = verdict.lines.iter().cloned().chain(report.faults).collect();
     if StandardOutput::of(options).has_tables && !options.output.json {
-        exit::print(&match report.nodes.is_empty() {
-            true => terminal::run_report(&report),
-            false => {
-                terminal::nodes_report(&report)
-                    + &terminal::stories(&report.stories)
-                    + &terminal::undecided(&report.undecided)
-            }
+        let more = terminal::stories(&report.stories) + &terminal::undecided(&report.undecided);
+        exit::print(&match (report.nodes.is_empty(), &*more) {
+            (true, "") => terminal::run_report(&report),
+            (true, more) => format!("{}\n{more}", terminal::run_report(&report)),
+            (false, more) => terminal::nodes_report(&report) + more,
         })?;
     }
     for line in &report.faults {
