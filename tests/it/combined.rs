@@ -6,6 +6,8 @@ use crate::support::program::{Running, call, edison, run};
 use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use testbed::veth::{Veth, with_veth};
 
 const SPEC: &str = "packets=30k,flows=600,seed=9,zipf=1.0,rate=3k";
@@ -199,6 +201,23 @@ fn a_chain_of_one_node_has_the_report_of_a_node() {
         assert_eq!(totals.count(), 1);
         assert_eq!(output::of_run(&chained, "totals"), output::of_run(&plain, "totals"));
         assert!(!chained["events"].as_array().expect("events").is_empty());
+    }
+}
+
+/// What is to be said of a key is said once, for however many nodes.
+#[test]
+fn a_key_that_others_may_read_is_said_once() {
+    let scratch = Scratch::new();
+    let capture = traffic(&scratch).path;
+    let key = scratch.file("key", [7; 32]);
+    std::fs::set_permissions(&key, Permissions::from_mode(0o644)).expect("own file");
+    let nodes: Vec<String> = ["A", "B", "C"].map(|name| format!("{name}={}", text(&capture))).into();
+    for nodes in [&nodes[..1], &nodes[..2], &nodes[..]] {
+        let mut arguments = vec!["run", "--anonymize", text(&key)];
+        arguments.extend(nodes.iter().map(String::as_str));
+        let ended = call(&arguments).expect(0);
+        let said = ended.stderr.lines().filter(|line| line.contains("others may read this key"));
+        assert_eq!(said.count(), 1, "{}", ended.stderr);
     }
 }
 

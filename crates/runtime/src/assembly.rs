@@ -40,7 +40,7 @@ use crate::verdict::Verdict;
 use controlled::Controlled;
 use direct::Direct;
 use equery::Chain;
-use measurement::Measurement;
+use measurement::{Common, Measurement};
 use model::RunReport;
 use plan::Plan;
 use port::TimeBase;
@@ -94,12 +94,12 @@ impl Plan {
         };
         let store = stored::existing(options)?;
         let resolver = options.question.enrich.resolver();
+        let common = Common::of(options)?;
         let _shared = self.share_ports()?;
         let mut measurements = Vec::new();
         for node in nodes {
             let ((of_node, zooms), specs) = (self.node_options(node), self.specs(&node.name));
-            let queue = stored::queue_bytes(options);
-            measurements.push(Measurement::prepare(&of_node, &node.name, &specs, zooms, queue)?);
+            measurements.push(Measurement::prepare(&of_node, &node.name, &specs, zooms, &common)?);
         }
         let is_replay = measurements.iter().all(|one| one.time_base == TimeBase::Packets);
         let told = measurements.iter().map(|one| (one.site(), one.names().to_vec()));

@@ -8,6 +8,7 @@ use crate::assembly::routers::{Collected, Qualities};
 use crate::assembly::row_file::RowFile;
 use crate::assembly::row_store::RowStore;
 use crate::assembly::sources::{self, Sources};
+use crate::assembly::stored;
 use crate::assembly::watched::{Lost, Watched};
 use crate::exit::{Failure, no_thread, say};
 use crate::machine;
@@ -67,6 +68,24 @@ pub(crate) struct Measurement {
     _memory: ([Option<Lease>; 2], Lease),
 }
 
+/// What nodes of a run have in common.
+pub(crate) struct Common {
+    /// What replaces the addresses of all that leaves them.
+    anonymizer: Option<Anonymizer>,
+    /// Bytes of the queue of the store that takes their rows and records.
+    store_queue: Option<usize>,
+}
+
+impl Common {
+    /// Reads the key of `--anonymize`, and warns if others could read it too.
+    pub(crate) fn of(options: &Spec) -> Result<Self, Failure> {
+        let anonymizer = options.output.anonymize.as_deref().map(Anonymizer::from_file).transpose();
+        let (anonymizer, warning) = anonymizer.map_err(Failure::usage)?.unzip();
+        warning.flatten().iter().for_each(|line| say(line));
+        Ok(Self { anonymizer, store_queue: stored::queue_bytes(options) })
+    }
+}
+
 /// What was measured.
 pub(crate) struct Measured {
     pub(crate) outcome: Outcome<Outputs>,
@@ -80,27 +99,26 @@ pub(crate) struct Measured {
 }
 
 impl Measurement {
-    /// Checks what the options ask of a node and opens its sources. Nothing is created. `specs`: its tasks. `store_queue`: bytes of the queue of the
-    /// store that takes its rows and records. `zooms`: queries read losses of the flows that they pin. Where the design does not allow to follow these
-    /// alone, all are tracked.
+    /// Checks what the options ask of a node and opens its sources. Nothing is created. `specs`: its tasks. `zooms`: queries read losses of the flows
+    /// that they pin. Where the design does not allow to follow these alone, all are tracked.
     pub(crate) fn prepare(
         options: &Spec,
         node: &str,
         specs: &[TaskSpec],
         zooms: bool,
-        store_queue: Option<usize>,
+        common: &Common,
     ) -> Result<Self, Failure> {
         let config = config(options);
         let plan = parallel::plan(options, &config)?;
         if zooms && !options.packets.loss && no_zoom(&config, &plan, Directions::Together).is_some() {
             let mut tracking = options.clone();
             tracking.packets.loss = true;
-            return Self::prepare(&tracking, node, specs, false, store_queue);
+            return Self::prepare(&tracking, node, specs, false, common);
         }
         // The exporter's queue; the least of the memory has room for it.
         let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
         let export_queue = options.output.export.is_some().then(queue).flatten();
-        let store_queue = store_queue.and_then(|bytes| config.limits.lease(bytes));
+        let store_queue = common.store_queue.and_then(|bytes| config.limits.lease(bytes));
         let record_parts = parts::of_records(options, &config.parts);
         let selection = match &options.output.fields {
             Some(list) => Selection::parse(list, &record_parts)
@@ -108,7 +126,6 @@ impl Measurement {
             None => Selection::new(&record_parts),
         };
         let selection = of_source(options, selection);
-        let anonymizer = options.output.anonymize.as_deref().map(anonymizer).transpose()?;
         // Before a source is opened: a mistake in it must not start a port.
         refusal::admit(&config, &plan, specs, &parallel::site(options))?;
         let geo = options.question.enrich.databases()?;
@@ -143,7 +160,7 @@ impl Measurement {
             selection,
             rows: Vec::new(),
             writers: Vec::new(),
-            anonymizer,
+            anonymizer: common.anonymizer.clone(),
             geo,
             captures,
             zoom,
@@ -445,11 +462,4 @@ fn window_lengths(options: &Spec, option: &str) -> Result<(u64, u64), Failure> {
         _ => window_ns,
     };
     Ok((window_ns, usual_ns))
-}
-
-/// Reads the key of `--anonymize`, and warns if others could read it too.
-fn anonymizer(path: &Path) -> Result<Anonymizer, Failure> {
-    let (anonymizer, warning) = Anonymizer::from_file(path).map_err(Failure::usage)?;
-    warning.iter().for_each(|line| say(line));
-    Ok(anonymizer)
 }

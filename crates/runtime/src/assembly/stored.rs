@@ -30,7 +30,7 @@ pub(crate) fn open(options: &Spec, existing: Option<Arc<Store>>) -> Result<Optio
 }
 
 /// Bytes that wait to be written to the store at the most, where the options name one.
-pub(crate) fn queue_bytes(options: &Spec) -> Option<usize> {
+pub(super) fn queue_bytes(options: &Spec) -> Option<usize> {
     options.output.store.as_ref()?;
     let memory = options.limit.memory.unwrap_or_else(machine::half_of_memory);
     // Flow tables have the greater part of a small memory.
