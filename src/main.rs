@@ -87,7 +87,9 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
 /// Receives what routers send, as a node of a deployment where a file of settings is named.
 fn collect(options: commands::CollectOptions, origins: &Origins) -> Result<ExitCode, Failure> {
     let Some(path) = &options.config else {
-        return assembly::run(&options.into_spec()?, origins);
+        let spec = options.into_spec()?;
+        say_unused_of_collect();
+        return assembly::run(&spec, origins);
     };
     options.check_alone(origins)?;
     let words = ["edison".into(), "probe".into(), "--config".into(), path.clone().into_os_string()];
@@ -113,5 +115,16 @@ fn controller(options: &commands::ControllerOptions) -> Result<ExitCode, Failure
                 _ => Err(Failure::fault("the settings of the controller are not read")),
             }
         }
+    }
+}
+
+/// Says which variables of `edison run` that are set `edison collect` does not use, as routers send no packets that they could be about.
+fn say_unused_of_collect() {
+    let program = commands::command();
+    let [run, collect] = ["run", "collect"].map(|name| program.find_subcommand(name));
+    let Some((run, collect)) = run.zip(collect) else { return };
+    let unused = runtime::origin::variables_of(run, collect, assembly::refused_with_routers());
+    if !unused.is_empty() {
+        exit::say(&format!("{}: not used, as routers send flow records, no packets", unused.join(", ")));
     }
 }

@@ -560,6 +560,21 @@ fn others_than_the_allowed_are_refused() {
 }
 
 #[test]
+fn variables_of_packets_are_said_not_to_be_used() {
+    let collect = |variables: &[(&str, &str)]| {
+        // No address of this machine: it ends at once.
+        let mut command = edison();
+        run(command.args(["collect", "ipfix://192.0.2.1:4739"]).envs(variables.iter().copied()))
+    };
+    let unused = [("EDISON_TEE", "0.1"), ("EDISON_LOSS", "true"), ("EDISON_INTERFACE", "lo")];
+    let used = [("EDISON_EVERY", "1s"), ("EDISON_WEB", "127.0.0.1:0")];
+    let ended = collect(&[&unused[..], &used].concat());
+    let ended = ended.says(2, &["EDISON_LOSS, EDISON_INTERFACE, EDISON_TEE: not used"]);
+    assert_eq!(ended.stderr.lines().count(), 2, "{}", ended.stderr);
+    assert_eq!(collect(&used).says(2, &["cannot listen"]).stderr.lines().count(), 1);
+}
+
+#[test]
 fn what_is_wrong_is_said_in_a_line() {
     let taken = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let port = taken.local_addr().expect("an address").port();

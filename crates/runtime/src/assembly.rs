@@ -58,6 +58,11 @@ pub fn run(options: &Spec, origins: &Origins) -> Result<ExitCode, Failure> {
     Plan::of(options, origins)?.run()
 }
 
+/// Returns the options of a run that are refused with routers, as they are typed.
+pub fn refused_with_routers() -> impl Iterator<Item = &'static str> {
+    capabilities::refused_with_routers()
+}
+
 /// What measures: a node by itself, nodes under a controller in this process, or a node whose controller is behind a broker.
 trait Route {
     /// Returns a flag that is set once a signal may end the program at once.

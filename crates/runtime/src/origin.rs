@@ -52,6 +52,27 @@ impl Origins {
     }
 }
 
+/// Returns the variables that are set of those of `options` that `command` has and `other` has not. Options are as they are typed, `--tee` or `-i`.
+pub fn variables_of(
+    command: &Command,
+    other: &Command,
+    options: impl Iterator<Item = &'static str>,
+) -> Vec<String> {
+    let has = |argument: &Arg, option: &str| match option.strip_prefix("--") {
+        Some(long) => argument.get_long() == Some(long),
+        None => option.chars().nth(1).is_some_and(|letter| argument.get_short() == Some(letter)),
+    };
+    let of = |option: &str| {
+        let argument = command.get_arguments().find(|argument| has(argument, option))?;
+        let is_its_too = other.get_arguments().any(|argument| has(argument, option));
+        argument.get_env().filter(|variable| !is_its_too && std::env::var_os(variable).is_some())
+    };
+    let mut found: Vec<String> =
+        options.filter_map(of).map(|variable| variable.to_string_lossy().into_owned()).collect();
+    found.dedup();
+    found
+}
+
 /// Whether the option stands on the command line, under its name or its letter.
 pub fn is_given(argument: &Arg, arguments: &[OsString]) -> bool {
     let words = arguments.iter().map(|word| word.to_string_lossy());

@@ -43,6 +43,7 @@ const LEAVE_ONE: &str = "leave out one of them";
 const CONTROLLER_ASKS: &str = "the controller says what a probe answers, and shows it";
 const NO_PACKETS: &str = "routers send flow records, no packets";
 const NO_ROUTERS: &str = "measure the packets themselves, by -i or --port";
+const WITH_ROUTERS: &str = "with routers";
 const NO_SOURCE_BESIDE: &str = "name each source as a node, as r=ipfix://:4739 a=trace.pcap";
 
 /// All of them, by subject.
@@ -336,7 +337,7 @@ const RULES: &[Rule] = &[
     // Routers.
     Rule {
         what: "losses (--loss, or a query that reads them)",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| {
@@ -346,35 +347,35 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--biflow",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: "routers send a record of each direction, at a time of its own",
         instead: "group by conversation, as --by conversation",
         is_broken: |facts| has_routers(facts) && facts.spec.record.biflow,
     },
     Rule {
         what: "--gap",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| has_routers(facts) && facts.spec.record.gap.is_some(),
     },
     Rule {
         what: "--packet-size",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| has_routers(facts) && facts.spec.record.packet_size.is_some(),
     },
     Rule {
         what: "--inter-arrival",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| has_routers(facts) && facts.spec.record.inter_arrival.is_some(),
     },
     Rule {
         what: "'using', 'error' and a --task with a structure, memory= or error=",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: "structures count packets one by one, and routers send flow records",
         instead: "leave these out: flow records answer exactly",
         is_broken: |facts| {
@@ -383,28 +384,28 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--task quantiles:key=size",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: "flow records do not tell the sizes of single packets",
         instead: "ask for the quantiles of another quantity, as key=dst_port",
         is_broken: |facts| has_routers(facts) && facts.tasks.iter().any(is_of_sizes),
     },
     Rule {
         what: "--captures",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| has_routers(facts) && facts.spec.capture.captures.is_some(),
     },
     Rule {
         what: "a filter",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: "it is matched against the bytes of packets, and routers send flow records",
         instead: "say it in a query, as where dst_port = 443",
         is_broken: |facts| has_routers(facts) && !facts.spec.source.words.is_empty(),
     },
     Rule {
         what: "a file, -i, --port or --synthetic",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: "a node has sources of one kind",
         instead: NO_SOURCE_BESIDE,
         is_broken: |facts| {
@@ -415,14 +416,14 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--wire",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: "it says how packets arrive or are measured, and routers send flow records",
         instead: "leave it out",
         is_broken: |facts| has_routers(facts) && facts.spec.source.wire.is_some(),
     },
     Rule {
         what: "--tee",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: "it says how packets arrive or are measured, and routers send flow records",
         instead: "leave it out",
         is_broken: |facts| {
@@ -431,28 +432,28 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--adapt",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: "it says how packets arrive or are measured, and routers send flow records",
         instead: "leave it out",
         is_broken: |facts| has_routers(facts) && facts.spec.machine.adapt.is_some(),
     },
     Rule {
         what: "--cores",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: "it says how cores share packets, and one thread takes flow records",
         instead: "leave it out",
         is_broken: |facts| has_routers(facts) && facts.spec.machine.cores.is_some(),
     },
     Rule {
         what: "--design",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: "it says how cores share packets, and one thread takes flow records",
         instead: "leave it out",
         is_broken: |facts| has_routers(facts) && facts.spec.machine.design.is_some(),
     },
     Rule {
         what: "--every in packets",
-        beside: "with routers",
+        beside: WITH_ROUTERS,
         why: "a flow record is of many packets, which no boundary between two packets parts",
         instead: "give --every a time, as 10s",
         is_broken: |facts| has_routers(facts) && is_of_packets(facts.spec),
@@ -497,6 +498,15 @@ fn has_routers(facts: &Facts<'_>) -> bool {
     facts.spec.routers.listener.is_some()
 }
 
+/// Returns the options that are refused with routers, as they are typed.
+pub(super) fn refused_with_routers() -> impl Iterator<Item = &'static str> {
+    let rules = RULES.iter().filter(|rule| rule.beside == WITH_ROUTERS);
+    let is_of_word = |letter: char| letter.is_ascii_lowercase() || letter == '-';
+    rules
+        .flat_map(move |rule| rule.what.split(move |letter| !is_of_word(letter)))
+        .filter(|word| word.starts_with('-'))
+}
+
 /// Returns a line for each rule that a node breaks.
 pub(super) fn refusals(facts: &Facts<'_>) -> Vec<String> {
     let broken = RULES.iter().filter(|rule| (rule.is_broken)(facts));
@@ -508,6 +518,21 @@ pub(super) fn refusals(facts: &Facts<'_>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Args;
+
+    #[test]
+    fn options_that_routers_refuse_are_options_of_a_run() {
+        let run = Spec::augment_args(clap::Command::new("run"));
+        let names = run.get_arguments().flat_map(|argument| {
+            let long = argument.get_long().map(|name| format!("--{name}"));
+            [long, argument.get_short().map(|letter| format!("-{letter}"))]
+        });
+        let names: Vec<String> = names.flatten().collect();
+        for option in refused_with_routers() {
+            assert!(names.iter().any(|name| name == option), "{option}");
+        }
+        assert!(refused_with_routers().any(|option| option == "--tee"));
+    }
 
     const HEAD: &str = "\
 # What does not go together

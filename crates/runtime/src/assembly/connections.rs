@@ -10,8 +10,7 @@ use crate::lacking::{AMQP, lacks};
 use crate::spec::{LinkOptions, Spec};
 
 /// Connects a node to the controller of its deployment.
-pub(super) type Connect =
-    Box<dyn Fn(&Spec, Measurement) -> Result<Box<dyn Route>, Failure>>;
+pub(super) type Connect = Box<dyn Fn(&Spec, Measurement) -> Result<Box<dyn Route>, Failure>>;
 
 /// Checks how a controller is reached. The feature `amqp` adds one.
 const CONNECTIONS: &[fn(&LinkOptions) -> Result<Connect, Failure>] = &[

@@ -418,7 +418,10 @@ fn check_places(options: &Spec) -> Result<(), Failure> {
     for (option, _) in taking.into_iter().filter(|(_, is_asked)| *is_asked) {
         window_lengths(options, option)?;
     }
-    let files = [options.output.flows.as_deref().map(record::check), options.output.rows.as_deref().map(RowWriter::check)];
+    let files = [
+        options.output.flows.as_deref().map(record::check),
+        options.output.rows.as_deref().map(RowWriter::check),
+    ];
     files.into_iter().flatten().try_for_each(|checked| checked.map_err(Failure::usage))?;
     match &options.capture.captures {
         Some(path) => folder::check(path).map_err(|error| no_folder("--captures", path, &error)),

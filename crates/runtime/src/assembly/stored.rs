@@ -24,7 +24,8 @@ pub(crate) fn open(options: &Spec, existing: Option<Arc<Store>>) -> Result<Optio
     let (None, Some(folder), Some(queue)) = (&existing, &options.output.store, queue_bytes(options)) else {
         return Ok(existing);
     };
-    let store = Store::open(folder, options.output.store_keep.unwrap_or_default(), queue).map_err(Failure::usage)?;
+    let store =
+        Store::open(folder, options.output.store_keep.unwrap_or_default(), queue).map_err(Failure::usage)?;
     store.remarks().iter().for_each(|line| say(line));
     Ok(Some(Arc::new(store)))
 }

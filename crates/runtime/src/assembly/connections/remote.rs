@@ -129,7 +129,11 @@ impl Route for Remote {
         let link = Arc::clone(&self.link) as Arc<dyn ProbeLink>;
         let probe = Probe::start(link, planner, self.control.clone(), None, reporter, task_file, folder)
             .map_err(no_thread)?;
-        say(&format!("{node} measures {}, controlled through {}", measurement.names().join(", "), self.place));
+        say(&format!(
+            "{node} measures {}, controlled through {}",
+            measurement.names().join(", "),
+            self.place
+        ));
         let outlet = sinks::before(sinks.clone(), probe.outlet());
         let measured = measurement.measure(&self.control, outlet, stop, &mut watcher)?;
         let mut reported = Reported::of(measured, false);
