@@ -31,7 +31,7 @@ pub fn of(options: &BrokerOptions) -> Result<amqp::Broker, Failure> {
 pub fn named(options: &BrokerOptions, example: &str) -> Result<amqp::Broker, Failure> {
     let Some(text) = &options.broker else {
         return Err(Failure::usage(format!(
-            "'broker' is missing: the address of the broker, as \"{example}\""
+            "'broker' is missing: the address of the broker, as \"{example}\", by --broker or in the file that --config names"
         )));
     };
     text.parse().map_err(|error| wrong("broker", error))

@@ -1,7 +1,7 @@
 //! What does not go together in a run, and why: one table, by which runs are checked and from which docs/refused.md is made.
 
 use crate::sinks::standard_output;
-use crate::spec::{QuestionOptions, RouterOptions, SourceOptions, Spec};
+use crate::spec::{SourceOptions, Spec};
 use engine::Every;
 use equery::CheckedQuery;
 use record::Format;
@@ -22,6 +22,13 @@ pub(super) struct Facts<'a> {
     pub(super) has_several_nodes: bool,
     /// A controller joins nodes: there are several, or queries start or read others.
     pub(super) is_controlled: bool,
+}
+
+impl<'a> Facts<'a> {
+    /// Returns what a node of a deployment is asked for.
+    fn probe(&self) -> Option<&'a Spec> {
+        Some(self.spec).filter(|spec| spec.link.is_some())
+    }
 }
 
 /// Something that a run cannot do beside something else.
@@ -45,6 +52,32 @@ const NO_PACKETS: &str = "routers send flow records, no packets";
 const NO_ROUTERS: &str = "measure the packets themselves, by -i or --port";
 const WITH_ROUTERS: &str = "with routers";
 const NO_SOURCE_BESIDE: &str = "name each source as a node, as r=ipfix://:4739 a=trace.pcap";
+
+const IN_PROBE: &str = "in a probe";
+const ASK_THERE: &str = "give it to the controller (edison add, or its 'queries')";
+const SEE_THERE: &str = "ask the controller (edison watch --json, its page and its API)";
+const ON_THE_CLOCK: &str =
+    "it measures until it is told to end, in windows of the clock, by which a controller joins nodes";
+const MEASURE_LIVE: &str = "name -i, --port or --collect, or measure it with edison run";
+const UNTIL_TOLD: &str = "it measures until it is told to end";
+const END_IT: &str = "end it with SIGTERM";
+
+/// Returns the rule of an option that a node of a deployment cannot have.
+const fn in_probe(
+    what: &'static str,
+    why: &'static str,
+    instead: &'static str,
+    is_broken: fn(&Facts<'_>) -> bool,
+) -> Rule {
+    Rule { what, beside: IN_PROBE, why, instead, is_broken }
+}
+
+/// Returns the rule of an option that is of routers.
+const fn without_routers(what: &'static str, is_broken: fn(&Facts<'_>) -> bool) -> Rule {
+    let why = "it says what is received of routers";
+    let instead = "name where routers send to, as r=ipfix://:4739";
+    Rule { what, beside: "without routers", why, instead, is_broken }
+}
 
 /// All of them, by subject.
 const RULES: &[Rule] = &[
@@ -164,32 +197,57 @@ const RULES: &[Rule] = &[
         is_broken: |Facts { spec, .. }| has_twice(&spec.source.interface) || has_twice(&spec.source.port),
     },
     // Nodes of a deployment.
-    Rule {
-        what: "questions (--query, --file, --by, --sort, --per, --set, --task)",
-        beside: "in a probe",
-        why: CONTROLLER_ASKS,
-        instead: "give them to the controller (edison add, or its 'queries')",
-        is_broken: |facts| facts.spec.link.is_some() && asks(&facts.spec.question),
-    },
-    Rule {
-        what: "--json and --resolve",
-        beside: "in a probe",
-        why: CONTROLLER_ASKS,
-        instead: "ask the controller (edison watch --json, its page and its API)",
-        is_broken: |Facts { spec, .. }| {
-            spec.link.is_some() && (spec.output.json || spec.question.enrich.resolve)
-        },
-    },
-    Rule {
-        what: "capture files, --synthetic and --wire",
-        beside: "in a probe",
-        why: "it measures until it is told to end, and its windows are those of the clock, by which a controller joins nodes",
-        instead: "name -i, --port or --collect, or measure a capture with edison run",
-        is_broken: |Facts { spec: Spec { link, source, .. }, .. }| {
-            let has_captures = !(source.words.is_empty() && source.read.is_empty());
-            link.is_some() && (has_captures || source.synthetic.is_some() || source.wire.is_some())
-        },
-    },
+    in_probe("--query", CONTROLLER_ASKS, ASK_THERE, |facts| {
+        facts.probe().is_some_and(|spec| !spec.question.query.is_empty())
+    }),
+    in_probe("--file", CONTROLLER_ASKS, ASK_THERE, |facts| {
+        facts.probe().is_some_and(|spec| !spec.question.file.is_empty())
+    }),
+    in_probe("--set", CONTROLLER_ASKS, ASK_THERE, |facts| {
+        facts.probe().is_some_and(|spec| !spec.question.set.is_empty())
+    }),
+    in_probe("--by", CONTROLLER_ASKS, ASK_THERE, |facts| {
+        facts.probe().is_some_and(|spec| spec.question.by.is_some())
+    }),
+    in_probe("--sort", CONTROLLER_ASKS, ASK_THERE, |facts| {
+        facts.probe().is_some_and(|spec| spec.question.sort.is_some())
+    }),
+    in_probe("--per", CONTROLLER_ASKS, ASK_THERE, |facts| {
+        facts.probe().is_some_and(|spec| spec.question.per.is_some())
+    }),
+    in_probe("--task", CONTROLLER_ASKS, "ask in Equery, at the controller", |facts| {
+        facts.probe().is_some_and(|spec| !spec.question.task.is_empty())
+    }),
+    in_probe("--json", CONTROLLER_ASKS, SEE_THERE, |facts| {
+        facts.probe().is_some_and(|spec| spec.output.json)
+    }),
+    in_probe("--resolve", CONTROLLER_ASKS, SEE_THERE, |facts| {
+        facts.probe().is_some_and(|spec| spec.question.enrich.resolve)
+    }),
+    in_probe("a capture file", ON_THE_CLOCK, MEASURE_LIVE, |facts| {
+        facts.probe().is_some_and(|spec| !(spec.source.words.is_empty() && spec.source.read.is_empty()))
+    }),
+    in_probe("--synthetic", ON_THE_CLOCK, MEASURE_LIVE, |facts| {
+        facts.probe().is_some_and(|spec| spec.source.synthetic.is_some())
+    }),
+    in_probe("--wire", ON_THE_CLOCK, MEASURE_LIVE, |facts| {
+        facts.probe().is_some_and(|spec| spec.source.wire.is_some())
+    }),
+    in_probe("--packets", UNTIL_TOLD, END_IT, |facts| {
+        facts.probe().is_some_and(|spec| spec.limit.packets.is_some())
+    }),
+    in_probe("--duration", UNTIL_TOLD, END_IT, |facts| {
+        facts.probe().is_some_and(|spec| spec.limit.duration.is_some())
+    }),
+    in_probe("--idle-exit", UNTIL_TOLD, END_IT, |facts| {
+        facts.probe().is_some_and(|spec| spec.limit.idle_exit.is_some())
+    }),
+    in_probe(
+        "--tee",
+        "a controller adds up what probes counted, and does not know their shares",
+        "leave it out",
+        |facts| facts.probe().is_some_and(|spec| spec.machine.tee.is_some() && spec.machine.adapt.is_none()),
+    ),
     Rule {
         what: "a probe",
         beside: "without -i, --port or --collect",
@@ -202,41 +260,15 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
-        what: "--packets, --duration and --idle-exit",
-        beside: "in a probe",
-        why: "it measures until it is told to end",
-        instead: "end it with SIGTERM",
-        is_broken: |Facts { spec: Spec { link, limit, .. }, .. }| {
-            link.is_some()
-                && (limit.packets.is_some() || limit.duration.is_some() || limit.idle_exit.is_some())
-        },
-    },
-    Rule {
-        what: "--tee",
-        beside: "in a probe",
-        why: "a controller adds up what probes counted, and does not know their shares",
-        instead: "leave it out",
-        is_broken: |Facts { spec, .. }| {
-            spec.link.is_some() && spec.machine.tee.is_some() && spec.machine.adapt.is_none()
-        },
-    },
-    Rule {
         what: "several nodes",
-        beside: "in a probe",
+        beside: IN_PROBE,
         why: "each node logs in at the broker with its own name",
         instead: "start a probe for each",
         is_broken: |facts| facts.spec.link.is_some() && facts.has_several_nodes,
     },
-    Rule {
-        what: "--from, --sampling and --wait",
-        beside: "without routers",
-        why: "they say what is received of routers",
-        instead: "name where routers send to, as r=ipfix://:4739",
-        is_broken: |facts| {
-            let RouterOptions { from, sampling, wait, .. } = &facts.spec.routers;
-            !facts.has_routers && (!from.is_empty() || sampling.is_some() || wait.is_some())
-        },
-    },
+    without_routers("--from", |facts| !facts.has_routers && !facts.spec.routers.from.is_empty()),
+    without_routers("--sampling", |facts| !facts.has_routers && facts.spec.routers.sampling.is_some()),
+    without_routers("--wait", |facts| !facts.has_routers && facts.spec.routers.wait.is_some()),
     // Windows.
     Rule {
         what: "--task",
@@ -459,12 +491,6 @@ const RULES: &[Rule] = &[
         is_broken: |facts| has_routers(facts) && is_of_packets(facts.spec),
     },
 ];
-
-fn asks(question: &QuestionOptions) -> bool {
-    let QuestionOptions { task, query, file, by, sort, per, set, .. } = question;
-    let has_lists = !(task.is_empty() && query.is_empty() && file.is_empty() && set.is_empty());
-    has_lists || by.is_some() || sort.is_some() || per.is_some()
-}
 
 fn has_records(spec: &Spec) -> bool {
     spec.output.flows.is_some() || spec.output.export.is_some() || spec.output.store.is_some()
