@@ -1,7 +1,6 @@
 //! The settings of a controller.
 
 use super::access;
-use super::kafka;
 use crate::options::{ArchiveOptions, ControllerSettings, JudgementOptions};
 use archive::Keep;
 use controller::Site;
@@ -41,7 +40,7 @@ impl Config {
         check_nodes(&settings.nodes)?;
         let site = site(&settings.judgement, &settings.nodes)?;
         let kafka = settings.kafka.clone();
-        if let Some(reason) = kafka::lacks(&kafka, &keep) {
+        if let Some(reason) = without_archive(&kafka, &keep) {
             return Err(Failure::usage(reason));
         }
         let config = Self {
@@ -57,6 +56,13 @@ impl Config {
         };
         Ok((config, web))
     }
+}
+
+/// Returns why Kafka does not go with what the archive keeps.
+fn without_archive(options: &ClusterOptions, keep: &Keep) -> Option<String> {
+    let of = [("keep-answers", keep.answers), ("keep-events", keep.events)];
+    let nothing = of.into_iter().find(|(_, number)| options.kafka.is_some() && *number == 0);
+    nothing.map(|(key, _)| format!("'{key}': what Kafka is to have waits in the archive: keep some"))
 }
 
 /// How much is kept.

@@ -4,7 +4,7 @@ use super::Config;
 use super::dry_runs::{DryRuns, Question};
 use super::faults::Faults;
 use super::history::{Waiter, Waiting, refusal};
-use super::kafka::Hand;
+use super::publishers::{self, Publisher};
 use super::queries::Queries;
 use super::senders::Senders;
 use super::{lacks, past, unsettled};
@@ -18,7 +18,6 @@ use runtime::exit::{Failure, say, say_error};
 use runtime::machine::now_ns;
 use runtime::questions::history_asked;
 use runtime::signals::HungUp;
-use runtime::sinks::alerts::Alerts;
 use runtime::sinks::captured;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::process::ExitCode;
@@ -41,8 +40,6 @@ const MOST_NOTES: usize = 20;
 const STORIES: u64 = 1_000;
 /// The name of the controller's state in the archive.
 const STATE: &str = "controller";
-/// The same of the alerts.
-const ALERTS: &str = "alerts";
 
 /// The controller at work.
 pub(super) struct Service<'a> {
@@ -53,10 +50,8 @@ pub(super) struct Service<'a> {
     watch: LinkWatch,
     hung_up: HungUp,
     hub: Hub,
-    /// What takes answers and events to Kafka.
-    kafka: Option<Hand>,
-    /// What tells Alertmanagers of events.
-    alerts: Option<Alerts>,
+    /// Who is told what is stored.
+    publishers: Vec<Box<dyn Publisher>>,
     /// Which starts of probes send.
     senders: Senders,
     /// What is to be stored.
@@ -122,14 +117,11 @@ impl<'a> Service<'a> {
         let (lacks, damaged) = lacks::read(&lacked);
         damaged.iter().for_each(|line| say(line));
         controller.restore_lacks(lacks);
-        let kafka = Hand::start(&config.kafka, &hub)?;
-        let alerts = hub.archive().state(ALERTS).map_err(Failure::fault)?;
-        let alerts = Alerts::start(&config.alerts, alerts.as_deref())?;
+        let publishers = publishers::start(config, &hub)?;
         hub.set_checking(queries.checking(site.settings.grace_ns));
         Ok(Self {
             config,
-            kafka,
-            alerts,
+            publishers,
             queries,
             controller,
             link,
@@ -166,9 +158,7 @@ impl<'a> Service<'a> {
         while !stop.load(Relaxed) {
             self.look_at_link();
             self.hung_up.line().into_iter().for_each(say);
-            let lines = self.kafka.as_ref().map(Hand::lines).unwrap_or_default();
-            lines.into_iter().for_each(|line| self.note(line));
-            let lines = self.alerts.as_ref().map(Alerts::lines).unwrap_or_default();
+            let lines: Vec<String> = self.publishers.iter().flat_map(|own| own.lines()).collect();
             lines.into_iter().for_each(|line| self.note(line));
             self.take_messages()?;
             let state = self.link.state();
@@ -178,9 +168,7 @@ impl<'a> Service<'a> {
             let listens_since_ns = listens.then(|| state.since_ns.max(self.stores_since_ns));
             let actions = self.controller.tick(now_ns(), listens_since_ns);
             self.take(actions);
-            if let Some(alerts) = &mut self.alerts {
-                alerts.settle(self.controller.events());
-            }
+            self.publishers.iter_mut().for_each(|own| own.settle(self.controller.events()));
             self.store()?;
             requests.try_iter().try_for_each(|request| self.answer(request))?;
             self.dry_runs.questions().into_iter().for_each(|question| self.ask_for_dry_run(question));
@@ -191,16 +179,11 @@ impl<'a> Service<'a> {
             self.show();
         }
         self.store()?;
-        if let Some(kafka) = self.kafka.take() {
-            kafka.end();
-        }
-        if let Some(alerts) = self.alerts.take() {
-            let told = alerts.finish();
-            told.untold.iter().for_each(|line| say(&format!("{line}; it is told after the next start")));
-            told.given_up.iter().for_each(|line| say(line));
-            let states = told.saved.map(|saved| (ALERTS.to_owned(), saved));
-            // What it was told already it is told again then.
-            let _ = self.hub.publish(&Changes { states: states.into_iter().collect(), ..Changes::default() });
+        let states: Vec<_> =
+            std::mem::take(&mut self.publishers).into_iter().filter_map(|own| own.end()).collect();
+        if !states.is_empty() {
+            // Without them, what was told already is told again after the next start.
+            let _ = self.hub.publish(&Changes { states, ..Changes::default() });
         }
         say("ended; a controller that is started again continues");
         Ok(ExitCode::SUCCESS)
@@ -258,7 +241,7 @@ impl<'a> Service<'a> {
             match output {
                 Output::Answer(answer) => self.changes.answers.push(*answer),
                 Output::Event(event) => {
-                    self.alerts.iter().for_each(|alerts| alerts.event(&event));
+                    self.publishers.iter().for_each(|own| own.event(&event));
                     self.changes.events.push(*event);
                 }
                 Output::Sentence(sentence) => say(&sentence),
@@ -292,8 +275,7 @@ impl<'a> Service<'a> {
             self.changes.states.extend(past::new(&self.controller, &self.past).map_err(Failure::fault)?);
             self.changes.states.extend(lacks::new(&self.controller, &self.lacks).map_err(Failure::fault)?);
             self.changes.states.push((STATE.to_owned(), state));
-            let alerts = self.alerts.as_ref().and_then(Alerts::save);
-            self.changes.states.extend(alerts.map(|alerts| (ALERTS.to_owned(), alerts)));
+            self.changes.states.extend(self.publishers.iter().filter_map(|own| own.save()));
             let dropped = self.unsettled.difference(&now).chain(self.past.difference(&earlier));
             self.changes.dropped_states = dropped.cloned().collect();
             let mark = |((node, boot), sequence): (&(String, Boot), &u64)| Mark {
@@ -326,8 +308,7 @@ impl<'a> Service<'a> {
                 let lasted = self.faults.set("archive", None, self.stores_since_ns).unwrap_or_default();
                 self.note(format!("what happens is stored again, after {lasted}"));
             }
-            self.kafka.iter().for_each(Hand::stored);
-            self.alerts.iter().for_each(Alerts::stored);
+            self.publishers.iter().for_each(|own| own.stored());
             self.changes = Changes::default();
             self.marks.clear();
             (self.unsettled, self.past) = (now, earlier);
@@ -492,7 +473,7 @@ impl<'a> Service<'a> {
             node.refused.add(&self.link.refused_of(number).into_iter().collect());
             node
         };
-        Status {
+        let mut status = Status {
             mode: Mode::Controller,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             now_ns: now,
@@ -510,8 +491,6 @@ impl<'a> Service<'a> {
                 since_ns: state.since_ns,
                 reason: state.reason,
             }),
-            kafka: self.kafka.as_ref().map(Hand::delivered),
-            alertmanagers: self.alerts.as_ref().map(Alerts::views).unwrap_or_default(),
             nodes: nodes.enumerate().map(node).collect(),
             refused,
             windows,
@@ -519,6 +498,8 @@ impl<'a> Service<'a> {
             faults: self.faults.told(),
             least_coverage: Some(self.config.site.settings.coverage),
             ..Status::default()
-        }
+        };
+        self.publishers.iter().for_each(|own| own.add_to(&mut status));
+        status
     }
 }

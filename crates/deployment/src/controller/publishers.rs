@@ -1,0 +1,51 @@
+//! Who is told what a controller has stored: one trait, and the list of all. The controller at work knows none by its name.
+
+mod alerts;
+mod kafka;
+
+use super::config::Config;
+use events::State;
+use model::Event;
+use runtime::exit::Failure;
+use web::Hub;
+use web::view::Status;
+
+/// Takes what a controller stores to others.
+pub(super) trait Publisher {
+    /// Takes an event, which is not stored yet.
+    fn event(&self, _: &Event) {}
+
+    /// Looks at what conditions hold.
+    fn settle(&mut self, _: &State) {}
+
+    /// Returns the name of its state in the archive and the state, if that has changed since it was stored.
+    fn save(&self) -> Option<(String, String)> {
+        None
+    }
+
+    /// Tells what is stored now, what was saved among it.
+    fn stored(&self);
+
+    /// Returns what is to be said since the last call.
+    fn lines(&self) -> Vec<String>;
+
+    /// Adds what became of what it took.
+    fn add_to(&self, status: &mut Status);
+
+    /// Ends, and says what others were not told. Returns the state from which the next start continues, as [`Publisher::save`] does.
+    fn end(self: Box<Self>) -> Option<(String, String)>;
+}
+
+type Start = fn(&Config, &Hub) -> Result<Option<Box<dyn Publisher>>, Failure>;
+
+/// All of them.
+const PUBLISHERS: [Start; 2] = [kafka::start, alerts::start];
+
+/// Starts those that the settings ask for.
+pub(super) fn start(config: &Config, hub: &Hub) -> Result<Vec<Box<dyn Publisher>>, Failure> {
+    let mut publishers = Vec::new();
+    for start in PUBLISHERS {
+        publishers.extend(start(config, hub)?);
+    }
+    Ok(publishers)
+}

@@ -1,0 +1,53 @@
+//! What a controller tells Alertmanagers. What they were not told is told after its next start.
+
+use super::Publisher;
+use crate::controller::config::Config;
+use events::State;
+use model::Event;
+use runtime::exit::{Failure, say};
+use runtime::sinks::alerts::Alerts;
+use web::Hub;
+use web::view::Status;
+
+/// The name of the state of alerts in the archive.
+const STATE: &str = "alerts";
+
+/// Begins to tell where the settings ask for it.
+pub(super) fn start(config: &Config, hub: &Hub) -> Result<Option<Box<dyn Publisher>>, Failure> {
+    let saved = hub.archive().state(STATE).map_err(Failure::fault)?;
+    let alerts = Alerts::start(&config.alerts, saved.as_deref())?;
+    Ok(alerts.map(|alerts| Box::new(alerts) as Box<dyn Publisher>))
+}
+
+impl Publisher for Alerts {
+    fn event(&self, event: &Event) {
+        Alerts::event(self, event);
+    }
+
+    fn settle(&mut self, state: &State) {
+        Alerts::settle(self, state);
+    }
+
+    fn save(&self) -> Option<(String, String)> {
+        Alerts::save(self).map(|saved| (STATE.to_owned(), saved))
+    }
+
+    fn stored(&self) {
+        Alerts::stored(self);
+    }
+
+    fn lines(&self) -> Vec<String> {
+        Alerts::lines(self)
+    }
+
+    fn add_to(&self, status: &mut Status) {
+        status.alertmanagers = self.views();
+    }
+
+    fn end(self: Box<Self>) -> Option<(String, String)> {
+        let told = self.finish();
+        told.untold.iter().for_each(|line| say(&format!("{line}; it is told after the next start")));
+        told.given_up.iter().for_each(|line| say(line));
+        told.saved.map(|saved| (STATE.to_owned(), saved))
+    }
+}
