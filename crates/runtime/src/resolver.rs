@@ -50,7 +50,7 @@ struct State {
 
 impl Resolver {
     /// With the system's resolver.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(USUAL, |address| dns_lookup::lookup_addr(&address).ok())
     }
 

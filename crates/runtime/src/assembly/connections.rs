@@ -12,8 +12,11 @@ use crate::spec::{LinkOptions, Spec};
 /// Connects a node to the controller of its deployment.
 pub(super) type Connect = Box<dyn Fn(&Spec, Measurement) -> Result<Box<dyn Route>, Failure>>;
 
-/// Checks how a controller is reached. The feature `amqp` adds one.
-const CONNECTIONS: &[fn(&LinkOptions) -> Result<Connect, Failure>] = &[
+/// Checks how a controller is reached.
+type Check = fn(&LinkOptions) -> Result<Connect, Failure>;
+
+/// The feature `amqp` adds one.
+const CONNECTIONS: &[Check] = &[
     #[cfg(feature = "amqp")]
     crate::assembly::connections::remote::connection,
 ];
