@@ -265,22 +265,34 @@ fn live_sources_are_nodes_of_one_process() {
     });
 }
 
-/// `--answers` writes the lines that `--json` prints of windows, beside tables or these lines, of a node by itself and of nodes under a
-/// controller; what a full device does not take is said.
+/// `--answers` writes the lines that `--json` prints, beside tables or these lines, of a node by itself and of nodes under a controller, of
+/// windows and of a capture as a whole; what a full device does not take is said.
 #[test]
 fn answers_are_written_to_a_file_too() {
     let scratch = Scratch::new();
     let capture = traffic(&scratch).path;
     let (capture, file) = (text(&capture), scratch.path("answers.jsonl"));
     let one = ["-q", "q: select dst_port, count(*) groupby dst_port"];
-    for question in [&one[..], &["-q", CHAIN], &["--task", "entropy:key=src_addr", "-q", CHAIN]] {
-        let run = [&[capture, "--every", "1s", "--seed", "3", "--answers", text(&file)], question].concat();
-        let printed = lines(&run);
+    let every = ["--every", "1s"];
+    for (question, every) in [
+        (&one[..], &every[..]),
+        (&["-q", CHAIN], &every),
+        (&["--task", "entropy:key=src_addr", "-q", CHAIN], &every),
+        (&[], &every),
+        (&one, &[]),
+        (&["-q", CHAIN], &[]),
+        (&["-q", "q: select count(*) every 2s"], &[]),
+        (&[], &[]),
+    ] {
+        let plain = [&[capture, "--seed", "3"], every, question].concat();
+        let printed = lines(&plain);
+        let run = [&plain[..], &["--answers", text(&file)]].concat();
+        assert_eq!(lines(&run), printed, "{question:?} {every:?}");
         let written = std::fs::read_to_string(&file).expect("the file");
         let written: Vec<Value> =
             written.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         assert!(!printed.is_empty());
-        assert_eq!(written, printed, "{question:?}");
+        assert_eq!(written, printed, "{question:?} {every:?}");
         // Tables on the screen change nothing.
         call(&[&["run", "--node", "N"], &run[..]].concat()).expect(0);
         assert_eq!(std::fs::read_to_string(&file).expect("the file").lines().count(), printed.len());
@@ -289,4 +301,30 @@ fn answers_are_written_to_a_file_too() {
         .says(3, &["--answers /dev/full lacks"]);
     call(&["run", capture, "--answers", "-"]).says(2, &["--json"]);
     call(&["run", capture, "--answers", text(&scratch.path("no/such"))]).says(2, &["--answers", "no/such"]);
+}
+
+/// What a run reads and writes are different files; a run that is refused leaves the file of answers as it was.
+#[test]
+fn no_file_is_read_and_written_or_written_twice() {
+    let scratch = Scratch::new();
+    let capture = traffic(&scratch).path;
+    let bytes = std::fs::read(&capture).expect("the capture");
+    let capture = text(&capture);
+    let file = scratch.path("f.csv");
+    for output in ["--answers", "--report", "--flows"] {
+        call(&["run", capture, output, capture]).says(2, &[output, "a source of the run"]);
+    }
+    for other in ["--report", "--flows"] {
+        call(&["run", capture, "--answers", text(&file), other, text(&file)]).says(2, &["writes there too"]);
+    }
+    assert_eq!(std::fs::read(capture).expect("the capture"), bytes);
+    assert!(!file.exists());
+    call(&["run", capture, "--answers", "/dev/null", "--report", "/dev/null"]).expect(0);
+    // Refused once files are open.
+    let refused = ["--export", "ipfix://nosuchhost.invalid:4739"];
+    call(&[&["run", capture, "--answers", text(&file)], &refused[..]].concat()).says(2, &["nosuchhost"]);
+    assert!(!file.exists());
+    std::fs::write(&file, "precious").expect("written");
+    call(&[&["run", capture, "--answers", text(&file)], &refused[..]].concat()).says(2, &["nosuchhost"]);
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "precious");
 }

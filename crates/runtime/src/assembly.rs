@@ -13,6 +13,7 @@ pub mod measurement;
 pub mod nodes;
 pub mod parallel;
 mod parts;
+mod places;
 mod plan;
 pub mod port_drivers;
 pub mod positional;

@@ -94,9 +94,12 @@ pub(crate) enum Need {
     ShownWindows,
 }
 
+/// Starts a sink where the options ask for it.
+type Start = fn(&Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure>;
+
 /// A sink that a run may have.
 struct Known {
-    start: fn(&Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure>,
+    start: Start,
     need: fn(&Spec) -> Need,
 }
 

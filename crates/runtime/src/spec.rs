@@ -85,7 +85,7 @@ pub struct Spec {
     /// The length of the windows of queries that do not say it, where the run's are shorter: the queries tell.
     #[arg(skip)]
     pub usual_every: Option<Every>,
-    /// Lines of JSON have the answers of windows that nothing asks for by a length of its own. Otherwise a capture is answered as a whole.
+    /// Lines of JSON (`--json`, `--answers`) have the answers of windows that nothing asks for by a length of its own. Otherwise a capture is answered as a whole.
     #[arg(skip)]
     pub json_windows: bool,
 }

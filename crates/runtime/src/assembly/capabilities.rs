@@ -1,5 +1,6 @@
 //! What does not go together in a run, and why: one table, by which runs are checked and from which docs/refused.md is made.
 
+use crate::origin::Origins;
 use crate::sinks::standard_output;
 use crate::spec::{SourceOptions, Spec};
 use engine::Every;
@@ -12,6 +13,8 @@ use task::{Kind, Quantity, TaskSpec, is_from_rows};
 pub(super) struct Facts<'a> {
     /// What the run is asked for, with the sources of the node.
     pub(super) spec: &'a Spec,
+    /// Where its options are set.
+    pub(super) origins: &'a Origins,
     /// The queries of the run that rows answer.
     pub(super) queries: &'a [CheckedQuery],
     /// The tasks of the node, those of queries among them.
@@ -75,7 +78,7 @@ const fn in_probe(
 /// Returns the rule of an option that is of routers.
 const fn without_routers(what: &'static str, is_broken: fn(&Facts<'_>) -> bool) -> Rule {
     let why = "it says what is received of routers";
-    let instead = "name where routers send to, as r=ipfix://:4739";
+    let instead = "name where routers send to: r=ipfix://:4739, or --collect of a probe";
     Rule { what, beside: "without routers", why, instead, is_broken }
 }
 
@@ -139,7 +142,9 @@ const RULES: &[Rule] = &[
         why: "it is told what fires, and no query of this run starts another",
         instead: "give -q or -f one with 'when'",
         is_broken: |Facts { spec, queries, .. }| {
-            spec.output.alerts.is_asked() && !queries.iter().any(|query| query.trigger.is_some())
+            spec.link.is_none()
+                && spec.output.alerts.is_asked()
+                && !queries.iter().any(|query| query.trigger.is_some())
         },
     },
     // Two things of which one undoes the other.
@@ -218,6 +223,18 @@ const RULES: &[Rule] = &[
     in_probe("--task", CONTROLLER_ASKS, "ask in Equery, at the controller", |facts| {
         facts.probe().is_some_and(|spec| !spec.question.task.is_empty())
     }),
+    in_probe("--top", CONTROLLER_ASKS, SEE_THERE, |facts| {
+        facts.probe().is_some() && facts.origins.has("top")
+    }),
+    in_probe("--alertmanager", CONTROLLER_ASKS, "give it to the controller ('alertmanager')", |facts| {
+        facts.probe().is_some_and(|spec| spec.output.alerts.is_asked())
+    }),
+    in_probe(
+        "--every in packets",
+        "a controller joins nodes by the time of their windows",
+        "give --every a time, as 1s",
+        |facts| facts.probe().is_some_and(is_of_packets),
+    ),
     in_probe("--json", CONTROLLER_ASKS, SEE_THERE, |facts| {
         facts.probe().is_some_and(|spec| spec.output.json)
     }),
@@ -286,7 +303,7 @@ const RULES: &[Rule] = &[
         beside: "with several nodes, or queries that start others",
         why: "nodes are joined by the time of their windows, and queries start others at a time: they need windows of time",
         instead: "give --every a time, as 1s",
-        is_broken: |facts| facts.is_controlled && is_of_packets(facts.spec),
+        is_broken: |facts| facts.spec.link.is_none() && facts.is_controlled && is_of_packets(facts.spec),
     },
     // Samples.
     Rule {

@@ -170,11 +170,11 @@ impl Measurement {
 
     /// Creates the files and connections that take its records and rows. `reader` reads standard output; `lost` counts what others do not take.
     pub(crate) fn create_outputs(&mut self, reader: &Reader, lost: &Lost) -> Result<(), Failure> {
+        self.writers = writers(&self.options, &self.node, &self.selection, self.time_base, reader, lost)?;
+        self.rows = self.row_output()?;
         if let Some(folder) = &self.options.capture.captures {
             std::fs::create_dir_all(folder).map_err(|error| no_folder("--captures", folder, &error))?;
         }
-        self.writers = writers(&self.options, &self.node, &self.selection, self.time_base, reader, lost)?;
-        self.rows = self.row_output()?;
         Ok(())
     }
 

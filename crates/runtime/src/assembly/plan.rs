@@ -5,6 +5,7 @@ use super::capabilities::{self, Facts};
 use super::connections::{self, Connect};
 use super::measurement;
 use super::nodes::{self, Node};
+use super::places;
 use crate::exit::{Failure, say};
 use crate::machine;
 use crate::origin::Origins;
@@ -35,7 +36,11 @@ impl Plan {
     pub(super) fn of(options: &Spec, origins: &Origins) -> Result<Self, Failure> {
         let nodes = nodes::split(options)?;
         let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
-        let asked = Asked::of(options, origins, &names)?;
+        let asked = match &options.link {
+            None => Asked::of(options, origins, &names)?,
+            // Its controller asks: what is given beside that is refused with the rest.
+            Some(_) => Asked::default(),
+        };
         let captures = asked.checked.iter().any(|query| query.capture_packets.is_some());
         if options.capture.captures.is_some() && !captures {
             say("--captures: no query asks for packets; 'capture 100 packets' in one that others start does");
@@ -43,8 +48,9 @@ impl Plan {
         let every = asked.every.unwrap_or(options.question.every);
         // As on the screen: windows of a capture come with --every, and where they are sent.
         let is_live = nodes.iter().any(|node| node.options.is_live());
-        let needs_windows = sinks::need(options) != Need::Nothing;
-        let json_windows = options.output.json && (is_live || origins.has("every") || needs_windows);
+        let need = sinks::need(options);
+        let has_lines = options.output.json || options.output.answers.is_some();
+        let json_windows = has_lines && (is_live || origins.has("every") || need == Need::ShownWindows);
         let mut options = options.clone();
         options.question.every = every;
         options.usual_every = asked.usual_every;
@@ -52,19 +58,19 @@ impl Plan {
         let shows_windows =
             origins.has("every") && options.output.rows.is_none() && options.question.per.is_none();
         let tasks = tasks::specs(&options.question.task)?;
-        let of_windows = is_live || json_windows || needs_windows;
+        let of_windows = is_live || json_windows || need != Need::Nothing;
         let (connect, wrong) = match options.link.as_ref().map(connections::find).transpose() {
             Ok(connect) => (connect, Vec::new()),
-            Err(failure) => (None, failure.in_file(options.machine.config.as_deref()).messages()),
+            Err(failure) => (None, failure.placed(origins, options.machine.config.as_deref()).messages()),
         };
         let plan = Self { options, nodes, asked, of_windows, shows_windows, connect, tasks };
-        plan.check(wrong)?;
+        plan.check(wrong, origins)?;
         remark_of_sample(&plan.options).iter().for_each(|line| say(line));
         Ok(plan)
     }
 
     /// Refuses all that does not go together, and what else is wrong, before anything is opened or created.
-    fn check(&self, wrong: Vec<String>) -> Result<(), Failure> {
+    fn check(&self, wrong: Vec<String>, origins: &Origins) -> Result<(), Failure> {
         let has_several_nodes = self.nodes.len() > 1;
         let has_routers = self.nodes.iter().any(|node| node.options.routers.listener.is_some());
         // Each line with the nodes that it is about.
@@ -74,6 +80,7 @@ impl Plan {
             let tasks = self.specs(&node.name);
             let facts = Facts {
                 spec: &spec,
+                origins,
                 queries: &self.asked.checked,
                 tasks: &tasks,
                 has_routers,
@@ -99,7 +106,8 @@ impl Plan {
             true => format!("{}: {line}", nodes.join(", ")),
             false => line,
         };
-        let lines: Vec<String> = wrong.into_iter().chain(found.into_iter().map(line)).collect();
+        let places = places::refusals(&self.options, &self.nodes);
+        let lines: Vec<String> = wrong.into_iter().chain(places).chain(found.into_iter().map(line)).collect();
         if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
     }
 

@@ -9,7 +9,7 @@ use crate::sinks::{Sink, Sinks};
 use crate::spec::Spec;
 use crate::verdict::Verdict;
 use engine::OutputsResult;
-use model::{Account, Amount, Answer, FlowCounts, Rates, RunReport, Sampling, WindowCounts, WireReport};
+use model::{Amount, Answer, FlowCounts, Rates, RunReport, Sampling, WindowCounts, WireReport};
 use port::wire::WireCounters;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -39,25 +39,11 @@ pub(super) fn finish(
     Ok(ExitCode::from(code))
 }
 
-/// Prints the answers over the whole run as lines of JSON: as those of a window, with the time that they are of and what became of the
-/// frames.
+/// Prints the answers over the whole run as lines of JSON.
 pub(crate) fn print_whole(report: &RunReport, is_asked: bool) -> Result<(), Failure> {
-    let shown = report.answers.iter().filter(|answer| answer.window.is_none());
-    let shown = shown.filter(|answer| screen::has_line(answer, false, is_asked));
-    let of_node =
-        |answer: &Answer| answer.node.as_ref().and_then(|node| report.nodes.get(node)).unwrap_or(report);
-    // Without a frame there is no time, and nothing to answer.
-    let shown = shown.filter(|answer| of_node(answer).span().is_some());
-    let lines = shown.map(|answer| {
-        let of_node = of_node(answer);
-        let account = || Account { packets: of_node.packets.clone(), loss: of_node.loss.clone() };
-        let account = (answer.query == "totals").then(account);
-        let line = Answer { window: of_node.span(), account, ..answer.clone() };
-        serde_json::to_string(&line)
-            .map(|line| line + "\n")
-            .map_err(|error| Failure::fault(error.to_string()))
-    });
-    exit::print(&lines.collect::<Result<String, Failure>>()?).map(|_| ())
+    let lines = screen::whole(report, is_asked);
+    let text = screen::json_lines(lines.iter()).map_err(|error| Failure::fault(error.to_string()))?;
+    exit::print(&text).map(|_| ())
 }
 
 /// The report of one node, what the user should know of outputs, and how the sources ended.

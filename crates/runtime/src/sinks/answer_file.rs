@@ -5,9 +5,9 @@ use crate::exit::Failure;
 use crate::spec::Spec;
 use crate::verdict::Verdict;
 use controller::Output;
-use model::{Answer, Window};
+use model::{Answer, RunReport, Window};
 use serde::Serialize;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -15,6 +15,8 @@ use std::sync::{Mutex, PoisonError};
 /// The file. Each window is in it once it is answered.
 pub(crate) struct AnswerFile {
     path: PathBuf,
+    /// A capture is answered as a whole.
+    is_of_run: bool,
     /// The user's queries take the place of those that the program asks by itself.
     is_asked: bool,
     state: Mutex<State>,
@@ -22,6 +24,10 @@ pub(crate) struct AnswerFile {
 
 struct State {
     file: BufWriter<File>,
+    /// What was in the file is gone. A run that is refused leaves it as it was.
+    has_begun: bool,
+    /// The file was not there before; it is removed if the run is refused.
+    is_new: Option<PathBuf>,
     /// Why the file takes nothing more.
     error: Option<io::Error>,
     /// Lines that it lacks, at the most.
@@ -29,31 +35,59 @@ struct State {
 }
 
 impl State {
+    fn begin(&mut self) -> io::Result<()> {
+        if !std::mem::replace(&mut self.has_begun, true) && self.file.get_ref().metadata()?.is_file() {
+            self.file.get_ref().set_len(0)?;
+        }
+        Ok(())
+    }
+
     fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut self.file, value)?;
         self.file.write_all(b"\n")
     }
 }
 
+impl Drop for State {
+    fn drop(&mut self) {
+        if let Some(path) = self.is_new.take().filter(|_| !self.has_begun) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
 impl AnswerFile {
     /// Returns what it needs of windows.
     pub(super) fn need(options: &Spec) -> Need {
-        if options.output.answers.is_some() { Need::Windows } else { Need::Nothing }
+        match options.output.answers {
+            Some(_) if options.json_windows => Need::Windows,
+            _ => Need::Nothing,
+        }
     }
 
     /// Creates it where the options ask for it.
     pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
         let Some(path) = &telling.options.output.answers else { return Ok(None) };
-        let file = File::create(path)
-            .map_err(|error| Failure::usage(format!("--answers {}: {error}", path.display())))?;
-        let state = Mutex::new(State { file: BufWriter::new(file), error: None, lost: 0 });
-        Ok(Some(Box::new(Self { path: path.clone(), is_asked: !telling.asked.is_empty(), state })))
+        let is_new = (!path.exists()).then(|| path.clone());
+        let file = File::options().write(true).create(true).truncate(false).open(path);
+        let file = file.map_err(|error| Failure::usage(format!("--answers {}: {error}", path.display())))?;
+        let file = BufWriter::new(file);
+        let state = State { file, has_begun: false, is_new, error: None, lost: 0 };
+        Ok(Some(Box::new(Self {
+            path: path.clone(),
+            is_of_run: !telling.options.json_windows,
+            is_asked: !telling.asked.is_empty(),
+            state: Mutex::new(state),
+        })))
     }
 
     /// Writes a line for each, and has the file take them.
     fn write<'a, T: Serialize + 'a>(&self, lines: impl Iterator<Item = &'a T>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut number = 0;
+        if state.error.is_none() {
+            state.error = state.begin().err();
+        }
         for line in lines {
             number += 1;
             // What follows a line that is not whole would be read as a part of it.
@@ -70,9 +104,19 @@ impl AnswerFile {
     }
 }
 
+impl AnswerFile {
+    /// Returns what the file lacks.
+    fn lost(&self) -> Option<String> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let error = state.error.as_ref()?;
+        Some(format!("--answers {} lacks {} lines at the most: {error}", self.path.display(), state.lost))
+    }
+}
+
 impl Sink for AnswerFile {
     fn window(&self, window: &Window) {
-        self.write(screen::lines_of(window, self.is_asked));
+        // Of a capture that is answered as a whole, windows that queries ask for have lines.
+        self.write(screen::lines_of(window, self.is_asked || self.is_of_run));
     }
 
     fn cut(&self, answers: &[Answer]) {
@@ -90,12 +134,17 @@ impl Sink for AnswerFile {
     }
 
     fn finish(&self, verdict: &mut Verdict) {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = self.path.display();
-        let lost = state
-            .error
-            .iter()
-            .map(|error| format!("--answers {path} lacks {} lines at the most: {error}", state.lost));
-        verdict.lose(lost.collect());
+        // A run without answers has an empty file.
+        self.write::<Answer>([].into_iter());
+        verdict.lose(self.lost().into_iter().collect());
+    }
+
+    fn report(&self, report: &RunReport) -> Result<(), Failure> {
+        if self.is_of_run {
+            let lines = screen::whole(report, self.is_asked);
+            self.write(lines.iter());
+            return self.lost().map_or(Ok(()), |line| Err(Failure::fault(line)));
+        }
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@ use crate::resolver::Resolver;
 use crate::sinks::live::{LiveView, Measured, Stamped};
 use crate::sinks::standard_output::Reader;
 use engine::{Observer, Snapshot, WindowOutlet};
-use model::{Answer, Window};
+use model::{Account, Answer, RunReport, Window};
 use notation::{grouped, scaled};
 use port::TimeBase;
 use std::io::{self, IsTerminal, Write};
@@ -383,8 +383,25 @@ pub(crate) fn has_line(answer: &Answer, is_empty: bool, is_asked: bool) -> bool 
     }
 }
 
+/// The answers over a whole run that have lines of JSON: as those of a window, with the time that they are of and what became of the frames.
+pub(crate) fn whole(report: &RunReport, is_asked: bool) -> Vec<Answer> {
+    let shown = report.answers.iter().filter(|answer| answer.window.is_none());
+    let shown = shown.filter(|answer| has_line(answer, false, is_asked));
+    let of_node =
+        |answer: &Answer| answer.node.as_ref().and_then(|node| report.nodes.get(node)).unwrap_or(report);
+    // Without a frame there is no time, and nothing to answer.
+    let shown = shown.filter(|answer| of_node(answer).span().is_some());
+    let line = |answer: &Answer| {
+        let of_node = of_node(answer);
+        let account = || Account { packets: of_node.packets.clone(), loss: of_node.loss.clone() };
+        let account = (answer.query == "totals").then(account);
+        Answer { window: of_node.span(), account, ..answer.clone() }
+    };
+    shown.map(line).collect()
+}
+
 /// An object for each answer, one per line.
-fn json_lines<'a>(answers: impl Iterator<Item = &'a Answer>) -> serde_json::Result<String> {
+pub(crate) fn json_lines<'a>(answers: impl Iterator<Item = &'a Answer>) -> serde_json::Result<String> {
     let mut lines = String::new();
     for answer in answers {
         lines.push_str(&serde_json::to_string(answer)?);

@@ -25,7 +25,7 @@ pub struct OutputOptions {
     /// Write the report of the run as JSON; '-' is standard output
     #[arg(help_heading = OUTPUT, long, value_name = "PATH", env = "EDISON_REPORT", hide_env = true)]
     pub(crate) report: Option<PathBuf>,
-    /// Write the answers of windows and the events to a file, as the lines that --json prints
+    /// Write the lines that --json prints to a file, whatever the screen shows
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "PATH", env = "EDISON_ANSWERS", hide_env = true)]
     pub answers: Option<PathBuf>,
     /// Serve the page and the API during the run and after it, until Ctrl-C [default: 127.0.0.1:8080]

@@ -1,0 +1,42 @@
+//! Files that a run reads and writes: none of them is two of these.
+
+use super::nodes::Node;
+use crate::spec::Spec;
+use std::path::{Path, PathBuf};
+
+/// Returns a line for each output that is also a source or another output. `options` has the outputs of all nodes together.
+pub(super) fn refusals(options: &Spec, nodes: &[Node]) -> Vec<String> {
+    let sources =
+        nodes.iter().flat_map(|Node { options, .. }| options.source.read.iter().chain(&options.source.words));
+    let sources = sources.filter_map(|source| whole(Path::new(source)));
+    let mut taken: Vec<(PathBuf, &str)> = sources.map(|path| (path, "this is a source of the run")).collect();
+    let mut outputs = vec![
+        ("--report", "--report writes there too", options.output.report.as_deref()),
+        ("--answers", "--answers writes there too", options.output.answers.as_deref()),
+    ];
+    for Node { options, .. } in nodes {
+        outputs.push(("--flows", "--flows writes there too", options.output.flows.as_deref()));
+        outputs.push(("--rows", "--rows writes there too", options.output.rows.as_deref()));
+    }
+    let mut lines = Vec::new();
+    for (option, writes, path) in outputs {
+        let Some((path, whole)) = path.and_then(|path| Some((path, whole(path)?))) else { continue };
+        match taken.iter().find(|(known, _)| *known == whole) {
+            Some((_, why)) => lines.push(format!("{option} {}: {why}: give another path", path.display())),
+            None => taken.push((whole, writes)),
+        }
+    }
+    lines
+}
+
+/// The whole path of a file, which need not be there; `None` of what is no file, such as a pipe or standard output.
+fn whole(path: &Path) -> Option<PathBuf> {
+    match path.metadata() {
+        Ok(found) => path.canonicalize().ok().filter(|_| found.is_file()),
+        Err(_) if path == Path::new("-") => None,
+        Err(_) => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            Some(folder.unwrap_or(Path::new(".")).canonicalize().ok()?.join(path.file_name()?))
+        }
+    }
+}
