@@ -122,7 +122,11 @@ pub(crate) fn refuse_mixed<'a>(
 /// Returns why files of a node cannot be replayed together, if windows of a time have different shares.
 pub(crate) fn mixed_in<'a>(files: impl Iterator<Item = &'a Contents>, period: Period) -> Option<String> {
     let windows = files.flat_map(windows_of).filter_map(|alike| alike.within(period));
-    mixed(windows.collect(), Over::Run).map(|(time_ns, shares)| reason(time_ns, shares))
+    let (time_ns, [least, greatest]) = mixed(windows.collect(), Over::Run)?;
+    Some(format!(
+        "its windows have {least} and {greatest} of the packets, from {} on, and a dry run takes those of one share: give --to that time, or --from it",
+        model::format_time(time_ns)
+    ))
 }
 
 /// Says why windows of these shares have no answer together.
