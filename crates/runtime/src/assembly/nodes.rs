@@ -41,7 +41,12 @@ pub(crate) fn split(options: &Spec) -> Result<Vec<Node>, Failure> {
             return Err(unnamed(file));
         }
         let name = options.output.node.clone().unwrap_or_else(machine::host_name);
-        return Ok(vec![Node { name, options: options.clone() }]);
+        let mut own = options.clone();
+        if let Some(word) = own.source.words.first().filter(|word| kind(word) == Kind::Routers).cloned() {
+            own.routers.listener = Some(listener(&word)?);
+            own.source.words.remove(0);
+        }
+        return Ok(vec![Node { name, options: own }]);
     }
     check(options, of_options.len())?;
     let filter = &options.source.words[words.len()..];
@@ -80,7 +85,9 @@ pub(crate) fn split(options: &Spec) -> Result<Vec<Node>, Failure> {
                     "{name}={source}: a node listens at one address for routers: give this one another name"
                 )));
             }
-            Kind::Routers => options.routers.listener = Some(listener(name, source)?),
+            Kind::Routers => {
+                options.routers.listener = Some(listener(source).map_err(|failure| failure.of(name))?)
+            }
         }
     }
     if !missing.is_empty() {
@@ -144,8 +151,8 @@ fn is_port(source: &str) -> bool {
 }
 
 /// Returns where the routers of a node send to.
-fn listener(name: &str, source: &str) -> Result<Listener, Failure> {
-    source.parse().map_err(|error| Failure::usage(format!("{name}={source}: {error}")))
+fn listener(source: &str) -> Result<Listener, Failure> {
+    source.parse().map_err(Failure::usage)
 }
 
 fn unnamed(file: &str) -> Failure {
