@@ -61,7 +61,7 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),
         Command::Probe(options) => assembly::run(&options.into_spec(), origins),
-        Command::Controller(options) => controller(&options),
+        Command::Controller(options) => controller(&options, origins),
         Command::Authority(options) => (deployment::find("edison authority")?.authority)(&options),
         Command::Nodes(options) => client::nodes(&options),
         Command::Queries(options) => client::queries(&options),
@@ -102,10 +102,11 @@ fn collect(options: commands::CollectOptions, origins: &Origins) -> Result<ExitC
 }
 
 /// Joins the probes of a deployment, or does what is asked for instead.
-fn controller(options: &commands::ControllerOptions) -> Result<ExitCode, Failure> {
+fn controller(options: &commands::ControllerOptions, origins: &Origins) -> Result<ExitCode, Failure> {
     let deployment = deployment::find("edison controller")?;
     match &options.command {
-        None => (deployment.controller)(&options.settings, options.config.as_deref()),
+        None => (deployment.controller)(&options.settings)
+            .map_err(|failure| failure.placed(origins, options.config.as_deref())),
         Some(ControllerCommand::Token(options)) => (deployment.token)(options),
         Some(ControllerCommand::Provision(options)) => {
             let config = options.config.clone().into_os_string();

@@ -11,7 +11,8 @@ pub(crate) fn read(path: &Path) -> Result<toml::Table, Failure> {
     };
     let text = text.map_err(|error| wrong(path, &error.to_string()))?;
     text.parse().map_err(|error: toml::de::Error| {
-        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
+        let line =
+            error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         wrong(path, &format!("line {line}: {}", error.message().replace('\n', " ")))
     })
 }

@@ -49,7 +49,9 @@ impl CollectOptions {
         let lines = origins
             .given()
             .filter(|name| !["config", "from", "sampling", "wait"].contains(name))
-            .map(|name| format!("--{name} cannot be given beside --config: give '{name}' in its file"));
+            .map(|name| {
+                format!("--{name} cannot be given beside --config, whose file has the options of a node")
+            });
         let lines: Vec<String> = lines.collect();
         if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
     }

@@ -17,7 +17,7 @@ line wins over the environment, and that over the file. SIGTERM or Ctrl-C ends i
 Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
 
 /// Options of a run that a probe refuses, each with its reason (docs/refused.md). Its help leaves them out.
-pub(super) const REFUSED: [&str; 18] = [
+pub(super) const REFUSED: [&str; 23] = [
     "words",
     "read",
     "synthetic",
@@ -36,6 +36,11 @@ pub(super) const REFUSED: [&str; 18] = [
     "duration",
     "idle_exit",
     "tee",
+    "alertmanager",
+    "alertmanager_label",
+    "alertmanager_page",
+    "alertmanager_credentials",
+    "alertmanager_ca",
 ];
 
 /// Options of `edison probe`.

@@ -429,7 +429,10 @@ fn settings_that_are_wrong_are_named() {
         (&format!("{broker}query = \"select count(*)\"\n"), vec!["query", "the controller says"]),
         (&format!("{broker}every = \"1Mp\"\ninterface = [\"lo\"]\n"), vec!["every", "1s"]),
         (&format!("{broker}interface = [\"nothing0\"]\n"), vec!["nothing0"]),
-        (&format!("{broker}spool = \"much\"\n"), vec!["spool", "much"]),
+        (&format!("{broker}spool = \"much\"\n"), vec!["probe.toml: ", "spool", "much"]),
+        (&format!("{broker}spool = \"1k\"\n"), vec!["probe.toml: 'spool'", "1MiB"]),
+        (&format!("{broker}top = 4\n"), vec!["probe.toml: --top", "the controller says"]),
+        (&format!("{broker}duration = \"5s\"\n"), vec!["probe.toml: --duration", "until it is told to end"]),
         ("broker = 5\nbroker = 6\n", vec!["line", "duplicate key"]),
     ] {
         let file = scratch.file("probe.toml", settings);
@@ -455,4 +458,13 @@ fn settings_that_are_wrong_are_named() {
         run(edison().args(["controller", "--config", text(&file)])).says(2, &words);
     }
     run(edison().args(["nodes", "--controller", "ftp://x"])).says(2, &["http://"]);
+    // Each key is an option and a variable too, and what is wrong with one is said of where it was given.
+    let given = ["probe", "--broker", "amqp://127.0.0.1:5672", "-i", "lo"];
+    run(edison().args(given).env("EDISON_SPOOL", "1k")).says(2, &["EDISON_SPOOL: 'spool'"]);
+    run(edison().args(given).env("EDISON_PER", "1s")).says(2, &["EDISON_PER: --per in a probe"]);
+    run(edison().args(given).args(["-q", "select count(*)"])).says(2, &["error: --query in a probe"]);
+    let given = ["controller", "--broker", "amqp://127.0.0.1:5672", "--nodes", "a,a"];
+    run(edison().args(given)).says(2, &["error: 'nodes': a is there twice"]);
+    run(edison().args(&given[..3]).env("EDISON_NODES", "a,a"))
+        .says(2, &["EDISON_NODES: 'nodes': a is there twice"]);
 }

@@ -24,7 +24,6 @@ use queries::Queries;
 use runtime::exit::{Failure, say};
 use runtime::signals::{self, HungUp};
 use service::Service;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -42,10 +41,10 @@ fn return_large_blocks() {
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE) };
 }
 
-/// Joins the probes until a signal. `file`: where the settings are from.
-pub(crate) fn run(settings: &ControllerSettings, file: Option<&Path>) -> Result<ExitCode, Failure> {
+/// Joins the probes until a signal.
+pub(crate) fn run(settings: &ControllerSettings) -> Result<ExitCode, Failure> {
     return_large_blocks();
-    let (config, web) = Config::of(settings).map_err(|failure| failure.in_file(file))?;
+    let (config, web) = Config::of(settings)?;
     let stop = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     let hung_up = HungUp::watch()?;

@@ -12,13 +12,12 @@ mod file_name;
 use options::{AuthorityOptions, ControllerSettings, ProvisionOptions, TokenOptions};
 use runtime::exit::Failure;
 use runtime::lacking::{AMQP, lacks};
-use std::path::Path;
 use std::process::ExitCode;
 
 /// The commands of a deployment.
 pub struct Deployments {
-    /// `edison controller`. The path is the file of the settings, if they are from one.
-    pub controller: fn(&ControllerSettings, Option<&Path>) -> Result<ExitCode, Failure>,
+    /// `edison controller`.
+    pub controller: fn(&ControllerSettings) -> Result<ExitCode, Failure>,
     /// `edison controller token`.
     pub token: fn(&TokenOptions) -> Result<ExitCode, Failure>,
     /// `edison controller provision`.

@@ -18,8 +18,8 @@ pub struct ControllerSettings {
     /// The broker.
     #[command(flatten)]
     pub broker: BrokerOptions,
-    /// The name of a probe that it joins; may be given several times
-    #[arg(help_heading = DEPLOYMENT, long, value_name = "NAME", env = "EDISON_NODES", hide_env = true)]
+    /// The names of the probes that it joins
+    #[arg(help_heading = DEPLOYMENT, long, value_name = "NAME,…", env = "EDISON_NODES", hide_env = true, value_delimiter = ',')]
     pub nodes: Vec<String>,
     /// The file of its state: answers, events, and what it continues after a start
     #[arg(help_heading = DEPLOYMENT, long, value_name = "FILE", env = "EDISON_STATE_FILE", hide_env = true, default_value = "edison-controller.db")]

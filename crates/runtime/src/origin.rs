@@ -2,6 +2,7 @@
 
 use clap::{Arg, Command};
 use std::ffi::OsString;
+use std::path::Path;
 
 /// The options of a run that are set, each with where that is done if it is not on the command line.
 #[derive(Debug, Default)]
@@ -36,6 +37,18 @@ impl Origins {
     /// Whether anything but the built-in default decides the option, on the command line or elsewhere.
     pub fn has(&self, option: &str) -> bool {
         self.0.iter().any(|(name, _)| name == option)
+    }
+
+    /// The message, behind the origin of the option with which it begins, in quotes, as `'spool'`, or behind the file that such an option is missing in.
+    pub(crate) fn place(&self, message: &str, file: Option<&Path>) -> String {
+        let named = message.strip_prefix('\'').and_then(|rest| rest.split('\'').next());
+        let Some(named) = named else { return message.to_owned() };
+        let origin = self.0.iter().find(|(name, _)| name == named).map(|(_, origin)| origin.clone());
+        let file = file.map(|file| file.display().to_string());
+        match origin.unwrap_or(file) {
+            Some(from) => format!("{from}: {message}"),
+            None => message.to_owned(),
+        }
     }
 
     /// The message, behind the origin of the first option that it names.
