@@ -298,10 +298,8 @@ mod tests {
     fn a_node_that_cannot_be_heard_is_not_down() {
         const SECOND: u64 = 1_000_000_000;
         let health = |heard: u64| {
-            let mut health = Health::default();
-            health.heard_ns = Some(heard * SECOND);
-            health.window = Some(model::Span { start_ns: (heard - 1) * SECOND, end_ns: heard * SECOND });
-            health
+            let window = model::Span { start_ns: (heard - 1) * SECOND, end_ns: heard * SECOND };
+            Health { heard_ns: Some(heard * SECOND), window: Some(window), ..Health::default() }
         };
         let mut deaf = None;
         let mut state = |now: u64, hears: bool, heard: u64| {
