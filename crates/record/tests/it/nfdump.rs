@@ -123,12 +123,15 @@ fn nfdump_has_the_same_totals() {
     if !tool::is_there("nfcapd") || !tool::is_there("nfdump") {
         return;
     }
-    let collector = Nfcapd::start("nfcapd");
     let records = flows(20_000);
-    send(&collector, &records, &Parts::default());
-    let totals = collector.totals();
+    // A datagram may find the collector's buffer full on a loaded machine: all must arrive once in a few times.
+    let mut tries = (0..5).map(|_| {
+        let collector = Nfcapd::start("nfcapd");
+        send(&collector, &records, &Parts::default());
+        collector.totals()
+    });
+    let totals = tries.find(|totals| totals["Flows"] == 20_000).expect("all flows");
     let sum = |of: fn(&FlowRecord) -> u64| records.iter().map(of).sum::<u64>();
-    assert_eq!(totals["Flows"], 20_000);
     assert_eq!(totals["Packets"], sum(|record| record.total_count));
     assert_eq!(totals["Bytes"], sum(|record| record.total_byte));
     let of_protocol = |number: u8| {
