@@ -124,7 +124,7 @@ pub(crate) fn mixed_in<'a>(files: impl Iterator<Item = &'a Contents>, period: Pe
     let windows = files.flat_map(windows_of).filter_map(|alike| alike.within(period));
     let (time_ns, [least, greatest]) = mixed(windows.collect(), Over::Run)?;
     Some(format!(
-        "its windows have {least} and {greatest} of the packets, from {} on, and a dry run takes those of one share: give --to that time, or --from it",
+        "its windows are of {least} and of {greatest} of the packets, from {} on, and a dry run takes those of one share: give --to that time, or --from it",
         model::format_time(time_ns)
     ))
 }
