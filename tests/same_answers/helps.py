@@ -31,7 +31,7 @@ def text_of(program, *words):
 
 def of_program(program):
     """The options of each command, by the command's name."""
-    commands = COMMAND.findall(section(text_of(program, "--help"), "Commands"))
+    commands = COMMAND.findall(text_of(program, "--help").split("\nOptions:\n")[0])
     return {command: options(text_of(program, command, "--help")) for command in commands if command != "help"}
 
 
@@ -40,8 +40,3 @@ def options(text):
     text = text.split("\nExamples:\n")[0].split("\nExample of a file:\n")[0]
     found = [Option(short or "", long, values or "") for short, long, values in OPTION.findall(text)]
     return {option.long: option for option in found if option.long != "--help"}
-
-
-def section(text, name):
-    """The lines under a heading."""
-    return text.split(f"\n{name}:\n", 1)[1].split("\n\n", 1)[0]
