@@ -53,8 +53,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// Returns the command line, whose help has its commands by what they are for.
 pub(crate) fn command() -> clap::Command {
-    let command = Cli::command().mut_subcommand("probe", |probe| {
-        probe::REFUSED.into_iter().fold(probe, |probe, id| probe.mut_arg(id, |option| option.hide(true)))
+    // `mut_subcommand` would put it behind all others.
+    let command = Cli::command().mut_subcommands(|own| match own.get_name() {
+        "probe" => {
+            probe::REFUSED.into_iter().fold(own, |own, id| own.mut_arg(id, |option| option.hide(true)))
+        }
+        _ => own,
     });
     let width = command.get_subcommands().map(|known| known.get_name().len()).max().unwrap_or(0);
     let mut text = String::new();
