@@ -18,8 +18,10 @@ const CONFIGURED: [&str; 3] = ["run", "probe", "controller"];
 
 /// The program's command line, its defaults taken from the file and the preset that these words name, if they name any; and
 /// where options come from. The words begin with the program's name.
-pub(crate) fn configured_command(arguments: &[OsString]) -> Result<(Command, Origins), Failure> {
-    let command = commands::command();
+pub(crate) fn configured_command(
+    command: Command,
+    arguments: &[OsString],
+) -> Result<(Command, Origins), Failure> {
     let name = configured(&command, arguments);
     let named = |option| name.and_then(|name| named(&command, name, arguments, option));
     let path = named("config").map(PathBuf::from);
@@ -102,7 +104,7 @@ fn of_file(command: &Command, name: &str, path: &Path) -> Result<Vec<(Id, Vec<St
 /// Returns a command as these words and the file that they name ask for it, and where its options come from. The words begin with the
 /// program's name.
 pub(crate) fn command_of(words: &[OsString]) -> Result<(commands::Command, Origins), Failure> {
-    let (command, origins) = configured_command(words)?;
+    let (command, origins) = configured_command(commands::command(), words)?;
     let matches = command.try_get_matches_from(words);
     match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => Ok((cli.command, origins)),
