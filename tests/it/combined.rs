@@ -320,6 +320,11 @@ fn no_file_is_read_and_written_or_written_twice() {
     assert_eq!(std::fs::read(capture).expect("the capture"), bytes);
     assert!(!file.exists());
     call(&["run", capture, "--answers", "/dev/null", "--report", "/dev/null"]).expect(0);
+    for output in ["--answers", "--report", "--flows", "--rows"] {
+        let path = scratch.path("no/f.parquet");
+        let line = format!("{output} {}: there is no folder {}", text(&path), text(&scratch.path("no")));
+        call(&["run", capture, output, text(&path)]).says(2, &[&line]);
+    }
     // Refused once files are open.
     let refused = ["--export", "ipfix://nosuchhost.invalid:4739"];
     call(&[&["run", capture, "--answers", text(&file)], &refused[..]].concat()).says(2, &["nosuchhost"]);

@@ -1,10 +1,10 @@
-//! Files that a run reads and writes: none of them is two of these.
+//! Files that a run reads and writes: none of them is two of these, and the folders of outputs are there.
 
 use super::nodes::Node;
 use crate::spec::Spec;
 use std::path::{Path, PathBuf};
 
-/// Returns a line for each output that is also a source or another output. `options` has the outputs of all nodes together.
+/// Returns a line for each output that is also a source or another output, or whose folder is not there. `options` has the outputs of all nodes together.
 pub(super) fn refusals(options: &Spec, nodes: &[Node]) -> Vec<String> {
     let sources =
         nodes.iter().flat_map(|Node { options, .. }| options.source.read.iter().chain(&options.source.words));
@@ -20,7 +20,15 @@ pub(super) fn refusals(options: &Spec, nodes: &[Node]) -> Vec<String> {
     }
     let mut lines = Vec::new();
     for (option, writes, path) in outputs {
-        let Some((path, whole)) = path.and_then(|path| Some((path, whole(path)?))) else { continue };
+        let Some(path) = path else { continue };
+        if !folder(path).is_dir() {
+            let folder = folder(path).display();
+            lines.push(format!(
+                "{option} {}: there is no folder {folder}: make it, or give another path",
+                path.display()
+            ));
+        }
+        let Some(whole) = whole(path) else { continue };
         match taken.iter().find(|(known, _)| *known == whole) {
             Some((_, why)) => lines.push(format!("{option} {}: {why}: give another path", path.display())),
             None => taken.push((whole, writes)),
@@ -34,9 +42,12 @@ fn whole(path: &Path) -> Option<PathBuf> {
     match path.metadata() {
         Ok(found) => path.canonicalize().ok().filter(|_| found.is_file()),
         Err(_) if path == Path::new("-") => None,
-        Err(_) => {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            Some(folder.unwrap_or(Path::new(".")).canonicalize().ok()?.join(path.file_name()?))
-        }
+        Err(_) => Some(folder(path).canonicalize().ok()?.join(path.file_name()?)),
     }
+}
+
+/// The folder of a file.
+fn folder(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
