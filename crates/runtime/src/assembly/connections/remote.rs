@@ -140,7 +140,6 @@ impl Route for Remote {
         sinks.cut(&reported.longer);
         probe.end(std::mem::take(&mut reported.longer));
         let is_delivered = self.link.flush(DELIVERY);
-        reported.warnings.iter().for_each(|line| say(line));
         let packets = &reported.report.packets;
         say(&format!(
             "{node} ended: {} packets received, {} measured, {} not measured",
