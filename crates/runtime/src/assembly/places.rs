@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 pub(super) fn refusals(options: &Spec, nodes: &[Node]) -> Vec<String> {
     let sources =
         nodes.iter().flat_map(|Node { options, .. }| options.source.read.iter().chain(&options.source.words));
-    let sources = sources.filter_map(|source| whole(Path::new(source)));
+    // A word that is no file is one of a filter.
+    let sources = sources.map(Path::new).filter(|path| path.is_file()).filter_map(whole);
     let mut taken: Vec<(PathBuf, &str)> = sources.map(|path| (path, "this is a source of the run")).collect();
     let mut outputs = vec![
         ("--report", "--report writes there too", options.output.report.as_deref()),
