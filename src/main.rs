@@ -113,7 +113,10 @@ fn controller(options: &commands::ControllerOptions, origins: &Origins) -> Resul
             let config = options.config.clone().into_os_string();
             let words = ["edison".into(), "controller".into(), "--config".into(), config];
             match config_file::command_of(&words)? {
-                (Command::Controller(controller), _) => (deployment.provision)(options, controller.settings),
+                (Command::Controller(controller), of_file) => {
+                    (deployment.provision)(options, controller.settings)
+                        .map_err(|failure| failure.placed(&of_file, Some(&options.config)))
+                }
                 _ => Err(Failure::fault("the settings of the controller are not read")),
             }
         }

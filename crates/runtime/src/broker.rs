@@ -59,21 +59,24 @@ fn password_of_environment() -> Option<String> {
     std::env::var("EDISON_BROKER_PASSWORD").ok().filter(|password| !password.is_empty())
 }
 
-/// Whom the broker's certificate has to be of, and the own certificate.
+/// Returns by which authority the broker's certificate is checked, with the own certificate; `None` where no file is named.
 fn tls(options: &BrokerOptions) -> Result<Option<Tls>, Failure> {
-    let lacks = |what: &str| Err(Failure::usage(format!("'{what}")));
+    let lacks =
+        |option: &str, what: &str| Err(Failure::usage(format!("'{option}' is missing: the file of {what}")));
     let BrokerOptions { ca, certificate, key_file, .. } = options.clone();
+    let Some(ca) = ca else {
+        return match (certificate, key_file) {
+            (None, None) => Ok(None),
+            _ => lacks("ca", "the authority that the broker's certificate is of"),
+        };
+    };
     let own = match (certificate, key_file) {
-        (None, None) if ca.is_none() => return Ok(None),
-        _ if ca.is_none() => {
-            return lacks("ca' is missing: the file of the authority that the broker's certificate is of");
-        }
         (Some(certificate), Some(key)) => Some((certificate, key)),
         (None, None) => None,
-        (Some(_), None) => return lacks("key-file' is missing: the file of the certificate's key"),
-        (None, Some(_)) => return lacks("certificate' is missing: the file of the key's certificate"),
+        (Some(_), None) => return lacks("key-file", "the certificate's key"),
+        (None, Some(_)) => return lacks("certificate", "the key's certificate"),
     };
-    let files = TlsFiles { ca: ca.unwrap_or_default(), own };
+    let files = TlsFiles { ca, own };
     Tls::renewed_by(move || files.read()).map(Some).map_err(Failure::usage)
 }
 

@@ -66,14 +66,6 @@ impl Failure {
         self
     }
 
-    /// The same of a file of settings, where one is named.
-    pub fn in_file(self, file: Option<&Path>) -> Self {
-        match file {
-            Some(file) => self.of(&file.display().to_string()),
-            None => self,
-        }
-    }
-
     /// The same with where the options were set that the messages name.
     pub fn explained(mut self, origins: &Origins) -> Self {
         self.messages.iter_mut().for_each(|message| *message = origins.explain(message));
