@@ -299,6 +299,12 @@ fn answers_are_written_to_a_file_too() {
     }
     call(&["run", capture, "--every", "1s", "--answers", "/dev/full"])
         .says(3, &["--answers /dev/full lacks"]);
+    // Of a capture as a whole, too, and the report is written all the same.
+    let report = scratch.path("report.json");
+    call(&["run", capture, "--answers", "/dev/full", "--report", text(&report)])
+        .says(3, &["--answers /dev/full lacks"]);
+    let report: Value = serde_json::from_slice(&std::fs::read(report).expect("it is written")).expect("JSON");
+    assert!(report["faults"][0].as_str().is_some_and(|line| line.contains("--answers /dev/full")));
     call(&["run", capture, "--answers", "-"]).says(2, &["--json"]);
     call(&["run", capture, "--answers", text(&scratch.path("no/such"))]).says(2, &["--answers", "no/such"]);
 }

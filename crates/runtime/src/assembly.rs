@@ -64,7 +64,7 @@ pub fn refused_with_routers() -> impl Iterator<Item = &'static str> {
     capabilities::refused_with_routers()
 }
 
-/// What measures: a node by itself, nodes under a controller in this process, or a node whose controller is behind a broker.
+/// A way to measure: a node by itself, nodes under a controller in this process, or a node that reaches its controller through a broker.
 trait Route {
     /// Returns a flag that is set once a signal may end the program at once.
     fn may_end(&self, stop: &Arc<AtomicBool>) -> Arc<AtomicBool> {
@@ -121,7 +121,7 @@ impl Plan {
             signals::stop_on(&[SIGHUP], &stop, &may_end)?;
         }
         let sinks = Sinks::start(&telling)?;
-        // Nothing refuses the run any more.
+        // Last: files that are created stay where something refuses the run.
         for measurement in route.measurements() {
             measurement.create_outputs(&reader, &lost)?;
         }
@@ -137,8 +137,8 @@ impl Plan {
         if store.is_some() {
             report.took(began.elapsed().as_secs_f64());
         }
-        sinks.finish(&mut verdict);
         sinks.add_to(&mut report);
+        sinks.finish(&report, &mut verdict);
         let fault = route.end(&sinks, &mut report);
         report.faults.extend(fault);
         if let Some(resolver) = resolver {

@@ -57,8 +57,9 @@ pub(crate) trait Sink: Send + Sync {
         Vec::new()
     }
 
-    /// Delivers what it still has: nothing more is measured, and the store is closed. What it lost goes to the verdict.
-    fn finish(&self, _: &mut Verdict) {}
+    /// Delivers what it still has: nothing more is measured, the store is closed, and the report has the answers over the run. What it lost goes to
+    /// the verdict.
+    fn finish(&self, _: &RunReport, _: &mut Verdict) {}
 
     /// Adds what it has kept for the report of the run.
     fn add_to(&self, _: &mut RunReport) {}
@@ -83,39 +84,29 @@ pub(crate) struct Telling<'a> {
     pub(crate) stop: &'a Arc<AtomicBool>,
 }
 
-/// What a sink needs of windows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Need {
-    /// What is answered anyway.
-    Nothing,
-    /// The answers of each window.
-    Windows,
-    /// The same, and the user sees on standard output what it sends.
-    ShownWindows,
-}
-
 /// Starts a sink where the options ask for it.
 type Start = fn(&Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure>;
 
 /// A sink that a run may have.
 struct Known {
     start: Start,
-    need: fn(&Spec) -> Need,
+    /// Returns whether it sends the answers of each window, which standard output shows then.
+    shows_windows: fn(&Spec) -> bool,
 }
 
 /// All sinks, in the order in which they are called. The page stays after the end, and is the last.
 const SINKS: [Known; 6] = [
-    Known { start: Kept::start, need: |_| Need::Nothing },
-    Known { start: AlertsSink::start, need: |_| Need::Nothing },
-    Known { start: Delivery::start, need: Delivery::need },
-    Known { start: AnswerFile::start, need: AnswerFile::need },
-    Known { start: ReportFile::start, need: |_| Need::Nothing },
-    Known { start: Page::start, need: |_| Need::Nothing },
+    Known { start: Kept::start, shows_windows: |_| false },
+    Known { start: AlertsSink::start, shows_windows: |_| false },
+    Known { start: Delivery::start, shows_windows: |options| options.output.kafka.is_asked() },
+    Known { start: AnswerFile::start, shows_windows: |_| false },
+    Known { start: ReportFile::start, shows_windows: |_| false },
+    Known { start: Page::start, shows_windows: |_| false },
 ];
 
-/// Returns what the sinks that the options ask for need of windows.
-pub(crate) fn need(options: &Spec) -> Need {
-    SINKS.iter().map(|known| (known.need)(options)).max().unwrap_or(Need::Nothing)
+/// Returns whether a sink that the options ask for sends the answers of each window, which standard output shows then.
+pub(crate) fn show_windows(options: &Spec) -> bool {
+    SINKS.iter().any(|known| (known.shows_windows)(options))
 }
 
 /// The sinks that a run has.
@@ -166,8 +157,8 @@ impl Sink for Sinks {
         self.0.iter().flat_map(|sink| sink.lines()).collect()
     }
 
-    fn finish(&self, verdict: &mut Verdict) {
-        self.0.iter().for_each(|sink| sink.finish(verdict));
+    fn finish(&self, report: &RunReport, verdict: &mut Verdict) {
+        self.0.iter().for_each(|sink| sink.finish(report, verdict));
     }
 
     fn add_to(&self, report: &mut RunReport) {

@@ -12,7 +12,7 @@ use crate::resolver::Resolver;
 use crate::sinks::live::Measured;
 use crate::sinks::screen::{self, Screen, Setting, Show};
 use crate::sinks::standard_output::{self, Reader};
-use crate::sinks::{self, Need, Sink, Sinks};
+use crate::sinks::{self, Sink, Sinks};
 use engine::tuning::Adaption;
 use engine::{Control, Every, Observer};
 use equery::Chain;
@@ -152,7 +152,7 @@ fn show(plan: &Plan, time_base: TimeBase, has_tables: bool, has_tasks: bool) -> 
         (true, _) => Show::Json,
         (false, TimeBase::Clock) => Show::Tables,
         // What is sent is shown.
-        (false, TimeBase::Packets) if sinks::need(options) == Need::ShownWindows => Show::Tables,
+        (false, TimeBase::Packets) if sinks::show_windows(options) => Show::Tables,
         (false, TimeBase::Packets) if has_tasks => Show::Tasks,
         (false, TimeBase::Packets) if *shows_windows => Show::Tables,
         (false, TimeBase::Packets) if !asked.windows.is_empty() => Show::Queries,
@@ -164,7 +164,8 @@ fn show(plan: &Plan, time_base: TimeBase, has_tables: bool, has_tasks: bool) -> 
 fn queries_of(plan: &Plan, measurement: &Measurement, show: Show) -> Vec<Query> {
     let Plan { options, asked, .. } = plan;
     let config = &measurement.config;
-    let of_windows = matches!(show, Show::Json | Show::Tables) || sinks::need(options) != Need::Nothing;
+    let is_shown = matches!(show, Show::Json | Show::Tables);
+    let of_windows = is_shown || options.json_windows || sinks::show_windows(options);
     let of_run = standing::are_of_run(options);
     match asked.is_empty() {
         true => standing::standing(&StandingOptions {

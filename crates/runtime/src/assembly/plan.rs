@@ -10,7 +10,7 @@ use crate::exit::{Failure, say};
 use crate::machine;
 use crate::origin::Origins;
 use crate::questions::asked::Asked;
-use crate::sinks::{self, Need};
+use crate::sinks;
 use crate::spec::Spec;
 use crate::tasks;
 use task::TaskSpec;
@@ -42,15 +42,15 @@ impl Plan {
             Some(_) => Asked::default(),
         };
         let captures = asked.checked.iter().any(|query| query.capture_packets.is_some());
-        if options.capture.captures.is_some() && !captures {
+        if options.link.is_none() && options.capture.captures.is_some() && !captures {
             say("--captures: no query asks for packets; 'capture 100 packets' in one that others start does");
         }
         let every = asked.every.unwrap_or(options.question.every);
         // As on the screen: windows of a capture come with --every, and where they are sent.
         let is_live = nodes.iter().any(|node| node.options.is_live());
-        let need = sinks::need(options);
+        let shows_sent = sinks::show_windows(options);
         let has_lines = options.output.json || options.output.answers.is_some();
-        let json_windows = has_lines && (is_live || origins.has("every") || need == Need::ShownWindows);
+        let json_windows = has_lines && (is_live || origins.has("every") || shows_sent);
         let mut options = options.clone();
         options.question.every = every;
         options.usual_every = asked.usual_every;
@@ -58,7 +58,7 @@ impl Plan {
         let shows_windows =
             origins.has("every") && options.output.rows.is_none() && options.question.per.is_none();
         let tasks = tasks::specs(&options.question.task)?;
-        let of_windows = is_live || json_windows || need != Need::Nothing;
+        let of_windows = is_live || json_windows || shows_sent;
         let (connect, wrong) = match options.link.as_ref().map(connections::find).transpose() {
             Ok(connect) => (connect, Vec::new()),
             Err(failure) => (None, failure.placed(origins, options.machine.config.as_deref()).messages()),

@@ -9,8 +9,8 @@ use crate::verdict::Verdict;
 use alertmanager::{Address, Book, Client, Ended, Extra, Notifier, Notify};
 use controller::{Controller, Output};
 use events::State;
-use model::Event;
 use model::view::AlertmanagerView;
+use model::{Event, RunReport};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -175,7 +175,7 @@ impl Sink for AlertsSink {
     }
 
     /// Waits until Alertmanagers were told everything, for some time, and says what they were not told.
-    fn finish(&self, verdict: &mut Verdict) {
+    fn finish(&self, _: &RunReport, verdict: &mut Verdict) {
         let mut telltale = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Telltale::Tells(alerts) = std::mem::replace(&mut *telltale, Telltale::Ended(Vec::new())) else {
             return;

@@ -1,8 +1,7 @@
 //! `--answers`: the answers of windows and the events in a file, as the lines of `--json`.
 
-use super::{Need, Sink, Telling, screen};
+use super::{Sink, Telling, screen};
 use crate::exit::Failure;
-use crate::spec::Spec;
 use crate::verdict::Verdict;
 use controller::Output;
 use model::{Answer, RunReport, Window};
@@ -57,14 +56,6 @@ impl Drop for State {
 }
 
 impl AnswerFile {
-    /// Returns what it needs of windows.
-    pub(super) fn need(options: &Spec) -> Need {
-        match options.output.answers {
-            Some(_) if options.json_windows => Need::Windows,
-            _ => Need::Nothing,
-        }
-    }
-
     /// Creates it where the options ask for it.
     pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
         let Some(path) = &telling.options.output.answers else { return Ok(None) };
@@ -102,9 +93,7 @@ impl AnswerFile {
             state.lost += number;
         }
     }
-}
 
-impl AnswerFile {
     /// Returns what the file lacks.
     fn lost(&self) -> Option<String> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,18 +122,10 @@ impl Sink for AnswerFile {
         }
     }
 
-    fn finish(&self, verdict: &mut Verdict) {
+    fn finish(&self, report: &RunReport, verdict: &mut Verdict) {
+        let whole = if self.is_of_run { screen::whole(report, self.is_asked) } else { Vec::new() };
         // A run without answers has an empty file.
-        self.write::<Answer>([].into_iter());
+        self.write(whole.iter());
         verdict.lose(self.lost().into_iter().collect());
-    }
-
-    fn report(&self, report: &RunReport) -> Result<(), Failure> {
-        if self.is_of_run {
-            let lines = screen::whole(report, self.is_asked);
-            self.write(lines.iter());
-            return self.lost().map_or(Ok(()), |line| Err(Failure::fault(line)));
-        }
-        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Answers, events and window rows to Kafka: of a run (`--kafka`, `--kafka-rows`), of a probe (`kafka-rows`) and of a controller (`kafka`).
 
-use super::{Need, Sink, Telling};
+use super::{Sink, Telling};
 use crate::exit::no_thread;
 use crate::exit::{EARLY, Failure, say};
 use crate::lacking::{KAFKA, lacks};
@@ -10,7 +10,7 @@ use crate::spec::Spec;
 use crate::verdict::Verdict;
 use ::controller::Output;
 use ::kafka::{Bell, Feed, MemoryOutbox, Outbox, Servers, StoredRows, Topics, client, of_answer, of_event};
-use model::{Answer, Window};
+use model::{Answer, RunReport, Window};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -40,11 +40,6 @@ struct KafkaFeed {
 }
 
 impl Delivery {
-    /// Returns what it needs of windows: answers that are sent are shown.
-    pub(super) fn need(options: &Spec) -> Need {
-        if options.output.kafka.is_asked() { Need::ShownWindows } else { Need::Nothing }
-    }
-
     /// Begins to deliver where the options ask for it. A replay waits where Kafka takes less than it answers, until it is told to end.
     pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
         let Telling { options, asked, is_replay, stop, .. } = *telling;
@@ -149,7 +144,7 @@ impl Sink for KafkaSink {
         }
     }
 
-    fn finish(&self, verdict: &mut Verdict) {
+    fn finish(&self, _: &RunReport, verdict: &mut Verdict) {
         let delivery = self.delivery.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(delivery) = delivery {
             delivery.finish(verdict);
