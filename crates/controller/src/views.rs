@@ -211,7 +211,7 @@ pub struct Moment {
     pub now_ns: u64,
     /// The length of windows, nanoseconds.
     pub window_ns: u64,
-    /// How long answers of a window are awaited, nanoseconds.
+    /// The time for which the answers of a window are awaited, nanoseconds.
     pub grace_ns: u64,
     /// When the controller could last not hear nodes, if they may not have come back since.
     pub deaf: Option<Deaf>,

@@ -1,4 +1,4 @@
-//! The controller of a deployment, whose probes a broker connects, and what a deployment needs beside: rights at the broker, tokens, certificates.
+//! The controller of a deployment, and the commands that prepare one: rights at the broker, tokens and certificates.
 
 pub mod options;
 

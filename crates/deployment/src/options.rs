@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a controller joins, and where it shows that.
+/// The settings of a controller: the probes that it joins, and where it shows their answers.
 #[derive(Clone, Debug, Args)]
 pub struct ControllerSettings {
     /// The broker.
@@ -27,7 +27,7 @@ pub struct ControllerSettings {
     /// Where another controller has that file open, wait, and take over when it ends
     #[arg(help_heading = DEPLOYMENT, long, env = "EDISON_STANDBY", hide_env = true, value_parser = BoolishValueParser::new())]
     pub standby: bool,
-    /// What is asked, and how answers are judged.
+    /// The questions, and the judgement of answers.
     #[command(flatten)]
     pub judgement: JudgementOptions,
     /// The page and the API.
@@ -39,18 +39,18 @@ pub struct ControllerSettings {
     /// Which Alertmanagers are told.
     #[command(flatten)]
     pub alerts: AlertOptions,
-    /// How much is kept.
+    /// The limits of the archive.
     #[command(flatten)]
     pub archive: ArchiveOptions,
 }
 
-/// What a controller asks, and how it judges answers.
+/// The questions of a controller, and its judgement of answers.
 #[derive(Clone, Debug, Args)]
 pub struct JudgementOptions {
     /// Length of the probes' windows
     #[arg(help_heading = QUESTION, long, value_name = "TIME", env = "EDISON_EVERY", hide_env = true, default_value = "10s", value_parser = notation::duration)]
     pub every: Duration,
-    /// What a flow is, as the probes have it
+    /// The fields of a flow key, as the probes have them
     #[arg(help_heading = QUESTION, long, value_name = "FIELDS", env = "EDISON_KEY", hide_env = true, default_value = "src_addr,dst_addr,protocol,src_port,dst_port", hide_default_value = true, value_parser = completed(names::key, choices::key_fields), hide_possible_values = true)]
     pub key: KeySpec,
     /// A file of queries; may be given several times
@@ -59,10 +59,10 @@ pub struct JudgementOptions {
     /// A variable of queries, as K1=10K
     #[arg(help_heading = QUESTION, long, value_name = "NAME=VALUE", env = "EDISON_SET", hide_env = true, value_parser = variable)]
     pub set: Vec<(String, String)>,
-    /// How long answers of a window are awaited, 5min at most [default: 1s]
+    /// Time for which the answers of a window are awaited, 5min at most [default: 1s]
     #[arg(help_heading = QUESTION, long, value_name = "TIME", env = "EDISON_GRACE", hide_env = true, value_parser = notation::duration)]
     pub grace: Option<Duration>,
-    /// How late windows may come and still be judged, a day at most [default: 10min]
+    /// Age up to which late windows are judged, a day at most [default: 10min]
     #[arg(help_heading = QUESTION, long, value_name = "TIME", env = "EDISON_LATENESS", hide_env = true, value_parser = notation::duration)]
     pub lateness: Option<Duration>,
     /// Windows without packets after which a key is forgotten [default: 60]
@@ -99,7 +99,7 @@ pub struct PageOptions {
     pub web_names: Vec<String>,
 }
 
-/// How much a controller keeps; the oldest go first.
+/// The limits of what a controller keeps. The oldest go first.
 #[derive(Clone, Debug, Args)]
 pub struct ArchiveOptions {
     /// Answers that are kept [default: 1M]
@@ -170,7 +170,7 @@ pub struct AuthorityOptions {
     /// The nodes
     #[arg(value_name = "NAME")]
     pub nodes: Vec<String>,
-    /// A name or address of the broker, beside localhost (may be given several times)
+    /// A name or address of the broker; localhost always is one (may be given several times)
     #[arg(long = "host", value_name = "NAME")]
     pub hosts: Vec<String>,
 }

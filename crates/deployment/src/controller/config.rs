@@ -65,7 +65,7 @@ fn without_archive(options: &ClusterOptions, keep: &Keep) -> Option<String> {
     nothing.map(|(key, _)| format!("'{key}': what Kafka is to have waits in the archive: keep some"))
 }
 
-/// How much is kept.
+/// Returns the limits of the archive.
 fn keep(options: &ArchiveOptions) -> Keep {
     let usual = Keep::default();
     Keep {
@@ -76,7 +76,7 @@ fn keep(options: &ArchiveOptions) -> Keep {
     }
 }
 
-/// What is asked of nodes, and how their answers are judged.
+/// Returns what nodes are asked, and how their answers are judged.
 fn site(options: &JudgementOptions, nodes: &[String]) -> Result<Site, Failure> {
     let nanoseconds = |length: Duration| u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
     let window_ns = nanoseconds(options.every);
@@ -118,7 +118,7 @@ const LONGEST_LATENESS_NS: u64 = 86_400_000_000_000;
 /// Windows that are shorter come faster than a broker should carry them.
 const MOST_SHORT_NS: u64 = Duration::from_millis(100).as_nanos() as u64;
 
-/// Whether these can be the names of all nodes.
+/// Refuses names that cannot be those of all nodes.
 pub(super) fn check_nodes(nodes: &[String]) -> Result<(), Failure> {
     if nodes.is_empty() {
         return Err(Failure::usage("'nodes' is missing: the names of all probes, as [\"Node1\", \"Node2\"]"));

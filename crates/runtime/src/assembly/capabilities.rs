@@ -39,7 +39,7 @@ struct Rule {
     /// What is refused, as users write it.
     what: &'static str,
     /// What it is refused with, or what is missing.
-    beside: &'static str,
+    condition: &'static str,
     /// Why.
     why: &'static str,
     /// What is possible.
@@ -72,14 +72,14 @@ const fn in_probe(
     instead: &'static str,
     is_broken: fn(&Facts<'_>) -> bool,
 ) -> Rule {
-    Rule { what, beside: IN_PROBE, why, instead, is_broken }
+    Rule { what, condition: IN_PROBE, why, instead, is_broken }
 }
 
 /// Returns the rule of an option that is of routers.
 const fn without_routers(what: &'static str, is_broken: fn(&Facts<'_>) -> bool) -> Rule {
     let why = "it says what is received of routers";
     let instead = "name where routers send to: r=ipfix://:4739, or --collect of a probe";
-    Rule { what, beside: "without routers", why, instead, is_broken }
+    Rule { what, condition: "without routers", why, instead, is_broken }
 }
 
 /// All of them, by subject.
@@ -87,28 +87,28 @@ const RULES: &[Rule] = &[
     // Options that show in something that is not asked for.
     Rule {
         what: "--gap",
-        beside: "without --flows, --export or --store",
+        condition: "without --flows, --export or --store",
         why: RECORDS_ONLY,
         instead: GIVE_RECORDS,
         is_broken: |facts| facts.spec.record.gap.is_some() && !has_records(facts.spec),
     },
     Rule {
         what: "--packet-size",
-        beside: "without --flows, --export or --store",
+        condition: "without --flows, --export or --store",
         why: RECORDS_ONLY,
         instead: GIVE_RECORDS,
         is_broken: |facts| facts.spec.record.packet_size.is_some() && !has_records(facts.spec),
     },
     Rule {
         what: "--inter-arrival",
-        beside: "without --flows, --export or --store",
+        condition: "without --flows, --export or --store",
         why: RECORDS_ONLY,
         instead: GIVE_RECORDS,
         is_broken: |facts| facts.spec.record.inter_arrival.is_some() && !has_records(facts.spec),
     },
     Rule {
         what: "--fields",
-        beside: "without --flows or --export",
+        condition: "without --flows or --export",
         why: RECORDS_ONLY,
         instead: "give --flows PATH or --export URL too",
         is_broken: |Facts { spec, .. }| {
@@ -117,28 +117,28 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--rotate",
-        beside: "without --flows",
+        condition: "without --flows",
         why: "it splits what --flows writes",
         instead: "give --flows PATH too",
         is_broken: |Facts { spec, .. }| spec.output.rotate.is_some() && spec.output.flows.is_none(),
     },
     Rule {
         what: "--store-keep",
-        beside: "without --store",
+        condition: "without --store",
         why: "it says what --store keeps",
         instead: "give --store DIR too",
         is_broken: |Facts { spec, .. }| spec.output.store_keep.is_some() && spec.output.store.is_none(),
     },
     Rule {
         what: "--queues",
-        beside: "without --port",
+        condition: "without --port",
         why: "--queues is for DPDK ports",
         instead: "a software wire has --wire queues=N",
         is_broken: |Facts { spec, .. }| spec.machine.queues.is_some() && spec.source.port.is_empty(),
     },
     Rule {
         what: "--alertmanager",
-        beside: "without a query with 'when'",
+        condition: "without a query with 'when'",
         why: "it is told what fires, and no query of this run starts another",
         instead: "give -q or -f one with 'when'",
         is_broken: |Facts { spec, queries, .. }| {
@@ -150,21 +150,21 @@ const RULES: &[Rule] = &[
     // Two things of which one undoes the other.
     Rule {
         what: "--resolve",
-        beside: "with --anonymize",
+        condition: "with --anonymize",
         why: "it shows names, which tell the addresses that --anonymize hides",
         instead: "give one of them",
         is_broken: |Facts { spec, .. }| spec.question.enrich.resolve && spec.output.anonymize.is_some(),
     },
     Rule {
         what: "--flows -",
-        beside: "with --report -",
+        condition: "with --report -",
         why: "both write to standard output",
         instead: "give one of them a file",
         is_broken: |Facts { spec, .. }| goes_there(&spec.output.flows) && goes_there(&spec.output.report),
     },
     Rule {
         what: "--flows -",
-        beside: "with --json",
+        condition: "with --json",
         why: "both write to standard output",
         instead: "give one of them a file",
         is_broken: |Facts { spec, .. }| {
@@ -173,14 +173,14 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--answers -",
-        beside: "in the place of --json",
+        condition: "instead of --json",
         why: "these are the lines that --json prints to standard output",
         instead: "give --json, or a file",
         is_broken: |Facts { spec, .. }| goes_there(&spec.output.answers),
     },
     Rule {
         what: "--wire",
-        beside: "with -i or --port",
+        condition: "with -i or --port",
         why: "--wire goes around capture files or --synthetic, whose frames are there before they arrive",
         instead: LEAVE_ONE,
         is_broken: |Facts { spec, .. }| {
@@ -189,14 +189,14 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--flows -",
-        beside: "with several nodes",
+        condition: "with several nodes",
         why: "their records would be mixed",
         instead: "give a path, whose name gets those of the nodes",
         is_broken: |facts| facts.has_several_nodes && goes_there(&facts.spec.output.flows),
     },
     Rule {
         what: "an interface or a port",
-        beside: "given twice for one node",
+        condition: "given twice for one node",
         why: "each of its packets would count twice",
         instead: "name it once",
         is_broken: |Facts { spec, .. }| has_twice(&spec.source.interface) || has_twice(&spec.source.port),
@@ -267,7 +267,7 @@ const RULES: &[Rule] = &[
     ),
     Rule {
         what: "a probe",
-        beside: "without -i, --port or --collect",
+        condition: "without -i, --port or --collect",
         why: "there is nothing to measure",
         instead: "name an interface or a port, or where routers send to",
         is_broken: |Facts { spec, .. }| {
@@ -278,7 +278,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "several nodes",
-        beside: IN_PROBE,
+        condition: IN_PROBE,
         why: "each node logs in at the broker with its own name",
         instead: "start a probe for each",
         is_broken: |facts| facts.spec.link.is_some() && facts.has_several_nodes,
@@ -289,7 +289,7 @@ const RULES: &[Rule] = &[
     // Windows.
     Rule {
         what: "--task",
-        beside: "with --per where the run's windows have another length (--every, or the 'every' of queries)",
+        condition: "with --per where the run's windows have another length (--every, or the 'every' of queries)",
         why: "tasks are answered in each window of the run",
         instead: "give them the length of --per, or leave out --per",
         is_broken: |Facts { spec, .. }| {
@@ -300,7 +300,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--every in packets",
-        beside: "with several nodes, or queries that start others",
+        condition: "with several nodes, or queries that start others",
         why: "nodes are joined by the time of their windows, and queries start others at a time: they need windows of time",
         instead: "give --every a time, as 1s",
         is_broken: |facts| facts.spec.link.is_none() && facts.is_controlled && is_of_packets(facts.spec),
@@ -308,14 +308,14 @@ const RULES: &[Rule] = &[
     // Samples.
     Rule {
         what: "'across nodes'",
-        beside: "with --tee or --adapt",
+        condition: "with --tee or --adapt",
         why: task::rows::OF_SAMPLES,
         instead: LEAVE_ONE,
         is_broken: |facts| is_sample(facts.spec) && facts.queries.iter().any(|query| query.across.is_some()),
     },
     Rule {
         what: "'capture'",
-        beside: "with --tee or --adapt",
+        condition: "with --tee or --adapt",
         why: "'capture' writes every packet, and a sample lacks some",
         instead: LEAVE_ONE,
         is_broken: |facts| {
@@ -325,7 +325,7 @@ const RULES: &[Rule] = &[
     // A run that tunes itself.
     Rule {
         what: "--adapt",
-        beside: "with a capture, or --synthetic, that no wire is around",
+        condition: "with a capture, or --synthetic, that no wire is around",
         why: "it keeps loss below a bound, and a replay loses nothing",
         instead: "measure an interface or a port, or put the capture on a wire (--wire rate=10Mpps)",
         is_broken: |Facts { spec, .. }| {
@@ -334,7 +334,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--adapt",
-        beside: "with a --wire that has no rate",
+        condition: "with a --wire that has no rate",
         why: "it keeps loss below a bound, and a wire without a rate loses nothing",
         instead: "give it one, as rate=5Mpps/20Mpps,phase=10s",
         is_broken: |Facts { spec, .. }| {
@@ -343,21 +343,21 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--adapt",
-        beside: "with --every in packets",
+        condition: "with --every in packets",
         why: "it decides from window to window of time",
         instead: "give --every a time, as 1s",
         is_broken: |Facts { spec, .. }| spec.machine.adapt.is_some() && is_of_packets(spec),
     },
     Rule {
         what: "--adapt",
-        beside: "is not possible with several nodes, or queries that start others",
+        condition: "is not possible with several nodes, or queries that start others",
         why: "its changes are events of their own, which start no query, and cores are shared out among nodes before they are measured",
         instead: LEAVE_ONE,
         is_broken: |facts| facts.spec.machine.adapt.is_some() && facts.is_controlled,
     },
     Rule {
         what: "--adapt",
-        beside: "with --store or --rows",
+        condition: "with --store or --rows",
         why: "it may change the share that is sampled, and one answer about recorded windows has windows of one share alone",
         instead: LEAVE_ONE,
         is_broken: |Facts { spec, .. }| {
@@ -366,7 +366,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--adapt",
-        beside: "with --export, or --flows in IPFIX",
+        condition: "with --export, or --flows in IPFIX",
         why: "it may change the share that is sampled, and IPFIX tells a collector one share for all records",
         instead: "leave out --export, and write --flows as .csv, .jsonl or .parquet",
         is_broken: |Facts { spec, .. }| {
@@ -375,7 +375,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "a query named adapt",
-        beside: "with --adapt",
+        condition: "with --adapt",
         why: "events of --adapt have this name",
         instead: "give the query another one",
         is_broken: |facts| {
@@ -386,7 +386,7 @@ const RULES: &[Rule] = &[
     // Routers.
     Rule {
         what: "losses (--loss, or a query that reads them)",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| {
@@ -396,35 +396,35 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--biflow",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: "routers send a record of each direction, at a time of its own",
         instead: "group by conversation, as --by conversation",
         is_broken: |facts| has_routers(facts) && facts.spec.record.biflow,
     },
     Rule {
         what: "--gap",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| has_routers(facts) && facts.spec.record.gap.is_some(),
     },
     Rule {
         what: "--packet-size",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| has_routers(facts) && facts.spec.record.packet_size.is_some(),
     },
     Rule {
         what: "--inter-arrival",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| has_routers(facts) && facts.spec.record.inter_arrival.is_some(),
     },
     Rule {
         what: "'using', 'error' and a --task with a structure, memory= or error=",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: "structures count packets one by one, and routers send flow records",
         instead: "leave these out: flow records answer exactly",
         is_broken: |facts| {
@@ -433,28 +433,28 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--task quantiles:key=size",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: "flow records do not tell the sizes of single packets",
         instead: "ask for the quantiles of another quantity, as key=dst_port",
         is_broken: |facts| has_routers(facts) && facts.tasks.iter().any(is_of_sizes),
     },
     Rule {
         what: "--captures",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| has_routers(facts) && facts.spec.capture.captures.is_some(),
     },
     Rule {
         what: "a filter",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: "it is matched against the bytes of packets, and routers send flow records",
         instead: "say it in a query, as where dst_port = 443",
         is_broken: |facts| has_routers(facts) && !facts.spec.source.words.is_empty(),
     },
     Rule {
         what: "a file, -i, --port or --synthetic",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: "a node has sources of one kind",
         instead: NO_SOURCE_BESIDE,
         is_broken: |facts| {
@@ -465,14 +465,14 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--wire",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: "it says how packets arrive or are measured, and routers send flow records",
         instead: "leave it out",
         is_broken: |facts| has_routers(facts) && facts.spec.source.wire.is_some(),
     },
     Rule {
         what: "--tee",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: "it says how packets arrive or are measured, and routers send flow records",
         instead: "leave it out",
         is_broken: |facts| {
@@ -481,28 +481,28 @@ const RULES: &[Rule] = &[
     },
     Rule {
         what: "--adapt",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: "it says how packets arrive or are measured, and routers send flow records",
         instead: "leave it out",
         is_broken: |facts| has_routers(facts) && facts.spec.machine.adapt.is_some(),
     },
     Rule {
         what: "--cores",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: "it says how cores share packets, and one thread takes flow records",
         instead: "leave it out",
         is_broken: |facts| has_routers(facts) && facts.spec.machine.cores.is_some(),
     },
     Rule {
         what: "--design",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: "it says how cores share packets, and one thread takes flow records",
         instead: "leave it out",
         is_broken: |facts| has_routers(facts) && facts.spec.machine.design.is_some(),
     },
     Rule {
         what: "--every in packets",
-        beside: WITH_ROUTERS,
+        condition: WITH_ROUTERS,
         why: "a flow record is of many packets, which no boundary between two packets parts",
         instead: "give --every a time, as 10s",
         is_broken: |facts| has_routers(facts) && is_of_packets(facts.spec),
@@ -543,7 +543,7 @@ fn has_routers(facts: &Facts<'_>) -> bool {
 
 /// Returns the options that are refused with routers, as they are typed.
 pub(super) fn refused_with_routers() -> impl Iterator<Item = &'static str> {
-    let rules = RULES.iter().filter(|rule| rule.beside == WITH_ROUTERS);
+    let rules = RULES.iter().filter(|rule| rule.condition == WITH_ROUTERS);
     let is_of_word = |letter: char| letter.is_ascii_lowercase() || letter == '-';
     rules
         .flat_map(move |rule| rule.what.split(move |letter| !is_of_word(letter)))
@@ -554,7 +554,7 @@ pub(super) fn refused_with_routers() -> impl Iterator<Item = &'static str> {
 pub(super) fn refusals(facts: &Facts<'_>) -> Vec<String> {
     let broken = RULES.iter().filter(|rule| (rule.is_broken)(facts));
     broken
-        .map(|Rule { what, beside, why, instead, .. }| format!("{what} {beside}: {why}: {instead}"))
+        .map(|Rule { what, condition, why, instead, .. }| format!("{what} {condition}: {why}: {instead}"))
         .collect()
 }
 
@@ -591,8 +591,8 @@ sample does not tell is in [tee.md](tee.md), and what queries cannot ask is in [
     /// The page that lists the rules.
     fn page() -> String {
         let mut text = String::from(HEAD);
-        for Rule { what, beside, why, instead, .. } in RULES {
-            text.push_str(&format!("| {what} | {beside} | {why} | {instead} |\n"));
+        for Rule { what, condition, why, instead, .. } in RULES {
+            text.push_str(&format!("| {what} | {condition} | {why} | {instead} |\n"));
         }
         text
     }

@@ -46,7 +46,7 @@ impl Plan {
         let own = broker.user();
         if own == GUEST {
             return Err(Failure::usage(
-                "'broker': name a user for the controller, as amqps://controller@HOST: guest is the administrator of a broker that nobody has set up",
+                "'broker': name a user for the controller, as amqps://controller@HOST: guest is the default administrator of RabbitMQ",
             ));
         }
         if let Some(node) = nodes.iter().find(|node| *node == own || *node == GUEST) {

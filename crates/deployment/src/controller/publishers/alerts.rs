@@ -1,4 +1,4 @@
-//! What a controller tells Alertmanagers. What they were not told is told after its next start.
+//! The alerts of a controller, for Alertmanagers. Those that they do not take before it ends are sent after its next start.
 
 use super::Publisher;
 use crate::controller::config::Config;

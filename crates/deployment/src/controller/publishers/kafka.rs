@@ -1,4 +1,4 @@
-//! What a controller sends to Kafka: all that its archive has, from the last answer and the last event on that Kafka took.
+//! The delivery of a controller to Kafka: all that its archive has, from the last answer and the last event on that Kafka took.
 
 use super::Publisher;
 use crate::controller::config::Config;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use web::Hub;
 use web::view::Status;
 
-/// How long the end of a controller waits: what is not delivered then is delivered after its next start.
+/// The time for which the end of a controller waits. What is not delivered then is delivered after its next start.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// The archive of a hub.
@@ -38,7 +38,7 @@ pub(super) fn start(config: &Config, hub: &Hub) -> Result<Option<Box<dyn Publish
     let outboxes = vec![outbox(Numbered::Answers), outbox(Numbered::Events)];
     let bell = Bell::default();
     let (sender, lines) = channel();
-    // Once nobody listens the controller has ended.
+    // The receiver is gone once the controller has ended.
     let note = move |line: &str| drop(sender.send(line.to_owned()));
     let sink = begin(servers, kafka_topics, outboxes, &bell, Box::new(note))?;
     Ok(Some(Box::new(Delivery { sink, bell, lines })))
