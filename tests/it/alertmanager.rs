@@ -214,7 +214,7 @@ fn a_run_says_what_alertmanager_was_not_told() {
     run(&["-f", text(&queries), "--alertmanager", &away, "--alertmanager-label", "node=x"])
         .says(2, &["'node'"]);
     run(&["-f", text(&queries), "--alertmanager-page", "http://x"])
-        .says(2, &["where Alertmanager is is missing"]);
+        .says(2, &["the address of Alertmanager is missing"]);
     let open = scratch.file("credentials", "edison:secret");
     let remote = [
         "-f",

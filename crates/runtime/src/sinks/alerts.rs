@@ -38,7 +38,7 @@ impl Alerts {
             ];
             return match lone.iter().find(|(is_given, _)| *is_given) {
                 Some((_, name)) => Err(Failure::usage(format!(
-                    "{name}: where Alertmanager is is missing: give alertmanager too, as http://127.0.0.1:9093"
+                    "{name}: the address of Alertmanager is missing: give alertmanager too, as http://127.0.0.1:9093"
                 ))),
                 None => Ok(None),
             };
@@ -219,7 +219,7 @@ mod tests {
         let start =
             |options: AlertOptions| Alerts::start(&options, None).err().expect("it is refused").line();
         let only = AlertOptions { alertmanager_page: Some("http://x".to_owned()), ..AlertOptions::default() };
-        assert!(start(only).contains("where Alertmanager is is missing"));
+        assert!(start(only).contains("the address of Alertmanager is missing"));
         let address: Address = "http://127.0.0.1:1".parse().expect("an address");
         let twice = AlertOptions { alertmanager: vec![address.clone(), address], ..AlertOptions::default() };
         assert!(start(twice).contains("is there twice"));
