@@ -6,7 +6,7 @@ use crate::commands::{self, Cli};
 use crate::toml_file;
 use clap::FromArgMatches;
 use clap::builder::OsStr;
-use clap::{Command, Id};
+use clap::{ArgAction, Command, Id};
 use engine::Preset;
 use runtime::exit::Failure;
 use runtime::origin::Origins;
@@ -96,6 +96,17 @@ fn of_file(command: &Command, name: &str, path: &Path) -> Result<Vec<(Id, Vec<St
             let all = format!("`edison {name} --help` lists all options");
             return Err(toml_file::unknown(path, &key, &names, &all));
         };
+        let takes_several = matches!(known.get_action(), ArgAction::Append);
+        let takes_pairs = known.get_value_names().into_iter().flatten().any(|name| name.contains('='));
+        match &value {
+            toml::Value::Array(_) if !takes_several => {
+                return Err(toml_file::wrong(path, &format!("'{key}' takes one value, not a list")));
+            }
+            toml::Value::Table(_) if !takes_pairs || !takes_several => {
+                return Err(toml_file::wrong(path, &format!("'{key}' has no names: a table cannot set it")));
+            }
+            _ => {}
+        }
         defaults.push((known.get_id().clone(), toml_file::texts(path, &key, &value)?));
     }
     Ok(defaults)

@@ -149,6 +149,9 @@ fn a_wrong_configuration_file_says_where() {
     with("evry = \"1s\"").says(2, &["edison.toml", "'evry'", "'every'"]);
     with("top = 3\nevery = [").says(2, &["edison.toml", "line 2"]);
     with("[run]\ntop = 3").says(2, &["edison.toml", "'run'"]);
+    with("memory = [\"1G\", \"2G\"]").says(2, &["edison.toml", "'memory' takes one value, not a list"]);
+    with("query = { a = \"select count(*)\" }").says(2, &["edison.toml", "'query' has no names"]);
+    with("every = { a = 1 }").says(2, &["edison.toml", "'every' has no names"]);
     with("top = 3").expect(0);
     measure(&[text(&good), "--config", "/nonexistent.toml"]).says(2, &["/nonexistent.toml"]);
 }
