@@ -58,7 +58,7 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Query(options) => query::query(&options),
         Command::Collect(options) => collect(*options, origins),
         Command::Import(options) => import::import(&options),
-        Command::DryRun(options) => runtime::dry_run::dry_run(&options),
+        Command::DryRun(options) => assembly::run(&options.into_spec(), origins),
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),
         Command::Probe(options) => assembly::run(&options.into_spec(), origins),

@@ -77,6 +77,7 @@ impl CollectOptions {
             record: RecordOptions::default(),
             machine: MachineOptions { burst: 1, ..MachineOptions::default() },
             link: None,
+            recorded: None,
             usual_every: None,
             json_windows: false,
         })

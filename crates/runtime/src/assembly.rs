@@ -18,6 +18,7 @@ mod plan;
 pub mod port_drivers;
 pub mod positional;
 mod progress;
+mod recorded;
 pub mod refusal;
 pub mod reporting;
 pub mod routers;
@@ -26,6 +27,7 @@ pub mod row_store;
 pub mod sources;
 pub mod stored;
 mod watched;
+mod window_source;
 mod window_tally;
 
 pub(crate) use watched::Lost;
@@ -53,10 +55,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use store::Store;
+use window_source::WindowSource;
 
 /// Measures what the options say.
 pub fn run(options: &Spec, origins: &Origins) -> Result<ExitCode, Failure> {
-    Plan::of(options, origins)?.run()
+    let stop = Arc::new(AtomicBool::new(false));
+    Plan::of(options, origins, &stop)?.run(&stop)
 }
 
 /// Returns the options of a run that are refused with routers, as they are typed.
@@ -87,38 +91,40 @@ trait Route {
 }
 
 impl Plan {
-    fn run(&self) -> Result<ExitCode, Failure> {
-        let Self { options, nodes, asked, .. } = self;
-        let standard_output = StandardOutput::of(options);
-        let stop = Arc::new(AtomicBool::new(false));
-        let (reader, lost) = (Reader::new(&stop), Lost::default());
-        let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
-        let chain = match (self.is_controlled(), chain::chain(self, &names)) {
+    fn run(mut self, stop: &Arc<AtomicBool>) -> Result<ExitCode, Failure> {
+        let (reader, lost) = (Reader::new(stop), Lost::default());
+        let names: Vec<String> = self.nodes.iter().map(|node| node.name.clone()).collect();
+        let chain = match (self.is_controlled(), chain::chain(&self, &names)) {
             (true, chain) => Some(chain?),
             // What the executor refuses is said where the queries are planned.
             (false, chain) => chain.ok(),
         };
-        let store = stored::existing(options)?;
-        let resolver = options.question.enrich.resolver();
-        let common = Common::of(options)?;
+        let store = stored::existing(&self.options)?;
+        let resolver = self.options.question.enrich.resolver();
         let _shared = self.share_ports()?;
-        let mut measurements = Vec::new();
-        for node in nodes {
-            let ((of_node, zooms), specs) = (self.node_options(node), self.specs(&node.name));
-            measurements.push(Measurement::prepare(&of_node, &node.name, &specs, zooms, &common)?);
-        }
-        let is_replay = measurements.iter().all(|one| one.time_base == TimeBase::Packets);
-        let told = measurements.iter().map(|one| (one.site(), one.names().to_vec()));
+        let sources = match (&mut self.recorded, &chain) {
+            (Some(recorded), Some(chain)) => {
+                recorded.take_nodes(chain)?.into_iter().map(WindowSource::Recorded).collect()
+            }
+            _ => self.measurements()?,
+        };
+        let Self { options, asked, recorded, .. } = &self;
+        let standard_output = StandardOutput::of(options);
+        let is_replay = sources.iter().all(|one| one.time_base() == TimeBase::Packets);
+        let told = sources.iter().map(|one| (one.site(), one.names()));
         let telling =
-            Telling { options, asked, nodes: told.collect(), chain: chain.clone(), is_replay, stop: &stop };
+            Telling { options, asked, nodes: told.collect(), chain: chain.clone(), is_replay, stop };
         let shown = (standard_output.has_tables, reader.clone());
-        let mut route = self.route(measurements, chain, shown, resolver.clone(), &stop)?;
+        let mut route = self.route(sources, chain, shown, resolver.clone(), stop)?;
         // Before the terminal is taken, so that no signal ends the program while it is.
-        let may_end = route.may_end(&stop);
-        signals::stop_on(&signals::ENDS, &stop, &may_end)?;
+        let may_end = route.may_end(stop);
+        // Recorded rows were read with them.
+        if recorded.is_none() {
+            signals::stop_on(&signals::ENDS, stop, &may_end)?;
+        }
         // Without several files, SIGHUP means that the terminal was closed, which a node of a deployment outlives.
         if options.output.rotate.is_none() && options.link.is_none() {
-            signals::stop_on(&[SIGHUP], &stop, &may_end)?;
+            signals::stop_on(&[SIGHUP], stop, &may_end)?;
         }
         let sinks = Sinks::start(&telling)?;
         // Last: files that are created stay where something refuses the run.
@@ -130,8 +136,11 @@ impl Plan {
             route.keep_in(store)?;
         }
         let began = Instant::now();
-        let measured = route.measure(&sinks, &stop)?;
+        let measured = route.measure(&sinks, stop)?;
         let (mut report, mut verdict) = self.report(measured, &names);
+        if let Some(recorded) = recorded {
+            recorded.add_to(&mut verdict, reader.has_left());
+        }
         verdict.lose(lost.lines());
         stored::close(store.as_ref(), !is_replay, &mut verdict);
         if store.is_some() {
@@ -148,7 +157,19 @@ impl Plan {
         if options.output.json && !options.json_windows && standard_output.has_tables {
             reporting::print_whole(&report, !asked.is_empty())?;
         }
-        reporting::finish(options, report, &sinks, &verdict)
+        let closing = recorded.as_ref().map(|recorded| recorded.summary(report.stories_unlisted));
+        reporting::finish(options, report, closing, &sinks, &verdict)
+    }
+
+    /// Opens what is measured.
+    fn measurements(&self) -> Result<Vec<WindowSource>, Failure> {
+        let common = Common::of(&self.options)?;
+        let prepared = self.nodes.iter().map(|node| {
+            let ((of_node, zooms), specs) = (self.node_options(node), self.specs(&node.name));
+            let measurement = Measurement::prepare(&of_node, &node.name, &specs, zooms, &common)?;
+            Ok(WindowSource::Measured(Box::new(measurement)))
+        });
+        prepared.collect()
     }
 
     /// Makes ready for the ports of several nodes, whose driver starts once in a process.
@@ -169,19 +190,21 @@ impl Plan {
     /// Makes what measures. `shown`: what is answered goes to standard output, and its reader.
     fn route(
         &self,
-        mut measurements: Vec<Measurement>,
+        mut sources: Vec<WindowSource>,
         chain: Option<Chain>,
         shown: (bool, Reader),
         resolver: Option<Arc<Resolver>>,
         stop: &Arc<AtomicBool>,
     ) -> Result<Box<dyn Route>, Failure> {
         if let Some(chain) = chain.clone().filter(|_| self.is_controlled()) {
-            return Ok(Box::new(Controlled::new(self, measurements, chain, shown, resolver, stop)?));
+            return Ok(Box::new(Controlled::new(self, sources, chain, shown, resolver, stop)?));
         }
-        let one = measurements.pop().ok_or_else(|| Failure::fault("there is no node to measure"))?;
+        let Some(WindowSource::Measured(one)) = sources.pop() else {
+            return Err(Failure::fault("there is no node to measure"));
+        };
         match &self.connect {
-            Some(connect) => connect(&self.options, one),
-            None => Ok(Box::new(Direct::new(self, one, chain.as_ref(), shown, resolver)?)),
+            Some(connect) => connect(&self.options, *one),
+            None => Ok(Box::new(Direct::new(self, *one, chain.as_ref(), shown, resolver)?)),
         }
     }
 

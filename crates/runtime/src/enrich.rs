@@ -12,7 +12,7 @@ const QUESTION: &str = "Question";
 const OUTPUT: &str = "Output";
 
 /// Options of commands that answer queries.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct EnrichOptions {
     /// Find the autonomous systems and countries of addresses in this MMDB file (src_asn, dst_country); may be given several times
     #[arg(help_heading = QUESTION, hide_short_help = true, long, value_name = "FILE", env = "EDISON_GEO", hide_env = true)]

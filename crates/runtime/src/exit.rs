@@ -36,6 +36,11 @@ impl Failure {
         Self { code: EARLY, messages: vec![message.to_string()] }
     }
 
+    /// The user ended it before anything was answered.
+    pub fn early(message: impl ToString) -> Self {
+        Self::damage(message)
+    }
+
     /// Something failed while running.
     pub fn fault(message: impl ToString) -> Self {
         Self::faults([message.to_string()])

@@ -9,7 +9,6 @@ pub mod bound;
 #[cfg(feature = "amqp")]
 pub mod broker;
 pub mod choices;
-pub mod dry_run;
 pub mod enrich;
 pub mod exit;
 pub mod lacking;

@@ -19,7 +19,7 @@ mod source;
 pub use alerts::AlertOptions;
 pub use broker::BrokerOptions;
 pub use capture::CaptureOptions;
-pub use dry_run::DryRunOptions;
+pub use dry_run::{DryRunOptions, RecordedOptions};
 pub use kafka::{ClusterOptions, KafkaOptions};
 pub use limit::LimitOptions;
 pub use link::LinkOptions;
@@ -82,6 +82,9 @@ pub struct Spec {
     /// How the controller of a deployment is reached, whose node this is.
     #[arg(skip)]
     pub link: Option<LinkOptions>,
+    /// Recorded rows, in the place of sources that are measured.
+    #[arg(skip)]
+    pub recorded: Option<RecordedOptions>,
     /// The length of the windows of queries that do not say it, where the run's are shorter: the queries tell.
     #[arg(skip)]
     pub usual_every: Option<Every>,

@@ -8,7 +8,7 @@ use model::Span;
 use packet::{KeyV4, KeyV6};
 use record::Shortfall;
 use record::read::{Contents, FlowFile, ReadError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use task::Generation;
 use task::query::{Over, Query};
 use task::rows::{RowQueries, Site, Unplaced};
@@ -119,6 +119,16 @@ impl NodeRecording {
     /// The node's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the paths of its files.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|file| file.path.as_path())
+    }
+
+    /// Returns the number of its windows that have rows.
+    pub fn windows_with_rows(&self) -> u64 {
+        self.plan.counts.values().filter(|rows| **rows != 0).count() as u64
     }
 
     /// Whether all of its files tell bytes on the wire.

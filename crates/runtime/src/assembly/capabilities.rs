@@ -5,6 +5,7 @@ use crate::sinks::standard_output;
 use crate::spec::{SourceOptions, Spec};
 use engine::Every;
 use equery::CheckedQuery;
+use history::replay::NodeRecording;
 use record::Format;
 use std::path::PathBuf;
 use task::{Kind, Quantity, TaskSpec, is_from_rows};
@@ -23,6 +24,8 @@ pub(super) struct Facts<'a> {
     pub(super) has_routers: bool,
     /// There are several nodes.
     pub(super) has_several_nodes: bool,
+    /// The node, where its rows were recorded.
+    pub(super) recorded: Option<&'a NodeRecording>,
     /// A controller joins nodes: there are several, or queries start or read others.
     pub(super) is_controlled: bool,
 }
@@ -56,6 +59,7 @@ const NO_ROUTERS: &str = "measure the packets themselves, by -i or --port";
 const WITH_ROUTERS: &str = "with routers";
 const NO_SOURCE_BESIDE: &str = "name each source as a node, as r=ipfix://:4739 a=trace.pcap";
 
+const RECORDED: &str = "in edison dry-run";
 const IN_PROBE: &str = "in a probe";
 const ASK_THERE: &str = "give it to the controller (edison add, or its 'queries')";
 const SEE_THERE: &str = "ask the controller (edison watch --json, its page and its API)";
@@ -308,10 +312,13 @@ const RULES: &[Rule] = &[
     // Samples.
     Rule {
         what: "'across nodes'",
-        condition: "with --tee or --adapt",
+        condition: "with --tee or --adapt, or over rows of a sample",
         why: task::rows::OF_SAMPLES,
         instead: LEAVE_ONE,
-        is_broken: |facts| is_sample(facts.spec) && facts.queries.iter().any(|query| query.across.is_some()),
+        is_broken: |facts| {
+            let is_sample = is_sample(facts.spec) || facts.recorded.is_some_and(NodeRecording::is_sampled);
+            is_sample && facts.queries.iter().any(|query| query.across.is_some())
+        },
     },
     Rule {
         what: "'capture'",
@@ -320,6 +327,26 @@ const RULES: &[Rule] = &[
         instead: LEAVE_ONE,
         is_broken: |facts| {
             is_sample(facts.spec) && facts.queries.iter().any(|query| query.capture_packets.is_some())
+        },
+    },
+    // Recorded rows.
+    Rule {
+        what: "'using' and 'error'",
+        condition: RECORDED,
+        why: "they count packets, of which rows do not tell",
+        instead: "leave these out: rows answer exactly",
+        is_broken: |facts| facts.recorded.is_some() && !facts.tasks.is_empty(),
+    },
+    Rule {
+        what: "a query that reads losses",
+        condition: "over rows without them",
+        why: "what was lost is not known any more",
+        instead: "record it too, as edison run SOURCE --loss --rows FILE",
+        is_broken: |facts| {
+            let is_of = |node: &NodeRecording, query: &CheckedQuery| {
+                query.needs_loss && query.nodes.matches(node.name()) && !node.site().tracks_loss
+            };
+            facts.recorded.is_some_and(|node| facts.queries.iter().any(|query| is_of(node, query)))
         },
     },
     // A run that tunes itself.

@@ -6,7 +6,9 @@ use super::driven;
 use super::measurement::Measurement;
 use super::plan::Plan;
 use super::progress::{NodeProgress, Progress};
+use super::recorded::{Recorded, Since};
 use super::reporting::Reported;
+use super::window_source::WindowSource;
 use crate::exit::{Failure, no_thread, say};
 use crate::resolver::Resolver;
 use crate::sinks::printer::{Printer, Style};
@@ -15,7 +17,7 @@ use crate::sinks::{Sink, Sinks};
 use controller::{Controller, Outlet, Output, Setting};
 use engine::{Control, Every, Gate};
 use equery::Chain;
-use model::RunReport;
+use model::{RunReport, Story};
 use port::TimeBase;
 use probe::{Planner, Probe, ReplayGate};
 use protocol::ProbeLink;
@@ -26,7 +28,7 @@ use task::query::Query;
 
 /// A node under the controller, ready to be measured.
 struct Ready {
-    measurement: Measurement,
+    source: WindowSource,
     control: Control,
     probe: Probe,
 }
@@ -43,13 +45,15 @@ pub(super) struct Controlled {
     writes_files: bool,
     /// Which conditions were not decided is not said on standard output.
     says_undecided: bool,
+    /// What is shown of recorded rows.
+    since: Option<Since>,
 }
 
 impl Controlled {
     /// Puts the nodes under a controller. `has_tables`: what it shows goes to standard output, whose reader is the other one.
     pub(super) fn new(
         plan: &Plan,
-        measurements: Vec<Measurement>,
+        sources: Vec<WindowSource>,
         mut chain: Chain,
         (has_tables, reader): (bool, Reader),
         resolver: Option<Arc<Resolver>>,
@@ -61,8 +65,9 @@ impl Controlled {
             // Refused before.
             Every::Packets(_) => 0,
         };
-        let is_replay = measurements.iter().all(|one| one.time_base == TimeBase::Packets);
-        if measurements.iter().any(|one| is_replay && one.plan.receivers > 1) {
+        let is_replay = sources.iter().all(|one| one.time_base() == TimeBase::Packets);
+        let mut measured = sources.iter().filter_map(WindowSource::measured);
+        if is_replay && measured.clone().any(|one| one.plan.receivers > 1) {
             let typed = match options.source.wire {
                 Some(wire) if wire.queues > 1 => "--wire queues",
                 _ => "--cores or --design",
@@ -72,18 +77,19 @@ impl Controlled {
                  one by one: take one queue"
             )));
         }
-        let names: Vec<String> = measurements.iter().map(|one| one.node.clone()).collect();
-        let anonymizer = measurements.first().and_then(Measurement::anonymizer).cloned();
+        let names: Vec<String> = sources.iter().map(|one| one.node().to_owned()).collect();
+        let anonymizer = measured.next().and_then(Measurement::anonymizer).cloned();
         if let Some(mut anonymizer) = anonymizer {
             chain.graph.map_pinned_addresses(&mut |address| anonymizer.address(address));
         }
         let controller = Controller::new(chain, Setting { window_ns, is_replay, key: None });
         let (link, probes) = memory::links(&names);
         let mut ready = Vec::new();
-        for (measurement, link) in measurements.into_iter().zip(probes) {
-            let own = chain::own_queries(plan, &measurement.node);
-            ready.push(Ready::new(measurement, link, own, window_ns, is_replay, stop)?);
+        for (source, link) in sources.into_iter().zip(probes) {
+            let own = chain::own_queries(plan, source.node());
+            ready.push(Ready::new(source, link, own, window_ns, is_replay, stop)?);
         }
+        let showing = plan.recorded.as_ref().map(Recorded::showing);
         let style = Style {
             is_silent: !has_tables,
             is_json: options.output.json,
@@ -91,6 +97,8 @@ impl Controlled {
             has_several_nodes: names.len() > 1,
             has_rows: options.question.per.is_some(),
             steps: (!asked.is_empty()).then(|| chain::steps(plan)),
+            leaves_out_answers: showing.as_ref().is_some_and(|showing| !showing.has_answers),
+            is_approximate: showing.as_ref().is_some_and(|showing| showing.is_approximate),
             ..Style::default()
         };
         Ok(Self {
@@ -101,21 +109,22 @@ impl Controlled {
             progress: Progress::new(names.len()),
             reader,
             writes_files: standard_output::writes_files(options),
-            says_undecided: options.output.json || !has_tables,
+            says_undecided: options.output.json || !has_tables || showing.is_some(),
+            since: showing.map(|showing| showing.since),
         })
     }
 }
 
 impl Route for Controlled {
     fn measurements(&mut self) -> Vec<&mut Measurement> {
-        self.ready.iter_mut().map(|ready| &mut ready.measurement).collect()
+        self.ready.iter_mut().filter_map(|ready| ready.source.measured_mut()).collect()
     }
 
     fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure> {
-        let Self { controller, link, ready, printer, progress, reader, writes_files, .. } = self;
+        let Self { controller, link, ready, printer, progress, reader, writes_files, since, .. } = self;
         let (reader, writes_files) = (&*reader, *writes_files);
         let nodes = std::mem::take(ready);
-        let mut shown = Shown { progress: progress.clone(), printer, sinks };
+        let mut shown = Shown { progress: progress.clone(), printer, sinks, since: since.as_mut() };
         let nodes = nodes.into_iter().enumerate().map(|(number, ready)| {
             let observer = progress.observer(number);
             move || ready.measure(observer, stop, || reader.has_left() && !writes_files)
@@ -126,10 +135,11 @@ impl Route for Controlled {
     }
 
     fn end(mut self: Box<Self>, sinks: &Sinks, report: &mut RunReport) -> Option<String> {
-        let Self { controller, .. } = &mut *self;
+        let controller = &mut self.controller;
         // What became of alerts is known now.
         sinks.state(controller, &sinks.alerts());
-        report.stories = controller.stories().cloned().collect();
+        let is_shown = |story: &&Story| self.since.as_ref().is_none_or(|since| since.shows(story));
+        report.stories = controller.stories().filter(is_shown).cloned().collect();
         report.stories_unlisted = controller.stories_dropped();
         report.undecided = controller.undecided();
         if self.says_undecided {
@@ -144,10 +154,14 @@ struct Shown<'a> {
     progress: Progress,
     printer: &'a mut Printer,
     sinks: &'a Sinks,
+    since: Option<&'a mut Since>,
 }
 
 impl Outlet for Shown<'_> {
     fn show(&mut self, output: Output) {
+        if self.since.as_mut().is_some_and(|since| !since.takes(&output)) {
+            return;
+        }
         self.sinks.shown(&output);
         self.progress.clear();
         self.printer.show(output);
@@ -165,7 +179,7 @@ impl Outlet for Shown<'_> {
 
 impl Ready {
     fn new(
-        measurement: Measurement,
+        source: WindowSource,
         link: MemoryProbeLink,
         own: Vec<Query>,
         window_ns: u64,
@@ -173,19 +187,22 @@ impl Ready {
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
         let link: Arc<dyn ProbeLink> = Arc::new(link);
-        let planner = Planner::new(measurement.site(), own)
-            .with_tasks(measurement.tasks.clone())
-            .with_anonymizer(measurement.anonymizer().cloned());
+        let measured = source.measured();
+        let planner = Planner::new(source.site(), own)
+            .with_tasks(measured.and_then(|measurement| measurement.tasks.clone()))
+            .with_anonymizer(measured.and_then(Measurement::anonymizer).cloned());
         let first = planner.first().map_err(Failure::usage)?;
         let gate = is_replay.then(|| ReplayGate::new(window_ns, Arc::clone(&link), Arc::clone(stop)));
         let control = match &gate {
             Some(gate) => Control::gated(first, Arc::clone(gate) as Arc<dyn Gate>),
             None => Control::new(first),
         };
-        measurement.start_captures(&control)?;
+        if let Some(measurement) = measured {
+            measurement.start_captures(&control)?;
+        }
         let probe =
             Probe::start(link, planner, control.clone(), gate, None, None, None).map_err(no_thread)?;
-        Ok(Self { measurement, control, probe })
+        Ok(Self { source, control, probe })
     }
 
     /// Measures the node. `is_unread`: nobody reads any more what is asked.
@@ -195,11 +212,10 @@ impl Ready {
         stop: &AtomicBool,
         is_unread: impl Fn() -> bool,
     ) -> Result<Reported, Failure> {
-        let Self { measurement, control, probe } = self;
+        let Self { source, control, probe } = self;
         // A live source would be measured without its tasks at first.
         probe.await_tasks();
-        let measured = measurement.measure(&control, probe.outlet(), stop, &mut observer)?;
-        let mut reported = Reported::of(measured, is_unread());
+        let mut reported = source.measure(&control, probe.outlet(), stop, &mut observer, is_unread)?;
         probe.end(std::mem::take(&mut reported.longer));
         Ok(reported)
     }

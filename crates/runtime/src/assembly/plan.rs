@@ -6,6 +6,7 @@ use super::connections::{self, Connect};
 use super::measurement;
 use super::nodes::{self, Node};
 use super::places;
+use super::recorded::Recorded;
 use crate::exit::{Failure, say};
 use crate::machine;
 use crate::origin::Origins;
@@ -13,6 +14,8 @@ use crate::questions::asked::Asked;
 use crate::sinks;
 use crate::spec::Spec;
 use crate::tasks;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use task::TaskSpec;
 
 /// A run that nothing refuses so far.
@@ -27,13 +30,18 @@ pub(super) struct Plan {
     pub(super) shows_windows: bool,
     /// Connects the node of a deployment.
     pub(super) connect: Option<Connect>,
+    /// Recorded rows, in the place of a measurement.
+    pub(super) recorded: Option<Recorded>,
     /// The tasks of `--task`.
-    tasks: Vec<TaskSpec>,
+    pub(super) tasks: Vec<TaskSpec>,
 }
 
 impl Plan {
     /// Checks what the options say.
-    pub(super) fn of(options: &Spec, origins: &Origins) -> Result<Self, Failure> {
+    pub(super) fn of(options: &Spec, origins: &Origins, stop: &Arc<AtomicBool>) -> Result<Self, Failure> {
+        if let Some(source) = &options.recorded {
+            return Self::of_recorded(options, source, origins, stop);
+        }
         let nodes = nodes::split(options)?;
         let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
         let asked = match &options.link {
@@ -63,14 +71,14 @@ impl Plan {
             Ok(connect) => (connect, Vec::new()),
             Err(failure) => (None, failure.placed(origins, options.machine.config.as_deref()).messages()),
         };
-        let plan = Self { options, nodes, asked, of_windows, shows_windows, connect, tasks };
+        let plan = Self { options, nodes, asked, of_windows, shows_windows, connect, recorded: None, tasks };
         plan.check(wrong, origins)?;
         remark_of_sample(&plan.options).iter().for_each(|line| say(line));
         Ok(plan)
     }
 
     /// Refuses all that does not go together, and what else is wrong, before anything is opened or created.
-    fn check(&self, wrong: Vec<String>, origins: &Origins) -> Result<(), Failure> {
+    pub(super) fn check(&self, wrong: Vec<String>, origins: &Origins) -> Result<(), Failure> {
         let has_several_nodes = self.nodes.len() > 1;
         let has_routers = self.nodes.iter().any(|node| node.options.routers.listener.is_some());
         // Each line with the nodes that it is about.
@@ -85,10 +93,11 @@ impl Plan {
                 tasks: &tasks,
                 has_routers,
                 has_several_nodes,
+                recorded: self.recorded.as_ref().and_then(|recorded| recorded.node(&node.name)),
                 is_controlled: self.is_controlled() || spec.link.is_some(),
             };
             let mut lines = capabilities::refusals(&facts);
-            if spec.routers.listener.is_none() {
+            if spec.routers.listener.is_none() && self.recorded.is_none() {
                 lines.extend(measurement::refusals(&spec, &tasks));
             }
             for line in lines {
@@ -113,7 +122,7 @@ impl Plan {
 
     /// Whether a controller joins the nodes.
     pub(super) fn is_controlled(&self) -> bool {
-        self.nodes.len() > 1 || self.asked.needs_controller
+        self.nodes.len() > 1 || self.asked.needs_controller || self.recorded.is_some()
     }
 
     /// The tasks of a node.

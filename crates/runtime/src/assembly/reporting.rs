@@ -14,21 +14,27 @@ use port::wire::WireCounters;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-/// Shows the report, gives it to the sinks, and returns the exit code.
+/// Shows the report, gives it to the sinks, and returns the exit code. `closing`: what stands in its place behind the stories, where nothing was
+/// measured.
 pub(super) fn finish(
     options: &Spec,
     mut report: RunReport,
+    closing: Option<String>,
     sinks: &Sinks,
     verdict: &Verdict,
 ) -> Result<ExitCode, Failure> {
     let have_outputs_failed = !report.faults.is_empty();
     report.faults = verdict.lines.iter().cloned().chain(report.faults).collect();
     if StandardOutput::of(options).has_tables && !options.output.json {
-        let more = terminal::stories(&report.stories) + &terminal::undecided(&report.undecided);
-        exit::print(&match (report.nodes.is_empty(), &*more) {
-            (true, "") => terminal::run_report(&report),
-            (true, more) => format!("{}\n{more}", terminal::run_report(&report)),
-            (false, more) => terminal::nodes_report(&report) + more,
+        let stories = terminal::stories(&report.stories);
+        let more = || format!("{stories}{}", terminal::undecided(&report.undecided));
+        exit::print(&match (closing, report.nodes.is_empty()) {
+            (Some(closing), _) => stories + &closing,
+            (None, true) => match &*more() {
+                "" => terminal::run_report(&report),
+                more => format!("{}\n{more}", terminal::run_report(&report)),
+            },
+            (None, false) => terminal::nodes_report(&report) + &more(),
         })?;
     }
     for line in &report.faults {

@@ -8,7 +8,7 @@ use kafka::{Servers, Topics};
 use std::time::Duration;
 
 /// Where Kafka is, and the names of its topics: options of `run`, and keys of a controller's file.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct ClusterOptions {
     /// Send the answers of windows and the events to Kafka, at least once, as JSON: to the topics edison.answers and edison.events. Several brokers of
     /// a cluster are separated by commas
@@ -20,7 +20,7 @@ pub struct ClusterOptions {
 }
 
 /// What a run sends to Kafka.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct KafkaOptions {
     #[command(flatten)]
     pub(crate) cluster: ClusterOptions,
@@ -37,9 +37,9 @@ impl KafkaOptions {
     pub(crate) fn servers(&self) -> Result<Option<&Servers>, Failure> {
         match (&self.cluster.kafka, self.kafka_rows) {
             // A file of settings may say so.
-            (None, true) => {
-                Err(Failure::usage("--kafka-rows: where Kafka is is missing: give --kafka HOST:PORT too"))
-            }
+            (None, true) => Err(Failure::usage(
+                "--kafka-rows: the address of Kafka is missing: give --kafka HOST:PORT too",
+            )),
             (servers, _) => Ok(servers.as_ref()),
         }
     }

@@ -5,7 +5,7 @@ use clap::Args;
 use std::time::Duration;
 
 /// When a run ends, and what it may take.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct LimitOptions {
     /// End after this many received packets (1M)
     #[arg(help_heading = LIMITS, short = 'c', long, value_name = "N", env = "EDISON_PACKETS", hide_env = true, value_parser = notation::count)]

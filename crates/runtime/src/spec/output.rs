@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use store::Keep;
 
 /// Where answers and records go.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct OutputOptions {
     /// Write flow records: .csv, .jsonl, .parquet, .ipfix
     ///

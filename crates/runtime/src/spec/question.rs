@@ -60,3 +60,22 @@ pub struct QuestionOptions {
     #[command(flatten)]
     pub(crate) enrich: EnrichOptions,
 }
+
+/// Nothing is asked.
+impl Default for QuestionOptions {
+    fn default() -> Self {
+        Self {
+            every: Every::Time(0),
+            top: 0,
+            key: KeySpec::default(),
+            task: Vec::new(),
+            query: Vec::new(),
+            file: Vec::new(),
+            by: None,
+            sort: None,
+            per: None,
+            set: Vec::new(),
+            enrich: EnrichOptions::default(),
+        }
+    }
+}

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::machine;
 use crate::questions::asked::{Asked, greatest_divisor};
 use crate::questions::query_text::NamedText;
-use crate::spec::DryRunOptions;
+use crate::spec::{RecordedOptions, Spec};
 use equery::{CheckedQuery, Options, Standing};
 use history::replay::Recording;
 use notation::how_long;
@@ -24,11 +24,12 @@ pub(super) struct Windows {
 impl Windows {
     /// Rows have windows of their own. Those of flow records are as long as those of a run that measures for the queries.
     pub(super) fn of(
-        options: &DryRunOptions,
+        source: &RecordedOptions,
+        set: &[(String, String)],
         texts: &[NamedText],
         recording: &Recording,
     ) -> Result<Self, Failure> {
-        let given = options.every.map(|every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+        let given = source.every_ns();
         if given == Some(0) {
             return Err(Failure::usage("--every 0s: a window takes some time, as 10s"));
         }
@@ -54,45 +55,39 @@ impl Windows {
             },
             (None, None) => {
                 let usual_ns = given.unwrap_or(USUAL_NS);
-                let lengths = lengths(options, texts);
+                let lengths = lengths(set, texts);
                 Ok(Self { base_ns: lengths.into_iter().fold(usual_ns, greatest_divisor), usual_ns })
             }
         }
     }
 
-    fn checking(&self, options: &DryRunOptions, key: &[String]) -> Options {
+    fn checking(&self, options: &Spec) -> Options {
         Options {
-            set: options.set.clone(),
+            set: options.question.set.clone(),
             base_window_ns: Some(self.base_ns),
-            key: Some(key.to_vec()),
-            memory_bytes: Some(options.memory.unwrap_or_else(machine::half_of_memory)),
+            key: Some(options.question.key.parts()),
+            memory_bytes: Some(options.limit.memory.unwrap_or_else(machine::half_of_memory)),
             ..Options::default()
         }
     }
 
-    /// Says the errors of texts that do not depend on nodes.
-    pub(super) fn refuse_errors(
-        &self,
-        options: &DryRunOptions,
-        texts: &[NamedText],
-        key: &[String],
-    ) -> Result<(), Failure> {
-        match checked(texts, self.checking(options, key)) {
+    /// Says the errors of texts that do not depend on nodes. The key of the options is that of the rows.
+    pub(super) fn refuse_errors(&self, options: &Spec, texts: &[NamedText]) -> Result<(), Failure> {
+        match checked(texts, self.checking(options)) {
             Some(_) => Ok(()),
-            None => Asked::of_texts(texts, self.checking(options, key), &[], &options.enrich).map(|_| ()),
+            None => Asked::of_texts(texts, self.checking(options), &[], &options.question.enrich).map(|_| ()),
         }
     }
 
     /// What the texts ask.
     pub(super) fn asked(
         &self,
-        options: &DryRunOptions,
+        options: &Spec,
         texts: &[NamedText],
         nodes: &[String],
-        key: &[String],
     ) -> Result<Asked, Failure> {
-        let checking = Options { known_nodes: Some(nodes.to_vec()), ..self.checking(options, key) };
-        Asked::of_texts(texts, checking, nodes, &options.enrich)
+        let checking = Options { known_nodes: Some(nodes.to_vec()), ..self.checking(options) };
+        Asked::of_texts(texts, checking, nodes, &options.question.enrich)
     }
 }
 
@@ -111,8 +106,8 @@ fn checked(texts: &[NamedText], mut checking: Options) -> Option<Vec<CheckedQuer
 }
 
 /// The lengths of the windows of queries that say them.
-fn lengths(options: &DryRunOptions, texts: &[NamedText]) -> Vec<u64> {
-    let checking = Options { set: options.set.clone(), ..Options::default() };
+fn lengths(set: &[(String, String)], texts: &[NamedText]) -> Vec<u64> {
+    let checking = Options { set: set.to_vec(), ..Options::default() };
     let lengths = checked(texts, checking).into_iter().flatten().filter_map(|query| match query.plan.over {
         Over::Windows { every_ns, .. } => Some(every_ns),
         Over::Window | Over::Run => None,
@@ -121,10 +116,9 @@ fn lengths(options: &DryRunOptions, texts: &[NamedText]) -> Vec<u64> {
 }
 
 /// How far before their own windows queries read values of earlier ones, nanoseconds. Each may read those of another.
-pub(super) fn reach_ns(options: &DryRunOptions, texts: &[NamedText]) -> u64 {
-    let checking = Options { set: options.set.clone(), ..Options::default() };
-    let usual_ns =
-        options.every.map_or(USUAL_NS, |every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+pub(super) fn reach_ns(source: &RecordedOptions, set: &[(String, String)], texts: &[NamedText]) -> u64 {
+    let checking = Options { set: set.to_vec(), ..Options::default() };
+    let usual_ns = source.every_ns().unwrap_or(USUAL_NS);
     let queries = checked(texts, checking).into_iter().flatten();
     queries.map(|query| query.reach_ns(usual_ns)).fold(0, u64::saturating_add)
 }

@@ -1,12 +1,11 @@
 //! What is replayed, and what of it is shown.
 
-use super::files::Words;
 use super::windows;
 use crate::exit::Failure;
 use crate::open_files;
 use crate::questions::periods;
 use crate::questions::query_text::NamedText;
-use crate::spec::DryRunOptions;
+use crate::spec::RecordedOptions;
 use history::Period;
 use history::levels::Shelf;
 use history::replay::{Named, Recording};
@@ -16,17 +15,19 @@ use store::Catalog;
 /// How often the manifest is asked again when files that it named are gone.
 const MOST_TRIES: u32 = 20;
 
-/// Opens what the options name. Returns it, and the time up to which nothing is shown, if there is one: windows before it are replayed for their values.
+/// Opens these files, or the store that is named. Returns what is played, and the time up to which nothing is shown, if there is one: windows
+/// before it are played for their values. `set`: variables of the texts.
 pub(super) fn open(
-    options: &DryRunOptions,
-    words: Words,
+    source: &RecordedOptions,
+    files: Vec<Named>,
     texts: &[NamedText],
+    set: &[(String, String)],
 ) -> Result<(Recording, Option<u64>), Failure> {
-    let period = periods::of_options(options.from.as_deref(), options.to.as_deref())?;
-    let reach_ns = period.map_or(0, |_| windows::reach_ns(options, texts));
+    let period = periods::of_options(source.from.as_deref(), source.to.as_deref())?;
+    let reach_ns = period.map_or(0, |_| windows::reach_ns(source, set, texts));
     let replayed = period.map(|period| Period { from_ns: period.from_ns.saturating_sub(reach_ns), ..period });
-    let recording = match &options.store {
-        None => Recording::open(words.files).map_err(Failure::usage)?,
+    let recording = match &source.store {
+        None => Recording::open(files).map_err(Failure::usage)?,
         Some(folder) => of_store(folder, replayed.unwrap_or(Period::ALL))?,
     };
     let shown_from = period.map(|period| period.from_ns).filter(|_| reach_ns != 0);

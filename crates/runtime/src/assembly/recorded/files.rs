@@ -3,7 +3,7 @@
 use crate::assembly::nodes::name_and_rest;
 use crate::exit::Failure;
 use crate::patterns;
-use crate::spec::DryRunOptions;
+use crate::spec::{QuestionOptions, RecordedOptions};
 use history::replay::Named;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ pub(super) struct Words {
 }
 
 /// The first word is a file of queries, unless an option gives queries.
-pub(super) fn split(options: &DryRunOptions) -> Result<Words, Failure> {
-    let mut words = &options.words[..];
-    let mut queries = options.file.clone();
-    if options.query.is_empty() && options.file.is_empty() {
+pub(super) fn split(question: &QuestionOptions, source: &RecordedOptions) -> Result<Words, Failure> {
+    let mut words = &source.words[..];
+    let mut queries = question.file.clone();
+    if question.query.is_empty() && question.file.is_empty() {
         let Some((first, rest)) = words.split_first() else {
             return Err(Failure::usage("no queries are given: edison dry-run QUERIES.eq FILE…, or -q TEXT"));
         };
@@ -32,7 +32,7 @@ pub(super) fn split(options: &DryRunOptions) -> Result<Words, Failure> {
         queries.push(PathBuf::from(first));
         words = rest;
     }
-    match (&options.store, words) {
+    match (&source.store, words) {
         (None, _) => {}
         (Some(_), []) => return Ok(Words { queries, files: Vec::new() }),
         (Some(_), [file, ..]) => {

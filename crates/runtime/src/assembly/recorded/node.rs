@@ -1,0 +1,144 @@
+//! A recorded node: its windows were measured before.
+
+use super::lacking::Lacking;
+use super::tally::Tally;
+use crate::assembly::reporting::Reported;
+use crate::exit::{Failure, no_thread};
+use crate::recorded;
+use engine::{
+    Config, Control, Destinations, Every, Observer, Outputs, RecordSink, Snapshot, WindowId, WindowOutlet,
+};
+use flow::{LossCounts, WindowRow};
+use history::replay::{FinishedWindow, NodeRecording, WindowSink};
+use model::{RunReport, Span};
+use packet::{KeyV4, KeyV6};
+use port::TimeBase;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use summary::Parts;
+use task::rows::Site;
+
+/// A node, ready to be played.
+pub(in crate::assembly) struct RecordedNode {
+    recording: NodeRecording,
+    lacking: Lacking,
+    tally: Arc<Tally>,
+}
+
+impl RecordedNode {
+    /// `longest_ns`: the time that the longest window of a query covers.
+    pub(super) fn new(recording: NodeRecording, longest_ns: u64, tally: Arc<Tally>) -> Self {
+        Self { recording, lacking: Lacking::new(longest_ns), tally }
+    }
+
+    pub(in crate::assembly) fn name(&self) -> &str {
+        self.recording.name()
+    }
+
+    pub(in crate::assembly) fn site(&self) -> Site {
+        self.recording.site().clone()
+    }
+
+    /// Returns the names of its files.
+    pub(in crate::assembly) fn names(&self) -> Vec<String> {
+        self.recording.paths().map(|path| path.display().to_string()).collect()
+    }
+
+    /// Plays all windows as they are let be entered. Answers go to `windows`.
+    pub(in crate::assembly) fn play(
+        self,
+        control: &Control,
+        windows: WindowOutlet,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<Reported, Failure> {
+        let source = self.names();
+        let Self { recording, lacking, tally } = self;
+        let (site, node) = (recording.site(), recording.name().to_owned());
+        let window_ns = site.window_ns.unwrap_or(1).max(1);
+        let config = Config {
+            every: Every::Time(window_ns),
+            limits: site.limits.clone(),
+            key: site.key,
+            parts: Parts { loss: site.tracks_loss, ..Parts::default() },
+            seed: site.seed,
+            ..Config::default()
+        };
+        let destinations = Destinations {
+            writers: Vec::new(),
+            rows: Vec::new(),
+            anonymizer: None,
+            windows: marked(windows, lacking.clone()),
+            node: node.clone(),
+        };
+        let outputs = Outputs::start(destinations, &config, control, TimeBase::Packets).map_err(no_thread)?;
+        let played = Snapshot { total_bytes: Some(recording.windows_with_rows()), ..Snapshot::default() };
+        let control = control.clone();
+        let mut player = Player { outputs, control, lacking, window_ns, index: 0, stop, played, observer };
+        let replayed = recording.replay(&mut player);
+        tally.add(&replayed);
+        let Player { outputs, lacking, .. } = player;
+        let mut longer = outputs.finish().longer;
+        lacking.say(&mut longer, 0);
+        let report = RunReport { source, node, ..RunReport::default() };
+        Ok(Reported { report, longer, warnings: Vec::new(), verdict: Default::default() })
+    }
+}
+
+/// Says in the answers of windows what these lack.
+fn marked(mut windows: WindowOutlet, lacking: Lacking) -> WindowOutlet {
+    Box::new(move |mut window| {
+        let end_ns = window.span.end_ns;
+        lacking.say(&mut window.answers, 0);
+        lacking.say(&mut window.longer, end_ns);
+        windows(window)
+    })
+}
+
+/// Gives recorded windows to the outputs of a measurement, as its receivers and workers would.
+struct Player<'a> {
+    outputs: Outputs,
+    control: Control,
+    lacking: Lacking,
+    window_ns: u64,
+    index: u64,
+    stop: &'a AtomicBool,
+    /// What was played. Windows with rows take the place of bytes.
+    played: Snapshot,
+    observer: &'a mut dyn Observer,
+}
+
+impl WindowSink for Player<'_> {
+    fn enter(&mut self, start_ns: u64) -> bool {
+        let window = WindowId::new(start_ns / self.window_ns);
+        self.control.enter(window);
+        if self.stop.load(Relaxed) {
+            return false;
+        }
+        self.outputs.begin_rows(window);
+        true
+    }
+
+    fn row_v4(&mut self, row: WindowRow<KeyV4>, loss: Option<&LossCounts>) {
+        self.outputs.row(row, loss);
+    }
+
+    fn row_v6(&mut self, row: WindowRow<KeyV6>, loss: Option<&LossCounts>) {
+        self.outputs.row(row, loss);
+    }
+
+    fn close(&mut self, mut window: FinishedWindow) -> bool {
+        let start_ns = window.start_ns;
+        let span = Span { start_ns, end_ns: start_ns.saturating_add(self.window_ns) };
+        let refused_now = self.outputs.end_rows();
+        self.lacking.add(span, std::mem::take(&mut window.lacks));
+        let [packets, .., flows] = window.sums;
+        self.played.received += packets;
+        self.played.flows = flows;
+        self.played.done_bytes += u64::from(flows != 0);
+        let closed = recorded::closed(window, self.window_ns, self.index, refused_now);
+        self.index += 1;
+        self.observer.progress(self.played);
+        self.outputs.window(closed) && !self.stop.load(Relaxed)
+    }
+}
