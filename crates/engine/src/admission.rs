@@ -1,5 +1,5 @@
-//! Whether a run is possible as requested. Checked in one place, before anything is measured, so that all
-//! programs refuse alike. All reasons are reported at once.
+//! The check whether a run is possible as requested. It is made in one place, before anything is measured, so that all programs refuse
+//! alike. All reasons are reported at once.
 
 use crate::config::{Config, Every};
 use crate::design::Design;
@@ -16,16 +16,16 @@ use task::{Setting, TaskSpec, Tasks};
 /// queues of 21 MiB, an exporter one of 8 MiB.
 pub const LEAST_MEMORY: usize = 48 << 20;
 
-/// What is known of the sources of a run. The default is one source without special properties.
+/// The properties of the sources of a run. The default is one source without special properties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Site {
     /// Queues that each replay independently, without a common clock; 0 if there is a clock, or no queue.
     pub replaying_queues: usize,
-    /// Packets of one flow may reach several receivers.
+    /// True if packets of one flow may reach several receivers.
     pub scatters_flows: bool,
-    /// Where the two directions of a connection arrive if there are several receivers.
+    /// The receivers at which the two directions of a connection arrive if there are several receivers.
     pub directions: Directions,
-    /// A replay that has ended stays silent instead of ending.
+    /// True if a replay that has ended stays silent instead of ending.
     pub falls_silent: bool,
     /// Bytes of the frames that sources keep in memory.
     pub frame_bytes: usize,
@@ -34,7 +34,7 @@ pub struct Site {
 /// The initial resources of an admitted run.
 #[derive(Debug)]
 pub struct Admission {
-    /// Its tasks; `None` without tasks.
+    /// The tasks of the run; `None` without tasks.
     pub tasks: Option<Tasks>,
     /// The memory of tasks and frames, to be held as long as the run lasts.
     pub memory: Lease,
@@ -93,7 +93,7 @@ pub fn of_config(config: &Config) -> Vec<Refusal> {
     refusals
 }
 
-/// What a sample of the packets does not allow.
+/// Returns the reasons why the packets cannot be sampled.
 pub fn of_sampling(config: &Config, plan: &Plan) -> Vec<Refusal> {
     if config.sampling.is_none() {
         return Vec::new();
@@ -111,7 +111,7 @@ pub fn of_sampling(config: &Config, plan: &Plan) -> Vec<Refusal> {
     alone.into_iter().chain(asked.map(|what| Refusal::NeedsEveryPacket { what })).collect()
 }
 
-/// What needs a flow's packets on one core and in their order, if the plan makes several cores count them.
+/// Returns a refusal for each request that needs a flow's packets on one core and in their order, if the plan makes several cores count them.
 pub fn of_order(config: &Config, plan: &Plan) -> Vec<Refusal> {
     if !plan.merges() {
         return Vec::new();
@@ -126,7 +126,7 @@ pub fn of_order(config: &Config, plan: &Plan) -> Vec<Refusal> {
     asked.chain(statistics).map(refusal).collect()
 }
 
-/// What needs all frames at one receiver.
+/// Returns the requests that need all frames at one receiver.
 pub fn one_receiver(config: &Config, site: &Site) -> Vec<OneReceiver> {
     let has_gaps = config.parts.statistics.iter().flatten().any(|(metric, _)| *metric == Metric::Gap);
     let asked = [
@@ -140,7 +140,7 @@ pub fn one_receiver(config: &Config, site: &Site) -> Vec<OneReceiver> {
     asked.into_iter().filter(|(given, _)| *given).map(|(_, what)| what).collect()
 }
 
-/// What is impossible with several receivers.
+/// Returns the requests that are impossible with several receivers.
 fn of_receivers(config: &Config, plan: &Plan, site: &Site) -> Vec<Refusal> {
     let Plan { design, receivers, .. } = *plan;
     let mut refusals = Vec::new();
@@ -207,7 +207,7 @@ pub fn tasks(
     Tasks::plan_with_rows(specs, &setting).map(Some).map_err(|_| specs.iter().filter_map(refusal).collect())
 }
 
-/// What takes memory in addition to the tables of single cores. Each part may have half of the total.
+/// The parts that take memory in addition to the tables of single cores. Each part may have half of the total.
 struct Parts {
     tasks: usize,
     frames: usize,

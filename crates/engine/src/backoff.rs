@@ -1,14 +1,14 @@
-//! How a thread waits for another one.
+//! The way in which a thread waits for another one.
 
 use std::hint::spin_loop;
 use std::thread;
 use std::time::Duration;
 
-/// Polls for which it stays on its core: some microseconds, the time of a burst.
+/// The number of polls for which a thread stays on its core: some microseconds, the time of a burst.
 const SPINS: u32 = 256;
-/// Polls after that for which it only lets others run.
+/// The number of polls up to which a thread then only lets others run.
 const YIELDS: u32 = 4096;
-/// After that it sleeps: nothing has arrived for milliseconds.
+/// The time that a thread sleeps between later polls: nothing has arrived for milliseconds.
 const SLEEP: Duration = Duration::from_micros(50);
 
 /// Spins briefly, then yields, then sleeps, so that progress is made even with more threads than cores.

@@ -41,7 +41,7 @@ const MOST_HEADERS: u64 = 256;
 /// Bytes of the tag that a driver took out of a packet and that is put back.
 const MOST_TAG: u64 = 4;
 
-/// Where captures go, and how much of packets may.
+/// The settings of captures: where files go, and how much of packets may go into them.
 #[derive(Clone, Debug)]
 pub struct CaptureSettings {
     /// The folder of the files; without one, captures are refused.
@@ -50,11 +50,11 @@ pub struct CaptureSettings {
     pub node: String,
     /// Bytes of all files together.
     pub bytes: u64,
-    /// How much of each packet is kept.
+    /// The part of each packet that is kept.
     pub snap: Snap,
     /// Packets of one capture in a second of stream time, at most.
     pub rate: u32,
-    /// Addresses must not leave: captures are refused.
+    /// True if addresses must not leave: captures are refused.
     pub anonymizes: bool,
 }
 
@@ -108,7 +108,7 @@ struct State {
     taps: Vec<TapEnd>,
     /// Receivers of the run that have no ring yet.
     awaited: usize,
-    /// A receiver has no memory for its ring.
+    /// True if a receiver has no memory for its ring.
     is_blind: bool,
     finished: Vec<FinishedCapture>,
 }
@@ -218,7 +218,7 @@ impl Captures {
         self.shared.state().awaited = receivers;
     }
 
-    /// What a receiver looks at packets with. `waits`: its source is a replay.
+    /// Returns the tap with which a receiver looks at packets. `waits`: its source is a replay.
     pub(crate) fn tap(&self, limits: &Limits, tunnel: Tunnel, waits: bool) -> Tap {
         if self.writer().orders.is_none() {
             return Tap::default();

@@ -33,7 +33,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// There were packets at these times too.
+    /// Extends the times of the totals by those of more packets.
     #[inline]
     pub fn reach(&mut self, first_ns: u64, last_ns: u64) {
         let (first, last) = (first_ns.min(last_ns), first_ns.max(last_ns));
@@ -58,34 +58,34 @@ impl Totals {
     }
 }
 
-/// What is known of a window when all workers have completed it.
+/// The state of a window when all workers have completed it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClosedWindow {
-    /// Which window.
+    /// The window.
     pub window: WindowId,
-    /// Its number in this run, from 0 on.
+    /// The number of the window in this run, from 0 on.
     pub index: u64,
-    /// Its time.
+    /// The time of the window.
     pub span: Span,
-    /// The part of it that was observed.
+    /// The part of the window that was observed.
     pub watched: Span,
-    /// Why it was closed.
+    /// The reason why the window was closed.
     pub ended_by: WindowEnd,
     /// Windows of time without a frame between the previous window and this one.
     pub empty_before: u64,
     /// The begin of the next window with a frame, where that is known.
     pub next_ns: Option<u64>,
-    /// Its frames.
+    /// The numbers of frames of the window.
     pub packets: PacketCounts,
-    /// What the source lost in it; `None` if the source cannot know.
+    /// The losses of the source in the window; `None` if the source cannot know.
     pub loss: Option<Counters>,
-    /// How its packets were sampled; `None`: all are measured.
+    /// The way in which the packets of the window were sampled; `None`: all are measured.
     pub sampled: Option<Sampled>,
     /// Sums of the tables, including packets without a place.
     pub totals: Totals,
     /// Packets without a place in the table: they are in no row.
     pub unplaced: Unplaced,
-    /// What is known of their groups; `None` where nothing is.
+    /// The groups of the packets without a place, as far as they are known; `None` where nothing is.
     pub overflow: Option<Overflow>,
     /// Rows that were not taken.
     pub refused_rows: u64,
@@ -100,7 +100,7 @@ pub struct ClosedWindow {
     pub unfollowed: u64,
     /// TCP losses over all flows; `None` if they are not tracked.
     pub tcp_loss: Option<LossCounts>,
-    /// How busy threads were.
+    /// The load of the threads of the run.
     pub work: Work,
     /// The answers of tasks that count packets.
     pub answers: Vec<Answer>,
@@ -137,7 +137,7 @@ impl ClosedWindow {
         }
     }
 
-    /// True where it was watched only in part.
+    /// Returns true if the window was watched only in part.
     pub fn is_cut(&self) -> bool {
         self.watched != self.span || self.ended_by == WindowEnd::RunEnd
     }
@@ -170,7 +170,7 @@ impl ClosedWindow {
         untold
     }
 
-    /// What answers of tasks are to know of it.
+    /// Returns what answers of tasks are to know of the window.
     pub(crate) fn reported(&self) -> Reported {
         Reported {
             lost: self.lost(),
@@ -180,7 +180,7 @@ impl ClosedWindow {
         }
     }
 
-    /// What was received and came to no table.
+    /// Returns the number of packets that were received and came to no table.
     pub(crate) fn refused(&self) -> u64 {
         self.packets.not_measured.get(RING_FULL) + self.packets.not_measured.get(WORKER_FAILED)
     }

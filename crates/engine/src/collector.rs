@@ -1,4 +1,4 @@
-//! What the tables return: rows and records passed on, and their sums, which account for every packet.
+//! Collection of what the tables return: rows and records passed on, and their sums, which account for every packet.
 
 use crate::closed::{ClosedWindow, Totals};
 use crate::ids::WindowId;
@@ -18,8 +18,7 @@ pub trait RecordSink {
     fn takes_records(&self) -> bool {
         true
     }
-    /// One more row of the window that [`RecordSink::begin_rows`] named last. Rows that nothing requests may
-    /// be ignored.
+    /// Takes one more row of the window that [`RecordSink::begin_rows`] named last. Rows that nothing requests may be ignored.
     fn row<K: Key>(&mut self, _row: WindowRow<K>, _loss: Option<&LossCounts>) {}
     /// Statistics of packets of the row that is given next, which has this key: those that the queries of its window read
     /// ([`task::TaskSet::statistics`]), NaN where there is no value.
@@ -49,7 +48,7 @@ pub trait RecordSink {
     fn hand_over(&mut self) {}
     /// A worker has failed, and its sink is lost, with its contents and with the records that had not ended.
     fn worker_failed(&mut self) {}
-    /// Nothing is measured any more: from here on it may wait for room.
+    /// Tells the sink that nothing is measured any more: from here on it may wait for room.
     fn may_wait(&mut self) {}
     /// Reports what is known of the measurement in addition to records, when a window is closed. Most have no
     /// use for it.
@@ -64,7 +63,7 @@ pub trait RecordSink {
     fn absorb(&mut self, sibling: Self);
 }
 
-/// What one worker, or all of them, counted in one window.
+/// The sums of what one worker, or all of them, counted in one window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WindowSums {
     /// Totals of all rows.
@@ -91,7 +90,7 @@ impl WindowSums {
         self.squares = self.squares.saturating_add(more.squares);
     }
 
-    /// As [`crate::Work::even_flows`].
+    /// Returns the number that [`crate::Work::even_flows`] explains.
     pub(crate) fn even_flows(&self) -> f64 {
         let packets = self.totals.packets as f64;
         if self.squares == 0 { 0.0 } else { packets * packets / self.squares as f64 }
@@ -123,18 +122,18 @@ pub(crate) fn merge_other(sum: &mut Option<FlowRecord>, more: FlowRecord) {
 #[derive(Debug)]
 pub(crate) struct Collector<R> {
     pub(crate) records: R,
-    /// Of the open window: what has no place is known at once, rows are added when it is over.
+    /// The sums of the open window: what has no place is known at once, rows are added when it is over.
     open: WindowSums,
     closing: WindowSums,
     /// The record of all packets that found no place.
     other: Option<FlowRecord>,
-    /// Counts the groups of these packets for the open window's queries, if they ask for any.
+    /// The counter of the groups of these packets for the open window's queries, if they ask for any.
     overflow: Option<OverflowCounter>,
-    /// Of the closing window.
+    /// The groups of the packets without a place in the closing window.
     closing_overflow: Option<Overflow>,
-    /// Follows the flows that are pinned, if any were.
+    /// The tables that follow the flows that are pinned, if any were.
     zoom: Option<Box<Zoom>>,
-    /// Records ended, without `other`.
+    /// The number of records ended, without `other`.
     pub(crate) ended: u64,
 }
 
@@ -152,7 +151,7 @@ impl<R: RecordSink> Collector<R> {
         }
     }
 
-    /// From here on, other queries ask for the groups of packets without a place. No window may be open.
+    /// Changes the queries that ask for the groups of packets without a place. No window may be open.
     pub(crate) fn count_overflow(&mut self, overflow: Option<OverflowCounter>) {
         self.overflow = overflow;
     }
@@ -207,7 +206,7 @@ impl<R: RecordSink> Collector<R> {
         self.zoom.iter_mut().for_each(|zoom| zoom.end());
     }
 
-    /// What is known of the closing window's packets without a place.
+    /// Returns the groups of the closing window's packets without a place, as far as they are known.
     pub(crate) fn take_overflow(&mut self) -> Option<Overflow> {
         self.closing_overflow.take()
     }

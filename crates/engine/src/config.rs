@@ -15,34 +15,35 @@ use summary::{Limits, Parts, Timeouts};
 /// took 15 ns a packet instead of 10.6 (EPYC, Zen 4).
 pub const HAND_OVER_PACKETS: usize = 16_384;
 
-/// The same of a run that tunes itself: what 16 Mpps send in the 16 ms that a worker is away for a window of 300,000 flows. With a quarter
-/// of that, each window of 8 Mpps lost some thousand packets, whatever else was set.
+/// The number of packets that may usually wait between a receiver and each of its workers in a run that tunes itself: what 16 Mpps send in
+/// the 16 ms that a worker is away for a window of 300,000 flows. With a quarter of that, each window of 8 Mpps lost some thousand packets,
+/// whatever else was set.
 pub const TUNED_HAND_OVER_PACKETS: usize = 1 << 18;
 
-/// When a window ends.
+/// The length of windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// After this much stream time, in nanoseconds; windows begin at multiples of it since the epoch, so that
-    /// those of several probes coincide.
+    /// A length of this much stream time, in nanoseconds; windows begin at multiples of it since the epoch, so that those of several probes
+    /// coincide.
     Time(u64),
-    /// After this many received frames.
+    /// A number of received frames.
     Packets(u64),
 }
 
-/// How to measure.
+/// The configuration of a measurement.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Length of a window.
     pub every: Every,
-    /// When flow records end.
+    /// The timeouts by which flow records end.
     pub timeouts: Timeouts,
     /// Memory and flows of all tables and queues together.
     pub limits: Limits,
-    /// Which IP header of a tunnelled packet is measured.
+    /// The choice of the IP header of a tunnelled packet that is measured.
     pub tunnel: Tunnel,
-    /// What flow keys consist of.
+    /// The fields of flow keys.
     pub key: KeySpec,
-    /// What records carry beyond the plain ones.
+    /// The parts of records beyond the plain ones.
     pub parts: Parts,
     /// Seed of the tables' hash.
     pub seed: Seed,

@@ -1,4 +1,4 @@
-//! Which task set answers which window: sets are installed and removed between windows while packets flow.
+//! The control of which task set answers which window: sets are installed and removed between windows while packets flow.
 //!
 //! The set of a window is a function of the window's number, so that receivers, workers and the merger of
 //! their windows agree on it, however far they are apart. A receiver takes the lock once per window, a worker
@@ -22,7 +22,7 @@ use summary::Limits;
 use summary::sketch::SketchError;
 use task::{Generation, TaskSet, Tasks};
 
-/// How often a receiver that waits for answers checks whether the user has ended the run.
+/// The interval at which a receiver that waits for answers checks whether the user has ended the run.
 const STOP_LOOK: Duration = Duration::from_millis(50);
 
 /// Decides when receivers of a replay enter windows.
@@ -60,27 +60,27 @@ struct Schedule {
 struct Attached {
     workers: usize,
     limits: Limits,
-    /// What workers count: by first window, in order.
+    /// The structures in which workers count: by first window, in order.
     countings: Vec<Counting>,
-    /// What workers counted in before, to be freed.
+    /// The structures in which workers counted before, to be freed.
     retired: Vec<WorkerHalf>,
 }
 
-/// Why a set is not installed. Nothing has changed then.
+/// The reason why a set is not installed. Nothing has changed then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotInstalled {
     /// Sets have growing generations, so that their counts are distinguished.
     OldGeneration {
-        /// That of the set.
+        /// The generation of the set.
         given: Generation,
-        /// That of the set that was installed last.
+        /// The generation of the set that was installed last.
         last: Generation,
     },
-    /// Its tasks take more memory than is left.
+    /// The tasks of the set take more memory than is left.
     TasksTooLarge {
-        /// What they take, bytes.
+        /// The memory that the tasks take, bytes.
         bytes: usize,
-        /// Workers, each of which counts them.
+        /// The number of workers, each of which counts the tasks.
         workers: usize,
     },
     /// The memory cannot be allocated.
@@ -156,7 +156,7 @@ impl Schedule {
         needs.collect()
     }
 
-    /// From this window on, which no receiver has entered, this set answers.
+    /// Installs a set that answers from this window on, which no receiver has entered.
     fn install(&mut self, first: WindowId, set: Arc<TaskSet>, counting: Option<Counting>) {
         if let Some(run) = &mut self.run {
             run.countings.retain(|counting| counting.first < first);
@@ -196,13 +196,13 @@ impl Control {
         }
     }
 
-    /// The same, and a replay waits for answers, which [`crate::Outputs`] must give: no receiver enters the second window after one
-    /// that is not answered.
+    /// Returns a control as [`Control::new`] does, by which a replay waits for answers, which [`crate::Outputs`] must give: no receiver
+    /// enters the second window after one that is not answered.
     pub fn paced(first: Arc<TaskSet>) -> Self {
         Self { is_paced: true, ..Self::new(first) }
     }
 
-    /// The same, and a replay enters no window before the gate lets it. The run must have one receiver.
+    /// Returns a control as [`Control::new`] does, by which a replay enters no window before the gate lets it. The run must have one receiver.
     pub fn gated(first: Arc<TaskSet>, gate: Arc<dyn Gate>) -> Self {
         Self { gate: Some(gate), ..Self::new(first) }
     }
@@ -232,7 +232,7 @@ impl Control {
         Ok(())
     }
 
-    /// Whether a replay stops at the end of each window.
+    /// Returns true if a replay stops at the end of each window.
     pub(crate) fn stops(&self) -> bool {
         self.is_paced || self.gate.is_some()
     }
@@ -255,8 +255,8 @@ impl Control {
         self.install_at(WindowId::default(), set)
     }
 
-    /// The same from this window on, or from the first one that no receiver has entered, if that is later. Sets that were to answer
-    /// from then on are dropped.
+    /// Makes `set` answer from this window on, or from the first one that no receiver has entered, if that is later. Sets that were to
+    /// answer from then on are dropped.
     ///
     /// # Errors
     /// As [`Control::install`].
@@ -264,8 +264,8 @@ impl Control {
         self.install_all(vec![(window, set)])
     }
 
-    /// The same with several sets, each from its window on, in the order of their windows: no receiver enters a window in which one of
-    /// them is installed and another one is not. Returns from when on the first one answers, unless another one replaces it.
+    /// Makes several sets answer, each from its window on, in the order of their windows: no receiver enters a window in which one of them
+    /// is installed and another one is not. Returns from when on the first one answers, unless another one replaces it.
     ///
     /// # Errors
     /// As [`Control::install`]; then none is installed.
@@ -328,7 +328,7 @@ impl Control {
         self.schedule.1.notify_all();
     }
 
-    /// This window is answered, or will not be. Ends waits for it and for earlier windows.
+    /// Marks this window as one that is answered, or will not be. Ends waits for it and for earlier windows.
     pub(crate) fn answered(&self, window: WindowId) {
         let mut schedule = self.schedule();
         schedule.answered = schedule.answered.max(Some(window));
@@ -436,14 +436,14 @@ impl Control {
 
 /// The counters or the tasks of the windows before a set.
 enum Before<'a> {
-    /// In the windows that have been entered, and in those of sets that stay.
+    /// The counters of the windows that have been entered, and of those of sets that stay.
     Counting(Option<&'a Counting>),
-    /// In those of the set that is installed before it.
+    /// The tasks of the windows of the set that is installed before it.
     Set(&'a Tasks),
 }
 
 impl Attached {
-    /// What is counted in this window.
+    /// Returns the counting of this window.
     fn counting(&mut self, window: WindowId) -> Option<&mut Counting> {
         let after = self.countings.partition_point(|counting| counting.first <= window);
         self.countings.get_mut(after.checked_sub(1)?)

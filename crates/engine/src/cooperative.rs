@@ -15,7 +15,7 @@ const BURSTS: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Cooperative<R> {
     worker: Worker<R>,
-    /// With the stream time before the first packet of each.
+    /// The bursts that wait, with the stream time before the first packet of each.
     waiting: Vec<(Bursts, u64)>,
     /// The number of bursts that wait, from the first on.
     len: usize,

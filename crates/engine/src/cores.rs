@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Where the kernel reports its NUMA nodes.
+/// The folder in which the kernel reports its NUMA nodes.
 const NODES: &str = "/sys/devices/system/node";
 
 /// Cores on which this process may run, by the machine's numbers.
@@ -40,7 +40,7 @@ pub(crate) fn pin(core: usize) -> Result<(), String> {
 pub struct Topology(Vec<(usize, Vec<usize>)>);
 
 impl Topology {
-    /// What the kernel reports of this machine.
+    /// Reads the topology that the kernel reports of this machine.
     pub fn of_this_machine() -> Self {
         Self::under(Path::new(NODES))
     }
@@ -65,7 +65,7 @@ impl Topology {
         self.0.iter().any(|(number, cores)| *number == node && cores.contains(&core))
     }
 
-    /// These cores, those of the node first; otherwise in the order that they have.
+    /// Returns these cores, those of the node first; otherwise in the order that they have.
     pub fn nearest_first(&self, cores: &[usize], node: Option<usize>) -> Vec<usize> {
         let mut cores = cores.to_vec();
         if let Some(node) = node {
@@ -74,7 +74,7 @@ impl Topology {
         cores
     }
 
-    /// How near the chosen cores are to a port on this node; `None` with a single node.
+    /// Returns how near the chosen cores are to a port on this node; `None` with a single node.
     pub fn nearness(&self, cores: &[usize], node: Option<usize>) -> Option<Nearness> {
         if self.0.len() < 2 {
             return None;
@@ -89,7 +89,7 @@ impl Topology {
     }
 }
 
-/// How near the cores of a run are to its port.
+/// The distance between the cores of a run and its port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Nearness {
     /// The port's node is not known.

@@ -1,4 +1,4 @@
-//! What workers count for the tasks of one set, and where it is merged.
+//! The counters of workers for the tasks of one set, and the place where they are merged.
 
 use crate::ids::WindowId;
 use std::fmt;
@@ -11,15 +11,15 @@ use task::{Generation, TaskCounter, TaskStates, Tasks};
 #[derive(Debug)]
 pub(crate) struct Counting {
     pub(crate) first: WindowId,
-    /// By worker, until it takes it; empty if nothing is counted.
+    /// The half of each worker, until the worker takes it; empty if nothing is counted.
     pub(crate) workers: Vec<Option<WorkerHalf>>,
-    /// Until the hub takes it.
+    /// The half of the hub, until the hub takes it.
     pub(crate) hub: Option<HubHalf>,
-    /// It goes on in the next set that has the same lasting tasks.
+    /// The tasks that are counted. Counting goes on in the next set that has the same lasting tasks.
     pub(crate) tasks: Tasks,
 }
 
-/// What one worker counts in.
+/// The part of a counting that one worker counts in.
 pub(crate) struct WorkerHalf {
     pub(crate) counter: TaskCounter,
     /// The channel of emptied states.
@@ -57,7 +57,7 @@ impl Counting {
         Ok(Self { first: WindowId::default(), workers: halves, hub: Some(hub), tasks: tasks.clone() })
     }
 
-    /// From this window on nothing is counted.
+    /// Returns a counting by which nothing is counted from this window on.
     pub(crate) fn of_nothing(first: WindowId, generation: Generation) -> Self {
         let tasks = Tasks::none(generation);
         let hub = HubHalf { tasks: tasks.clone(), spares: Vec::new(), memory: None };

@@ -6,18 +6,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How the work is divided.
+/// The design by which the work is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
     /// Every core receives from its own queues and counts what it received.
     Rss,
-    /// One core receives; the others count a burst before the next one is received.
+    /// The design with one core that receives; the others count a burst before the next one is received.
     Sync,
-    /// One core receives and hands whole bursts through a ring to each of the others.
+    /// The design with one core that receives and hands whole bursts through a ring to each of the others.
     Async,
     /// Two cores: one receives, one counts.
     Pipeline,
-    /// One core that receives some bursts, then counts them.
+    /// The design with one core that receives some bursts, then counts them.
     Cooperative,
     /// Clusters: each of this many queues with this many workers.
     Clusters {
@@ -74,18 +74,18 @@ impl FromStr for Design {
     }
 }
 
-/// Which of its workers a receiver gives a packet to.
+/// The rule by which a receiver chooses the worker that gets a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
-    /// By the hash of its key: a flow stays on one core (Wu et al. 2019).
+    /// The split by the hash of a packet's key: a flow stays on one core (Wu et al. 2019).
     #[default]
     Hash,
-    /// By its place in the burst, of which each worker gets a portion in turn (Wu et al. 2016, Algorithms 1 and 2).
+    /// The split by a packet's place in the burst, of which each worker gets a portion in turn (Wu et al. 2016, Algorithms 1 and 2).
     Position,
 }
 
 impl Split {
-    /// By hash: which of this many workers gets a packet with this hash.
+    /// Returns which of this many workers gets a packet with this hash.
     #[inline(always)]
     pub fn by_hash(hash: u64, workers: usize) -> usize {
         // The high half of a product depends on all bits of the hash, some of which the tables use directly.
@@ -93,8 +93,9 @@ impl Split {
         ((mixed * workers as u64) >> 32) as usize
     }
 
-    /// By hash, where the first `in_use` of this many workers get packets: the flows of the others are spread over these, and those that
-    /// are on one of them stay there (a chain of hashes, of which the first one counts that leads to a worker in use).
+    /// Returns which worker gets a packet with this hash where the first `in_use` of this many workers get packets: the flows of the others
+    /// are spread over these, and those that are on one of them stay there (a chain of hashes, of which the first one counts that leads to a
+    /// worker in use).
     #[inline(always)]
     pub fn by_hash_among(hash: u64, workers: usize, in_use: usize) -> usize {
         let worker = Self::by_hash(hash, workers);
@@ -102,7 +103,7 @@ impl Split {
     }
 
     fn next_by_hash(mut hash: u64, workers: usize, in_use: usize) -> usize {
-        /// With one of 128 workers in use, a chain is longer in one flow of 3,000.
+        /// The longest chain: with one of 128 workers in use, a chain is longer in one flow of 3,000.
         const LONGEST: usize = 1024;
         for _ in 0..LONGEST {
             // SplitMix64.
@@ -118,8 +119,8 @@ impl Split {
         Self::by_hash(hash, in_use)
     }
 
-    /// By position: which of this many workers gets the packet at this place of a burst of `packets`.
-    /// Portions are as even as possible; the first one is for the worker whose `turn` it is.
+    /// Returns which of this many workers gets the packet at this place of a burst of `packets`. Portions are as even as possible; the first
+    /// one is for the worker whose `turn` it is.
     #[inline(always)]
     pub fn by_position(at: usize, packets: usize, turn: usize, workers: usize) -> usize {
         (turn + at * workers / packets) % workers
@@ -147,13 +148,13 @@ impl FromStr for Split {
     }
 }
 
-/// Where flows are kept (Wu et al. 2016, section 3.2).
+/// The place where flows are kept (Wu et al. 2016, section 3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// By each core separately.
+    /// The state of each core separately.
     #[default]
     Separate,
-    /// In one place that all cores update.
+    /// The state in one place that all cores update.
     Shared,
 }
 
@@ -184,9 +185,9 @@ const MOST_THREADS: usize = 1024;
 /// Cores that a run may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cores {
-    /// This many of those that the machine offers.
+    /// A number of the cores that the machine offers.
     Count(usize),
-    /// These, by the machine's numbers.
+    /// The cores of this list, by the machine's numbers.
     List(Vec<usize>),
 }
 

@@ -52,7 +52,7 @@ impl Receiving<'_> {
     }
 }
 
-/// Also if it fails: no receiver waits for it any more.
+/// Ends receiving, also if the receiver fails: no other receiver waits for it any more.
 impl Drop for Receiving<'_> {
     fn drop(&mut self) {
         self.0.receiving.fetch_sub(1, Ordering::Release);

@@ -1,5 +1,5 @@
-//! From a receiver to workers on other cores: whole bursts of parsed packets; small ones are gathered first.
-//! Nothing is allocated while measuring, and a packet is copied at most once: not at all to the only worker.
+//! The way from a receiver to workers on other cores: whole bursts of parsed packets; small ones are gathered first. Nothing is allocated
+//! while measuring, and a packet is copied at most once: not at all to the only worker.
 
 use crate::backoff::Backoff;
 use crate::config::Config;
@@ -21,27 +21,25 @@ const TICK_NS: u64 = 1_000_000;
 /// like that each cost 29 ns, took the worker 130 ns instead of 35 and filled the ring with next to nothing,
 /// so that an eighth of them was refused.
 const GATHERED: usize = 64;
-/// How long packets are held for that at most, in nanoseconds of stream time: an eighth of what a ring of
-/// 4,096 holds at 25 Mpps.
+/// The longest time for which packets are held to be gathered, in nanoseconds of stream time: an eighth of what a ring of 4,096 holds at 25
+/// Mpps.
 const HELD_NS: u64 = 20_000;
-/// For workers that have this many parcels waiting, handing over at once gains nothing: their next parcels
-/// are filled completely. Otherwise a ring for 4,096 packets was full, of parcels of 64, with a third of
-/// that.
+/// The number of waiting parcels from which handing over to a worker at once gains nothing: its next parcels are filled completely.
+/// Otherwise a ring for 4,096 packets was full, of parcels of 64, with a third of that.
 const BEHIND: u64 = 2;
 
 /// A wait for one worker.
 #[derive(Debug, Default)]
 struct Wait {
     backoff: Backoff,
-    /// Of all workers, once the wait is long: the parcels that they have completed, and since when this
-    /// number is unchanged.
+    /// The number of parcels that each worker has completed, and the time since which it is unchanged; empty until the wait is long.
     seen: Vec<(u64, Instant)>,
 }
 
 /// Called at once when a worker is declared failed: others may wait for its reports.
 pub(crate) type GaveUp = Box<dyn Fn(usize) + Send>;
 
-/// How a receiver hands over.
+/// The settings by which a receiver hands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HandOver {
     /// Parcels per worker.
@@ -53,7 +51,7 @@ pub(crate) struct HandOver {
     /// A worker that leaves its ring untouched for this long, and waits for nothing, counts as failed,
     /// permanently.
     pub(crate) gives_up_after: Option<Duration>,
-    /// How packets are split among workers.
+    /// The rule by which packets are split among workers.
     pub(crate) split: Split,
 }
 
@@ -67,7 +65,7 @@ pub(crate) struct Fan {
     /// Packets that are gathered before they are sent; 1: none waits for others.
     gathered: usize,
     refused: Refused,
-    /// When the workers were last given the time.
+    /// The time that the workers were given last.
     told: u64,
     /// The worker whose turn it is to get the next burst's first portion.
     turn: usize,

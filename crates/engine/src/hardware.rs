@@ -1,5 +1,4 @@
-//! What the processor counts of a measuring thread (perf_event_open(2)), for benches: user code only,
-//! including polls without frames.
+//! Counters of the processor for a measuring thread (perf_event_open(2)), for benches: user code only, including polls without frames.
 
 use perf_event::events::{Event, Hardware};
 use perf_event::{Builder, Counter, Group};
@@ -40,7 +39,7 @@ impl Counting {
         Ok(Self { group, counters })
     }
 
-    /// What was counted; `None` if others had the counters for a part of the time.
+    /// Returns what was counted; `None` if others had the counters for a part of the time.
     pub(crate) fn read(mut self) -> Option<HardwareCounts> {
         self.group.disable().ok()?;
         let data = self.group.read().ok()?;
@@ -56,10 +55,10 @@ impl Counting {
     }
 }
 
-/// Whether this machine gives access to its processor's counters.
+/// Returns `Ok` if this machine gives access to its processor's counters.
 ///
 /// # Errors
-/// Why not, in one line.
+/// The reason why it does not, in one line.
 pub fn hardware_counters() -> Result<(), String> {
     match Counting::of_hardware() {
         Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! After which time without a packet records end, where that changes while packets flow.
+//! The time without a packet after which records end, where that changes while packets flow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,5 +1,5 @@
-//! When several receivers are idle: only if nothing arrives at any of them. A queue to which no flow hashes
-//! for a while must still be polled.
+//! The vote by which several receivers are idle: only if nothing arrives at any of them. A queue to which no flow hashes for a while must
+//! still be polled.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -20,7 +20,7 @@ impl IdleVote {
     }
 }
 
-/// One receiver's vote. It is quiet when dropped: the receiver gets nothing any more.
+/// The vote of one receiver. It is quiet when dropped: the receiver gets nothing any more.
 #[derive(Debug)]
 pub(crate) struct IdleVoter<'a> {
     quiet: &'a IdleVote,

@@ -13,13 +13,12 @@ impl ReceiverId {
         Self(number)
     }
 
-    /// Its place in a list of all receivers.
+    /// Returns the receiver's place in a list of all receivers.
     pub const fn index(self) -> usize {
         self.0
     }
 
-    /// The first of its workers, if each receiver has `workers`. A receiver that counts is its own only
-    /// worker.
+    /// Returns the first worker of the receiver, if each receiver has `workers`. A receiver that counts is its own only worker.
     pub const fn first_worker(self, workers: usize) -> WorkerId {
         WorkerId::new(self.0 * workers)
     }

@@ -1,4 +1,4 @@
-//! Where workers keep flows, and what they pass on of them when a window closes.
+//! Places where workers keep flows, and what they pass on of them when a window closes.
 
 use crate::collector::WindowSums;
 use crate::config::Config;
@@ -13,40 +13,40 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use summary::OutOfMemory;
 use task::rows::Overflow;
 
-/// Where a worker keeps its flows.
+/// The place where a worker keeps its flows.
 #[derive(Debug)]
 pub(crate) enum Keeping {
-    /// In the worker's own tables, each flow for as long as it lives.
+    /// The worker's own tables, which keep each flow for as long as it lives.
     Own(Box<Tables>),
-    /// In the worker's own tables, for one window: a flow's packets reach other workers too, and are combined
-    /// when the window closes. While its tables are being merged, it counts in others.
+    /// The worker's own tables, for one window: a flow's packets reach other workers too, and are combined when the window closes. While its
+    /// tables are being merged, the worker counts in others.
     Shares {
         /// The tables that are counted in now.
         open: Box<Tables>,
         /// The channel by which emptied ones return from merging.
         spare: Receiver<Box<Tables>>,
     },
-    /// In tables that all workers update.
+    /// The tables that all workers update.
     Shared(Arc<Shared>),
-    /// Not at all: packets are counted in something else.
+    /// A structure without flows, in which packets are counted.
     Tally(Box<dyn Tally>),
 }
 
-/// What a worker reports of a window when it has sealed it.
+/// The report of a worker on a window that it has sealed.
 #[derive(Debug)]
 pub(crate) struct Sealed {
     pub(crate) window: WindowId,
     pub(crate) sums: WindowSums,
-    /// What is known of packets without a place.
+    /// The groups of packets without a place, as far as they are known.
     pub(crate) overflow: Option<Overflow>,
-    /// Its flows, if they are shares to be merged.
+    /// The flows of the window, if they are shares to be merged.
     pub(crate) shares: Option<Box<Tables>>,
 }
 
-/// Where all workers of a run keep their flows.
+/// The places where all workers of a run keep their flows.
 #[derive(Debug)]
 pub(crate) struct Keepings {
-    /// One for each worker.
+    /// The place of each worker.
     pub(crate) workers: Vec<Keeping>,
     /// Channels by which workers get their tables back; empty if they keep them.
     pub(crate) spares: Vec<Sender<Box<Tables>>>,

@@ -8,7 +8,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What a worker is to do with a parcel, after it has counted its packets.
+/// The order of a parcel: what a worker is to do after it has counted the parcel's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Continue: sweep for this many frames (replay), or by the clock (live).
@@ -25,7 +25,7 @@ pub(crate) enum Order {
     End,
 }
 
-/// What goes through a ring.
+/// The unit that goes through a ring: packets and an order.
 #[derive(Debug)]
 pub(crate) struct Parcel {
     pub(crate) bursts: Bursts,
@@ -62,7 +62,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// To be set while the worker waits for others: it does not count as hanging then.
+    /// Returns the flag to be set while the worker waits for others: it does not count as hanging then.
     pub(crate) fn awaits_others(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.awaits_others)
     }
@@ -108,14 +108,14 @@ pub(crate) struct Lane {
     /// Packets handed over since the last query.
     pub(crate) handed_over: u64,
     pub(crate) has_failed: bool,
-    /// The failure was reported.
+    /// True if the failure was reported.
     pub(crate) is_known: bool,
-    /// As in [`Inbox`].
+    /// True while the worker waits for others, as in [`Inbox`].
     awaits_others: Arc<AtomicBool>,
 }
 
 impl Lane {
-    /// Both ends of a worker's rings, with this many parcels, each for this many packets.
+    /// Returns both ends of a worker's rings, with this many parcels, each for this many packets.
     pub(crate) fn new(parcels: usize, burst: usize) -> (Self, Inbox) {
         // Without parcels nothing could ever be handed over.
         let parcels = parcels.max(1);

@@ -13,9 +13,9 @@ const CAUGHT_UP_NS: u64 = 50_000_000;
 pub(crate) enum Passage {
     /// The step is no longer than a round takes.
     Round,
-    /// Nothing was polled for this many nanoseconds.
+    /// The step of a clock in a time of this many nanoseconds in which nothing was polled.
     Held(u64),
-    /// The clock was set forward by this many nanoseconds.
+    /// The step of a clock that was set forward by this many nanoseconds.
     Set(u64),
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Passage {
 pub(crate) struct LiveClock {
     /// The clock's time in the round before; `None` in the first.
     last_ns: Option<u64>,
-    /// Both of the machine's clocks at one time, not long ago: only one of them is ever set.
+    /// The times of both of the machine's clocks at one moment, not long ago: only one of the clocks is ever set.
     noted: (u64, Instant),
 }
 
@@ -38,7 +38,7 @@ impl LiveClock {
         self.noted = (clock_ns(), now);
     }
 
-    /// Returns its time, and how it went on since the round before.
+    /// Returns the clock's time, and how it went on since the round before.
     pub(crate) fn next(&mut self) -> (u64, Passage) {
         let now = clock_ns();
         let went_on_ns = now.saturating_sub(self.last_ns.replace(now).unwrap_or(now));

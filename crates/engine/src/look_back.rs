@@ -30,9 +30,9 @@ pub fn look_back_bytes(windows: u64, flows: u64, tracks_loss: bool) -> u64 {
 /// The memory for kept windows is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRoom {
-    /// What they take, bytes.
+    /// The memory that kept windows take, bytes.
     pub bytes: usize,
-    /// What is left of the run's memory for them.
+    /// The memory that is left of the run's for kept windows, bytes.
     pub left: usize,
 }
 
@@ -45,21 +45,21 @@ impl fmt::Display for NoRoom {
 
 impl std::error::Error for NoRoom {}
 
-/// Why windows cannot be looked back at.
+/// The reason why windows cannot be looked back at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotKept {
     /// No windows are kept.
     Off,
-    /// They are no longer kept, or never were.
+    /// The windows are no longer kept, or never were.
     Gone,
-    /// They are not closed.
+    /// The windows are not closed.
     NotYet,
     /// Windows of the run begin and end at other times.
     OtherWindows,
 }
 
 impl NotKept {
-    /// The name under which it is reported.
+    /// Returns the name under which the reason is reported.
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "look_back_off",
@@ -83,12 +83,12 @@ impl fmt::Display for NotKept {
 
 impl std::error::Error for NotKept {}
 
-/// What is kept, and what is not.
+/// Counts of the windows that are kept, with their bytes, and of those that are not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LookBackCounts {
     /// Closed windows that are kept.
     pub windows: usize,
-    /// Bytes of their rows, and of rows of windows that are not closed.
+    /// The bytes of the rows of kept windows, and of rows of windows that are not closed.
     pub bytes: usize,
     /// Windows that went before others took their places, because the bytes were full.
     pub dropped_early: u64,
@@ -123,7 +123,7 @@ impl LookBack {
         self.shared.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`crate::Control::keep_windows`], which then says where it begins.
+    /// Keeps windows as [`crate::Control::keep_windows`] does, which then says where keeping begins.
     pub(crate) fn keep(&self, windows: usize, bytes: usize, limits: &Limits) -> Result<(), NoRoom> {
         let mut ring = self.ring();
         ring.resize(windows, bytes, limits)?;
@@ -153,12 +153,12 @@ impl LookBack {
         self.shared.from.store(if ring.is_on() { 0 } else { OFF }, Relaxed);
     }
 
-    /// What answers say of the observation point, and how addresses leave it.
+    /// Sets what answers say of the observation point, and how addresses leave it.
     pub(crate) fn begin(&self, node: &str, anonymizer: Option<&Anonymizer>) {
         self.ring().begin(node, anonymizer);
     }
 
-    /// Whether the rows of this window are wanted.
+    /// Returns true if the rows of this window are wanted.
     pub(crate) fn keeps(&self, window: WindowId) -> bool {
         window.number() >= self.shared.from.load(Relaxed)
     }
@@ -177,8 +177,8 @@ impl LookBack {
         }
     }
 
-    /// What the queries would have answered in the windows of this time: of each window with packets, of each run of windows without,
-    /// and of windows of other lengths that lie in it. The call takes as long as reading the rows does, and blocks no other thread.
+    /// Returns what the queries would have answered in the windows of this time: of each window with packets, of each run of windows
+    /// without, and of windows of other lengths that lie in it. The call takes as long as reading the rows does, and blocks no other thread.
     ///
     /// # Errors
     /// If one of the windows is not kept.
@@ -187,7 +187,7 @@ impl LookBack {
         Ok(found.answers(span, queries))
     }
 
-    /// What is kept, and what is not.
+    /// Returns the counts of the windows that are kept and of those that are not.
     pub fn counts(&self) -> LookBackCounts {
         self.ring().counts()
     }

@@ -1,4 +1,4 @@
-//! What a run takes of its memory besides tables, before it begins.
+//! The memory that a run takes besides tables, before it begins.
 
 use crate::config::Config;
 use crate::design::State;

@@ -29,13 +29,13 @@ struct Pending {
 /// completed it.
 #[derive(Debug)]
 pub(crate) struct Merger {
-    /// Windows are of time: their numbers show how many were left out.
+    /// True if windows are of time: their numbers show how many were left out.
     is_by_time: bool,
     tracks_loss: bool,
     receivers: Watermarks,
-    /// If shares of flows are merged, merging counts as one more, the last.
+    /// The watermarks of workers. If shares of flows are merged, merging counts as one more, the last.
     workers: Watermarks,
-    /// Flows are in shared tables, not in those of a worker.
+    /// True if flows are in shared tables, not in those of a worker.
     is_shared: bool,
     pending: BTreeMap<WindowId, Pending>,
     windows: WindowCounts,
@@ -109,7 +109,7 @@ impl Merger {
         !self.workers[worker.index()].has_failed()
     }
 
-    /// A worker has sealed its flows of a window.
+    /// Takes the sums of a worker that has sealed its flows of a window.
     pub(crate) fn part(&mut self, worker: WorkerId, window: WindowId, sums: &WindowSums) {
         if !self.is_heard(worker) {
             return;
@@ -118,39 +118,39 @@ impl Merger {
         self.pending(window).sums.merge(sums);
     }
 
-    /// What a worker knows of a window's packets without a place: comes before its part.
+    /// Takes what a worker knows of a window's packets without a place: comes before its part.
     pub(crate) fn overflow(&mut self, worker: WorkerId, window: WindowId, overflow: Option<Overflow>) {
         if self.is_heard(worker) {
             Overflow::merge_into(&mut self.pending(window).overflow, overflow);
         }
     }
 
-    /// This receiver has turned away from its last window.
+    /// Notes that this receiver has turned away from its last window.
     pub(crate) fn receiver_drained(&mut self, receiver: ReceiverId) {
         self.receivers[receiver.index()].complete(WindowId::MAX);
     }
 
-    /// This worker has sealed its last window.
+    /// Notes that this worker has sealed its last window.
     pub(crate) fn worker_drained(&mut self, worker: WorkerId) {
         self.workers[worker.index()].complete(WindowId::MAX);
     }
 
-    /// This receiver reports nothing more.
+    /// Notes that this receiver reports nothing more.
     pub(crate) fn receiver_ended(&mut self, receiver: ReceiverId) {
         self.receivers[receiver.index()].end();
     }
 
-    /// This receiver is gone, with what it had not counted.
+    /// Notes that this receiver is gone, with what it had not counted.
     pub(crate) fn receiver_failed(&mut self, receiver: ReceiverId) {
         self.receivers[receiver.index()].fail();
     }
 
-    /// This worker reports nothing more.
+    /// Notes that this worker reports nothing more.
     pub(crate) fn worker_ended(&mut self, worker: WorkerId) {
         self.workers[worker.index()].end();
     }
 
-    /// This worker is gone, with what it had not sealed. False if that was known, or it had ended normally.
+    /// Notes that this worker is gone, with what it had not sealed. Returns false if that was known, or the worker had ended normally.
     pub(crate) fn worker_failed(&mut self, worker: WorkerId) -> bool {
         self.workers[worker.index()].fail()
     }
@@ -237,8 +237,8 @@ impl Merger {
         Some((closed, account))
     }
 
-    /// Why a window ended that all have left, and that ended so for those who were in it: for the others,
-    /// time may have advanced elsewhere.
+    /// Returns the reason why a window ended that all have left, and that ended so for those who were in it: for the others, time may have
+    /// advanced elsewhere.
     fn ended_by(&self, window: WindowId, ended_by: WindowEnd) -> WindowEnd {
         match self.pending.first_key_value() {
             Some((&next, _)) if next == window.next() => WindowEnd::Full,
@@ -247,7 +247,7 @@ impl Merger {
         }
     }
 
-    /// What the whole run counted; all reports must have been taken.
+    /// Returns what the whole run counted; all reports must have been taken.
     pub(crate) fn end(self, run: RunEnd) -> RunTotals {
         let mut packets = run.packets;
         packets.measured = self.totals.packets;
@@ -272,7 +272,7 @@ impl Merger {
 }
 
 impl ReceiverEnd {
-    /// Both together.
+    /// Returns the sum of two ends.
     pub(crate) fn plus(mut self, more: Self) -> Self {
         self.packets.add(&more.packets);
         self.loss = add_losses(self.loss, more.loss);
@@ -315,10 +315,10 @@ impl RunEnd {
     }
 }
 
-/// What a run measured.
+/// The totals of a run.
 #[derive(Debug)]
 pub struct RunTotals {
-    /// How many windows there were.
+    /// The numbers of windows.
     pub windows: WindowCounts,
     /// The frames; `measured` is what the tables counted, independently of the parser.
     pub packets: PacketCounts,
@@ -332,7 +332,7 @@ pub struct RunTotals {
     pub memory_bytes: u64,
     /// TCP losses over all flows; `None` if they were not tracked.
     pub tcp_loss: Option<LossCounts>,
-    /// How the packets were sampled; `None`: all were measured.
+    /// The way in which the packets were sampled; `None`: all were measured.
     pub sampled: Option<Sampled>,
 }
 
@@ -372,7 +372,7 @@ fn around(a: Span, b: Span) -> Span {
     Span { start_ns: a.start_ns.min(b.start_ns), end_ns: a.end_ns.max(b.end_ns) }
 }
 
-/// Unknown if one of them is unknown.
+/// Adds losses; the sum is unknown if one of them is unknown.
 fn add_losses(sum: Option<Counters>, more: Option<Counters>) -> Option<Counters> {
     let (mut sum, more) = (sum?, more?);
     sum.add(&more);

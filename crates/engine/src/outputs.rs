@@ -1,4 +1,4 @@
-//! Where finished records and window rows go: a separate thread writes them and answers queries.
+//! Outputs of finished records and window rows: a separate thread writes them and answers queries.
 //!
 //! Records and rows travel in blocks through a bounded queue. A replay waits if the queue is full. A live
 //! source does not: what the queue cannot take is counted, and a window some of whose rows were refused is
@@ -54,7 +54,7 @@ pub trait RowOutput: Send {
     }
     /// A window is closed: all its rows have come. Windows between two that are closed had no frame.
     fn window(&mut self, _window: &ClosedWindow) {}
-    /// No more rows follow. `without_place`: packets that are in no row, because they found no place in the table.
+    /// Ends the output: no more rows follow. `without_place`: packets that are in no row, because they found no place in the table.
     fn finish(self: Box<Self>, without_place: &Unplaced) -> std::io::Result<()>;
 }
 
@@ -83,7 +83,7 @@ impl std::fmt::Debug for Destinations {
 struct RowBlock {
     v4: Rows<KeyV4>,
     v6: Rows<KeyV6>,
-    /// What their statistics take, as a number of rows.
+    /// The size of the statistics of the rows, as a number of rows.
     more: usize,
 }
 
@@ -132,7 +132,7 @@ impl RowBlock {
     }
 }
 
-/// What answers over the run lack.
+/// The data that answers over the run lack.
 #[derive(Clone, Debug, Default)]
 struct Lacking {
     refused_rows: u64,
@@ -160,7 +160,7 @@ impl Lacking {
 }
 
 impl RunRows {
-    /// What the run's answers lack of a window. Refused rows count only for answers that read them.
+    /// Returns what the run's answers lack of a window. Refused rows count only for answers that read them.
     fn lacking(self, window: &ClosedWindow) -> Lacking {
         let refused_rows = if self == Self::OfWindows { window.refused_rows } else { 0 };
         let ClosedWindow { unplaced, unfollowed, .. } = *window;
@@ -171,13 +171,13 @@ impl RunRows {
 
 /// A message to the outputs' thread.
 enum Message {
-    /// The block returns through the sender next to it.
+    /// Records, in a block that returns through the sender next to it.
     Records(Vec<FlowRecord>, Sender<Vec<FlowRecord>>),
     Rows(WindowId, RowBlock, Sender<RowBlock>),
-    /// `true`: as in [`RecordSink::begin_last_record_rows`].
+    /// Rows of records, in a block that returns through the sender; `true`: as in [`RecordSink::begin_last_record_rows`].
     RecordRows(RowBlock, bool, Sender<RowBlock>),
     Window(Box<ClosedWindow>),
-    /// In addition to the windows' own reports.
+    /// The data that answers lack in addition to the windows' own reports.
     Lacking(Lacking),
     Account(Account),
 }
@@ -202,18 +202,18 @@ struct Setting {
     records: usize,
     /// Rows in a full block, and in one whose rows have losses.
     rows: [usize; 2],
-    /// Something takes the rows of all windows.
+    /// True if something takes the rows of all windows.
     takes_all_rows: bool,
-    /// How queries over the run are answered.
+    /// The data from which queries over the run are answered.
     run: RunRows,
     control: Control,
     time_base: TimeBase,
 }
 
-/// What queries over the run read.
+/// The data that queries over the run read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RunRows {
-    /// Not at all.
+    /// The set has no queries over the run.
     Nothing,
     /// The totals of records.
     OfRecords,
@@ -231,14 +231,14 @@ pub struct Outputs {
     rows: RowBlock,
     takes_rows: bool,
     record_rows: RowBlock,
-    /// They are the last of their keys.
+    /// True if the rows of records are the last of their keys.
     are_last: bool,
     empty_rows: (Sender<RowBlock>, Receiver<RowBlock>),
     /// The window of `rows`.
     window: WindowId,
     refused_rows: u64,
     thread: Option<(JoinHandle<OutputsResult>, Receiver<String>)>,
-    /// What the run's answers lack of windows for which there was no room, and of records' rows.
+    /// The data that the run's answers lack of windows for which there was no room, and of records' rows.
     lacking: Option<Lacking>,
     /// An account for which there was no room yet.
     unsent: Option<Account>,
@@ -253,14 +253,14 @@ struct HandOverCounters {
     dropped: AtomicU64,
 }
 
-/// What the output thread reports at the end.
+/// The report of the output thread at the end.
 #[derive(Debug, Default)]
 pub struct OutputsResult {
-    /// Records that the output has that has the most.
+    /// The number of records of the output that has the most.
     pub exported: u64,
-    /// Records that it does not have.
+    /// The number of records that the output with the most does not have.
     pub dropped: u64,
-    /// Each output by itself.
+    /// The counts of each output by itself.
     pub outputs: Vec<OutputCounts>,
     /// Answers over the whole run.
     pub answers: Vec<Answer>,
@@ -272,7 +272,7 @@ pub struct OutputsResult {
     pub unreported: u64,
     /// Lines for the user.
     pub warnings: Vec<String>,
-    /// What writers reported, one line each.
+    /// The faults that writers reported, one line each.
     pub faults: Vec<String>,
 }
 
@@ -540,7 +540,7 @@ impl RecordSink for Outputs {
         self.setting.time_base = TimeBase::Packets;
     }
 
-    /// If the queue is full, the next account covers this one; the last one waits until the end.
+    /// Sends an account. If the queue is full, the next account covers this one; the last one waits until the end.
     fn account(&mut self, account: Account) {
         self.hand_over();
         self.unsent = self.send(Message::Account(account)).map(|_| account);

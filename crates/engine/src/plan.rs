@@ -10,22 +10,22 @@ pub struct Plan {
     pub design: Design,
     /// Threads that receive.
     pub receivers: usize,
-    /// Workers of each; 0 where receivers count themselves.
+    /// The number of workers of each receiver; 0 where receivers count themselves.
     pub workers: usize,
-    /// Which of its workers a receiver gives a packet to.
+    /// The rule by which a receiver chooses the worker that gets a packet.
     pub split: Split,
-    /// Where flows are kept.
+    /// The place where flows are kept.
     pub state: State,
     /// The cores of the threads, receivers first, then their workers; empty if threads are not pinned.
     pub cores: Vec<usize>,
-    /// More threads than cores.
+    /// True if there are more threads than cores.
     pub oversubscribed: bool,
-    /// Why this design.
+    /// The reason for this design.
     pub why: String,
 }
 
 impl Plan {
-    /// One thread for everything, on any core.
+    /// Returns a plan with one thread for everything, on any core.
     pub fn single() -> Self {
         Self {
             design: Design::Rss,
@@ -129,7 +129,7 @@ impl Plan {
         self.receivers * (1 + self.workers)
     }
 
-    /// Of these, the ones that count.
+    /// Returns the number of threads that count.
     pub fn counting(&self) -> usize {
         self.receivers * self.workers.max(1)
     }

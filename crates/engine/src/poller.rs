@@ -20,8 +20,7 @@ use std::time::{Duration, Instant};
 
 /// Time between two reports of progress: each wakes a thread, which preempts another one on its core.
 const PROGRESS: Duration = Duration::from_millis(50);
-/// Polls after which the clock is read to see whether it is over; while nothing arrives it is read at every
-/// poll.
+/// The number of polls after which the clock is read to see whether [`PROGRESS`] is over; while nothing arrives it is read at every poll.
 const PROGRESS_POLLS: u32 = 1024;
 
 /// The least delay of a window's end, nanoseconds, after which the window is told to lack frames that may have arrived in it.
@@ -31,50 +30,50 @@ const MOST_PASSED: usize = 86_400;
 
 /// Receives the events of a receiver.
 pub(crate) trait Events {
-    /// It has turned away from a window.
+    /// Takes the header of a window that the receiver has turned away from.
     fn header(&mut self, header: WindowHeader);
-    /// Its own worker has sealed a window.
+    /// Takes a window that the receiver's own worker has sealed.
     fn part(&mut self, sealed: Sealed);
-    /// One of its workers, the one of this lane, does not respond.
+    /// Takes the report that one of the receiver's workers, the one of this lane, does not respond.
     fn worker_failed(&mut self, lane: usize);
-    /// How far it is. Called every few thousand bursts, and from time to time while nothing arrives.
+    /// Takes the progress of the receiver. Called every few thousand bursts, and from time to time while nothing arrives.
     fn progress(&mut self, progress: Progress);
-    /// A warning for the user.
+    /// Takes a warning for the user.
     fn warning(&mut self, line: String);
 }
 
-/// How far a receiver is.
+/// The progress of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     /// Frames received.
     pub(crate) received: u64,
-    /// Bytes of its sources read.
+    /// The bytes read of the receiver's sources.
     pub(crate) done_bytes: u64,
-    /// Of a live one, nanoseconds of rounds of polls that returned frames, and of all rounds.
+    /// The nanoseconds of a live receiver's rounds of polls that returned frames; [`Progress::polled_ns`] are those of all rounds.
     pub(crate) busy_ns: u64,
     pub(crate) polled_ns: u64,
 }
 
-/// What ends a receiver in addition to its sources.
+/// The conditions that end a receiver in addition to its sources.
 #[derive(Debug)]
 pub(crate) struct Ends<'a> {
-    /// The user.
+    /// The flag by which the user ends the run.
     pub(crate) stop: &'a AtomicBool,
-    /// Nothing arrives at any receiver, if that is watched for.
+    /// The vote by which the run ends if nothing arrives at any receiver, if that is watched for.
     pub(crate) quiet: IdleVoter<'a>,
 }
 
-/// How a receiver ended.
+/// The final report of a receiver.
 #[derive(Debug)]
 pub(crate) struct PollerEnd {
     pub(crate) counted: ReceiverEnd,
-    /// What went wrong with sources.
+    /// The errors of sources.
     pub(crate) errors: Vec<SourceError>,
-    /// True if `stop` ended it.
+    /// True if `stop` ended the receiver.
     pub(crate) stopped: bool,
-    /// How often links of its sources were found to have gone down; `None` if none has a link.
+    /// The number of times that links of the sources were found to have gone down; `None` if none has a link.
     pub(crate) link_downs: Option<u64>,
-    /// Where its time went, if measured.
+    /// The time of the receiver by step, if measured.
     pub(crate) steps: Option<Steps>,
 }
 
@@ -99,7 +98,7 @@ pub(crate) struct Poller<'a, D, E> {
     polled_ns: u64,
     /// The time of rounds in which a source had half a burst or more.
     behind_ns: u64,
-    /// The same, and frames lost off the core, up to the last window.
+    /// The same times, and frames lost off the core, up to the last window.
     before: Before,
     clock: LiveClock,
     /// Stream time follows the times of frames, which waited while nothing was polled.
@@ -108,7 +107,7 @@ pub(crate) struct Poller<'a, D, E> {
     steps: Steps,
 }
 
-/// What was counted up to the last window that was turned away from.
+/// The counts up to the last window that was turned away from.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
     behind_ns: u64,
@@ -120,7 +119,7 @@ struct Before {
 #[derive(Clone, Copy, Debug)]
 struct Following {
     held_ns: u64,
-    /// Sources lost frames in it.
+    /// True if sources lost frames in this time.
     has_lost: bool,
 }
 
@@ -326,7 +325,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         }
     }
 
-    /// Has all windows turned away from sealed: others wait for their answers before this receiver may enter the next one.
+    /// Seals all windows that were turned away from: others wait for their answers before this receiver may enter the next one.
     #[cold]
     fn settle(&mut self) {
         self.down.idle();
@@ -473,7 +472,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         self.config.packets.map_or(u64::MAX, |packets| packets.saturating_sub(self.receiver.received()))
     }
 
-    /// How far behind the receiver was since the last window, and what was lost off its core.
+    /// Returns how far behind the receiver was since the last window, and what was lost off its core.
     #[cold]
     fn work(&mut self, sources: &[Box<dyn PacketSource>]) -> Work {
         let off_core = sources.iter().map(|source| source.lost_off_core()).sum();

@@ -33,7 +33,7 @@ pub struct Preset {
     pub name: &'static str,
     /// The source of the settings.
     pub source: &'static str,
-    /// Each setting, its value, and its place in the paper; settings that are not in the paper are marked.
+    /// The settings, each with its value and its place in the paper; settings that are not in the paper are marked.
     pub settings: &'static [[&'static str; 3]],
     /// The loads that are measured.
     pub loads: &'static [OfferedLoad],

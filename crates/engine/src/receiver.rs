@@ -24,28 +24,26 @@ use task::Generation;
 
 /// The destination of parsed packets: tables on the same core, or the rings to other cores.
 pub(crate) trait Downstream {
-    /// This many frames are parsed into the parser's burst now: the memory of the frames after them is
-    /// prefetched.
+    /// Prefetches the memory of the frames after those that are parsed into the parser's burst now, this many.
     fn make_ready(&mut self, _: &BurstParser, _frames: usize) {}
     /// True if the parser's burst of this many packets, the first of which has waited for this long, had
     /// better be taken with more packets.
     fn waits_for_more(&self, _packets: usize, _held_ns: u64) -> bool {
         false
     }
-    /// These were parsed just now and are counted with the rest of their burst: their index lines are
-    /// prefetched.
+    /// Prefetches the index lines of packets that were parsed just now and are counted with the rest of their burst.
     fn prefetch_index(&mut self, _: Packets<'_>) {}
     /// Takes the parser's burst, which is to be left empty. `now`: stream time before its first packet.
     fn count(&mut self, parser: &mut BurstParser, now: u64);
-    /// The same before an order. An order waits until it can be sent, and so do the packets before it.
+    /// Takes the parser's burst before an order. An order waits until it can be sent, and so do the packets before it.
     fn count_last(&mut self, parser: &mut BurstParser, now: u64) {
         self.count(parser, now);
     }
-    /// From this window on, other tasks are counted.
+    /// Counts other tasks from this window on.
     fn enter(&mut self, window: WindowId);
-    /// The window is over, at stream time `now`.
+    /// Ends the window at stream time `now`.
     fn turn(&mut self, window: WindowId, now: u64);
-    /// From here on, only this many workers get packets. Stream time is `now`.
+    /// Limits the workers that get packets to this many from here on. Stream time is `now`.
     fn use_workers(&mut self, _workers: usize, _now: u64) {}
     /// The share of the bursts since the last call at which the busiest worker had others waiting; `None` without workers on other cores.
     fn take_busy(&mut self) -> Option<f64> {
@@ -55,7 +53,7 @@ pub(crate) trait Downstream {
     fn sweep_replay(&mut self, frames: usize, now: u64);
     /// The clock of a live source is at `now`.
     fn sweep_live(&mut self, now: u64);
-    /// No packets at the moment.
+    /// Notes that there are no packets at the moment.
     fn idle(&mut self);
     /// Waits until all that was passed on is counted, and reported for the windows turned away from.
     fn settle(&mut self) {}
@@ -85,17 +83,17 @@ pub(crate) const EXPECTED: usize = 16;
 /// clock would end every record otherwise.
 const AHEAD_NS: u64 = 3_600_000_000_000;
 
-/// How frames are parsed: without pairs, segments and pins; with pins; otherwise. As numbers, because constant parameters are.
+/// The ways of parsing frames: without pairs, segments and pins; with pins; otherwise. They are numbers, because constant parameters are.
 const PLAIN: u8 = 0;
 const PINNING: u8 = 1;
 const OTHER: u8 = 2;
 
-/// What is to be done with a frame whose time is looked at.
+/// The decision on a frame whose time is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Alert {
-    /// Stream time follows it.
+    /// The frame moves stream time.
     InOrder,
-    /// It has none.
+    /// The frame has no time.
     BadTime,
     Over,
     Ahead,
@@ -106,7 +104,7 @@ enum Alert {
 pub(crate) struct Receiver<'a> {
     every: Every,
     control: Option<Control>,
-    /// How many workers get packets, if not all of them.
+    /// The number of workers that get packets, if not all of them do.
     worker_use: Option<WorkerUse>,
     /// Looks at packets while some are captured.
     tap: Tap,
@@ -144,17 +142,17 @@ pub(crate) struct Receiver<'a> {
     room: usize,
     /// A frame arrived that lies past the run's duration.
     is_past_end: bool,
-    /// It stops at the end of each window.
+    /// True if the receiver stops at the end of each window.
     stops: bool,
-    /// It has stopped.
+    /// True if the receiver has stopped.
     has_stopped: bool,
-    /// What was counted when the open window began.
+    /// The counts when the open window began.
     before: PacketCounts,
     loss_before: Option<Counters>,
     loss: Option<Counters>,
     /// A remark on missing data of the open window; `None` if nothing is known to be missing.
     lacks: Option<String>,
-    /// Of the open window, as far as the caller has told it.
+    /// The load in the open window, as far as the caller has told it.
     work: Work,
     /// Windows turned away from.
     turned: u64,
@@ -163,9 +161,9 @@ pub(crate) struct Receiver<'a> {
     stopwatch: Stopwatch,
     /// Time that passing on took.
     count_time: Duration,
-    /// How much of it, and of noting it, was between bursts.
+    /// The part of the time of passing on, and of noting it, that lay between bursts.
     between: Duration,
-    /// Its place at the barrier between windows, if receivers wait for one another.
+    /// The place of the receiver at the barrier between windows, if receivers wait for one another.
     seat: Option<Seat<'a>>,
 }
 
@@ -231,7 +229,7 @@ impl<'a> Receiver<'a> {
         self.count_time + self.stopwatch.spent()
     }
 
-    /// How frames are parsed.
+    /// Returns how frames are parsed.
     fn way(&self) -> u8 {
         match (self.parser.is_plain(), self.parser.is_pinning()) {
             (true, _) => PLAIN,
@@ -708,7 +706,7 @@ impl<'a> Receiver<'a> {
         Span { start_ns, end_ns }
     }
 
-    /// What was lost so far before it could be measured.
+    /// Returns what was lost so far before it could be measured.
     fn losses(&self) -> Option<Counters> {
         let mut loss = self.loss.clone()?;
         if self.refused.ring_full != 0 {
@@ -717,7 +715,7 @@ impl<'a> Receiver<'a> {
         Some(loss)
     }
 
-    /// What was received so far and not measured; the tables provide `measured`.
+    /// Returns the counts of what was received so far and not measured; the tables provide `measured`.
     fn frame_counts(&self) -> PacketCounts {
         let reasons = NotMeasured::ALL.iter().map(|&r| (r.name(), self.parser.not_measured[r as usize]));
         // Packets refused by a ring count as lost, as if the port had missed them; if the port's losses are
@@ -776,11 +774,11 @@ impl ReceiverEnd {
 /// The final result of a receiver.
 #[derive(Debug)]
 pub(crate) struct ReceiverEnd {
-    /// Its frames; `measured` is not filled in.
+    /// The counts of frames; `measured` is not filled in.
     pub(crate) packets: PacketCounts,
-    /// What its sources and rings lost; `None` if a source cannot know.
+    /// The losses of the sources and rings; `None` if a source cannot know.
     pub(crate) loss: Option<Counters>,
-    /// Stream time.
+    /// The span of stream time.
     pub(crate) span: Option<Span>,
     /// Stream time at the end.
     pub(crate) now: u64,

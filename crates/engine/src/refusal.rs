@@ -1,4 +1,4 @@
-//! Why a run is refused, as values: the program, which knows its options' names, words them for the user.
+//! Reasons why a run is refused, as values: the program, which knows its options' names, words them for the user.
 
 use crate::design::{Design, Split, State};
 use flow::Metric;
@@ -25,25 +25,25 @@ pub enum Refusal {
     DesignNeedsCores {
         /// The design.
         design: Design,
-        /// The least that it needs.
+        /// The least number of cores that the design needs.
         least: usize,
-        /// Cores that it is given.
+        /// The number of cores that the design is given.
         given: usize,
     },
     /// The design has a fixed number of threads, but is given another number of cores.
     DesignHasCores {
         /// The design.
         design: Design,
-        /// The cores that it has.
+        /// The number of cores that the design has.
         cores: usize,
-        /// Cores that it is given.
+        /// The number of cores that the design is given.
         given: usize,
     },
     /// The source has fewer queues than the design has receivers.
     TooFewQueues {
         /// The design.
         design: Design,
-        /// Its receivers.
+        /// The number of receivers of the design.
         receivers: usize,
         /// Queues of the source.
         queues: usize,
@@ -55,13 +55,13 @@ pub enum Refusal {
         /// Receivers of the plan.
         receivers: usize,
     },
-    /// It needs a flow's packets on one core and in their order, which the plan does not keep.
+    /// A request needs a flow's packets on one core and in their order, which the plan does not keep.
     NeedsOrder {
-        /// What needs it.
+        /// The request.
         what: Ordered,
-        /// How the plan splits packets.
+        /// The rule by which the plan splits packets.
         split: Split,
-        /// Where the plan keeps flows.
+        /// The place where the plan keeps flows.
         state: State,
     },
     /// The packets are sampled, and the core that receives them is not relieved by this design.
@@ -69,14 +69,14 @@ pub enum Refusal {
         /// The plan's design.
         design: Design,
     },
-    /// It needs every packet, and the packets are sampled.
+    /// A request needs every packet, and the packets are sampled.
     NeedsEveryPacket {
-        /// What needs it.
+        /// The request.
         what: EveryPacket,
     },
-    /// It needs all frames at one receiver, and the plan has several.
+    /// A request needs all frames at one receiver, and the plan has several.
     NeedsOneReceiver {
-        /// What needs it.
+        /// The request.
         what: OneReceiver,
         /// The plan's design.
         design: Design,
@@ -87,17 +87,17 @@ pub enum Refusal {
     LossNeedsConnections,
     /// Both directions cannot be joined under this flow key.
     KeyNotSymmetric {
-        /// What the key lacks.
+        /// The property that the key lacks.
         reason: &'static str,
     },
     /// Loss and biflows need both directions of a connection at one receiver, which is not the case.
     DirectionsApart {
-        /// What is known of them.
+        /// The receivers of the two directions, as far as they are known.
         directions: Directions,
     },
     /// Receivers wait for one another when a window ends, and a source that has ended reports nothing.
     FallsSilent {
-        /// How packets are split and where flows are kept, if flows are merged; otherwise tasks make receivers wait.
+        /// The split of packets and the place of flows, if flows are merged; otherwise tasks make receivers wait.
         merging: Option<(Split, State)>,
     },
     /// A task cannot be counted in this run.
@@ -114,7 +114,7 @@ pub enum Refusal {
     TooLittleMemory {
         /// Bytes that the run may have.
         allowed: usize,
-        /// Bytes that it needs at least.
+        /// The bytes that the run needs at least.
         least: usize,
     },
     /// Rings take more than half of the memory.
@@ -124,18 +124,18 @@ pub enum Refusal {
     },
     /// Tables of flows that are merged begin with more than half of the memory.
     MergingTooLarge {
-        /// Bytes that they begin with.
+        /// The bytes that the tables begin with.
         bytes: usize,
-        /// How packets are split.
+        /// The rule by which packets are split.
         split: Split,
-        /// Where flows are kept.
+        /// The place where flows are kept.
         state: State,
         /// Workers that count.
         workers: usize,
     },
     /// Tasks take more than half of the memory.
     TasksTooLarge {
-        /// Bytes of all their structures.
+        /// The bytes of all structures of the tasks.
         bytes: usize,
         /// Workers that count.
         workers: usize,
@@ -157,7 +157,7 @@ pub enum Refusal {
     },
 }
 
-/// What needs a flow's packets on one core and in their order.
+/// A request that needs a flow's packets on one core and in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ordered {
     /// Following TCP loss.
@@ -170,7 +170,7 @@ pub enum Ordered {
     Timeouts,
 }
 
-/// What needs every packet of a flow: nothing bounds what a sample tells of it.
+/// A request that needs every packet of a flow: nothing bounds what a sample tells of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EveryPacket {
     /// Following TCP loss by sequence numbers.
@@ -181,7 +181,7 @@ pub enum EveryPacket {
     Statistic(Metric),
 }
 
-/// What needs all frames at one receiver.
+/// A request that needs all frames at one receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OneReceiver {
     /// Windows of a number of frames: it counts all in their order.
@@ -198,15 +198,15 @@ pub enum OneReceiver {
     Key,
 }
 
-/// Where the two directions of a connection arrive.
+/// The receivers at which the two directions of a connection arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Directions {
-    /// At one receiver.
+    /// One receiver.
     #[default]
     Together,
-    /// At different receivers.
+    /// Different receivers.
     Apart,
-    /// It is not known how frames are spread over queues.
+    /// Unknown receivers: it is not known how frames are spread over queues.
     Unknown,
 }
 
@@ -341,7 +341,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// What spreads a flow over several cores.
+/// Returns what spreads a flow over several cores.
 fn way(split: Split, state: State) -> String {
     match state {
         State::Separate => format!("splitting by {split}"),
@@ -349,7 +349,7 @@ fn way(split: Split, state: State) -> String {
     }
 }
 
-/// Why their order is not preserved.
+/// Returns why the order of packets is not preserved.
 fn spreads(state: State) -> &'static str {
     match state {
         State::Separate => "spreads them over cores",

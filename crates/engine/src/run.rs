@@ -44,8 +44,8 @@ pub fn run<R: RecordSink + Send + 'static>(
     run.measure(sources, keepings, records, observer)
 }
 
-/// The same with the caller's structures instead of flow tables, one for each of [`Plan::counting`]. There
-/// are no records then, and windows count only packets.
+/// Measures with the caller's structures instead of flow tables, one for each of [`Plan::counting`]. There are no records then, and windows
+/// count only packets.
 ///
 /// # Errors
 /// As [`run`].

@@ -1,4 +1,4 @@
-//! By which share the packets of each window are sampled.
+//! The share by which the packets of each window are sampled.
 //!
 //! As the set of tasks of a window, its share is a function of the window's number, so that all receivers agree on it, however far they
 //! are apart. Receivers take the lock once a window.

@@ -17,9 +17,9 @@ pub(crate) struct Shared {
     /// writing.
     sets: [RwLock<Set>; 2],
     open: AtomicUsize,
-    /// The other one is empty.
+    /// True if the other set is empty.
     is_merged: AtomicBool,
-    /// No worker merges any more.
+    /// True if no worker merges any more.
     is_given_up: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! How many frames are passed over before the next one is sampled, if each is sampled with the same probability.
+//! The number of frames that are passed over before the next one is sampled, if each is sampled with the same probability.
 //!
 //! The numbers are geometrically distributed. Most are drawn from a table by Walker's alias method, without a logarithm or a division.
 
@@ -53,7 +53,7 @@ impl Skips {
         if outcome == TAIL as u64 { self.long() } else { outcome }
     }
 
-    /// It is 63 or more. The distribution has no memory: what is beyond is drawn as the whole.
+    /// Draws a number of 63 or more. The distribution has no memory: what is beyond is drawn as the whole.
     #[cold]
     fn long(&mut self) -> u64 {
         // In (0, 1], of which the logarithm is finite.

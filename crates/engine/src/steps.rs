@@ -1,22 +1,22 @@
-//! Where the time of a measuring thread goes, for benches: a few clock readings per burst, only on request.
+//! The time of a measuring thread by step, for benches: a few clock readings per burst, only on request.
 
 use crate::hardware::HardwareCounts;
 use std::time::{Duration, Instant};
 
-/// What a thread does.
+/// The role of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// It receives, and counts or hands over.
+    /// The thread receives, and counts or hands over.
     #[default]
     Receiver,
-    /// It counts what it is handed.
+    /// The thread counts what it is handed.
     Worker,
 }
 
 /// The time of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Steps {
-    /// What it did.
+    /// The role of the thread.
     pub role: Role,
     /// Frames received, or packets counted.
     pub packets: u64,
@@ -28,14 +28,14 @@ pub struct Steps {
     pub parse: Duration,
     /// Updating tables (Wu et al. call it the packet processing time); of a receiver with workers, handing over.
     pub count: Duration,
-    /// From its first poll to its end.
+    /// The time from the thread's first poll to its end.
     pub elapsed: Duration,
-    /// What the processor counted; `None` if it is not accessible.
+    /// The counts of the processor; `None` if they are not accessible.
     pub hardware: Option<HardwareCounts>,
 }
 
 impl Steps {
-    /// The share of its time in which it had something to do.
+    /// Returns the share of the thread's time in which it had something to do.
     pub fn busy(&self) -> f64 {
         let busy = self.receive + self.free + self.parse + self.count;
         busy.as_secs_f64() / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
@@ -65,7 +65,7 @@ impl Stopwatch {
         self.reading.is_some()
     }
 
-    /// The cost of all its readings.
+    /// Returns the cost of all readings of the stopwatch.
     pub(crate) fn spent(self) -> Duration {
         self.spent
     }
@@ -86,7 +86,7 @@ impl Stopwatch {
 /// The mean cost of a reading. A clock with steps of ten nanoseconds shows 20 or 30: the fastest would be 4
 /// too few, three times that per packet if polls find one or two.
 fn mean_reading() -> Duration {
-    /// This many are made. The slowest eighth may have been interrupted.
+    /// The number of readings. The slowest eighth may have been interrupted.
     const READINGS: u32 = 1024;
     let mut readings: Vec<_> = (0..READINGS).map(|_| Instant::now().elapsed()).collect();
     readings.sort_unstable();

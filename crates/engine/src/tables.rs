@@ -61,7 +61,7 @@ impl Tables {
         }
     }
 
-    /// From here on, records end after another time without a packet.
+    /// Ends records after another time without a packet from here on.
     pub(crate) fn set_idle_timeout(&mut self, idle_ns: u64) {
         self.v4.set_idle_timeout(idle_ns);
         self.v6.set_idle_timeout(idle_ns);
@@ -72,7 +72,7 @@ impl Tables {
         self.v6.advance(now);
     }
 
-    /// Empties them without reporting their contents.
+    /// Empties the tables without reporting their contents.
     pub(crate) fn forget(&mut self) {
         self.v4.take_shares(|_| ());
         self.v6.take_shares(|_| ());

@@ -8,6 +8,6 @@ use std::fmt::Debug;
 pub trait Tally: Debug + Send {
     /// Counts parsed packets. Their hashes use the run's seed.
     fn count(&mut self, bursts: &Bursts);
-    /// No more packets follow.
+    /// Ends the tally: no more packets follow.
     fn end(self: Box<Self>);
 }

@@ -29,7 +29,7 @@ pub(crate) fn of_rows(
     answers
 }
 
-/// What answers over rows lack.
+/// Returns what answers over rows lack.
 pub(crate) fn missing(refused_rows: u64) -> Option<String> {
     (refused_rows != 0).then(|| late_rows(refused_rows))
 }
@@ -83,7 +83,7 @@ pub(crate) fn begin(
     }
 }
 
-/// What windows of other lengths take of the window.
+/// Returns what windows of other lengths take of the window.
 pub(crate) fn account(closed: &ClosedWindow) -> WindowAccount {
     WindowAccount {
         span: closed.span,
@@ -98,7 +98,7 @@ pub(crate) fn account(closed: &ClosedWindow) -> WindowAccount {
     }
 }
 
-/// What the source lost in the window.
+/// Returns the number of frames that the source lost in the window.
 fn lost(closed: &ClosedWindow) -> Option<u64> {
     closed.loss.as_ref().map(Counters::total)
 }

@@ -17,7 +17,7 @@ pub(crate) struct WindowBarrier {
 struct Places {
     /// The window that each receiver is in, or the first that it may still enter.
     at: Vec<WindowId>,
-    /// The last window that any of them was in.
+    /// The last window that any receiver was in.
     open: Option<WindowId>,
 }
 
@@ -87,7 +87,7 @@ impl Seat<'_> {
     }
 }
 
-/// Also if the receiver fails: the others do not wait for it any more.
+/// Gives up the seat, also if the receiver fails: the others do not wait for it any more.
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         let mut places = self.barrier.places();

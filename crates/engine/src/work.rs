@@ -1,6 +1,6 @@
-//! How busy the threads of a run were.
+//! The load of the threads of a run.
 
-/// How busy threads were in a window of a live source, and what they lost by no fault of the settings.
+/// The load of threads in a window of a live source, and what they lost by no fault of the settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     /// The share of the time that the busiest receiver spent on bursts of at least half of the largest size. A receiver that keeps up

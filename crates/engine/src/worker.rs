@@ -20,8 +20,8 @@ use task::{Generation, TaskSet};
 
 /// Frames of a replay per swept entry: a slice of 8 for a burst of 64 costs under a nanosecond a packet.
 const FRAMES_PER_SWEPT: usize = 8;
-/// How often a replay's sweep restarts, as a part of the shorter timeout in stream time: no reader waits for
-/// the records, they only take memory.
+/// The number of times that a replay's sweep restarts within the shorter timeout in stream time: no reader waits for the records, they only
+/// take memory.
 const SWEEPS_PER_TIMEOUT: u64 = 4;
 /// The period of a live source's sweep: records are emitted within a second of being due, including the time
 /// for writing them.
@@ -48,11 +48,11 @@ pub(crate) struct Worker<R> {
     limits: Limits,
     seed: Seed,
     timeouts: Timeouts,
-    /// Where it changes: the idle timeout of the tables.
+    /// The idle timeout of the tables, where it changes.
     idle_timeout: Option<IdleTimeout>,
     /// Stream time between the sweeps of a replay.
     sweep_period_ns: u64,
-    /// This is the only worker: all records of the run end here.
+    /// True if this is the only worker: all records of the run end here.
     is_only: bool,
 }
 
@@ -61,9 +61,9 @@ pub(crate) struct Worker<R> {
 struct Sweep {
     v4_done: bool,
     v6_done: bool,
-    /// Of the connections of pinned flows.
+    /// True if the sweep over the connections of pinned flows is done.
     pinned_done: bool,
-    /// Stream time when it last began (replay) or continued (live).
+    /// The stream time when the sweep last began (replay) or continued (live).
     at: u64,
 }
 
@@ -112,7 +112,7 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// Makes it the only worker: all records of the run end here.
+    /// Makes the worker the only one: all records of the run end here.
     pub(crate) fn only(self) -> Self {
         Self { is_only: true, ..self }
     }
@@ -159,7 +159,7 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// From this window on, other tasks are counted.
+    /// Counts other tasks from this window on.
     pub(crate) fn enter(&mut self, window: WindowId) {
         if let Some(tasks) = &mut self.tasks {
             tasks.enter(window);
@@ -169,7 +169,7 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// From here on, the flows that the queries of this set pin are followed, as they ask.
+    /// Follows the flows that the queries of this set pin from here on, as they ask.
     fn set_pins(&mut self, set: &TaskSet) {
         let Self { seed, timeouts, limits, .. } = self;
         let followed = Followed { losses: set.follows_losses(), statistics: set.statistics() };
@@ -210,7 +210,7 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// All flows end: no packets come until further notice. The open window has none yet.
+    /// Ends all flows: no packets come until further notice. The open window has none yet.
     pub(crate) fn park(&mut self, now: u64) {
         self.finish_closing();
         self.now = self.now.max(now);
@@ -298,7 +298,7 @@ impl<R: RecordSink> Worker<R> {
         self.collector.records.hand_over();
     }
 
-    /// No packets at the moment: what a replay would finish eventually is emitted now.
+    /// Emits now what a replay would finish eventually: there are no packets at the moment.
     pub(crate) fn idle(&mut self) {
         if self.time_base == TimeBase::Packets {
             self.finish_closing();
@@ -354,7 +354,7 @@ impl<R: RecordSink> Worker<R> {
     }
 }
 
-/// On the receiver's own core.
+/// Counts on the receiver's own core.
 impl<R: RecordSink> Downstream for Worker<R> {
     #[inline]
     fn prefetch_index(&mut self, packets: Packets<'_>) {

@@ -13,14 +13,14 @@ use task::{TaskSet, TaskStates};
 /// The destination of what was counted in a window.
 pub(crate) type Outlet = Box<dyn Fn(WindowId, Box<TaskStates>) + Send>;
 
-/// What one worker counts. When a window turns it continues in states that were emptied elsewhere, and waits
-/// for them if the previous window is not answered yet: each worker has two.
+/// The tasks that one worker counts. When a window turns, the worker continues in states that were emptied elsewhere, and waits for them if
+/// the previous window is not answered yet: each worker has two.
 pub(crate) struct WorkerTasks {
     control: Control,
     worker: WorkerId,
     half: Option<WorkerHalf>,
     outlet: Option<Outlet>,
-    /// Set while it waits for emptied states.
+    /// True while the worker waits for emptied states.
     waits: Arc<AtomicBool>,
 }
 
@@ -36,7 +36,7 @@ impl WorkerTasks {
         (self.outlet, self.waits) = (Some(outlet), waits);
     }
 
-    /// From this window on, another set determines what is counted.
+    /// Lets another set determine what is counted from this window on.
     pub(crate) fn enter(&mut self, window: WindowId) {
         self.half = self.control.exchange(self.worker, window, self.half.take());
     }

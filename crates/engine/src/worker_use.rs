@@ -1,4 +1,4 @@
-//! How many workers are given packets in each window.
+//! The number of workers that are given packets in each window.
 //!
 //! As the set of tasks of a window, their number is a function of the window's number, so that all receivers agree on it. Receivers take
 //! the lock once a window.
@@ -41,8 +41,8 @@ impl WorkerUse {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This many workers of each receiver, at least one, are given packets from the returned window on, the first that no receiver
-    /// has entered.
+    /// Gives packets to this many workers of each receiver, at least one, from the returned window on, the first that no receiver has
+    /// entered.
     pub fn set(&self, workers: usize) -> WindowId {
         let mut schedule = self.schedule();
         let first = schedule.entered.map_or(WindowId::default(), WindowId::next);

@@ -1,4 +1,4 @@
-//! Whether a run can follow pinned flows alone.
+//! The check whether a run can follow pinned flows alone.
 
 use crate::config::Config;
 use crate::design::{Design, Split, State};
@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::refusal::Directions;
 use std::fmt;
 
-/// Why pinned flows alone cannot be followed: their losses, and statistics of their packets.
+/// The reason why pinned flows alone cannot be followed: their losses, and statistics of their packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoZoom {
     /// The flow key is not the 5-tuple.
@@ -15,9 +15,9 @@ pub enum NoZoom {
     Sampled,
     /// Flows are not confined to one core.
     Merges {
-        /// How packets are split.
+        /// The rule by which packets are split.
         split: Split,
-        /// Where flows are kept.
+        /// The place where flows are kept.
         state: State,
     },
     /// The two directions of a connection go to different workers.
@@ -29,7 +29,7 @@ pub enum NoZoom {
     },
     /// The two directions of a connection may arrive at different receivers.
     Directions {
-        /// What is known of them.
+        /// The receivers of the two directions, as far as they are known.
         directions: Directions,
     },
 }
@@ -53,14 +53,14 @@ impl fmt::Display for NoZoom {
     }
 }
 
-/// Why the gaps of pinned flows cannot be told even where these are followed: frames are numbered by each receiver.
+/// Returns why the gaps of pinned flows cannot be told even where these are followed: frames are numbered by each receiver.
 pub fn no_gaps(plan: &Plan) -> Option<String> {
     (plan.receivers > 1)
         .then(|| format!("gaps need all frames at one receiver, and there are {}", plan.receivers))
 }
 
-/// Why a run of this plan cannot follow pinned flows alone; `None` if it can. `directions`: where those of a connection
-/// arrive if there are several receivers.
+/// Returns why a run of this plan cannot follow pinned flows alone; `None` if it can. `directions`: where those of a connection arrive if
+/// there are several receivers.
 pub fn no_zoom(config: &Config, plan: &Plan, directions: Directions) -> Option<NoZoom> {
     if !config.key.is_five_tuple() {
         return Some(NoZoom::Key);

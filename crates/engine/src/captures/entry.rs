@@ -5,7 +5,7 @@ use packet::{Frame, LinkType};
 /// Bytes before a frame's own.
 pub(super) const HEAD: usize = 40;
 
-/// What stands in a frame before the VLAN (TCI) that a driver took out of it.
+/// The bytes that stand in a frame before the VLAN (TCI) that a driver took out of it.
 pub(super) const TAG: [u8; 2] = [0x81, 0x00];
 
 /// The metadata of a frame.

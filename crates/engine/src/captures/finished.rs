@@ -1,4 +1,4 @@
-//! What became of a capture.
+//! The result of a capture.
 
 use model::Counters;
 use std::path::PathBuf;
@@ -6,21 +6,21 @@ use std::path::PathBuf;
 /// A capture that has ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FinishedCapture {
-    /// Its name.
+    /// The name of the capture.
     pub id: String,
-    /// Why there is no file.
+    /// The reason why there is no file.
     pub failed: Option<String>,
     /// The file.
     pub file: Option<PathBuf>,
-    /// Packets in it.
+    /// The number of packets in the file.
     pub packets: u64,
-    /// Its length.
+    /// The length of the file, bytes.
     pub bytes: u64,
-    /// Why it has ended: `packets`, `time`, `bytes`, `cancelled`, `run_end`, `fault`.
+    /// The reason why the capture has ended: `packets`, `time`, `bytes`, `cancelled`, `run_end`, `fault`.
     pub ended_by: &'static str,
-    /// Packets that are not in it: `capture_rate`, `capture_room`.
+    /// The packets that are not in the file, by cause: `capture_rate`, `capture_room`.
     pub dropped: Counters,
-    /// At least one packet is not there as a whole.
+    /// True if at least one packet is not in the file as a whole.
     pub is_cut: bool,
     /// The file, unless it is longer than [`FinishedCapture::MOST_CONTENT`].
     pub content: Option<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! What is to be captured, and how far it is.
+//! Orders of captures: what is to be captured, and how far that is.
 
 use super::{AROUND_FILE, MOST_HEADERS};
 use model::{Counters, Span};
@@ -8,12 +8,12 @@ use std::fs::File;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use task::rows::KeyFilter;
 
-/// How much of each packet is kept.
+/// The part of each packet that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Snap {
-    /// Up to the end of the transport header ([`packet::header_bytes`]).
+    /// The bytes up to the end of the transport header ([`packet::header_bytes`]).
     Headers,
-    /// At most this many bytes, from the start of the packet.
+    /// The first bytes of the packet, at most this many.
     Bytes(u32),
 }
 
@@ -27,22 +27,22 @@ impl Snap {
     }
 }
 
-/// What is to be captured.
+/// An order of a capture: what is to be captured.
 #[derive(Clone, Debug)]
 pub struct CaptureOrder {
-    /// Its name, which becomes that of the file.
+    /// The name of the capture, which becomes that of the file.
     pub id: String,
     /// A line in the file that says what it is.
     pub comment: String,
-    /// Whose packets.
+    /// The filter of the packets that are captured.
     pub filter: KeyFilter,
-    /// How many.
+    /// The greatest number of packets.
     pub packets: u64,
     /// The stream time in which packets count; `None` from now on.
     pub time: Option<Span>,
 }
 
-/// Why an order has ended.
+/// The reason why an order has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum EndedBy {
@@ -71,20 +71,20 @@ impl EndedBy {
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) order: CaptureOrder,
-    /// By which entries of rings name it.
+    /// The number by which entries of rings name the order.
     pub(super) number: u64,
     pub(super) bytes: u64,
     snap: Snap,
     rate: u64,
-    /// Packets that a receiver has taken on.
+    /// The number of packets that receivers have taken on.
     granted: AtomicU64,
-    /// Those of them that are handed over, or are not and counted.
+    /// The number of granted packets that are handed over, or are not and counted.
     settled: AtomicU64,
-    /// Bytes that they take in the file.
+    /// The bytes that granted packets take in the file.
     taken_bytes: AtomicU64,
     /// The second of stream time, and the packets in it: upper and lower 32 bits.
     second: AtomicU64,
-    /// 0 while it is open, else [`EndedBy`].
+    /// The end of the order: 0 while it is open, else [`EndedBy`].
     ended: AtomicU8,
     over_rate: AtomicU64,
     no_room: AtomicU64,
@@ -111,8 +111,8 @@ impl Order {
         }
     }
 
-    /// Whether it wants the packet of this time, the only one that the bursts have. `now_ns`: the begin of the receiver's window: a
-    /// packet that is late does not come after the end.
+    /// Returns true if the order wants the packet of this time, the only one that the bursts have. `now_ns`: the begin of the receiver's
+    /// window: a packet that is late does not come after the end.
     pub(super) fn wants(&self, time_ns: u64, now_ns: u64, packets: Packets<'_>) -> bool {
         let of = |v4: Option<&KeyV4>, v6: Option<&KeyV6>| match (v4, v6) {
             (Some(key), _) => self.holds(key),
@@ -137,7 +137,7 @@ impl Order {
         }
     }
 
-    /// Whether one more packet is within the rate; otherwise it is counted.
+    /// Returns true if one more packet is within the rate; otherwise it is counted.
     pub(super) fn is_within_rate(&self, time_ns: u64) -> bool {
         let second = time_ns / 1_000_000_000;
         let next = |state: u64| match state >> 32 == second & 0xffff_ffff {
@@ -150,12 +150,12 @@ impl Order {
         is_within
     }
 
-    /// One more packet had no room on its way.
+    /// Counts one more packet that had no room on its way.
     pub(super) fn has_no_room(&self) {
         self.no_room.fetch_add(1, Relaxed);
     }
 
-    /// Takes one more packet on, if it still does; once that is handed over, [`Order::settle`] must be called.
+    /// Takes one more packet on, if the order still does; once that is handed over, [`Order::settle`] must be called.
     pub(super) fn grant(&self, captured: usize) -> bool {
         let ticket = self.granted.fetch_add(1, SeqCst);
         if ticket >= self.order.packets {
@@ -174,12 +174,12 @@ impl Order {
         true
     }
 
-    /// What was granted is handed over.
+    /// Counts a granted packet as handed over.
     pub(super) fn settle(&self) {
         self.settled.fetch_add(1, SeqCst);
     }
 
-    /// Ends it, unless it has ended.
+    /// Ends the order, unless it has ended.
     pub(super) fn end(&self, by: EndedBy) {
         let _ = self.ended.compare_exchange(0, by as u8, SeqCst, SeqCst);
     }
@@ -188,7 +188,7 @@ impl Order {
         self.end(EndedBy::Cancelled);
     }
 
-    /// Why it has ended, once all that it took on is handed over.
+    /// Returns the reason why the order has ended, once all that it took on is handed over.
     pub(super) fn ended(&self) -> Option<EndedBy> {
         let ended = self.ended.load(SeqCst);
         let by = EndedBy::ALL.into_iter().find(|by| *by as u8 == ended)?;
@@ -197,7 +197,7 @@ impl Order {
         (self.granted.load(SeqCst) == settled).then_some(by)
     }
 
-    /// Packets that it did not get.
+    /// Returns the numbers of packets that the order did not get, by cause.
     pub(super) fn dropped(&self) -> Counters {
         let counters = [("capture_rate", &self.over_rate), ("capture_room", &self.no_room)];
         Counters(counters.map(|(name, count)| (name.to_owned(), count.load(SeqCst))).to_vec())

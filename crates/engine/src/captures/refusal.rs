@@ -1,31 +1,31 @@
-//! Why there is no capture.
+//! Reasons why there is no capture.
 
 use std::fmt;
 
-/// Why nothing is captured.
+/// The reason why nothing is captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotCaptured {
     /// No folder was given.
     NoFolder,
     /// Addresses must not leave.
     Anonymized,
-    /// It may not become the name of a file.
+    /// The name of the capture may not become the name of a file.
     BadName,
     /// A capture of this name is open.
     SameName,
     /// The maximum number of captures is open.
     TooMany {
-        /// How many may be.
+        /// The maximum number of open captures.
         most: usize,
     },
     /// The file would exceed the space that is left for captures.
     NoRoom {
-        /// What it takes at the least, bytes.
+        /// The least space that the file takes, bytes.
         bytes: u64,
-        /// What is left.
+        /// The space that is left for captures, bytes.
         left: u64,
     },
-    /// There is no memory for what receivers hand over.
+    /// The memory for what receivers hand over is not there.
     NoMemory,
     /// The run has ended.
     RunOver,

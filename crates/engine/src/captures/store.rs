@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// How often rings are emptied while a capture is open.
+/// The interval at which rings are emptied while a capture is open.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// The file of an order.
@@ -120,7 +120,7 @@ impl Store {
 }
 
 impl OpenFile {
-    /// Ends the order where its time is over, or the run. `now`: that of the last receiver.
+    /// Ends the order where its time is over, or the run. `now`: the time of the last receiver.
     fn end_at(&self, now: u64, is_over: bool) {
         if self.order.order.time.is_some_and(|time| time.end_ns <= now) {
             self.order.end(EndedBy::Time);
@@ -192,7 +192,7 @@ fn create(path: &Path, part: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(part)
 }
 
-/// As much of a text as files have room for ([`super::AROUND_FILE`]).
+/// Returns as much of a text as files have room for ([`super::AROUND_FILE`]).
 fn short(text: &str) -> String {
     const LETTERS: usize = 100;
     text.chars().take(LETTERS).collect()

@@ -13,7 +13,7 @@ use summary::Limits;
 
 /// Bytes of frames on their way from one receiver: those of some milliseconds at ten gigabits a second.
 const RING_BYTES: usize = 1 << 20;
-/// How often a replay looks for room.
+/// The interval at which a replay looks for room.
 const ROOM_LOOK: Duration = Duration::from_millis(1);
 
 /// Looks at the packets of one receiver, if anything is captured.
@@ -59,7 +59,7 @@ impl Tap {
         Some((Self { open: Some(open) }, end))
     }
 
-    /// Whether packets are to be looked at. Called once a burst.
+    /// Returns true if packets are to be looked at. Called once a burst.
     #[inline]
     pub(crate) fn is_active(&mut self) -> bool {
         let Some(open) = &mut self.open else { return false };
@@ -99,7 +99,7 @@ impl OpenTap {
     }
 }
 
-/// Nothing comes from it any more.
+/// Marks the tap as over: nothing comes from it any more.
 impl Drop for OpenTap {
     fn drop(&mut self) {
         self.state.is_over.store(true, SeqCst);

@@ -1,4 +1,4 @@
-//! What receivers hand over, as the thread that writes sees it.
+//! The end of a receiver's ring at which the thread that writes reads what the receiver hands over.
 
 use super::entry::{HEAD, Head};
 use rtrb::Consumer;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use summary::Lease;
 
-/// What a receiver says of itself.
+/// The state of a receiver, as it tells it itself.
 #[derive(Debug, Default)]
 pub(super) struct TapState {
-    /// Stream time, as far as orders need it: the begin of its window.
+    /// The stream time of the receiver, as far as orders need it: the begin of its window.
     pub(super) time_ns: AtomicU64,
-    /// It has ended.
+    /// True if the receiver has ended.
     pub(super) is_over: AtomicBool,
 }
 
@@ -33,7 +33,7 @@ impl TapEnd {
         self.state.time_ns.load(SeqCst)
     }
 
-    /// Nothing more comes.
+    /// Returns true if nothing more comes.
     pub(super) fn is_over(&self) -> bool {
         self.state.is_over.load(SeqCst)
     }

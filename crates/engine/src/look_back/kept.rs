@@ -35,7 +35,7 @@ impl KeptRows {
         Self { blocks: Vec::new(), bytes: 0, used: Arc::clone(used) }
     }
 
-    /// What copies of these rows take.
+    /// Returns the bytes that copies of these rows take.
     pub(super) fn bytes_of(v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) -> usize {
         fn of<K>(rows: &Rows<K>) -> usize {
             size_of_val(&rows.rows[..]) + size_of_val(&rows.losses[..]) + rows.statistics.bytes()
@@ -62,7 +62,7 @@ impl Drop for KeptRows {
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) closed: ClosedWindow,
-    /// The set that answered it.
+    /// The set that answered the window.
     set: Arc<TaskSet>,
     pub(super) rows: KeptRows,
 }
@@ -74,14 +74,14 @@ impl Kept {
         Self { closed, set: Arc::clone(set), rows }
     }
 
-    /// From when on it is known what there was: the windows immediately before it may have had no packet, and before the first
-    /// one nothing was watched.
+    /// Returns the time from which on it is known what there was: the windows immediately before it may have had no packet, and before the
+    /// first one nothing was watched.
     pub(super) fn since_ns(&self) -> u64 {
         let before = self.length().saturating_mul(self.closed.empty_before);
         if self.is_first() { 0 } else { self.closed.span.start_ns.saturating_sub(before) }
     }
 
-    /// It is the run's first.
+    /// Returns true if the window is the run's first.
     pub(super) fn is_first(&self) -> bool {
         self.closed.index == 0
     }

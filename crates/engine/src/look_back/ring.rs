@@ -1,4 +1,4 @@
-//! Which windows are kept.
+//! The ring of the windows that are kept.
 
 use super::kept::{Found, Kept, KeptRows, Piece, Used};
 use super::{LookBackCounts, NoRoom, NotKept};
@@ -18,7 +18,7 @@ use task::TaskSet;
 pub(super) struct Ring {
     windows: usize,
     bytes: usize,
-    /// All bytes that it may take; `None` while it is off.
+    /// The memory that the ring may take; `None` while it is off.
     lease: Option<Lease>,
     node: String,
     anonymizer: Option<Anonymizer>,
@@ -182,7 +182,7 @@ impl Ring {
         }
     }
 
-    /// Up to when there was no packet after the last window, where a replay waits.
+    /// Returns the time up to which there was no packet after the last window, where a replay waits, with that window.
     fn known_empty(&self) -> Option<(&Arc<Kept>, u64)> {
         let (last, (before, window)) = (self.kept.back()?, self.reached?);
         let Span { start_ns, end_ns } = last.closed.span;

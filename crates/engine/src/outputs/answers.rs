@@ -23,10 +23,10 @@ pub(super) struct Answers {
     anonymizer: Option<Anonymizer>,
     node: String,
     outlet: WindowOutlet,
-    /// Windows some rows of which have come.
+    /// The windows some rows of which have come.
     open: BTreeMap<WindowId, OpenWindow>,
     scratch: RowScratch,
-    /// Where tasks are answered that rows tell.
+    /// The desk that answers the tasks that rows tell.
     desk: RowDesk,
     /// The set that the run began with, which answers for the whole of it.
     first: Arc<TaskSet>,
@@ -37,7 +37,7 @@ pub(super) struct Answers {
     without_place: Unplaced,
     run_overflow: Option<Overflow>,
     run_sampled: Option<Sampled>,
-    /// When the run was watched.
+    /// The time in which the run was watched.
     watched: Option<Span>,
     /// Windows of other lengths, from set to set as long as these have their queries.
     long: Vec<LongWindows>,
@@ -45,13 +45,13 @@ pub(super) struct Answers {
     by_packets: ByPackets,
 }
 
-/// What the rows of a window gave so far.
+/// The state of a window some rows of which have come.
 struct OpenWindow {
     set: Arc<TaskSet>,
     partials: RowPartials,
-    /// Of the tasks that rows answer, where there are any and some rows have come.
+    /// The states of the tasks that rows answer, where there are any and some rows have come.
     tasks: Option<RowTaskStates>,
-    /// Why tasks cannot be counted.
+    /// The reason why tasks cannot be counted.
     fault: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl OpenWindow {
         Self { partials: set.rows().window(), set, tasks: None, fault: None }
     }
 
-    /// Has the tasks of the window count rows.
+    /// Counts rows by the tasks of the window.
     fn count(&mut self, desk: &mut RowDesk, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
         let Some(tasks) = self.set.row_tasks().filter(|_| self.fault.is_none()) else { return };
         if self.tasks.is_none() {

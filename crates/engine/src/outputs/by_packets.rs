@@ -46,7 +46,7 @@ struct OfLong {
     windows: Vec<LongWindows>,
     /// Packets of the window that is closed which are in no row.
     outside: Unplaced,
-    /// Why windows that an answer to come covers are incomplete.
+    /// The reasons why windows that an answer to come covers are incomplete.
     faults: Vec<Fault>,
     /// The windows that were refused and that an answer to come covers.
     refused: Vec<Refused>,
@@ -60,7 +60,7 @@ struct OfRun {
     unplaced: Unplaced,
     /// Numbers of packets and records of its windows that did not tell a value.
     untold: Untold,
-    /// Why rows of some windows are missing.
+    /// The reason why rows of some windows are missing.
     lacks: Option<String>,
 }
 

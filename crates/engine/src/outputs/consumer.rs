@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 /// About how long a writer may hold records back.
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
 
-/// One that takes records.
+/// An output that takes records.
 struct Output {
-    /// `None` once it has failed.
+    /// The writer; `None` once it has failed.
     writer: Option<Box<dyn RecordWriter>>,
     name: String,
-    /// Records that it has: taken and, once it has failed or ended, those that are there.
+    /// The number of records that the output has: taken and, once it has failed or ended, those that are there.
     exported: u64,
 }
 
@@ -36,7 +36,7 @@ impl Output {
 
 pub(super) struct Consumer {
     outputs: Vec<Output>,
-    /// Without those that have failed.
+    /// The outputs that take rows, without those that have failed.
     rows: Vec<Box<dyn RowOutput>>,
     /// Length of windows by time, nanoseconds.
     window_ns: u64,

@@ -14,7 +14,7 @@ use port::{Burst, Filter, TimeBase};
 pub(super) struct Sampler {
     sampling: Sampling,
     skips: Skips,
-    /// That of the open window.
+    /// The share of the open window.
     share: Share,
     /// Frames before the next one that is taken.
     left: u64,
@@ -41,7 +41,7 @@ impl Sampler {
         self.longest
     }
 
-    /// These frames come next, in the open window or in later ones.
+    /// Notes the length of the frames that come next, in the open window or in later ones.
     pub(super) fn measure(&mut self, part: Burst<'_>) {
         self.longest_of_part = part.longest();
         self.longest = self.longest.max(self.longest_of_part);
@@ -58,7 +58,7 @@ impl Sampler {
         }
     }
 
-    /// Whether the next frame is taken.
+    /// Returns true if the next frame is taken.
     pub(super) fn takes_next(&mut self) -> bool {
         if self.left == 0 {
             self.left = self.skips.draw();
@@ -84,10 +84,10 @@ struct Taken {
     len: usize,
 }
 
-/// What ends a walk.
+/// The reason why a walk ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
-    /// As many were taken as are parsed together.
+    /// The walk has taken as many frames as are parsed together.
     Full,
     /// No frame is left.
     Empty,

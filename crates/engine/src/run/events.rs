@@ -1,4 +1,4 @@
-//! What the threads of a run report to the calling thread.
+//! Events that the threads of a run report to the calling thread.
 
 use crate::ids::{ReceiverId, WindowId, WorkerId};
 use crate::keeping::Sealed;
@@ -11,18 +11,18 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 use task::TaskStates;
 
-/// What threads report to the calling thread.
+/// An event that a thread reports to the calling thread.
 pub(super) enum Event<R> {
-    /// Of a receiver, with its first worker.
+    /// A window that a receiver has turned away from, with the receiver's first worker.
     Header(ReceiverId, WorkerId, Box<WindowHeader>),
     Part(WorkerId, Box<Sealed>),
-    /// What its tasks counted in a window.
+    /// The counts of a worker's tasks in a window.
     Tasks(WorkerId, WindowId, Box<TaskStates>),
-    /// It waits to enter a window, and its workers have reported all earlier ones.
+    /// A receiver waits to enter a window, and its workers have reported all earlier ones.
     Comes(ReceiverId, WindowId),
-    /// It has turned away from its last window, and its workers have reported all of their windows.
+    /// A receiver has turned away from its last window, and its workers have reported all of their windows.
     Drained(ReceiverId),
-    /// This window, whose flows are merged, gets nothing more.
+    /// A window whose flows are merged gets nothing more.
     Over(WindowId),
     Progress(ReceiverId, Progress),
     Warning(String),

@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 use task::{Desk, EmptiedStates, Generation, TaskStates, Tasks};
 
-/// Where shares of flows are merged.
+/// The worker and the channels by which shares of flows are merged.
 pub(super) struct Merging<R> {
     pub(super) worker: Worker<R>,
     /// Channels that return emptied tables, by worker.
@@ -47,9 +47,9 @@ pub(super) struct Hub<'a, R> {
     observer: &'a mut dyn Observer,
     records: R,
     config: &'a Config,
-    /// How far each receiver is.
+    /// The progress of each receiver.
     progress: Vec<Progress>,
-    /// What the windows of each receiver that still runs add up to: all that is left of it if it fails.
+    /// The sum of the windows of each receiver that still runs: all that is left of it if it fails.
     so_far: Vec<Option<ReceiverEnd>>,
     total_bytes: Option<u64>,
     unreported: u64,
@@ -62,7 +62,7 @@ pub(super) struct Hub<'a, R> {
 }
 
 impl<'a, R: RecordSink> Hub<'a, R> {
-    /// Nothing has been reported yet. Windows and the main stream of records go to `observer` and `records`.
+    /// Returns a hub to which nothing has been reported yet. Windows and the main stream of records go to `observer` and `records`.
     pub(super) fn new(
         config: &'a Config,
         plan: &Plan,
@@ -107,7 +107,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         self.faults.push(line);
     }
 
-    /// Nothing is merged or emptied here any more: workers must not wait for it.
+    /// Ends merging and emptying: workers must not wait for it.
     pub(super) fn give_up(&mut self) {
         self.spares.clear();
         self.control.iter().for_each(Control::detach);
@@ -177,7 +177,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         }
     }
 
-    /// This worker's tasks report nothing more.
+    /// Notes that this worker's tasks report nothing more.
     fn tasks_over(&mut self, worker: WorkerId) {
         let emptied = self.desk.gone(worker);
         self.give_back(emptied);

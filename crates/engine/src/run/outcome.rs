@@ -1,4 +1,4 @@
-//! What a run reports while it runs, and what it leaves at the end.
+//! The reports of a run while it runs, and its outcome at the end.
 
 use crate::closed::{STOPPED, unread};
 use crate::merger::RunTotals;
@@ -22,15 +22,15 @@ pub struct Snapshot {
     pub done_bytes: u64,
     /// Total bytes, if known.
     pub total_bytes: Option<u64>,
-    /// Of live receivers, nanoseconds of rounds of polls that returned frames, summed over the receivers.
+    /// The nanoseconds of rounds of polls of live receivers that returned frames, summed over the receivers.
     pub busy_ns: u64,
-    /// The same of all rounds.
+    /// The nanoseconds of all rounds of polls of live receivers.
     pub polled_ns: u64,
 }
 
 /// Observes a run, on the calling thread. Windows wait for it, measuring does not.
 pub trait Observer {
-    /// Called every few thousand bursts, and when nothing arrives.
+    /// Takes the progress of the run. Called every few thousand bursts, and when nothing arrives.
     fn progress(&mut self, snapshot: Snapshot);
     /// Tuning has changed a setting ([`crate::Config::adaption`]).
     fn tuned(&mut self, _tuned: Tuned) {}
@@ -38,12 +38,12 @@ pub trait Observer {
     fn warning(&mut self, line: String);
 }
 
-/// Why a run cannot begin.
+/// The reason why a run cannot begin.
 #[derive(Debug)]
 pub enum StartError {
-    /// No memory for flow tables.
+    /// The memory for flow tables is not there.
     Tables(OutOfMemory),
-    /// No memory for tasks.
+    /// The memory for tasks is not there.
     Tasks(SketchError),
 }
 
@@ -64,26 +64,26 @@ impl From<OutOfMemory> for StartError {
     }
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome<R> {
-    /// What was measured.
+    /// The totals of what was measured.
     pub ended: RunTotals,
-    /// What the sources and rings lost; `None` if a source cannot know.
+    /// The losses of the sources and rings; `None` if a source cannot know.
     pub loss: Option<Counters>,
-    /// How often links were found to have gone down; `None` if no source has a link.
+    /// The number of times that links were found to have gone down; `None` if no source has a link.
     pub link_downs: Option<u64>,
-    /// What went wrong with sources.
+    /// The errors of sources.
     pub errors: Vec<SourceError>,
     /// Receivers and workers that failed, one line each.
     pub faults: Vec<String>,
-    /// True if `stop` ended it.
+    /// True if `stop` ended the run.
     pub stopped: bool,
     /// Reports that the observer could not pass on.
     pub unreported: u64,
-    /// Time that it took.
+    /// The time that the run took.
     pub elapsed: Duration,
-    /// Where the time of each thread went, receivers first, if [`crate::Config::timed`] is set.
+    /// The time of each thread by step, receivers first, if [`crate::Config::timed`] is set.
     pub steps: Vec<Steps>,
     /// Processor time of all receivers and workers.
     pub processor_time: Duration,

@@ -35,11 +35,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 use summary::prefetch_for_writing;
 
-/// How long a live source's worker may leave its ring as it is before it counts as failed. A replay waits for its workers as
+/// The longest time that a live source's worker may leave its ring as it is before it counts as failed. A replay waits for its workers as
 /// long as they live: they may be waiting for a slow output.
 const STALLED: Duration = Duration::from_secs(10);
 
-/// What every thread of a run is given.
+/// The data that every thread of a run is given.
 #[derive(Clone, Copy)]
 pub(super) struct Run<'a> {
     pub(super) filter: Option<&'a Filter>,
@@ -52,10 +52,10 @@ pub(super) struct Run<'a> {
     pub(super) time_base: TimeBase,
 }
 
-/// What a receiving thread releases when it ends or fails: others wait for both.
+/// The places that a receiving thread releases when it ends or fails: others wait for both.
 type Places<'a> = (Receiving<'a>, Option<Seat<'a>>);
 
-/// What one thread does.
+/// The work of one thread.
 type Work<'a> = Box<dyn FnOnce() + Send + 'a>;
 
 impl<'a> Run<'a> {
@@ -199,7 +199,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What ends a receiver; to be requested once for each.
+    /// Returns what ends a receiver; to be requested once for each.
     fn ends(self) -> Ends<'a> {
         Ends { stop: self.stop, quiet: self.quiet.place() }
     }

@@ -1,4 +1,4 @@
-//! From the windows of a run to its settings.
+//! The adaption of a run's settings to its windows.
 
 use super::knobs::{ALL_PPM, Setting, Settings};
 use super::report::{Change, TuningReport, Unmet};
@@ -30,7 +30,7 @@ pub trait Retask: Send {
     fn retask(&mut self, divisor: u32) -> Result<WindowId, String>;
 }
 
-/// What happened, to be shown at once.
+/// An event of tuning, to be shown at once.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tuned {
     /// A setting changes.
@@ -45,18 +45,18 @@ pub enum Tuned {
 #[derive(Clone)]
 pub struct Adaption(Arc<Mutex<Inner>>);
 
-/// By what the settings of a run are changed; one that its range does not vary needs no handle.
+/// The handles by which the settings of a run are changed; a setting that its range does not vary needs no handle.
 #[derive(Default)]
 pub struct Handles {
     /// The number of workers in use.
     pub workers: Option<WorkerUse>,
     /// The idle timeout, and the whole of it, nanoseconds.
     pub idle_timeout: Option<(IdleTimeout, u64)>,
-    /// The share.
+    /// The share of packets that is sampled.
     pub sampling: Option<Sampling>,
     /// The memory of tasks.
     pub retask: Option<Box<dyn Retask>>,
-    /// What the flow tables take from.
+    /// The limits from which the flow tables take memory.
     pub limits: Option<Limits>,
 }
 
@@ -109,12 +109,12 @@ impl Adaption {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All have completed this window: later ones are measured by what follows from it.
+    /// Takes a window that all have completed: later ones are measured by what follows from it.
     pub(crate) fn window(&self, closed: &ClosedWindow) -> Vec<Tuned> {
         self.inner().window(closed)
     }
 
-    /// What was done so far.
+    /// Returns a report of what was done so far.
     pub fn report(&self) -> TuningReport {
         let inner = self.inner();
         TuningReport {

@@ -1,12 +1,12 @@
-//! What a frame costs by the settings: learnt from what was received while frames were lost.
+//! The cost of a frame by the settings: learnt from what was received while frames were lost.
 
 use super::knobs::Rung;
 
-/// Before anything is known: what receiving a frame and passing over it costs of what measuring it does.
+/// The cost of receiving a frame and passing over it, as a share of the cost of measuring it, before anything is known.
 const FIXED: f64 = 0.3;
-/// Within these the true share is taken to be.
+/// The range in which the true share is taken to be.
 const FIXED_RANGE: (f64, f64) = (0.02, 0.8);
-/// What measuring costs with a quarter of the memory of tasks, of what it does with all of it: before anything is known.
+/// The cost of measuring with a quarter of the memory of tasks, as a share of the cost with all of it, before anything is known.
 const LESS_MEMORY: f64 = 0.92;
 
 /// Seconds per frame. `cost = whole · (fixed + share · (1 − fixed) · memory)`, where `memory` is a factor of how much of it tasks have.
@@ -31,13 +31,13 @@ impl Cost {
         fixed + rung.share() * (1.0 - fixed) * memory
     }
 
-    /// What a frame costs by these settings, seconds; `None` before anything was lost.
+    /// Returns the cost of a frame by these settings, seconds; `None` before anything was lost.
     pub(super) fn of(&self, rung: Rung) -> Option<f64> {
         Some(self.whole? * Self::relative(self.fixed, rung))
     }
 
-    /// Frames cost this much by these settings. What this tells beyond what is known is taken to be about sampling if the share is
-    /// another one than before and the traffic the same, else about frames as such.
+    /// Learns that frames cost this much by these settings. What this tells beyond what is known is taken to be about sampling if the share
+    /// is another one than before and the traffic the same, else about frames as such.
     pub(super) fn learn(&mut self, rung: Rung, seconds: f64, is_same_traffic: bool) {
         let is_other_share = (rung.share() - self.learnt_at).abs() > 1e-6;
         if let Some(whole) = self.whole.filter(|_| is_same_traffic && is_other_share) {
@@ -54,7 +54,7 @@ impl Cost {
         self.learnt_at = rung.share();
     }
 
-    /// Frames cost this much at the most by these settings.
+    /// Learns that frames cost this much at the most by these settings.
     pub(super) fn learn_bound(&mut self, rung: Rung, seconds: f64) {
         if let Some(known) = self.of(rung).filter(|known| *known > seconds) {
             self.whole = self.whole.map(|whole| whole * seconds / known);

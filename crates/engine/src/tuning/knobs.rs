@@ -1,6 +1,6 @@
-//! What can be set, and in which order accuracy is given up.
+//! The settings of a run, and the order in which accuracy is given up.
 
-/// All packets, in millionths.
+/// The share of all packets, in millionths.
 pub(super) const ALL_PPM: u32 = 1_000_000;
 /// The least share that is measured: one packet in 128.
 const LEAST_PPM: f64 = 1e6 / 128.0;
@@ -20,7 +20,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// Its name in reports.
+    /// Returns the setting's name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Workers => "workers",
@@ -31,14 +31,14 @@ impl Setting {
     }
 }
 
-/// By what a window is measured.
+/// The settings by which a window is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Workers of each receiver in use; 0 where receivers count themselves.
     pub workers: usize,
     /// Records end after one part in this many of the idle timeout.
     pub idle_divisor: u32,
-    /// Tasks have one part in this many of their memory.
+    /// The divisor of the memory of tasks: they have one part in this many.
     pub memory_divisor: u32,
     /// Measured packets in a million.
     pub share_ppm: u32,
@@ -56,7 +56,7 @@ impl Settings {
     }
 }
 
-/// What a run can set.
+/// The range of a run's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
     /// Workers of each receiver that there are.

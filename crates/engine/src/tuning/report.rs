@@ -1,51 +1,51 @@
-//! What was changed, and why.
+//! The report of what was changed, and why.
 
 use super::knobs::{Setting, Settings};
 
 /// A change of a setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// The first window that it applies to.
+    /// The first window that the change applies to.
     pub window: u64,
-    /// Stream time of the end of the window that led to it, nanoseconds since the epoch.
+    /// The stream time of the end of the window that led to the change, nanoseconds since the epoch.
     pub at_ns: u64,
-    /// What changes.
+    /// The setting that changes.
     pub setting: Setting,
     /// The value before, as [`Settings::value`] has it.
     pub from: f64,
     /// The value from then on.
     pub to: f64,
-    /// Why.
+    /// The reason for the change.
     pub reason: String,
 }
 
 /// Loss is above the bound with everything given up, or is below it again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unmet {
-    /// The window that told it.
+    /// The window in which loss was above the bound, or below it again.
     pub window: u64,
-    /// Stream time of its end, nanoseconds since the epoch.
+    /// The stream time of the window's end, nanoseconds since the epoch.
     pub at_ns: u64,
-    /// The share of its frames that was lost.
+    /// The share of the window's frames that was lost.
     pub loss: f64,
-    /// It is below the bound again.
+    /// True if loss is below the bound again.
     pub is_over: bool,
-    /// In words.
+    /// The reason in words.
     pub reason: String,
 }
 
-/// What tuning did in a run.
+/// The report of what tuning did in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TuningReport {
     /// The bound, as a share.
     pub bound: f64,
     /// The changes, oldest first.
     pub changes: Vec<Change>,
-    /// Earlier ones that were not kept.
+    /// The number of earlier changes that were not kept.
     pub changes_unlisted: u64,
-    /// When the bound could not be kept.
+    /// The times when the bound could not be kept.
     pub unmet: Vec<Unmet>,
-    /// What the last windows are measured by.
+    /// The settings by which the last windows are measured.
     pub settings: Settings,
     /// Windows that lost more than the bound while the receiver was off its core and not otherwise.
     pub windows_off_core: u64,

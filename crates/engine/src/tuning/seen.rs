@@ -1,28 +1,28 @@
-//! What a window tells.
+//! The facts about a window from which tuning decides.
 
-/// What is known of a window that all have completed.
+/// The facts about a window that all have completed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// The window's number.
     pub window: u64,
-    /// Stream time of its end, nanoseconds since the epoch.
+    /// The stream time of the window's end, nanoseconds since the epoch.
     pub end_ns: u64,
-    /// The watched part of it, nanoseconds.
+    /// The watched part of the window, nanoseconds.
     pub length_ns: u64,
     /// Frames received, those that sampling leaves out included.
     pub received: u64,
     /// Frames lost, for whatever reason.
     pub lost: u64,
-    /// Of these, what a worker's ring refused.
+    /// The number of lost frames that a worker's ring refused.
     pub ring_full: u64,
-    /// Of these, what was lost while a receiver was off its core, which no setting helps against.
+    /// The number of frames lost while a receiver was off its core, which no setting helps against.
     pub off_core: u64,
-    /// Flows with packets in it.
+    /// The number of flows with packets in the window.
     pub flows: u64,
-    /// Flows that the tables held at its end.
+    /// The number of flows that the tables held at the window's end.
     pub held: u64,
-    /// How many flows of equal size would have the same collision probability: (Σc)² / Σc² of the flows' packets c (the inverse
-    /// of Simpson's index). The fewer it are of `flows`, the more skewed is the traffic.
+    /// The number of flows of equal size that would have the same collision probability: (Σc)² / Σc² of the flows' packets c (the inverse of
+    /// Simpson's index). The fewer it are of `flows`, the more skewed is the traffic.
     pub even_flows: f64,
     /// Share of the time that the busiest receiver spent on bursts of half the size or more, 0 to 1.
     pub receivers_behind: f64,
@@ -55,7 +55,7 @@ impl Seen {
         self.lost.saturating_sub(self.off_core) as f64 / self.offered().max(1) as f64
     }
 
-    /// How busy the busiest thread was.
+    /// Returns how busy the busiest thread was.
     pub(super) fn busy(&self) -> f64 {
         self.receivers_behind.max(self.workers_busy.unwrap_or(0.0))
     }

@@ -11,13 +11,14 @@ const SETTLED: usize = 5;
 /// The most changes that a step of load may cause until it is settled.
 const MOST_CHANGES: usize = 8;
 
-/// What frames cost, nanoseconds.
+/// The costs of frames on a machine, nanoseconds.
 #[derive(Clone, Copy)]
 struct Machine {
-    /// Of the receiver: each frame, and each that is measured.
+    /// The receiver's cost of each frame; `parse` is that of each that is measured.
     frame: f64,
     parse: f64,
-    /// Of the worker, or of the receiver where there is none: each measured packet without and with tasks of full size.
+    /// The cost of each measured packet without tasks, of the worker, or of the receiver where there is none; `tasks` is that of tasks of
+    /// full size.
     count: f64,
     tasks: f64,
     /// Relative deviation of all these, from window to window.
@@ -28,7 +29,7 @@ struct Machine {
 #[derive(Clone, Copy, PartialEq)]
 struct Load {
     pps: f64,
-    /// What a packet's counting costs more: 1 for skewed traffic, up to 3 where every packet misses the cache.
+    /// The factor by which counting a packet costs more: 1 for skewed traffic, up to 3 where every packet misses the cache.
     misses: f64,
 }
 
@@ -130,7 +131,7 @@ fn machines() -> Vec<(Machine, Range)> {
     all
 }
 
-/// Each load for this many windows.
+/// Returns each load for this many windows.
 fn steps(loads: &[(f64, f64)], windows: usize) -> Vec<Load> {
     let each = |(mpps, misses): &(f64, f64)| vec![Load { pps: mpps * 1e6, misses: *misses }; windows];
     loads.iter().flat_map(each).collect()

@@ -7,9 +7,9 @@ use super::seen::Seen;
 
 /// A window's frames may take this much of the time, as foretold, where settings are lowered.
 const FULL: f64 = 0.8;
-/// The same where they are raised: between both nothing changes.
+/// The part of the time that a window's frames may take, as foretold, where settings are raised: between [`FULL`] and this nothing changes.
 const ROOM: f64 = 0.7;
-/// While load rises, settings are lowered once it takes more than this, before anything is lost.
+/// The part of the time from which on, while load rises, settings are lowered before anything is lost.
 const NEARLY: f64 = 0.9;
 /// Load rises if it is this many times that of the window before.
 const RISE: f64 = 1.04;
@@ -19,7 +19,7 @@ const SAME_LOAD: f64 = 1.15;
 const CALM: u32 = 2;
 /// Windows without loss after which more is tried at the same load, at first and at most: each try that has to be taken back doubles it.
 const WAITS: (u32, u32) = (16, 1024);
-/// Where threads are less busy than this, and no try had to be taken back, the next one comes after a quarter of the wait.
+/// The load of threads below which, if no try had to be taken back, the next one comes after a quarter of the wait.
 const IDLE: f64 = 0.5;
 /// Windows without loss before a worker is taken out of use, at first.
 const PARK_AFTER: u32 = 8;
@@ -32,10 +32,10 @@ const CHANCE: (f64, f64) = (0.01, 0.7);
 /// The traffic is another one if its flows, or its even flows, are this many times as many or as few.
 const OTHER_TRAFFIC: f64 = 1.5;
 
-/// What follows from a window.
+/// The decision that follows from a window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// What changes, with the first window that it is meant for.
+    /// The settings that change, with the first window for which each change is meant.
     pub changes: Vec<Change>,
     /// The settings from then on, if any changes.
     pub settings: Option<Settings>,
@@ -76,7 +76,7 @@ pub struct Tuner {
     /// Load at which the idle timeout was made shorter.
     shortened_pps: f64,
     before: Option<Seen>,
-    /// What was lost in the window before may have been chance.
+    /// True if what was lost in the window before may have been chance.
     was_chance: bool,
     is_unmet: bool,
     /// Load and flows by which `cost` was learnt.
@@ -114,7 +114,7 @@ impl Tuner {
         self.bound
     }
 
-    /// What the latest windows are to be measured by.
+    /// Returns the settings by which the latest windows are to be measured.
     pub fn settings(&self) -> Settings {
         self.of(self.latest())
     }
@@ -128,7 +128,7 @@ impl Tuner {
         self.in_force[self.in_force.len() - 1]
     }
 
-    /// What this window was measured by.
+    /// Returns the settings by which this window was measured.
     fn at(&self, window: u64) -> InForce {
         let after = self.in_force.partition_point(|settings| settings.from <= window);
         self.in_force[after.saturating_sub(1)]
@@ -159,7 +159,7 @@ impl Tuner {
         decision
     }
 
-    /// More was lost than the bound.
+    /// Decides after a window in which more was lost than the bound.
     fn lossy(&mut self, seen: &Seen, ran: InForce, is_latest: bool) -> Decision {
         let (rare, idle) = CHANCE;
         if seen.loss() < rare && seen.busy() < idle && !self.was_chance {
@@ -235,7 +235,7 @@ impl Tuner {
         })
     }
 
-    /// Not more was lost than the bound.
+    /// Decides after a window in which not more was lost than the bound.
     fn quiet(&mut self, seen: &Seen, ran: InForce, is_latest: bool) -> Decision {
         let offered = seen.offered_pps();
         if offered > 0.0 {
@@ -271,7 +271,7 @@ impl Tuner {
         }
     }
 
-    /// With everything measured, and less load than when records were made to end early: they go on for their whole time again.
+    /// Lets records go on for their whole time again, with everything measured and less load than when they were made to end early.
     fn longer_records(&mut self, seen: &Seen, ran: InForce) -> Option<Decision> {
         let offered = seen.offered_pps();
         if ran.idle_divisor == 1 || self.calm < PARK_AFTER || offered * SAME_LOAD > self.shortened_pps {
@@ -316,7 +316,7 @@ impl Tuner {
         }))
     }
 
-    /// With everything measured, as few workers as that needs.
+    /// Takes one worker out of use, with everything measured, if the others suffice.
     fn fewer_workers(&mut self, seen: &Seen, ran: InForce) -> Decision {
         let Some(busy) = seen.workers_busy.filter(|_| self.range.varies_workers && ran.workers > 1) else {
             return Decision::default();
@@ -360,7 +360,7 @@ impl Tuner {
         self.change(seen, InForce { rung: next, ..ran }, |_| reason.clone())
     }
 
-    /// If more was given than this load allows, the next try comes later; if load has grown since, that says nothing.
+    /// Delays the next try if more was given than this load allows; if load has grown since, that says nothing.
     fn take_back(&mut self, offered: f64) {
         if let Some(tried) = self.tried_pps.take() {
             self.wait = if offered < tried * SAME_LOAD { (2 * self.wait).min(WAITS.1) } else { WAITS.0 };
@@ -407,7 +407,7 @@ impl Tuner {
         Decision { changes, settings: Some(new), unmet: None }
     }
 
-    /// There is nothing more to give up, or loss is within the bound again.
+    /// Decides where there is nothing more to give up, or loss is within the bound again.
     fn unmet(&mut self, seen: &Seen, is_unmet: bool) -> Decision {
         if std::mem::replace(&mut self.is_unmet, is_unmet) == is_unmet {
             return Decision::default();
