@@ -149,7 +149,7 @@ impl CaptureSource {
         format!("{}: {reason} (at byte {}{place})", label(&self.name), self.stream.offset())
     }
 
-    /// What the end of the input means where the next record would need `needed` bytes.
+    /// Checks whether the input may end where the next record would need `needed` bytes.
     fn at_end(&self, needed: usize) -> Result<(), SourceError> {
         let rest = self.stream.unread();
         if matches!(self.format, Format::Unknown) {

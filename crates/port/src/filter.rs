@@ -8,7 +8,7 @@ use packet::{LinkType, NotMeasured};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Any snap length does: it only becomes what the program returns for a match.
+/// The snap length for which programs are compiled. Any does: it only becomes what the program returns for a match.
 const SNAPLEN: i32 = 256 << 10;
 
 const LINK_TYPES: [LinkType; 10] = [
@@ -31,7 +31,7 @@ const LINK_TYPES: [LinkType; 10] = [
 /// and interfaces measured by libpcap have their tags in the bytes.
 pub struct Filter {
     expression: String,
-    /// One for each of `LINK_TYPES`, or libpcap's reason why there is none.
+    /// The program for each of `LINK_TYPES`, or libpcap's reason why there is none.
     programs: [Result<CompiledProgram, String>; LINK_TYPES.len()],
     /// Bit `n`: frames of `LINK_TYPES[n]` arrived, and the expression cannot be compiled for them.
     refused: AtomicU16,

@@ -29,7 +29,7 @@ unsafe impl Send for FrameDescriptor {}
 const _: () = assert!(size_of::<FrameDescriptor>() == 40);
 
 impl FrameDescriptor {
-    /// No bytes at no time: what a source's slots hold before the first burst.
+    /// The descriptor of no bytes at no time: what a source's slots hold before the first burst.
     pub const EMPTY: Self = Self {
         data: std::ptr::dangling(),
         time_ns: 0,
@@ -65,7 +65,7 @@ impl<'a> Burst<'a> {
         (Self { descriptors: first, ..self }, Self { descriptors: others, ..self })
     }
 
-    /// Where its frames lie.
+    /// Returns the descriptors of the burst's frames.
     pub(crate) fn descriptors(&self) -> &[FrameDescriptor] {
         self.descriptors
     }

@@ -16,17 +16,17 @@ use std::net::IpAddr;
 /// little.
 const BLOCK_TIMEOUT_MS: c_int = 10;
 
-/// How long one `wait` waits for frames.
+/// The time for which one `wait` waits for frames, milliseconds.
 const POLL_MS: c_int = 5;
 
 const MAX_SNAPLEN: usize = 256 << 10;
 
-/// How an interface is opened.
+/// The options with which an interface is opened.
 #[derive(Clone, Debug)]
 pub struct InterfaceOptions {
     /// Bytes of a frame that are kept ([`Self::SNAPLEN`]).
     pub snaplen: usize,
-    /// Also receive frames addressed to others.
+    /// True if frames addressed to others are received too.
     pub promiscuous: bool,
     /// Size of the kernel's ring of frames that wait.
     pub buffer_bytes: usize,
@@ -51,13 +51,13 @@ impl Default for InterfaceOptions {
 pub struct InterfaceInfo {
     /// The name that `-i` accepts.
     pub name: String,
-    /// libpcap's message about it.
+    /// The message of libpcap about the interface.
     pub description: Option<String>,
-    /// Its IPv4 and IPv6 addresses.
+    /// The IPv4 and IPv6 addresses of the interface.
     pub addresses: Vec<IpAddr>,
-    /// Whether it is up.
+    /// True if the interface is up.
     pub up: bool,
-    /// Whether it is a loopback interface.
+    /// True if the interface is a loopback interface.
     pub loopback: bool,
 }
 
@@ -146,7 +146,7 @@ pub struct InterfaceSource {
     warnings: Vec<String>,
 }
 
-/// Where one burst is copied to.
+/// The buffer that one burst is copied to.
 struct FrameBuffer {
     bytes: Box<[u8]>,
     /// Distance of two frames in `bytes`.

@@ -24,7 +24,7 @@ pub(crate) fn ask(interface: u32, request: libc::Ioctl) -> Option<libc::ifreq> {
     (unsafe { libc::ioctl(socket.as_raw_fd(), request, &mut answer) } == 0).then_some(answer)
 }
 
-/// Whether the interface of this number is up and has a carrier; `None` if it cannot be queried.
+/// Returns true if the interface of this number is up and has a carrier; `None` if it cannot be queried.
 pub(crate) fn is_up(interface: u32) -> Option<bool> {
     let answer = ask(interface, libc::SIOCGIFFLAGS)?;
     let wanted = libc::IFF_UP | libc::IFF_RUNNING;
@@ -44,15 +44,15 @@ pub(crate) struct LinkWatch {
 /// A change of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkChange {
-    /// It went down; frames arrive again when it is up.
+    /// The link went down; frames arrive again when it is up.
     Down,
-    /// It went up.
+    /// The link went up.
     Up,
 }
 
 impl LinkWatch {
-    /// What the link was when it was opened; up if that cannot be queried. One that was down then, such as a
-    /// card's before it has negotiated a speed with its peer, has not gone down.
+    /// Returns a watch of a link with the state that it had when it was opened; up if that cannot be queried. One that was down then, such
+    /// as a card's before it has negotiated a speed with its peer, has not gone down.
     pub(crate) fn new(is_up: Option<bool>) -> Self {
         Self { is_down: is_up == Some(false), downs: 0, polls: 0, asked: Instant::now() }
     }
@@ -88,7 +88,7 @@ impl LinkWatch {
         Some(if is_up { LinkChange::Up } else { LinkChange::Down })
     }
 
-    /// How often it was found to have gone down.
+    /// Returns how often the link was found to have gone down.
     pub(crate) fn downs(&self) -> u64 {
         self.downs
     }

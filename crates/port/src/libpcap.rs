@@ -23,7 +23,7 @@ pub(crate) struct Pcap {
 /// `struct pcap_pkthdr`.
 #[repr(C)]
 pub(crate) struct PacketHeader {
-    /// With the precision of nanoseconds, `tv_usec` holds nanoseconds.
+    /// The time of the frame. With the precision of nanoseconds, `tv_usec` holds nanoseconds.
     pub(crate) ts: libc::timeval,
     pub(crate) caplen: u32,
     pub(crate) len: u32,
@@ -129,7 +129,7 @@ impl Handle {
         (!pointer.is_null()).then_some(Self(pointer))
     }
 
-    /// For calls; valid for as long as `self` lives.
+    /// Returns the handle's pointer for calls; valid for as long as `self` lives.
     pub(crate) fn as_ptr(&self) -> *mut Pcap {
         self.0
     }

@@ -32,17 +32,17 @@ pub struct MergedSource {
     has_told_loss: bool,
 }
 
-/// One of the captures.
+/// An input: one of the captures.
 struct Input {
     name: String,
     source: Option<CaptureSource>,
-    /// The frames of its last burst, which lie in the source's memory until the next one.
+    /// The frames of the capture's last burst, which lie in the source's memory until the next one.
     frames: Vec<FrameDescriptor>,
     at: usize,
     /// Time of the frame before; one without a time takes its place behind it.
     latest_ns: u64,
     progress: Progress,
-    /// It was read from, or is at its end.
+    /// True if the capture was read from, or is at its end.
     has_begun: bool,
     /// The losses of the capture up to its last burst, and all of them once it has ended.
     lost: Option<Vec<SourceCounter>>,
@@ -51,7 +51,7 @@ struct Input {
 }
 
 impl Input {
-    /// Time by which its next frame is merged.
+    /// Returns the time by which the input's next frame is merged.
     fn next_ns(&self) -> Option<u64> {
         let frame = self.frames.get(self.at)?;
         Some(if frame.time_ns == Frame::NO_TIME { self.latest_ns } else { frame.time_ns })
@@ -84,7 +84,7 @@ impl Input {
     }
 }
 
-/// What polling one input gave.
+/// The result of polling one input.
 enum Polled {
     Frames,
     Idle,

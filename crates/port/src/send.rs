@@ -14,10 +14,10 @@ use crate::{SourceCounter, SourceError};
 
 /// A destination of frames.
 pub trait PacketSink {
-    /// The name that the user gave it.
+    /// Returns the name that the user gave the sink.
     fn name(&self) -> &str;
 
-    /// The longest frame that it takes now, bytes without check sequence.
+    /// Returns the length of the longest frame that the sink takes now, bytes without check sequence.
     fn longest(&self) -> usize;
 
     /// Takes frames from the front of `frames`, none longer than [`PacketSink::longest`], and returns how
@@ -30,7 +30,6 @@ pub trait PacketSink {
     /// Waits, a second at most, until what was taken has left.
     fn finish(&mut self);
 
-    /// What was lost after it had been accepted, as far as known: counters of the device, by their names
-    /// there.
+    /// Returns what was lost after it had been accepted, as far as known: counters of the device, by their names there.
     fn lost(&mut self) -> Vec<SourceCounter>;
 }

@@ -1,4 +1,4 @@
-//! What every source of frames can do.
+//! The interface of every source of frames.
 
 use crate::Burst;
 use std::fmt;
@@ -8,13 +8,13 @@ use std::fmt;
 pub enum Poll<'a> {
     /// Frames, at least one, valid until the next call.
     Burst(Burst<'a>),
-    /// Nothing now; more may follow.
+    /// The source has no frames now; more may follow.
     Idle,
     /// The source has ended.
     Ended,
 }
 
-/// Which clock turns the windows of a source.
+/// The clock that turns the windows of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeBase {
     /// The packets' own times: a replay. It can wait for a slow reader without loss.
@@ -32,8 +32,7 @@ pub struct Progress {
     pub total: Option<u64>,
 }
 
-/// One of the source's own counters of what it lost, by its name in the source's documentation
-/// (`imissed`, `rx_nombuf`, `ps_drop`, …).
+/// A counter of what the source lost, by its name in the source's documentation (`imissed`, `rx_nombuf`, `ps_drop`, …).
 pub type SourceCounter = (&'static str, u64);
 
 /// Frames, burst by burst. A source may move to the thread that polls it.
@@ -49,14 +48,14 @@ pub trait PacketSource: Send {
     /// measures the cost does it separately.
     fn release(&mut self) {}
 
-    /// Few of its frames are read from here on, and the reader prefetches these itself: the source touches none.
+    /// Tells the source that few of its frames are read from here on, and that the reader prefetches these itself: the source touches none.
     fn leave_prefetching(&mut self) {}
 
     /// Waits some milliseconds at most for frames, after a poll was `Idle`. A source that is polled by a
     /// dedicated core does not wait.
     fn wait(&mut self) {}
 
-    /// Which clock turns its windows.
+    /// Returns which clock turns the windows of the source.
     fn time_base(&self) -> TimeBase;
 
     /// Returns whether frames that waited to be polled have the times at which they arrived, in order. The frames of other sources may have the time of
@@ -65,31 +64,31 @@ pub trait PacketSource: Send {
         false
     }
 
-    /// The name that the user gave it.
+    /// Returns the name that the user gave the source.
     fn name(&self) -> &str;
 
-    /// What the source itself lost so far, each loss in one counter only; `None` if it cannot know.
+    /// Returns what the source itself lost so far, each loss in one counter only; `None` if it cannot know.
     fn lost(&mut self) -> Option<Vec<SourceCounter>>;
 
-    /// Whether [`PacketSource::lost`] returns more than before, where a recording tells it between its frames: the frames before it are in bursts
-    /// that were returned.
+    /// Returns true if [`PacketSource::lost`] returns more than before, where a recording tells it between its frames: the frames before it
+    /// are in bursts that were returned.
     fn has_new_loss(&self) -> bool {
         false
     }
 
-    /// Of what it lost so far, how much while its receiver was off the core, as far as it can tell: no receiver could have taken it.
+    /// Returns how much of its losses the source had while its receiver was off the core, as far as it can tell: no receiver could have
+    /// taken it.
     fn lost_off_core(&self) -> u64 {
         0
     }
 
-    /// How often its link was found to have gone down since it was opened; `None` if it has no link.
-    /// Measurement continues on a link that comes back. Of the sources that are queues of one port, one
-    /// reports.
+    /// Returns how often the source's link was found to have gone down since it was opened; `None` if it has no link. Measurement continues
+    /// on a link that comes back. Of the sources that are queues of one port, one reports.
     fn link_downs(&self) -> Option<u64> {
         None
     }
 
-    /// Its progress, if it has a known end.
+    /// Returns the progress of the source, if it has a known end.
     fn progress(&self) -> Option<Progress> {
         None
     }
@@ -100,21 +99,20 @@ pub trait PacketSource: Send {
     }
 }
 
-/// Why a source cannot be opened or cannot continue. `Display` gives one line.
+/// The reason why a source cannot be opened or cannot continue. `Display` gives one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceError {
-    /// It does not exist or cannot be opened (exit code 2).
+    /// The source does not exist or cannot be opened (exit code 2).
     Open(String),
-    /// The request exceeds what it can do (exit code 2): the setting to change, and why. The program explains
-    /// how users change it.
+    /// The request exceeds what the source can do (exit code 2): the setting to change, and why. The program explains how users change it.
     Refused(Setting, String),
-    /// It failed while running: an interface that vanished, a read error (exit code 1).
+    /// The source failed while running: an interface that vanished, a read error (exit code 1).
     Fault(String),
     /// The capture is damaged, truncated, empty or foreign: what was read remains valid (exit code 3).
     Damaged(String),
 }
 
-/// What decides how a source is opened.
+/// A setting that decides how a source is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     /// The name of a capture; what has this name may be an interface or a DPDK port.
@@ -131,7 +129,7 @@ pub enum Setting {
     Mbufs,
     /// The arguments of DPDK's environment.
     Eal,
-    /// How much DPDK's environment logs, which would show the reason.
+    /// The amount that DPDK's environment logs, which would show the reason.
     EalLog,
 }
 

@@ -12,7 +12,7 @@ use traffic::{Generator, Spec};
 pub struct SyntheticSource {
     name: String,
     generator: Generator,
-    /// One slot per frame of a burst.
+    /// The slots of a burst, one per frame.
     slots: Vec<u8>,
     slot_bytes: usize,
     descriptors: Vec<FrameDescriptor>,

@@ -29,13 +29,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use traffic::Schedule;
 
-/// What the queues of a wire share: its clock's start and their counters. Any thread may hold one.
+/// The part that the queues of a wire share: its clock's start and their counters. Any thread may hold one.
 #[derive(Clone, Debug)]
 pub struct Wire(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// On the queues' clock; `UNSET` before the start.
+    /// The start on the queues' clock; `UNSET` before it.
     start_ns: AtomicU64,
     epoch_offset_ns: u64,
     /// Packets of all queues, over all laps.
@@ -77,7 +77,7 @@ impl Wire {
         Self::open_with(name, spec, trace, burst, || SystemClock)
     }
 
-    /// The same with the caller's clocks, one per queue.
+    /// Opens the queues of a wire with the caller's clocks, one per queue.
     ///
     /// # Errors
     /// As [`Wire::open`].
@@ -134,7 +134,7 @@ impl Wire {
     }
 }
 
-/// How many packets a replay has.
+/// Returns how many packets a replay has.
 fn replayed(spec: &WireSpec, trace: &Trace) -> Result<u64, SourceError> {
     match spec.length {
         Length::Once => Ok(trace.frames()),
@@ -155,7 +155,7 @@ fn replayed(spec: &WireSpec, trace: &Trace) -> Result<u64, SourceError> {
     }
 }
 
-/// How many packets a wire with a rate has.
+/// Returns how many packets a wire with a rate has.
 fn packets(spec: &WireSpec, schedule: &Schedule, trace: &Trace) -> Result<u64, SourceError> {
     let packets = match spec.length {
         Length::Once => trace.frames(),

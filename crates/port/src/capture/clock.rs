@@ -4,7 +4,7 @@ use packet::Frame;
 
 const NS_PER_S: i128 = 1_000_000_000;
 
-/// How an interface's time stamps become nanoseconds since the epoch.
+/// The conversion of an interface's time stamps to nanoseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
     tick: Tick,
@@ -15,14 +15,14 @@ pub(super) struct Clock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tick {
     Nanoseconds(u64),
-    /// This many units are one nanosecond.
+    /// The number of units in one nanosecond.
     PerNanosecond(u64),
-    /// Two to this power of them are one second.
+    /// The power of two that is the number of units in one second.
     PowerOfTwo(u32),
 }
 
 impl Clock {
-    /// From the options `if_tsresol` (a microsecond if missing) and `if_tsoffset`.
+    /// Returns the clock of the options `if_tsresol` (a microsecond if missing) and `if_tsoffset`.
     pub(super) fn new(resolution: Option<u8>, offset_s: i64) -> Self {
         let resolution = resolution.unwrap_or(6);
         let power = u32::from(resolution & 0x7f);

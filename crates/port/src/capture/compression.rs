@@ -4,7 +4,7 @@ use super::gzip::GzipReader;
 use super::zstandard::ZstdReader;
 use std::io::{BufReader, Chain, Cursor, Read};
 
-/// Both decoders read their input in pieces of this size.
+/// The size of the pieces in which the decoders of both compressions read their input, bytes.
 const COMPRESSED_BLOCK: usize = if cfg!(fuzzing) { 8 << 10 } else { 256 << 10 };
 const MAGIC: usize = 4;
 

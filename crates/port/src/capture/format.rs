@@ -1,4 +1,4 @@
-//! Which format a capture has.
+//! The format of a capture.
 
 use super::pass::{Stop, Warnings, foreign};
 use super::pcap::{PcapReader, RECOGNISED_LEN};

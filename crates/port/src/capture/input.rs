@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd};
 /// The name of standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
 
-/// How long a pipe is waited for before the caller gets control back without data.
+/// The time that a pipe is waited for before the caller gets control back without data, milliseconds.
 const PIPE_WAIT_MS: libc::c_int = 5;
 
 /// A pipe, FIFO or device, whose reader must not block until its writer writes.

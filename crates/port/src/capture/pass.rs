@@ -1,4 +1,4 @@
-//! What the readers of both formats share: how a pass over the block ended, and its warnings.
+//! The parts that the readers of both formats share: how a pass over the block ended, and its warnings.
 
 use packet::LinkType;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ pub(super) const MAX_CAPTURED: u32 = if cfg!(fuzzing) { 16 << 10 } else { 256 <<
 /// Distinct unsupported link types that cause a warning; a damaged file can hold thousands.
 const MAX_WARNINGS: usize = 16;
 
-/// One pass of a reader over the bytes in memory.
+/// The result of one pass of a reader over the bytes in memory.
 #[derive(Debug)]
 pub(super) struct Parsed {
     /// Descriptors that were filled.
@@ -20,14 +20,14 @@ pub(super) struct Parsed {
     pub(super) stop: Stop,
 }
 
-/// Why a pass ended.
+/// The reason why a pass ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     /// The burst is full.
     Full,
     /// The next record needs at least this many bytes in one piece.
     Short(usize),
-    /// This is no capture, for this reason.
+    /// The input is no capture, for this reason.
     Foreign(String),
     /// The next record is damaged, for this reason.
     Damaged(String),
@@ -71,7 +71,7 @@ impl Warnings {
     }
 }
 
-/// Why a file with these first bytes is no capture.
+/// Returns why a file with these first bytes is no capture.
 pub(super) fn foreign(bytes: &[u8]) -> String {
     use std::fmt::Write;
     let mut text = "not a capture file: it starts with".to_string();

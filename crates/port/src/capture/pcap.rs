@@ -30,7 +30,7 @@ const FLAVOURS: [Flavour; 5] = [
     Flavour { magic: 0x1c00_01ab, fraction_ns: 1, more_record_header: 0, more_file_header: 4 },
 ];
 
-/// Which of a record's two lengths is first; it changed between versions.
+/// The order of a record's two lengths, which changed between versions.
 #[derive(Clone, Copy)]
 enum LengthOrder {
     CapturedFirst,

@@ -44,22 +44,22 @@ const DROPS_UNKNOWN: u16 = u16::MAX;
 const ISB_IFDROP: u16 = 5;
 const ISB_OSDROP: u16 = 7;
 
-/// One interface of the current section.
+/// An interface of the current section.
 struct Interface {
     link: LinkType,
-    /// Zero where it is unlimited.
+    /// The snap length; zero where it is unlimited.
     snaplen: u32,
     fcs_len: u32,
     clock: Clock,
     dropped: Dropped,
-    /// The time of the last packet before its last statistics.
+    /// The time of the last packet before the interface's last statistics.
     statistics_at: Option<u64>,
 }
 
-/// What was lost of an interface; `None` if it was never given.
+/// The losses of an interface; `None` if they were never given.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Dropped {
-    /// By the last interface statistics, which count from the beginning of the capture.
+    /// The frames dropped by the interface in its last statistics, which count from the beginning of the capture; `by_system` is of the same.
     by_interface: Option<u64>,
     by_system: Option<u64>,
     /// The sum of what each packet says was lost since the one before.
@@ -83,8 +83,8 @@ impl Dropped {
         self.by_packets = sum(self.by_packets, other.by_packets);
     }
 
-    /// Each frame once: where an interface has both, they count the same frames up to the last statistics, and the larger count is right. The
-    /// packets' is then what they have in excess of the statistics, and what they say behind these.
+    /// Returns the losses with each frame counted once: where an interface has both, they count the same frames up to the last statistics,
+    /// and the larger count is right. The packets' is then what they have in excess of the statistics, and what they say behind these.
     fn once(self) -> Self {
         let Some(statistics) = sum(self.by_interface, self.by_system) else { return self };
         let then = self.by_packets_then;
@@ -415,7 +415,7 @@ impl PcapngReader {
         })
     }
 
-    /// What the enhanced and the obsolete packet block have in the same place.
+    /// Reads what the enhanced and the obsolete packet block have in the same place.
     #[inline]
     fn timed_packet<'a>(&mut self, body: &'a [u8], number: u32) -> Result<PacketBlock<'a>, Stop> {
         let interface = self.interface(number)?;

@@ -6,17 +6,17 @@ use std::io::{self, BufWriter, Write};
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
-/// By which a reader tells the byte order.
+/// The magic number by which a reader tells the byte order.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 
 const COMMENT: u16 = 1;
 const APPLICATION: u16 = 4;
 const INTERFACE_NAME: u16 = 2;
 const TIME_RESOLUTION: u16 = 9;
-/// Nanoseconds, as a power of ten.
+/// The resolution of nanoseconds, as a power of ten.
 const NANOSECONDS: u8 = 9;
 
-/// What a packet takes in the file beside its bytes.
+/// The bytes that a packet takes in the file beside its own.
 const AROUND_PACKET: u64 = 32;
 
 /// Writes a pcapng file. Only [`PcapngWriter::finish`] confirms that all of it was written.

@@ -26,11 +26,11 @@ impl Read for Counted {
     }
 }
 
-/// What [`Stream::fill`] did.
+/// The result of [`Stream::fill`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Filled {
     More,
-    /// Nothing has been read yet.
+    /// The input has no bytes to read yet.
     Idle,
     End,
 }

@@ -89,7 +89,7 @@ impl Steps {
         length.clamp(1, MOST_BLOCK)
     }
 
-    /// One step; how much was read and how much was written.
+    /// Runs one step; returns how much was read and how much was written.
     fn run(&mut self, input: &[u8], buffer: &mut [u8]) -> io::Result<(usize, usize)> {
         let mut source = InBuffer::around(input);
         let mut target = OutBuffer::around(buffer);

@@ -2,7 +2,7 @@
 
 use super::device::Device;
 
-/// Where EAL takes its memory from.
+/// The kind of memory that EAL takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
     /// Huge pages, allocated as they are needed, without a file for any of them.
@@ -14,7 +14,7 @@ pub(super) enum Memory {
     },
 }
 
-/// What the user's EAL arguments decide, so that Edison's must not.
+/// The settings that the user's EAL arguments decide, so that Edison's must not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Given {
     cores: bool,

@@ -1,8 +1,8 @@
-//! What the user's devargs name: a PCI device or a virtual one.
+//! The device that the user's devargs name: a PCI device or a virtual one.
 
 use std::path::Path;
 
-/// Where the kernel lists the devices of the PCI bus.
+/// The folder in which the kernel lists the devices of the PCI bus.
 pub(super) const PCI_DEVICES: &str = "/sys/bus/pci/devices";
 
 /// A device by its devargs, as `--port` accepts them.
@@ -12,12 +12,12 @@ pub(super) struct Device {
     pub(super) devargs: String,
     /// EAL's name of the device.
     pub(super) name: String,
-    /// Whether it sits on the PCI bus.
+    /// True if the device sits on the PCI bus.
     pub(super) pci: bool,
 }
 
 impl Device {
-    /// Whether the machine has a device at this PCI address.
+    /// Returns true if the machine has a device at this PCI address.
     pub(super) fn is_on_the_bus(&self) -> bool {
         self.pci && Path::new(PCI_DEVICES).join(&self.name).exists()
     }
@@ -53,8 +53,8 @@ impl Device {
         self.devargs.split(',').skip(1).filter_map(|argument| argument.split_once('='))
     }
 
-    /// How many receive queues it has, if its arguments determine it and frames reach each of them whether it
-    /// is polled or not.
+    /// Returns the number of receive queues of the device, if its arguments determine it and frames reach each of them whether it is polled
+    /// or not.
     pub(super) fn fixed_queues(&self) -> Option<u16> {
         let number = |key| self.argument(key).and_then(|text| text.parse().ok()).unwrap_or(1);
         if self.is_virtual("net_pcap") {

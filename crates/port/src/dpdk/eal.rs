@@ -9,14 +9,14 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What EAL takes in addition to the pools of mbufs.
+/// The memory that EAL takes in addition to the pools of mbufs, bytes.
 const BASE_BYTES: u64 = 64 << 20;
 
 static STARTED: AtomicBool = AtomicBool::new(false);
 /// True between start and end; held for as long as either must not change.
 static RUNNING: Mutex<bool> = Mutex::new(false);
 
-/// How EAL is started.
+/// The configuration with which EAL is started.
 #[derive(Clone, Debug, Default)]
 pub struct EalConfig {
     /// The devargs of every port that will be opened.
@@ -31,10 +31,10 @@ pub struct EalConfig {
 #[derive(Debug)]
 pub struct Eal {
     warnings: Mutex<Vec<String>>,
-    /// The user requested DPDK's log: nothing of it is withheld for error messages.
+    /// True if the user requested DPDK's log: nothing of it is withheld for error messages.
     log_wanted: bool,
     runtime_directory: Option<PathBuf>,
-    /// EAL keeps pointers into its arguments.
+    /// The arguments of EAL, which keeps pointers into them.
     _arguments: Vec<CString>,
 }
 
@@ -191,7 +191,7 @@ fn with_log<T>(wanted: bool, call: impl FnOnce() -> T) -> (T, String) {
     (result, String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Where EAL puts runtime files; it makes the directory even when it then puts nothing there.
+/// Returns where EAL puts runtime files; it makes the directory even when it then puts nothing there.
 fn runtime_directory() -> Option<PathBuf> {
     // SAFETY: returns a pointer to EAL's own buffer, empty before it was set.
     let path = unsafe { CStr::from_ptr(dpdk_sys::rte_eal_get_runtime_dir()) }.to_str().ok()?;

@@ -28,7 +28,7 @@ impl KernelSockets {
         }
     }
 
-    /// This process's sockets of a family.
+    /// Returns this process's sockets of a family.
     pub(super) fn open_now(family: i32) -> BTreeSet<RawFd> {
         std::fs::read_dir("/proc/self/fd")
             .into_iter()
@@ -49,7 +49,7 @@ impl KernelSockets {
         sockets
     }
 
-    /// This process's sockets of the same family.
+    /// Returns this process's sockets of the same family.
     pub(super) fn of_this_family(&self) -> BTreeSet<RawFd> {
         Self::open_now(self.family)
     }
@@ -64,8 +64,7 @@ impl KernelSockets {
         self.sockets.is_empty()
     }
 
-    /// What the kernel dropped since the sockets were made and the driver does not count; `None` when it
-    /// cannot be queried.
+    /// Returns what the kernel dropped since the sockets were made and the driver does not count; `None` when it cannot be queried.
     pub(super) fn lost(&mut self) -> Option<SourceCounter> {
         if self.family == libc::AF_PACKET {
             for &fd in &self.sockets {

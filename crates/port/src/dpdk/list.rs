@@ -15,20 +15,20 @@ const USERSPACE: [&str; 3] = ["vfio-pci", "igb_uio", "uio_pci_generic"];
 /// A network card on the PCI bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkDevice {
-    /// Its address, as `--port` accepts it.
+    /// The address of the card, as `--port` accepts it.
     pub address: String,
     /// Vendor and device number, `8086:1572`.
     pub model: String,
-    /// The driver that it is bound to.
+    /// The driver that the card is bound to.
     pub driver: Option<String>,
-    /// The kernel interfaces on it.
+    /// The kernel interfaces on the card.
     pub interfaces: Vec<String>,
     /// NUMA node, where the machine has several.
     pub numa_node: Option<u32>,
 }
 
 impl NetworkDevice {
-    /// True when `--port` can open it as it is.
+    /// Returns true when `--port` can open the card as it is.
     pub fn is_ready(&self) -> bool {
         self.driver
             .as_deref()
@@ -36,7 +36,7 @@ impl NetworkDevice {
     }
 }
 
-/// What `edison ports` shows of DPDK.
+/// The DPDK part of what `edison ports` shows.
 #[derive(Clone, Debug)]
 pub struct DpdkPorts {
     /// The library's version.
@@ -45,9 +45,9 @@ pub struct DpdkPorts {
     pub hugepages: Vec<Hugepages>,
     /// Network cards by address.
     pub devices: Vec<NetworkDevice>,
-    /// Whether this process runs as root or has the capabilities that DPDK's drivers need.
+    /// True if this process runs as root or has the capabilities that DPDK's drivers need.
     pub privileged: bool,
-    /// What is missing and how to get it, each on one line.
+    /// The lines on what is missing and how to get it.
     pub missing: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! One Ethernet port: from devargs to started receive queues, its loss counters, its end.
+//! An Ethernet port: from devargs to started receive queues, its loss counters, its end.
 
 use super::device::Device;
 use super::eal::{Eal, EalConfig, reason, telling};
@@ -23,10 +23,10 @@ const USUAL_MTU: u16 = 1500;
 /// Mbufs that the pool keeps for an lcore.
 const POOL_CACHE: u32 = 256;
 
-/// How ports are opened.
+/// The options with which ports are opened.
 #[derive(Clone, Copy, Debug)]
 pub struct PortOptions {
-    /// Most frames of one poll, 1 to 4096.
+    /// The most frames of one poll, 1 to 4096.
     pub burst: u16,
     /// Receive descriptors of a queue; adjusted to the device's limits.
     pub descriptors: u16,
@@ -34,7 +34,7 @@ pub struct PortOptions {
     pub mbufs: u32,
     /// Receive queues of a port whose number can be configured; for other ports the devargs determine it.
     pub queues: u16,
-    /// Receive every frame, whatever its destination.
+    /// True if every frame is received, whatever its destination.
     pub promiscuous: bool,
 }
 
@@ -98,11 +98,10 @@ pub(super) struct Port {
     /// Transmit queues; mostly 0 or 1.
     tx_queues: u16,
     tally: Mutex<Tally>,
-    /// The kernel sockets that its driver opened before it is started, where it uses any.
+    /// The kernel sockets that the port's driver opened before it is started, where it uses any.
     sockets: Option<KernelSockets>,
     eal: Arc<Eal>,
-    /// One for each receive queue. Dropped after the port is closed: `Drop` runs before the fields are
-    /// dropped.
+    /// The pools of mbufs, one for each receive queue. They are dropped after the port is closed: `Drop` runs before the fields are dropped.
     pools: Vec<Pool>,
 }
 
@@ -210,7 +209,7 @@ impl Port {
         }
     }
 
-    /// How many receive queues it can be started with.
+    /// Returns the numbers of receive queues that the port can be started with.
     pub(super) fn possible_queues(&self) -> Result<RangeInclusive<u16>, SourceError> {
         let most = self.info()?.max_rx_queues.max(1);
         // Frames reach every queue of a ring's port, whether it is polled or not.
@@ -228,8 +227,7 @@ impl Port {
         (0..queues).map(|number| RxQueue { port: port.clone(), number }).collect()
     }
 
-    /// Starts it with this many receive queues, each with its own pool. Returns how frames are spread over
-    /// them.
+    /// Starts the port with this many receive queues, each with its own pool. Returns how frames are spread over them.
     ///
     /// # Errors
     /// `Open` with the driver's reason.
@@ -394,7 +392,7 @@ impl Port {
         }
     }
 
-    /// The NUMA node of its device.
+    /// Returns the NUMA node of the port's device.
     pub(super) fn socket_id(&self) -> i32 {
         self.info().map_or(-1, |info| info.socket_id)
     }
@@ -417,7 +415,7 @@ impl Port {
         self.interface != 0 || self.device.pci
     }
 
-    /// Whether its link is up; `None` if it has none or cannot know.
+    /// Returns true if the port's link is up; `None` if it has none or cannot know.
     pub(super) fn link_is_up(&self) -> Option<bool> {
         if self.interface != 0 {
             // The drivers over kernel interfaces report the state at their start.

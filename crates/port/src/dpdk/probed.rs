@@ -9,7 +9,7 @@ use crate::{Setting, SourceError};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Most receive queues of a port here: the number that a redirection table of 128 entries can address.
+/// The most receive queues of a port here: the number that a redirection table of 128 entries can address.
 const MOST_QUEUES: u16 = 128;
 
 /// The ports of one observation point, such as the two directions of an optical tap.
@@ -40,7 +40,7 @@ impl ProbedPorts {
         Ok(Self { name: devargs.join(" "), ports, timestamps, eal: eal.clone() })
     }
 
-    /// How many receive queues each of the ports can have.
+    /// Returns the numbers of receive queues that each of the ports can have.
     ///
     /// # Errors
     /// `Open` where they cannot have the same number.

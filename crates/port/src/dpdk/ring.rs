@@ -25,9 +25,9 @@ const MOST_QUEUES: usize = 16;
 /// takes new mbufs for its ring.
 #[derive(Debug)]
 pub struct RingPort {
-    /// One for each queue.
+    /// The source of each queue.
     sources: Vec<DpdkSource>,
-    /// Of each queue, in the order of the frames.
+    /// The mbufs of each queue, in the order of the frames.
     mbufs: Vec<Vec<*mut rte_mbuf>>,
     /// Receives the mbufs that `refill` takes from the pool.
     taken: Vec<*mut c_void>,

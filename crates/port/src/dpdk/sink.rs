@@ -15,7 +15,7 @@ const MBUFS: u32 = 4095;
 const ETHERNET_HEADER: usize = 14;
 /// Room for data in an mbuf, at the least.
 const LEAST_ROOM: u16 = 2048;
-/// How long `finish` waits.
+/// The longest time that `finish` waits.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Sends frames, copied into mbufs, from a DPDK port.
@@ -38,7 +38,7 @@ impl DpdkSink {
         PortOptions { burst: BATCH as u16, descriptors: 512, mbufs: 2047, queues: 1, promiscuous: false }
     }
 
-    /// Memory that it takes in addition to the port's own, for [`EalConfig::memory_bytes`](super::EalConfig).
+    /// Returns the memory that a sink takes in addition to the port's own, for [`EalConfig::memory_bytes`](super::EalConfig).
     pub fn memory_bytes(longest: usize) -> u64 {
         u64::from(MBUFS) * mbuf_bytes(room(longest))
     }

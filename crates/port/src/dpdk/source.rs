@@ -17,7 +17,8 @@ const HEADER_BYTES: usize = 256;
 /// Bytes that are copied from a frame whose first segment is shorter.
 const SCRATCH_BYTES: usize = 1024;
 
-/// One observation point of one or several ports, or some of their receive queues ([`ProbedPorts::start`](super::ProbedPorts::start)), polled in turn.
+/// A source of the frames of one or several ports, one observation point, or of some of their receive queues
+/// ([`ProbedPorts::start`](super::ProbedPorts::start)), polled in turn.
 ///
 /// Frames have the clock's time, read once per burst: a card's own timestamps count device ticks. The
 /// exception is a source of nothing but net_pcap ports with `rx_pcap=`: a replay, with the file's times in
@@ -29,7 +30,7 @@ const SCRATCH_BYTES: usize = 1024;
 #[derive(Debug)]
 pub struct DpdkSource {
     name: String,
-    /// Received and not yet returned: the first `held`.
+    /// The mbufs that were received and not yet returned: the first `held`.
     mbufs: Vec<*mut rte_mbuf>,
     held: usize,
     descriptors: Vec<FrameDescriptor>,
@@ -260,7 +261,7 @@ impl Timestamps {
     }
 }
 
-/// What an mbuf holds of its frame.
+/// Describes what an mbuf holds of its frame.
 #[inline(always)]
 pub(super) fn describe(frame: &rte_mbuf, scratch: &mut [u8], time_ns: u64) -> FrameDescriptor {
     let (data, captured) = locate(frame, scratch);
@@ -277,7 +278,7 @@ pub(super) fn describe(frame: &rte_mbuf, scratch: &mut [u8], time_ns: u64) -> Fr
     }
 }
 
-/// Where a frame's captured bytes lie, and how many: the first segment, or what `gather` copies.
+/// Returns where a frame's captured bytes lie, and how many: the first segment, or what `gather` copies.
 #[inline(always)]
 fn locate(frame: &rte_mbuf, scratch: &mut [u8]) -> (*const u8, u32) {
     if frame.nb_segs != 1 && usize::from(frame.data_len) < HEADER_BYTES {

@@ -1,20 +1,20 @@
-//! How a port spreads frames over its receive queues (receive-side scaling, RSS).
+//! The spread of frames over the receive queues of a port (receive-side scaling, RSS).
 
 use dpdk_sys::{RTE_ETH_RSS_IP, RTE_ETH_RSS_SCTP, RTE_ETH_RSS_TCP, RTE_ETH_RSS_UDP, shim_port_info};
 
-/// What is requested if the driver supports it: addresses, and ports if present.
+/// The types that are requested if the driver supports them: addresses, and ports if present.
 const TYPES: u64 = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP;
-/// If the driver does not report the length of its key (Toeplitz, 320 bits).
+/// The length of the key if the driver does not report it (Toeplitz, 320 bits), bytes.
 const USUAL_KEY_BYTES: usize = 40;
 
-/// What is known of the queues of a port.
+/// The spread of frames over the queues of a port, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spread {
-    /// Both directions of a connection reach one queue; also true with a single queue.
+    /// The two directions of a connection reach one queue; also true with a single queue.
     Symmetric,
     /// A flow stays on one queue, its other direction may reach another.
     OneWay,
-    /// The driver does not report it: the producer of the queues decides.
+    /// The spread is not reported by the driver: the producer of the queues decides.
     Unknown,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Rss {
 }
 
 impl Rss {
-    /// For this many queues of a driver with this information.
+    /// Returns the settings for this many queues of a driver with this information.
     pub(super) fn new(queues: u16, info: &shim_port_info) -> Self {
         let bytes = match info.hash_key_size {
             0 => USUAL_KEY_BYTES,
@@ -36,7 +36,7 @@ impl Rss {
         Self { types, key: [0x6d, 0x5a].into_iter().cycle().take(bytes).collect() }
     }
 
-    /// What configuring the port needs: types of frames (0: nothing is spread), key, and its bytes.
+    /// Returns what configuring the port needs: types of frames (0: nothing is spread), key, and its bytes.
     pub(super) fn configuration(&mut self) -> (u64, *mut u8, u8) {
         (self.types, self.key.as_mut_ptr(), self.key.len() as u8)
     }

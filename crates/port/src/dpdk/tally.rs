@@ -1,4 +1,4 @@
-//! What a port has lost, distributed among the queues that query it: each loss is reported by one of them.
+//! The losses of a port, distributed among the queues that query it: each loss is reported by one of them.
 
 use super::kernel_socket::KernelSockets;
 use crate::SourceCounter;
@@ -13,9 +13,8 @@ pub(super) struct Losses {
     pub(super) rx_nombuf: u64,
 }
 
-/// What was reported so far. A port counts for all its queues together: each query returns what was added
-/// since the last query of any queue, so that the sum over the queues is the port's own count, whichever
-/// queue is queried last.
+/// The losses that were reported so far. A port counts for all its queues together: each query returns what was added since the last query
+/// of any queue, so that the sum over the queues is the port's own count, whichever queue is queried last.
 #[derive(Debug)]
 pub(super) struct Tally {
     given_out: Losses,

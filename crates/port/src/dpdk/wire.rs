@@ -14,7 +14,7 @@ const BUFFER_BYTES: u16 = 2048;
 /// Mbufs that a queue keeps out of its pool's ring, as for an lcore.
 const CACHE: u32 = 256;
 
-/// As for a port.
+/// The number of mbufs of each queue unless a wire has its own, as for a port.
 const DEFAULT_MBUFS: u32 = 16_383;
 
 impl Wire {
@@ -32,7 +32,7 @@ impl Wire {
         Self::open_mbufs_with(eal, name, spec, trace, burst, || SystemClock)
     }
 
-    /// The same with the caller's clocks, one per queue.
+    /// Opens the queues of a wire that hands its frames out in mbufs, with the caller's clocks, one per queue.
     ///
     /// # Errors
     /// As [`Wire::open_mbufs`].
@@ -71,7 +71,7 @@ impl Wire {
             .collect()
     }
 
-    /// Memory that its mbufs take, for [`EalConfig::memory_bytes`](super::EalConfig).
+    /// Returns the memory that the mbufs of a wire take, for [`EalConfig::memory_bytes`](super::EalConfig).
     pub fn mbuf_bytes(spec: &WireSpec) -> u64 {
         u64::from(spec.mbufs.unwrap_or(DEFAULT_MBUFS)) * spec.queues as u64 * mbuf_bytes(BUFFER_BYTES)
     }

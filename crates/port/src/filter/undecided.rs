@@ -4,7 +4,7 @@ use crate::libpcap::Instruction;
 
 /// Words of memory that a program has.
 const MEMORY: usize = 16;
-/// More than any program takes that passes over headers in a loop (`protochain`), each of which is 8 bytes long at least.
+/// The most steps of a program: more than any takes that passes over headers in a loop (`protochain`), each of which is 8 bytes long at least.
 const MOST_STEPS: usize = 1 << 16;
 
 /// The parts of an instruction's code, as in `pcap/bpf.h`.

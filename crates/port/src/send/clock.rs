@@ -23,7 +23,7 @@ impl Default for SystemClock {
 
 /// The longest sleep.
 const NAP: Duration = Duration::from_millis(5);
-/// How late the kernel may wake a thread: this rest is waited for without sleeping.
+/// The longest delay with which the kernel may wake a thread: this rest is waited for without sleeping.
 const SLACK: Duration = Duration::from_micros(150);
 
 impl SendClock for SystemClock {

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 /// Frames of one system call.
 const BATCH: usize = 64;
 const ETHERNET_HEADER: usize = 14;
-/// How long to wait for room.
+/// The time for which the kernel is asked for room at once, milliseconds.
 const POLL_MS: c_int = 2;
-/// How long `finish` waits.
+/// The longest time that `finish` waits.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Sends whole Ethernet frames from an interface of the kernel.
@@ -248,7 +248,7 @@ fn packet_socket(index: c_int) -> io::Result<OwnedFd> {
     }
 }
 
-/// Whether the bound interface has Ethernet frames; a loopback interface has.
+/// Returns true if the bound interface has Ethernet frames; a loopback interface has.
 fn is_ethernet(socket: &OwnedFd) -> bool {
     // SAFETY: an all-zero address is a value.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };

@@ -1,16 +1,16 @@
-//! When each frame is due.
+//! The times at which frames are due.
 
 use notation::{QuantityError, Rate};
 use std::str::FromStr;
 
-/// How fast frames are sent.
+/// The pace at which frames are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
-    /// As fast as they are accepted.
+    /// The fastest pace at which frames are accepted.
     Unlimited,
-    /// Evenly, at a rate.
+    /// An even pace at a rate.
     Rate(Rate),
-    /// By their time stamps.
+    /// The pace of the frames' time stamps.
     Times,
 }
 
@@ -28,8 +28,8 @@ impl FromStr for Pacing {
     }
 }
 
-/// What a frame takes on an Ethernet link in addition to its bytes: preamble and start delimiter 8, check
-/// sequence 4, gap 12 (IEEE 802.3).
+/// The bytes that a frame takes on an Ethernet link in addition to its own: preamble and start delimiter 8, check sequence 4, gap 12 (IEEE
+/// 802.3).
 pub(crate) const OVERHEAD: u64 = 8 + 4 + 12;
 
 const SECOND_NS: u128 = 1_000_000_000;
@@ -51,8 +51,8 @@ impl Pace {
         Self { pacing, before: 0, first_time_ns: None, end_ns: 0 }
     }
 
-    /// When the next frame is due, nanoseconds since the run's beginning. `wire_len` is its length without check
-    /// sequence, `time_ns` its time stamp.
+    /// Returns when the next frame is due, nanoseconds since the run's beginning. `wire_len` is its length without check sequence, `time_ns`
+    /// its time stamp.
     pub fn next(&mut self, wire_len: u32, time_ns: u64) -> u64 {
         let (due, end) = match self.pacing {
             Pacing::Unlimited => (0, 0),
@@ -76,7 +76,7 @@ impl Pace {
         (due, at(self.before))
     }
 
-    /// When the time of all frames so far has passed; 0 without a set rate.
+    /// Returns when the time of all frames so far has passed; 0 without a set rate.
     pub fn end_ns(&self) -> u64 {
         self.end_ns
     }

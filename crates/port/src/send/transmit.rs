@@ -1,4 +1,4 @@
-//! From the generator to a sink, each frame when it is due.
+//! The way from the generator to a sink, each frame when it is due.
 
 use super::{Pace, Pacing, PacketSink, SendClock, pace::OVERHEAD};
 use crate::SourceError;
@@ -9,7 +9,7 @@ use traffic::{GeneratedFrame, Generator};
 const BATCH: usize = 64;
 /// A sink that accepts nothing for this long has failed.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// How long to wait for room, if the sink did not wait itself.
+/// The time to wait for room, if the sink did not wait itself, nanoseconds.
 const RETRY_NS: u64 = 20_000;
 
 /// The result of a run.
@@ -17,17 +17,17 @@ const RETRY_NS: u64 = 20_000;
 pub struct Sent {
     /// Frames that the sink accepted.
     pub frames: u64,
-    /// Their bytes, without check sequences.
+    /// The bytes of the accepted frames, without check sequences.
     pub wire_byte: u64,
     /// Frames that were longer than the sink accepts; they were skipped.
     pub too_long: u64,
-    /// From the first frame until the last was accepted, or until its time had passed.
+    /// The time from the first frame until the last was accepted, or until its time had passed, nanoseconds.
     pub elapsed_ns: u64,
-    /// When the last frame was due at the requested rate; 0 without one.
+    /// The time that the frames take at the requested rate, nanoseconds; 0 without one.
     pub scheduled_ns: u64,
-    /// Ended by `stop`.
+    /// True if `stop` ended the run.
     pub stopped: bool,
-    /// What kept it from continuing.
+    /// The fault that kept the run from continuing.
     pub fault: Option<SourceError>,
 }
 
@@ -46,7 +46,7 @@ impl Sent {
         (self.elapsed_ns != 0).then(|| count as f64 * 1e9 / self.elapsed_ns as f64)
     }
 
-    /// Whether the requested rate was kept, except for one part in a hundred and ten milliseconds.
+    /// Returns true if the requested rate was kept, except for one part in a hundred and ten milliseconds.
     pub fn kept_rate(&self) -> bool {
         let bound = self.scheduled_ns.saturating_add(self.scheduled_ns / 100).saturating_add(10_000_000);
         self.scheduled_ns == 0 || self.elapsed_ns <= bound
@@ -57,7 +57,7 @@ impl Sent {
 struct Batch {
     bytes: Vec<u8>,
     slot_bytes: usize,
-    /// With the time at which each is due.
+    /// The frames with the time at which each is due.
     frames: Vec<(GeneratedFrame, u64)>,
     next: usize,
 }

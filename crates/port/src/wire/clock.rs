@@ -5,23 +5,23 @@
 pub struct ThreadTime {
     /// Time on a core, nanoseconds.
     pub cpu_ns: u64,
-    /// How often the thread has left its core voluntarily: to sleep, or to wait for a lock or for input.
+    /// The number of times that the thread has left its core voluntarily: to sleep, or to wait for a lock or for input.
     pub blocked: u64,
 }
 
-/// Where a queue takes its times from; tests have their own clock.
+/// The clock from which a queue takes its times; tests have their own clock.
 pub trait WireClock: Send {
     /// Nanoseconds on a clock that only goes forward, the same one for all queues of a wire.
     fn now_ns(&mut self) -> u64;
 
-    /// Of the thread that calls.
+    /// Returns the time of the thread that calls.
     fn thread(&mut self) -> ThreadTime;
 
-    /// What to add to this clock's time, wrapping, to have nanoseconds since the epoch.
+    /// Returns what to add to this clock's time, wrapping, to have nanoseconds since the epoch.
     fn epoch_offset_ns(&mut self) -> u64;
 }
 
-/// The machine's: `CLOCK_MONOTONIC`, `CLOCK_THREAD_CPUTIME_ID` and `getrusage`.
+/// The machine's clocks: `CLOCK_MONOTONIC`, `CLOCK_THREAD_CPUTIME_ID` and `getrusage`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

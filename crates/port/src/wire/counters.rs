@@ -1,4 +1,4 @@
-//! What a queue counts; readable from other threads while it runs.
+//! The counters of a queue; readable from other threads while it runs.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -15,13 +15,13 @@ pub struct WireCounters {
     pub imissed: u64,
     /// Packets that would have arrived if the wire's clock had stopped while the receiver was off its core.
     pub offered_clock_stopped: u64,
-    /// Those of them that would have found the ring full.
+    /// The packets of `offered_clock_stopped` that would have found the ring full.
     pub imissed_clock_stopped: u64,
-    /// How often the receiver was off its core for long enough to be detected.
+    /// The number of times that the receiver was off its core for long enough to be detected.
     pub gaps: u64,
-    /// How long together, nanoseconds.
+    /// The length of all gaps together, nanoseconds.
     pub gap_ns: u64,
-    /// The longest, nanoseconds.
+    /// The length of the longest gap, nanoseconds.
     pub longest_gap_ns: u64,
     /// Times that no mbuf was available for a packet; the packet stayed in the ring. 0 without mbufs.
     pub rx_nombuf: u64,
@@ -43,7 +43,7 @@ impl WireCounters {
         })
     }
 
-    /// What was counted after `before`; the longest gap is that of the whole time.
+    /// Returns what was counted after `before`; the longest gap is that of the whole time.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self { longest_gap_ns: self.longest_gap_ns, ..self.zip(before, |all, before| all - before) }
@@ -94,8 +94,8 @@ impl WireCounters {
     }
 }
 
-/// One queue's counters, written by its receiver and read by any thread: a sequence lock, so that a reader
-/// always gets counters of one moment, and the writer never waits.
+/// The counters of one queue, written by its receiver and read by any thread: a sequence lock, so that a reader always gets counters of one
+/// moment, and the writer never waits.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct SharedCounters {
@@ -105,7 +105,7 @@ pub(super) struct SharedCounters {
 }
 
 impl SharedCounters {
-    /// Only one thread at a time writes.
+    /// Writes the counters. Only one thread at a time may do so.
     #[inline]
     pub(super) fn write(&self, counters: WireCounters) {
         let sequence = self.sequence.load(Ordering::Relaxed);

@@ -22,7 +22,7 @@ struct Block {
 }
 
 impl FrameMemory {
-    /// How many more bytes a frame will need: none, or a block.
+    /// Returns how many more bytes a frame will need: none, or a block.
     pub(super) fn needs(&self, bytes: usize) -> usize {
         let room = self.blocks.last().map_or(0, |block| block.layout.size() - self.taken);
         if bytes <= room { 0 } else { Self::block_bytes(bytes) }

@@ -17,7 +17,7 @@ const LEAST_NS: u64 = 5_000;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Preemptions {
     last_poll: u64,
-    /// When the thread's time was read last, and what it was.
+    /// The time when the thread's time was read last; `thread` is what it was.
     read_at: u64,
     thread: ThreadTime,
     pub(super) gaps: u64,

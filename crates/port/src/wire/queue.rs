@@ -12,7 +12,7 @@ use crate::{Burst, FrameDescriptor, PacketSource, Poll, Progress, SourceCounter,
 use std::sync::Arc;
 use traffic::{ArrivalTimes, Schedule};
 
-/// One receive queue, polled by one thread from its first poll to its last.
+/// A receive queue, polled by one thread from its first poll to its last.
 #[derive(Debug)]
 pub struct WireQueue<C: WireClock = SystemClock> {
     name: String,
@@ -25,23 +25,23 @@ pub struct WireQueue<C: WireClock = SystemClock> {
     own: u64,
     line: Option<Line>,
     clock: C,
-    /// What frames are handed out in, apart from their descriptors.
+    /// The buffers in which frames are handed out, apart from their descriptors.
     buffers: Option<Box<dyn Buffers>>,
-    /// The first line of each frame is prefetched for the reader.
+    /// True if the first line of each frame is prefetched for the reader.
     prefetches: bool,
 }
 
 // SAFETY: the pointers in `descriptors` lead into the trace, which may be read from any thread.
 unsafe impl<C: WireClock> Send for WireQueue<C> {}
 
-/// What a queue with a rate has: packets arrive on the clock.
+/// The state of a queue with a rate: packets arrive on the clock.
 #[derive(Debug)]
 pub(super) struct Line {
     schedule: Arc<Schedule>,
     ring: RingCounts,
     waiting: Waiting,
     hint: usize,
-    /// `None` before the first poll.
+    /// The state from the first poll on; `None` before it.
     began: Option<Began>,
     /// The same ring, had the clock stopped in each gap; `None` before the first gap, as it is the same then.
     shadow: Option<Shadow>,
@@ -65,7 +65,7 @@ struct Position {
     /// The packet's number in the queue, counted over all laps.
     number: u64,
     lap: u64,
-    /// Its place in the queue's list.
+    /// The packet's place in the queue's list.
     index: usize,
 }
 
@@ -103,13 +103,13 @@ impl Line {
         }
     }
 
-    /// How many of this queue's packets have arrived by a time after the start.
+    /// Returns how many of this queue's packets have arrived by a time after the start.
     #[inline(always)]
     fn arrived(schedule: &Schedule, trace: &Trace, queue: usize, all: u64, ns: u64, hint: &mut usize) -> u64 {
         trace.share(queue, schedule.arrived(ns, hint).min(all))
     }
 
-    /// What changes when any counter but those of gaps does.
+    /// Returns what changes when any counter but those of gaps does.
     #[inline(always)]
     fn marks(&self) -> [u64; 4] {
         let stopped = self.shadow.as_ref().map_or(&self.ring, |shadow| &shadow.ring);
@@ -164,17 +164,17 @@ impl<C: WireClock> WireQueue<C> {
         Self { buffers: Some(buffers), ..self }
     }
 
-    /// The wire that it belongs to: for starting its clock, and for reading the counters while it runs.
+    /// Returns the wire that the queue belongs to: for starting its clock, and for reading the counters while it runs.
     pub fn wire(&self) -> Wire {
         Wire(self.shared.clone())
     }
 
-    /// Its number, from 0.
+    /// Returns the queue's number, from 0.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// What it has counted so far.
+    /// Returns what the queue has counted so far.
     pub fn counters(&self) -> WireCounters {
         self.shared.counters[self.number].read()
     }
@@ -223,8 +223,7 @@ impl<C: WireClock> WireQueue<C> {
         Some(count)
     }
 
-    /// What has arrived by now: the oldest waiting packets. `None` when all packets of the run have been
-    /// handed out.
+    /// Receives what has arrived by now: the oldest waiting packets. Returns `None` when all packets of the run have been handed out.
     fn receive(&mut self) -> Option<usize> {
         let line = self.line.as_mut()?;
         let now = self.clock.now_ns();
@@ -292,12 +291,12 @@ impl<C: WireClock> WireQueue<C> {
     }
 }
 
-/// How frames are handed out.
+/// The settings by which frames are handed out.
 #[derive(Clone, Copy, Debug)]
 struct HandOut {
-    /// When the wire's clock began, nanoseconds since the epoch.
+    /// The time when the wire's clock began, nanoseconds since the epoch.
     wire_start_ns: u64,
-    /// The first line of each frame is prefetched for the reader.
+    /// True if the first line of each frame is prefetched for the reader.
     prefetches: bool,
 }
 
@@ -388,7 +387,7 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
         self.line.as_ref().and_then(shadow).unwrap_or(0)
     }
 
-    /// In bytes on the wire, including dropped packets.
+    /// Returns the progress in bytes on the wire, including dropped packets.
     fn progress(&self) -> Option<Progress> {
         let queue = &self.trace.queues[self.number];
         let frames = queue.descriptors.len().max(1) as u128;

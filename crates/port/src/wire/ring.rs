@@ -41,8 +41,8 @@ impl RingCounts {
     }
 }
 
-/// Which packets of a queue wait, oldest first, as runs of numbers that follow each other: each time that the ring is full
-/// there is a step between two runs.
+/// The packets of a queue that wait, oldest first, as runs of numbers that follow each other: each time that the ring is full there is a
+/// step between two runs.
 #[derive(Debug)]
 pub(super) struct Waiting(VecDeque<Run>);
 

@@ -6,14 +6,14 @@ use std::str::FromStr;
 use std::time::Duration;
 use traffic::{Arrivals, RateSteps, Schedule};
 
-/// How long a wire replays.
+/// The length of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// The trace once.
     Once,
-    /// This many packets.
+    /// A number of packets.
     Packets(u64),
-    /// All packets that arrive in this many nanoseconds; with a rate only.
+    /// A time in nanoseconds: all packets that arrive in it; with a rate only.
     Nanoseconds(u64),
 }
 
@@ -25,17 +25,17 @@ pub struct WireSpec {
     pub rate: Option<Rate>,
     /// The rates that take turns where there are several; `rate` is the first one then.
     pub steps: Option<RateSteps>,
-    /// How arrivals are spread.
+    /// The spread of arrivals over time.
     pub arrivals: Arrivals,
     /// Receive queues, 1 to 128.
     pub queues: usize,
     /// Descriptors of each queue's ring, a power of two from 64 to 65536.
     pub ring: usize,
-    /// How long.
+    /// The length of the replay.
     pub length: Length,
     /// Mbufs of each queue's pool where frames are handed out in mbufs.
     pub mbufs: Option<u32>,
-    /// What random arrivals are drawn from.
+    /// The seed from which random arrivals are drawn.
     pub seed: u64,
 }
 

@@ -19,16 +19,16 @@ pub struct Trace {
     longest: u32,
     /// The least and the most time of a frame.
     times_ns: (u64, u64),
-    /// Why these are not all frames of a damaged source.
+    /// The reason why these are not all frames of a damaged source.
     damage: Option<SourceError>,
 }
 
 /// The frames of one queue.
 #[derive(Debug, Default)]
 pub(super) struct QueueFrames {
-    /// As they are handed out, with the times at which they were captured.
+    /// The frames as they are handed out, with the times at which they were captured.
     pub(super) descriptors: Vec<FrameDescriptor>,
-    /// Their numbers in the trace; empty where the queue is the only one.
+    /// The numbers of the frames in the trace; empty where the queue is the only one.
     numbers: Vec<u32>,
     pub(super) wire_bytes: u64,
     order: Order,
@@ -92,7 +92,7 @@ impl Trace {
         loading.finish(source.name())
     }
 
-    /// The same frames for another number of queues.
+    /// Returns a trace of the same frames for another number of queues.
     ///
     /// # Errors
     /// `Open`: more queues than possible, or more than `limit` bytes.
@@ -108,7 +108,7 @@ impl Trace {
         loading.finish("the trace")
     }
 
-    /// Why these are not all frames of the source: what it failed with after the last of them.
+    /// Takes the reason why these are not all frames of the source: what it failed with after the last of them.
     pub fn take_damage(&mut self) -> Option<SourceError> {
         self.damage.take()
     }
@@ -133,7 +133,7 @@ impl Trace {
         self.owners.len() as u64
     }
 
-    /// For how many queues it was loaded.
+    /// Returns the number of queues for which the trace was loaded.
     pub fn queues(&self) -> usize {
         self.queues.len()
     }
@@ -143,7 +143,7 @@ impl Trace {
         self.queues[queue].descriptors.len() as u64
     }
 
-    /// Memory that it takes.
+    /// Returns the memory that the trace takes.
     pub fn memory_bytes(&self) -> u64 {
         self.bytes
     }
@@ -154,7 +154,7 @@ impl Trace {
         self.times_ns.1.saturating_sub(self.times_ns.0) + 1
     }
 
-    /// Whether the times of this many packets of a replay are representable.
+    /// Returns true if the times of this many packets of a replay are representable.
     pub(super) fn can_replay(&self, packets: u64) -> bool {
         let laps = packets.saturating_sub(1) / self.frames();
         let later_ns = self.lap_ns().checked_mul(laps);
@@ -167,7 +167,7 @@ impl Trace {
         self.longest
     }
 
-    /// How many of the first `packets` packets of the replay reach a queue.
+    /// Returns how many of the first `packets` packets of the replay reach a queue.
     #[inline]
     pub(super) fn share(&self, queue: usize, packets: u64) -> u64 {
         if self.queues.len() == 1 {
@@ -206,7 +206,7 @@ impl Order {
         Self(words)
     }
 
-    /// How many of the first `frames` frames.
+    /// Returns how many of the first `frames` frames are in the queue.
     #[inline]
     fn before(&self, frames: usize) -> u64 {
         let (bits, before) = self.0[frames / 64];
