@@ -27,8 +27,8 @@ fn main() {
     println!("cargo:rustc-link-lib=rte_net_ring");
 }
 
-/// What DPDK's headers need of the compiler: `-include rte_config.h -march=…` and the include paths. The
-/// pkg-config crate gives only the paths.
+/// Returns what DPDK's headers need of the compiler: `-include rte_config.h -march=…` and the include paths. The pkg-config crate gives only
+/// the paths.
 fn compiler_flags() -> Option<String> {
     let program = std::env::var("PKG_CONFIG").unwrap_or_else(|_| "pkg-config".into());
     let output = Command::new(program).args(["--cflags", "libdpdk"]).output().ok()?;

@@ -12,7 +12,7 @@ pub struct rte_hash {
 
 /// Extendable buckets: all `entries` keys fit, whatever they hash to.
 pub const RTE_HASH_EXTRA_FLAGS_EXT_TABLE: u8 = 0x08;
-/// Most keys of one bulk lookup.
+/// The most keys of one bulk lookup.
 pub const RTE_HASH_LOOKUP_BULK_MAX: usize = 64;
 
 unsafe extern "C" {

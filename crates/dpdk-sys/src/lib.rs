@@ -29,7 +29,7 @@ unsafe extern "C" {
     pub fn shim_thread_register() -> c_int;
     /// Gives the place of the calling thread back, which `shim_thread_register` made an lcore. Only the thread itself can.
     pub fn rte_thread_unregister();
-    /// From here on DPDK's log goes to a buffer of 4 KiB.
+    /// Sends DPDK's log to a buffer of 4 KiB from here on.
     pub fn shim_log_capture_begin();
     /// Ends the capture and copies what was captured; returns the bytes written to `text`.
     pub fn shim_log_capture_end(text: *mut c_char, size: usize) -> usize;

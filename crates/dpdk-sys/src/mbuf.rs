@@ -27,13 +27,13 @@ pub struct rte_mbuf {
     /// The segment's buffer.
     pub buf_addr: *mut c_void,
     _iova: u64,
-    /// Where the data begins in the buffer.
+    /// The place in the buffer where the data begin.
     pub data_off: u16,
     /// Reference count.
     pub refcnt: u16,
     /// Segments of the frame; valid in its first mbuf.
     pub nb_segs: u16,
-    /// The port that received it.
+    /// The port that received the frame.
     pub port: u16,
     /// Offload flags (`RTE_MBUF_F_…`).
     pub ol_flags: u64,
@@ -50,7 +50,7 @@ pub struct rte_mbuf {
     _vlan_tci_outer: u16,
     /// Size of the buffer.
     pub buf_len: u16,
-    /// The pool that it belongs to.
+    /// The pool that the mbuf belongs to.
     pub pool: *mut rte_mempool,
     /// The next segment, or null.
     pub next: *mut rte_mbuf,

@@ -8,7 +8,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 #[derive(Clone, Copy, Debug)]
 #[allow(non_camel_case_types)]
 pub struct shim_port_info {
-    /// What the driver can do on receive (`RTE_ETH_RX_OFFLOAD_…`).
+    /// The capabilities of the driver on receive (`RTE_ETH_RX_OFFLOAD_…`).
     pub rx_offload_capa: u64,
     /// The smallest buffer that the driver takes.
     pub min_rx_bufsize: u32,
@@ -18,13 +18,13 @@ pub struct shim_port_info {
     pub socket_id: i32,
     /// The largest MTU.
     pub max_mtu: u16,
-    /// How many receive queues there can be.
+    /// The greatest number of receive queues.
     pub max_rx_queues: u16,
-    /// How many transmit queues there can be.
+    /// The greatest number of transmit queues.
     pub max_tx_queues: u16,
     /// Bytes of the key that frames are hashed by, or 0 if the driver does not report it.
     pub hash_key_size: u16,
-    /// What frames can be spread over queues by (`RTE_ETH_RSS_…`).
+    /// The fields by which frames can be spread over queues (`RTE_ETH_RSS_…`).
     pub rss_types: u64,
 }
 
@@ -32,13 +32,13 @@ pub struct shim_port_info {
 pub const RTE_ETH_RX_OFFLOAD_SCATTER: u64 = 1 << 13;
 /// Spread over queues by IP addresses: IPv4 and IPv6, whole packets and fragments.
 pub const RTE_ETH_RSS_IP: u64 = 0xa38c;
-/// By addresses and ports of UDP.
+/// Spread over queues by addresses and ports of UDP.
 pub const RTE_ETH_RSS_UDP: u64 = 0x20820;
-/// By addresses and ports of TCP.
+/// Spread over queues by addresses and ports of TCP.
 pub const RTE_ETH_RSS_TCP: u64 = 0x10410;
-/// By addresses and ports of SCTP.
+/// Spread over queues by addresses and ports of SCTP.
 pub const RTE_ETH_RSS_SCTP: u64 = 0x1040;
-/// What `shim_port_of_device` returns when there is none.
+/// The number that `shim_port_of_device` returns when there is no port.
 pub const NO_PORT: u16 = u16::MAX;
 
 unsafe extern "C" {

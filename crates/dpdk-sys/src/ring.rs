@@ -10,11 +10,11 @@ pub struct rte_ring {
     _opaque: [u8; 0],
 }
 
-/// One thread enqueues.
+/// The flag of a ring to which a single thread enqueues.
 pub const RING_F_SP_ENQ: c_uint = 0x0001;
-/// One thread dequeues.
+/// The flag of a ring from which a single thread dequeues.
 pub const RING_F_SC_DEQ: c_uint = 0x0002;
-/// The ring holds exactly the requested count, which need not be a power of two.
+/// The flag of a ring that holds exactly the requested count, which need not be a power of two.
 pub const RING_F_EXACT_SZ: c_uint = 0x0004;
 
 unsafe extern "C" {
