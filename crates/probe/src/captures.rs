@@ -43,7 +43,7 @@ impl Captures {
         refused
     }
 
-    /// What became of captures that have ended.
+    /// Returns the reports on captures that have ended.
     pub(crate) fn captured(&mut self, finished: Vec<FinishedCapture>) -> Vec<Captured> {
         let captured = finished.into_iter().map(|finished| {
             let FinishedCapture { id, failed, file, packets, bytes, ended_by, dropped, is_cut, content } =

@@ -1,4 +1,4 @@
-//! When a replay enters windows.
+//! The gate that decides when a replay enters windows.
 
 use engine::{Gate, WindowId};
 use protocol::{FromProbe, ProbeLink};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often a receiver that waits checks whether the user has ended the run.
+/// The interval at which a receiver that waits checks whether the user has ended the run.
 const STOP_LOOK: Duration = Duration::from_millis(50);
 
 /// Lets a replay enter windows as the controller says.
@@ -45,7 +45,7 @@ impl ReplayGate {
         }
     }
 
-    /// Windows that begin up to this time may be entered.
+    /// Lets windows that begin up to this time be entered.
     pub(crate) fn open(&self, until_ns: u64) {
         let mut now = self.until_ns();
         *now = (*now).max(Some(until_ns));

@@ -15,14 +15,14 @@ use task::rows::Site;
 /// Tasks that wait for the one that is being answered.
 const MOST_WAITING: usize = 16;
 
-/// What lists ask of a store.
+/// The questions that lists ask of a store.
 #[derive(Debug)]
 pub(crate) struct History {
     link: Arc<dyn ProbeLink>,
     /// Epoch and number of each task that lists have, with what ends its reading.
     asked: BTreeMap<(u64, u64), Arc<AtomicBool>>,
     reader: Option<Reader>,
-    /// What is said without one.
+    /// The refusal of a question where there is no reader.
     refusal: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! One task of questions, answered from the store within its limits.
+//! The answers to one task of questions, from the store within its limits.
 
 use history::levels::Stored;
 use history::{Outcome, Period, Question, Refused, Setting};
@@ -18,7 +18,7 @@ use task::rows::Site;
 /// The most of the probe's memory that questions take, and of what of it is free: measuring needs the rest.
 const MOST_OF_ALL: usize = 4;
 const MOST_OF_FREE: usize = 2;
-/// With less memory no question is answered, bytes.
+/// The least memory with which questions are answered, bytes.
 const LEAST_MEMORY: usize = 256 << 10;
 
 /// A task that waits, or is being answered.
@@ -26,9 +26,9 @@ const LEAST_MEMORY: usize = 256 << 10;
 pub struct Job {
     /// The questions.
     pub task: HistoryTask,
-    /// Nobody waits for the answer any more.
+    /// True if nobody waits for the answer any more.
     pub is_over: Arc<AtomicBool>,
-    /// Up to when it may be answered; `None` for ever.
+    /// The time up to which the task may be answered; `None` for ever.
     pub until: Option<Instant>,
 }
 
@@ -38,7 +38,7 @@ impl Job {
     }
 }
 
-/// What answers from a store: its folder, and what is known of its node.
+/// The reader that answers from a store: its folder, and what is known of its node.
 #[derive(Debug)]
 pub struct StoreReading {
     folder: PathBuf,
@@ -48,12 +48,12 @@ pub struct StoreReading {
     setting: Setting,
 }
 
-/// What has been answered so far.
+/// The answers that were given so far.
 #[derive(Default)]
 struct Given {
     answers: Vec<Answer>,
     bytes: u64,
-    /// It is larger than allowed; nothing of it is kept.
+    /// True if the answer is larger than allowed; nothing of it is kept.
     is_too_large: bool,
 }
 
@@ -172,7 +172,7 @@ impl StoreReading {
     }
 }
 
-/// What keeps answers from being complete that they do not say themselves: windows that were not reached have none.
+/// Returns what keeps answers from being complete that they do not say themselves: windows that were not reached have none.
 fn lacking(task: &HistoryTask, outcomes: &[Outcome]) -> Option<String> {
     let is_stopped = outcomes.iter().any(|outcome| outcome.stopped);
     let seconds = task.limits.time_ms.div_ceil(1_000);
@@ -193,7 +193,7 @@ fn lacking(task: &HistoryTask, outcomes: &[Outcome]) -> Option<String> {
     }
 }
 
-/// An answer also where making it fails: the thread goes on with the questions that follow.
+/// Returns an answer also where making it fails: the thread goes on with the questions that follow.
 fn whatever_happens(
     task: &HistoryTask,
     answer: impl FnOnce() -> Option<HistoryAnswer>,

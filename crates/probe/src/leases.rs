@@ -8,13 +8,13 @@ use protocol::{Task, TaskList};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// What a lease is longer than the task: windows end late, and clocks differ.
+/// The time by which a lease is longer than the task: windows end late, and clocks differ.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// When tasks end on the monotonic clock.
+/// The times when tasks end on the monotonic clock.
 #[derive(Debug, Default)]
 pub(crate) struct Leases {
-    /// By the time at which they end on the clock of windows. `None` once they have ended.
+    /// The ends of leases, by the time at which tasks end on the clock of windows. `None` once they have ended.
     ends: BTreeMap<u64, Option<Instant>>,
 }
 

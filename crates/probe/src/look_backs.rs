@@ -8,11 +8,11 @@ use task::Generation;
 use task::query::Query;
 use task::rows::{RowQueries, Site};
 
-/// What a probe keeps, and what it was asked.
+/// The windows that a probe keeps, and the questions that it was asked about them.
 #[derive(Debug, Default)]
 pub(crate) struct LookBacks {
     kept: Option<LookBack>,
-    /// What lists of one controller's start ask and was answered.
+    /// The numbers of the tasks that lists of one controller's start ask and that were answered.
     answered: BTreeSet<u64>,
     epoch: u64,
 }

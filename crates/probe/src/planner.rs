@@ -1,4 +1,4 @@
-//! From a task list to task sets.
+//! The way from a task list to task sets.
 
 use engine::{Control, WindowId};
 use model::Span;
@@ -14,9 +14,9 @@ use task::{Generation, TaskSet, Tasks};
 #[derive(Debug)]
 pub struct Planner {
     site: Site,
-    /// Queries of each set: the node's own, which no list has.
+    /// The queries of each set that are the node's own, which no list has.
     own: Vec<Query>,
-    /// Tasks of each set, likewise.
+    /// The tasks of each set that are the node's own.
     own_tasks: Option<Tasks>,
     /// The last set.
     generation: u64,
@@ -58,13 +58,13 @@ impl Planner {
         Self { own_tasks: tasks.map(Tasks::lasting), ..self }
     }
 
-    /// The same where windows that are over may be kept in at most `most_bytes` bytes; half of the run's memory is usual.
+    /// Returns the planner of a node where windows that are over may be kept in at most `most_bytes` bytes; half of the run's memory is usual.
     #[must_use]
     pub fn with_look_back(self, most_bytes: usize) -> Self {
         Self { most_look_back: most_bytes, ..self }
     }
 
-    /// What its rows are like.
+    /// Returns the properties of the planner's rows.
     pub(crate) fn site(&self) -> &Site {
         &self.site
     }
@@ -92,7 +92,7 @@ impl Planner {
         })
     }
 
-    /// The same without the queries that the node refuses, which are added to `refused`.
+    /// Plans a set without the queries that the node refuses, which are added to `refused`.
     fn plan_possible(
         &self,
         mut standing: Vec<Query>,

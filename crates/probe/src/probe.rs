@@ -17,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often the thread checks whether the run is over.
+/// The interval at which the thread checks whether the run is over.
 const END_LOOK: Duration = Duration::from_millis(50);
 
 /// A node under a controller.
@@ -26,15 +26,15 @@ pub struct Probe {
     link: Arc<dyn ProbeLink>,
     gate: Option<Arc<ReplayGate>>,
     is_over: Arc<AtomicBool>,
-    /// No packet follows; set by the thread once it has said what was captured.
+    /// True once no packet follows; `has_told` is set by the thread once it has said what was captured.
     is_ending: Arc<AtomicBool>,
     has_told: Arc<(Mutex<bool>, Condvar)>,
-    /// The first list is installed, or none comes.
+    /// True once the first list is installed, or none comes.
     has_tasks: Arc<(Mutex<bool>, Condvar)>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread has.
+/// The state of the thread.
 struct Worker {
     link: Arc<dyn ProbeLink>,
     planner: Planner,
@@ -45,7 +45,7 @@ struct Worker {
     look_backs: LookBacks,
     captures: Captures,
     history: History,
-    /// Of a live run.
+    /// The leases of a live run.
     leases: Leases,
     reporter: Option<Reporter>,
     /// Keeps the newest list that is carried out.
@@ -214,7 +214,7 @@ impl Worker {
         self.list = Some(list);
     }
 
-    /// A list without what its lease has ended. A replay has its time from the capture, and no clock.
+    /// Returns a list without what its lease has ended. A replay has its time from the capture, and no clock.
     fn granted(&mut self, list: &TaskList) -> TaskList {
         if self.gate.is_some() {
             return list.clone();

@@ -8,22 +8,22 @@ use std::time::{Duration, Instant};
 /// Time from one heartbeat to the next.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// What is read for each heartbeat.
+/// The state that is read for each heartbeat.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vitals {
     /// The state of the system's clock.
     pub clock: Option<KernelClock>,
-    /// What it says, nanoseconds since the epoch.
+    /// The time that the system's clock says, nanoseconds since the epoch.
     pub now_ns: u64,
-    /// How busy the probe is.
+    /// The load of the probe.
     pub load: Option<Load>,
-    /// How its store does, if it has one.
+    /// The state of the probe's store, if it has one.
     pub store: Option<Store>,
 }
 
 /// Makes heartbeats.
 pub struct Reporter {
-    /// What does not change.
+    /// The part of a heartbeat that does not change.
     usual: Heartbeat,
     vitals: Box<dyn FnMut() -> Vitals + Send>,
     last: Option<Instant>,

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long after a failure it is tried again.
+/// The time after a failure until writing is tried again.
 const AGAIN: Duration = Duration::from_secs(10);
-/// How long the end waits for what is being written.
+/// The longest time that the end waits for what is being written.
 const END_WAIT: Duration = Duration::from_secs(1);
 
 /// The file.
@@ -26,7 +26,7 @@ pub struct TaskFile {
     shared: Arc<Shared>,
 }
 
-/// How the file fares, for who shows it.
+/// The state of the file, for who shows it.
 #[derive(Clone, Debug)]
 pub struct TaskFileState(Arc<Shared>);
 
@@ -38,7 +38,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What is to be written.
+    /// The list that is to be written.
     list: Option<TaskList>,
     is_writing: bool,
     is_closing: bool,
@@ -70,13 +70,13 @@ impl TaskFile {
         self.found.as_ref().ok()?.as_ref()
     }
 
-    /// Why what is there is not taken: one line.
+    /// Returns why the list that is there is not taken: one line.
     pub fn problem(&self) -> Option<String> {
         let reason = self.found.as_ref().err()?;
         Some(format!("the task list {} is not taken: {reason}", self.path.display()))
     }
 
-    /// How it fares from now on.
+    /// Returns a handle to the state of the file from now on.
     pub fn state(&self) -> TaskFileState {
         TaskFileState(Arc::clone(&self.shared))
     }
@@ -89,7 +89,7 @@ impl TaskFile {
 }
 
 impl TaskFileState {
-    /// Why the last list is not in the file.
+    /// Returns why the last list is not in the file.
     pub fn fault(&self) -> Option<String> {
         self.0.state().fault.clone()
     }
