@@ -138,7 +138,7 @@ pub(crate) enum TimeText {
     Ago(u64),
 }
 
-/// What a query reads, where that is not the traffic.
+/// The source that a query reads, where that is not the traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum From {
     Queries(Vec<Spanned<String>>),
@@ -146,7 +146,7 @@ pub(crate) enum From {
     Last(u64),
 }
 
-/// When a triggered query runs.
+/// The clause by which a condition starts a triggered query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TriggerKind {
     When,
@@ -164,7 +164,7 @@ pub(crate) struct TriggerText {
     pub(crate) cooldown: Option<u64>,
 }
 
-/// How often a triggered query runs.
+/// The number of times that a triggered query runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Run {
     Once,

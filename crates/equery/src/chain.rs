@@ -1,4 +1,4 @@
-//! From checked queries to the graph that the event machine runs, and to the tasks that nodes answer.
+//! The graph that the event machine runs and the tasks that nodes answer, made of checked queries.
 
 mod columns;
 mod conditions;
@@ -18,34 +18,35 @@ use task::rows::Merging;
 /// Queries whose answers may start others, each after those that start it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    /// As the event machine sees them.
+    /// The queries as the event machine sees them.
     pub graph: Graph,
-    /// What nodes compute for each: its columns, then those of its key that it does not select; for one across nodes its parts.
+    /// The plan that nodes compute for each query: its columns, then those of its key that it does not select. For a query across nodes, it is
+    /// the plan of its parts.
     pub tasks: Vec<Query>,
     /// The nodes that compute each, by number.
     pub nodes: Vec<Vec<usize>>,
-    /// How the answers of these nodes become one, of each query across nodes.
+    /// The merging of the answers of these nodes, for each query across nodes.
     pub mergings: Vec<Option<Merging>>,
-    /// How many columns of each are shown.
+    /// The number of columns of each query that are shown.
     pub shown: Vec<usize>,
-    /// How many packets of what is pinned are stored when each is started.
+    /// The number of packets that are stored of the pinned traffic when each query is started.
     pub captures: Vec<Option<u64>>,
-    /// How the answers of each that no node computes follow from those of others.
+    /// The derivation of each query that no node computes, from the answers of other queries.
     pub derivations: Vec<Option<Derivation>>,
-    /// Whether the answers of each are only read by another query and not shown.
+    /// True for each query whose answers are only read by another query and not shown.
     pub hidden: Vec<bool>,
 }
 
-/// What is known of the nodes.
+/// The site that queries are put together for.
 #[derive(Clone, Debug)]
 pub struct ChainSite<'a> {
-    /// Their names.
+    /// The names of the nodes.
     pub nodes: &'a [String],
     /// The fields of the flow key, as `--key` has them (`src_addr/24`).
     pub key: &'a [String],
     /// The length of windows of queries that do not say it, nanoseconds.
     pub window_ns: u64,
-    /// What is configured for events.
+    /// The settings of the event machine.
     pub settings: Settings,
 }
 
@@ -223,7 +224,7 @@ impl Chain {
         place.ok_or_else(|| format!("there is no query {name}"))
     }
 
-    /// What is computed for a query, over all its nodes.
+    /// Returns the plan of a query over all its nodes.
     fn task(&self, number: usize) -> &Query {
         self.mergings[number].as_ref().map_or(&self.tasks[number], Merging::query)
     }

@@ -1,4 +1,4 @@
-//! From a text to checked queries.
+//! The way from a text to checked queries.
 
 mod computed;
 
@@ -425,7 +425,7 @@ impl Session<'_> {
 }
 
 impl Session<'_> {
-    /// What of a query across nodes cannot be merged. Where its text is not run anyway, nothing is said.
+    /// Returns the parts of a query across nodes that cannot be merged. It returns nothing where the text of the query is not run anyway.
     fn across_not_run(
         &self,
         text: &QueryText,
@@ -463,7 +463,7 @@ fn looks_back(trigger: Option<&Trigger>) -> bool {
     trigger.is_some_and(|trigger| trigger.in_same_window || trigger.kind == EdgeKind::While)
 }
 
-/// Whether the filter leaves few flows, by constants or by what a firing binds.
+/// Returns true if the filter leaves few flows, by constants or by the fields that a firing binds.
 fn pins_flows(plan: &Query, bindings: &[Bound]) -> bool {
     let of_ends = ["src_addr", "dst_addr", "addr", "src_port", "dst_port", "port"];
     let is_of_end =
@@ -484,7 +484,7 @@ fn unpinned(of_packets: &BTreeMap<String, Range<usize>>, pins_flows: bool) -> Ve
     if pins_flows { Vec::new() } else { of_packets.iter().map(not_run).collect() }
 }
 
-/// How a query is executed, and why.
+/// Returns the class of execution of a query, and the reasons for it.
 fn class(text: &QueryText, used: &Used, pins_flows: bool) -> (Class, Vec<String>) {
     let mut reasons = Vec::new();
     if let Some(using) = text.using.as_ref().filter(|_| sketch::is_asked(text)) {

@@ -1,4 +1,4 @@
-//! What a text means, once it is checked.
+//! The meaning of a text that is checked.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::earlier::Earlier;
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use task::query::{Across, Condition, Over, Query};
 
-/// All of a text: its queries as far as they have no errors, and what was found in it.
+/// The result of a check of a text: its queries as far as they have no errors, and the diagnostics.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Checked {
     /// Queries without errors, in the order of the text.
@@ -21,15 +21,15 @@ pub struct Checked {
     pub definitions: Vec<String>,
     /// Errors, warnings and notes, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
-    /// Which query triggers which.
+    /// The graph of queries that trigger or read others.
     pub graph: EventGraph,
-    /// All queries that could be read, also those with errors: their names, and where they stand, bytes of the text.
+    /// The queries that could be read, also those with errors: their names, and their places in the text, bytes.
     #[serde(skip)]
     pub places: Vec<(String, Range<usize>)>,
 }
 
 impl Checked {
-    /// Whether nothing of the text may be installed.
+    /// Returns true if the text has errors, so that nothing of it may be installed.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|found| found.severity == Severity::Error)
     }
@@ -51,9 +51,9 @@ pub struct NotRun {
 /// A column of the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Column {
-    /// Its name.
+    /// The name of the column.
     pub name: String,
-    /// Its type and unit.
+    /// The type and unit of the column.
     pub kind: Kind,
 }
 
@@ -70,9 +70,9 @@ pub enum Moment {
 /// The part of recorded history that a query reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct History {
-    /// Its begin.
+    /// The begin of the part.
     pub from: Moment,
-    /// Its end; `None` is now.
+    /// The end of the part; `None` is now.
     pub to: Option<Moment>,
 }
 
@@ -83,11 +83,11 @@ pub struct Bound {
     pub field: String,
     /// The query that fires.
     pub parent: String,
-    /// Its key or item.
+    /// The key field or item of that query.
     pub item: String,
 }
 
-/// How a trigger answers.
+/// The relation of a query to another one that triggers it or that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
@@ -102,7 +102,7 @@ pub enum EdgeKind {
 }
 
 impl EdgeKind {
-    /// As it is written.
+    /// Returns the words of the clause, as they are written in a query.
     pub const fn name(self) -> &'static str {
         match self {
             Self::When => "when",
@@ -116,79 +116,79 @@ impl EdgeKind {
 /// A condition on answers of other queries.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventCondition {
-    /// All of them.
+    /// The conjunction of conditions.
     And(Vec<EventCondition>),
-    /// Any of them.
+    /// The disjunction of conditions.
     Or(Vec<EventCondition>),
-    /// The opposite.
+    /// The negation of a condition.
     Not(Box<EventCondition>),
-    /// It holds whatever the packets that were lost.
+    /// A condition that holds whatever the packets that were lost.
     Surely(Box<EventCondition>),
-    /// The query of this name has no answer.
+    /// The condition that the query of this name has no answer.
     IsMissing(String),
     /// A condition on fields `QUERY.ITEM`.
     Of(Condition),
 }
 
-/// What triggers a query.
+/// A clause that triggers a query: `when`, `when each` or `while`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trigger {
-    /// How it answers.
+    /// The kind of the trigger.
     pub kind: EdgeKind,
-    /// The condition.
+    /// The condition as text.
     pub condition: String,
-    /// The same on fields `QUERY.ITEM`; `None` where it has an error.
+    /// The condition on fields `QUERY.ITEM`; `None` where it has an error.
     #[serde(skip)]
     pub when: Option<EventCondition>,
-    /// What re-arms it, likewise.
+    /// The condition that re-arms the trigger, on fields `QUERY.ITEM`; `None` where it has an error.
     #[serde(skip)]
     pub rearm: Option<EventCondition>,
-    /// The queries that it is about.
+    /// The queries that the condition is about.
     pub parents: Vec<String>,
-    /// How long the condition must have been true.
+    /// The time for which the condition must have been true, nanoseconds.
     pub for_ns: Option<u64>,
-    /// What re-arms it instead of the condition being false.
+    /// The condition that re-arms the trigger, as text. Without it, the condition being false re-arms the trigger.
     pub until: Option<String>,
-    /// How long it stays quiet after it fired.
+    /// The time for which the trigger stays quiet after it fired, nanoseconds.
     pub cooldown_ns: Option<u64>,
-    /// It answers from the window that fired.
+    /// True if the query answers from the window that fired.
     pub in_same_window: bool,
-    /// How long it repeats.
+    /// The time for which the query repeats, nanoseconds.
     pub run_ns: Option<u64>,
     /// The time from the first event of the chain in which the query must start.
     pub within_ns: Option<u64>,
 }
 
-/// One query, checked.
+/// A checked query.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckedQuery {
-    /// Its name.
+    /// The name of the query.
     pub label: String,
     /// The query as canonical text.
     pub text: String,
     /// The definitions that it reads, as canonical text (`let NAME = VALUE;`) with the values that they have, also by `--set`.
     pub definitions: Vec<String>,
-    /// Where it stands, bytes of the text.
+    /// The place of the query in the text, bytes.
     pub text_span: Range<usize>,
-    /// Its columns.
+    /// The columns of the answer.
     pub columns: Vec<Column>,
     /// The nodes that it runs on.
     pub nodes: NodeFilter,
-    /// How it is executed.
+    /// The class of execution of the query.
     pub class: Class,
-    /// Why so.
+    /// The reasons for this class.
     pub class_reasons: Vec<String>,
-    /// Whether it reads losses, which the run must track.
+    /// True if the query reads losses, which the run must track.
     pub needs_loss: bool,
     /// Statistics of the packets of the flows that it pins, by name (`gap_p99`).
     pub statistics: Vec<String>,
-    /// Whether its filter leaves few flows, so that losses of these alone are sufficient.
+    /// True if the filter leaves few flows, so that losses of these alone are sufficient.
     pub pins_flows: bool,
     /// The fields that it reads from geographic databases, which the run must have.
     pub needs_geo: Vec<String>,
-    /// What is computed. Of a derived query, fields are `QUERY.ITEM`.
+    /// The plan that is computed. In the plan of a derived query, fields are `QUERY.ITEM`.
     pub plan: Query,
-    /// How answers of several nodes are merged.
+    /// The way in which answers of several nodes are merged.
     pub across: Option<Across>,
     /// The recorded history that it reads.
     pub history: Option<History>,
@@ -198,19 +198,19 @@ pub struct CheckedQuery {
     pub past_bytes: u64,
     /// The queries that it reads, of a derived one.
     pub derived_from: Vec<String>,
-    /// What triggers it.
+    /// The trigger of the query.
     pub trigger: Option<Trigger>,
     /// Fields that a firing pins.
     pub bindings: Vec<Bound>,
-    /// How many packets of what is pinned are stored.
+    /// The number of packets of the pinned traffic that are stored.
     pub capture_packets: Option<u64>,
-    /// Its answers are exported as a metric.
+    /// True if the answers are exported as a metric.
     pub is_metric: bool,
     /// The most memory that it takes, an estimate.
     pub memory_bytes: u64,
-    /// Where packets are counted for it: how.
+    /// The structure that counts packets for the query, where one does.
     pub sketch: Option<Sketch>,
-    /// What this version does not run.
+    /// The parts of the query that this version does not run.
     pub not_run: Vec<NotRun>,
 }
 
@@ -232,8 +232,8 @@ impl CheckedQuery {
         }
     }
 
-    /// How far before its own window it reads values of earlier ones, nanoseconds; 0 where it reads none. `usual_ns`: the length of its
-    /// windows where it does not say it.
+    /// Returns how far before its own window the query reads values of earlier ones, nanoseconds; 0 where it reads none. `usual_ns`: the length
+    /// of its windows where it does not say it.
     pub fn reach_ns(&self, usual_ns: u64) -> u64 {
         let (every_ns, over_ns) = match self.plan.over {
             Over::Windows { every_ns, over_ns } => (every_ns, over_ns),
@@ -244,12 +244,12 @@ impl CheckedQuery {
     }
 }
 
-/// Which query triggers or reads which.
+/// The graph of queries that trigger or read others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EventGraph {
     /// The queries.
     pub nodes: Vec<String>,
-    /// From the query that fires to the query that answers.
+    /// The edges, from the query that fires or is read to the query that answers.
     pub edges: Vec<EventEdge>,
 }
 
@@ -260,7 +260,7 @@ pub struct EventEdge {
     pub from: String,
     /// The query that runs.
     pub to: String,
-    /// How.
+    /// The kind of the edge.
     pub kind: EdgeKind,
     /// The condition; empty where answers are read.
     pub condition: String,

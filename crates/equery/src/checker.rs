@@ -31,7 +31,7 @@ pub(crate) use queries::{Outline, outline};
 pub(crate) use triggers::{Links, finish};
 pub(crate) use values::group_text;
 
-/// What is checked of one query, and what it turned out to need.
+/// The state of the check of one query, and the needs of the query that were found.
 pub(crate) struct Checker<'a, 't> {
     pub(crate) diagnostics: &'a mut Diagnostics<'t>,
     pub(crate) variables: &'a Variables,
@@ -51,7 +51,7 @@ pub(crate) struct Checker<'a, 't> {
 /// Bytes of the text that may stand in the place of names of one query: a short text must not become a large plan.
 const MOST_EXPANDED: usize = 1 << 20;
 
-/// What a query needs.
+/// The needs of a query.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Used {
     pub(crate) needs_loss: bool,
@@ -64,7 +64,7 @@ pub(crate) struct Used {
     pub(crate) not_run: Vec<NotRun>,
 }
 
-/// Where an expression stands, which decides what names mean in it.
+/// The place of an expression, which decides what names mean in it.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     pub(crate) context: Context,
@@ -72,22 +72,22 @@ pub(crate) struct Scope<'a> {
     pub(crate) columns: &'a Columns,
 }
 
-/// The kind of place.
+/// The kind of place of an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Context {
-    /// In `where`: of a row.
+    /// The condition of `where`, about a row.
     Rows,
-    /// Within an aggregate: of a row.
+    /// The argument of an aggregate, about a row.
     Aggregate,
-    /// Of a flow, without groups.
+    /// A value of a query without groups, about a flow.
     Flows,
-    /// Of a group.
+    /// A value of a query with groups, about a group.
     Groups,
-    /// Of the one group of all rows.
+    /// A value of a query that aggregates without groups, about the one group of all rows.
     Total,
-    /// In `when`: of another query's answer.
+    /// The condition of `when`, about another query's answer.
     Events,
-    /// Of a query that reads other queries.
+    /// A value of a query that reads other queries.
     Derived,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Constant {
     pub(crate) is_negative: bool,
 }
 
-/// Why a literal does not fit, and what to do.
+/// The reason why a literal does not fit, and the advice what to do.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Unfit {
     pub(crate) message: String,
@@ -26,7 +26,7 @@ impl Constant {
         Self { literal, is_negative: false }
     }
 
-    /// As it is written.
+    /// Returns the literal as it is written.
     pub(crate) fn text(&self) -> String {
         format!("{}{}", if self.is_negative { "-" } else { "" }, self.literal)
     }
@@ -77,7 +77,7 @@ impl Constant {
         Ok((kind, value))
     }
 
-    /// Its value where `kind` is expected. `of` is what it is compared with.
+    /// Converts the literal to a value of the type `kind`. `of` is what it is compared with.
     pub(crate) fn fit(&self, kind: &Kind, of: &dyn Display) -> Result<Expression, Unfit> {
         let out_of_range = || Unfit { message: format!("{} is out of range", self.text()), help: None };
         let whole = |number: u64| self.integer(number).ok_or_else(out_of_range);

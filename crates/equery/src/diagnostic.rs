@@ -145,7 +145,7 @@ impl<'a> Diagnostics<'a> {
         self.found.push(found);
     }
 
-    /// In the order of the text, with lines and columns.
+    /// Returns the diagnostics in the order of the text, with lines and columns.
     pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
         self.found.sort_by_key(|found| (found.code == "too_many_errors", found.span.start, found.severity));
         self.found.dedup_by(|a, b| a.span == b.span && a.message == b.message);

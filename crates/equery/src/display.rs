@@ -10,7 +10,7 @@ use crate::literal::{Literal, duration_text};
 use std::fmt::{self, Display, Formatter, Write};
 use task::query::{Across, Operator};
 
-/// How tightly an expression binds; what binds less is written in parentheses.
+/// The binding strength of an expression. An expression that binds less is written in parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Binding {
     Or,

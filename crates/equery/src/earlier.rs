@@ -9,29 +9,29 @@ pub(crate) const MOST_WINDOWS: u64 = 100_000;
 /// A value of earlier windows. The plan has a field of its name in its place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Earlier {
-    /// Its name, as it is written.
+    /// The name of the field, which is the value as it is written.
     pub field: String,
-    /// What is read, in the earlier windows.
+    /// The expression that is read in the earlier windows.
     #[serde(skip)]
     pub of: Expression,
-    /// Which windows.
+    /// The windows that are read.
     pub windows: EarlierWindows,
 }
 
-/// Which earlier windows are read.
+/// The choice of the earlier windows that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EarlierWindows {
-    /// `prev(x)`: the one before.
+    /// `prev(x)`: the window before.
     Previous,
-    /// `x offset D`: the one that ended so long before.
+    /// `x offset D`: the window that ended so long before.
     Offset(u64),
-    /// `avg_over(x, D)`: those of so long before this one begins.
+    /// `avg_over(x, D)`: the windows of so long before this one begins.
     MeanOver(u64),
 }
 
 impl EarlierWindows {
-    /// From the end of the oldest window that is read to that of the window itself.
+    /// Returns the time from the end of the oldest window that is read to that of the window itself, nanoseconds.
     pub fn reach_ns(self, every_ns: u64, over_ns: u64) -> u64 {
         match self {
             Self::Previous => every_ns,
@@ -65,7 +65,7 @@ pub(crate) fn base(plan: &Query, earlier: &[Earlier]) -> Query {
     }
 }
 
-/// How long before the end of a window the oldest one ended that a value reads, nanoseconds.
+/// Returns how long before the end of a window the oldest window ended that a value reads, nanoseconds.
 pub(crate) fn reach_ns(of: &Expression, earlier: &[Earlier], (every_ns, over_ns): (u64, u64)) -> u64 {
     match of {
         Expression::Field(name) => {

@@ -1,4 +1,4 @@
-//! What the executor makes of a plan, at a site of which only the flow key is known.
+//! Columns, merging and refusals of a plan by the executor, at a site of which only the flow key is known.
 
 use packet::{KeySpec, Seed};
 use std::sync::Arc;
@@ -30,10 +30,10 @@ pub fn columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<model::Column
     }
 }
 
-/// How answers of several nodes to the plan become one. `key`: the fields of the flow key; the five-tuple where it is not known.
+/// Returns the merging of the answers of several nodes to the plan. `key`: the fields of the flow key; the five-tuple where it is not known.
 ///
 /// # Errors
-/// What of the plan cannot be merged.
+/// The parts of the plan that cannot be merged.
 pub fn merging(plan: &Query, by: Across, key: Option<&[String]>) -> Result<Merging, Vec<String>> {
     Merging::new(plan, by, &site(plan, key))
 }

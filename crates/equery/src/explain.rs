@@ -1,4 +1,4 @@
-//! What a checked query costs and where each part of it runs.
+//! The cost of a checked query, and the place where each part of it runs.
 
 mod drawing;
 
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::fmt;
 use task::query::{Aggregate, Expression, Grouping, MOST_GROUPS, Over};
 
-/// What is known of the site that queries are explained for.
+/// The site that queries are explained for.
 #[derive(Clone, Debug)]
 pub struct ExplainOptions {
     /// The length of the run's windows.
@@ -22,7 +22,7 @@ pub struct ExplainOptions {
     pub key: Vec<String>,
     /// The table of window rows, as it stands in `FROM` of the SQL.
     pub table: String,
-    /// How long a window waits for what is late before it is closed.
+    /// The time for which a window waits for late rows before it is closed, nanoseconds.
     pub grace_ns: u64,
     /// The engine whose SQL is shown.
     pub dialect: Dialect,
@@ -41,7 +41,7 @@ impl Default for ExplainOptions {
 }
 
 impl ExplainOptions {
-    /// What texts are checked for, and the usual rest.
+    /// Takes the window length and the flow key that texts are checked for, and the usual values for the rest.
     pub fn of(checking: &Options) -> Self {
         let usual = Self::default();
         Self {
@@ -109,7 +109,7 @@ pub struct QueryExplanation {
 }
 
 impl QueryExplanation {
-    /// Its SQL as one statement under its text, or why there is none.
+    /// Returns the SQL of the query as one statement under its text, or the reason why there is none.
     pub fn statement(&self) -> String {
         let comment = |text: &str| text.lines().map(|line| format!("-- {line}\n")).collect::<String>();
         let text = comment(&format!("{}: {}", self.query, self.text));
@@ -171,7 +171,7 @@ fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) ->
     }
 }
 
-/// What the probe does.
+/// Returns the steps of the probe.
 fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
     if !query.derived_from.is_empty() {
         return vec![
@@ -248,7 +248,7 @@ fn is_of(aggregate: &Aggregate, field: &str) -> bool {
     }
 }
 
-/// What is kept of an aggregate so that several nodes' can be merged.
+/// Returns the part of an aggregate that is kept so that those of several nodes can be merged.
 fn partial(aggregate: &Aggregate) -> &'static str {
     match aggregate {
         Aggregate::Count => "the number of rows",
@@ -263,7 +263,7 @@ fn partial(aggregate: &Aggregate) -> &'static str {
     }
 }
 
-/// What is done once the partial aggregates of all nodes are there.
+/// Returns the steps that follow once the partial aggregates of all nodes are there.
 fn above(query: &CheckedQuery, site: &ExplainOptions) -> Vec<String> {
     let plan = &query.plan;
     let mut steps = Vec::new();
@@ -322,7 +322,7 @@ fn window(query: &CheckedQuery, site: &ExplainOptions) -> String {
     }
 }
 
-/// How exact the columns are.
+/// Returns the exactness of the columns.
 fn exactness(query: &CheckedQuery) -> Vec<String> {
     if query.class == Class::Sketch {
         return vec!["estimates, with bounds".to_owned()];
@@ -347,7 +347,7 @@ fn exactness(query: &CheckedQuery) -> Vec<String> {
     found
 }
 
-/// How long each triggered query takes to answer, by label.
+/// Returns how long each triggered query takes to answer, by label, nanoseconds.
 fn reactions<'a>(checked: &'a Checked, site: &ExplainOptions) -> HashMap<&'a str, u64> {
     let numbers: HashMap<&str, usize> =
         checked.queries.iter().enumerate().map(|(at, query)| (query.label.as_str(), at)).collect();
@@ -370,7 +370,7 @@ fn reactions<'a>(checked: &'a Checked, site: &ExplainOptions) -> HashMap<&'a str
     triggered.map(|(query, wait)| (query.label.as_str(), wait.saturating_add(site.grace_ns))).collect()
 }
 
-/// From the end of the window that fires to the end of the one that is measured.
+/// Returns the time from the end of the window that fires to the end of the one that is measured, nanoseconds.
 fn step_ns(over: &Over, site: &ExplainOptions) -> u64 {
     let every = match over {
         Over::Windows { every_ns, .. } => *every_ns,

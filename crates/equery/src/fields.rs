@@ -9,16 +9,16 @@ use flow::{Aggregation, Derived, DerivedField, Field, Part, RowValue, Value};
 pub(crate) struct FieldInfo {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// Whether rows may lack it.
+    /// True if rows may lack the field.
     pub(crate) is_nullable: bool,
-    /// How it is merged; `None` where it is derived.
+    /// The aggregation by which the field's values are merged; `None` where the field is derived.
     pub(crate) aggregation: Option<Aggregation>,
-    /// Whether window rows have it.
+    /// True if window rows have the field.
     pub(crate) is_in_rows: bool,
     pub(crate) needs_loss: bool,
-    /// Whether it needs geographic databases.
+    /// True if the field needs geographic databases.
     pub(crate) needs_geo: bool,
-    /// Whether it needs the packets of the flow.
+    /// True if the field needs the packets of the flow.
     pub(crate) needs_packets: bool,
     /// A number with a fraction, which nothing is grouped by.
     pub(crate) is_fractional: bool,
@@ -109,7 +109,7 @@ fn derived(field: &DerivedField) -> FieldInfo {
 }
 
 impl FieldInfo {
-    /// Whether it is a total, so that sums of it are totals too.
+    /// Returns true if the field is a total, so that sums of it are totals too.
     pub(crate) fn is_counter(&self) -> bool {
         self.aggregation == Some(Aggregation::Sum)
     }

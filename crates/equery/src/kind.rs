@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// None.
+    /// A plain number without a unit.
     None,
     /// Bytes.
     Bytes,
@@ -21,7 +21,7 @@ pub enum Unit {
     BytesPerSecond,
     /// Packets per second.
     PacketsPerSecond,
-    /// Another one, by name.
+    /// The unit of this name that is none of the others.
     Other(String),
 }
 
@@ -40,7 +40,7 @@ impl Unit {
         }
     }
 
-    /// Its name in the field table.
+    /// Returns the name of the unit in the field table.
     pub fn name(&self) -> &str {
         match self {
             Self::None => "",
@@ -54,7 +54,7 @@ impl Unit {
         }
     }
 
-    /// Whether numbers of both can be compared and added: a number without a unit takes that of the other, and counts of things
+    /// Returns true if numbers of both units can be compared and added. A number without a unit takes that of the other, and counts of things
     /// are counts.
     pub(crate) fn fits(&self, other: &Self) -> bool {
         let is_count = |unit: &Self| matches!(unit, Self::Bytes | Self::Packets | Self::Other(_));
@@ -115,7 +115,7 @@ pub enum Kind {
     Text,
     /// The values of a field that weigh most.
     Top,
-    /// Not known: of a standing query, or of a query with errors.
+    /// An unknown type: of a standing query, or of a query with errors.
     Unknown,
 }
 
@@ -139,7 +139,7 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
-    /// Its name, without the unit.
+    /// Returns the name of the type, without the unit.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Number(Unit::Nanoseconds) => "duration",
@@ -156,7 +156,7 @@ impl Kind {
         }
     }
 
-    /// What a literal of this type looks like.
+    /// Describes a literal of this type.
     pub(crate) const fn expected(&self) -> &'static str {
         match self {
             Self::Number(Unit::None | Unit::Other(_)) => "a number such as 1000, 10K or 0.5",

@@ -219,7 +219,7 @@ impl<'a> Lexer<'a, '_, '_> {
         None
     }
 
-    /// What follows an address: the length of its prefix, or nothing.
+    /// Reads the rest of an address: the length of its prefix, or nothing.
     fn prefix(&mut self, address: IpAddr) -> Option<Token<'a>> {
         let digits = match self.rest().strip_prefix('/') {
             Some(_) => self.run(self.at + 1, |byte| byte.is_ascii_digit()),

@@ -41,7 +41,7 @@ pub(crate) const DURATIONS: [(&str, u64); 10] = [
     ("ns", 1),
 ];
 
-/// What multiplies a number.
+/// The suffixes that multiply a number, with their factors.
 const SCALES: [(&str, u64); 10] = [
     ("", 1),
     ("k", 1_000),

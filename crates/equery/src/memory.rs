@@ -1,4 +1,4 @@
-//! How much memory a query takes at most, as an estimate from its plan.
+//! The most memory that a query takes, as an estimate from its plan.
 
 use crate::fields;
 use crate::kind::Kind;

@@ -80,23 +80,23 @@ const WITHIN: [Word; 13] = [
     Word::new("distinct", "count(distinct FIELD)", "counts values of the field"),
 ];
 
-/// All words of the grammar; a few have a second meaning as a function.
+/// Returns the words of the grammar; a few have a second meaning as a function.
 pub(crate) fn keywords() -> impl Iterator<Item = &'static Word> {
     const ALL: [&[Word]; 3] = [&CLAUSES, &RESERVED, &WITHIN];
     ALL.into_iter().flatten()
 }
 
-/// Whether a word begins a clause. `in` of `in same window` is not among them.
+/// Returns true if a word begins a clause. `in` of `in same window` is not among them.
 pub(crate) fn begins_clause(word: &str) -> bool {
     CLAUSES.iter().any(|clause| clause.word.eq_ignore_ascii_case(word))
 }
 
-/// Whether a word has a meaning of its own and cannot be a name.
+/// Returns true if a word has a meaning of its own and cannot be a name.
 pub(crate) fn is_reserved(word: &str) -> bool {
     begins_clause(word) || RESERVED.iter().any(|reserved| reserved.word.eq_ignore_ascii_case(word))
 }
 
-/// Whether a name needs no quotes.
+/// Returns true if a name needs no quotes.
 pub(crate) fn is_identifier(name: &str) -> bool {
     let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     begins && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !is_reserved(name)
@@ -110,7 +110,7 @@ pub(crate) fn field_name(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// Whether a field holds addresses, which have prefixes.
+/// Returns true if a field holds addresses, which have prefixes.
 pub(crate) fn is_address_field(name: &str) -> bool {
     matches!(field_name(name), "src_addr" | "dst_addr" | "addr")
 }

@@ -1,4 +1,4 @@
-//! Which nodes a query runs on.
+//! The choice of the nodes that a query runs on.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -10,20 +10,20 @@ pub enum NodeFilter {
     /// Every node, present and future.
     #[default]
     Every,
-    /// One of these.
+    /// The nodes of these names.
     In(Vec<String>),
-    /// Those whose names match an SQL pattern: `%` is any text, `_` any character, letters of either case are equal.
+    /// The nodes whose names match an SQL pattern: `%` is any text, `_` any character, letters of either case are equal.
     Like(String),
     /// The others.
     Not(Box<NodeFilter>),
-    /// Those that all of these select.
+    /// The nodes that all of these filters select.
     All(Vec<NodeFilter>),
-    /// Those that any of these selects.
+    /// The nodes that any of these filters selects.
     Any(Vec<NodeFilter>),
 }
 
 impl NodeFilter {
-    /// Whether the query runs on the node of this name.
+    /// Returns true if the query runs on the node of this name.
     ///
     /// ```
     /// use equery::NodeFilter;

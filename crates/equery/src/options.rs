@@ -1,9 +1,9 @@
-//! What is known of the site that a text is checked for.
+//! The site that a text is checked for.
 
 use serde::Serialize;
 use task::query::Over;
 
-/// What the checker is told beside the text. Whatever is not known is not judged.
+/// The knowledge that the checker has beside the text. What is not known is not judged.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Variables of `--set`: name and value. They replace those of `let`.
@@ -40,7 +40,7 @@ pub struct Standing {
     pub columns: Vec<String>,
     /// The fields that it groups by, with prefixes.
     pub keys: Vec<String>,
-    /// Its windows, where they are known.
+    /// The windows of the query, where they are known.
     #[serde(skip)]
     pub over: Option<Over>,
 }

@@ -7,14 +7,14 @@ use task::query::Over;
 /// A query as others see it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parent {
-    /// Its columns, then the fields that it groups by and has no column of: names and types.
+    /// The columns of the query, then the fields that it groups by and has no column of: names and types.
     pub(crate) items: Vec<(String, Kind)>,
     index: HashMap<String, usize>,
     /// The fields that it groups by, with prefixes, as text.
     pub(crate) keys: Vec<String>,
-    /// Its windows, where they are known.
+    /// The windows of the query, where they are known.
     pub(crate) over: Option<Over>,
-    /// Whether its columns are known: not if it has errors.
+    /// True if the columns of the query are known. Those of a query with errors are not.
     pub(crate) is_known: bool,
 }
 
@@ -46,5 +46,5 @@ impl Parent {
     }
 }
 
-/// All of them by name.
+/// The queries that others may refer to, by name.
 pub(crate) type Parents = HashMap<String, Parent>;

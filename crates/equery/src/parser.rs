@@ -100,7 +100,7 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
         self.tokens[self.at].span.clone()
     }
 
-    /// From there to the end of the last token consumed.
+    /// Returns the bytes from `start` to the end of the last token consumed.
     fn since(&self, start: usize) -> Range<usize> {
         let end = self.at.checked_sub(1).map_or(start, |last| self.tokens[last].span.end);
         start..end.max(start)
@@ -193,7 +193,7 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
         matches!(self.ahead(distance), Token::Word(_)) && *self.ahead(distance + 1) == Token::Symbol(":")
     }
 
-    /// Whether a clause begins here.
+    /// Returns true if a clause begins here.
     fn is_clause(&self) -> bool {
         match self.peek() {
             Token::Word(word) if word.eq_ignore_ascii_case("in") => self.is_word(1, "same"),
@@ -202,7 +202,7 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
         }
     }
 
-    /// Whether a statement ends here.
+    /// Returns true if a statement ends here.
     fn is_end(&self) -> bool {
         matches!(self.peek(), Token::End | Token::Symbol(";"))
     }
@@ -309,7 +309,7 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
         }
     }
 
-    /// Whether a word of SQL that begins a clause there is next.
+    /// Returns true if the next word begins a clause in SQL.
     fn is_sql(&self) -> bool {
         let word = self.word();
         let others = OF_SQL.iter().flat_map(|(words, _)| *words);

@@ -9,7 +9,7 @@ const LONGEST_LINE: usize = 400;
 /// The largest text of which lines are shown.
 const LARGEST_TEXT: usize = 1 << 16;
 
-/// One line: `file:line:column: error: message; help`.
+/// Renders a diagnostic as one line: `file:line:column: error: message; help`.
 ///
 /// ```
 /// use equery::{Options, Source, check, one_line};
@@ -33,7 +33,7 @@ pub fn name_taken(place: &str, name: &str, other: &str) -> String {
     format!("{place}: the name {name} is taken by the query at {other}; give the query another one")
 }
 
-/// Each diagnostic as one line and an excerpt of the text; for a terminal, in color where it has any.
+/// Renders each diagnostic as one line and an excerpt of the text, for a terminal. `color`: with colors.
 pub fn render(source: &Source<'_>, diagnostics: &[Diagnostic], color: bool) -> String {
     let one =
         |diagnostic| format!("{}\n{}", one_line(source, diagnostic), excerpt(source, diagnostic, color));

@@ -40,7 +40,7 @@ const SETTINGS: [&str; 2] = ["memory", "packets"];
 /// Parts of a million in a percent.
 const PPM_OF_PERCENT: f64 = 10_000.0;
 
-/// Whether the query says that its packets are to be counted. An exact table without a size is what rows are.
+/// Returns true if the query says that its packets are to be counted. An exact table without a size is what rows are.
 pub(crate) fn is_asked(text: &QueryText) -> bool {
     let is_exact = |using: &Using| {
         named(&using.structure.value) == Some(Structure::Exact)
@@ -67,7 +67,8 @@ fn named(name: &str) -> Option<Structure> {
     all.find(|structure| written(*structure).eq_ignore_ascii_case(name))
 }
 
-/// What counts a query that asks for it. `of_packets`: the statistics of packets that it reads. `None` where an error was reported.
+/// Plans the structure that counts the packets of a query. `of_packets`: the statistics of packets that it reads.
+/// `None` where an error was reported.
 pub(crate) fn sketch(
     text: &QueryText,
     (plan, of_packets): (&Query, &BTreeMap<String, Range<usize>>),

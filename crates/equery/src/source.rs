@@ -1,4 +1,4 @@
-//! Where a text comes from.
+//! The source of a text.
 
 /// A text of queries.
 #[derive(Clone, Copy, Debug)]

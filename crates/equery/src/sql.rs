@@ -15,7 +15,7 @@ pub use rows::RowPart;
 use answer::Statement;
 use task::query::{Condition, Expression, Over, Query};
 
-/// What the rows are that a query reads.
+/// The rows that a query reads.
 #[derive(Clone, Copy, Debug)]
 pub struct RowTable<'a> {
     /// The table, as it stands in `FROM`.
@@ -24,7 +24,7 @@ pub struct RowTable<'a> {
     pub key: &'a [String],
     /// The length of its windows, if known.
     pub base_window_ns: Option<u64>,
-    /// Whose SQL.
+    /// The dialect of the SQL.
     pub dialect: Dialect,
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn condition_text(of: &Condition) -> String {
     expressions::condition(Dialect::default(), of)
 }
 
-/// For people: values by the names of columns.
+/// Returns a statement for people: values by the names of columns.
 fn for_people(query: &Query) -> Statement<'_> {
     Statement {
         query,
@@ -111,7 +111,7 @@ pub(crate) fn group_condition_text(query: &Query, of: &Condition) -> String {
     expressions::condition_with(statement.dialect, of, &|name| name.to_owned(), &value)
 }
 
-/// What groups are ordered by, with their fields by name.
+/// Returns the order of groups as text, with their fields by name.
 pub(crate) fn order_text(query: &Query) -> String {
     let statement = for_people(query);
     let text = |order: &task::query::Order| {

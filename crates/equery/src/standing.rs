@@ -1,4 +1,4 @@
-//! What later texts may know of a query.
+//! The description of a query for later texts.
 
 use crate::checked::CheckedQuery;
 use crate::checker::group_text;
@@ -6,7 +6,7 @@ use crate::options::Standing;
 use task::query::Grouping;
 
 impl Standing {
-    /// What later texts may know of a query.
+    /// Describes a query for later texts.
     pub fn of(query: &CheckedQuery) -> Self {
         let keys = match &query.plan.group {
             Grouping::By(fields) => fields.iter().map(group_text).collect(),

@@ -9,7 +9,7 @@ use crate::literal::Literal;
 use crate::names::is_identifier;
 use std::collections::{HashMap, HashSet};
 
-/// What stands in the place of a name.
+/// The meaning of a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Meaning {
     Constant(Constant),
@@ -63,16 +63,16 @@ impl Meaning {
     }
 }
 
-/// All variables by name.
+/// The variables of a text by name.
 #[derive(Debug, Default)]
 pub(crate) struct Variables {
     meanings: HashMap<String, Meaning>,
-    /// Their names, in the order in which they are defined.
+    /// The names of the variables, in the order in which they are defined.
     names: Vec<String>,
 }
 
 impl Variables {
-    /// Those of the text, and those set from outside, which win.
+    /// Collects the variables of the text, and those set from outside, which win.
     pub(crate) fn new(
         definitions: &[Definition],
         set: &[(String, String)],
@@ -162,7 +162,7 @@ impl Variables {
     }
 }
 
-/// One literal, with or without a sign, or a text.
+/// Reads one literal, with or without a sign, or a text.
 fn of_text(text: &str) -> Meaning {
     let mut ignored = Diagnostics::new(text);
     let tokens = tokens(text, &mut ignored);

@@ -14,7 +14,7 @@ pub(super) struct Planned {
     /// Columns that the query selects itself.
     pub(super) shown: usize,
     pub(super) columns: Vec<Column>,
-    /// Those of the key.
+    /// The numbers of the columns of the key.
     pub(super) key: Vec<usize>,
     /// The fields of the key.
     pub(super) groups: Vec<GroupField>,
@@ -60,7 +60,7 @@ pub(super) fn planned(plan: &Query, flow_key: &[String]) -> Result<Planned, Stri
     Ok(Planned { task, shown, columns, key, groups })
 }
 
-/// Whether a column of this kind holds numbers.
+/// Returns true if a column of this kind holds numbers.
 pub(super) const fn numeric(kind: model::ColumnKind) -> bool {
     use model::ColumnKind::{Estimate, Float, Signed, Unsigned};
     matches!(kind, Unsigned | Signed | Float | Estimate)
@@ -81,7 +81,7 @@ pub(super) fn largest_first(task: &Query) -> Option<usize> {
     }
 }
 
-/// By column, the most that a group has that `having` leaves out: known where that is one comparison with a number.
+/// Returns, by column, the most that a group has that `having` leaves out. It is known where that is one comparison with a number.
 pub(super) fn left_out(task: &Query) -> Option<Vec<f64>> {
     let having = task.having.as_ref()?;
     let most = |value: &Expression| {
@@ -100,7 +100,7 @@ pub(super) fn left_out(task: &Query) -> Option<Vec<f64>> {
     Some(task.columns.iter().map(|column| most(&column.value)).collect())
 }
 
-/// What a value is that is no member of the key.
+/// Returns the role of a value that is no member of the key.
 fn role(value: &Expression) -> Role {
     match value {
         Expression::Field(name) => match Field::named(name).map(|field| field.aggregation) {
@@ -129,7 +129,7 @@ fn role(value: &Expression) -> Role {
     }
 }
 
-/// Whether a value of a row is at least 0.
+/// Returns true if a value of a row is always at least 0.
 fn is_never_negative(value: &Expression) -> bool {
     match value {
         Expression::Field(_) => true,
@@ -142,7 +142,7 @@ fn is_never_negative(value: &Expression) -> bool {
     }
 }
 
-/// Whether a factor or a summand is a total, or a number that is not negative.
+/// Returns true if a factor or a summand is a total, or a number that is not negative.
 fn is_total(value: &Expression) -> bool {
     match value {
         Expression::Integer(number) => *number >= 0,
@@ -151,7 +151,7 @@ fn is_total(value: &Expression) -> bool {
     }
 }
 
-/// Whether it is 0 without rows, or a number.
+/// Returns true if a value is 0 without rows, or a number.
 fn is_sum(value: &Expression) -> bool {
     match value {
         Expression::Integer(_) | Expression::Float(_) => true,

@@ -8,11 +8,11 @@ use task::query;
 pub(super) struct Source<'a> {
     pub(super) name: &'a str,
     pub(super) query: &'a events::Query,
-    /// What nodes compute, or what of them becomes one answer.
+    /// The plan that nodes compute, or the plan of the answer that those of several nodes become.
     pub(super) task: &'a query::Query,
 }
 
-/// All of them: items are numbered through their columns.
+/// The sources of a condition. Items are numbered through their columns.
 pub(super) struct Sources<'a>(pub(super) Vec<Source<'a>>);
 
 impl Sources<'_> {

@@ -13,13 +13,13 @@ pub(super) struct Read<'a> {
     pub(super) number: usize,
     pub(super) query: &'a events::Query,
     pub(super) task: &'a Query,
-    /// Its name, unless it is a part of the query that reads it.
+    /// The name of the query, unless it is a part of the query that reads it.
     pub(super) name: Option<&'a str>,
 }
 
 /// A derived query as the event machine sees it.
 pub(super) struct Planned {
-    /// Its plan, with the columns of its key.
+    /// The plan of the query, with the columns of its key.
     pub(super) task: Query,
     pub(super) columns: Vec<Column>,
     /// The columns of its key.
@@ -84,7 +84,7 @@ pub(super) fn planned(
     Ok(Planned { task, columns, key, largest_first, left_out, nodes, pinned, derivation })
 }
 
-/// Whether the answers of a query can be read.
+/// Refuses a query whose answers cannot be read.
 fn check(read: &Read<'_>, (every_ns, over_ns): (u64, u64)) -> Result<(), String> {
     let events::Query { name, trigger, nodes, .. } = read.query;
     if trigger.is_some() {

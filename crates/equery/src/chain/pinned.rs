@@ -36,7 +36,7 @@ pub(super) fn keys(task: &Query, key: &[usize], flow_key: &[String]) -> BTreeSet
     keys.into_iter().collect()
 }
 
-/// Where the members of a query's key are among what a firing pins, if it pins each of them.
+/// Returns the places of the members of a query's key among the fields that a firing pins, if it pins each of them.
 pub(super) fn by_firing(groups: &[GroupField], trigger: &Trigger) -> Option<Vec<usize>> {
     let fields: Vec<&str> = trigger
         .bindings

@@ -1,4 +1,4 @@
-//! What starts a query, by the numbers of other queries, their columns and their nodes.
+//! The triggers of queries, by the numbers of other queries, their columns and their nodes.
 
 use super::columns::groups;
 use super::conditions::{Source, Sources};
@@ -59,7 +59,7 @@ impl Chain {
         })
     }
 
-    /// Where a condition is judged: node by node; a source of one node, or of all nodes together, counts for each of them.
+    /// Returns the places at which a condition is judged: node by node. A source of one node, or of all nodes together, counts for each of them.
     fn places(&self, sources: &Sources<'_>) -> Result<Vec<Place>, String> {
         let first = &sources.0[0].query;
         if let Some(other) = sources.0.iter().find(|source| source.query.every_ns != first.every_ns) {
@@ -94,7 +94,7 @@ impl Chain {
     }
 }
 
-/// Whether a query that answers in the windows of its sources can.
+/// Refuses a query that must answer in the windows of its sources but cannot.
 fn check_look_back(
     query: &CheckedQuery,
     trigger: &crate::Trigger,

@@ -1,4 +1,4 @@
-//! What is checked of queries that read answers.
+//! Checks of queries that read answers.
 
 use super::Session;
 use crate::ast::{Node, QueryText, Spanned};

@@ -14,7 +14,7 @@ use crate::word::Word;
 use flow::{Aggregation, Field};
 use task::query::{Aggregate, Expression, GroupField, Weight};
 
-/// All functions; the first ones aggregate rows.
+/// The functions of the language; the first ones aggregate rows.
 pub(crate) const FUNCTIONS: [Word; 13] = [
     Word::new("count", "count(*), count(FIELD) or count(distinct FIELD)", "flows, or the values of a field"),
     Word::new("sum", "sum(VALUE)", "the sum"),
@@ -42,10 +42,10 @@ pub(crate) const FUNCTIONS: [Word; 13] = [
     Word::new("avg_over", "avg_over(VALUE, DURATION)", "the mean over the windows before this one"),
     Word::new("surely", "surely(CONDITION)", "whether it holds whatever the packets that were lost"),
 ];
-/// How many of them aggregate rows.
+/// The number of functions that aggregate rows: the first of [`FUNCTIONS`].
 const AGGREGATES: usize = 10;
 
-/// Whether the function aggregates rows.
+/// Returns true if the function aggregates rows.
 pub(crate) fn is_aggregate(function: &str) -> bool {
     FUNCTIONS[..AGGREGATES].iter().any(|known| known.word == function)
 }
@@ -259,7 +259,7 @@ impl Checker<'_, '_> {
         Some((typed.value, typed.kind))
     }
 
-    /// What the author should know of an aggregate of a field.
+    /// Reports what the author must know about an aggregate of a field.
     fn judge(&mut self, name: &str, field: &FieldInfo, of: &Node) -> Option<()> {
         let aggregation = field.aggregation;
         if name == "rate" && !field.is_counter() {
@@ -381,7 +381,7 @@ impl Checker<'_, '_> {
         number
     }
 
-    /// What values weigh: a counter, its sum, or `count(*)`.
+    /// Reads the weight of values: a counter, its sum, or `count(*)`.
     fn weight(&mut self, by: &Node) -> Option<Weight> {
         let name = match &*by.value {
             Expr::Call { function, arguments, distinct: false } => {

@@ -183,7 +183,7 @@ impl Checker<'_, '_> {
         Some(Condition::Compare(typed.value, comparison, value))
     }
 
-    /// What a name that means nothing by itself is, next to a value of this type.
+    /// Returns the constant that an operand stands for next to a value of this type: a name that means nothing by itself gets a meaning there.
     pub(super) fn constant(
         &mut self,
         operand: Operand,
@@ -508,7 +508,7 @@ fn is_field(node: &Node, field: &str) -> bool {
     matches!(&*node.value, Expr::Name(name) if name.eq_ignore_ascii_case(field))
 }
 
-/// The opposite, without a double negation.
+/// Negates a condition without a double negation.
 pub(super) fn negation(condition: Condition) -> Condition {
     match condition {
         Condition::Not(of) => *of,

@@ -11,7 +11,7 @@ use task::query::{Expression, Over};
 const MOST_EARLIER: usize = 256;
 
 impl Checker<'_, '_> {
-    /// What a group had in earlier windows.
+    /// Returns the value that a group had in earlier windows.
     pub(super) fn earlier(
         &mut self,
         of: &Node,
@@ -70,7 +70,7 @@ impl Checker<'_, '_> {
         None
     }
 
-    /// Whether a value has a mean of earlier windows in it.
+    /// Returns true if a value has a mean of earlier windows in it.
     fn has_mean(&self, value: &Expression) -> bool {
         match value {
             Expression::Field(name) => self.used.earlier.iter().any(|(earlier, _)| {
@@ -96,10 +96,10 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Whether earlier windows are windows of a query that answers so often.
+/// Refuses earlier windows that are no windows of a query that answers so often.
 ///
 /// # Errors
-/// Why not, and what to do.
+/// The reason, and what to do.
 pub(crate) fn fits(windows: EarlierWindows, every_ns: u64) -> Result<(), (String, String)> {
     let text = duration_text;
     match windows {

@@ -8,14 +8,14 @@ use crate::names::field_name;
 use crate::node_filter::NodeFilter;
 use task::query::Comparison;
 
-/// What a condition says about nodes.
+/// The subjects of a condition: nodes, rows or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mention {
-    /// Nothing.
+    /// The condition does not mention nodes.
     None,
-    /// It is about nodes alone.
+    /// The condition is about nodes alone.
     Only,
-    /// It is about nodes and about rows.
+    /// The condition is about nodes and about rows.
     Mixed,
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn is_node(node: &Node) -> bool {
     matches!(&*node.value, Expr::Name(name) if field_name(name) == "node_id")
 }
 
-/// What a condition mentions.
+/// Returns the subjects that a condition mentions.
 pub(super) fn mention(node: &Node) -> Mention {
     let any_of = |of: &[Node]| of.iter().map(mention).reduce(Mention::joined).unwrap_or(Mention::None);
     let of = |is_node: bool| if is_node { Mention::Only } else { Mention::None };

@@ -14,7 +14,7 @@ use crate::sql_length::{is_of_calendar, sql_length_ns, unit_ns, until_now};
 use crate::whole_flows::{of_flows, of_packets_or_flows};
 use task::query::{Grouping, Item, Over, Query};
 
-/// Why the first and the last packet of several flows are not known.
+/// The reason why the first and the last packet of several flows are not known.
 const NO_ORDER: &str = ", as the order of packets is not kept";
 
 /// The advice that says how to ask for a part of the time.
@@ -31,7 +31,7 @@ enum Instead {
     Function(&'static str, Vec<Node>),
     /// The first of these values that the query may have, and what is said behind it.
     Value(Vec<Node>, &'static str),
-    /// Nothing: the value stays null where it is not known.
+    /// The value alone, which stays null where it is not known, so that no function replaces the call.
     NotNull(Node),
     /// An answer for each time of this length, nanoseconds.
     Each(u64),

@@ -1,4 +1,4 @@
-//! One query: its clauses put together.
+//! The check of one query: its clauses put together.
 
 use super::nodes::{Mention, mention};
 use super::values::{group_text, no_columns, prefix_lengths};
@@ -96,7 +96,7 @@ pub(crate) fn outline(checker: &mut Checker<'_, '_>, query: &QueryText, label: &
     Some(Outline { plan, columns, nodes, history, used: std::mem::take(&mut checker.used), bindings })
 }
 
-/// Whether anything of the query aggregates rows.
+/// Returns true if any value of the query aggregates rows.
 fn has_aggregates(query: &QueryText) -> bool {
     let items = query.select.iter().flat_map(|select| &select.value).map(|item| &item.value);
     let order = query.order.iter().flat_map(|order| &order.value).map(|item| &item.value);

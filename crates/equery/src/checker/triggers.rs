@@ -19,7 +19,7 @@ const MOST_PARENTS: usize = 64;
 /// Packets of one capture. Their headers take some 20 MB.
 const MOST_CAPTURED: u64 = 100_000;
 
-/// What of a query refers to others.
+/// The parts of a query that refer to other queries.
 pub(crate) struct Links {
     pub(crate) trigger: Option<Trigger>,
     pub(crate) bindings: Vec<Bound>,

@@ -23,7 +23,7 @@ pub(super) enum Operand {
     Bare(String),
 }
 
-/// How fields may be computed with.
+/// The advice for a field that is neither grouped by nor aggregated.
 const SUGGESTED_GROUP: &str = "group by it, or aggregate it";
 
 impl Checker<'_, '_> {

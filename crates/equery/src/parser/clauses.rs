@@ -157,7 +157,7 @@ impl Parser<'_, '_, '_> {
         Ok(SelectItem { value, alias })
     }
 
-    /// Whether the name of a column stands here without `as`: not a clause that is misspelt.
+    /// Returns true if the name of a column stands here without `as`. A misspelt clause is no such name.
     fn is_alias(&self) -> bool {
         let is_name = match self.peek() {
             Token::Word(word) => {

@@ -405,7 +405,7 @@ impl Parser<'_, '_, '_> {
         Failed
     }
 
-    /// What a name begins: `name`, `name(…)`, `name.item`, `name/24/64`.
+    /// Reads an expression that begins with a name: `name`, `name(…)`, `name.item`, `name/24/64`.
     fn named(&mut self, start: usize, name: Spanned<String>) -> Parsed<Node> {
         if self.takes_symbol("(") {
             return self.nested(|parser| parser.call(start, &name.value));
@@ -469,14 +469,14 @@ impl Parser<'_, '_, '_> {
         ))
     }
 
-    /// Whether the next token and the one behind it follow without a blank, as in `src_addr/24`.
+    /// Returns true if the next token and the one behind it follow without a blank, as in `src_addr/24`.
     fn is_adjacent(&self) -> bool {
         let end = |at: usize| self.tokens.get(at).map(|token| token.span.end);
         let start = |at: usize| self.tokens.get(at).map(|token| token.span.start);
         self.at > 0 && end(self.at - 1) == start(self.at) && end(self.at) == start(self.at + 1)
     }
 
-    /// Whether `distinct` stands before an argument: a query and a column may have this name.
+    /// Returns true if `distinct` stands before an argument. A query and a column may have this name.
     pub(super) fn is_distinct(&self) -> bool {
         let begins_argument = match self.ahead(1) {
             Token::Word(word) => !is_reserved(word),

@@ -153,7 +153,7 @@ impl<'a> Statement<'a> {
         )
     }
 
-    /// All groups, with their place in the answer of their window and node, and with more columns of their own.
+    /// Selects the groups with their place in the answer of their window and node, and with more columns of their own.
     pub(super) fn placed(&self, more: &str) -> String {
         let items: Vec<_> = self
             .query
@@ -219,7 +219,7 @@ impl<'a> Statement<'a> {
         first.take(1).collect()
     }
 
-    /// Whether the largest of a column's values are the first where no order is requested: of aggregates, and of flows' counters.
+    /// Returns true if the largest of a column's values are the first where no order is requested: of aggregates, and of flows' counters.
     fn is_largest_first(&self, value: &Expression) -> bool {
         match value {
             Expression::Aggregate(aggregate) => !matches!(aggregate, Aggregate::Top(..)),
@@ -233,8 +233,8 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// What equal groups are ordered by: the family of their addresses, the members of the flow key as its bytes have them, then other values as
-    /// they were asked for, of names their numbers.
+    /// Returns the order of equal groups: by the family of their addresses, by the members of the flow key as its bytes have them, then by other
+    /// values as they were requested. Names are ordered by their numbers.
     fn key_order(&self) -> Vec<String> {
         const ORDER: [&str; 9] =
             ["src_addr", "addr", "dst_addr", "src_port", "port", "dst_port", "protocol", "ip_tos", "vlan"];
@@ -311,7 +311,7 @@ impl<'a> Statement<'a> {
         expressions::value_with(self.dialect, value, &field, &|aggregate| self.aggregate(aggregate))
     }
 
-    /// What another step has of a group.
+    /// Returns a column that another step has of a group.
     pub(super) fn of_side(&self, aggregate: &Aggregate, column: &str) -> Option<String> {
         let at = self.side_aggregates().iter().position(|side| *side == aggregate)?;
         Some(self.dialect.any(&format!("side{}.{column}", at + 1)))

@@ -17,10 +17,10 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// All of them.
+    /// Every dialect.
     pub const ALL: [Self; 3] = [Self::DuckDb, Self::ClickHouse, Self::Spark];
 
-    /// Its name on the command line.
+    /// Returns the name of the dialect on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::DuckDb => "duckdb",
@@ -29,7 +29,7 @@ impl Dialect {
         }
     }
 
-    /// Its name for people.
+    /// Returns the name of the dialect for people.
     pub fn title(self) -> &'static str {
         match self {
             Self::DuckDb => "DuckDB",
@@ -105,7 +105,7 @@ impl Dialect {
         }
     }
 
-    /// Whether numbers of the files have to be made ones to calculate with before anything else.
+    /// Returns true if numbers of the files must be converted first, so that they can be calculated with.
     pub(super) fn has_own_numbers(self) -> bool {
         self == Self::Spark
     }
@@ -163,7 +163,7 @@ impl Dialect {
         }
     }
 
-    /// Any of the values, which are equal.
+    /// Returns any of the values, which are equal.
     pub(super) fn any(self, value: &str) -> String {
         match self {
             Self::DuckDb | Self::Spark => format!("any_value({value})"),
@@ -207,7 +207,8 @@ impl Dialect {
         }
     }
 
-    /// What stands behind a table in FROM so that each row is there for each of its ends, once where they are equal, under this name.
+    /// Returns the text behind a table in FROM that gives each row once for each of its ends, under this name. A row of equal ends is
+    /// there once.
     pub(super) fn either_end(self, name: &str, fields: &[&str]) -> String {
         let end = |end: &str| {
             let parts = fields.iter().map(|field| match self {
@@ -275,7 +276,7 @@ impl Dialect {
         }
     }
 
-    /// What is selected as a line of JSON for each row, of values and their names. ClickHouse has a format for that.
+    /// Selects one line of JSON for each row, of values and their names. ClickHouse has a format for that.
     pub(super) fn line(self, values: &[(String, &str)]) -> String {
         let pairs =
             || values.iter().map(|(value, name)| format!("'{name}', {value}")).collect::<Vec<_>>().join(", ");
@@ -290,7 +291,7 @@ impl Dialect {
         }
     }
 
-    /// What ends a statement whose null values are those of the standard, and whose names are columns before they are aliases.
+    /// Returns the end of a statement whose null values are those of the standard, and whose names are columns before they are aliases.
     pub(super) fn ending(self) -> &'static str {
         match self {
             Self::DuckDb | Self::Spark => "",
@@ -355,7 +356,7 @@ impl Dialect {
     }
 }
 
-/// One name, or the pattern of any of several.
+/// Returns the one name, or the pattern of any of several names.
 fn braced(names: &[impl AsRef<str>]) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     match &names[..] {

@@ -10,11 +10,11 @@ use task::query::{Aggregate, Condition, Expression, Grouping, MOST_GROUPS, Over,
 /// A column that an engine is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineColumn {
-    /// Its name in what the engine returns.
+    /// The name of the column in what the engine returns.
     pub name: String,
-    /// Of the heaviest values: how many values there are, and what they weigh together.
+    /// The columns, where the value is of the heaviest values, of how many values there are and what they weigh together.
     pub of_all: Option<[String; 2]>,
-    /// Where it is a total: that of all groups.
+    /// The column of the total of all groups, where the value is a total.
     pub total: Option<String>,
 }
 
@@ -28,13 +28,13 @@ pub struct EngineSql {
 }
 
 impl EngineSql {
-    /// The begin of the window, microseconds since the epoch.
+    /// The column of the begin of the window, microseconds since the epoch.
     pub const START: &str = "window_us";
-    /// The node.
+    /// The column of the node.
     pub const NODE: &str = "node";
-    /// How many rows the engine returns.
+    /// The column of the number of rows that the engine returns.
     pub const ROWS: &str = "rows_of_all";
-    /// The groups of the window and node, those of the answer and others.
+    /// The column of the number of groups of the window and node, those of the answer and others.
     pub const GROUPS: &str = "groups_of_all";
 }
 
@@ -178,13 +178,13 @@ fn last(statement: &Statement<'_>, columns: &[Column], outputs: &[EngineColumn])
     )
 }
 
-/// Whether windows that have rows may have no group, and are asked for too.
+/// Returns true if windows that have rows may have no group, and are asked for too.
 fn has_windows(query: &Query) -> bool {
     let may_have_none = query.filter.is_some() || query.having.is_some() || query.limit == Some(0);
     may_have_none && matches!(query.over, Over::Windows { .. })
 }
 
-/// Whether a condition reads a field by this name.
+/// Returns true if a condition reads a field by this name.
 fn reads(condition: &Condition, name: &str) -> bool {
     let value = |value: &Expression| is_read(value, name);
     match condition {

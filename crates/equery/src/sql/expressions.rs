@@ -67,7 +67,7 @@ pub(super) fn ends(of: &str) -> [String; 2] {
     [end("src", "dst"), end("dst", "src")]
 }
 
-/// What a field with names is ordered by where nothing else is asked for: its numbers.
+/// Returns the number by which a field with names is ordered where no other order is requested.
 pub(super) fn number_of_name(name: &str) -> Option<String> {
     match name {
         "protocol_name" => Some("protocol".to_owned()),
@@ -76,7 +76,7 @@ pub(super) fn number_of_name(name: &str) -> Option<String> {
     }
 }
 
-/// Whether a field is an address, of either family.
+/// Returns true if a field is an address, of either family.
 pub(super) fn is_address(name: &str) -> bool {
     matches!(name, "src_addr" | "dst_addr" | "addr")
 }
@@ -93,7 +93,8 @@ fn conversation(dialect: Dialect) -> String {
     format!("CASE WHEN {FORWARD} THEN {} ELSE {} END", of("src", "dst"), of("dst", "src"))
 }
 
-/// What rows are grouped by, or whose values are counted: of an address the prefix. `end`: where the field is of either end, the end's.
+/// Returns the value that rows are grouped by, or that is counted. An address is cut to its prefix. `end`: where the field is of either end,
+/// the value of the end.
 pub(super) fn grouped(dialect: Dialect, group: &GroupField, end: Option<String>) -> String {
     let name = group.field.as_str();
     if !is_address(name) {
@@ -138,7 +139,7 @@ pub(super) fn value_with(
     }
 }
 
-/// Whether values have the type of a column of whole numbers, which may have neither a sign nor room for what is made of them.
+/// Returns true if values have the type of a column of whole numbers, which may have neither a sign nor room for results of arithmetic.
 fn is_whole(value: &Expression) -> bool {
     match value {
         Expression::Field(name) => {

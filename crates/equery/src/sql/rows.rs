@@ -11,7 +11,7 @@ use task::query::{Over, Query};
 pub struct RowPart {
     /// The files.
     pub files: Vec<PathBuf>,
-    /// From when to before when the windows of rows begin, nanoseconds since the epoch.
+    /// The times from which and before which the windows of rows begin, nanoseconds since the epoch.
     pub times: [u64; 2],
 }
 
@@ -116,7 +116,7 @@ pub(super) fn merged(query: &Query, table: &RowTable<'_>) -> String {
     )
 }
 
-/// How a field's values are merged.
+/// Returns the SQL that merges the values of a field, `None` for a field that is not merged.
 fn merged_value(dialect: Dialect, field: &flow::Field) -> Option<String> {
     use flow::Aggregation::{Constant, First, Key, Last, Max, Mean, Min, Or, Sum};
     let name = expressions::column(dialect, field.name);
