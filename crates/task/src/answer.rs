@@ -31,7 +31,7 @@ const LONGEST_PACKET: u64 = 65_575;
 #[derive(Debug)]
 pub(crate) struct AnswerInput<'a> {
     pub(crate) task: &'a Task,
-    /// By level; without a hierarchy there is only the first one.
+    /// The states of the task by level; without a hierarchy there is only the first one.
     pub(crate) states: &'a [State],
     pub(crate) past: &'a Past,
 }
@@ -74,7 +74,7 @@ fn name_of(weight: Weight) -> &'static str {
     }
 }
 
-/// This many packets, in the unit of the weights, at most.
+/// Returns the weight of this many packets, at most, in the unit of the weights.
 fn weight_of(packets: u64, weight: Weight) -> u64 {
     packets.saturating_mul(if weight == Weight::Bytes { LONGEST_PACKET } else { 1 })
 }
@@ -140,7 +140,7 @@ struct Found {
     flows: Vec<(FlowKey, Estimate)>,
     /// The number of further ones that belong here, each smaller than these.
     more: usize,
-    /// There may be others.
+    /// True if there may be other flows.
     is_cut_short: bool,
 }
 

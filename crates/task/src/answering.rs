@@ -25,7 +25,7 @@ pub(crate) fn empty_answers(tasks: &Tasks) -> impl Iterator<Item = Answer> + '_ 
 pub(crate) struct Answering {
     pub(crate) first: WindowId,
     pub(crate) tasks: Tasks,
-    /// By task.
+    /// The past of each task.
     past: Vec<Past>,
     /// The last window that was answered.
     last: Option<WindowId>,

@@ -17,7 +17,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Its usual name.
+    /// Returns the usual name of the family.
     pub fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -37,7 +37,7 @@ pub struct Entry {
     pub family: Family,
     /// The structures that are built.
     pub built: &'static [Structure],
-    /// What else the paper names, and why it is not built.
+    /// The structures that the paper names and that are not built, and the reason.
     pub missing: Option<&'static str>,
 }
 
@@ -55,7 +55,7 @@ use Family::{Heap, Sample, Sketch, Table};
 use Kind::{Change, Entropy, FlowSizes, HeavyHitters, Quantiles, SuperSpreaders};
 use Structure as S;
 
-/// All entries, by task.
+/// The entries of the table, by task.
 pub const ENTRIES: [Entry; 21] = [
     entry(HeavyHitters, Table, &[S::Exact, S::SimpleHashTable]),
     entry(

@@ -27,21 +27,21 @@ pub type EmptiedStates = (WorkerId, Box<TaskStates>);
 /// no worker waits for a report to get memory back.
 #[derive(Debug)]
 pub struct Desk {
-    /// By the first window that each answers, in order.
+    /// The sets of tasks, by the first window that each answers, in order.
     sets: VecDeque<Answering>,
     workers: Watermarks,
     pending: BTreeMap<WindowId, Pending>,
     /// Answers that wait for their reports.
     answered: BTreeMap<WindowId, Vec<TaskAnswer>>,
-    /// Rows for queries by packets, likewise.
+    /// Rows for queries by packets that wait for their reports.
     split: BTreeMap<WindowId, SplitWindow>,
     reported: ReportedWindows,
-    /// What keeps answers from being whole.
+    /// The reason why answers are not whole, if they are not.
     fault: Option<String>,
 }
 
 impl Desk {
-    /// Nothing counted yet. `tasks` answer all windows until others are installed.
+    /// Creates a desk that has counted nothing yet. `tasks` answer all windows until others are installed.
     pub fn new(tasks: Tasks, workers: usize) -> Self {
         Self {
             sets: VecDeque::from([Answering::new(WindowId::default(), tasks, None)]),
@@ -54,7 +54,7 @@ impl Desk {
         }
     }
 
-    /// From this window on, which is later than all that were reported, `tasks` answer. They start afresh:
+    /// Installs `tasks` that answer from this window on, which is later than all that were reported. They start afresh:
     /// changes are measured against windows of the same set. `memory` is that of their states, and is
     /// released with the set.
     pub fn install(&mut self, first: WindowId, tasks: Tasks, memory: Option<Lease>) {
@@ -71,7 +71,7 @@ impl Desk {
         self.sets.partition_point(|set| set.first <= window).saturating_sub(1)
     }
 
-    /// What `worker` counted in the window of this number. Returns memory that is free again. Parts of a
+    /// Takes what `worker` counted in the window of this number. Returns memory that is free again. Parts of a
     /// failed worker are ignored: its windows may be answered already.
     pub fn part(
         &mut self,
@@ -101,7 +101,7 @@ impl Desk {
         emptied
     }
 
-    /// This worker reports nothing more of the windows before this one.
+    /// Notes that this worker reports nothing more of the windows before this one. Returns memory that is free again.
     pub fn comes(&mut self, worker: WorkerId, window: WindowId) -> Vec<EmptiedStates> {
         self.workers[worker.index()].enter(window);
         let mut emptied = Vec::new();
@@ -109,7 +109,7 @@ impl Desk {
         emptied
     }
 
-    /// This worker reports nothing more.
+    /// Notes that this worker reports nothing more. Returns memory that is free again.
     pub fn gone(&mut self, worker: WorkerId) -> Vec<EmptiedStates> {
         self.workers[worker.index()].end();
         let mut emptied = Vec::new();
@@ -117,7 +117,7 @@ impl Desk {
         emptied
     }
 
-    /// This worker has failed, with what it had counted since its last window.
+    /// Notes that this worker has failed, with what it had counted since its last window. Returns memory that is free again.
     pub fn failed(&mut self, worker: WorkerId) -> Vec<EmptiedStates> {
         if self.workers[worker.index()].fail() {
             self.fault = Some("a worker failed: what it counted from then on is missing".to_owned());

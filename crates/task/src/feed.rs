@@ -7,7 +7,7 @@ use crate::spec::{IPV6_LEFT_OUT, Quantity, Weight};
 use packet::{Bursts, Key, KeySpec, KeyV4, KeyV6, KeyedPacket, MaskedKey, Packets, Seed};
 use summary::sketch::{Contact, Update};
 
-/// What a structure takes.
+/// The form of the input of a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feed {
     /// Flows of a key.
@@ -25,13 +25,13 @@ pub(crate) struct FeedItems {
     pub(crate) v6: Items<KeyV6>,
 }
 
-/// Of one address family. Only the parts of this feed are filled.
+/// The items of one address family. Only the parts of this feed are filled.
 #[derive(Debug, Default)]
 pub(crate) struct Items<K> {
     pub(crate) flows: Vec<Update<K>>,
     pub(crate) contacts: Vec<Contact<K>>,
     pub(crate) values: Vec<u64>,
-    /// Of rows: values, each with its number of packets.
+    /// The values of rows, each with its number of packets.
     pub(crate) weighed_values: Vec<(u64, u64)>,
     /// Sum of the weights.
     pub(crate) total: u64,
@@ -185,7 +185,7 @@ fn value_of_v4(key: &KeyV4, quantity: Quantity) -> u64 {
     }
 }
 
-/// The same of IPv6.
+/// Returns a member of an IPv6 key; of a packet's size a key knows nothing.
 #[inline(always)]
 fn value_of_v6(key: &KeyV6, quantity: Quantity) -> u64 {
     let key = key.to_bytes();

@@ -26,7 +26,7 @@ impl Generation {
     }
 }
 
-/// What was counted by different task sets is not merged.
+/// The error of counts that cannot be merged because they are of different task sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OtherGeneration {
     /// The set of the counts that the other was to be merged into.

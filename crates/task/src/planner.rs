@@ -22,7 +22,7 @@ use packet::{Key, KeySpec, KeyV4, KeyV6, Seed};
 const USUAL_BYTES: usize = 64 << 20;
 /// The most that `error=` may take.
 const MOST_BYTES: usize = 4 << 30;
-/// Where the search for `error=` begins.
+/// The size at which the search for `error=` begins, bytes.
 const LEAST_BYTES: usize = 1 << 10;
 /// Bytes of a packet in bulk traffic: used to estimate a window's bytes.
 const LONG_PACKET: f64 = 1_500.0;
@@ -34,7 +34,7 @@ const USUAL_PACKETS: u64 = 10_000_000;
 pub struct Setting {
     /// The run's keys.
     pub key: KeySpec,
-    /// Their hash is the same for both directions.
+    /// True if the hash of the keys is the same for both directions.
     pub is_paired: bool,
     /// Packets of a window, where that is known.
     pub packets: Option<u64>,
@@ -46,20 +46,20 @@ pub struct Setting {
     pub seed: Seed,
 }
 
-/// What was chosen for a task.
+/// The structure that was chosen for a task, and its size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// The structure.
     pub structure: Structure,
-    /// What it may take for IPv4, bytes.
+    /// The bytes that the structure may take for IPv4.
     pub bytes: usize,
-    /// What it may take for IPv6, whose keys are longer.
+    /// The bytes that the structure may take for IPv6, whose keys are longer.
     pub bytes_v6: usize,
-    /// Of a sample: one in this many is taken of IPv4.
+    /// The sampling interval of IPv4: a sample takes one in this many.
     pub one_in: u32,
-    /// The same for IPv6, of which fewer flows have room.
+    /// The sampling interval of IPv6, of which fewer flows have room.
     pub one_in_v6: u32,
-    /// Why.
+    /// The reason for the choice.
     pub why: String,
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn from_rows() -> Choice {
     }
 }
 
-/// Why a structure cannot serve this task in this run; `None` where it can.
+/// Returns why a structure cannot serve this task in this run; `None` where it can.
 fn why_not(structure: Structure, question: &Question<'_>, setting: &Setting) -> Option<String> {
     let spec = question.spec;
     if spec.weight == Weight::Bytes
@@ -313,7 +313,7 @@ fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) ->
     }
 }
 
-/// What an error is relative to.
+/// Names the figure that an error is relative to.
 fn whose(question: &Question<'_>) -> &'static str {
     match question.spec.kind {
         Kind::Quantiles => "all packets",

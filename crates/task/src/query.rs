@@ -1,4 +1,4 @@
-//! What a query over window rows requests, as data: the meaning is `docs/equery.md`'s, without names that the user defined, units
+//! A query over window rows as data. Its meaning is that of `docs/equery.md`, without names that the user defined, units
 //! and nodes, which the checker of query text resolves before.
 
 mod fields;
@@ -11,24 +11,24 @@ use std::net::IpAddr;
 /// A query over window rows: filter, group, aggregate, restrict, order, limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Query {
-    /// Its name, which its answers carry.
+    /// The name of the query, which its answers carry.
     pub name: String,
     /// Rows that are used; `None` for all. It has no aggregates.
     pub filter: Option<Condition>,
-    /// How rows are grouped.
+    /// The grouping of rows.
     pub group: Grouping,
     /// The columns of the answer.
     pub columns: Vec<Item>,
     /// Groups that are in the answer; `None` for all.
     pub having: Option<Condition>,
-    /// What groups are ordered by, the first before the second. Without any, the largest by the first aggregate (of flows: the first
+    /// The order of groups, the first value before the second. Without any, the largest by the first aggregate (of flows: the first
     /// field that is summed) are first. Equal ones are in the order of their keys.
     pub order: Vec<Order>,
     /// Groups in the answer; `None` for [`MOST_GROUPS`].
     pub limit: Option<usize>,
     /// The time that one answer covers.
     pub over: Over,
-    /// What of the filter a firing pinned, which its answers say.
+    /// The items of the filter that a firing pinned, which its answers say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bound: Vec<model::Item>,
 }
@@ -65,7 +65,7 @@ impl Query {
         found
     }
 
-    /// Whether it has a rate, which depends on the time that its answers are over.
+    /// Returns true if the query has a rate, which depends on the time that its answers are over.
     pub fn has_rates(&self) -> bool {
         self.aggregates().iter().any(|aggregate| matches!(aggregate, Aggregate::Rate(_)))
     }
@@ -98,15 +98,15 @@ impl Query {
 /// Groups in an answer without an explicit limit.
 pub const MOST_GROUPS: usize = 10_000;
 
-/// How rows are grouped.
+/// The grouping of rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grouping {
-    /// All are one group, which is there without rows too.
+    /// A single group of all rows, which is there without rows too.
     All,
-    /// Each flow is a group: fields outside aggregates are the flow's own.
+    /// A group for each flow: fields outside aggregates are the flow's own.
     Flows,
-    /// By the values of fields.
+    /// A group for each combination of the values of fields.
     By(Vec<GroupField>),
 }
 
@@ -116,7 +116,7 @@ pub struct GroupField {
     /// A field of the field table or a derived one; `addr` and `port` are those of either direction, `conversation` is the key without
     /// direction, the lesser endpoint first.
     pub field: String,
-    /// Of an address: prefix lengths of IPv4 and IPv6.
+    /// The prefix lengths of IPv4 and IPv6, of a field that is an address.
     pub prefix: Option<[u8; 2]>,
 }
 
@@ -132,7 +132,7 @@ impl GroupField {
 pub struct Item {
     /// The column's name.
     pub name: String,
-    /// Its value in each group.
+    /// The column's value in each group.
     pub value: Expression,
 }
 
@@ -167,8 +167,8 @@ impl Item {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expression {
-    /// Of rows (in filters, inside aggregates, and of [`Grouping::Flows`]): a field, null where the row has none. Outside aggregates
-    /// otherwise: a field that is grouped by.
+    /// A field. Of rows (in filters, inside aggregates, and of [`Grouping::Flows`]) it is null where the row has none. Outside aggregates
+    /// otherwise, it is a field that is grouped by.
     Field(String),
     /// An integer, in the unit of what it is compared with: also a time (nanoseconds since the epoch), a protocol, a MAC address.
     Integer(i64),
@@ -178,7 +178,7 @@ pub enum Expression {
     Text(String),
     /// Arithmetic; null if either side is, or the result is out of range. Integers stay integers except in a division.
     Arithmetic(Box<Expression>, Operator, Box<Expression>),
-    /// Of a group: in columns, in `having` and in the order.
+    /// An aggregate of a group, in columns, in `having` and in the order.
     Aggregate(Aggregate),
 }
 
@@ -194,8 +194,8 @@ impl Expression {
         }
     }
 
-    /// What a group has of a field that is computed of each row's packets and times: the rates and the time of all its packets together.
-    /// `None` for other fields.
+    /// Returns the value that a group has of a field that is computed of each row's packets and times: the rates and the time of all its packets
+    /// together. `None` for other fields.
     pub fn of_group(field: &str) -> Option<Self> {
         let with = |left: Self, operator, right| Self::Arithmetic(Box::new(left), operator, Box::new(right));
         let last = Self::Aggregate(Aggregate::Max(Box::new(Self::field("ltime"))));
@@ -229,7 +229,7 @@ impl Expression {
     }
 }
 
-/// What is computed of the rows of a group. Nulls are ignored; without any value, counts and sums are 0 and the others null.
+/// An aggregate of the rows of a group. Nulls are ignored; without any value, counts and sums are 0 and the others null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aggregate {
@@ -259,7 +259,7 @@ pub enum Aggregate {
     MeanRoundTrip,
 }
 
-/// What a value weighs.
+/// The weight of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
@@ -276,7 +276,7 @@ impl Order {
     }
 }
 
-/// What groups are ordered by.
+/// The value by which groups are ordered, and the direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// The value, of a group; it need not be a column.
@@ -290,11 +290,11 @@ pub struct Order {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// All of them; true without any.
+    /// The conjunction of conditions; true without any.
     And(Vec<Condition>),
-    /// Any of them; false without any.
+    /// The disjunction of conditions; false without any.
     Or(Vec<Condition>),
-    /// The opposite.
+    /// The negation of a condition.
     Not(Box<Condition>),
     /// Two values of one type; two fields that are addresses may be equal or not. A field `port` is that of either end: the condition
     /// is true if it is for either.
@@ -305,7 +305,7 @@ pub enum Condition {
     In(Expression, Vec<Expression>),
     /// A text matches an SQL pattern: `%` is any text, `_` any character, letters of either case are equal.
     Like(String, String),
-    /// There is no value.
+    /// The condition that there is no value.
     IsNull(Expression),
 }
 
@@ -356,7 +356,7 @@ impl Condition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
-    /// One window of the run (`--every`).
+    /// A window of the run (`--every`).
     Window,
     /// The whole run: rows of one key are merged first, so that a flow is one row.
     Run,
@@ -369,12 +369,12 @@ pub enum Over {
     },
 }
 
-/// How answers of several nodes become one.
+/// The rule by which answers of several nodes become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Across {
-    /// They see disjoint traffic: counts and sums of a group add.
+    /// The rule for nodes that see disjoint traffic: counts and sums of a group add.
     Sum,
-    /// They see the same flows: of each group the largest count and the largest sum is taken.
+    /// The rule for nodes that see the same flows: of each group the largest count and the largest sum is taken.
     Max,
 }

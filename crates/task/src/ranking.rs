@@ -46,7 +46,7 @@ pub(crate) struct Ranking<K, T> {
 }
 
 impl<K: Ord, T> Ranking<K, T> {
-    /// No lines yet, of this many.
+    /// Creates a ranking of this many lines, which has none yet.
     pub(crate) fn new(lines: usize) -> Self {
         Self { lines, heap: BinaryHeap::new() }
     }

@@ -1,4 +1,4 @@
-//! What is known of a window once it is reported, after its tasks were answered: losses widen their bounds, and windows that were
+//! Facts about a window that are known once it is reported, after its tasks were answered: losses widen their bounds, and windows that were
 //! watched only in part are not compared.
 
 use crate::answer;
@@ -11,20 +11,20 @@ use std::collections::BTreeMap;
 /// Windows that are remembered: as many as a change can be measured against, and more.
 const REMEMBERED: usize = 64;
 
-/// What is known of a window once it is reported.
+/// The facts about a window that are known once it is reported.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reported {
     /// Packets lost in its time before tasks could count them; `None` where a source cannot know.
     pub lost: Option<u64>,
-    /// It was watched only in part.
+    /// True if the window was watched only in part.
     pub is_cut: bool,
-    /// How its packets were sampled; `None`: all were taken.
+    /// The sampling of the window's packets; `None`: all were taken.
     pub sampled: Option<Sampled>,
     /// Numbers of its packets and records that did not tell a value, which was counted as 0.
     pub untold: Untold,
 }
 
-/// Of a window that was watched as a whole.
+/// Describes a window that was watched as a whole.
 impl From<Option<u64>> for Reported {
     fn from(lost: Option<u64>) -> Self {
         Self { lost, is_cut: false, sampled: None, untold: Untold::default() }
@@ -76,7 +76,7 @@ impl ReportedWindows {
         }
     }
 
-    /// This window lacks something: no other is compared with it.
+    /// Notes that this window lacks something: no other is compared with it.
     pub(crate) fn is_lacking(&mut self, window: WindowId) {
         self.0.entry(window).and_modify(|reported| reported.is_cut = true);
     }

@@ -1,4 +1,4 @@
-//! Where tasks are answered that rows of windows tell: exactly, by the thread that takes the rows.
+//! The desk for tasks that rows of windows answer: exactly, by the thread that takes the rows.
 
 use crate::answering::Answering;
 use crate::feed::Feeder;
@@ -10,7 +10,7 @@ use flow::{Rows, WindowId};
 use packet::{KeyV4, KeyV6};
 use summary::sketch::SketchError;
 
-/// What rows of one window gave so far.
+/// The counts of the rows of one window so far.
 #[derive(Debug)]
 pub struct RowTaskStates(TaskStates);
 
@@ -19,14 +19,14 @@ pub struct RowTaskStates(TaskStates);
 pub struct RowDesk {
     /// The set whose windows are answered.
     set: Option<Answering>,
-    /// What makes rows ready, for the set of this generation.
+    /// The feeder that makes rows ready, for the set of this generation.
     feeder: Option<(Generation, Feeder)>,
     reported: ReportedWindows,
 }
 
 impl RowDesk {
-    /// Nothing counted yet of a window that these tasks answer. Its tables are its own: those of an earlier window have grown, and are there
-    /// or not as the threads have run, so that what is said of their memory would differ from run to run.
+    /// Creates the empty counts of a window that these tasks answer. Its tables are its own: those of an earlier window have grown, and are
+    /// there or not as the threads have run, so that what is said of their memory would differ from run to run.
     ///
     /// # Errors
     /// Memory that the machine does not have.

@@ -16,12 +16,12 @@ pub(crate) struct ShapedColumn {
     pub(crate) of: ColumnOf,
 }
 
-/// What of the task's answer it holds.
+/// The part of the task's answer that a column holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnOf {
     /// A member of the key, by name.
     Member(String),
-    /// What is counted, which is the last column.
+    /// The figure that is counted, which is the last column.
     Figure,
 }
 

@@ -1,4 +1,4 @@
-//! From a query to the task that answers it from packets, or why no structure can.
+//! Tasks that answer queries from packets, or the reasons why no structure can.
 
 use crate::query::{
     Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Order, Over, Query, Weight,
@@ -9,12 +9,12 @@ use crate::{Size, Structure, TaskSpec};
 use packet::KeySpec;
 use std::fmt;
 
-/// How the packets of a query are to be counted.
+/// The way in which the packets of a query are to be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counting {
     /// The structure; `None` for the planner's choice.
     pub structure: Option<Structure>,
-    /// Its size.
+    /// The size of the structure.
     pub size: Size,
     /// Packets that a window is expected to have.
     pub packets: Option<u64>,
@@ -23,13 +23,13 @@ pub struct Counting {
 /// A part of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What is selected.
+    /// The columns that are selected.
     Columns,
-    /// Which rows are used.
+    /// The condition on rows.
     Filter,
-    /// How they are grouped.
+    /// The grouping of rows.
     Group,
-    /// Which groups are in the answer.
+    /// The condition on groups.
     Having,
     /// The order of groups.
     Order,
@@ -37,16 +37,16 @@ pub enum Part {
     Limit,
     /// The time that an answer covers.
     Over,
-    /// How packets are counted.
+    /// The way in which packets are counted.
     Counting,
 }
 
-/// Why no structure answers a query.
+/// The reason why no structure answers a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotSketched {
     /// The part that none can answer.
     pub part: Part,
-    /// Why, on one line.
+    /// The reason, on one line.
     pub reason: String,
 }
 
@@ -95,7 +95,7 @@ pub fn task_of(query: &Query, counting: &Counting, key: &KeySpec) -> Result<Task
 }
 
 impl Counting {
-    /// As a task's options.
+    /// Returns the options of a task that counts like this.
     fn options(&self) -> impl Iterator<Item = String> {
         let size = match self.size {
             Size::Usual => None,
@@ -121,7 +121,7 @@ fn the_figure(query: &Query) -> Result<&Aggregate, NotSketched> {
     }
 }
 
-/// What packets weigh where this field is added up.
+/// Returns the weight of packets where this field is added up.
 fn weight_of(field: &str) -> Result<&'static str, NotSketched> {
     match flow::usual_name(field) {
         "total_count" => Ok("packets"),
@@ -198,7 +198,7 @@ fn of_groups(
     Ok(options)
 }
 
-/// Why this aggregate is in no structure.
+/// Returns the reason why this aggregate is in no structure.
 fn not_counted(aggregate: &Aggregate) -> NotSketched {
     let reason = match aggregate {
         Aggregate::Count => "structures count packets, and count(*) counts flows",

@@ -1,4 +1,4 @@
-//! What is requested: `heavy-hitters:key=src_addr,share=0.2%`.
+//! Tasks as requested: `heavy-hitters:key=src_addr,share=0.2%`.
 
 mod kind;
 
@@ -23,27 +23,27 @@ const MOST_WINDOWS: u64 = 16;
 /// Lengths of prefixes in a hierarchy.
 const MOST_PREFIXES: usize = 8;
 
-/// What is counted of packets.
+/// The weight of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Weight {
-    /// Each is one.
+    /// The number of packets.
     Packets,
-    /// Their bytes by the IP header.
+    /// The bytes of the packets by the IP header.
     Bytes,
 }
 
 /// The threshold for a flow to be in the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// This many parts of a million of the window's total.
+    /// The least share of the window's total, parts of a million.
     SharePpm(u32),
-    /// This much.
+    /// The least weight.
     Count(u64),
-    /// No threshold: `top` alone decides.
+    /// The absence of a threshold: `top` alone decides.
     Any,
 }
 
-/// What a window is compared with.
+/// The windows with which a window is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
     /// The last window.
@@ -52,12 +52,12 @@ pub enum Against {
     Average(usize),
 }
 
-/// How large the structure may be.
+/// The size of the structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// The planner's own limit.
     Usual,
-    /// This many bytes for each address family.
+    /// A number of bytes for each address family.
     Memory(usize),
     /// The number needed for an error of this many parts per million.
     ErrorPpm(u32),
@@ -66,7 +66,7 @@ pub enum Size {
 /// A task as requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskSpec {
-    /// Its kind.
+    /// The kind of the task.
     pub kind: Kind,
     /// The flows' key; `None`: the run's.
     pub key: Option<KeySpec>,
@@ -74,7 +74,7 @@ pub struct TaskSpec {
     pub of: KeySpec,
     /// The values that quantiles are of.
     pub quantity: Quantity,
-    /// What is counted.
+    /// The weight that is counted.
     pub weight: Weight,
     /// The threshold of the answer.
     pub limit: Limit,
@@ -82,7 +82,7 @@ pub struct TaskSpec {
     pub top: usize,
     /// Lengths of IPv4 prefixes in a hierarchy, the longest first; IPv6 prefixes have four times as many bits.
     pub prefixes: Vec<u8>,
-    /// What changes are measured against.
+    /// The windows that changes are measured against.
     pub against: Against,
     /// Shares of quantiles, parts of a million.
     pub at_ppm: Vec<u32>,
@@ -92,7 +92,7 @@ pub struct TaskSpec {
     pub structure: Option<Structure>,
     /// Packets that a window is expected to have, if given by the user.
     pub packets: Option<u64>,
-    /// What was written.
+    /// The text of the request.
     text: String,
     /// The query that it answers.
     pub(crate) shape: Option<Arc<Shape>>,
@@ -113,7 +113,7 @@ fn key(text: &str) -> Result<KeySpec, SpecError> {
 const COMMON: [&str; 4] = ["structure", "memory", "error", "packets"];
 
 impl TaskSpec {
-    /// Why a sample of the packets does not tell the answer; `None` if it does, between bounds.
+    /// Returns the reason why a sample of the packets does not tell the answer; `None` if it does, between bounds.
     pub fn why_not_sampled(&self) -> Option<String> {
         let what = match (self.kind, self.limit) {
             (Kind::HeavyHitters, Limit::SharePpm(_) | Limit::Any) => return None,
@@ -156,7 +156,7 @@ impl TaskSpec {
         }
     }
 
-    /// The same task as what answers a query, whose name stands before its text.
+    /// Makes this the task that answers a query, whose name stands before its text.
     pub(crate) fn of_query(self, shape: Shape) -> Self {
         Self { text: format!("{}: {}", shape.name, self.text), shape: Some(Arc::new(shape)), ..self }
     }
@@ -309,7 +309,7 @@ impl FromStr for TaskSpec {
     }
 }
 
-/// What was written; of a query, its name and the task that answers it.
+/// Writes the text of the request; of a query, its name and the task that answers it.
 impl fmt::Display for TaskSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

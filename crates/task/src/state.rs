@@ -18,11 +18,11 @@ use summary::{Lease, Limits};
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) v4: Part<KeyV4>,
-    /// None if keys have no addresses, and values are of no family.
+    /// The part of IPv6; `None` if keys have no addresses, and values are of no family.
     pub(crate) v6: Option<Part<KeyV6>>,
 }
 
-/// Of one address family.
+/// The part of a state that is of one address family.
 #[derive(Debug)]
 pub(crate) struct Part<K: Key> {
     pub(crate) of: StateKind<K>,
@@ -32,7 +32,7 @@ pub(crate) struct Part<K: Key> {
     memory: Option<Lease>,
 }
 
-/// Which kind of structure.
+/// The kind of structure, with the structure.
 #[derive(Debug)]
 pub(crate) enum StateKind<K: Key> {
     Counted(Box<Counted<K>>),
@@ -57,17 +57,17 @@ pub(crate) struct Maker {
     pub(crate) kind: Kind,
     pub(crate) weight: Weight,
     pub(crate) quantity: Quantity,
-    /// Where structures that grow take their memory from.
+    /// The memory that structures that grow take theirs from.
     pub(crate) grows: Option<Limits>,
 }
 
-/// What a structure is made from.
+/// The parameters that a structure is made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Making {
     structure: Structure,
     /// The memory that it may take.
     bytes: usize,
-    /// Of a sample: one in this many is taken.
+    /// The sampling interval: a sample takes one in this many.
     one_in: u32,
     seed: Seed,
 }
@@ -158,7 +158,7 @@ impl<K: Key> Part<K> {
         }
     }
 
-    /// Without memory, what finds no room is counted as such.
+    /// Makes room for the items, as far as there is memory. What finds no room is counted as such.
     fn make_room(&mut self, items: &Items<K>) {
         let Some(memory) = &mut self.memory else { return };
         match &mut self.of {

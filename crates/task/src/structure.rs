@@ -7,11 +7,11 @@ pub enum Structure {
     Exact,
     /// Count-Min with its heaviest flows kept next to it.
     CountMin,
-    /// The same with conservative update.
+    /// Count-Min with conservative update, with its heaviest flows kept next to it.
     Conservative,
-    /// Count Sketch, likewise.
+    /// Count Sketch, with its heaviest flows kept next to it.
     CountSketch,
-    /// k-ary sketch, likewise.
+    /// The k-ary sketch, with its heaviest flows kept next to it.
     KAry,
     /// The Simple Hash Table as published: keys are never checked.
     SimpleHashTable,
@@ -29,7 +29,7 @@ pub enum Structure {
     FlowSample,
     /// Sample and hold.
     SampleAndHold,
-    /// One row of counters, whose sums are separated by expectation maximisation.
+    /// A single row of counters, whose sums are separated by expectation maximisation.
     SizeArray,
     /// Random positions of the stream.
     StreamSample,
@@ -78,17 +78,17 @@ impl Structure {
         }
     }
 
-    /// Whether it requires all packets of a flow on one core.
+    /// Returns true if the structure requires all packets of a flow on one core.
     pub(crate) fn needs_whole_flows(self) -> bool {
         matches!(self, Conservative | StreamSample)
     }
 
-    /// Whether a flow that it names is the one that it counted.
+    /// Returns true if a flow that the structure names is the one that it counted.
     pub(crate) fn checks_keys(self) -> bool {
         self != SimpleHashTable
     }
 
-    /// Why byte counts cannot be kept in it; `None` if they can.
+    /// Returns the reason why byte counts cannot be kept in the structure; `None` if they can.
     pub(crate) fn why_not_bytes(self) -> Option<&'static str> {
         match self {
             Conservative | CountSketch | SimpleHashTable | MvSketch | CocoSketch => {

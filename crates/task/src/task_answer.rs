@@ -8,24 +8,24 @@ use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-/// How the status begins of a change that is not answered because its own window was watched only in part.
+/// The begin of the status of a change that is not answered because its own window was watched only in part.
 pub(crate) const NOT_COMPARED: &str = "not compared";
 
-/// The column that says so where a row's key is not certain.
+/// The column that says where a row's key is not certain.
 const KEY_CERTAIN: &str = "key_certain";
-/// What is to be known of such an answer, also where a query's columns leave no place for that one.
+/// The reason why keys are not certain, for an answer whose columns leave no place for [`KEY_CERTAIN`] too.
 const UNCHECKED: &str = "keys are not certain: this structure does not check them, and a row may name another flow than the one that it counted";
 
-/// What one task answers of one window.
+/// The answer of one task for one window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskAnswer {
-    /// What kind of task: `heavy_hitters`, `entropy`, …
+    /// The kind of task: `heavy_hitters`, `entropy`, …
     pub name: &'static str,
-    /// How it was counted.
+    /// The way in which the task was counted.
     pub note: TaskNote,
     /// `ok`, or what keeps the answer from being complete.
     pub status: String,
-    /// All that it is made of was counted in tables that had room for everything. Its rows, if they have bounds, say more.
+    /// True if all that the answer is made of was counted in tables that had room for everything. Its rows, if they have bounds, say more.
     pub is_exact: bool,
     /// The answer.
     pub rows: TaskRows,
@@ -44,9 +44,9 @@ pub enum TaskRows {
         key: KeySpec,
         /// The name of the figure: `total_count`, `total_byte`, `contacts`, `change`.
         figure: &'static str,
-        /// Whether they are prefixes of a hierarchy.
+        /// True if the flows are prefixes of a hierarchy.
         is_hierarchy: bool,
-        /// Whether what a row has counted is its key's; else flows that share its counter may have as much of it.
+        /// True if what a row has counted is its key's; else flows that share its counter may have as much of it.
         keys_are_certain: bool,
         /// The flows.
         flows: Vec<EstimatedFlow>,
@@ -61,7 +61,7 @@ pub enum TaskRows {
     Quantiles {
         /// The field that they are of.
         of: &'static str,
-        /// By share, IPv4 first.
+        /// The quantiles by share, IPv4 first.
         quantiles: Vec<QuantileRow>,
     },
 }
@@ -71,11 +71,11 @@ pub enum TaskRows {
 pub struct EstimatedFlow {
     /// The flow.
     pub key: FlowKey,
-    /// Of a prefix in a hierarchy: its length.
+    /// The length of a prefix in a hierarchy.
     pub prefix: Option<u8>,
-    /// Its figure.
+    /// The figure of the flow.
     pub estimate: Estimate,
-    /// Of a prefix in a hierarchy: what is left of the figure without the heavy prefixes below it.
+    /// The remainder of the figure of a prefix in a hierarchy, without the heavy prefixes below it.
     pub own: Option<Estimate>,
 }
 
@@ -144,7 +144,7 @@ impl std::fmt::Display for Point {
     }
 }
 
-/// By powers of two: 1, 2, 3 to 4, 5 to 8, …
+/// Sums flows of similar size, by powers of two: 1, 2, 3 to 4, 5 to 8, …
 pub fn size_classes(sizes: &[(u64, f64)]) -> Vec<SizeClass> {
     let mut classes: Vec<SizeClass> = Vec::new();
     for &(size, flows) in sizes {
@@ -289,7 +289,7 @@ impl TaskAnswer {
 }
 
 impl TaskAnswer {
-    /// Nothing is known any more of how far the figures are off: what is missing may be anything.
+    /// Forgets how far the figures are off: what is missing may be anything.
     pub(crate) fn forget_bounds(&mut self) {
         self.is_exact = false;
         match &mut self.rows {
@@ -305,7 +305,7 @@ impl TaskAnswer {
         }
     }
 
-    /// These numbers of packets and records did not tell what it depends on: what they counted may belong to other rows.
+    /// Notes that these numbers of packets and records did not tell what the answer depends on: what they counted may belong to other rows.
     pub(crate) fn lacks_untold(&mut self, untold: &Untold) {
         if !untold.is_none() {
             self.forget_bounds();

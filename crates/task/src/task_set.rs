@@ -1,4 +1,4 @@
-//! All that a run answers at one time.
+//! The set of all that a run answers at one time.
 
 use crate::answering;
 use crate::by_packets::{Needs, SplitPlan, SplitQuery, split};
@@ -37,7 +37,7 @@ impl TaskSet {
         Self::plan_with(generation, queries, &[], tasks, site)
     }
 
-    /// The same with `others` that later sets may lack ([`RowQueries::plan_with`]).
+    /// Plans a set as [`Self::plan`], with `others` that later sets may lack ([`RowQueries::plan_with`]).
     ///
     /// # Errors
     /// All refusals, each with the name of its query.
@@ -94,7 +94,7 @@ impl TaskSet {
         self.pins.as_ref()
     }
 
-    /// Whether losses are tracked of these flows, because queries read them and not all flows have them.
+    /// Returns true if losses are tracked of these flows, because queries read them and not all flows have them.
     pub fn follows_losses(&self) -> bool {
         self.follows_losses
     }

@@ -1,4 +1,4 @@
-//! All tasks of a run: planned once, and counted by each worker separately.
+//! Tasks of a run: planned once, and counted by each worker separately.
 
 use crate::by_packets::{SplitPlan, SplitTable};
 use crate::feed::{Feed, Feeder};
@@ -18,7 +18,7 @@ pub(crate) struct Task {
     /// Keys of the flows in its answer; of a hierarchy the whole addresses.
     pub(crate) key: KeySpec,
     pub(crate) maker: Maker,
-    /// Where its states get their packets: one for each length of a hierarchy's prefixes, else one.
+    /// The levels at which its states get their packets: one for each length of a hierarchy's prefixes, else one.
     pub(crate) levels: Vec<Level>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Task {
 pub(crate) struct Level {
     /// Number of its feed.
     pub(crate) feed: usize,
-    /// Of a hierarchy: the prefix.
+    /// The prefix of a level of a hierarchy.
     pub(crate) prefix: Option<u8>,
     /// Keys of its flows.
     pub(crate) key: KeySpec,
@@ -35,7 +35,7 @@ pub(crate) struct Level {
     has_v6: bool,
 }
 
-/// What a run counts in addition to its flow tables.
+/// The tasks that a run counts in addition to its flow tables.
 #[derive(Clone, Debug)]
 pub struct Tasks {
     pub(crate) generation: Generation,
@@ -45,19 +45,19 @@ pub struct Tasks {
     hashed: Option<KeySpec>,
     /// The number of each task among all that were asked.
     places: Vec<usize>,
-    /// Those that rows of windows answer.
+    /// The tasks that rows of windows answer.
     by_rows: Option<Box<Tasks>>,
-    /// What is counted for queries that are answered by packets.
+    /// The tables that are counted for queries that are answered by packets.
     pub(crate) split: Option<SplitPlan>,
-    /// They are the same in each set of a run.
+    /// True if the tasks are the same in each set of a run.
     is_lasting: bool,
 }
 
-/// What one worker counted in one window.
+/// The counts of one worker in one window.
 #[derive(Debug)]
 pub struct TaskStates {
     generation: Generation,
-    /// By task and level.
+    /// The states by task and level.
     pub(crate) states: Vec<Vec<State>>,
     pub(crate) split: Vec<SplitTable>,
 }
@@ -79,10 +79,11 @@ impl Tasks {
         Ok(all)
     }
 
-    /// The same of a run whose windows give rows: what these tell, they answer, exactly, unless the task says how it is to be counted.
+    /// Chooses a structure for each task of a run whose windows give rows: what these tell, they answer, exactly, unless the task says how it
+    /// is to be counted.
     ///
     /// # Errors
-    /// As [`Self::plan`].
+    /// The errors of [`Self::plan`].
     pub fn plan_with_rows(specs: &[TaskSpec], setting: &Setting) -> Result<Self, String> {
         let (mut all, mut by_rows) = (Self::empty(setting), Self::empty(setting));
         for (place, spec) in specs.iter().enumerate() {
@@ -112,8 +113,8 @@ impl Tasks {
         Ok(())
     }
 
-    /// Those that count packets and those that rows answer, where there are any, in the set of this generation. The latter take their
-    /// memory from `limits`, as they need it.
+    /// Takes apart the tasks that count packets and those that rows answer, where there are any, in the set of this generation. The latter take
+    /// their memory from `limits`, as they need it.
     pub(crate) fn apart(mut self, generation: Generation, limits: &Limits) -> (Option<Self>, Option<Self>) {
         self.generation = generation;
         let by_rows = self.by_rows.take().map(|mut tasks| {
@@ -144,7 +145,7 @@ impl Tasks {
         is_lasting(self) && is_lasting(other)
     }
 
-    /// These tasks, and what queries by packets need, in the set of this generation.
+    /// Joins these tasks and the tables that queries by packets need, in the set of this generation.
     pub(crate) fn with_split(
         tasks: Option<Self>,
         generation: Generation,
@@ -235,7 +236,7 @@ impl Tasks {
         self.generation
     }
 
-    /// What was chosen for each task, as `task: why`.
+    /// Returns the structure that was chosen for each task.
     pub fn choices(&self) -> impl Iterator<Item = (&TaskSpec, &Choice)> {
         let all = self.tasks.iter().chain(self.by_rows.iter().flat_map(|by_rows| &by_rows.tasks));
         all.map(|task| (&task.spec, &task.maker.choice))
@@ -259,13 +260,13 @@ impl Tasks {
         Ok(TaskStates { split, ..self.states()? })
     }
 
-    /// Those of one task, by level.
+    /// Creates the empty states of one task, by level.
     pub(crate) fn states_of(&self, task: usize) -> Result<Vec<State>, SketchError> {
         let Task { maker, levels, .. } = &self.tasks[task];
         levels.iter().map(|level| State::new(maker, level.has_v6, &self.seed)).collect()
     }
 
-    /// What makes packets ready; each worker needs one.
+    /// Creates the feeder that makes packets ready; each worker needs one.
     pub(crate) fn feeder(&self) -> Feeder {
         Feeder::new(self.seed, self.hashed, &self.feeds)
     }
@@ -319,12 +320,12 @@ impl TaskCounter {
         }
     }
 
-    /// What was counted since the last call; counting continues in `empty`.
+    /// Returns the counts since the last call; counting continues in `empty`.
     pub fn turn(&mut self, empty: Box<TaskStates>) -> Box<TaskStates> {
         std::mem::replace(&mut self.states, empty)
     }
 
-    /// What was counted.
+    /// Returns the counts.
     pub fn into_states(self) -> Box<TaskStates> {
         self.states
     }
@@ -363,12 +364,12 @@ impl TaskStates {
     }
 }
 
-/// Why the counts of two workers are not merged.
+/// The reason why the counts of two workers are not merged.
 #[derive(Debug)]
 pub enum CannotMerge {
-    /// They counted by different sets of tasks.
+    /// The workers counted by different sets of tasks.
     Generation(OtherGeneration),
-    /// They counted in different structures.
+    /// The workers counted in different structures.
     Structure(Unmergeable),
 }
 

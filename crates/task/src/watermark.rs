@@ -13,22 +13,22 @@ pub struct Watermark {
 }
 
 impl Watermark {
-    /// It has reported this window completely, and so all earlier ones.
+    /// Notes that this window is reported completely, and so all earlier ones.
     pub fn complete(&mut self, window: WindowId) {
         self.last = self.last.max(Some(window));
     }
 
-    /// It is about to enter this window: it has reported all earlier ones completely.
+    /// Notes that this window is about to be entered: all earlier ones are reported completely.
     pub fn enter(&mut self, window: WindowId) {
         self.last = self.last.max(window.previous());
     }
 
-    /// It reports nothing more.
+    /// Notes that nothing more is reported.
     pub fn end(&mut self) {
         self.has_ended = true;
     }
 
-    /// It reports nothing more, and what it had not reported is lost. False if it had ended or failed before.
+    /// Notes that nothing more is reported, and that what was not reported is lost. Returns false if it had ended or failed before.
     pub fn fail(&mut self) -> bool {
         let is_news = !self.has_ended;
         self.has_failed |= is_news;

@@ -12,7 +12,7 @@ impl WorkerId {
         Self(number)
     }
 
-    /// Its place in a list of all workers.
+    /// Returns the worker's place in a list of all workers.
     pub const fn index(self) -> usize {
         self.0
     }

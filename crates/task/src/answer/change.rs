@@ -136,7 +136,7 @@ fn exact<K: Key>(flows: Vec<(K, f64)>, not_kept: bool) -> HeavyKeys<K> {
     HeavyKeys::new(flows.into_iter().map(|(key, change)| (key, estimate(change))).collect(), not_kept)
 }
 
-/// Of linear sketches: `windows` times this window minus all those before it, divided by their number, so
+/// Returns the changes of linear sketches: `windows` times this window minus all those before it, divided by their number, so
 /// that counters stay whole.
 fn linear<'a, K: Key, P: Policy + Signed + summary::sketch::Linear + 'a>(
     now: &Tracked<K, P>,

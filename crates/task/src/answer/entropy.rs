@@ -30,7 +30,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     (TaskRows::Entropy(bits), status)
 }
 
-/// What an exact table had no room for.
+/// Returns the weight of the flows for which an exact table had no room.
 fn not_kept<K: Key>(part: &Part<K>) -> u64 {
     match &part.of {
         StateKind::Counted(counted) => match &**counted {

@@ -8,7 +8,7 @@ use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
 use summary::sketch::{ExactCounts, Frequency, HeavyKeys};
 
-/// Both families' flows with `threshold` or more; those of each that are not among its `most` largest may
+/// Returns both families' flows with `threshold` or more; those of each that are not among its `most` largest may
 /// only be counted.
 pub(super) fn of_both(asked: &AnswerInput<'_>, level: usize, threshold: u64, most: usize) -> Found {
     let (state, key) = (&asked.states[level], asked.task.levels[level].key);
@@ -38,7 +38,7 @@ fn of_part<K: Key>(part: &Part<K>, key: &KeySpec, threshold: u64, most: usize) -
     Found { flows: estimated(found, key).collect(), more: 0, is_cut_short }
 }
 
-/// No more flows of an exact table than an answer has rows: it may keep millions of flows.
+/// Returns no more flows of an exact table than an answer has rows, as the table may keep millions of flows.
 fn largest<K: Key>(table: &ExactCounts<K>, spec: &KeySpec, threshold: u64, most: usize) -> Found {
     let (mut ranking, mut all) = (Ranking::new(most), 0);
     for (key, sum) in table.iter().filter(|(_, sum)| *sum >= threshold) {

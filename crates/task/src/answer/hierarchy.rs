@@ -43,7 +43,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     ranked(asked, asked.figure(), (found, 0), is_cut_short, |_| true)
 }
 
-/// What is left of an estimate without a part of it.
+/// Returns the remainder of an estimate without a part of it.
 fn less(whole: Estimate, part: &Estimate) -> Estimate {
     let both = whole.bounds.zip(part.bounds);
     let bounds = both.map(|(whole, part)| Bounds {

@@ -1,4 +1,4 @@
-//! From a sample to all packets: the estimates of heavy hitters, scaled, with the bounds of the structure and of the sample.
+//! Estimates of heavy hitters over all packets from a sample: scaled, with the bounds of the structure and of the sample.
 
 use crate::spec::{TaskSpec, Weight};
 use crate::task_answer::{TaskAnswer, TaskRows};
@@ -15,7 +15,7 @@ pub(crate) fn of_all(answer: &mut TaskAnswer, spec: &TaskSpec, sampled: &Sampled
     }
 }
 
-/// Either the bounds of the structure or those of the sample may fail.
+/// Scales an estimate to all packets. Its bounds fail if those of the structure or those of the sample fail.
 fn scaled(seen: Estimate, weight: Weight, sampled: &Sampled) -> Estimate {
     let (lower, upper) = seen.bounds.map_or((seen.value, seen.value), |bounds| (bounds.lower, bounds.upper));
     let of_all = match weight {

@@ -1,4 +1,4 @@
-//! From what was seen to what was on the wire: packets that were lost widen the bounds.
+//! Answers about the packets on the wire: packets that were lost widen the bounds.
 
 use super::{OK, weight_of};
 use crate::Kind;

@@ -3,7 +3,7 @@
 use flow::{FIELDS, Field, RowValue, WindowRow};
 use packet::PacketFields;
 
-/// Some of the fields in which the packets of one flow may differ ([`Field::of_flow`]).
+/// A set of fields in which the packets of one flow may differ ([`Field::of_flow`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ChangingFields(u16);
 
@@ -11,7 +11,7 @@ pub struct ChangingFields(u16);
 pub(crate) type Words = [u64; 4];
 
 impl ChangingFields {
-    /// None.
+    /// The empty set.
     pub const NONE: Self = Self(0);
 
     /// The fields in the order of the field table; a set has a bit of each.
@@ -20,7 +20,7 @@ impl ChangingFields {
         changing.enumerate().map(|(at, field)| (1 << at, field))
     }
 
-    /// All of them.
+    /// Returns the set of every field.
     pub fn every() -> Self {
         Self(Self::all().fold(0, |all, (bit, _)| all | bit))
     }
@@ -36,7 +36,7 @@ impl ChangingFields {
         self.0 == 0
     }
 
-    /// How many they are.
+    /// Returns the number of fields.
     pub(crate) fn len(self) -> u32 {
         self.0.count_ones()
     }
@@ -56,7 +56,7 @@ impl ChangingFields {
         Self::all().filter(move |(bit, _)| self.0 & bit != 0).map(|(_, field)| field)
     }
 
-    /// Where rows have them.
+    /// Returns the columns of rows that have the fields.
     pub(crate) fn columns(self) -> Vec<RowValue> {
         self.fields().map(|field| field.row).collect()
     }
@@ -95,7 +95,7 @@ impl ChangingFields {
     }
 }
 
-/// All values of a row in which packets of one flow may differ.
+/// Returns the values of a row in which packets of one flow may differ.
 #[inline(always)]
 pub(crate) fn words<K>(row: &WindowRow<K>) -> Words {
     let WindowRow { tcp_seq, tcp_ack, tcp_win, vlan, tcp_flags, ip_ttl, ip_tos, macs, .. } = row;

@@ -1,4 +1,4 @@
-//! Which questions are by fields in which the packets of a flow may differ, and what they become where only rows of flows are there.
+//! Questions by fields in which the packets of a flow may differ, and the questions that they become where only rows of flows are there.
 
 use super::fields::ChangingFields;
 use crate::query::{Aggregate, Condition, Expression, GroupField, Grouping, Query};
@@ -8,11 +8,11 @@ use flow::{Aggregation, Derived, DerivedField, Field};
 /// The fields by which a query tells packets apart.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Needs {
-    /// It groups by them.
+    /// The fields that the query groups by.
     pub(crate) grouped: ChangingFields,
-    /// Its filter reads them.
+    /// The fields that its filter reads.
     pub(crate) filtered: ChangingFields,
-    /// Its aggregates read them: it counts their values, ranks them, or asks for the least or the greatest.
+    /// The fields that its aggregates read: a query counts their values, ranks them, or asks for the least or the greatest.
     pub(crate) aggregated: ChangingFields,
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn weighs(aggregate: &Aggregate, site: &Site) -> Result<(), Refusal> 
     Err(Refusal::Unweighed { function, field: field.name.to_owned(), of_flow })
 }
 
-/// Whether a field is of the key, or of the site.
+/// Returns true if a field is of the key, or of the site.
 pub(crate) fn is_of_key(name: &str, site: &Site) -> bool {
     let own = Field::named(name).map_or(name, |field| field.name);
     site.key.columns().any(|column| column == own) || own == "node_id"

@@ -17,11 +17,11 @@ pub struct SplitQuery {
     query: Query,
     /// The number of its table.
     table: usize,
-    /// What packets must fulfil.
+    /// The condition that packets must fulfil.
     filter: Option<RowFilter>,
     /// The fields of its table.
     fields: ChangingFields,
-    /// By what rows remain apart, in each [pass](Site::passes).
+    /// The fields by which rows remain apart, in each [pass](Site::passes).
     passes: Vec<ChangingFields>,
     seed: Seed,
     queries: RowQueries,
@@ -62,7 +62,7 @@ pub fn refused_by_packets(query: &Query, site: &Site) -> Vec<Refusal> {
     refused.into_iter().map(|(_, refusal)| refusal).collect()
 }
 
-/// Most fields by whose values rows are apart.
+/// The most fields by whose values rows are apart.
 const MOST: u32 = 4;
 
 impl SplitQuery {
@@ -105,7 +105,7 @@ impl SplitQuery {
         &self.query
     }
 
-    /// It alone, over [`SplitQuery::rows`].
+    /// Returns the query alone, over [`SplitQuery::rows`].
     pub fn queries(&self) -> &RowQueries {
         &self.queries
     }
@@ -158,8 +158,8 @@ impl SplitRows {
     }
 }
 
-/// By what rows are apart in each pass: by what the query groups by, and by what aggregates read of each packet. So a number of flows is one
-/// of flows, whatever else is counted.
+/// Returns the fields by which rows are apart in each pass: those that the query groups by, and those that aggregates read of each packet.
+/// So a number of flows is one of flows, whatever else is counted.
 fn passes(query: &Query, needs: &Needs, site: &Site) -> Vec<ChangingFields> {
     let aggregates = query.aggregates();
     let mut passes = Vec::new();

@@ -6,7 +6,7 @@ use flow::WindowRow;
 use packet::{Bursts, Key, KeyV4, KeyV6, KeyedPacket, Packets, Seed};
 use summary::{Lease, Limits};
 
-/// Of both address families.
+/// The rows by packets of both address families.
 #[derive(Debug)]
 pub(crate) struct SplitTable {
     pub(crate) v4: SplitPart<KeyV4>,
@@ -15,7 +15,8 @@ pub(crate) struct SplitTable {
     limits: Limits,
 }
 
-/// Of one. It takes no more rows than it was made for, so that it never allocates while packets are counted: merging alone makes room.
+/// The rows by packets of one address family. It takes no more rows than it was made for, so that it never allocates while packets are
+/// counted: merging alone makes room.
 #[derive(Debug)]
 pub(crate) struct SplitPart<K> {
     pub(crate) rows: Vec<WindowRow<K>>,
@@ -85,7 +86,7 @@ fn slots(capacity: usize) -> usize {
 }
 
 impl<K: Key> SplitPart<K> {
-    /// What a row takes: itself, its hash, and up to four slots.
+    /// The bytes that a row takes: itself, its hash, and up to four slots.
     pub(crate) const BYTES: usize = size_of::<WindowRow<K>>() + size_of::<u64>() + 4 * size_of::<u32>();
 
     fn new(fields: ChangingFields, capacity: usize, seed: Seed) -> Self {

@@ -1,4 +1,4 @@
-//! What a run counts for questions by packets, and the rows of a window that come of it.
+//! Counts of a run for questions by packets, and the rows of a window that come of them.
 
 use super::fields::ChangingFields;
 use super::table::{SplitPart, SplitTable};
@@ -13,7 +13,7 @@ const MOST_BYTES: usize = 256 << 20;
 /// The part of a run's memory that they take.
 const SHARE: usize = 16;
 
-/// What is counted: a table for each set of fields.
+/// The plan of what is counted: a table for each set of fields.
 #[derive(Clone, Debug)]
 pub(crate) struct SplitPlan {
     pub(crate) tables: Vec<ChangingFields>,
@@ -26,7 +26,7 @@ impl SplitPlan {
         Self { tables, seed, limits: limits.clone() }
     }
 
-    /// What the tables of all workers take.
+    /// Returns the bytes that the tables of all workers take.
     pub(crate) fn bytes(&self) -> usize {
         (self.limits.bytes_allowed() / SHARE).min(MOST_BYTES)
     }
@@ -79,7 +79,7 @@ pub struct SplitRows {
 #[derive(Clone, Debug, Default)]
 pub struct SplitWindow {
     pub(crate) tables: Vec<SplitRows>,
-    /// What keeps them from being whole.
+    /// The reason why the rows are not whole, if they are not.
     pub fault: Option<String>,
     _memory: Option<Arc<Lease>>,
 }

@@ -45,7 +45,7 @@ impl Query {
 }
 
 impl Expression {
-    /// Whether it reads a field of the table.
+    /// Returns true if the expression reads a field of the table.
     pub fn reads(&self, field: &str) -> bool {
         let mut read = BTreeSet::new();
         of_value(self, &mut read);

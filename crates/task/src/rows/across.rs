@@ -16,7 +16,7 @@ use groups::MergedGroups;
 use model::{Answer, Span};
 use parts::Parts;
 
-/// Why queries across nodes are not answered of samples.
+/// The reason why queries across nodes are not answered of samples.
 pub const OF_SAMPLES: &str = "'across nodes' adds up counts of nodes, and a sample has estimates";
 
 /// A query whose answer is that of several nodes together.
@@ -49,12 +49,12 @@ impl Merging {
         &self.plan.query
     }
 
-    /// What each node computes. It has the query's name.
+    /// Returns the query that each node computes. It has the name of the whole query.
     pub fn parts(&self) -> &Query {
         &self.parts.query
     }
 
-    /// Whether this is a node's answer to [`Merging::parts`].
+    /// Returns true if this is a node's answer to [`Merging::parts`].
     pub fn fits(&self, answer: &Answer) -> bool {
         let own = self.parts.query.columns.iter().map(|item| &item.name);
         own.eq(answer.columns.iter().map(|column| &column.name))

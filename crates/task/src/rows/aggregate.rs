@@ -10,7 +10,7 @@ use packet::KeySpec;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlannedAggregate {
     pub(crate) kind: Kind,
-    /// Its first word.
+    /// The place of the aggregate's first word in the state.
     pub(crate) at: usize,
     /// A row that lacks the value leaves the total of its group not known. Without this it adds nothing.
     pub(crate) needs_all: bool,
@@ -18,7 +18,7 @@ pub(crate) struct PlannedAggregate {
     pub(crate) pass: usize,
 }
 
-/// What is kept of the rows of a group.
+/// The kind of an aggregate: what is kept of the rows of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// The number of rows.
@@ -43,7 +43,7 @@ pub(crate) enum Kind {
     Samples(usize, NodeId, Type),
 }
 
-/// What values are counted of.
+/// The values that are counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ValueOf {
     Key(KeySpec),
@@ -91,12 +91,12 @@ impl Kind {
         }
     }
 
-    /// Whether a group's state alone tells the value.
+    /// Returns true if a group's state alone tells the value.
     pub(crate) fn is_simple(&self) -> bool {
         !matches!(self, Self::Distinct(..) | Self::Weights(..) | Self::Samples(..))
     }
 
-    /// Whether values of several groups add up to that of all.
+    /// Returns true if values of several groups add up to that of all.
     pub(crate) fn is_total(&self) -> bool {
         matches!(self, Self::Count | Self::Sum(..))
     }
@@ -244,7 +244,7 @@ pub(crate) fn add_moment(state: &mut [u64], value: f64) {
     state[2] = (squares + distance * (value - mean)).to_bits();
 }
 
-/// The same of two sets of values (Chan, Golub and LeVeque, COMPSTAT 1982).
+/// Merges the moments of two sets of values (Chan, Golub and LeVeque, COMPSTAT 1982).
 fn merge_moments(state: &mut [u64], other: &[u64]) {
     if other[0] == 0 {
         return;

@@ -1,4 +1,4 @@
-//! From a query's state for a window to its answer: order, limit, and the exact rest.
+//! The answer made of a query's state for a window: order, limit, and the exact rest.
 
 use super::aggregate::{Kind, PlannedAggregate, total};
 use super::group_value::{Group, GroupValue};
@@ -22,21 +22,21 @@ use flow::{NULL, RowValue};
 use model::{Answer, ColumnKind, Rest, Span, Value};
 use std::collections::{HashMap, HashSet};
 
-/// What an answer covers.
+/// The time and the traffic that an answer covers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Covered<'a> {
     /// The window; `None` for the run.
     pub(crate) window: Option<Span>,
     /// The time watched; `None` if it is not known.
     pub(crate) watched: Option<Span>,
-    /// What rows do not tell.
+    /// The packets that are in no row, and the values that the other packets did not tell.
     pub(crate) outside: Outside<'a>,
-    /// How their groups are counted; `None` where they are not.
+    /// The plan by which the groups of these packets are counted; `None` where they are not.
     pub(crate) plan: Option<&'a OverflowPlan>,
 }
 
 impl Covered<'_> {
-    /// What packets that are in no row add to the groups of a query.
+    /// Returns the bounds of what packets that are in no row add to the groups of a query.
     fn bounds(&self, plan: &Plan) -> Option<GroupBounds> {
         self.outside.overflow?.bounds(self.plan?, plan.summary.as_ref()?, self.outside.totals.packets)
     }
@@ -54,14 +54,14 @@ struct Selected {
     first: Vec<Shown>,
     others: u64,
     rest: RestState,
-    /// What packets without a place add to the others.
+    /// The amounts that packets without a place add to the others.
     spilled: Amounts,
 }
 
 /// The state of the groups that are not in the answer.
 enum RestState {
     Own(Vec<u64>),
-    /// What remains of the state of all groups.
+    /// The state of all groups, from which those of the answer are still to be subtracted.
     OfAll(Vec<u64>),
 }
 
@@ -207,7 +207,7 @@ pub(super) fn undecided(groups: u64) -> String {
 }
 
 impl Plan {
-    /// Whether a value is computed of weights.
+    /// Returns true if a value is computed of weights.
     fn has_entropy(&self) -> bool {
         self.aggregates.iter().any(|aggregate| matches!(aggregate.kind, Kind::Weights(..)))
     }
@@ -240,7 +240,7 @@ impl Selected {
 }
 
 impl Setting<'_> {
-    /// What packets without a place add to all groups but these.
+    /// Returns the amounts that packets without a place add to all groups but these.
     fn without(&self, shown: &[Shown]) -> Amounts {
         let of = |bounds: &GroupBounds| {
             bounds.without(shown.iter().map(|shown| bounds.of(shown.number & OF_V6 != 0, &shown.words)))

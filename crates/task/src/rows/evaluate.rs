@@ -29,7 +29,7 @@ const TCP: u8 = 6;
 #[derive(Clone, Debug)]
 enum Values {
     Array(ArrayRef),
-    /// The same for all rows.
+    /// A value that is the same for all rows.
     Constant(Scalar<ArrayRef>),
 }
 
@@ -56,7 +56,7 @@ impl Values {
     }
 }
 
-/// What nodes are for the rows of one batch, each computed when it is first needed.
+/// The values of nodes for the rows of one batch, each computed when it is first needed.
 #[derive(Debug)]
 pub(crate) struct Evaluation<'a, K> {
     program: &'a Program,
@@ -245,7 +245,7 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
         boolean_values(joined.unwrap_or_else(|| no_booleans(rows)), false)
     }
 
-    /// What the databases tell of the addresses of a side.
+    /// Looks up the addresses of a side in the databases.
     fn places(&self, side: usize, of: impl Fn(Place) -> Option<u64>) -> Values {
         let is_v6 = K::WORDS == KeyV6::WORDS;
         let Some(databases) = self.program.places() else {
@@ -290,7 +290,7 @@ fn boolean_values(array: BooleanArray, is_constant: bool) -> Values {
     Values::new(Arc::new(array), is_constant)
 }
 
-/// Where a kernel refuses its operands, whose types and lengths the plan has made equal, nothing is known.
+/// Returns nulls for a kernel that refuses its operands, whose types and lengths the plan has made equal: nothing is known there.
 fn no_booleans(rows: usize) -> BooleanArray {
     BooleanArray::new_null(rows)
 }
@@ -343,7 +343,7 @@ fn calculate(operator: Operator, operands: &[Values; 2]) -> ArrayRef {
     calculated.unwrap_or_else(|_| calculate_each(operator, operands))
 }
 
-/// The same one by one: null where a result is out of range.
+/// Calculates each value by itself: null where a result is out of range.
 fn calculate_each(operator: Operator, operands: &[Values; 2]) -> ArrayRef {
     let [left, right] = operands.each_ref().map(|values| values.array().as_primitive::<Int64Type>());
     let rows = left.len().max(right.len());

@@ -138,7 +138,7 @@ impl RowQueries {
         plans.all(|plan| !plan.merges)
     }
 
-    /// What one worker counts packets without a place in; `None` if no query asks for their groups.
+    /// Creates the counter of one worker for packets without a place; `None` if no query asks for their groups.
     pub fn overflow_counter(&self) -> Option<OverflowCounter> {
         (!self.overflow.is_empty()).then(|| OverflowCounter::new(&self.overflow, &self.site))
     }
@@ -162,7 +162,7 @@ impl RowQueries {
         }
     }
 
-    /// Whether the set has the queries of this state.
+    /// Returns true if the set has the queries of this state.
     pub fn continues(&self, windows: &LongWindows) -> bool {
         windows.plans().iter().all(|plans| self.long.iter().any(|own| own.is_same(plans)))
     }
@@ -186,17 +186,17 @@ impl RowQueries {
         })
     }
 
-    /// Those over the whole run.
+    /// Returns the plans over the whole run.
     pub(crate) fn run_plans(&self) -> &PlanSet {
         &self.run
     }
 
-    /// Those over windows of their own lengths.
+    /// Returns the plans over windows of their own lengths.
     pub(crate) fn long_plans(&self) -> &Arc<[LongPlans]> {
         &self.long
     }
 
-    /// What the rows are like.
+    /// Returns the properties of the rows.
     pub(crate) fn site(&self) -> &Site {
         &self.site
     }
@@ -298,8 +298,8 @@ impl RowPartials {
         self.window_answers_after(queries, queries, span, watched, outside)
     }
 
-    /// The same after the window was answered by another set, for whose queries the groups of packets in no row were counted: where
-    /// one of them groups and filters as a query here, its bounds are that query's too.
+    /// Answers as [`Self::window_answers`] after the window was answered by another set, for whose queries the groups of packets in no row
+    /// were counted: where one of them groups and filters as a query here, its bounds are that query's too.
     pub fn window_answers_after<'a>(
         mut self,
         queries: &RowQueries,
@@ -317,7 +317,7 @@ impl RowPartials {
 /// The state of all queries over the run: rows of one key are merged before a query reads them.
 #[derive(Debug)]
 pub struct RunPartials {
-    /// Those of each pass.
+    /// The merged rows of each pass.
     merged: Vec<MergedRows>,
     whole: WholeRows,
 }
@@ -326,20 +326,20 @@ pub struct RunPartials {
 #[derive(Debug)]
 pub(crate) struct WholeRows {
     states: Vec<QueryState>,
-    /// By plan.
+    /// The way in which each plan reads rows.
     reads: Vec<Reads>,
-    /// For the queries that are answered by partitions at the end; `None` if there are none, or was no memory for rows.
+    /// The rows for queries that are answered by partitions at the end; `None` if there are none, or there was no memory for rows.
     held: Option<HeldRows>,
 }
 
-/// How a query reads rows.
+/// The way in which a query reads rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reads {
-    /// It reads other rows.
+    /// A query that reads other rows.
     Nothing,
-    /// As they come.
+    /// A query that reads rows as they come.
     Rows,
-    /// By partitions, at the end.
+    /// A query that reads rows by partitions, at the end.
     Held,
 }
 
@@ -369,7 +369,7 @@ impl RunPartials {
         whole.add(&queries.run, merged[0].add_known_v4(rows), HeldRows::push_v4);
     }
 
-    /// Adds such rows of IPv6.
+    /// Adds IPv6 rows that are the last ones of their keys, each passed once, as [`Self::add_last_v4`] does.
     pub fn add_last_v6(&mut self, queries: &RowQueries, rows: &Rows<KeyV6>) {
         let Self { merged, whole } = self;
         whole.add(&queries.run, merged[0].add_known_v6(rows), HeldRows::push_v6);
@@ -377,7 +377,7 @@ impl RunPartials {
 }
 
 impl WholeRows {
-    /// None as yet.
+    /// Creates the state of these plans, without rows as yet.
     pub(crate) fn new(set: &PlanSet, site: &Site, reads: impl Fn(&Plan) -> Reads) -> Self {
         let reads: Vec<_> = set.plans.iter().map(reads).collect();
         let held = reads.contains(&Reads::Held).then(|| HeldRows::new(set.columns.clone(), site));
@@ -394,7 +394,7 @@ impl WholeRows {
         self.add_pass(0, set, batch, hold);
     }
 
-    /// The same of the rows of a [pass](Site::passes): those of the first one alone are held.
+    /// Adds the rows of a [pass](Site::passes): those of the first one alone are held.
     pub(crate) fn add_pass<K: MaskedKey>(
         &mut self,
         pass: usize,
@@ -423,7 +423,7 @@ impl WholeRows {
         }
     }
 
-    /// How each query reads these rows.
+    /// Returns the way in which each query reads these rows.
     pub(crate) fn reads(&self) -> &[Reads] {
         &self.reads
     }

@@ -38,7 +38,7 @@ pub(crate) enum GroupCondition {
     IsText(usize, Vec<String>),
 }
 
-/// What a group's values are computed from.
+/// A group from which values are computed.
 pub(crate) trait Group {
     /// The value of an aggregate.
     fn aggregate(&self, number: usize) -> Scalar;
@@ -101,7 +101,7 @@ impl GroupValue {
 }
 
 impl GroupCondition {
-    /// Whether it holds; `None` if that is not known.
+    /// Returns true if the group fulfils the condition; `None` if that is not known.
     pub(crate) fn holds(&self, group: &impl Group) -> Option<bool> {
         match self {
             Self::And(parts) => {

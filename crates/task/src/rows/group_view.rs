@@ -1,4 +1,4 @@
-//! One group of a query's state, as its answer sees it.
+//! A group of a query's state, as its answer sees it.
 
 use super::aggregate::{Kind, PlannedAggregate, distinct};
 use super::group_value::Group;
@@ -15,25 +15,25 @@ use flow::{NULL, Sampled};
 use model::Value;
 use packet::{Key, KeySpec, KeyV4, KeyV6, MaskedKey};
 
-/// What all groups of a query's state have in common.
+/// The setting that all groups of a query's state have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) plan: &'a Plan,
-    /// What is kept of groups outside their states; `None` where these tell all.
+    /// The values that are kept of groups outside their states; `None` where these tell all.
     pub(crate) collections: Option<&'a Collections>,
     pub(crate) entropies: Option<&'a Entropies>,
     /// The time watched.
     pub(crate) seconds: Option<f64>,
-    /// What packets without a place add; `None` where there are none, or nothing is known of them.
+    /// The bounds of what packets without a place add; `None` where there are none, or nothing is known of them.
     pub(crate) bounds: Option<&'a GroupBounds>,
     /// The sampling of the packets; `None` if all were taken.
     pub(crate) sampled: Option<Sampled>,
-    /// Whether a group may have rows or packets that are in none, of which no bounds are known.
+    /// True if a group may have rows or packets that are in none, of which no bounds are known.
     pub(crate) is_open: bool,
 }
 
 impl<'a> Setting<'a> {
-    /// For the order of groups that is not by a rate.
+    /// Creates the setting for the order of groups that is not by a rate.
     pub(crate) fn of_order(plan: &'a Plan) -> Self {
         Self {
             plan,
@@ -58,7 +58,7 @@ pub(crate) struct GroupView<'a> {
 }
 
 impl GroupView<'_> {
-    /// What packets without a place add.
+    /// Returns the amounts that packets without a place add to the group.
     pub(crate) fn spilled(&self) -> Amounts {
         let bounds = self.setting.bounds;
         bounds.map_or(Amounts::default(), |bounds| bounds.of(self.number & OF_V6 != 0, self.words))

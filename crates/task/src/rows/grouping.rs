@@ -1,4 +1,4 @@
-//! How rows are grouped: by parts of the flow key, and by values of rows.
+//! Groupings of rows: by parts of the flow key, and by values of rows.
 
 use super::program::{NodeId, Program, Type};
 use super::refusal::Refusal;
@@ -12,14 +12,14 @@ pub(crate) const MOST_EXTRAS: usize = 7;
 /// Members of the flow key that are read from keys; the others are values of rows too.
 pub(crate) const KEY_MEMBERS: [&str; 5] = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"];
 
-/// How rows are grouped.
+/// The grouping of rows, as planned.
 #[derive(Clone, Debug)]
 pub(crate) enum PlannedGrouping {
-    /// All are one group.
+    /// A single group of all rows.
     All,
-    /// Each is a group: the group is the whole flow key.
+    /// A group for each row: its key is the whole flow key.
     Rows,
-    /// By parts of their keys, and by values.
+    /// A group for each combination of parts of the rows' keys and of values.
     Parts(Parts),
 }
 

@@ -12,7 +12,7 @@ pub(crate) enum Input {
 }
 
 impl Input {
-    /// Without a value in row `row`.
+    /// Returns true if row `row` has no value.
     #[inline(always)]
     pub(crate) fn is_null(&self, row: usize) -> bool {
         match self {
@@ -22,7 +22,7 @@ impl Input {
         }
     }
 
-    /// Which rows have values; `None` if all have.
+    /// Returns the rows that have values; `None` if all have.
     pub(crate) fn nulls(&self) -> Option<&NullBuffer> {
         match self {
             Self::Unsigned(array) => array.nulls(),
@@ -31,7 +31,7 @@ impl Input {
         }
     }
 
-    /// As a floating point number, whatever `nulls` say.
+    /// Returns the value of a row as a floating point number, whatever `nulls` say.
     #[inline(always)]
     pub(crate) fn float(&self, row: usize) -> f64 {
         match self {
@@ -41,7 +41,7 @@ impl Input {
         }
     }
 
-    /// As a number whose order is that of the values.
+    /// Returns the value of a row as a number whose order is that of the values.
     #[inline(always)]
     pub(crate) fn ordered(&self, row: usize) -> u64 {
         match self {

@@ -31,7 +31,7 @@ impl KeyFilter {
         }
     }
 
-    /// Whether a packet with this key passes.
+    /// Returns true if a packet with this key passes.
     pub fn holds<K: MaskedKey>(&self, key: &K) -> bool {
         self.0.holds(key) == Some(true)
     }

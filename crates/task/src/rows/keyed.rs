@@ -11,10 +11,10 @@ use summary::{GroupTable, NO_GROUP};
 /// Words of a group's key that has values in addition to the flow key.
 const WIDE: usize = 5 + MOST_EXTRAS;
 
-/// All groups of a query.
+/// The groups of a query.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    /// Of IPv4, and of both families where groups have no addresses.
+    /// The groups of IPv4, and those of both families where groups have no addresses.
     v4: Table,
     v6: Table,
 }
@@ -148,7 +148,7 @@ pub(crate) struct Renumbered {
 }
 
 impl Renumbered {
-    /// Of the group with this number; `None` if it has no place there, or is none.
+    /// Returns the new number of the group with this number; `None` if it has no place there, or is none.
     pub(crate) fn of(&self, number: u64) -> Option<u64> {
         let groups = if number & OF_V6 == 0 { &self.v4 } else { &self.v6 };
         match *groups.get(number as u32 as usize)? {

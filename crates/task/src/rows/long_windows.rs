@@ -34,7 +34,7 @@ impl LongPlans {
         &self.plans
     }
 
-    /// Whether these are the same queries over windows of the same length.
+    /// Returns true if these are the same queries over windows of the same length.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let (own, others) = (&self.plans.plans, &other.plans.plans);
         (self.every_ns, self.over_ns) == (other.every_ns, other.over_ns)
@@ -100,14 +100,14 @@ impl Sum {
     }
 }
 
-/// What a pane's windows gave so far.
+/// The rows and states of a pane's windows so far.
 #[derive(Debug)]
 struct Pane {
-    /// For the plans that read merged rows, if there are any: those of each pass.
+    /// The merged rows of each pass, for the plans that read merged rows, if there are any.
     rows: Vec<MergedRows>,
-    /// Those of the other plans have read all rows.
+    /// The states of the plans. Those of plans that read no merged rows have read all rows.
     states: Vec<QueryState>,
-    /// `None` before its first window is closed.
+    /// The account of the pane; `None` before its first window is closed.
     account: Option<Sum>,
 }
 
@@ -139,7 +139,7 @@ impl Pane {
     }
 }
 
-/// In which order the rows of a key come.
+/// The order in which the rows of a key come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     ByTime,
@@ -156,9 +156,9 @@ pub struct LongWindows {
     scratch: RowScratch,
     /// Rows of one pane.
     part: RowScratch,
-    /// When watching began.
+    /// The time at which watching began.
     begun: Option<u64>,
-    /// Up to when it was watched.
+    /// The time up to which the windows were watched.
     watched_until: u64,
     /// Times of which nothing is known, in order.
     missing: Vec<Span>,
@@ -181,7 +181,7 @@ impl Watched<'_> {
         within(&self.span) && !self.missing.iter().any(within)
     }
 
-    /// All of a time.
+    /// Creates a time that was watched as a whole.
     fn all(span: Span) -> Self {
         Self { span, missing: &[] }
     }
@@ -201,7 +201,7 @@ struct Length {
     panes: BTreeMap<u64, Pane>,
     /// The beginning of the first pane that is not answered.
     next: Option<u64>,
-    /// How long a run of windows without a packet is that was not passed on yet, and when it began.
+    /// The begin of a run of windows without a packet that was not passed on yet, and the number of its windows.
     empty: Option<(u64, u64)>,
 }
 
@@ -228,7 +228,7 @@ impl LongWindows {
         &self.plans
     }
 
-    /// Of these times nothing is known, in order.
+    /// Sets the times of which nothing is known, in order.
     pub(crate) fn miss(&mut self, missing: Vec<Span>) {
         self.missing = missing;
     }
@@ -238,7 +238,7 @@ impl LongWindows {
         &self.missing
     }
 
-    /// Whether a window was closed: otherwise there are at most rows of later ones.
+    /// Returns true if a window was closed: otherwise there are at most rows of later ones.
     pub fn has_begun(&self) -> bool {
         self.begun.is_some()
     }
@@ -268,7 +268,7 @@ impl LongWindows {
         self.add_pass(0, start_ns, v4, v6);
     }
 
-    /// The same of the rows of a [pass](Site::passes).
+    /// Takes the rows of a [pass](Site::passes) of a window of the run, which begins at this time.
     pub fn add_pass(&mut self, pass: usize, start_ns: u64, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
         let Self { plans, site, order, lengths, scratch, .. } = self;
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
@@ -439,7 +439,7 @@ impl LongWindows {
         self.lengths.iter().zip(self.plans.iter()).map(of).min().flatten()
     }
 
-    /// Whether rows have come that no answer has yet.
+    /// Returns true if rows have come that no answer has yet.
     pub fn has_rows(&self) -> bool {
         self.lengths.iter().any(|length| !length.panes.is_empty())
     }
@@ -482,7 +482,7 @@ impl Length {
         self.panes.entry(start).or_insert_with(|| Pane::new(plans, order, site))
     }
 
-    /// The same of recorded rows: it has packets, and how many of them were lost is not known.
+    /// Returns the pane of a time of recorded rows: it has packets, and how many of them were lost is not known.
     fn recorded_pane(&mut self, time_ns: u64, plans: &LongPlans, order: Order, site: &Site) -> &mut Pane {
         let pane = self.pane(time_ns, plans, order, site);
         pane.account.get_or_insert_default();
@@ -609,7 +609,7 @@ pub fn late_rows(rows: u64) -> String {
     )
 }
 
-/// What is said of rows whose flows had no memory.
+/// Describes rows whose flows had no memory, for an answer.
 pub(crate) fn unmerged(rows: u64) -> String {
     let count = ["counts as a flow of its own", "count as flows of their own"];
     format!("memory ran out: {}", notation::counted_as(rows, "row", count))

@@ -7,7 +7,7 @@ use packet::{KeyV4, KeyV6, MaskedKey};
 use std::ops::Range;
 use summary::{GroupTable, NO_GROUP};
 
-/// One row for each key, with some columns.
+/// The rows of each key, merged into one with some columns.
 #[derive(Debug)]
 pub(crate) struct MergedRows {
     columns: Vec<RowValue>,
@@ -24,7 +24,7 @@ pub(crate) struct MergedRows {
 #[derive(Debug)]
 enum Tables {
     Flows(GroupTable<2>, GroupTable<5>),
-    /// By these columns too: by the values of packets.
+    /// The rows by their keys and by these columns: by the values of packets.
     Split(Vec<RowValue>, GroupTable<6>, GroupTable<9>),
 }
 
@@ -77,7 +77,7 @@ impl MergedRows {
         Self::of_pass(columns, site, 0)
     }
 
-    /// For the rows of a [pass](Site::passes).
+    /// Creates merged rows for the rows of a [pass](Site::passes).
     pub(crate) fn of_pass(columns: Vec<RowValue>, site: &Site, pass: usize) -> Self {
         let rules: Vec<_> = columns.iter().map(|column| rule(*column)).collect();
         // Sums begin at zero; the first row sets everything else.
@@ -109,7 +109,7 @@ impl MergedRows {
         }
     }
 
-    /// The same for rows that come in any order: where first or last values are among the columns, it has those of
+    /// Creates merged rows for rows that come in any order: where first or last values are among the columns, they have those of
     /// [times](columns_of_any_order) too.
     pub(crate) fn of_any_order(columns: &[RowValue], site: &Site) -> Self {
         let columns = columns_of_any_order(columns);
@@ -123,7 +123,7 @@ impl MergedRows {
         rows
     }
 
-    /// No rows, merged in the same way.
+    /// Creates a table without rows that merges in the same way.
     pub(crate) fn empty(&self, site: &Site, pass: usize) -> Self {
         Self { times: self.times, ..Self::of_pass(self.columns.clone(), site, pass) }
     }
@@ -192,7 +192,8 @@ impl MergedRows {
         &scratch.v4
     }
 
-    /// The same of IPv6.
+    /// Merges those of some IPv6 rows whose keys have rows already, and returns the others. Each key must
+    /// occur once.
     pub(crate) fn add_known_v6(&mut self, rows: &Rows<KeyV6>) -> &RowBatch<KeyV6> {
         let Self { columns, rules, times, tables, scratch, .. } = self;
         scratch.v6.fill(rows, columns);
@@ -207,7 +208,7 @@ impl MergedRows {
         with_table!(&self.tables, 0, |table, _split| each(table, &self.columns, &mut give));
     }
 
-    /// The same of IPv6.
+    /// Emits all merged rows of IPv6.
     pub(crate) fn each_v6(&self, mut give: impl FnMut(&RowBatch<KeyV6>)) {
         with_table!(&self.tables, 1, |table, _split| each(table, &self.columns, &mut give));
     }
@@ -218,7 +219,7 @@ impl MergedRows {
     }
 }
 
-/// How the values of a column are merged.
+/// Returns the rule by which the values of a column are merged.
 pub(crate) fn rule(column: RowValue) -> Aggregation {
     match column {
         RowValue::RttSum | RowValue::RttCount => Aggregation::Sum,
@@ -229,7 +230,7 @@ pub(crate) fn rule(column: RowValue) -> Aggregation {
     }
 }
 
-/// Whether the time of a row decides which value is kept.
+/// Returns true if the time of a row decides which value is kept.
 fn is_by_time(rule: Aggregation) -> bool {
     matches!(rule, Aggregation::First | Aggregation::Last | Aggregation::Mean)
 }
@@ -368,7 +369,7 @@ fn merge<K: MaskedKey, const N: usize>(
     }
 }
 
-/// The same of rows of any order, one after the other: what is first and last is decided by their times.
+/// Merges rows of any order, one after the other: what is first and last is decided by their times.
 fn merge_by_time<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
     (columns, rules): (&[RowValue], &[Aggregation]),

@@ -56,12 +56,12 @@ pub(crate) struct Keyed<'a> {
 }
 
 impl Plan {
-    /// What a group is ordered by.
+    /// Returns the values by which a group is ordered.
     pub(crate) fn ranked(&self, group: &impl Group) -> Vec<Ranked> {
         self.order.iter().map(|order| rank(order, group)).collect()
     }
 
-    /// What a group is ordered by first.
+    /// Returns the first value by which a group is ordered.
     pub(crate) fn first_ranked(&self, group: &impl Group) -> Option<Ranked> {
         self.order.first().map(|order| rank(order, group))
     }
@@ -74,7 +74,7 @@ impl Plan {
         }
     }
 
-    /// Which of two groups is first: by the order's values, and by key if they are equal, so that an answer does not depend on the
+    /// Compares two groups: by the order's values, and by key if they are equal, so that an answer does not depend on the
     /// order of rows.
     pub(crate) fn compare(&self, one: (&[Ranked], Keyed<'_>), other: (&[Ranked], Keyed<'_>)) -> Ordering {
         let values = self.order.iter().zip(one.0.iter().zip(other.0));
@@ -126,7 +126,7 @@ pub(crate) struct CounterOrder {
     at: usize,
     descending: bool,
     is_nullable: bool,
-    /// It is a value of rows, not a number of them.
+    /// True if the word is a value of rows, not a number of them.
     is_of_values: bool,
 }
 

@@ -53,7 +53,7 @@ impl Unplaced {
 /// The packets that are in no row, what is known of their groups, and what the other packets did not tell.
 #[derive(Clone, Copy, Debug)]
 pub struct Outside<'a> {
-    /// Their sums.
+    /// The sums of these packets.
     pub totals: &'a Unplaced,
     /// The counts that workers have of their groups; `None` where they have none.
     pub overflow: Option<&'a Overflow>,

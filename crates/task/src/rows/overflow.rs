@@ -27,7 +27,7 @@ use summary::GroupSummary;
 /// Packets that are counted together.
 const BURST: usize = 64;
 
-/// One way in which queries group and filter.
+/// A way in which queries group and filter.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SummaryPlan {
     filter: KeyPredicate,
@@ -36,7 +36,7 @@ pub(crate) struct SummaryPlan {
 }
 
 impl SummaryPlan {
-    /// That of a query; `None` if packets do not tell its groups.
+    /// Plans the summary of a query; `None` if packets do not tell its groups.
     pub(crate) fn new(
         filter: Option<NodeId>,
         grouping: &PlannedGrouping,
@@ -65,7 +65,7 @@ impl SummaryPlan {
     }
 }
 
-/// All ways in which the queries of a set group and filter.
+/// The ways in which the queries of a set group and filter.
 #[derive(Clone, Debug)]
 pub(crate) struct OverflowPlan {
     generation: Generation,
@@ -73,7 +73,7 @@ pub(crate) struct OverflowPlan {
 }
 
 impl OverflowPlan {
-    /// Of queries that group and filter in these ways.
+    /// Creates the plan for queries that group and filter in these ways.
     pub(crate) fn new<'a>(generation: Generation, ways: impl Iterator<Item = &'a SummaryPlan>) -> Self {
         let mut summaries: Vec<SummaryPlan> = Vec::new();
         for summary in ways {
@@ -145,7 +145,7 @@ impl OverflowCounter {
         self.v6.clear();
     }
 
-    /// What was counted since the last call; `None` if there was no packet.
+    /// Returns the counts since the last call; `None` if there was no packet.
     pub fn take(&mut self) -> Option<Overflow> {
         if self.packets == 0 {
             return None;
@@ -159,7 +159,7 @@ impl OverflowCounter {
     }
 }
 
-/// What is known of the packets without a place: partial answers, which merge with those of other workers.
+/// The summaries of the packets without a place: partial answers, which merge with those of other workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overflow {
     generation: Generation,

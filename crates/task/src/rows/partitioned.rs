@@ -26,7 +26,7 @@ const PARTITION: usize = if cfg!(test) { 4 } else { 4096 };
 const MOST_PARTITIONS: usize = 512;
 /// Rows that go to a table together.
 const ROWS: usize = 1024;
-/// No second group.
+/// The partition that stands for no second group.
 const NONE: u16 = u16::MAX;
 
 /// Rows of a run that wait for its end.
@@ -39,11 +39,11 @@ pub(crate) struct HeldRows {
     lease: Lease,
 }
 
-/// Those of one address family.
+/// The rows of one address family.
 #[derive(Debug)]
 struct Family<K> {
     keys: Vec<K>,
-    /// One value of each column, row by row.
+    /// The values of the columns, row by row.
     values: Vec<u64>,
 }
 
@@ -83,7 +83,7 @@ impl<K: MaskedKey> Family<K> {
 }
 
 impl HeldRows {
-    /// None as yet. The rows have these columns.
+    /// Creates a store without rows as yet. The rows have these columns.
     pub(crate) fn new(columns: Vec<RowValue>, site: &Site) -> Self {
         let limits = site.limits.clone();
         Self { columns, v4: Family::default(), v6: Family::default(), lease: limits.empty_lease(), limits }
@@ -99,12 +99,12 @@ impl HeldRows {
         self.v6.push(batch, &self.columns, &mut self.lease)
     }
 
-    /// All rows of IPv4.
+    /// Emits all rows of IPv4.
     pub(crate) fn each_v4(&self, give: impl FnMut(&RowBatch<KeyV4>)) {
         self.v4.each(&self.columns, give);
     }
 
-    /// All rows of IPv6.
+    /// Emits all rows of IPv6.
     pub(crate) fn each_v6(&self, give: impl FnMut(&RowBatch<KeyV6>)) {
         self.v6.each(&self.columns, give);
     }

@@ -1,4 +1,4 @@
-//! From a query to the operations on each row and on each group.
+//! The plan of a query: the operations on each row and on each group.
 
 mod group;
 mod merging;
@@ -24,19 +24,19 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) query: Query,
-    /// What the rows' keys consist of.
+    /// The fields of the rows' keys.
     pub(crate) key: KeySpec,
     /// The observation point's name.
     pub(crate) node: String,
     pub(crate) filter: Option<NodeId>,
-    /// As [`Site::is_filtered`].
+    /// The value of [`Site::is_filtered`].
     pub(crate) is_filtered: bool,
-    /// As [`Site::changing`].
+    /// The value of [`Site::changing`].
     pub(crate) changing: ChangingFields,
     pub(crate) grouping: PlannedGrouping,
     /// The fields of a group's key.
     pub(crate) fields: Vec<GroupField>,
-    /// What groups keep, each once.
+    /// The aggregates that groups keep, each once.
     pub(crate) aggregates: Vec<PlannedAggregate>,
     /// The state that a group begins with: the words of all aggregates.
     pub(crate) initial: Vec<u64>,
@@ -54,15 +54,15 @@ pub(crate) struct Plan {
     pub(crate) merges: bool,
     /// Parts of the filter that rows must pass before they are merged too.
     pub(crate) key_filters: Vec<NodeId>,
-    /// How packets without a place are summarised; `None` if they do not tell the query's groups.
+    /// The way in which packets without a place are summarised; `None` if they do not tell the query's groups.
     pub(crate) summary: Option<SummaryPlan>,
-    /// How they change each aggregate.
+    /// The way in which these packets change each aggregate.
     pub(crate) spilled: Vec<SpilledValue>,
-    /// From which of the packets its answers are.
+    /// The class of the answers: which of the packets they are of.
     pub(crate) class: Class,
 }
 
-/// What groups are ordered by.
+/// The value by which groups are ordered, and the direction.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedOrder {
     pub(crate) by: OrderBy,
@@ -75,7 +75,7 @@ pub(crate) enum OrderBy {
     Number(GroupValue),
     /// A grouped field, by its number.
     Member(usize),
-    /// What has names, by these, as they are shown.
+    /// A value that has names, by these, as they are shown.
     Name(GroupValue, Names),
     /// The flow that the group is, without its direction.
     Conversation,
@@ -95,7 +95,7 @@ pub(crate) struct PlannedItem {
     pub(crate) value: ItemValue,
 }
 
-/// How the value of a column is made.
+/// The source of the value of a column.
 #[derive(Clone, Debug)]
 pub(crate) enum ItemValue {
     /// A grouped field, by its number.
@@ -290,7 +290,7 @@ impl Planner<'_> {
         })
     }
 
-    /// How packets without a place change an aggregate.
+    /// Returns the way in which packets without a place change an aggregate.
     fn spilled(&self, aggregate: &PlannedAggregate) -> SpilledValue {
         let is_flow = *self.grouping == Grouping::Flows;
         match &aggregate.kind {

@@ -53,7 +53,7 @@ impl KeyPredicate {
         }
     }
 
-    /// Whether every key decides it.
+    /// Returns true if every key decides the predicate.
     pub(crate) fn is_decided(&self) -> bool {
         match self {
             Self::Unknown => false,
@@ -63,7 +63,7 @@ impl KeyPredicate {
         }
     }
 
-    /// Whether it holds for all packets of a flow; `None` if the key does not tell.
+    /// Returns true if the predicate holds for all packets of a flow; `None` if the key does not tell.
     pub(crate) fn holds<K: MaskedKey>(&self, key: &K) -> Option<bool> {
         match self {
             Self::Always(holds) => Some(*holds),

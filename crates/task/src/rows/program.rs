@@ -1,5 +1,5 @@
-//! What queries compute of each row: expressions and conditions as one graph without repetitions, so that queries of a set share what
-//! they have in common.
+//! Programs that queries compute of each row: expressions and conditions as one graph without repetitions, so that queries of a set share
+//! what they have in common.
 
 mod condition;
 mod needed;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The number of a node in a [`Program`].
 pub(crate) type NodeId = usize;
 
-/// What a node's values are.
+/// The type of a node's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     /// Counters, numbers of headers, times: at most 2⁶³.
@@ -144,11 +144,11 @@ pub(crate) enum Node {
     Or(Vec<NodeId>),
 }
 
-/// All nodes, each once, after their operands.
+/// The nodes of queries, each once, after their operands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
     nodes: Vec<(Node, Type)>,
-    /// What [`Node::Asn`] and [`Node::Country`] are found in.
+    /// The databases in which [`Node::Asn`] and [`Node::Country`] are found.
     places: Option<Arc<Databases>>,
 }
 
@@ -165,7 +165,7 @@ impl Program {
         self.nodes[id].1
     }
 
-    /// Whether a node's value is computed from a column of rows.
+    /// Returns true if a node's value is computed from a column of rows.
     pub(crate) fn reads(&self, id: NodeId, column: RowValue) -> bool {
         match self.node(id) {
             Node::Column(own) => *own == column,
@@ -185,7 +185,7 @@ impl Program {
         self.nodes.len()
     }
 
-    /// All nodes.
+    /// Returns the nodes in their order.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().map(|(node, _)| node)
     }
@@ -326,7 +326,7 @@ impl Program {
         self.add(Node::Arithmetic(left, operator, right), of)
     }
 
-    /// The same values as another type of numbers.
+    /// Adds a node with the same values as another type of numbers.
     fn cast(&mut self, node: NodeId, to: Type) -> NodeId {
         let constant = match (self.node(node), to) {
             _ if self.type_of(node) == to => return node,

@@ -17,7 +17,7 @@ use model::{Answer, Span};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use std::sync::Arc;
 
-/// What queries need of recorded rows.
+/// The members of keys and the columns of recorded rows that queries need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedNeeds {
     /// Members of the key, by name.
@@ -31,12 +31,12 @@ pub struct RecordedNeeds {
 /// The state of all queries of a set over recorded rows of one node.
 #[derive(Debug)]
 pub struct RecordedRows {
-    /// For queries over all rows that read merged rows, if there are any.
+    /// The rows for queries over all rows that read merged rows, if there are any.
     merged: Option<(MergedRows, WholeRows)>,
     /// The one query that reads merged rows, if it is one alone: rows that it does not read need not be merged.
     only_merged: Option<usize>,
     part: RowScratch,
-    /// For the others.
+    /// The rows for the other queries.
     single: WholeRows,
     windows: LongWindows,
     outside: Unplaced,
@@ -47,7 +47,7 @@ pub struct RecordedRows {
 }
 
 impl RowQueries {
-    /// What the queries need of recorded rows. Queries of single windows of a run's own length have no meaning there.
+    /// Returns what the queries need of recorded rows. Queries of single windows of a run's own length have no meaning there.
     pub fn needs_of_recorded(&self) -> RecordedNeeds {
         let mut needs = RecordedNeeds::default();
         let mut members = Needed::default();
@@ -136,7 +136,7 @@ impl RecordedRows {
         windows.add_recorded(v4, v6);
     }
 
-    /// Of these times nothing is known, in order: what a window has at its ends was not watched.
+    /// Sets the times of which nothing is known, in order: what a window has at its ends was not watched.
     pub fn miss(&mut self, missing: Vec<Span>) {
         self.windows.miss(missing);
     }

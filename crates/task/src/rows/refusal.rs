@@ -1,14 +1,14 @@
-//! Why a query over rows cannot be answered at a site.
+//! Reasons why a query over rows cannot be answered at a site.
 
 use packet::{Pins, PinsError};
 use std::fmt;
 
-/// Why a query over rows cannot be answered.
+/// The reason why a query over rows cannot be answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// No field has this name.
     Unknown {
-        /// What was written.
+        /// The text that was written.
         field: String,
     },
     /// The field is of records, not of window rows.
@@ -30,14 +30,14 @@ pub enum Refusal {
     NoZoom {
         /// The field.
         field: String,
-        /// Why it cannot.
+        /// The reason why the site cannot track them.
         why: String,
     },
     /// The field is a statistic of packets, which the site does not have.
     NotFollowed {
         /// The field.
         field: String,
-        /// Why not.
+        /// The reason why the site does not have it.
         why: String,
     },
     /// The field is a statistic of the packets of pinned flows, and the query pins none.
@@ -55,7 +55,7 @@ pub enum Refusal {
         /// The field.
         field: String,
     },
-    /// More statistics of packets than rows have.
+    /// The query reads more statistics of packets than rows have.
     TooManyStatistics {
         /// The possible number.
         most: usize,
@@ -67,7 +67,7 @@ pub enum Refusal {
     },
     /// Too many flows are pinned.
     Pins {
-        /// Which limit is exceeded.
+        /// The limit that is exceeded.
         error: PinsError,
     },
     /// The site has no databases of autonomous systems and countries.
@@ -82,12 +82,12 @@ pub enum Refusal {
     },
     /// Two fields of a grouping exclude each other.
     Conflict {
-        /// One field.
+        /// The first field.
         field: String,
-        /// The other one.
+        /// The field that excludes it.
         other: String,
     },
-    /// More fields than a group can have beyond the key, or a sum can have.
+    /// The query reads more fields than a group can have beyond the key, or a sum can have.
     TooManyFields {
         /// The possible number.
         most: usize,
@@ -101,7 +101,7 @@ pub enum Refusal {
     },
     /// Something stands where it cannot be.
     Misplaced {
-        /// What.
+        /// The part that is misplaced.
         what: String,
     },
     /// Windows of another length need windows of time, and a multiple of their length.
@@ -120,21 +120,21 @@ pub enum Refusal {
     NotByPackets {
         /// The field.
         field: String,
-        /// The other one.
+        /// The field in which packets may differ.
         by: String,
     },
     /// A part of the filter reads a field in which packets of a flow may differ, and another one that the packets have together.
     Inseparable {
         /// The field in which packets may differ.
         field: String,
-        /// The other one.
+        /// The field that the packets have together.
         other: String,
     },
     /// An aggregate reads a field in which packets of a flow may differ, and the query another one that whole flows have.
     Apart {
         /// The field in which packets may differ.
         field: String,
-        /// The other one.
+        /// The field that whole flows have.
         other: String,
     },
     /// An aggregate in which values weigh by their number is of a field in which packets of a flow may differ.

@@ -1,4 +1,4 @@
-//! What rows of sampled packets tell of all packets.
+//! Answers about all packets from rows of sampled packets.
 //!
 //! A group that the key decides has a fixed set of packets, of which each was sampled with the same probability: its packets and bytes have
 //! bounds ([`Sampled`]). Of what counts flows or values, the sample holds no more than there are. Of everything else rows tell what was

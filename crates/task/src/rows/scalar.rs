@@ -7,9 +7,9 @@ use std::cmp::Ordering;
 /// A value of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scalar {
-    /// There is no value.
+    /// The null value.
     Null,
-    /// Whether there is a value is not known.
+    /// A value that may be null or not.
     Unknown,
     Integer(i128),
     Float(f64),
@@ -51,7 +51,7 @@ impl Scalar {
         }
     }
 
-    /// Whether no more than bounds are known of it.
+    /// Returns true if no more than bounds are known of the value.
     fn is_unsure(self) -> bool {
         matches!(self, Self::Between { .. } | Self::Seen(_))
     }
@@ -170,7 +170,7 @@ impl Scalar {
         if descending { by_value.reverse() } else { by_value }
     }
 
-    /// Whether it is null; `None` if that is not known.
+    /// Returns true if the value is null; `None` if that is not known.
     pub(crate) fn is_null(self) -> Option<bool> {
         match self {
             Self::Unknown => None,
@@ -178,7 +178,7 @@ impl Scalar {
         }
     }
 
-    /// Whether a comparison holds; `None` if that is not known.
+    /// Returns true if a comparison holds; `None` if that is not known.
     pub(crate) fn compare(self, comparison: Comparison, other: Self) -> Option<bool> {
         if let (Self::Integer(one), Self::Integer(other)) = (self, other) {
             return Some(comparison.holds(one.cmp(&other)));
@@ -206,7 +206,7 @@ impl Scalar {
     }
 }
 
-/// As a column of unsigned integers, of signed ones, or of floating point numbers holds it.
+/// Converts values to those of columns of unsigned integers, of signed ones, or of floating point numbers.
 impl Scalar {
     pub(crate) fn unsigned(self) -> Value {
         match self {

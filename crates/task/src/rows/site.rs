@@ -9,34 +9,34 @@ use packet::{KeySpec, Seed};
 use std::sync::Arc;
 use summary::Limits;
 
-/// Whether a site follows pinned flows: their losses, and statistics of their packets.
+/// The offer of a site to follow pinned flows: their losses, and statistics of their packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ZoomOffer {
-    /// It does not.
+    /// The site does not follow pinned flows.
     #[default]
     None,
-    /// It would, if this were not so.
+    /// The site would follow pinned flows, but for this reason.
     NotPossible(String),
-    /// It does.
+    /// The site follows pinned flows.
     Offered,
 }
 
-/// What becomes of questions by fields in which the packets of a flow may differ.
+/// The treatment of questions by fields in which the packets of a flow may differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ByPackets {
-    /// They are refused: only rows of whole flows are there.
+    /// The questions are refused: only rows of whole flows are there.
     #[default]
     Refused,
-    /// Likewise, but columns of groups may say what whole flows have of the field (`first_vlan`).
+    /// The questions are refused, but columns of groups may say what whole flows have of the field (`first_vlan`).
     Named,
     /// A [`crate::TaskSet`] has packets counted for them.
     Counted,
 }
 
-/// What a query may refer to, and the memory that it may take.
+/// The site of a query: what the query may refer to, and the memory that it may take.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// What the rows' keys consist of.
+    /// The fields of the rows' keys.
     pub key: KeySpec,
     /// The observation point's name.
     pub node: String,
@@ -44,9 +44,9 @@ pub struct Site {
     pub window_ns: Option<u64>,
     /// Rows have losses.
     pub tracks_loss: bool,
-    /// Whether rows of the flows that queries pin have losses where not all rows have them, and statistics of packets.
+    /// The offer for rows of the flows that queries pin: losses, where not all rows have them, and statistics of packets.
     pub zoom: ZoomOffer,
-    /// Why these statistics cannot be of gaps, if they cannot.
+    /// The reason why these statistics cannot be of gaps, if they cannot.
     pub no_gaps: Option<String>,
     /// Statistics of packets that rows have, by name, in the order of [`RowValue::Statistic`]: those of flow records in files, or those
     /// that the queries of a [`crate::TaskSet`] read.
@@ -56,11 +56,11 @@ pub struct Site {
     /// Rows come several times, each time apart by some of these fields alone, and each aggregate reads those of one time: a least value
     /// those that are apart by its field, a number of flows those that are not. Empty where they come once, apart by all of the fields.
     pub passes: Vec<ChangingFields>,
-    /// Only rows with packets that a filter lets through are there: of packets that are in no row it is not known whether they would be.
+    /// True if only rows with packets that a filter lets through are there. Of packets that are in no row it is not known whether they would be.
     pub is_filtered: bool,
-    /// What becomes of questions by other such fields that keys do not have.
+    /// The treatment of questions by other such fields that keys do not have.
     pub by_packets: ByPackets,
-    /// Where the autonomous systems and countries of addresses are found, if the run has databases of them.
+    /// The databases of the autonomous systems and countries of addresses, if the run has them.
     pub geo: Option<Arc<Databases>>,
     /// Seed of the group tables' hash.
     pub seed: Seed,
@@ -118,7 +118,7 @@ impl Site {
         }
     }
 
-    /// Why rows do not have a statistic of packets.
+    /// Returns the reason why rows do not have a statistic of packets.
     fn no_statistic(&self, field: String) -> Refusal {
         match &self.zoom {
             ZoomOffer::NotPossible(why) => Refusal::NotFollowed { field, why: why.clone() },
@@ -127,7 +127,7 @@ impl Site {
         }
     }
 
-    /// Why a query does not get a statistic of packets where pinned flows are followed.
+    /// Returns the reason why a query does not get a statistic of packets where pinned flows are followed.
     pub(crate) fn refused_statistic(&self, query: &Query, statistic: &Statistic) -> Option<Refusal> {
         let field = statistic.to_string();
         let is_of_one_window = match query.over {
@@ -147,7 +147,7 @@ impl Site {
         self.passes.get(pass).copied().unwrap_or(self.changing)
     }
 
-    /// How often rows come.
+    /// Returns the number of times that rows come.
     pub(crate) fn pass_count(&self) -> usize {
         self.passes.len().max(1)
     }
@@ -159,7 +159,7 @@ impl Site {
         with_them.min_by_key(|(_, apart)| apart.len()).map_or(0, |(pass, _)| pass)
     }
 
-    /// Whether losses are tracked of the flows alone that a query pins, if it reads them.
+    /// Returns true if losses are tracked of the flows alone that a query pins, if it reads them.
     pub(crate) fn zooms_losses(&self, query: &Query) -> bool {
         self.zoom == ZoomOffer::Offered && !self.tracks_loss && query.loss_field().is_some()
     }

@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 /// The groups that are first so far, and the totals of all.
 #[derive(Debug)]
 pub(crate) struct TopRows {
-    /// Up to twice the requested number; beyond, the last half is discarded.
+    /// The groups that are kept, up to twice the requested number; beyond, the last half is discarded.
     kept: Vec<TopRow>,
     limit: usize,
     /// The rank that a group must not exceed to be among the first, where the first order is that of a counter.
@@ -23,7 +23,7 @@ pub(crate) struct TopRows {
     /// The totals of all groups.
     pub(crate) totals: Vec<u64>,
     pub(crate) rows: u64,
-    /// Of some group it is not known how many distinct values it has.
+    /// True if it is not known of some group how many distinct values it has.
     pub(crate) is_unsure: bool,
 }
 

@@ -13,10 +13,10 @@ use arrow_array::Array;
 use arrow_buffer::NullBuffer;
 use packet::MaskedKey;
 
-/// What a query reads of the rows of a batch.
+/// The inputs that a query reads of the rows of a batch.
 #[derive(Debug)]
 pub(crate) struct Inputs {
-    /// Of each aggregate.
+    /// The inputs of each aggregate.
     pub(crate) aggregates: Vec<[Option<Input>; 2]>,
     /// Values that are part of a group's key.
     pub(crate) extras: Vec<Input>,
@@ -40,7 +40,7 @@ impl Inputs {
     }
 }
 
-/// What is kept of groups outside their states.
+/// The values that are kept of groups outside their states.
 #[derive(Debug)]
 pub(crate) struct Collections {
     pub(crate) sets: Vec<ValueSet>,

@@ -28,7 +28,7 @@ const ROWS: usize = 64;
 pub(crate) struct ValueSet {
     narrow: GroupTable<NARROW>,
     wide: GroupTable<WIDE>,
-    /// Of values for which there is no room, by group; `None` where values have weights.
+    /// The values for which there is no room, by group; `None` where values have weights.
     beyond: Option<Beyond>,
     found: Vec<u32>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct ValueSet {
 #[derive(Debug)]
 struct Beyond {
     groups: BTreeMap<u64, HyperLogLog>,
-    /// Of some group there is no sketch either.
+    /// True if some group has no sketch either.
     has_refused: bool,
     seed: Seed,
     limits: Limits,
@@ -61,12 +61,12 @@ impl Beyond {
     }
 }
 
-/// What became of a value.
+/// The result of adding a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     New,
     Known,
-    /// There was no room for it, so that it may be new or not.
+    /// A value for which there was no room, so that it may be new or not.
     Unsure,
 }
 
@@ -177,7 +177,7 @@ impl ValueSet {
         self.beyond.as_ref().is_some_and(|beyond| !beyond.groups.is_empty() || beyond.has_refused)
     }
 
-    /// How many values of a group had no room, estimated; `None` if that is not known.
+    /// Returns the number of values of a group that had no room, estimated; `None` if that is not known.
     pub(crate) fn beyond(&self, group: u64) -> Option<f64> {
         let sketch = self.beyond.as_ref()?.groups.get(&group)?;
         Some(sketch.distinct().value)
@@ -193,7 +193,7 @@ impl ValueSet {
 /// The words of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ValueWords<'a> {
-    /// Of a key: its words. Of a number: the number.
+    /// The words of a key, or the number.
     pub(crate) words: &'a [u64],
     /// A key of IPv6.
     pub(crate) is_v6: bool,

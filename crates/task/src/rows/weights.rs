@@ -1,4 +1,4 @@
-//! What is computed of the weights of a group's values: their entropy, and the heaviest of them.
+//! Figures of the weights of a group's values: their entropy, and the heaviest of them.
 
 use super::aggregate::{Kind, PlannedAggregate, ValueOf};
 use super::keyed::{OF_V6, flow_key};
@@ -73,7 +73,7 @@ fn sums(set: &ValueSet) -> HashMap<u64, Sums> {
     sums
 }
 
-/// What a column of heaviest values is of.
+/// A column of heaviest values: their aggregate, their number and their field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TopColumn<'a> {
     pub(crate) aggregate: usize,

@@ -21,7 +21,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// The kinds of tasks.
     pub const ALL: [Self; 6] = [
         Self::HeavyHitters,
         Self::SuperSpreaders,
@@ -43,7 +43,7 @@ impl Kind {
         }
     }
 
-    /// Its answers' name in reports.
+    /// Returns the name of the task's answers in reports.
     pub(crate) fn query(self) -> &'static str {
         match self {
             Self::HeavyHitters => "heavy_hitters",
@@ -82,7 +82,7 @@ pub(crate) const IPV6_LEFT_OUT: u32 = 16;
 pub enum Quantity {
     /// Source address; of IPv6 its first 48 bits.
     SrcAddr,
-    /// Destination address, likewise.
+    /// Destination address; of IPv6 its first 48 bits.
     DstAddr,
     /// Source port.
     SrcPort,

@@ -9,7 +9,7 @@ use summary::sketch::{
     Spreaders, Summary, Unmergeable,
 };
 
-/// One of them. A sample that all contacts go into is exact.
+/// A structure that counts the peers of each key. A sample that all contacts go into is exact.
 #[derive(Debug)]
 pub(crate) enum Contacts<K: Key> {
     Sample(ContactSample<K>),

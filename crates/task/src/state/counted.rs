@@ -12,7 +12,7 @@ use summary::sketch::{
     Unmergeable, Update, UpdateBurst,
 };
 
-/// One of them: chosen when a run begins, and matched once a burst.
+/// A structure that counts flows: chosen when a run begins, and matched once a burst.
 pub(crate) enum Counted<K: Key> {
     Exact(ExactCounts<K>),
     CountMin(Tracked<K, CountMin>),
@@ -39,7 +39,7 @@ impl<K: Key> fmt::Debug for Counted<K> {
     }
 }
 
-/// The same for whatever structure it is.
+/// Evaluates an expression for the structure, whichever it is.
 macro_rules! each {
     ($counted:expr, $structure:ident => $body:expr) => {
         match $counted {

@@ -13,7 +13,7 @@ use summary::sketch::{
 /// Values that are added together.
 const BATCH: usize = 64;
 
-/// One of them.
+/// A structure that knows the order of values.
 pub(crate) enum Values {
     Exact(Seed, ExactCounts<KeyV4>),
     Dyadic(DyadicArray),
@@ -38,7 +38,7 @@ fn value_of(key: &KeyV4) -> u64 {
 }
 
 impl Values {
-    /// For values below 2^`bits`.
+    /// Creates a structure for values below 2^`bits`.
     pub(crate) fn new(making: &Making, bits: u32) -> Result<Self, SketchError> {
         let Making { structure, bytes, seed, .. } = *making;
         Ok(match structure {

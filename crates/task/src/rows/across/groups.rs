@@ -35,21 +35,21 @@ impl From<&Value> for Member {
     }
 }
 
-/// All groups of a window. Their values are in arrays, so that no group has allocations of its own.
+/// The groups of a window. Their values are in arrays, so that no group has allocations of its own.
 #[derive(Debug)]
 pub(super) struct MergedGroups<'a> {
     merging: &'a Merging,
     /// The values of the fields that are grouped by, as the first node has them.
     keys: Vec<&'a [Value]>,
-    /// Of each group its parts, one after the other; `None` where no node has the group.
+    /// The parts of each group, one after the other; `None` where no node has the group.
     parts: Vec<Option<Scalar>>,
-    /// The same per second of the time that each node watched, where these times differ.
+    /// The parts of each group per second of the time that each node watched, where these times differ.
     rates: Vec<Option<Scalar>>,
     /// The seconds that all nodes watched; `None` where these differ.
     seconds: Option<f64>,
     /// The most groups that one node had.
     pub(super) largest: u64,
-    /// By part, the total of the groups that nodes left out.
+    /// The total of the groups that nodes left out, by part.
     pub(super) left_out: Vec<f64>,
     /// A node left groups out.
     pub(super) is_open: bool,
@@ -170,7 +170,7 @@ impl<'a> MergedGroups<'a> {
         total.min(last.map_or(f64::INFINITY, upper))
     }
 
-    /// How many there are.
+    /// Returns the number of groups.
     pub(super) fn len(&self) -> usize {
         self.keys.len()
     }

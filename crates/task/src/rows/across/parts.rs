@@ -1,4 +1,4 @@
-//! What each node computes of a query, so that its answers can be merged.
+//! Parts of a query that each node computes, so that its answers can be merged.
 
 use crate::query::{Aggregate, Expression, GroupField, Grouping, Item, MOST_GROUPS, Operator, Order, Query};
 use crate::rows::aggregate::Kind;
@@ -12,13 +12,13 @@ use crate::rows::site::Site;
 /// The columns of the nodes' answers, and what is made of them.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
-    /// What nodes compute: first the fields that are grouped by, then the parts.
+    /// The query that nodes compute: first the fields that are grouped by, then the parts.
     pub(super) query: Query,
-    /// How many fields are grouped by.
+    /// The number of fields that are grouped by.
     pub(super) keys: usize,
-    /// How each part is merged.
+    /// The rule by which each part is merged.
     pub(super) rules: Vec<Rule>,
-    /// What each aggregate of the plan is made of.
+    /// The parts that each aggregate of the plan is made of.
     pub(super) sources: Vec<Source>,
     /// The part by which nodes order their groups, the largest first.
     pub(super) ranked: Option<usize>,
@@ -26,7 +26,7 @@ pub(super) struct Parts {
     pub(super) sorted: Vec<usize>,
 }
 
-/// How a part of several nodes is merged.
+/// The rule by which a part of several nodes is merged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Rule {
     /// A count or a sum. Contains that of no rows, and whether it may be negative.
@@ -37,10 +37,10 @@ pub(super) enum Rule {
     Greatest,
 }
 
-/// What an aggregate is made of: parts, by their numbers.
+/// The parts that an aggregate is made of, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// One part.
+    /// A single part.
     Part(usize),
     /// A mean: the total, and the number of values.
     Mean(usize, usize),

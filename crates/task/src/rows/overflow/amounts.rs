@@ -3,7 +3,7 @@
 /// Packets, layer-3 bytes, and bytes on the wire.
 pub(crate) const WEIGHTS: usize = 3;
 
-/// What there was at the least and at the most.
+/// The least and the greatest amounts that there can have been.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Amounts {
     pub(crate) lower: [u64; WEIGHTS],
@@ -41,7 +41,7 @@ pub(super) fn lesser(one: &[u64; WEIGHTS], other: &[u64; WEIGHTS]) -> [u64; WEIG
     std::array::from_fn(|at| one[at].min(other[at]))
 }
 
-/// What remains of the first without the other, weight by weight.
+/// The differences of both, weight by weight: the first without the other.
 pub(super) fn differences(one: &[u64; WEIGHTS], other: &[u64; WEIGHTS]) -> [u64; WEIGHTS] {
     std::array::from_fn(|at| one[at].saturating_sub(other[at]))
 }

@@ -6,25 +6,25 @@ use crate::query::Operator;
 use crate::rows::scalar::Scalar;
 use std::collections::HashMap;
 
-/// How packets without a place change the value of an aggregate.
+/// The way in which packets without a place change the value of an aggregate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpilledValue {
-    /// It is a sum of this weight.
+    /// The value is a sum of this weight.
     Weight(usize),
-    /// A number of flows, or of distinct values of a key's member: each packet may be one more, and at least one of a group without
-    /// rows is.
+    /// The value is a number of flows, or of distinct values of a key's member: each packet may be one more, and at least one of a group
+    /// without rows is.
     Different,
-    /// In a way that they do not tell.
+    /// The packets do not tell how the value changes.
     Unknown,
 }
 
-/// What packets without a place add to the groups of one query.
+/// The amounts that packets without a place add to the groups of one query.
 #[derive(Debug)]
 pub(crate) struct GroupBounds {
     known: HashMap<GroupKey, Amounts>,
-    /// Of each group that is not known.
+    /// The amounts of each group that is not known.
     pub(crate) others: Amounts,
-    /// Of all groups together: a packet counts once for each of its groups.
+    /// The amounts of all groups together: a packet counts once for each of its groups.
     total: Amounts,
 }
 
@@ -54,7 +54,7 @@ impl GroupBounds {
         self.total.upper[0] - self.total.lower[0]
     }
 
-    /// What the group with this key has. All rows together have no key.
+    /// Returns the amounts of the group with this key. All rows together have no key.
     pub(crate) fn of(&self, is_v6: bool, words: &[u64]) -> Amounts {
         if words.is_empty() {
             return self.total;
@@ -86,7 +86,7 @@ impl GroupBounds {
         }
     }
 
-    /// What the groups have that are not in an answer which has these.
+    /// Returns the amounts of the groups that are not in an answer. `shown`: the amounts of those that are.
     pub(crate) fn without(&self, shown: impl Iterator<Item = Amounts>) -> Amounts {
         let shown = shown.fold(Amounts::default(), |sum, amounts| sum.plus(&amounts));
         let upper = differences(&self.total.upper, &shown.lower);

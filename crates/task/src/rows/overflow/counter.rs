@@ -167,7 +167,7 @@ impl SummaryCounter {
         }
     }
 
-    /// What was counted since the last call.
+    /// Returns the counts since the last call.
     pub(super) fn take(&mut self) -> GroupSummary {
         let wide = |words: &[u64]| std::array::from_fn(|at| words.get(at).copied().unwrap_or(0));
         let v4 = groups(&self.v4.table).map(|(key, amounts)| ((false, wide(&key)), amounts));

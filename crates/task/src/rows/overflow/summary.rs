@@ -1,4 +1,4 @@
-//! What is known of the groups of packets without a place, as data that merge.
+//! Summaries of the groups of packets without a place, as data that merge.
 
 use super::amounts::{Amounts, WEIGHTS, differences, greater, lesser, sums};
 use std::cmp::Reverse;
@@ -10,7 +10,7 @@ const MOST: usize = 1 << 14;
 /// A group's key: whether it is of IPv6, and its words.
 pub(crate) type GroupKey = (bool, [u64; 5]);
 
-/// What one worker, or all of them, know of the packets without a place in one window, or in several.
+/// A summary of the packets without a place in one window, or in several, by one worker or by all of them.
 ///
 /// Bounds are certain. A group that is kept had what was counted since it was first kept, and before that at most what any
 /// group had that had been discarded until then. A group that is not kept had at most what any discarded group had (`most_unkept`).
@@ -18,11 +18,11 @@ pub(crate) type GroupKey = (bool, [u64; 5]);
 /// Summaries, PODS 2012).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GroupSummary {
-    /// In the order of their keys.
+    /// The groups in the order of their keys.
     pub(super) groups: Vec<(GroupKey, Amounts)>,
-    /// What a group that is not among them had at the most.
+    /// The most that any group had that is not among them.
     pub(super) most_unkept: [u64; WEIGHTS],
-    /// Of all groups together: a packet counts once for each of its groups.
+    /// The amounts of all groups together: a packet counts once for each of its groups.
     pub(super) total: Amounts,
 }
 
@@ -48,13 +48,13 @@ impl GroupSummary {
         }
     }
 
-    /// What each group had at the most beyond its lower bound, because all that is not certain is no more than this.
+    /// Returns the most that a group had beyond its lower bound, because all that is not certain is no more than this.
     fn untold(&self) -> [u64; WEIGHTS] {
         let told = self.groups.iter().fold([0; WEIGHTS], |told, (_, amounts)| sums(&told, &amounts.lower));
         differences(&self.total.upper, &told)
     }
 
-    /// The same groups with the tightest bounds that are known, and those of all others.
+    /// Returns the groups with the tightest bounds that are known, and the bounds of all others.
     pub(super) fn tightened(&self) -> (impl Iterator<Item = (GroupKey, Amounts)> + '_, Amounts) {
         let untold = self.untold();
         let others = Amounts { lower: [0; WEIGHTS], upper: lesser(&self.most_unkept, &untold) };

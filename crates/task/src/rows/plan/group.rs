@@ -273,7 +273,7 @@ impl Planner<'_> {
         self.member(field).ok_or_else(|| Refusal::NotGrouped { field: field.to_owned() })
     }
 
-    /// What groups are ordered by.
+    /// Plans the values by which groups are ordered.
     pub(super) fn orders(&mut self, query: &Query) -> Result<Vec<PlannedOrder>, Refusal> {
         if query.order.is_empty() {
             let first = query.columns.iter().find(|item| self.is_largest_first(&item.value));
@@ -308,7 +308,7 @@ impl Planner<'_> {
         Ok(orders)
     }
 
-    /// Whether the largest of a column's values are the first where no order is requested: of aggregates, and of flows' counters.
+    /// Returns true if the largest of a column's values are the first where no order is requested: of aggregates, and of flows' counters.
     fn is_largest_first(&self, value: &Expression) -> bool {
         match value {
             Expression::Aggregate(aggregate) => !matches!(aggregate, Aggregate::Top(..)),

@@ -1,4 +1,4 @@
-//! Whether an answer depends on how packets are spread over the rows of one key.
+//! The decision whether an answer depends on how packets are spread over the rows of one key.
 
 use super::super::aggregate::{Kind, PlannedAggregate, ValueOf};
 use super::super::grouping::PlannedGrouping;
@@ -53,7 +53,7 @@ fn of_keys(of: &ValueOf, program: &Program) -> bool {
     }
 }
 
-/// Whether a column is merged by this rule.
+/// Returns true if a column is merged by this rule.
 fn has_rule(node: NodeId, rule: Aggregation, program: &Program) -> bool {
     matches!(program.node(node), Node::Column(column) if merged::rule(*column) == rule)
 }
@@ -62,7 +62,7 @@ fn is_total(node: NodeId, program: &Program) -> bool {
     has_rule(node, Aggregation::Sum, program)
 }
 
-/// Whether the values of a node follow from the keys of rows.
+/// Returns true if the values of a node follow from the keys of rows.
 fn reads_keys(node: NodeId, program: &Program) -> bool {
     let reads = |node: &NodeId| reads_keys(*node, program);
     match program.node(node) {

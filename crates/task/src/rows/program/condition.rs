@@ -58,7 +58,7 @@ impl Program {
         parts.iter().map(|part| self.condition(part, site)).collect()
     }
 
-    /// All conditions, or any of them.
+    /// Joins conditions: all of them must hold, or any of them.
     fn join(&mut self, parts: Vec<NodeId>, are_all: bool) -> NodeId {
         match parts[..] {
             [] => self.constant(Constant::Boolean(are_all)),

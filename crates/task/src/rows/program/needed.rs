@@ -15,12 +15,12 @@ pub(crate) struct Needed(BTreeSet<&'static str>);
 const ENDS: [&str; 4] = ["src_addr", "dst_addr", "src_port", "dst_port"];
 
 impl Needed {
-    /// All that are in a key.
+    /// Adds every field of a key.
     pub(crate) fn add_key(&mut self, key: &KeySpec) {
         self.0.extend(key.columns());
     }
 
-    /// What a plan groups by and counts.
+    /// Adds the fields that a plan groups by and counts.
     pub(crate) fn add_plan(&mut self, plan: &Plan) {
         match &plan.grouping {
             PlannedGrouping::All => {}
@@ -49,7 +49,7 @@ impl Needed {
         }
     }
 
-    /// What a program computes.
+    /// Adds the fields that a program reads.
     pub(crate) fn add_program(&mut self, program: &Program) {
         for node in program.nodes() {
             match node {
