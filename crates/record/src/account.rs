@@ -1,4 +1,4 @@
-//! What is known of a measurement in addition to its records.
+//! The account of a measurement: what is known of it in addition to its records.
 
 use crate::windows::said_of_both;
 use crate::{WindowFacts, untold};
@@ -22,7 +22,8 @@ pub struct Account {
 pub struct Shortfall {
     /// Packets that the source lost, as far as it knows.
     pub lost: u64,
-    /// What else is missing, such as the rest of a source that was not read to its end. Several reasons are separated by `; `.
+    /// The reason why anything else is missing, such as the rest of a source that was not read to its end. Several reasons are separated by `;
+    /// `.
     pub reason: Option<String>,
     /// Numbers of packets that did not tell a value, which is 0 in the records.
     pub untold: Untold,

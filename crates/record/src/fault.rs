@@ -1,4 +1,4 @@
-//! What a writer says that failed: where, what, and how many records a reader finds there.
+//! Errors of writers: the place, the cause, and the number of records that a reader finds there.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ struct Fault {
     text: String,
     /// Records that are whole there.
     whole: u64,
-    /// What they are called.
+    /// The word for the records, in the plural.
     unit: &'static str,
 }
 
@@ -31,7 +31,7 @@ fn inside(error: &io::Error) -> Option<&Fault> {
     error.get_ref()?.downcast_ref()
 }
 
-/// How many records a reader finds of those that a writer took which gave this error; `None` where the error does not say so.
+/// Returns how many of the records that a writer took a reader finds after this error of the writer; `None` where the error does not say so.
 pub fn records_written(error: &io::Error) -> Option<u64> {
     inside(error).map(|fault| fault.whole)
 }

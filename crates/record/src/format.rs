@@ -12,7 +12,7 @@ use std::path::Path;
 pub enum Format {
     /// Comma-separated values with a header line (RFC 4180).
     Csv,
-    /// One JSON object a line.
+    /// JSON lines: one JSON object a line.
     JsonLines,
     /// Apache Parquet.
     Parquet,

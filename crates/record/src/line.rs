@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Each byte in decimal with a dot after it, and its length.
+/// A table of each byte in decimal with a dot after it, and the length of that text.
 static OCTETS: [([u8; 4], u8); 256] = {
     let mut table = [([0; 4], 0); 256];
     let mut value = 0;

@@ -24,12 +24,12 @@ const GUESSED: u64 = 80;
 /// The longest text of a column, except the node's name, which is not formatted.
 const LONGEST: usize = 48;
 
-/// How records become columns.
+/// The form in which records become columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
-    /// Addresses are text, times have their type: for a file that people open.
+    /// Addresses as text and times with their type: for a file that people open.
     Plain,
-    /// Like window rows: for queries over many files.
+    /// The form of window rows: for queries over many files.
     Ranged,
 }
 
@@ -121,7 +121,8 @@ impl RecordWriter for ParquetWriter {
         self.file.path().to_owned()
     }
 
-    /// What is pending is taken to need as much as what was written, or in the first row group [`GUESSED`] bytes a record.
+    /// Returns the size of the file, where what is pending is taken to need as much as what was written, or in the first row group [`GUESSED`]
+    /// bytes a record.
     fn size(&self) -> u64 {
         let (bytes, written) = (self.file.len(), self.file.rows());
         let each = bytes.checked_div(written).unwrap_or(GUESSED);

@@ -34,9 +34,9 @@ pub(crate) struct ParquetFile {
 /// A row group whose bytes have all been written.
 struct RowGroup {
     metadata: RowGroupMetaData,
-    /// Where it ends in the file.
+    /// The place in the file where the row group ends.
     end: u64,
-    /// The checksums of what is before its end.
+    /// The checksums of what is before the end of the row group.
     mark: Mark,
 }
 
@@ -44,7 +44,7 @@ struct RowGroup {
 struct Summed {
     target: Target,
     summing: Summing,
-    /// What is written is the footer, which waits until the checksums before it are known.
+    /// The footer while it is being written, which waits until the checksums before it are known.
     footer: Option<Vec<u8>>,
 }
 
@@ -206,8 +206,8 @@ impl ParquetFile {
         self.file.inner().target.fault_of(error, self.rows(), self.unit)
     }
 
-    /// After a failed write: truncates the file to its last complete row group for which a footer fits and
-    /// ends it there, so that what was written can be read.
+    /// Repairs the file after a failed write: truncates it to its last complete row group for which a footer fits and ends it there, so that
+    /// what was written can be read.
     fn salvage(&mut self, error: ParquetError) -> io::Error {
         while !self.whole.is_empty() && !self.end_file() {
             self.whole.pop();

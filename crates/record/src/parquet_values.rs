@@ -20,12 +20,12 @@ pub(crate) struct Masks {
 }
 
 impl Masks {
-    /// Those of a column.
+    /// Returns the masks of a column.
     pub(crate) fn of(column: &Column) -> Self {
         Self::new(column.prefix_lengths().unwrap_or([32, 128]))
     }
 
-    /// Of prefixes of these lengths.
+    /// Returns the masks of prefixes of these lengths.
     fn new([v4, v6]: [u8; 2]) -> Self {
         let prefix = |length: u8| u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
         Self { v4: prefix(96 + v4), v6: prefix(v6) }
@@ -69,13 +69,13 @@ where
     Ok(())
 }
 
-/// 4 or 6; `None` if the key has no address.
+/// Returns 4 or 6, the IP version of the record; `None` if the key has no address.
 pub(crate) fn ip_version(record: &FlowRecord) -> Option<u64> {
     let key = record.key?;
     key.src_addr.or(key.dst_addr).map(|address| if address.is_ipv4() { 4 } else { 6 })
 }
 
-/// How the columns of files are written that many queries read: with ranges, by which readers skip row groups and files.
+/// Returns the properties of files that many queries read: their columns are written with ranges, by which readers skip row groups and files.
 pub(crate) fn ranged_properties(schema: &Type, metadata: Vec<KeyValue>) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(CREATED_BY.to_owned())

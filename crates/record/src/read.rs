@@ -43,7 +43,7 @@ use std::fs::File;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-/// What is done with blocks; false ends reading.
+/// A receiver of blocks; it returns false to end reading.
 pub type Sink<'a> = dyn FnMut(&mut RowBlock) -> bool + 'a;
 
 /// Reads one format.
@@ -53,7 +53,7 @@ trait FormatReader: Send {
     /// Reads the rows of a part.
     fn read_part(&mut self, part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError>;
 
-    /// What the part that was read last has and did not give.
+    /// Returns what the part that was read last has and did not give.
     fn passed_over(&self) -> Option<String> {
         None
     }
@@ -101,12 +101,12 @@ impl FlowFile {
         Ok(Self { path: name.to_owned(), reader })
     }
 
-    /// Its name.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it contains.
+    /// Returns the contents of the file.
     pub fn contents(&self) -> &Contents {
         self.reader.contents()
     }
@@ -119,7 +119,7 @@ impl FlowFile {
         self.reader.read_part(part, wanted, sink)
     }
 
-    /// What the part that was read last has and could not be read, in words; `None` if nothing.
+    /// Returns what the part that was read last has and could not be read, in words; `None` if nothing.
     pub fn passed_over(&self) -> Option<String> {
         self.reader.passed_over()
     }

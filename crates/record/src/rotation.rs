@@ -10,21 +10,22 @@ use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
-/// Where one file ends and the next begins.
+/// The rule by which one file ends and the next begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rotation {
-    /// At multiples of this many nanoseconds since the epoch, in stream time: the latest time that records or accounts have.
+    /// The end of a file at multiples of this many nanoseconds since the epoch, in stream time: the latest time that records or accounts have.
     Time(u64),
-    /// The same by the times of records alone. Accounts of a replay come before or after records of their time, as its threads run.
+    /// The end of a file at multiples of this many nanoseconds since the epoch, by the times of records alone. Accounts of a replay come before
+    /// or after records of their time, as its threads run.
     RecordTime(u64),
-    /// Once a file has this many bytes.
+    /// The end of a file once it has this many bytes.
     Size(u64),
-    /// When [`RecordWriter::rotate`] is called, as always, and only then.
+    /// The end of a file when [`RecordWriter::rotate`] is called, as always, and only then.
     OnDemand,
 }
 
 impl Rotation {
-    /// The length of its periods, if it has any.
+    /// Returns the length of the rule's periods, if it has any.
     fn period(self) -> Option<u64> {
         match self {
             Self::Time(length) | Self::RecordTime(length) => Some(length),
@@ -90,18 +91,18 @@ struct Rotating {
     node: String,
     selection: Selection,
     current: Option<Box<dyn RecordWriter>>,
-    /// Where the current period ends.
+    /// The time at which the current period ends.
     end_ns: u64,
-    /// Stream time.
+    /// The stream time.
     latest_ns: u64,
-    /// The first packet of the current file's flows.
+    /// The time of the first packet of the current file's flows.
     first_ns: u64,
     /// The current file's name when it is complete.
     file_name: LateName,
     last_account: Option<Account>,
-    /// What the current file's records lack, or those of the next one.
+    /// The shortfall of the current file's records, or of those of the next one.
     shortfall: Shortfall,
-    /// As the user calls all of them.
+    /// The name of all files, as the user calls them.
     name: String,
     /// Records that the current file took.
     taken: u64,
@@ -173,7 +174,7 @@ impl Rotating {
         Ok(())
     }
 
-    /// An error of the current file, which says how many records are in all of them.
+    /// Returns an error of the current file with the number of records that are in all files.
     fn of_all(&self, result: Result<()>) -> Result<()> {
         result.map_err(|error| with_earlier(error, self.complete))
     }
@@ -200,14 +201,14 @@ impl Rotating {
         Ok(())
     }
 
-    /// Stream time advances: ends the file whose period is over.
+    /// Advances stream time: ends the file whose period is over.
     fn advance(&mut self, time_ns: u64) -> Result<()> {
         self.latest_ns = self.latest_ns.max(time_ns);
         let is_over = self.rotation.period().is_some() && self.latest_ns >= self.end_ns;
         if is_over { self.end_file() } else { Ok(()) }
     }
 
-    /// How many of the first records go into the current file by their time; 0 if none does.
+    /// Returns how many of the first records go into the current file by their time; 0 if none does.
     fn of_period(&self, records: &[FlowRecord]) -> usize {
         match self.rotation {
             Rotation::Time(_) | Rotation::RecordTime(_) => {
@@ -234,13 +235,12 @@ impl RecordWriter for Rotating {
         self.of_all(flushed)
     }
 
-    /// The time that was watched is that of all files together: no file tells it.
+    /// Adds a shortfall without the time that was watched, which is that of all files together: no file tells it.
     fn lacks(&mut self, shortfall: &Shortfall) {
         self.shortfall.add(&Shortfall { watched: None, ..shortfall.clone() });
     }
 
-    /// Its time ends files too: when no flow ends for a while, the last period's file is completed
-    /// nevertheless.
+    /// Takes an account, whose time ends files too: when no flow ends for a while, the last period's file is completed nevertheless.
     fn account(&mut self, account: &Account) -> Result<()> {
         self.last_account = Some(*account);
         let advanced = match self.rotation {
@@ -277,7 +277,7 @@ fn first_packet(record: &FlowRecord) -> u64 {
 
 /// A time as `20261122-101500`, by the proleptic Gregorian calendar.
 fn utc(seconds: u64) -> String {
-    /// In 400 years, after which the calendar repeats itself.
+    /// The days in 400 years, after which the calendar repeats itself.
     const DAYS_OF_ERA: u64 = 146_097;
     let is_leap = |year: u64| year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
     let (mut days, rest) = (seconds / 86_400, seconds % 86_400);

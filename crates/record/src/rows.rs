@@ -37,26 +37,26 @@ const TCP: u8 = 6;
 /// The window that rows are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowWindow {
-    /// Its start, nanoseconds since the epoch.
+    /// The start of the window, nanoseconds since the epoch.
     pub start_ns: u64,
-    /// Its end, which belongs to the next window. The file's metadata have the length of the first.
+    /// The end of the window, which belongs to the next window. The file's metadata have the length of the first.
     pub end_ns: u64,
 }
 
 /// The column of bytes on the wire.
 const WIRE_BYTES: &str = "wire_byte";
 
-/// What rows have, of what some lack.
+/// The parts of rows that some rows lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowParts {
-    /// Means: rows of a rollup have none, which cannot be merged from means.
+    /// True if rows have means: rows of a rollup have none, which cannot be merged from means.
     pub has_means: bool,
-    /// Bytes on the wire: what was imported may not tell them.
+    /// True if rows have bytes on the wire: what was imported may not tell them.
     pub has_wire_bytes: bool,
 }
 
 impl RowParts {
-    /// All of it.
+    /// The rows that have all parts.
     pub const ALL: Self = Self { has_means: true, has_wire_bytes: true };
 }
 
@@ -105,7 +105,8 @@ impl RowWriter {
         target::check(path)
     }
 
-    /// The same for a file of a store: who makes it has its bytes on the disk before it counts. `parts`: what its rows have.
+    /// Opens a file of a store as [`create`](Self::create) does: who makes it has its bytes on the disk before it counts. `parts`: what its rows
+    /// have.
     ///
     /// # Errors
     /// One line: a file that cannot be made.
@@ -268,8 +269,7 @@ impl RowWriter {
     }
 }
 
-/// Makes a record of a row; it has losses if it had the part for them before.
-/// Window rows are Parquet only.
+/// Refuses a path without the suffix of Parquet: window rows are Parquet only.
 fn check_suffix(path: &Path) -> io::Result<()> {
     if path.as_os_str().to_string_lossy().to_ascii_lowercase().ends_with(".parquet") {
         return Ok(());
@@ -278,6 +278,7 @@ fn check_suffix(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {reason}", path.display())))
 }
 
+/// Fills a record with a row; it has losses if it had the part for them before.
 fn fill_record<K: Key>(
     record: &mut FlowRecord,
     spec: &KeySpec,
@@ -338,17 +339,17 @@ fn is_measured(key: &FlowKey, counts: &LossCounts) -> bool {
 struct RowColumn {
     name: Cow<'static, str>,
     cells: Cells,
-    /// Whether each row has a value; empty if every row of every file has one.
+    /// The levels of the rows, which tell whether each has a value; empty if every row of every file has one.
     levels: Vec<i16>,
 }
 
-/// How a column's values are read, and the values so far.
+/// The way in which a column's values are read, and the values so far.
 enum Cells {
-    /// Microseconds.
+    /// The starts of windows, microseconds.
     WindowStart(Vec<i64>),
-    /// The same in every row.
+    /// The name of the node, the same in every row.
     Node(ByteArray),
-    /// Of up to 32 bits: how many, and the values.
+    /// Numbers of up to 32 bits: how many bits, and the values.
     Narrow(u8, fn(&FlowRecord) -> u64, Vec<i32>),
     Wide(fn(&FlowRecord) -> u64, Vec<i64>),
     OptionalNarrow(u8, fn(&FlowRecord) -> Option<u64>, Vec<i32>),
@@ -363,7 +364,7 @@ enum Cells {
 }
 
 impl Cells {
-    /// Those of a field; `None` if rows lack it.
+    /// Returns the cells of a field; `None` if rows lack it.
     fn of(column: &Column, node: &str) -> Option<Self> {
         Some(match column.value() {
             Value::Unsigned(bits @ ..=32, get) => Self::Narrow(bits, get, Vec::new()),
@@ -378,7 +379,7 @@ impl Cells {
         })
     }
 
-    /// Physical type, logical type, and whether a row may lack the value.
+    /// Returns the physical type, the logical type, and whether a row may lack the value.
     fn types(&self) -> (Physical, Option<LogicalType>, bool) {
         let with = |(physical, logical): (_, _), is_optional| (physical, logical, is_optional);
         let text = (Physical::BYTE_ARRAY, Some(LogicalType::String));

@@ -1,4 +1,4 @@
-//! Which columns a file gets, and in which order (`--fields`).
+//! The columns that a file gets, and their order (`--fields`).
 
 use flow::{
     Aggregation, FIELDS, Field, FlowRecord, InformationElement, Metric, OpenFields, Part, Share, Statistic,
@@ -11,15 +11,15 @@ use std::fmt;
 /// The contents of a run's records.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
-    /// Their keys (`--key`).
+    /// The members of the records' keys (`--key`).
     pub key: KeySpec,
-    /// `--loss`.
+    /// True if records have losses (`--loss`).
     pub loss: bool,
-    /// `--gap`, `--packet-size`, `--inter-arrival`: in the order of [`flow::More::statistics`].
+    /// The statistics of `--gap`, `--packet-size`, `--inter-arrival`: in the order of [`flow::More::statistics`].
     pub statistics: Vec<Statistic>,
-    /// `--biflow`.
+    /// True if records have two directions (`--biflow`).
     pub biflow: bool,
-    /// The records are those of routers.
+    /// True if the records are those of routers.
     pub of_routers: bool,
 }
 
@@ -36,7 +36,7 @@ impl Parts {
         self.key.columns().any(|member| member == name)
     }
 
-    /// Whether the two directions of a record may have different values of it.
+    /// Returns true if the two directions of a record may have different values of the field.
     fn is_reversible(&self, field: &Field) -> bool {
         !matches!(field.aggregation, Aggregation::Key | Aggregation::Constant) && !self.key_has(field.name)
     }
@@ -66,14 +66,14 @@ impl Parts {
 /// The prefix of the other direction's columns (RFC 5103, section 5, uses the same word).
 const REVERSE: &str = "reverse_";
 
-/// One column of a file: a field or a statistic, of the record or of its other direction.
+/// A column of a file: a field or a statistic, of the record or of its other direction.
 #[derive(Clone, Debug)]
 pub struct Column {
     name: Cow<'static, str>,
     value: Value,
     is_reverse: bool,
     source: Source,
-    /// Of an address, by family.
+    /// The prefix lengths of an address, by family.
     prefix_lengths: Option<[u8; 2]>,
     /// The field of the column if records may leave it open, else the empty set.
     open: OpenFields,
@@ -112,17 +112,17 @@ impl Column {
         }
     }
 
-    /// Its name in the file.
+    /// Returns the name of the column in the file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How it is read from the record that [`Column::record`] gives.
+    /// Returns how the column is read from the record that [`Column::record`] gives.
     pub fn value(&self) -> Value {
         self.value
     }
 
-    /// Whether it is of the other direction.
+    /// Returns true if the column is of the other direction.
     pub fn is_reverse(&self) -> bool {
         self.is_reverse
     }
@@ -138,7 +138,7 @@ impl Column {
         self.open
     }
 
-    /// Whether a record may lack the value.
+    /// Returns true if a record may lack the value.
     pub fn nullable(&self) -> bool {
         self.is_reverse || self.value.nullable() || !self.open.is_empty()
     }
@@ -167,7 +167,7 @@ impl Column {
         }
     }
 
-    /// Whether it is a member of a flow key.
+    /// Returns true if the column is a member of a flow key.
     pub(crate) fn is_key(&self) -> bool {
         matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Key)
     }
@@ -177,17 +177,17 @@ impl Column {
         self.prefix_lengths.filter(|lengths| *lengths != [32, 128])
     }
 
-    /// Whether values add up, as counters do.
+    /// Returns true if values add up, as counters do.
     pub(crate) fn is_sum(&self) -> bool {
         matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Sum)
     }
 
-    /// Whether it is a mean, which cannot be merged from means.
+    /// Returns true if the column is a mean, which cannot be merged from means.
     pub(crate) fn is_mean(&self) -> bool {
         matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Mean)
     }
 
-    /// Whether it is a column of `--loss`.
+    /// Returns true if the column is one of `--loss`.
     pub(crate) fn is_loss(&self) -> bool {
         matches!(self.source, Source::Field(field) if field.part == Part::Loss)
     }
@@ -231,7 +231,7 @@ impl Selection {
         self
     }
 
-    /// The same of records whose packets were sampled with this share.
+    /// Returns the same columns for records whose packets were sampled with this share.
     pub fn of_sample(self, share: Share) -> Self {
         Self { share, ..self }
     }
@@ -250,7 +250,7 @@ impl Selection {
         parts.split(',').any(is_other).then(|| (KEY_COLUMN, parts.replace(',', " ")))
     }
 
-    /// By which share the packets were sampled.
+    /// Returns the share by which the packets were sampled.
     pub fn share(&self) -> Share {
         self.share
     }
@@ -305,7 +305,7 @@ fn meant_by(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Why there is no column `name` in a run that offers these.
+/// Returns the reason why there is no column `name` in a run that offers these.
 fn refusal(name: &str, offered: &[Column]) -> SelectionError {
     let lower = name.to_ascii_lowercase();
     let (plain, is_reverse) = match lower.strip_prefix(REVERSE) {
@@ -350,12 +350,12 @@ fn refusal(name: &str, offered: &[Column]) -> SelectionError {
     }
 }
 
-/// What fills a field that the plain record does not have.
+/// The part of a run that fills a field that the plain record does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needed {
     /// A part of the record.
     Part(Part),
-    /// Statistics of this.
+    /// The statistics of this metric.
     Metric(Metric),
     /// The other direction.
     Biflow,
@@ -373,34 +373,34 @@ impl fmt::Display for Needed {
     }
 }
 
-/// Why a list of fields was refused.
+/// The reason why a list of fields was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectionError {
-    /// A name is missing: an empty list, or an extra comma.
+    /// A missing name: an empty list, or an extra comma.
     Empty,
-    /// No field has this name.
+    /// A name that no field has.
     Unknown {
-        /// What was written.
+        /// The name as it was written.
         name: String,
         /// The nearest field name, if one is near.
         nearest: Option<String>,
     },
-    /// A field is in the list more than once.
+    /// A field that is in the list more than once.
     Twice(String),
-    /// The run is not configured for what fills it.
+    /// A field for which the run is not configured.
     NotAsked {
-        /// What was written.
+        /// The name as it was written.
         name: String,
-        /// What fills it.
+        /// The part of a run that fills the field.
         needs: Needed,
     },
-    /// The run's flow key has no such member.
+    /// A member that the run's flow key does not have.
     NotInKey(String),
-    /// Both directions have the same value.
+    /// A column of the other direction whose value is the same in both directions.
     SameInBoth {
-        /// What was written.
+        /// The name as it was written.
         name: String,
-        /// The field that has it.
+        /// The field that has the value.
         plain: &'static str,
     },
 }

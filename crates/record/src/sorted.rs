@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// Rows that a pass takes, about. The batch has room for a row group more.
 const PASS: usize = 2 * ROW_GROUP;
 
-/// In which order the rows of a copy are.
+/// The order of the rows of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Window rows: by window, then destination and source. In windows of very many rows of one destination the order may have breaks.
@@ -32,23 +32,23 @@ pub enum Order {
     Times,
 }
 
-/// What was copied.
+/// The result of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
-    /// Rows.
+    /// The number of rows.
     pub rows: u64,
     /// The files that were not copied, for their columns, or what they are of, differ from those of the first.
     pub left: Vec<PathBuf>,
 }
 
-/// Why nothing was copied.
+/// The reason why nothing was copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CopyError {
-    /// A file cannot be read: which, and one line that names it.
+    /// A file that cannot be read: which, and one line that names it.
     Damaged(PathBuf, String),
-    /// The copy cannot be written: one line.
+    /// A copy that cannot be written: one line.
     Output(String),
-    /// It was to stop.
+    /// A copy that was to stop.
     Stopped,
 }
 

@@ -69,7 +69,7 @@ impl SummedFile {
         Ok(Self { places: Arc::new(places), length, sums: sums.map(Arc::new) })
     }
 
-    /// Whether it has checksums.
+    /// Returns true if the file has checksums.
     pub(crate) fn has_sums(&self) -> bool {
         self.sums.is_some()
     }
@@ -89,7 +89,7 @@ impl SummedFile {
         Ok(())
     }
 
-    /// The bytes of a range, and with checksums of the blocks around it: those, and the place of the first.
+    /// Reads the bytes of a range, with checksums those of the blocks around it. Returns the bytes and the place of the first.
     fn read(&self, start: u64, length: usize) -> io::Result<(u64, Vec<u8>)> {
         if start.checked_add(length as u64).is_none_or(|end| end > self.length) {
             return Err(ended());
@@ -128,10 +128,10 @@ impl ChunkReader for SummedFile {
 /// Reads on from a place.
 pub(crate) struct SummedReader {
     file: SummedFile,
-    /// Where the next bytes are that are not in the buffer.
+    /// The place of the next bytes that are not in the buffer.
     place: u64,
     buffer: Vec<u8>,
-    /// How much of the buffer was given.
+    /// The number of bytes of the buffer that were given.
     at: usize,
 }
 

@@ -15,20 +15,20 @@ use crc32fast::Hasher;
 
 /// Bytes that have one checksum.
 pub(crate) const BLOCK: u64 = 16 << 10;
-/// What ends the checksums.
+/// The bytes that end the checksums.
 pub(crate) const MAGIC: [u8; 8] = *b"EdSums1\n";
-/// What a program calls itself that writes checksums, behind its version.
+/// The words behind the version in the name of a program that writes checksums.
 pub(crate) const SUMMED: &str = " (checksums)";
 /// Bytes behind the checksums of blocks.
 const END: usize = 8 + 4 + 4 + 8;
-/// What ends a Parquet file: the length of its footer, and `PAR1`.
+/// The number of bytes that end a Parquet file: the length of its footer, and `PAR1`.
 const TAIL: u64 = 8;
 
 /// Sums bytes as they are written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Summing {
     blocks: Vec<u32>,
-    /// Of the block that is not full yet.
+    /// The checksum of the block that is not full yet.
     open: Hasher,
     bytes: u64,
 }
@@ -56,18 +56,18 @@ impl Summing {
         }
     }
 
-    /// Where it is.
+    /// Returns a mark of the place that has been reached.
     pub(crate) fn mark(&self) -> Mark {
         Mark { blocks: self.blocks.len(), open: self.open.clone(), bytes: self.bytes }
     }
 
-    /// Forgets what was added since.
+    /// Forgets what was added since the mark.
     pub(crate) fn go_back(&mut self, mark: &Mark) {
         self.blocks.truncate(mark.blocks);
         (self.open, self.bytes) = (mark.open.clone(), mark.bytes);
     }
 
-    /// What is written before the footer, which is given with its length and `PAR1`.
+    /// Returns what is written before the footer, which is given with its length and `PAR1`.
     pub(crate) fn before(&self, footer: &[u8]) -> Vec<u8> {
         let is_open = !self.bytes.is_multiple_of(BLOCK);
         let last = is_open.then(|| self.open.clone().finalize());
@@ -90,7 +90,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Reads those of a file of `length` bytes; `read` gives the bytes of a range, which is in the file. `None` if it has none.
+    /// Reads the checksums of a file of `length` bytes; `read` gives the bytes of a range, which is in the file. `None` if it has none.
     ///
     /// # Errors
     /// The footer, or the checksums, are damaged; or what `read` says.
@@ -136,7 +136,7 @@ impl Sums {
         self.bytes.saturating_sub(start)
     }
 
-    /// Whether bytes are among those that have checksums.
+    /// Returns true if bytes are among those that have checksums.
     pub(crate) fn has(&self, start: u64, length: usize) -> bool {
         start.checked_add(length as u64).is_some_and(|end| end <= self.bytes)
     }

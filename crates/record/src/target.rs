@@ -1,5 +1,5 @@
-//! Where a writer's bytes go: a file that appears under its name only when it is complete, or a stream that
-//! receives them as they are written.
+//! The target of a writer's bytes: a file that appears under its name only when it is complete, or a stream that receives them as they are
+//! written.
 
 use crate::fault::fault;
 use std::fs::{self, File};
@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// empty file that was made for it.
 pub(crate) type LateName = Arc<Mutex<Option<PathBuf>>>;
 
-/// What a writer writes to. After a failure it accepts nothing more.
+/// The place that a writer writes to. After a failure it accepts nothing more.
 pub(crate) struct Target {
     out: Output,
-    /// Its name in errors.
+    /// The name of the place in errors.
     name: String,
-    /// As the user calls it.
+    /// The path of the place, as the user calls it.
     path: String,
     len: u64,
     failed: bool,
@@ -60,7 +60,7 @@ impl Target {
         Self { out, name, path, len: 0, failed: false, late_name: None }
     }
 
-    /// The same, which takes the name that is there when it is complete.
+    /// Returns the same target, which takes the name that is there when it is complete.
     pub(crate) fn named_late(self, name: LateName) -> Self {
         Self { late_name: Some(name), ..self }
     }
@@ -81,7 +81,7 @@ impl Target {
         Some(Self { late_name: self.late_name.clone(), ..target })
     }
 
-    /// Whether a reader may be waiting at the other end.
+    /// Returns true if a reader may be waiting at the other end.
     pub(crate) fn is_stream(&self) -> bool {
         matches!(self.out, Output::Stream(_))
     }
@@ -103,7 +103,7 @@ impl Target {
         cut
     }
 
-    /// Accepts nothing more.
+    /// Closes the target, which accepts nothing more.
     pub(crate) fn close(&mut self) {
         self.failed = true;
     }
@@ -113,12 +113,12 @@ impl Target {
         self.fault_of(error, whole, "records")
     }
 
-    /// The same of something else than records.
+    /// Returns the error of a writer of something else than records.
     pub(crate) fn fault_of(&self, error: io::Error, whole: u64, unit: &'static str) -> io::Error {
         fault(&self.name, &error, whole, unit)
     }
 
-    /// Nothing was written: removes the part.
+    /// Removes the part: nothing was written.
     pub(crate) fn discard(self) -> io::Result<()> {
         match &self.out {
             Output::Part { part, .. } => fs::remove_file(part),
@@ -126,7 +126,7 @@ impl Target {
         }
     }
 
-    /// All is written: gives the file its name.
+    /// Gives the file its name: all is written.
     pub(crate) fn complete(&mut self) -> io::Result<()> {
         self.flush()?;
         let Output::Part { part, path, .. } = &self.out else { return Ok(()) };
@@ -193,7 +193,7 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-") || path == Path::new("/dev/stdout")
 }
 
-/// Whether `path` exists and is neither a regular file nor a directory (which is refused when it is opened).
+/// Returns true if `path` exists and is neither a regular file nor a directory (which is refused when it is opened).
 pub(crate) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
 }

@@ -11,23 +11,23 @@ use std::io::{self, Write};
 /// L2.
 const BUFFER: usize = 64 << 10;
 
-/// What distinguishes one text format from another.
+/// The differences of one text format from another.
 pub(crate) struct Dialect {
     header: fn(&Selection) -> Vec<u8>,
-    /// What precedes a column's value: its position, its name.
+    /// A function that returns what precedes a column's value: its position, its name.
     before: fn(usize, &str) -> Vec<u8>,
-    /// Formats a name that may contain any character.
+    /// A function that formats a name that may contain any character.
     quoted: fn(&str) -> Vec<u8>,
-    /// How many quotation marks are on either side of a text that needs no escapes.
+    /// The number of quotation marks on either side of a text that needs no escapes.
     quotes: usize,
-    /// Greater integers are written as text.
+    /// The greatest integer that is written as a number; greater ones are written as text.
     exact: u64,
     null: &'static str,
     end: &'static str,
 }
 
 impl Dialect {
-    /// RFC 4180 with `\n` at the ends of lines; a field is quoted only if necessary.
+    /// CSV as in RFC 4180, with `\n` at the ends of lines; a field is quoted only if necessary.
     pub(crate) const CSV: Self = Self {
         header: |selection| {
             let told = [selection.key_column(), selection.share_column()];
@@ -46,7 +46,7 @@ impl Dialect {
         end: "\n",
     };
 
-    /// One object a line; integers beyond 2⁵³ are strings, because many readers hold numbers as doubles.
+    /// JSON lines: one object a line; integers beyond 2⁵³ are strings, because many readers hold numbers as doubles.
     pub(crate) const JSON_LINES: Self = Self {
         header: |_| Vec::new(),
         before: |position, name| format!("{}\"{name}\":", if position == 0 { '{' } else { ',' }).into_bytes(),
@@ -72,7 +72,7 @@ fn json_string(text: &str) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// What precedes a column's value; a longer name has its end in `rest`.
+/// A column, with what precedes its value; a longer name has its end in `rest`.
 struct Column {
     before: [u8; 32],
     before_len: usize,
@@ -111,12 +111,12 @@ pub(crate) struct TextWriter {
     groups: Box<[Group]>,
     dialect: &'static Dialect,
     node: Box<[u8]>,
-    /// What follows the last column: the share where packets were sampled, and the end of the line.
+    /// The end of each line after the last column: the share where packets were sampled, and the line's end.
     tail: Box<[u8]>,
     /// Room for [`BUFFER`] bytes and one more record.
     buffer: Box<[u8]>,
     filled: usize,
-    /// Where each record in the buffer ends.
+    /// The places where the records in the buffer end.
     ends: Vec<usize>,
     written: u64,
 }

@@ -1,11 +1,11 @@
-//! What a file of window rows tells of a sample: by which share the packets of a window were taken.
+//! The sampling of windows in a file of window rows: the share by which the packets of a window were taken.
 
 use flow::{Sampled, Share};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// How the packets of a window were sampled. A window without one has all packets.
+/// The sampling of the packets of a window. A window without one has all packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowSample {
     /// The least and the greatest share. They differ where windows of different shares have become one: no estimate scales its rows.
@@ -39,7 +39,7 @@ impl From<Sampled> for WindowSample {
 }
 
 impl WindowSample {
-    /// All packets.
+    /// A sample of all packets.
     const ALL: Self = Self { shares: [Share::ALL; 2], lost: 0, longest_byte: 0 };
 
     /// Returns the same share of a window without a frame.

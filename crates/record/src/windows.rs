@@ -1,4 +1,4 @@
-//! What a file of window rows tells of its windows besides their rows: which there were, and what each lacks.
+//! The windows of a file of window rows besides their rows: which there were, and what each lacks.
 //!
 //! The file has it in its metadata under `edison.windows`, as one JSON object. Consecutive windows of which the same is known are one
 //! entry, so that a year of windows stays small.
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 /// The most windows that a list is read with: more than 300 years of windows of a tenth of a second.
 const MOST_WINDOWS: u64 = 100_000_000_000;
 
-/// What is known of a window besides its rows.
+/// The facts about a window besides its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowFacts {
-    /// Packets that the source lost in it; `None` if the source cannot know.
+    /// The number of packets that the source lost in the window; `None` if the source cannot know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
     /// The share that these packets are of all that came, of the time that was watched, nanoseconds: that much of it is not covered.
@@ -26,22 +26,22 @@ pub struct WindowFacts {
     /// Rows that could not be handed over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub refused_rows: u64,
-    /// What found no place in the table: packets, layer-3 bytes, bytes on the wire.
+    /// The sums of what found no place in the table: packets, layer-3 bytes, bytes on the wire.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub without_place: [u64; 3],
     /// Numbers of packets and records that did not tell a value, which is 0 in rows.
     #[serde(default, skip_serializing_if = "Untold::is_none", with = "crate::untold")]
     pub untold: Untold,
-    /// The part of it that was watched, nanoseconds since the epoch, where that is not all of it.
+    /// The part of the window that was watched, nanoseconds since the epoch, where that is not all of it.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "times")]
     pub watched: Option<[u64; 2]>,
-    /// The run ended in it.
+    /// True if the run ended in the window.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ended: bool,
-    /// An unknown number of its rows may be missing, because its source is damaged or does not say.
+    /// True if an unknown number of rows may be missing, because their source is damaged or does not say.
     #[serde(default, skip_serializing_if = "is_false")]
     pub incomplete: bool,
-    /// Its rows are of flow records, each of which counts whole in the window in which it ends.
+    /// True if the rows are of flow records, each of which counts whole in the window in which it ends.
     #[serde(default, skip_serializing_if = "is_false")]
     pub of_records: bool,
     /// A remark on data of the window that did not arrive or were not read.
@@ -50,7 +50,7 @@ pub struct WindowFacts {
     /// A remark that values of the window are estimates, and how good they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimates: Option<String>,
-    /// How its packets were sampled; `None`: all were taken.
+    /// The sampling of the packets; `None`: all were taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<WindowSample>,
 }
@@ -121,10 +121,10 @@ impl WindowFacts {
 /// Consecutive windows of which the same is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
-    /// The begin of the first, nanoseconds since the epoch.
+    /// The begin of the first window, nanoseconds since the epoch.
     #[serde(with = "digits")]
     start: u64,
-    /// How many there are.
+    /// The number of windows.
     windows: u64,
     #[serde(flatten)]
     facts: WindowFacts,
@@ -133,7 +133,7 @@ struct Run {
 /// The windows of a file of window rows, in the order of time. Windows between them had no packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedWindows {
-    /// Their length, nanoseconds.
+    /// The length of the windows, nanoseconds.
     #[serde(rename = "length", with = "digits")]
     pub length_ns: u64,
     /// The length of the windows of queries that do not say it, in the run that wrote the file, nanoseconds.
@@ -143,7 +143,7 @@ pub struct RecordedWindows {
 }
 
 impl RecordedWindows {
-    /// None as yet.
+    /// Makes a list without windows.
     pub fn new(length_ns: u64, usual_ns: u64) -> Self {
         Self { length_ns, usual_ns, runs: Vec::new() }
     }
@@ -196,8 +196,8 @@ impl RecordedWindows {
         Some(merged)
     }
 
-    /// What is known of the windows in a longer one, from its start to its end, as of one window; `None` if there are none. Windows between
-    /// those of the list had no packet.
+    /// Returns what is known of the windows in a longer one, from its start to its end, as of one window; `None` if there are none. Windows
+    /// between those of the list had no packet.
     pub fn facts_within(&self, [from_ns, to_ns]: [u64; 2]) -> Option<WindowFacts> {
         let mut sum: Option<WindowFacts> = None;
         let mut since = from_ns;
@@ -220,12 +220,12 @@ impl RecordedWindows {
         Some(sum)
     }
 
-    /// True without windows.
+    /// Returns true without windows.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// How many runs of equal windows there are.
+    /// Returns the number of runs of equal windows.
     pub fn runs(&self) -> usize {
         self.runs.len()
     }
@@ -264,12 +264,12 @@ impl RecordedWindows {
         }
     }
 
-    /// As JSON.
+    /// Returns the list as JSON.
     pub(crate) fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string(self)
     }
 
-    /// From JSON; `None` if it is none of a list, or one that cannot be.
+    /// Reads a list from JSON; `None` if it is none of a list, or one that cannot be.
     pub(crate) fn of_json(text: &str) -> Option<Self> {
         let read: Self = serde_json::from_str(text).ok()?;
         let length = read.length_ns;

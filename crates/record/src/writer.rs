@@ -54,11 +54,11 @@ pub trait RecordWriter: Send {
     fn finish(self: Box<Self>) -> io::Result<Delivery>;
 }
 
-/// What a writer reports at its end.
+/// The report of a writer at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
-    /// Records taken from its beginning on that reached no reader.
+    /// The number of records taken from the writer's beginning on that reached no reader.
     pub dropped: u64,
-    /// As [`RecordWriter::warnings`].
+    /// The warnings, as of [`RecordWriter::warnings`].
     pub warnings: Vec<String>,
 }

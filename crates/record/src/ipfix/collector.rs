@@ -1,4 +1,4 @@
-//! Where records are exported to: `ipfix://HOST:PORT`, with options after a question mark.
+//! The collector to which records are exported: `ipfix://HOST:PORT`, with options after a question mark.
 
 use super::message::LONGEST;
 use std::fmt;
@@ -25,12 +25,12 @@ const UDP_RATE: u64 = 50_000;
 /// Templates are resent over UDP after this time.
 const RESEND: Duration = Duration::from_secs(60);
 
-/// How messages travel.
+/// The transport protocol that carries messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
-    /// One message a datagram.
+    /// UDP, with one message a datagram.
     Udp,
-    /// A stream of messages.
+    /// TCP, with a stream of messages.
     Tcp,
 }
 
@@ -45,7 +45,7 @@ pub struct Collector {
     pub(super) rate: Option<u64>,
     /// Octets of a message at most.
     pub(super) message: usize,
-    /// How often templates are resent over UDP.
+    /// The time between two transmissions of templates over UDP.
     pub(super) resend: Duration,
     /// The observation domain; `None` is the one of the node's name.
     pub(super) domain: Option<u32>,
@@ -195,7 +195,7 @@ impl fmt::Display for Collector {
     }
 }
 
-/// Why a collector cannot be read.
+/// The reason why the URL of a collector cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectorError {
     url: String,

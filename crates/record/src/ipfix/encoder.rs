@@ -27,13 +27,13 @@ pub(super) struct Encoder {
     node: Vec<u8>,
     mask: Shape,
     templates: Vec<Template>,
-    /// Which template the last record had.
+    /// The number of the template that the last record had.
     last: usize,
     /// The longest message, unless a single record is longer.
     limit: usize,
     message: Message,
     filled: usize,
-    /// Where the open set begins; 0 where none is open.
+    /// The place where the open set begins; 0 where no set is open.
     set: usize,
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long the end of a run waits for the collector to accept what is left.
+/// The time that the end of a run waits for the collector to accept what is left.
 const DRAIN: Duration = Duration::from_secs(5);
 /// A paced exporter keeps no more records than it sends in this time, so that they are sent before the end of
 /// the run stops waiting.
@@ -24,13 +24,13 @@ const PACED: Duration = Duration::from_secs(3);
 /// A collector that accepted nothing for this long is unreachable.
 const STALLED: Duration = Duration::from_secs(1);
 
-/// Whether the source of records can wait.
+/// The ability of the source of records to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Patience {
-    /// Never: a live source. What the queue has no room for is dropped.
+    /// A source that cannot wait: it is live. What the queue has no room for is dropped.
     None,
-    /// A replay: waits for its own pace ([`Collector`]'s `rate`), as long as the collector accepts what is
-    /// sent. It does not wait for the collector: a slow reader over TCP gets what the queue has room for.
+    /// A source that can wait: a replay. It waits for its own pace ([`Collector`]'s `rate`), as long as the collector accepts what is sent. It
+    /// does not wait for the collector: a slow reader over TCP gets what the queue has room for.
     ForPace,
 }
 
@@ -86,7 +86,7 @@ struct Exporter {
 
 struct Outbox {
     queue: Arc<Queue>,
-    /// How long to wait for room; `None`: not at all.
+    /// The longest time to wait for room; `None`: not at all.
     patience: Option<Duration>,
 }
 

@@ -16,7 +16,7 @@ const UNIFORM_PROBABILISTIC: u16 = 4;
 const TYPES: u16 = 256;
 const SELECTOR: u16 = 257;
 const METERING: u16 = 258;
-/// The same where the source cannot know what it lost: no value denotes that.
+/// The number of the metering template where the source cannot know what it lost: no value denotes that.
 const METERING_BLIND: u16 = 259;
 const EXPORTING: u16 = 260;
 const KEYS: u16 = 261;
@@ -40,7 +40,7 @@ pub(super) struct Options {
     node: Vec<u8>,
     domain: u32,
     types: Vec<Vec<u8>>,
-    /// By which share packets were sampled.
+    /// The share by which packets were sampled.
     share: Share,
     /// The elements of the key of flows, where a field that any record has is among them.
     key: Vec<u16>,
@@ -82,7 +82,7 @@ impl Options {
         });
     }
 
-    /// Which fields of a flow template are those of the key (RFC 7011, section 4.4).
+    /// Returns the record that tells which fields of a flow template are those of the key (RFC 7011, section 4.4).
     fn key_of(&self, template: &[u8]) -> Vec<u8> {
         let (id, mut rest) = template.split_at(2);
         let number = |octets: &[u8]| octets.first_chunk().map_or(0, |octets| u16::from_be_bytes(*octets));
@@ -99,7 +99,7 @@ impl Options {
         [id, &keys.to_be_bytes()].concat()
     }
 
-    /// What was measured and what was exported (RFC 7011, sections 4.1 to 4.3).
+    /// Writes the records of what was measured and what was exported (RFC 7011, sections 4.1 to 4.3).
     pub(super) fn account(&self, account: &Account, exported: &Exported, out: &mut Messages) {
         let mut metering = self.domain.to_be_bytes().to_vec();
         metering.extend(&self.node);

@@ -9,7 +9,7 @@ const CATCH_UP: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub(super) struct Pace {
     rate: Option<u64>,
-    /// When the next record is due.
+    /// The time at which the next record is due.
     due: Instant,
 }
 
@@ -18,12 +18,12 @@ impl Pace {
         Self { rate, due: now }
     }
 
-    /// When the next message may be sent; `None` is at once.
+    /// Returns the time at which the next message may be sent; `None` is at once.
     pub(super) fn due(&self, now: Instant) -> Option<Instant> {
         (self.rate.is_some() && self.due > now).then_some(self.due)
     }
 
-    /// Counts what was sent.
+    /// Counts the records that were sent.
     pub(super) fn sent(&mut self, records: u64, now: Instant) {
         let Some(rate) = self.rate else { return };
         let earliest = now.checked_sub(CATCH_UP).unwrap_or(now);

@@ -20,15 +20,15 @@ pub(super) enum Entry {
     Message(Message),
 }
 
-/// What the sending thread is to do.
+/// The next work of the sending thread.
 #[derive(Debug)]
 pub(super) enum Work {
     Send(Entry),
-    /// Report to the collector what was measured and exported.
+    /// A report to the collector of what was measured and exported.
     Account(Account),
     /// The awaited time has been reached.
     Timeout,
-    /// All is sent, or it is too late.
+    /// The end: all is sent, or it is too late.
     End,
 }
 
@@ -41,11 +41,11 @@ struct State {
     account: Option<Account>,
     exported: Exported,
     warnings: Vec<String>,
-    /// Whether the collector takes messages, as far as the sender knows.
+    /// True if the collector takes messages, as far as the sender knows.
     is_taking: bool,
-    /// No more entries follow; what is not sent until then is dropped.
+    /// The time at which what is not sent is dropped, once no more entries follow.
     deadline: Option<Instant>,
-    /// The sender has ended, by failing.
+    /// True if the sender has ended by failing.
     is_dead: bool,
 }
 
@@ -53,9 +53,9 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Queue {
     state: Mutex<State>,
-    /// There is something to do.
+    /// A signal that there is something to do.
     work: Condvar,
-    /// There is more room, or there will be none.
+    /// A signal that there is more room, or that there will be none.
     room: Condvar,
     /// Records that may wait; bounds the time of sending them if there is a pace.
     most_records: u64,
@@ -122,7 +122,7 @@ impl Queue {
         self.work.notify_one();
     }
 
-    /// What was exported so far.
+    /// Returns the totals of what was exported so far.
     pub(super) fn exported(&self) -> Exported {
         self.lock().exported
     }
@@ -132,7 +132,7 @@ impl Queue {
         std::mem::take(&mut self.lock().warnings)
     }
 
-    /// No more entries follow; what is not sent within `time` is dropped.
+    /// Closes the queue: no more entries follow, and what is not sent within `time` is dropped.
     pub(super) fn close(&self, time: Duration) {
         let deadline = Instant::now() + time;
         let mut state = self.lock();
@@ -195,7 +195,7 @@ impl Queue {
         }
     }
 
-    /// Whether it is too late to send anything.
+    /// Returns true if it is too late to send anything.
     pub(super) fn is_over(&self) -> bool {
         self.lock().deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
@@ -227,7 +227,7 @@ impl Queue {
         self.lock().exported.not_sent.add(flows);
     }
 
-    /// The collector does not accept messages now.
+    /// Takes note that the collector does not accept messages now.
     pub(super) fn is_away(&self) {
         self.lock().is_taking = false;
         self.room.notify_one();

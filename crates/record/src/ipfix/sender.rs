@@ -12,10 +12,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long to pause for an unreachable collector, first and at most.
+/// The pause for an unreachable collector, first and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How long a network may take to report that there is no listener.
+/// The time that a network may take to report that there is no listener.
 const ANSWER: Duration = Duration::from_millis(50);
 /// Over UDP, templates are resent after this many messages too (RFC 7011, section 8.4): a replay sends in
 /// seconds what a live source sends in hours.
@@ -23,7 +23,7 @@ const RESEND_MESSAGES: u32 = 4096;
 
 pub(super) struct Sender {
     pub(super) collector: Collector,
-    /// Resolved once: a resolver that does not answer would delay the end of the run.
+    /// The addresses of the collector, resolved once: a resolver that does not answer would delay the end of the run.
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) queue: Arc<Queue>,
     pub(super) options: Options,
@@ -31,7 +31,7 @@ pub(super) struct Sender {
     pub(super) templates: Vec<Vec<u8>>,
     pub(super) pace: Pace,
     pub(super) stream: Stream,
-    /// What could not be sent yet.
+    /// The message that could not be sent yet.
     pub(super) held: Option<Message>,
     /// The latest account, sent again at the end.
     pub(super) account: Option<Account>,
@@ -40,16 +40,16 @@ pub(super) struct Sender {
     pub(super) has_warned: bool,
 }
 
-/// Why a session ended.
+/// The reason why a session ended.
 enum End {
-    /// There is nothing more to do.
+    /// The end of all work.
     All,
-    /// The collector is unreachable.
+    /// An unreachable collector.
     Fault(io::Error),
 }
 
 impl Sender {
-    /// Until the queue is closed and empty, or its deadline has passed.
+    /// Sends until the queue is closed and empty, or its deadline has passed.
     pub(super) fn run(mut self) {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -73,7 +73,7 @@ impl Sender {
         self.queue.end();
     }
 
-    /// False if continuing is useless.
+    /// Sleeps; returns false if continuing is useless.
     fn sleep(&self, time: Duration) -> bool {
         self.queue.sleep_until(Instant::now() + time, self.held.is_some())
     }
@@ -89,8 +89,7 @@ impl Sender {
         }
     }
 
-    /// One connection; for UDP the whole run, where a collector that becomes reachable again is in the same
-    /// session.
+    /// Sends over one connection; for UDP during the whole run, where a collector that becomes reachable again is in the same session.
     fn session(&mut self, link: &mut Link, pause: &mut Duration) -> End {
         let is_udp = self.collector.transport == Transport::Udp;
         // Numbers start again with each session, which counts the records sent over it.
@@ -148,8 +147,8 @@ impl Sender {
         }
     }
 
-    /// Over UDP: the records of the last datagram are lost; probes with templates, which carry no records,
-    /// until there is a listener. False if the deadline passes before.
+    /// Waits over UDP until there is a listener, by probes with templates, which carry no records. The records of the last datagram are lost.
+    /// Returns false if the deadline passes before.
     fn wait_for_collector(&mut self, link: &mut Link, mut fault: io::Error, pause: &mut Duration) -> bool {
         loop {
             self.away(&fault);
@@ -210,7 +209,7 @@ impl Sender {
         Ok(())
     }
 
-    /// All templates, and the records that never change.
+    /// Sends all templates, and the records that never change.
     fn preamble(&mut self, link: &mut Link) -> io::Result<()> {
         let mut messages = Messages::new(self.collector.message);
         self.options.preamble(&self.templates, &mut messages);
@@ -247,7 +246,7 @@ impl Sender {
         self.send_all(link, messages)
     }
 
-    /// The last account has the final sums.
+    /// Ends the queue, and sends the last account, which has the final sums.
     fn end(&mut self, link: &mut Link) {
         self.queue.end();
         // A collector that does not receive it will receive nothing more.
@@ -255,7 +254,7 @@ impl Sender {
     }
 }
 
-/// Over UDP the answer to the previous datagram, delivered by an ICMP message.
+/// Returns true if the error says that nobody listens: over UDP the answer to the previous datagram, delivered by an ICMP message.
 fn says_that_nobody_listens(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused
 }

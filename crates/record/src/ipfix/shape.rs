@@ -1,5 +1,4 @@
-//! Which of a record's columns have values: a template cannot express "none", so records that lack different
-//! columns have different templates.
+//! The columns of a record that have values: a template cannot express "none", so records that lack different columns have different templates.
 
 use crate::Column;
 use flow::{FlowRecord, Loss, OpenFields};
@@ -16,12 +15,12 @@ const DST_V6: u64 = 8;
 const PROTOCOL: u64 = 0x10;
 const SRC_PORT: u64 = 0x20;
 const DST_PORT: u64 = 0x40;
-/// What a direction may have beyond the plain record: three bits of this one, three of the other.
+/// The values that a direction may have beyond the plain record: three bits of this direction, three of the other.
 const LOSS: u64 = 0x100;
 const RTT_MIN: u64 = 0x200;
 const RTT_AVG: u64 = 0x400;
 const REVERSE: u64 = 0x1000;
-/// The record is of a sample: it tells its sampling rate.
+/// The bit of a record of a sample, which tells its sampling rate.
 const SAMPLED: u64 = 0x2000_0000_0000;
 /// The first of the bits of [`FIELDS`], one after the other.
 const FIRST_FIELD: u64 = 0x10_0000;
@@ -41,7 +40,7 @@ const FIELDS: [OpenFields; 13] = [
     OpenFields::of("smac"),
     OpenFields::of("dmac"),
 ];
-/// The bits of all of them.
+/// The bits of all of [`FIELDS`].
 const ALL_FIELDS: u64 = ((1 << FIELDS.len()) - 1) * FIRST_FIELD;
 /// Members of keys that a record may leave open, with their bits.
 const MEMBERS: [(OpenFields, u64); 3] = [
@@ -49,15 +48,15 @@ const MEMBERS: [(OpenFields, u64); 3] = [
     (OpenFields::of("src_port"), SRC_PORT),
     (OpenFields::of("dst_port"), DST_PORT),
 ];
-/// From a bit of this direction to the other's.
+/// The shift from a bit of this direction to the same bit of the other direction.
 const TO_REVERSE: u64 = 8;
 
-/// How a missing value is expressed.
+/// The way in which a missing value is expressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
-    /// Never: the format has no representation of it, or uses a value for it (0, or no number).
+    /// A value that is in every record: the format has no representation of a missing one, or uses a value for it (0, or no number).
     Always,
-    /// Where the shape lacks this bit.
+    /// A value that records have if their shape has this bit.
     If(u64),
     /// An address, by its family.
     Family { v4: u64, v6: u64 },
@@ -179,12 +178,12 @@ impl Shape {
         self.0 & REVERSE != 0
     }
 
-    /// Whether records of this shape have the value.
+    /// Returns true if records of this shape have the value.
     pub(super) fn has(self, presence: Presence) -> bool {
         presence == Presence::Always || self.0 & presence.bits() != 0
     }
 
-    /// Whether the address is an IPv6 address.
+    /// Returns true if the address is an IPv6 address.
     pub(super) fn is_v6(self, presence: Presence) -> bool {
         matches!(presence, Presence::Family { v6, .. } if self.0 & v6 != 0)
     }

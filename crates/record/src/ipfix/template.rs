@@ -21,17 +21,17 @@ pub(super) struct Specifier {
 }
 
 impl Specifier {
-    /// Of fixed length.
+    /// Returns a field of fixed length.
     pub(super) const fn fixed(element: InformationElement, length: u16) -> Self {
         Self { number: element.number, enterprise: element.enterprise, length }
     }
 
-    /// A text.
+    /// Returns a field of text.
     pub(super) const fn text(element: InformationElement) -> Self {
         Self::fixed(element, VARIABLE)
     }
 
-    /// The same for the other direction.
+    /// Returns the same field for the other direction.
     fn reversed(self) -> Self {
         match self.enterprise {
             0 => Self { enterprise: REVERSE_ENTERPRISE, ..self },
@@ -73,15 +73,15 @@ pub(super) fn text(text: &str) -> Vec<u8> {
     [&[end as u8], &text.as_bytes()[..end]].concat()
 }
 
-/// How a field is read and encoded.
+/// The way in which a field is read and encoded.
 #[derive(Clone, Copy, Debug)]
 enum Item {
-    /// The first this many octets of a number shifted up to the top.
+    /// The lowest octets of a number, as many as `octets`.
     Unsigned {
         octets: usize,
         get: fn(&FlowRecord) -> u64,
     },
-    /// The same, 0 if there is none.
+    /// The lowest octets of a number that a record may lack, 0 if there is none.
     Optional {
         octets: usize,
         get: fn(&FlowRecord) -> Option<u64>,
@@ -149,7 +149,7 @@ impl Item {
 /// Seconds since 1900 modulo 2³², and 2⁻³² of a second (RFC 7011, section 6.1.10). The fraction is rounded up: readers
 /// that cut what is below a nanosecond get the same nanosecond.
 fn ntp(ns: u64) -> u64 {
-    /// From 1900 to 1970.
+    /// The seconds from 1900 to 1970.
     const SECONDS: u64 = 2_208_988_800;
     let (seconds, rest) = (ns / 1_000_000_000, ns % 1_000_000_000);
     let fraction = (rest << 32).div_ceil(1_000_000_000);

@@ -1,4 +1,4 @@
-//! The sockets.
+//! The sockets of an exporter.
 
 use super::collector::Transport;
 use std::io::{self, ErrorKind, Read, Write};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The timeout for connecting to one address.
 const CONNECT: Duration = Duration::from_secs(1);
-/// How long a sender waits before it tries again whether a socket takes more.
+/// The time that a sender waits before it tries again whether a socket takes more.
 const FULL: Duration = Duration::from_millis(1);
 
 /// A connection to a collector. Neither kind blocks.

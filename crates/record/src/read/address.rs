@@ -5,15 +5,15 @@ use std::net::IpAddr;
 /// Addresses by row, as numbers and families.
 #[derive(Clone, Debug, Default)]
 pub struct Addresses {
-    /// IPv6's own bits; of IPv4 those of the mapped address.
+    /// The bits of the addresses: of IPv6 its own, of IPv4 those of the mapped address.
     bits: Vec<u128>,
     families: Vec<Family>,
 }
 
-/// Of which family the address of a row is.
+/// The family of the address of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
-    /// There is none.
+    /// A row without an address.
     None,
     V4,
     V6,
@@ -58,17 +58,17 @@ impl Addresses {
         self.families.push(Family::V4);
     }
 
-    /// Whether any row has an address.
+    /// Returns true if any row has an address.
     pub(crate) fn is_told(&self) -> bool {
         self.families.iter().any(|family| *family != Family::None)
     }
 
-    /// Whether each row has an address.
+    /// Returns true if each row has an address.
     pub(crate) fn are_all_there(&self) -> bool {
         self.len() != 0 && self.families.iter().all(|family| *family != Family::None)
     }
 
-    /// The family of a row's address; that of none where the file lacks the column.
+    /// Returns the family of a row's address; [`Family::None`] where the file lacks the column.
     pub(crate) fn family(&self, row: usize) -> Family {
         self.families.get(row).copied().unwrap_or(Family::None)
     }

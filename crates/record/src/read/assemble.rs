@@ -1,4 +1,4 @@
-//! From columns as they are read to blocks: keys, families, directions, nodes.
+//! Assembly of columns as they are read into blocks: keys, families, directions, nodes.
 
 use super::Sink;
 use super::address::Family;
@@ -16,7 +16,7 @@ const NULLABLE: [RowValue; 4] =
 /// Makes blocks of columns.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
-    /// For sources and for destinations: true once the file is known to have a row with such an address.
+    /// Flags for sources and for destinations: true once the file is known to have a row with such an address.
     told: [bool; 2],
     block: RowBlock,
     v4: Vec<u32>,
@@ -25,7 +25,7 @@ pub(crate) struct Assembler {
 }
 
 impl Assembler {
-    /// Of a file that is known to have rows with a source, and with a destination, where `told` is true.
+    /// Makes the assembler of a file that is known to have rows with a source, and with a destination, where `told` is true.
     ///
     /// In such a file a row without that address has no key. Where it is not known before, it is so from the first block on in which a row
     /// has the address: rows of the blocks before it that lack it have keys without it, as in a file in which no row has it.
@@ -33,7 +33,7 @@ impl Assembler {
         Self { told, ..Self::default() }
     }
 
-    /// Whether rows with a source, and with a destination, are known so far.
+    /// Returns for sources, and for destinations, whether a row with one is known so far.
     pub(crate) fn told(&self) -> [bool; 2] {
         self.told
     }

@@ -4,18 +4,18 @@ use flow::{NULL, OpenFields, RowBatch, RowValue};
 use packet::{KeyV4, KeyV6};
 use std::sync::Arc;
 
-/// What is wanted of a file's rows.
+/// The part of a file's rows that a reader wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Members of the key, by their names; the others are zero.
+    /// The members of the key, by their names; the others are zero.
     pub members: Vec<&'static str>,
-    /// Columns. [`RowValue::Time`] is the time at which a row counts.
+    /// The columns. [`RowValue::Time`] is the time at which a row counts.
     pub columns: Vec<RowValue>,
     /// True to list in blocks the fields that each row leaves open. Such a counter is 0 then, such a begin the end of the row, and other values stay null.
     pub open_fields: bool,
     /// True to list rows of samples among these, as rows that leave their sampling rate open, whether they tell it or not.
     pub samples: bool,
-    /// Whether a row that leaves an address open has a key. Otherwise it has none where other rows of the file tell that address.
+    /// True if a row that leaves an address open has a key. Otherwise it has none where other rows of the file tell that address.
     pub keeps_open: bool,
     /// True if rows without a time are of no use, and are passed over but in Parquet.
     pub needs_time: bool,
@@ -27,11 +27,11 @@ pub struct Wanted {
 /// its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WithoutKey {
-    /// When it counts, nanoseconds since the epoch, where that is wanted and the row has it.
+    /// The time at which the row counts, nanoseconds since the epoch, where that is wanted and the row has it.
     pub time_ns: Option<u64>,
-    /// Its packets.
+    /// The number of packets of the row.
     pub packets: u64,
-    /// Layer-3 bytes.
+    /// The number of layer-3 bytes.
     pub bytes: u64,
     /// Bytes of the frames on the wire; [`NULL`] where they are wanted and the row does not tell them.
     pub wire_bytes: u64,
@@ -40,7 +40,7 @@ pub struct WithoutKey {
 }
 
 impl WithoutKey {
-    /// Returns that of a row; `value` gives its number in a column, `None` where that is not wanted.
+    /// Returns the values of a row without a key; `value` gives its number in a column, `None` where that is not wanted.
     pub fn of(value: impl Fn(RowValue) -> Option<u64>) -> Self {
         let told = |column| value(column).filter(|number| *number != NULL);
         Self {
@@ -53,7 +53,7 @@ impl WithoutKey {
     }
 }
 
-/// Some rows of one observation point.
+/// A block: rows of one observation point.
 #[derive(Clone, Debug, Default)]
 pub struct RowBlock {
     /// The observation point, where the file names it.

@@ -41,12 +41,12 @@ pub(crate) enum Place {
     SamplingRate,
     /// The number of a column in [`Wanted::columns`].
     Value(usize),
-    /// The same of the other direction.
+    /// The number of a column in [`Wanted::columns`], for the other direction.
     Reverse(usize),
     /// Tells which rows have another direction, by a number that is not 0: that of its packets, or of its bytes where no packets are told.
     HasReverse,
     Node,
-    /// The values are read, and not kept.
+    /// A place for values that are read, and not kept.
     Nowhere,
 }
 
@@ -62,9 +62,9 @@ pub(crate) struct Columns {
     pub(crate) vlan: Vec<u64>,
     pub(crate) tos: Vec<u64>,
     pub(crate) ip_version: Vec<u64>,
-    /// Other than 1 where a row is of a sample.
+    /// The sampling rate of each row; other than 1 where a row is of a sample.
     pub(crate) sampling_rate: Vec<u64>,
-    /// In the order of [`Wanted::columns`]; one that the file lacks is empty.
+    /// The values, in the order of [`Wanted::columns`]; a column that the file lacks is empty.
     pub(crate) values: Vec<Vec<u64>>,
     pub(crate) reverse: Vec<Vec<u64>>,
     pub(crate) has_reverse: Vec<u64>,

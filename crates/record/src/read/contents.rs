@@ -1,4 +1,4 @@
-//! What a flow file contains.
+//! The contents of a flow file.
 
 use super::WithoutKey;
 use crate::{RecordedWindows, Shortfall};
@@ -6,11 +6,11 @@ use flow::Share;
 use packet::KeySpec;
 use std::collections::BTreeSet;
 
-/// What a flow file contains, as far as it is known before its rows are read.
+/// The contents of a flow file, as far as they are known before its rows are read.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
-    /// The rows are of windows: each counts in the window that it names. Else they are flow records, each of which counts in the
-    /// window of its `ltime`.
+    /// True if the rows are of windows: each counts in the window that it names. Else they are flow records, each of which counts in the window
+    /// of its `ltime`.
     pub has_windows: bool,
     /// Length of the windows, nanoseconds, where the file tells it.
     pub window_ns: Option<u64>,
@@ -18,25 +18,25 @@ pub struct Contents {
     pub windows: Option<RecordedWindows>,
     /// Packets that are in no row, because they found no place in the table, if there are any. When they came is not known.
     pub without_place: Option<WithoutKey>,
-    /// The columns are those of a measurement of Edison: a row that tells nothing of its key is the record `other`.
+    /// True if the columns are those of a measurement of Edison: a row that tells nothing of its key is the record `other`.
     pub is_measured: bool,
-    /// What the keys consist of.
+    /// The members of the keys.
     pub key: KeySpec,
     /// Names of the fields that rows have, other than members of the key.
     pub fields: BTreeSet<&'static str>,
     /// Statistics of packets, by the names of their columns.
     pub statistics: Vec<String>,
-    /// The rows have losses.
+    /// True if the rows have losses.
     pub tracks_loss: bool,
     /// Columns that are not read, each with the reason.
     pub unread: Vec<(String, String)>,
     /// The observation point, where the file tells that all rows are of one.
     pub node: Option<String>,
-    /// Of packets only a sample was counted, as far as the file tells it: counters are those of the sample.
+    /// True if only a sample of the packets was counted, as far as the file tells it: counters are those of the sample.
     pub sampled: bool,
-    /// By which share, where the file tells one of all its records.
+    /// The share by which packets were sampled, where the file tells one of all its records.
     pub share: Option<Share>,
-    /// What the measurement of its flow records lacks, as far as the file tells it. Of window rows `windows` tells it.
+    /// The shortfall: what the measurement of the flow records lacks, as far as the file tells it. Of window rows `windows` tells it.
     pub shortfall: Shortfall,
     /// The number of rows, where it is known.
     pub rows: Option<u64>,
@@ -52,7 +52,7 @@ impl Contents {
         self.parts.iter().all(|part| part.ranges.iter().any(|(name, _)| is_told(name)))
     }
 
-    /// Whether the file tells nothing of its columns, because it has no row: whatever is asked of them, it lacks none.
+    /// Returns true if the file tells nothing of its columns, because it has no row: whatever is asked of them, it lacks none.
     pub fn is_blank(&self) -> bool {
         self.rows == Some(0)
             && self.fields.is_empty()
@@ -64,11 +64,11 @@ impl Contents {
 /// A part of a file: a row group, or all of it.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
-    /// Rows in it, where that is known.
+    /// The number of rows in the part, where it is known.
     pub rows: Option<u64>,
-    /// Its size, bytes.
+    /// The size of the part, bytes.
     pub bytes: u64,
-    /// The times that its rows count at, the first and the last, nanoseconds since the epoch, where they are known.
+    /// The times at which the first and the last row of the part count, nanoseconds since the epoch, where they are known.
     pub times: Option<[u64; 2]>,
     /// The least and the greatest value of fields, by the name of the field, where they are known. A row may lack the value.
     pub ranges: Vec<(&'static str, Range)>,
@@ -79,7 +79,7 @@ pub struct Part {
 pub enum Range {
     /// Numbers from the first to the second.
     Numbers(u64, u64),
-    /// Addresses likewise; IPv4 as mapped ones.
+    /// Addresses from the first to the second; IPv4 as mapped ones.
     Addresses(u128, u128),
 }
 

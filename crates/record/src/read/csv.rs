@@ -24,12 +24,12 @@ pub(crate) struct CsvReader {
     schema: Schema<Kind>,
     columns: usize,
     contents: Contents,
-    /// The file is nfdump's.
+    /// The reader of nfdump's lines, if the file is nfdump's.
     nfdump: Option<Nfdump>,
     /// Lines that are no flows, in what was read last: their number, and what is wrong with the first.
     unread: Option<(u64, String)>,
     untimed: Untimed,
-    /// Whether rows with a source, and with a destination, are known, once that mattered.
+    /// Flags for sources and for destinations: true if rows with one are known. `None` until that matters.
     ends: Option<[bool; 2]>,
 }
 
@@ -80,7 +80,7 @@ impl CsvReader {
         })
     }
 
-    /// Whether rows with a source, and with a destination, are known before all are read.
+    /// Returns for sources, and for destinations, whether a row with one is known before all are read.
     fn ends(&mut self) -> Result<[bool; 2], ReadError> {
         let damaged = |error| ReadError::damaged(&self.path, error);
         self.bytes.rewind().map_err(damaged)?;
@@ -182,7 +182,7 @@ struct Lines<'a> {
     splitter: Reader,
     /// The fields of the line, one after the other.
     text: Vec<u8>,
-    /// Where each of them ends.
+    /// The place where each field ends.
     ends: Vec<usize>,
     fields: usize,
     /// The number of the line in the file, where it begins.

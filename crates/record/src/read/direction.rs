@@ -19,7 +19,8 @@ pub(crate) struct Direction<'a> {
     /// The number of packets that each one of a row stands for, where that is wanted and the file tells it.
     pub(crate) sampling_rate: &'a [u64],
     pub(crate) key_has_vlan: bool,
-    /// For sources and for destinations: true once the file is known to have a row with such an address. Otherwise its keys are without it.
+    /// Flags for sources and for destinations: true once the file is known to have a row with such an address. Otherwise its keys are without
+    /// it.
     pub(crate) are_told: [bool; 2],
     /// True if a row that leaves an address open has a key.
     pub(crate) keeps_open: bool,
@@ -71,7 +72,7 @@ impl Direction<'_> {
         }
     }
 
-    /// Whether each row has all of its key, and all addresses are of IPv4.
+    /// Returns true if each row has all of its key, and all addresses are of IPv4.
     pub(crate) fn are_all_v4(&self) -> bool {
         let numbers = [self.source_port, self.destination_port, self.protocol, self.tos];
         [self.source, self.destination].iter().all(|addresses| addresses.are_all_v4())

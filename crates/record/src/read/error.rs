@@ -1,9 +1,9 @@
-//! What can be wrong with a flow file.
+//! Errors of a flow file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a flow file cannot be read, or not to its end. Its text is one line and begins with the file's name.
+/// The reason why a flow file cannot be read, or not to its end. Its text is one line and begins with the file's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
     path: PathBuf,
@@ -12,7 +12,7 @@ pub struct ReadError {
 }
 
 impl ReadError {
-    /// The file cannot be opened, or is no flow file.
+    /// Returns the error of a file that cannot be opened, or is no flow file.
     pub(crate) fn not_flows(path: &Path, reason: impl fmt::Display) -> Self {
         // Some reasons begin with the name already.
         let name = format!("{}: ", path.display());
@@ -21,12 +21,12 @@ impl ReadError {
         Self { path: path.to_owned(), reason, is_damage: false }
     }
 
-    /// The file is damaged from some place on.
+    /// Returns the error of a file that is damaged from some place on.
     pub fn damaged(path: &Path, reason: impl fmt::Display) -> Self {
         Self { path: path.to_owned(), reason: format!("damaged: {reason}"), is_damage: true }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -42,13 +42,13 @@ pub(crate) struct IpfixReader {
     path: PathBuf,
     bytes: Bytes,
     contents: Contents,
-    /// What the scan found of names.
+    /// The session of the scan, with the names that it found.
     scanned: Session,
-    /// No record has another direction.
+    /// True if no record has another direction.
     is_one_way: bool,
-    /// Some record may be of a sample that a collector scaled.
+    /// True if some record may be of a sample that a collector scaled.
     has_rates: bool,
-    /// Whether some record of what was scanned has a source, and some record a destination.
+    /// Flags for sources and for destinations: true if some record of what was scanned has one.
     has_ends: [bool; 2],
     /// Sets that had no template before them, in what was read last, and flows whose totals were forgotten.
     without_template: u64,
@@ -106,7 +106,7 @@ impl IpfixReader {
     }
 }
 
-/// What a file contains by its templates, and whether some have another direction.
+/// Returns what a file contains by its templates, and whether some have another direction.
 fn contents(session: &Session, size: u64, is_whole: bool) -> (Contents, bool) {
     let mut names: Vec<String> = Vec::new();
     for element in session.elements() {
@@ -211,13 +211,13 @@ impl FormatReader for IpfixReader {
 /// Plans by their templates.
 #[derive(Default)]
 struct Plans {
-    /// Each with its template, so that no other one gets its address.
+    /// The plans, each with its template, so that no other one gets its address.
     plans: HashMap<*const Known, (Arc<Known>, Plan)>,
     changes: u32,
 }
 
 impl Plans {
-    /// That of the template of a record, which `make` makes if it is new.
+    /// Returns the plan of the template of a record, which `make` makes if it is new.
     fn of(&mut self, record: &Record<'_>, make: impl FnOnce() -> Plan) -> &Plan {
         let changes = record.session.changes();
         if self.changes != changes || self.plans.len() >= MOST_PLANS {
@@ -233,10 +233,10 @@ impl Plans {
 struct Messages<'a> {
     bytes: &'a mut Bytes,
     octets: Vec<u8>,
-    /// How many have been begun, and where the last of them starts.
+    /// The number of messages that have been begun, and the place where the last of them starts.
     number: u64,
     start: u64,
-    /// Where it ends.
+    /// The place where the last message ends.
     at: u64,
 }
 

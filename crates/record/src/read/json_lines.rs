@@ -29,7 +29,7 @@ pub(crate) struct JsonLinesReader {
     schema: Schema<Kind>,
     contents: Contents,
     untimed: Untimed,
-    /// Whether rows with a source, and with a destination, are known, once that mattered.
+    /// Flags for sources and for destinations: true if rows with one are known. `None` until that matters.
     ends: Option<[bool; 2]>,
 }
 
@@ -52,7 +52,7 @@ impl JsonLinesReader {
         Ok(Self { path: path.to_owned(), schema, contents, bytes, untimed: None, ends: None })
     }
 
-    /// Whether rows with a source, and with a destination, are known before all are read.
+    /// Returns for sources, and for destinations, whether a row with one is known before all are read.
     fn ends(&mut self) -> Result<[bool; 2], ReadError> {
         let Self { path, bytes, schema, .. } = self;
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
@@ -255,7 +255,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What is said of a line that is no object; the parser's own place is its column alone.
+/// Returns the message about a line that is no object; the parser's own place is its column alone.
 fn reason(error: serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);

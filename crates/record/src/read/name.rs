@@ -1,10 +1,10 @@
-//! What the name of a column means.
+//! The meaning of the name of a column.
 
 use crate::{KEY_COLUMN, SHARE_COLUMN};
 use flow::{Aggregation, Field, Part, RowValue, Statistic};
 use std::fmt;
 
-/// What a column contains.
+/// The contents of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Name {
     /// The start of the window that a row is of.
@@ -19,9 +19,9 @@ pub(crate) enum Name {
         statistic: Statistic,
         is_reverse: bool,
     },
-    /// Of which family the addresses of the row are, 4 or 6: as 16 bytes those of IPv4 are also some of IPv6.
+    /// The family of the addresses of the row, 4 or 6: as 16 bytes those of IPv4 are also some of IPv6.
     IpVersion,
-    /// Known, but no part of a row: it follows from the others, or is of records alone.
+    /// A known column that is no part of a row: it follows from the others, or is of records alone.
     NoRowValue,
     Unknown,
 }

@@ -42,10 +42,10 @@ const NAMES: [(&str, &str); 33] = [
     ("outBytes", "reverse_total_byte"),
     ("srcVlan", "vlan"),
 ];
-/// How long a flow was, seconds, to the millisecond: later versions print it in the place of its end, and earlier ones print begin and end in
-/// whole seconds.
+/// The names of the duration of a flow, seconds, to the millisecond: later versions print it in the place of its end, and earlier ones print
+/// begin and end in whole seconds.
 const DURATIONS: [&str; 2] = ["td", "duration"];
-/// What begins the lines behind the flows.
+/// The beginning of the lines behind the flows.
 const SUMMARY: &[u8] = b"Summary";
 const NO_TIME: &str = "a flow has no time";
 /// Protocols of ICMP, as they are printed.
@@ -53,14 +53,14 @@ const ICMP: [&[u8]; 6] = [b"ICMP", b"ICMP6", b"IPv6-ICMP", b"ICMPv6", b"1", b"58
 /// Flags in the order in which they are printed.
 const FLAGS: &[u8; 8] = b"CEUAPRSF";
 
-/// How lines of a file are read.
+/// The way in which lines of a file are read.
 #[derive(Clone, Debug)]
 pub(crate) struct Nfdump {
-    /// For each column of the file, the one that it is here.
+    /// The column of Edison that each column of the file is.
     columns: Vec<Option<&'static str>>,
     /// The column with the flow's duration.
     duration: Option<usize>,
-    /// Its end is told, too.
+    /// True if the file tells the end of a flow, too.
     has_end: bool,
     /// The column with the protocol.
     protocol: Option<usize>,
@@ -70,12 +70,12 @@ pub(crate) struct Nfdump {
 pub(crate) enum Line<'a> {
     /// The values of the columns of [`Nfdump::names`].
     Flow(Vec<Cow<'a, [u8]>>),
-    /// No flow follows.
+    /// The end of the flows.
     End,
 }
 
 impl Nfdump {
-    /// Of a header; `None` where it is not nfdump's.
+    /// Returns the reader for a header; `None` where it is not nfdump's.
     pub(crate) fn of(header: &[String]) -> Option<Self> {
         let has = |name: &str| header.iter().any(|column| column == name);
         let is_its = has("ts") && has("td") && has("sa") || has("firstSeen") && has("srcAddr");

@@ -19,11 +19,11 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use schema::Schema;
 use std::path::{Path, PathBuf};
 
-/// Why a file cannot be opened.
+/// The reason why a file cannot be opened.
 pub(crate) enum OpenError {
-    /// It is not what was written.
+    /// Bytes that are not what was written.
     Damaged(String),
-    /// It is no whole Parquet file.
+    /// A file that is no whole Parquet file.
     NoParquet(String),
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct ParquetReader {
     file: Box<dyn FileReader>,
     schema: Schema,
     contents: Contents,
-    /// Whether rows with a source, and with a destination, are known: by the statistics of all row groups, or because one was read.
+    /// Flags for sources and for destinations: true if rows with one are known, by the statistics of all row groups, or because one was read.
     told: [bool; 2],
 }
 

@@ -1,4 +1,4 @@
-//! What the columns of a file mean, and where their values go.
+//! The meaning of the columns of a file, and the places where their values go.
 
 use super::block::Wanted;
 use super::columns::Place;
@@ -21,7 +21,7 @@ pub(crate) struct Schema<S> {
 /// A column of the file that has a meaning.
 #[derive(Clone, Debug)]
 pub(crate) struct Known<S> {
-    /// Its number in the file.
+    /// The number of the column in the file.
     pub(crate) number: usize,
     pub(crate) column: String,
     pub(crate) name: Name,
@@ -29,8 +29,8 @@ pub(crate) struct Known<S> {
 }
 
 impl<S> Schema<S> {
-    /// Of the columns of a file in their order; `stored` tells how the values of one are stored, or the type that cannot be read. `key` is
-    /// what the file itself tells of its keys.
+    /// Returns the schema of the columns of a file in their order, and the contents of the file; `stored` tells how the values of one are
+    /// stored, or the type that cannot be read. `key` is what the file itself tells of its keys.
     pub(crate) fn of<'a>(
         names: impl IntoIterator<Item = &'a str>,
         stored: impl Fn(usize, &Name) -> Result<S, String>,
@@ -124,7 +124,7 @@ impl<S> Schema<S> {
         self.columns.iter().find(|known| known.number == number).map_or("", |known| &known.column)
     }
 
-    /// Whether records have another direction.
+    /// Returns true if records have another direction.
     pub(crate) fn has_reverse(&self) -> bool {
         self.columns.iter().any(|known| known.name.is_reverse())
     }
@@ -155,7 +155,7 @@ impl Name {
         matches!(self, Self::Field { is_reverse: true, .. } | Self::Statistic { is_reverse: true, .. })
     }
 
-    /// Where the values of a member of the key go.
+    /// Returns the place where the values of a member of the key go.
     pub(crate) fn member_place(&self) -> Option<Place> {
         match self {
             Self::Field { field, is_reverse: false } => {
@@ -165,12 +165,12 @@ impl Name {
         }
     }
 
-    /// Whether it tells which records have another direction.
+    /// Returns true if the column tells which records have another direction.
     fn marks_reverse(&self) -> bool {
         matches!(self, Self::Field { field, is_reverse: true } if field.row == RowValue::Packets)
     }
 
-    /// Whether a row counts at the time that the column has.
+    /// Returns true if a row counts at the time that the column has.
     pub(crate) fn is_time(&self, has_windows: bool) -> bool {
         match self {
             Self::WindowStart => true,
@@ -179,7 +179,7 @@ impl Name {
         }
     }
 
-    /// Where the values of a column of this name go.
+    /// Returns the places where the values of a column of this name go.
     pub(crate) fn places(&self, wanted: &Wanted, has_windows: bool) -> Vec<Place> {
         let mut places = Vec::new();
         if let Self::Field { field, is_reverse: false } = self {

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-/// What can be read more than once.
+/// A source of bytes that can be read more than once.
 pub(crate) trait Source: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> Source for T {}

@@ -93,7 +93,7 @@ pub(crate) fn float(text: &[u8]) -> Result<u64, String> {
     Ok(flow::float_bits(Some(value).filter(|value| value.is_finite())))
 }
 
-/// What is said of a value that cannot be read: its beginning, so that the message stays one line.
+/// Returns the message about a value that cannot be read: its beginning, so that the message stays one line.
 pub(crate) fn unreadable(text: &[u8], what: &str) -> String {
     const MOST: usize = 40;
     let shown: String =

@@ -12,7 +12,7 @@ const SCANNED: usize = 16 << 20;
 /// The ends of a flow, as members of keys.
 const ENDS: [&str; 2] = ["src_addr", "dst_addr"];
 
-/// How the texts of a column are read.
+/// The way in which the texts of a column are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Number,
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Of a column of this name. Any text may have the type, so nothing is refused before it is read.
+    /// Returns the kind of a column of this name. Any text may have the type, so nothing is refused before it is read.
     pub(crate) fn of(_column: usize, name: &Name) -> Result<Self, String> {
         Ok(match name {
             Name::WindowStart => Self::Time,
@@ -47,7 +47,7 @@ impl Kind {
 
 /// A column that is wanted.
 pub(crate) struct TextColumn {
-    /// Its number in the file.
+    /// The number of the column in the file.
     pub(crate) number: usize,
     place: Place,
     kind: Kind,
@@ -68,7 +68,7 @@ impl TextColumn {
         schema.places(wanted, true).into_iter().map(of).collect()
     }
 
-    /// Whether this is a value of it.
+    /// Checks that this is a value of the column.
     pub(crate) fn check(&self, value: &[u8]) -> Result<(), String> {
         self.cell(value).map(|_| ()).map_err(|error| format!("column {}: {error}", self.name))
     }
@@ -115,7 +115,8 @@ impl TextColumn {
     }
 }
 
-/// Whether a file is known to have rows with a source, and with a destination: by its first lines, of which no more are read than tell it.
+/// Returns for sources, and for destinations, whether a file is known to have rows with one: by its first lines, of which no more are read than
+/// tell it.
 ///
 /// `next` goes to the next line and returns its bytes, `None` where there is none or it is wrong, which is found when it is read again.
 /// `value` is the value of a column there, `None` where the line has none.
@@ -147,7 +148,7 @@ pub(crate) fn ends<L>(
     [0, 1].map(|end| columns[end].is_some() && !lacks[end])
 }
 
-/// Whether it matters to a question which addresses a file has.
+/// Returns true if it matters to a question which addresses a file has.
 pub(crate) fn needs_ends(wanted: &Wanted) -> bool {
     ENDS.iter().any(|end| wanted.members.contains(end))
 }

@@ -5,13 +5,13 @@ use super::values::Column;
 use crate::parquet_file::ROW_GROUP;
 use parquet::schema::types::ColumnDescriptor;
 
-/// Some rows of all columns, with what they are sorted by.
+/// A batch: rows of all columns, with what they are sorted by.
 pub(super) struct Batch {
     columns: Vec<Column>,
     pub(super) keys: Keys,
 }
 
-/// What rows are sorted by: a time, then addresses.
+/// The keys that rows are sorted by: a time, then addresses.
 #[derive(Default)]
 pub(super) struct Keys(pub(super) Vec<(i64, [u128; 2])>);
 

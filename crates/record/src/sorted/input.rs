@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The most rows of a row group: those that are written have fewer.
 const MOST_ROWS: i64 = 1 << 20;
-/// What is equal in the metadata of all files of a copy.
+/// The entries that are equal in the metadata of all files of a copy.
 const COMMON: [&str; 5] =
     ["edison.node", "edison.key", "edison.schema", "edison.window_ns", "edison.sampling_share"];
 
@@ -32,7 +32,7 @@ pub(super) struct Input {
 /// Rows of a row group.
 pub(super) struct Picked {
     pub(super) count: usize,
-    /// Which they are; `None`: all.
+    /// A mark for each row of the row group: true if it is picked. `None`: all are picked.
     marks: Option<Vec<bool>>,
 }
 
@@ -84,7 +84,7 @@ impl Input {
         self.metadata().iter().find(|entry| entry.key == name)?.value.as_deref()
     }
 
-    /// Whether the rows of both can be in one file.
+    /// Returns true if the rows of both can be in one file.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.schema() == other.schema() && COMMON.iter().all(|name| self.entry(name) == other.entry(name))
     }
@@ -162,7 +162,7 @@ impl Input {
         Ok(all)
     }
 
-    /// Which rows of a row group are of a pass.
+    /// Finds the rows of a row group that are of a pass.
     pub(super) fn rows_of(&self, group: usize, pass: &Pass) -> Result<Picked, String> {
         let is_whole =
             self.times(group).is_some_and(|times| times.iter().all(|time| pass.times.contains(time)));

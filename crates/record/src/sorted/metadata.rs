@@ -1,4 +1,4 @@
-//! What the copy tells of its rows: what all files tell.
+//! The metadata of the copy: what all files tell of their rows.
 
 use super::input::Input;
 use crate::parquet_file::entry;

@@ -1,4 +1,4 @@
-//! The copy.
+//! The file of the copy.
 
 use crate::parquet_file::ParquetFile;
 use crate::parquet_values::ranged_properties;

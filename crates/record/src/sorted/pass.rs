@@ -1,4 +1,4 @@
-//! Rows that are read together.
+//! A pass: rows that are read together.
 
 use std::ops::{Bound, Range, RangeBounds};
 
@@ -6,7 +6,7 @@ use std::ops::{Bound, Range, RangeBounds};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pass {
     pub(super) times: Range<i64>,
-    /// Of these addresses; `None`: of all.
+    /// The addresses of the rows; `None`: all addresses.
     pub(super) addresses: Option<AddressRange>,
 }
 

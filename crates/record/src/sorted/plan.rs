@@ -1,4 +1,4 @@
-//! Which rows are read together.
+//! The plan of a copy: which rows are read together.
 
 use super::input::Input;
 use super::pass::{AddressRange, Pass};
@@ -37,7 +37,7 @@ pub(super) fn plan(inputs: &[Input], order: Order, stop: &AtomicBool) -> Result<
     Ok(passes)
 }
 
-/// How many rows there are of each window, or span of time.
+/// Returns the number of rows of each window, or span of time.
 fn counts(inputs: &[Input], order: Order, stop: &AtomicBool) -> Result<Vec<(Range<i64>, usize)>, CopyError> {
     let shift = if order == Order::Times { SPAN } else { 0 };
     let mut counts: BTreeMap<i64, usize> = BTreeMap::new();

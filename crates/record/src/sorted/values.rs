@@ -15,7 +15,7 @@ const CHUNK: usize = 4096;
 /// A column: a value of each row, also where there is none.
 pub(super) struct Column {
     values: Values,
-    /// Whether each row has a value; empty if all have.
+    /// Flags of rows: true if the row has a value; empty if all have.
     is_there: Vec<bool>,
     is_optional: bool,
 }

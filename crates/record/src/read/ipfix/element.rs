@@ -1,4 +1,4 @@
-//! What the elements of the registry mean, and where their values go. NetFlow v9 has the numbers of IPFIX up to 127.
+//! The meaning of the registry's elements, and the places where their values go. NetFlow v9 has the numbers of IPFIX up to 127.
 
 use super::template::Element;
 use crate::ipfix::REVERSE_ENTERPRISE;
@@ -13,19 +13,19 @@ pub enum Number {
     InitiatorBytes,
     /// Bytes as they left the observation point.
     OutBytes,
-    /// Bytes since the flow began, ...
+    /// Bytes since the flow began.
     TotalBytes,
-    /// ... and as they left.
+    /// Bytes since the flow began, as they left the observation point.
     TotalOutBytes,
     /// Packets since the last record of the flow.
     Packets,
-    /// Those of a connection's initiator.
+    /// Packets of a connection's initiator.
     InitiatorPackets,
     /// Packets that left the observation point.
     OutPackets,
-    /// Packets since the flow began, ...
+    /// Packets since the flow began.
     TotalPackets,
-    /// ... and those that left.
+    /// Packets since the flow began that left the observation point.
     TotalOutPackets,
     /// Bytes on the wire since the last record of the flow.
     WireBytes,
@@ -63,7 +63,7 @@ pub enum Number {
     DestinationMac,
     /// flowEndReason.
     EndReason,
-    /// When the system began, milliseconds since the epoch.
+    /// The time at which the system began, milliseconds since the epoch.
     SystemStart,
     /// The interface through which packets came.
     Ingress,
@@ -75,31 +75,31 @@ pub enum Number {
     Sampler,
     /// The number of a sequence of selectors.
     Sequence,
-    /// How a sampler, or a selector, selects.
+    /// The algorithm by which a sampler, or a selector, selects.
     Algorithm,
     /// The sampling interval N: one packet of N is counted.
     OneOf,
-    /// The number of packets in sequence that are counted, ...
+    /// The number of packets in sequence that are counted.
     PacketInterval,
-    /// ... and of those after them that are not.
+    /// The number of packets after a sequence of counted ones that are not counted.
     PacketSpace,
-    /// Of how many packets ...
+    /// The number of packets of which a sample is counted.
     SamplePopulation,
-    /// ... how many are counted.
+    /// The number of packets of a sample population that are counted.
     SampleSize,
     /// The probability with which a packet is counted: the bits of a float of 64 bits.
     Probability,
 }
 
-/// How many there are.
+/// The number of variants of [`Number`].
 pub(crate) const NUMBERS: usize = Number::Probability as usize + 1;
 
-/// How a time is told.
+/// The form in which a time is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clock {
     /// An NTP timestamp (RFC 7011, section 6.1.10).
     NtpNanoseconds,
-    /// One whose fraction is of microseconds (section 6.1.9).
+    /// An NTP timestamp whose fraction is of microseconds (RFC 7011, section 6.1.9).
     NtpMicroseconds,
     /// Milliseconds since the epoch.
     Milliseconds,
@@ -111,20 +111,20 @@ pub(crate) enum Clock {
     Seconds,
 }
 
-/// Where a value goes.
+/// The place where a value goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The source address.
     Source,
     /// The destination address.
     Destination,
-    /// When the first packet came.
+    /// The time at which the first packet came.
     Start(Clock),
-    /// When the last packet came.
+    /// The time at which the last packet came.
     End(Clock),
-    /// When what the record tells of happened.
+    /// The time of the event that the record tells of.
     Event(Clock),
-    /// How long the flow lasted, in units of this number of nanoseconds.
+    /// The duration of the flow, in units of this number of nanoseconds.
     Duration(u64),
     /// A number.
     Number(Number),
@@ -232,13 +232,13 @@ const RESPONDER: [(u16, Number); 2] = [(232, Number::InitiatorBytes), (299, Numb
 /// The interface, of what options of NetFlow v9 are about (RFC 3954, section 6.1).
 const SCOPE_INTERFACE: u16 = 2;
 
-/// What an element of the registry means.
+/// The meaning of an element of the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Role {
     pub(crate) target: Target,
-    /// It is of the other direction (RFC 5103).
+    /// True if the element is of the other direction (RFC 5103).
     pub(crate) is_reverse: bool,
-    /// Of several in a template that mean the same, the one of the least rank is read.
+    /// The rank among the elements in a template that mean the same: the element of the least rank is read.
     pub(crate) rank: u8,
 }
 
@@ -269,7 +269,7 @@ impl Role {
 }
 
 impl Target {
-    /// Whether both are the same value, told in whichever way.
+    /// Returns true if both are the same value, told in whichever way.
     pub(crate) fn replaces(self, other: Self) -> bool {
         match (self, other) {
             (Self::Start(_), Self::Start(_))
@@ -280,7 +280,7 @@ impl Target {
         }
     }
 
-    /// Whether the other direction may have a value of its own.
+    /// Returns true if the other direction may have a value of its own.
     fn is_of_a_direction(self) -> bool {
         use Number as N;
         match self {
@@ -374,7 +374,7 @@ impl Number {
         }
     }
 
-    /// Whether it tells of sampling.
+    /// Returns true if the number tells of sampling.
     pub(crate) fn is_of_sampling(self) -> bool {
         matches!(
             self,
@@ -388,7 +388,7 @@ impl Number {
         )
     }
 
-    /// Whether it counts since the flow began.
+    /// Returns true if the number counts since the flow began.
     pub(crate) fn is_total(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! What information elements mean to a file: the fields of rows that they are, and the names under which they are not read.
+//! The meaning of information elements to a file: the fields of rows that they are, and the names under which they are not read.
 
 use super::super::name::Name;
 use super::element::{Number, Role, Target};
@@ -10,27 +10,27 @@ use flow::{FIELDS, Field, InformationElement, Value};
 /// Elements that tell nothing of a row: prefix lengths, the version of IP, padding, direction.
 const SILENT: &[u16] = &[9, 13, 29, 30, 60, element::PADDING.number, element::BIFLOW_DIRECTION.number];
 
-/// What an element is in a row.
+/// The meaning of an element in a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Meaning {
     /// A value that the decoder of records reads, for these columns.
     Value(Vec<Name>),
     /// A column that no other element is.
     Column(Column),
-    /// Nothing of a row.
+    /// An element that tells nothing of a row.
     Nothing,
-    /// It is not read, under this name.
+    /// An element that is not read, under this name.
     Unread(String),
 }
 
-/// A column of its own.
+/// A column that no other element is.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
     pub(crate) name: Name,
     pub(crate) reading: Reading,
 }
 
-/// How the octets of such a column are a value.
+/// The way in which the octets of a column are read as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
     Number,
@@ -76,7 +76,7 @@ fn node(element: Element) -> Option<Column> {
     Some(Column { name: Name::Field { field, is_reverse: false }, reading: Reading::Text })
 }
 
-/// By the name that the element says it has; Edison's own losses also by their numbers.
+/// Returns the column of the name that the element says it has; for Edison's own losses also that of their numbers.
 fn described(element: Element, session: &Session) -> Option<Column> {
     let own = || {
         if element.enterprise != InformationElement::DOCUMENTATION {

@@ -1,4 +1,4 @@
-//! From the values of a record to the columns that are wanted.
+//! Plans, by which the values of a record go to the columns that are wanted.
 
 use super::super::block::Wanted;
 use super::super::columns::{Cell, Columns, Place, UNTOLD};
@@ -11,17 +11,17 @@ use super::totals::Totals;
 use super::values::{FieldPlan, RecordOf, Values};
 use flow::{FIELDS, NULL, RowValue};
 
-/// How records of a template fill a row.
+/// The way in which records of a template fill a row.
 #[derive(Debug)]
 pub(crate) struct Plan {
     fields: FieldPlan,
-    /// Where the value of each place is from, in their order.
+    /// The origins of the values of the places, in the order of the places.
     origins: Vec<Origin>,
     /// True to tell a value that a record does not tell apart from one that it does not have.
     open_fields: bool,
 }
 
-/// Where the value of a place is from. The direction is the other one where it is true.
+/// The origin of the value of a place. The direction is the other one where the flag is true.
 #[derive(Debug)]
 enum Origin {
     Address(usize),
@@ -64,7 +64,7 @@ pub(crate) fn places(wanted: &Wanted, has_reverse: bool, has_rates: bool) -> Vec
 }
 
 impl Plan {
-    /// Of the template of a record.
+    /// Makes the plan of a record's template.
     pub(crate) fn new(record: &Record<'_>, wanted: &Wanted, places: &[Place]) -> Self {
         let needed: Vec<&str> = places.iter().flat_map(|place| needed(place, wanted)).collect();
         let fields = FieldPlan::of(&record.known.template).only(|column| needed.contains(&column));

@@ -16,14 +16,14 @@ const MOST_FIELDS: usize = 1 << 18;
 const MOST_ELEMENTS: usize = 1024;
 /// The most observation domains.
 const MOST_DOMAINS: usize = 4096;
-/// How many names elements may tell of themselves: after each all that was made of names is made anew.
+/// The number of names that elements may tell of themselves: after each all that was made of names is made anew.
 const MOST_CHANGES: u32 = 512;
 /// The most octets of a name.
 const LONGEST_NAME: usize = 255;
 /// systemInitTimeMilliseconds.
 const SYSTEM_START: Element = Element::registered(160);
 
-/// What is known of the sender.
+/// The state of a session: what is known of the sender.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     domains: HashMap<u32, Domain>,
@@ -37,13 +37,13 @@ pub(crate) struct Session {
     changes: u32,
     /// Sets whose template is not known, by domain and number.
     unknown: BTreeSet<(u32, u16)>,
-    /// Their number.
+    /// The number of sets that had no template before them.
     without_template: u64,
-    /// Options say that packets were left out.
+    /// True if options say that packets were left out.
     is_sampled: bool,
-    /// The elements that they say are those of keys of flows.
+    /// The elements that options say are those of keys of flows.
     key: Vec<Element>,
-    /// With which probabilities they say that packets are counted, as far as two differ.
+    /// The probabilities with which options say that packets are counted, as far as two differ.
     probabilities: Vec<Option<f64>>,
 }
 
@@ -51,9 +51,9 @@ pub(crate) struct Session {
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) template: Template,
-    /// How to read what records tell of sampling, if they tell anything of it.
+    /// The plan that reads what records tell of sampling, if they tell anything of it.
     sampling: Option<FieldPlan>,
-    /// Whether records have a source, and a destination.
+    /// Flags for sources and for destinations: true if records have one.
     pub(crate) has_ends: [bool; 2],
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Domain {
     templates: HashMap<u16, Arc<Known>>,
     /// observationDomainName.
     pub(crate) name: Option<Arc<str>>,
-    /// When its uptime began, milliseconds since the epoch.
+    /// The time at which the uptime of the exporter began, milliseconds since the epoch.
     pub(crate) start_ms: Option<u64>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Record<'a> {
     pub(crate) domain: &'a Domain,
     /// The number of the domain.
     pub(crate) number: u32,
-    /// Seconds since the epoch.
+    /// The export time, seconds since the epoch.
     pub(crate) export_time: u32,
 }
 
@@ -86,12 +86,12 @@ impl Record<'_> {
         &self.set[self.fields[at].clone()]
     }
 
-    /// Its set, and where its fields are in it.
+    /// Returns the set of the record, and the ranges of its fields in the set.
     pub(crate) fn octets_of_fields(&self) -> (&[u8], &[Range<usize>]) {
         (self.set, self.fields)
     }
 
-    /// What its message tells of time.
+    /// Returns what the message of the record tells of time.
     pub(crate) fn facts(&self) -> Facts {
         Facts { export_ns: u64::from(self.export_time) * 1_000_000_000, uptime_ms: None }
     }
@@ -112,13 +112,13 @@ impl Record<'_> {
         Some(String::from_utf8_lossy(&octets[..octets.len().min(LONGEST_NAME)]).into_owned())
     }
 
-    /// Whether it says that packets were left out, of itself or, in options, of others.
+    /// Returns true if the record says that packets were left out, of itself or, in options, of others.
     pub(crate) fn tells_of_samples(&self) -> bool {
         self.probability().is_some_and(leaves_out)
     }
 
-    /// With which probability it says that packets are counted, of itself or of others; `None` within where it says that some are left out,
-    /// and not how many.
+    /// Returns the probability with which the record says that packets are counted, of itself or of others; `None` within where it says that
+    /// some are left out, and not how many.
     fn probability(&self) -> Option<Option<f64>> {
         let plan = self.known.sampling.as_ref()?;
         Some(match Values::read(plan, self.set, self.fields).sampling()? {
@@ -148,7 +148,7 @@ impl Record<'_> {
     }
 }
 
-/// Whether packets are left out where they are counted with this probability; `None` is one that is not told.
+/// Returns true if packets are left out where they are counted with this probability; `None` is one that is not told.
 fn leaves_out(probability: Option<f64>) -> bool {
     probability.is_none_or(|of| of < 1.0)
 }
@@ -183,12 +183,12 @@ impl Session {
         self.unknown.iter().copied()
     }
 
-    /// How many sets had no template before them.
+    /// Returns the number of sets that had no template before them.
     pub(crate) fn without_template(&self) -> u64 {
         self.without_template
     }
 
-    /// Whether options said that packets were left out.
+    /// Returns true if options said that packets were left out.
     pub(crate) fn is_sampled(&self) -> bool {
         self.is_sampled
     }
@@ -198,7 +198,7 @@ impl Session {
         &self.key
     }
 
-    /// By which share packets were sampled, where options tell one for all.
+    /// Returns the share by which packets were sampled, where options tell one for all.
     pub(crate) fn share(&self) -> Option<Share> {
         let [Some(probability)] = self.probabilities[..] else { return None };
         Share::of_probability(probability)
@@ -209,7 +209,7 @@ impl Session {
         self.names.get(&element).map(String::as_str)
     }
 
-    /// Increases when an element changes its name.
+    /// Returns a number that increases when an element changes its name.
     pub(crate) fn changes(&self) -> u32 {
         self.changes
     }

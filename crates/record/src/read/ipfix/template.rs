@@ -12,13 +12,13 @@ const MOST_FIELDS: u16 = 4096;
 /// An information element: its number, and whose number it is; 0 is the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Element {
-    /// Whose number it is.
+    /// The enterprise of the number; 0 is the registry.
     pub enterprise: u32,
     /// The number.
     pub number: u16,
 }
 
-/// Who writes templates.
+/// The protocol of a template's sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// NetFlow version 9: fields have no enterprises, none has a length of its own, and options say in octets how long they are.
@@ -31,16 +31,16 @@ impl Element {
     /// The enterprise of what options of NetFlow v9 are about: these numbers are no elements.
     pub const SCOPE: u32 = u32::MAX;
 
-    /// Of the registry.
+    /// Returns the element of the registry with this number.
     pub const fn registered(number: u16) -> Self {
         Self { enterprise: 0, number }
     }
 }
 
-/// What records consist of.
+/// A template: the fields that records consist of.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Its records are of options, not of flows.
+    /// True if the records of the template are of options, not of flows.
     pub is_options: bool,
     fields: Vec<(Element, u16)>,
 }
@@ -48,9 +48,9 @@ pub struct Template {
 /// A template record: a definition, or the withdrawal of one.
 #[derive(Debug)]
 pub enum Told {
-    /// Of the template of this number.
+    /// The definition of the template of this number.
     Definition(u16, Template),
-    /// Of the template with this number; of all where it is the number of the set.
+    /// The withdrawal of the template with this number; of all templates where it is the number of the set.
     Withdrawal(u16),
 }
 
@@ -66,12 +66,12 @@ impl<'a> Octets<'a> {
         Some(taken)
     }
 
-    /// The next two as a number.
+    /// Reads the next two octets as a number.
     pub fn u16(&mut self) -> Option<u16> {
         self.take(2).map(|octets| u16::from_be_bytes([octets[0], octets[1]]))
     }
 
-    /// The next four as a number.
+    /// Reads the next four octets as a number.
     pub fn u32(&mut self) -> Option<u32> {
         let octets = self.take(4)?;
         Some(u32::from_be_bytes([octets[0], octets[1], octets[2], octets[3]]))
@@ -133,7 +133,7 @@ impl Template {
         self.fields.iter().map(|(element, length)| (*element, (*length != VARIABLE).then_some(*length)))
     }
 
-    /// Whether it has no field.
+    /// Returns true if the template has no field.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
@@ -174,7 +174,7 @@ impl Template {
     }
 }
 
-/// RFC 7011, section 7.
+/// Reads the length of a field that is given in the record (RFC 7011, section 7).
 fn variable_length(octets: &mut Octets<'_>) -> Option<usize> {
     match octets.take(1)?[0] {
         255 => octets.u16().map(usize::from),

@@ -4,7 +4,7 @@ use flow::NULL;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-/// What a direction of a flow counts: packets, bytes, bytes on the wire.
+/// The number of counters of a direction of a flow: packets, bytes, bytes on the wire.
 pub const COUNTERS: usize = 3;
 
 /// The most flows in each of both generations.
@@ -12,7 +12,7 @@ const MOST_FLOWS: usize = 1 << 16;
 /// Flows of which nothing came for as long are over.
 const SILENT_NS: u64 = 30 * 60 * 1_000_000_000;
 
-/// What the last records of flows had in all.
+/// The totals that the last records of flows had.
 #[derive(Debug, Default)]
 pub struct Totals {
     hashers: [RandomState; 2],
@@ -23,7 +23,7 @@ pub struct Totals {
     forgotten: u64,
 }
 
-/// What is known of a flow.
+/// The last known totals of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     start: u64,
@@ -34,24 +34,24 @@ struct Known {
 /// The totals of a record, of both directions; [`NULL`] where there is none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
-    /// When the flow began, as the record tells it; [`NULL`] where it does not.
+    /// The time at which the flow began, as the record tells it; [`NULL`] where it does not.
     pub(super) start: u64,
-    /// When the record was exported.
+    /// The time at which the record was exported.
     pub(super) export_ns: u64,
-    /// No record of the flow follows.
+    /// True if no record of the flow follows.
     pub(super) is_over: bool,
-    /// How many bits its totals have.
+    /// The number of bits of the totals.
     pub(super) bits: u32,
     pub(super) totals: [[u64; COUNTERS]; 2],
 }
 
-/// What the totals of a record are to the ones before.
+/// The relation of a record's totals to the ones before.
 enum Order {
-    /// They grew, perhaps beyond their bits.
+    /// Totals that grew, perhaps beyond their bits.
     Grown,
-    /// They were overtaken: the ones before have what they count.
+    /// Totals that were overtaken: the ones before have what they count.
     Overtaken,
-    /// Another flow of the same key, or the counters began anew.
+    /// Totals of another flow of the same key, or of counters that began anew.
     Anew,
 }
 
@@ -77,7 +77,7 @@ impl Totals {
         u128::from(first) << 64 | u128::from(second)
     }
 
-    /// What a record adds to the one of its flow before.
+    /// Returns what a record adds to the record of its flow before.
     pub(super) fn take(&mut self, key: u128, told: Told) -> [[u64; COUNTERS]; 2] {
         self.turn(told.export_ns);
         let known = self.now.remove(&key).or_else(|| self.before.remove(&key));
@@ -115,7 +115,7 @@ impl Totals {
     }
 }
 
-/// Both totals where both are told.
+/// Returns both totals where both are told.
 fn both(before: u64, now: u64) -> Option<(u64, u64)> {
     (before != NULL && now != NULL).then_some((before, now))
 }
@@ -164,7 +164,7 @@ impl Known {
         difference
     }
 
-    /// A total that this record does not tell is as it was.
+    /// Returns the totals of the record; a total that this record does not tell is as it was.
     fn joined(&self, told: &Told) -> [[u64; COUNTERS]; 2] {
         let mut joined = told.totals;
         let of = joined.iter_mut().flatten().zip(self.totals.iter().flatten());

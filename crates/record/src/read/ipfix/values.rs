@@ -7,7 +7,7 @@ use flow::NULL;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
-/// From 1900 to 1970, seconds.
+/// The seconds from 1900 to 1970.
 const EPOCH: u64 = 2_208_988_800;
 const SECOND: u64 = 1_000_000_000;
 const MILLISECOND: u64 = 1_000_000;
@@ -19,7 +19,7 @@ const IS_OVER: [u64; 4] = [1, 3, 4, 5];
 /// Property match filtering (RFC 5475, section 6.1): it selects packets and leaves none of these out.
 const FILTER: u64 = 5;
 
-/// From which numbers a counter is read: the first one that is not 0, first of those since the last record, then of those since the flow
+/// The numbers from which a counter is read: the first one that is not 0, first of those since the last record, then of those since the flow
 /// began.
 const SOURCES: [(&[Number], &[Number]); COUNTERS] = [
     (
@@ -39,7 +39,7 @@ const KEY: &[u16] = &[
     179, 180, 181, 182, 183, 225, 226, 227, 228, 234, 235, 242, 243, 244, 245, 254, 281, 282, 351,
 ];
 
-/// Which fields of a template's records are read, and where their values go.
+/// A plan of which fields of a template's records are read, and where their values go.
 #[derive(Debug)]
 pub struct FieldPlan {
     fields: Vec<(usize, bool, Target)>,
@@ -108,12 +108,12 @@ impl FieldPlan {
         Some(plan)
     }
 
-    /// Whether some field tells a source, and some field a destination.
+    /// Returns for sources, and for destinations, whether some field tells one.
     pub(crate) fn has_ends(&self) -> [bool; 2] {
         [Target::Source, Target::Destination].map(|end| self.fields.iter().any(|(.., target)| *target == end))
     }
 
-    /// Whether some field tells packets of the other direction.
+    /// Returns true if some field tells packets of the other direction.
     pub(crate) fn has_reverse_packets(&self) -> bool {
         let (plain, totals) = SOURCES[0];
         let is_packets = |number: &Number| plain.contains(number) || totals.contains(number);
@@ -136,16 +136,16 @@ fn is_key(element: Element) -> bool {
     element.enterprise == 0 && KEY.contains(&element.number)
 }
 
-/// What is known of a record's time apart from the record.
+/// The facts about a record's time that are known apart from the record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// When its message was sent, nanoseconds since the epoch.
+    /// The time at which the record's message was sent, nanoseconds since the epoch.
     pub export_ns: u64,
-    /// The exporter's time since its start then, milliseconds, where the message tells it.
+    /// The exporter's time since its start when it sent the message, milliseconds, where the message tells it.
     pub uptime_ms: Option<u32>,
 }
 
-/// What a record tells of sampling, of itself or, in options, of others.
+/// The statement of a record about sampling, of itself or, in options, of others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Told {
     /// A fixed share of the packets is counted.
@@ -155,9 +155,9 @@ pub enum Told {
         /// The number of these that are counted.
         counted: u64,
     },
-    /// With which probability a packet is counted.
+    /// The probability with which a packet is counted.
     Probability(f64),
-    /// Packets are left out, and it is not told how many.
+    /// An unknown number of packets that are left out.
     Unknown,
 }
 
@@ -186,11 +186,11 @@ pub struct Unfit {
     number: Option<u64>,
 }
 
-/// What a record says.
+/// The values of a record.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
     addresses: [Option<IpAddr>; 2],
-    /// Of the flow's direction, and of the other one.
+    /// The values of the flow's direction, and of the other one.
     halves: [Half; 2],
     /// The first field that is not read, because its octets are no value of its element.
     unfit: Option<Unfit>,
@@ -214,14 +214,14 @@ impl Values {
         self.halves[0].numbers[number as usize] = value;
     }
 
-    /// Sets both addresses, and both times in uptime, likewise.
+    /// Sets both addresses, and both times in uptime, as NetFlow v5 has them in fixed places.
     pub fn set_flow(&mut self, addresses: [Ipv4Addr; 2], [start, end]: [u32; 2]) {
         self.addresses = addresses.map(|address| Some(IpAddr::V4(address)));
         self.halves[0].start = Some((Clock::Uptime, start.into()));
         self.halves[0].end = Some((Clock::Uptime, end.into()));
     }
 
-    /// An error where the octets are no value of this kind: with the number where it is too great.
+    /// Puts the value of a field. It is an error if the octets are no value of this kind: with the number where it is too great.
     fn put(&mut self, target: Target, is_reverse: bool, octets: &[u8]) -> Result<(), Option<u64>> {
         let half = &mut self.halves[usize::from(is_reverse)];
         let number = || unsigned(octets).ok_or(None);
@@ -279,7 +279,7 @@ impl Values {
         self.halves[0].numbers[number as usize] != NULL
     }
 
-    /// What the record tells of sampling.
+    /// Returns what the record tells of sampling.
     pub fn sampling(&self) -> Option<Told> {
         let pair = |packets, counted| Some((self.number(packets)?, self.number(counted)?));
         let interval = self.number(Number::PacketInterval).map(|counted| {
@@ -323,8 +323,8 @@ impl Values {
         [ports[0], told.or_else(of_parts).or(ports[1]).or(self.number(Number::Icmp))]
     }
 
-    /// When the first and the last packet of a direction came, as far as the record tells it; the other direction has its own times, or
-    /// those of the flow. `start_ms`: when the exporter began, where that was told apart from records.
+    /// Returns the times at which the first and the last packet of a direction came, as far as the record tells them; the other direction has
+    /// its own times, or those of the flow. `start_ms`: when the exporter began, where that was told apart from records.
     pub fn times(&self, is_reverse: bool, facts: Facts, start_ms: Option<u64>) -> [Option<u64>; 2] {
         let start_ms = self.number(Number::SystemStart).or(start_ms);
         let half = &self.halves[usize::from(is_reverse)];
@@ -348,7 +348,7 @@ impl Values {
         }
     }
 
-    /// What both directions count: packets, bytes, bytes on the wire; [`NULL`] where the record does not tell it. A total counts what it
+    /// Returns what both directions count: packets, bytes, bytes on the wire; [`NULL`] where the record does not tell it. A total counts what it
     /// grew since the last record of the flow.
     pub fn counts(&self, all: &mut Totals, told: &RecordOf<'_>) -> [[u64; COUNTERS]; 2] {
         let of_totals = self.totals();
@@ -373,7 +373,7 @@ impl Values {
             .map(|is_reverse| with_wire_bytes([of(is_reverse, 0), of(is_reverse, 1), of(is_reverse, 2)]))
     }
 
-    /// The same of a record in which nothing counts since a flow began.
+    /// Returns what both directions count of a record in which nothing counts since a flow began.
     pub fn plain_counts(&self) -> [[u64; COUNTERS]; 2] {
         let of =
             |half: &Half, at: usize| first(SOURCES[at].0.iter().map(|number| half.numbers[*number as usize]));
@@ -405,15 +405,15 @@ fn first(numbers: impl Iterator<Item = u64>) -> u64 {
 /// A record, as far as totals need it.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordOf<'a> {
-    /// How its fields are read.
+    /// The plan by which the fields of the record are read.
     pub plan: &'a FieldPlan,
-    /// Its set.
+    /// The set of the record.
     pub set: &'a [u8],
-    /// Where its fields are in it.
+    /// The ranges of the record's fields in its set.
     pub fields: &'a [Range<usize>],
-    /// Whose it is: flows of different exporters are different ones.
+    /// The session of the record: flows of different exporters are different ones.
     pub session: u64,
-    /// When it was exported.
+    /// The time at which the record was exported.
     pub export_ns: u64,
 }
 

@@ -5,14 +5,14 @@ use super::super::schema;
 /// A column of the file that has a meaning.
 pub(crate) type Known = schema::Known<Stored>;
 
-/// How a column is stored.
+/// The form in which a column is stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored {
     pub(crate) encoding: Encoding,
     pub(crate) is_optional: bool,
 }
 
-/// How values are made of what is stored.
+/// The way in which values are made of what is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
     /// An integer; a negative one is refused.

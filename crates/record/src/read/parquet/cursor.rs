@@ -15,7 +15,7 @@ pub(crate) struct Cursor<'a> {
     /// The greatest number that the field can be.
     most: u64,
     reader: ColumnReader,
-    /// Whether each row has a value; empty if all have.
+    /// The levels of the rows, which tell whether each has a value; empty if all have.
     levels: Vec<i16>,
     stored: Stored,
 }
@@ -111,11 +111,11 @@ fn next<T: DataType>(
     Ok(())
 }
 
-/// How values are spread over rows, some of which have none.
+/// The way in which values are spread over rows, some of which have none.
 #[derive(Clone, Copy)]
 struct Spread<'a> {
     rows: usize,
-    /// Empty if all rows have values.
+    /// The levels of the rows; empty if all rows have values.
     levels: &'a [i16],
 }
 

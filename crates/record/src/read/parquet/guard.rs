@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether a panic of this thread is an error that is reported otherwise.
+    /// True if a panic of this thread is an error that is reported otherwise.
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 

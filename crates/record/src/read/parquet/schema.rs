@@ -1,4 +1,4 @@
-//! How a Parquet file stores its columns.
+//! The way in which a Parquet file stores its columns.
 
 use super::super::contents::{Contents, Part};
 use super::super::name::Name;
@@ -14,7 +14,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 /// The columns that are known.
 pub(crate) type Schema = schema::Schema<Stored>;
-/// The columns that are known, and what the file contains.
+/// Returns the columns that are known, and what the file contains.
 pub(crate) fn read(metadata: &FileMetaData) -> (Schema, Contents) {
     let entry = |name: &str| {
         let entries = metadata.key_value_metadata()?;
@@ -52,7 +52,7 @@ pub(crate) fn read(metadata: &FileMetaData) -> (Schema, Contents) {
     (schema, contents)
 }
 
-/// What is known of a row group.
+/// Returns what is known of a row group.
 pub(crate) fn part(schema: &Schema, group: &RowGroupMetaData) -> Part {
     let mut part = Part {
         rows: u64::try_from(group.num_rows()).ok(),
@@ -79,7 +79,7 @@ pub(crate) fn part(schema: &Schema, group: &RowGroupMetaData) -> Part {
     part
 }
 
-/// Whether statistics tell that rows of a group have a value of this field.
+/// Returns true if statistics tell that rows of a group have a value of this field.
 pub(crate) fn tells(schema: &Schema, group: &RowGroupMetaData, name: &str) -> bool {
     let mut columns = schema.columns.iter().filter(|known| known.name.is_field(name));
     columns.any(|known| {
@@ -87,7 +87,7 @@ pub(crate) fn tells(schema: &Schema, group: &RowGroupMetaData, name: &str) -> bo
     })
 }
 
-/// How a column's values are read, or the type that cannot be.
+/// Returns how a column's values are read, or the type that cannot be.
 fn encoding(name: &Name, column: &ColumnDescriptor) -> Result<Encoding, String> {
     let kind = || match column.logical_type_ref() {
         Some(logical) => format!("{:?}", logical),

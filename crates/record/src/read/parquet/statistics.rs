@@ -39,7 +39,7 @@ pub(crate) fn range(column: &ColumnChunkMetaData, known: &Known) -> Option<Range
     }
 }
 
-/// Whether some row has a value, as far as it is known. An empty text is none.
+/// Returns true if some row has a value, as far as it is known. An empty text is none.
 pub(crate) fn tells_values(column: &ColumnChunkMetaData, known: &Known) -> bool {
     // Where all are null there is no greatest one. That of texts may be cut off, and is empty only where all are.
     let greatest = column.statistics().and_then(|statistics| statistics.max_bytes_opt());
