@@ -14,7 +14,7 @@ pub(crate) struct Begun {
     pub(crate) node: String,
 }
 
-/// What is known of a file that is complete.
+/// The facts about a complete file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Complete {
     pub(crate) first_ns: u64,
@@ -39,7 +39,7 @@ impl Begun {
         &self.node
     }
 
-    /// Has the file's bytes on the disk.
+    /// Synchronises the file: its bytes are on the disk afterwards.
     ///
     /// # Errors
     /// One line: they cannot be.
@@ -48,7 +48,7 @@ impl Begun {
         synced.map_err(|error| crate::fault::of_path(&self.path, &error))
     }
 
-    /// Returns what a manifest has about it.
+    /// Returns what a manifest has about the file.
     ///
     /// # Errors
     /// One line: it is gone.

@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that may wait.
+/// The bytes that may wait.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,
@@ -43,7 +43,7 @@ impl Budget {
         self.freed.notify_all();
     }
 
-    /// Nothing is taken any more.
+    /// Closes the budget: nothing is taken any more.
     pub(crate) fn close(&self) {
         self.state().is_closed = true;
         self.freed.notify_all();

@@ -1,4 +1,4 @@
-//! What a store has, for those who read it.
+//! The catalog of a store for those who read it.
 
 use crate::digest;
 use crate::fault;
@@ -45,7 +45,7 @@ impl Catalog {
         })
     }
 
-    /// The same; `None` where no store has begun in the folder yet.
+    /// Opens the store in a folder; `None` where no store has begun in the folder yet.
     ///
     /// # Errors
     /// One line: the manifest is something else or of a later version, or cannot be read.
@@ -59,7 +59,7 @@ impl Catalog {
         Ok(has_begun.then(|| Self { connection, folder: folder.to_owned(), path }))
     }
 
-    /// Several questions about one moment: what a writer changes meanwhile is in none of the answers.
+    /// Answers several questions about one moment: what a writer changes meanwhile is in none of the answers.
     ///
     /// # Errors
     /// Those of `read`, and one line if the manifest cannot be read.
@@ -69,12 +69,12 @@ impl Catalog {
         read(self)
     }
 
-    /// The manifest.
+    /// Returns the path of the manifest.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether the records of the manifest are those that were written, as far as it has a checksum of them.
+    /// Returns true if the records of the manifest are those that were written, as far as it has a checksum of them.
     ///
     /// # Errors
     /// One line: the manifest cannot be read.
@@ -106,8 +106,8 @@ impl Catalog {
         rows.filter_map(Result::transpose).collect()
     }
 
-    /// Until when a rollup has all rows of a node, nanoseconds since the epoch; `None` if it has none. What is later is in rows only. So
-    /// is for a while what a clock that was set back has measured of an earlier time: its files are not [`StoredFile::is_rolled`].
+    /// Returns the time until which a rollup has all rows of a node, nanoseconds since the epoch; `None` if it has none. What is later is in
+    /// rows only. So is for a while what a clock that was set back has measured of an earlier time: its files are not [`StoredFile::is_rolled`].
     ///
     /// # Errors
     /// One line: the manifest cannot be read.
@@ -121,7 +121,8 @@ impl Catalog {
         Ok(until.map(|until| u64::try_from(until).unwrap_or(0)))
     }
 
-    /// Up to where a level has dropped files of a node, nanoseconds since the epoch; `None` if it has dropped none since that is noted.
+    /// Returns the time up to which a level has dropped files of a node, nanoseconds since the epoch; `None` if it has dropped none since that
+    /// is noted.
     ///
     /// # Errors
     /// One line: the manifest cannot be read.
@@ -133,7 +134,7 @@ impl Catalog {
         Ok(until.and_then(|until| u64::try_from(until).ok()))
     }
 
-    /// Which times were watched, in the order in which that was noted; `None` if the manifest is of a version that did not note it.
+    /// Returns the times that were watched, in the order in which that was noted; `None` if the manifest is of a version that did not note it.
     ///
     /// # Errors
     /// One line: the manifest cannot be read.
@@ -151,7 +152,7 @@ impl Catalog {
         list().map(Some).map_err(|error| fault::of_manifest(&self.path, &error))
     }
 
-    /// Whether a process writes the store now.
+    /// Returns true if a process writes the store now.
     pub fn is_written(&self) -> bool {
         lock::is_taken(&self.folder)
     }

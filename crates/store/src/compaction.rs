@@ -7,11 +7,11 @@ use crate::{Level, StoredFile};
 use record::{CopyError, Order, sorted_copy};
 use std::path::PathBuf;
 
-/// What one file was made of.
+/// The result of a compaction: one file, and what it was made of.
 pub(crate) struct Compacted {
     pub(crate) begun: Begun,
     pub(crate) complete: Complete,
-    /// The files that it takes the place of.
+    /// The files that the new file takes the place of.
     pub(crate) replaced: Vec<StoredFile>,
 }
 

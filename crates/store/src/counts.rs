@@ -1,47 +1,47 @@
-//! What was stored, and what was not, by reason.
+//! Counts of what was stored, and of what was not, by reason.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Rows or records of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
-    /// Those that the manifest names.
+    /// The number of rows or records that the manifest names.
     pub stored: u64,
-    /// Those that found no room in the queue, for the disk was slower than they came.
+    /// The number of rows or records that found no room in the queue, for the disk was slower than they came.
     pub behind: u64,
-    /// Those that could not be written.
+    /// The number of rows or records that could not be written.
     pub refused: u64,
 }
 
 impl Stored {
-    /// Those that are not in the store.
+    /// Returns the number of rows or records that are not in the store.
     pub fn lost(&self) -> u64 {
         self.behind + self.refused
     }
 }
 
-/// What a store did in this process, and what it is.
+/// The counts of what a store did in this process, and its size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreCounts {
     /// Window rows.
     pub rows: Stored,
     /// Flow records.
     pub flows: Stored,
-    /// Files that were dropped because of their age.
+    /// The number of files that were dropped because of their age.
     pub aged: u64,
-    /// Files that were dropped to hold the size.
+    /// The number of files that were dropped to hold the size.
     pub squeezed: u64,
-    /// Rollups and compactions that failed.
+    /// The number of rollups and compactions that failed.
     pub failed_upkeep: u64,
-    /// Files that the manifest names.
+    /// The number of files that the manifest names.
     pub files: u64,
-    /// Their size.
+    /// The size of the files that the manifest names, bytes.
     pub bytes: u64,
-    /// What cannot be written at present, in words.
+    /// The fault by which something cannot be written at present, in words.
     pub fault: Option<String>,
 }
 
-/// The same while it is counted.
+/// The counts of a store while it works.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) rows: StoredTally,

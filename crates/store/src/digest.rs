@@ -6,12 +6,12 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 use std::time::{Duration, Instant};
 
-/// Its name in the table `meta`.
+/// The name of the checksum in the table `meta`.
 const NAME: &str = "checksum";
-/// How often a writer adds all records up.
+/// The time between two sums over all records by a writer, at the least.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// When a writer added all records up.
+/// The time at which a writer last added all records up.
 #[derive(Debug, Default)]
 pub(crate) struct Renewal(Option<Instant>);
 
@@ -34,7 +34,7 @@ pub(crate) fn write(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute(statement, [NAME, &text]).map(|_| ())
 }
 
-/// Whether the records are those that were written, as far as there is a checksum.
+/// Returns true if the records are those that were written, as far as there is a checksum.
 pub(crate) fn is_right(connection: &Connection) -> rusqlite::Result<bool> {
     let known =
         connection.query_row("SELECT value FROM meta WHERE name = ?1", [NAME], |row| row.get::<_, String>(0));

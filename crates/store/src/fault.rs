@@ -1,13 +1,13 @@
-//! What is said of a store that cannot be used: one line that names the place and what to do.
+//! Faults of a store that cannot be used: one line that names the place and what to do.
 
 use rusqlite::ErrorCode;
 use std::io;
 use std::path::Path;
 
-/// What a line says of a manifest that is damaged.
+/// The words of a line about a manifest that is damaged.
 const DAMAGED: &str = " is damaged";
 
-/// Whether a line says that the manifest of a store is damaged.
+/// Returns true if a line says that the manifest of a store is damaged.
 pub fn is_damage(line: &str) -> bool {
     line.contains(DAMAGED)
 }

@@ -1,4 +1,4 @@
-//! Where measuring hands over what is to be stored. It never waits for the disk, unless it can.
+//! Feeds, by which measuring hands over what is to be stored. A feed never waits for the disk, unless its source can wait.
 
 use crate::budget::Budget;
 use crate::message::Message;
@@ -22,7 +22,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// Has everything written that came before. If the thread has failed, there is nothing to wait for.
+    /// Waits until everything is written that came before. If the thread has failed, there is nothing to wait for.
     fn end(&self, message: impl FnOnce(usize, Sender<()>) -> Message) {
         let (sender, ended) = channel();
         if self.sender.send(message(self.node, sender)).is_ok() {
@@ -64,13 +64,13 @@ impl RowFeed {
         rows.len() as u64
     }
 
-    /// All rows of a window have been taken. `empty_before`: the number of windows before it without a packet.
+    /// Takes note that all rows of a window have been taken. `empty_before`: the number of windows before it without a packet.
     pub fn close(&mut self, start_ns: u64, facts: WindowFacts, empty_before: u64) {
         // One message a window: they need no budget. If the thread has failed, nothing is stored.
         let _ = self.0.sender.send(Message::Closed(self.0.node, start_ns, Box::new(facts), empty_before));
     }
 
-    /// Has all rows written.
+    /// Waits until all rows are written.
     pub fn finish(self) {
         self.0.end(Message::EndRows);
     }

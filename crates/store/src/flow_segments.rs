@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// How long a segment takes records.
+/// The time that a segment takes records.
 const SPAN: Duration = Duration::from_secs(10);
 /// Hours that are written at a time, each with the records of a row group in memory.
 const MOST_OPEN: usize = 2;
 /// The number of records of other hours at which these are written, and the most files that they are written to: a file for each hour would be short.
 const MOST_WAITING: usize = 16_384;
 const MOST_FILES: usize = 64;
-/// What a segment has, at the least, before it gives its place to a later hour.
+/// The number of records that a segment has, at the least, before it gives its place to a later hour.
 const ENOUGH: u64 = 16_384;
 /// Records of a segment of a replay, which is faster than the clock.
 const MOST_RECORDS: u64 = 4 << 20;
@@ -32,15 +32,15 @@ pub(crate) struct FlowSegments {
     open: BTreeMap<u64, Segment>,
     /// Records of other hours.
     waiting: BTreeMap<u64, Vec<FlowRecord>>,
-    /// Their number, and since when there are some.
+    /// The number of records of other hours, and the time since when there are some.
     waiting_records: usize,
     waiting_since: Instant,
 }
 
 struct Segment {
-    /// `None` once it could not be written.
+    /// The file of the segment; `None` once it could not be written.
     file: Option<(Begun, Box<dyn RecordWriter>)>,
-    /// The least and the greatest `ltime`.
+    /// The least and the greatest `ltime` of its records.
     span: [u64; 2],
     records: u64,
     /// Bytes that are on the shared account.
@@ -125,7 +125,7 @@ impl FlowSegments {
         due.into_iter().for_each(|hour| self.end_hour(hour));
     }
 
-    /// Nothing more comes.
+    /// Ends all segments: no records follow.
     pub(crate) fn end(&mut self) {
         self.write_waiting();
         let all: Vec<u64> = self.open.keys().copied().collect();

@@ -1,4 +1,4 @@
-//! How the files of a group come to be named: the disk is waited for once for all of them.
+//! Naming of the files of a group: the disk is waited for once for all of them.
 
 use crate::begun::{Begun, Complete};
 use crate::group::Waiting;
@@ -9,10 +9,10 @@ use crate::{Change, Level};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-/// Files at which nothing is waited for any longer.
+/// The number of files in a group at which they no longer wait to be named.
 const MOST: usize = 512;
 
-/// Files are complete, of windows of these times: all of them are named at once.
+/// Adds complete files, of windows of these times: all of them are named at once.
 pub(crate) fn add(shared: &Shared, files: Vec<(Begun, Complete)>, watched: &[[u64; 2]]) {
     let is_full = {
         let mut group = shared.group();
@@ -29,7 +29,7 @@ pub(crate) fn add(shared: &Shared, files: Vec<(Begun, Complete)>, watched: &[[u6
     }
 }
 
-/// Windows of these times could not be written.
+/// Takes note that windows of these times could not be written.
 pub(crate) fn lose(shared: &Shared, node: &str, times: &[[u64; 2]], reason: &str) {
     let mut group = shared.group();
     let why = Unstored::of_fault(reason);

@@ -7,18 +7,18 @@ use crate::watched::{Ledger, Unstored, Watcher};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// How often the disk is waited for, at the most.
+/// The shortest time between two waits for the disk.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// What waits to be named.
+/// A group of what waits to be named.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     pub(crate) files: Vec<Waiting>,
-    /// Until when nodes are committed once these files are.
+    /// The times until which nodes are committed once these files are.
     pub(crate) progress: BTreeMap<String, u64>,
     pub(crate) ledgers: BTreeMap<String, Ledger>,
     pub(crate) flushed: Option<Instant>,
-    /// There is something that the manifest does not have.
+    /// True if there is something that the manifest does not have.
     pub(crate) is_changed: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Waiting {
 }
 
 impl Group {
-    /// A run of a node begins, which has this number.
+    /// Begins a run of a node, which has this number.
     pub(crate) fn begin(&mut self, node: &str, by: Watcher, source: Option<&str>, number: u64) {
         let mut ledger = Ledger::new(node, by);
         ledger.begin(source, now_ns(), number);
@@ -61,20 +61,20 @@ impl Group {
         files
     }
 
-    /// All that was measured of a node before this time is in files that were added.
+    /// Takes note that all that was measured of a node before this time is in files that were added.
     pub(crate) fn reach(&mut self, node: &str, until_ns: u64) {
         self.progress.insert(node.to_owned(), until_ns);
         self.is_changed = true;
     }
 
-    /// The run of a node is over, and nothing of it follows for this reason.
+    /// Ends the run of a node; nothing of it follows for this reason.
     pub(crate) fn end(&mut self, node: &str, why: Unstored) {
         let clock_ns = now_ns();
         self.ledgers.get_mut(node).into_iter().for_each(|ledger| ledger.end(clock_ns, why));
         self.is_changed = true;
     }
 
-    /// Whether the disk may be waited for again.
+    /// Returns true if the disk may be waited for again.
     pub(crate) fn is_due(&self) -> bool {
         self.is_changed && self.flushed.is_none_or(|flushed| flushed.elapsed() >= EVERY)
     }

@@ -1,4 +1,4 @@
-//! How much is kept.
+//! Limits of what is kept.
 
 use crate::Level;
 use notation::{SpecError, bytes, duration, pairs, unknown_key};
@@ -8,12 +8,12 @@ use std::str::FromStr;
 const LEAST: u64 = 16 << 20;
 const DAY: u64 = 24 * crate::level::HOUR;
 
-/// How long files are kept, and how large all of them may become.
+/// The ages up to which files are kept, and the size that all of them may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
-    /// In the order of [`Level::ALL`], nanoseconds; `None`: nothing of the level is stored.
+    /// The greatest ages in the order of [`Level::ALL`], nanoseconds; `None`: nothing of the level is stored.
     ages: [Option<u64>; 4],
-    /// Bytes, all files together; `None`: half of the file system, 100 GB at the most.
+    /// The greatest size of all files together, bytes; `None`: half of the file system, 100 GB at the most.
     pub size: Option<u64>,
 }
 
@@ -24,13 +24,13 @@ impl Default for Keep {
 }
 
 impl Keep {
-    /// How long files of a level are kept, nanoseconds; `None`: there are none.
+    /// Returns the time that files of a level are kept, nanoseconds; `None`: there are none.
     pub fn age(&self, level: Level) -> Option<u64> {
         let at = Level::ALL.iter().position(|known| *known == level);
         at.and_then(|at| self.ages[at])
     }
 
-    /// The same with another age of a level.
+    /// Returns the same limits with another age of a level.
     #[must_use]
     pub fn with_age(mut self, level: Level, age_ns: Option<u64>) -> Self {
         for (known, age) in Level::ALL.iter().zip(&mut self.ages) {
@@ -41,7 +41,7 @@ impl Keep {
         self
     }
 
-    /// The rollup that takes the rows of windows of this length from a level.
+    /// Returns the rollup that takes the rows of windows of this length from a level.
     pub(crate) fn next(&self, level: Level, window_ns: u64) -> Option<Level> {
         let above: &[Level] = match level {
             Level::Rows => &[Level::Minute, Level::Hour],

@@ -1,4 +1,4 @@
-//! What is stored: rows, records, and rollups of rows.
+//! Levels of what is stored: rows, records, and rollups of rows.
 
 use std::fmt;
 
@@ -16,15 +16,15 @@ pub enum Level {
     Flows,
     /// Window rows without ports, of windows of a minute.
     Minute,
-    /// The same of an hour.
+    /// Window rows without ports, of windows of an hour.
     Hour,
 }
 
 impl Level {
-    /// All of them.
+    /// All levels.
     pub const ALL: [Self; 4] = [Self::Rows, Self::Flows, Self::Minute, Self::Hour];
 
-    /// Its name in the manifest and in options.
+    /// Returns the name of the level in the manifest and in options.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rows => "rows",
@@ -34,12 +34,12 @@ impl Level {
         }
     }
 
-    /// The level of a name.
+    /// Returns the level of a name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }
 
-    /// Its folder in the store.
+    /// Returns the folder of the level in the store.
     pub fn folder(self) -> &'static str {
         match self {
             Self::Rows => "rows",

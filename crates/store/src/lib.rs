@@ -1,4 +1,4 @@
-//! What a probe remembers: window rows, flow records and rollups, as Parquet files in a folder that any engine reads.
+//! The store of a probe: window rows, flow records and rollups, as Parquet files in a folder that any engine reads.
 //!
 //! A manifest ([`Manifest`]) names the files that count: what it names is on the disk, and what it does not name is ignored. One process
 //! writes a store at a time; others read it meanwhile ([`Catalog`]).

@@ -1,4 +1,4 @@
-//! One writer at a time: a lock that ends with its process.
+//! The lock of a store, which has one writer at a time; it ends with its process.
 
 use crate::fault;
 use rustix::fs::{FlockOperation, flock};
@@ -11,11 +11,11 @@ use std::time::Duration;
 /// The file that a writer holds locked. Its leading dot hides it from engines.
 pub(crate) const LOCK: &str = ".lock";
 
-/// How often a lock is tried again, and how long after.
+/// The number of times that a lock is tried again, and the time between two tries.
 const TRIES: u32 = 10;
 const BETWEEN: Duration = Duration::from_millis(10);
 
-/// Held by the writer of a store.
+/// The lock that the writer of a store holds.
 #[derive(Debug)]
 pub(crate) struct Lock(#[expect(dead_code, reason = "the lock is on the open file")] File);
 
@@ -44,7 +44,7 @@ impl Lock {
     }
 }
 
-/// Whether a writer holds the lock of the store in a folder. Where that cannot be found out, none does.
+/// Returns true if a writer holds the lock of the store in a folder. Where that cannot be found out, none does.
 pub(crate) fn is_taken(folder: &Path) -> bool {
     let Ok(file) = File::open(folder.join(LOCK)) else { return false };
     flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)

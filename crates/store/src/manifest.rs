@@ -1,4 +1,4 @@
-//! The manifest, as its writer has it: which files there are.
+//! The manifest, as its writer has it: the list of files.
 
 use crate::catalog::signed;
 use crate::digest::{self, Renewal};
@@ -23,11 +23,11 @@ pub struct Change {
     pub removed: Vec<u64>,
     /// The numbers of files whose rows are in the next rollup now.
     pub rolled: Vec<u64>,
-    /// Until when rollups have all rows of a node now, unless that is known to be later.
+    /// The times until which rollups have all rows of a node now, unless a later one is known.
     pub until: Vec<(Level, String, u64)>,
-    /// Up to where levels have dropped files of nodes, unless that is known to be later.
+    /// The times up to which levels have dropped files of nodes, unless a later one is known.
     pub dropped: Vec<(Level, String, u64)>,
-    /// Which times were watched: entries that come, or are longer now.
+    /// The times that were watched: entries that come, or are longer now.
     pub watched: Vec<Watched>,
     /// The runs that begin. Their first entries are among `watched`.
     pub begun: Vec<RunBegin>,
@@ -45,7 +45,7 @@ pub struct Manifest {
     next: u64,
     /// The number of the entry about a time that comes next.
     next_entry: u64,
-    /// The manifest does not say yet which entries are of this writer.
+    /// The number from which on entries are of this writer, where the manifest does not say it yet.
     to_note: Option<u64>,
     renewal: Renewal,
     _lock: Lock,
@@ -114,7 +114,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// All files, in the order of time.
+    /// Returns all files, in the order of time.
     pub(crate) fn files(&self) -> Result<Vec<StoredFile>, String> {
         self.listed("true")
     }
@@ -308,7 +308,7 @@ fn begin(transaction: &Transaction<'_>, run: u64, node: &str, source: &str) -> r
     note.execute(params![schema::begun(run), source]).map(|_| ())
 }
 
-/// The begin of a run is told no more.
+/// Forgets the begin of a run, which is told no more.
 fn forget_begin(transaction: &Transaction<'_>, run: u64) -> rusqlite::Result<()> {
     let mut entry =
         transaction.prepare_cached("DELETE FROM watched WHERE number = ?1 AND first_ns = end_ns")?;

@@ -1,4 +1,4 @@
-//! What measuring hands to the thread that writes.
+//! Messages that measuring hands to the thread that writes.
 
 use crate::NodeSetting;
 use flow::{FlowRecord, Rows};
@@ -13,12 +13,12 @@ pub(crate) enum Message {
     /// Rows of the window that begins then; what they take of the budget, bytes.
     V4(usize, u64, Rows<KeyV4>, usize),
     V6(usize, u64, Rows<KeyV6>, usize),
-    /// A window is complete; the last number is that of windows before it without a packet.
+    /// The end of a window; the last number is that of windows before it without a packet.
     Closed(usize, u64, Box<WindowFacts>, u64),
     Records(usize, Vec<FlowRecord>, usize),
-    /// No more rows come, or no more records. The sender ends once they are written.
+    /// The end of the rows, or of the records. The sender ends once they are written.
     EndRows(usize, Sender<()>),
     EndRecords(usize, Sender<()>),
-    /// The store is closed.
+    /// The end of the store.
     End,
 }

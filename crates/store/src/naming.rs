@@ -1,4 +1,4 @@
-//! How files get a number and a name, and how the manifest comes to name them.
+//! Numbers and names of files, and the commits by which the manifest names them.
 
 use crate::begun::{Begun, Complete};
 use crate::shared::Shared;
@@ -26,7 +26,7 @@ impl Begun {
         }
     }
 
-    /// Removes what there is of it.
+    /// Removes what there is of the file.
     pub(crate) fn discard(&self, shared: &Shared) {
         let mut part = self.path.clone().into_os_string();
         part.push(".part");

@@ -1,4 +1,4 @@
-//! Where files are: folders of a level, date, hour and node, as engines read partitions.
+//! The places of files: folders of a level, date, hour and node, as engines read partitions.
 
 use crate::Level;
 use crate::level::{HOUR, SECOND};

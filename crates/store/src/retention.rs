@@ -1,4 +1,4 @@
-//! What is dropped: files that are too old, and the oldest where all are too large.
+//! Retention, which drops files that are too old, and the oldest where all are too large.
 
 use crate::clock::now_ns;
 use crate::level::{HOUR, SECOND};
@@ -100,14 +100,14 @@ pub(crate) fn drop_aged(shared: &Shared) -> Result<(), String> {
     drop_files(shared, files.into_iter().filter(is_aged).collect(), &shared.tally.aged)
 }
 
-/// Until when files are believed to reach, by what is stored: windows without packets count for nothing, and neither do the newest ones with
-/// packets until there are some.
+/// Returns the time until which files are believed to reach, by what is stored: windows without packets count for nothing, and neither do the
+/// newest ones with packets until there are some.
 fn newest(files: &[StoredFile]) -> u64 {
     let with_rows = files.iter().filter(|file| file.rows != 0);
     lasting(with_rows.clone().collect()).min(most_of_all(with_rows.collect()))
 }
 
-/// Up to where files reach without those of the newest windows with packets.
+/// Returns the time up to which files reach without those of the newest windows with packets.
 fn most_of_all(mut files: Vec<&StoredFile>) -> u64 {
     if files.iter().any(|file| file.level == Level::Rows) {
         files.retain(|file| file.level == Level::Rows);
@@ -124,7 +124,7 @@ fn most_of_all(mut files: Vec<&StoredFile>) -> u64 {
     reached.map_or(0, end_of)
 }
 
-/// Up to where files reach: what follows a jump of the clock counts once it lasts, unless there is nothing older.
+/// Returns the time up to which files reach: what follows a jump of the clock counts once it lasts, unless there is nothing older.
 fn lasting(mut files: Vec<&StoredFile>) -> u64 {
     files.sort_unstable_by_key(|file| file.first_ns);
     let Some(first) = files.first() else { return 0 };

@@ -18,28 +18,28 @@ const MEMORY: usize = 128 << 20;
 /// The most parts: of ten billion keys of a window, the last may take more memory.
 const MOST_PARTS: u64 = 1 << 14;
 
-/// Why a rollup is not made.
+/// The reason why a rollup is not made.
 pub(crate) enum Failure {
-    /// A file cannot be read: which, and one line that names it.
+    /// A file that cannot be read: which, and one line that names it.
     Damaged(PathBuf, String),
-    /// It cannot be written: one line.
+    /// A rollup that cannot be written: one line.
     Output(String),
-    /// It was to stop.
+    /// A rollup that was to stop.
     Stopped,
 }
 
-/// What becomes one file: files of one node, hour, key and length of windows.
+/// A job: files of one node, hour, key and length of windows, which become one file.
 pub(crate) struct Job<'a> {
     pub(crate) files: &'a [StoredFile],
     /// The level of the new file.
     pub(crate) level: Level,
-    /// The length of its windows.
+    /// The length of the new file's windows, nanoseconds.
     pub(crate) window_ns: u64,
     pub(crate) is_compaction: bool,
 }
 
 impl Job<'_> {
-    /// What stops it.
+    /// Returns the flag that stops the job.
     fn gives_up<'a>(&self, shared: &'a Shared) -> &'a AtomicBool {
         if self.is_compaction { &shared.gives_up } else { &shared.stop }
     }

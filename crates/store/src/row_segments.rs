@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// The time of a segment's windows, unless one is longer.
 const SPAN: u64 = 10 * SECOND;
-/// The same of a recording, whose windows come as fast as they can be read.
+/// The time of the windows of a segment of a recording, which come as fast as they can be read.
 const SPAN_OF_RECORDING: u64 = HOUR;
 /// The numbers of rows and of seconds after which a segment of a recording ends with the windows that have rows in it.
 const MOST_ROWS: u64 = 1 << 17;
@@ -37,12 +37,12 @@ pub(crate) struct RowSegments {
     shared: Arc<Shared>,
     setting: NodeSetting,
     open: BTreeMap<u64, Segment>,
-    /// Why nothing follows the last window that was closed.
+    /// The reason why nothing follows the last window that was closed.
     why: Unstored,
 }
 
 struct Segment {
-    /// What is being written. `None` before the first row, between two files, and once one could not be written.
+    /// The file that is being written. `None` before the first row, between two files, and once one could not be written.
     file: Option<OpenFile>,
     /// Files that are complete.
     files: Vec<(Begun, Complete)>,
@@ -50,7 +50,7 @@ struct Segment {
     windows: RecordedWindows,
     /// The times of its windows that were watched, those that follow each other as one.
     watched: Vec<[u64; 2]>,
-    /// Why it could not be written.
+    /// The reason why the segment could not be written.
     fault: Option<String>,
     without_place: [u64; 3],
     rows: u64,
@@ -144,7 +144,7 @@ impl RowSegments {
         oldest.into_iter().for_each(|segment| segment.end_file(shared, setting));
     }
 
-    /// All rows of a window have come, and `empty_before` windows before it had no packet.
+    /// Closes a window: all its rows have come, and `empty_before` windows before it had no packet.
     pub(crate) fn close(&mut self, start_ns: u64, facts: WindowFacts, empty_before: u64) {
         let length = self.setting.window_ns.max(1);
         let empty_since = start_ns.saturating_sub(empty_before.saturating_mul(length));
@@ -190,7 +190,7 @@ impl RowSegments {
         }
     }
 
-    /// Has a segment end with the last window that has rows in it, or the one of this begin. Returns where that is.
+    /// Lets a segment end with the last window that has rows in it, or the one of this begin. Returns that end.
     fn cut(&mut self, until: u64, start_ns: u64) -> u64 {
         let Some(segment) = self.open.remove(&until) else { return until };
         let last_ns = segment.last_ns.unwrap_or(start_ns).max(start_ns);
@@ -235,7 +235,7 @@ impl RowSegments {
         late.into_iter().for_each(|until| self.end_one(until));
     }
 
-    /// Nothing more comes.
+    /// Ends all segments, and the run: nothing more comes.
     pub(crate) fn end(&mut self) {
         let until =
             self.open.values().filter_map(|segment| segment.windows.ends()).map(|[_, last]| last).max();
@@ -274,7 +274,7 @@ impl OpenFile {
         Ok(Self { begun, writer, span: [start_ns; 2], rows: 0, bytes: 0 })
     }
 
-    /// It has these windows too.
+    /// Takes these windows into the span of the file.
     fn extend(&mut self, [first_ns, last_ns]: [u64; 2]) {
         let [first, last] = self.span;
         self.span = [first.min(first_ns), last.max(last_ns)];
@@ -308,7 +308,7 @@ impl Segment {
         self.file.as_mut()
     }
 
-    /// A time was watched, which follows all before it.
+    /// Adds a time that was watched, which follows all before it.
     fn watch(&mut self, time: [u64; 2]) {
         match self.watched.last_mut() {
             Some(last) if last[1] >= time[0] && time[1] >= last[0] => {
@@ -318,14 +318,14 @@ impl Segment {
         }
     }
 
-    /// Returns whether it has rows of a sample whose window was not closed: nothing tells how they are to be scaled.
+    /// Returns whether the segment has rows of a sample whose window was not closed: nothing tells how they are to be scaled.
     fn lacks_share(&self, setting: &NodeSetting) -> bool {
         let closed_until = self.watched.last().map(|[_, end]| *end);
         let is_open = |last_ns: u64| closed_until.is_none_or(|until| until <= last_ns);
         setting.selection.share() != Share::ALL && self.last_ns.is_some_and(is_open)
     }
 
-    /// Gives its files up: its rows are not stored.
+    /// Gives the files of the segment up: its rows are not stored.
     fn fail(&mut self, shared: &Shared, reason: String) {
         self.fault = Some(reason.clone());
         if let Some(OpenFile { begun, writer, .. }) = self.file.take() {

@@ -1,4 +1,4 @@
-//! The tables of the manifest, and whose file it is.
+//! The tables of the manifest, and the check of whose file it is.
 
 use crate::{Level, fault};
 use rusqlite::Connection;
@@ -58,8 +58,9 @@ pub(crate) fn begun(run: u64) -> String {
 /// The name in `meta` of the number from which on entries about times are of the last writer.
 pub(crate) const WRITER: &str = "writer";
 
-/// Which times were watched, and which of them could not be written (`kind` is `lost`). `run` is the number of the first entry of a run, which is of no
-/// length, tells that the run has begun, and is dropped when the run ends; `why` says why nothing of the run follows, or is not stored.
+/// The table of the times that were watched, and of those that could not be written (`kind` is `lost`). `run` is the number of the first entry
+/// of a run, which is of no length, tells that the run has begun, and is dropped when the run ends; `why` says why nothing of the run follows,
+/// or is not stored.
 pub(crate) const TIMES: &str = "
 CREATE TABLE watched (
     number INTEGER PRIMARY KEY AUTOINCREMENT,

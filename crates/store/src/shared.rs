@@ -1,4 +1,4 @@
-//! What the threads of a store share.
+//! The state that the threads of a store share.
 
 use crate::counts::Tally;
 use crate::group::Group;
@@ -21,23 +21,23 @@ pub(crate) struct Shared {
     pub(crate) size: u64,
     pub(crate) tally: Tally,
     manifest: Mutex<Manifest>,
-    /// Until when all that was measured of a node is committed, nanoseconds since the epoch.
+    /// The times until which all that was measured of a node is committed, nanoseconds since the epoch.
     progress: Mutex<BTreeMap<String, u64>>,
     group: Mutex<Group>,
     remarks: Mutex<VecDeque<String>>,
     fault: Mutex<Option<String>>,
     /// Files that could not be read.
     damaged: Mutex<BTreeSet<PathBuf>>,
-    /// Held while a folder is made and gets its first file, and while an empty one is removed.
+    /// The lock that is held while a folder is made and gets its first file, and while an empty one is removed.
     folders: Mutex<()>,
-    /// Held while files are dropped because all are too large.
+    /// The lock that is held while files are dropped because all are too large.
     dropping: Mutex<()>,
     /// Bytes of files that are being written, of segments and of compactions.
     pub(crate) open_bytes: AtomicU64,
     pub(crate) reserved: AtomicU64,
-    /// The compaction under way is to be given up.
+    /// True if the compaction under way is to be given up.
     pub(crate) gives_up: AtomicBool,
-    /// Upkeep is to stop at once.
+    /// True if upkeep is to stop at once.
     pub(crate) stop: AtomicBool,
     work: Mutex<Work>,
     woken: Condvar,
@@ -49,11 +49,11 @@ struct Work {
     ends: bool,
 }
 
-/// Until when nodes are committed, nanoseconds since the epoch.
+/// The times until which nodes are committed, nanoseconds since the epoch.
 pub(crate) struct Progress(BTreeMap<String, u64>);
 
 impl Progress {
-    /// Of a node; what no one measures is committed.
+    /// Returns the time of a node; what no one measures is committed.
     pub(crate) fn of(&self, node: &str) -> u64 {
         self.0.get(node).copied().unwrap_or(u64::MAX)
     }
@@ -92,17 +92,17 @@ impl Shared {
         lock(&self.manifest)
     }
 
-    /// What waits to be named.
+    /// Locks the group of what waits to be named.
     pub(crate) fn group(&self) -> MutexGuard<'_, Group> {
         lock(&self.group)
     }
 
-    /// No other thread looks at the size meanwhile.
+    /// Locks the dropping of files: no other thread looks at the size meanwhile.
     pub(crate) fn dropping(&self) -> MutexGuard<'_, ()> {
         lock(&self.dropping)
     }
 
-    /// Has a line said.
+    /// Adds a line to those that are to be reported.
     pub(crate) fn remark(&self, line: String) {
         let mut remarks = lock(&self.remarks);
         if remarks.len() == REMARKS {
@@ -115,7 +115,7 @@ impl Shared {
         lock(&self.remarks).drain(..).collect()
     }
 
-    /// What was to be written could not be, or could. It is said when that changes.
+    /// Sets the fault of what could not be written, or `None` once it could. A change is reported.
     pub(crate) fn set_fault(&self, fault: Option<String>) {
         let mut known = lock(&self.fault);
         let line = match (&*known, &fault) {
@@ -131,7 +131,7 @@ impl Shared {
         line.into_iter().for_each(|line| self.remark(line));
     }
 
-    /// A file could not be read: it is said once, and the file is left alone. Returns whether that is new.
+    /// Takes note that a file could not be read: that is reported once, and the file is left alone. Returns whether that is new.
     pub(crate) fn set_damaged(&self, path: &Path, reason: &str) -> bool {
         let is_new = lock(&self.damaged).insert(path.to_owned());
         if is_new {
@@ -149,12 +149,12 @@ impl Shared {
         self.wake();
     }
 
-    /// Until when nodes are committed. What is listed afterwards has all of it.
+    /// Returns the times until which nodes are committed. What is listed afterwards has all of it.
     pub(crate) fn progress(&self) -> Progress {
         Progress(lock(&self.progress).clone())
     }
 
-    /// Upkeep stops at once, and what it makes is given up.
+    /// Stops upkeep at once; what it makes is given up.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Relaxed);
         self.gives_up.store(true, Relaxed);
@@ -165,7 +165,7 @@ impl Shared {
         self.woken.notify_all();
     }
 
-    /// No more is written.
+    /// Ends the work: no more is written.
     pub(crate) fn end(&self) {
         lock(&self.work).ends = true;
         self.woken.notify_all();
@@ -194,7 +194,7 @@ impl Shared {
         create()
     }
 
-    /// Has the names of the files in folders, and of these and the folders above them, on the disk.
+    /// Synchronises folders: the names of the files in them, and of these and the folders above them, are on the disk afterwards.
     pub(crate) fn sync_folders(&self, folders: &[&Path]) -> Result<(), String> {
         let is_inside = |folder: &&Path| folder.starts_with(&self.folder);
         let all: BTreeSet<&Path> =

@@ -73,12 +73,12 @@ impl Store {
         Ok(Self { shared, budget, open })
     }
 
-    /// Whether a store has begun in a folder.
+    /// Returns true if a store has begun in a folder.
     pub fn is_at(folder: &Path) -> bool {
         folder.join(MANIFEST).is_file()
     }
 
-    /// Where a node hands over its rows and, if they are stored, its records.
+    /// Adds a node. Returns the feeds by which it hands over its rows and, if they are stored, its records.
     pub fn node(&self, setting: NodeSetting) -> (RowFeed, Option<Box<dyn RecordWriter>>) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let (sender, node) = match &mut *open {
@@ -102,27 +102,27 @@ impl Store {
         (RowFeed(way), records)
     }
 
-    /// The folder.
+    /// Returns the folder of the store.
     pub fn folder(&self) -> &Path {
         &self.shared.folder
     }
 
-    /// The greatest size of all files, bytes.
+    /// Returns the greatest size of all files, bytes.
     pub fn size(&self) -> u64 {
         self.shared.size
     }
 
-    /// What was stored so far, and what was not.
+    /// Returns the counts of what was stored so far, and of what was not.
     pub fn counts(&self) -> StoreCounts {
         self.shared.counts()
     }
 
-    /// What is to be said, one line each; every line is returned once.
+    /// Returns what is to be reported, one line each; every line is returned once.
     pub fn remarks(&self) -> Vec<String> {
         self.shared.remarks()
     }
 
-    /// Ends its threads; feeds are finished before. `is_quick`: rollups and compaction that are under way wait until the next start;
+    /// Ends the store's threads; feeds are finished before. `is_quick`: rollups and compaction that are under way wait until the next start;
     /// else all are made that can be.
     pub fn close(&self, is_quick: bool) -> StoreCounts {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -150,7 +150,7 @@ impl Drop for Store {
     }
 }
 
-/// Nothing is taken any more once the thread has ended, however it did.
+/// A guard that closes the budget: nothing is taken any more once the thread has ended, however it did.
 struct Closing<'a>(&'a Budget);
 
 impl Drop for Closing<'_> {

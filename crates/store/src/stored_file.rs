@@ -7,31 +7,31 @@ use std::path::{Path, PathBuf};
 /// A file of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredFile {
-    /// Its number, which no other file of the store has or had.
+    /// The number of the file, which no other file of the store has or had.
     pub number: u64,
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What it has.
+    /// The level of the file.
     pub level: Level,
     /// The observation point.
     pub node: String,
-    /// The begin of its first window, nanoseconds since the epoch; of flow records the least `ltime`, at which they count.
+    /// The begin of the first window, nanoseconds since the epoch; of flow records the least `ltime`, at which they count.
     pub first_ns: u64,
-    /// The begin of its last window; of flow records the greatest `ltime`.
+    /// The begin of the last window; of flow records the greatest `ltime`.
     pub last_ns: u64,
-    /// The length of its windows, nanoseconds; of flow records 0.
+    /// The length of the windows, nanoseconds; of flow records 0.
     pub window_ns: u64,
-    /// Its rows. A file without rows tells that its windows had no packet.
+    /// The number of rows. A file without rows tells that its windows had no packet.
     pub rows: u64,
-    /// Its size.
+    /// The size of the file, bytes.
     pub bytes: u64,
-    /// The parts of its key, as `--key` takes them.
+    /// The parts of the key, as `--key` takes them.
     pub key: String,
-    /// When it was written, nanoseconds since the epoch.
+    /// The time at which the file was written, nanoseconds since the epoch.
     pub created_ns: u64,
-    /// It was made of several files of its hour.
+    /// True if the file was made of several files of its hour.
     pub is_compacted: bool,
-    /// Its rows are in the next rollup.
+    /// True if the file's rows are in the next rollup.
     pub is_rolled: bool,
 }
 
@@ -40,7 +40,7 @@ impl StoredFile {
     pub(crate) const COLUMNS: &str = "number, path, level, node, first_ns, last_ns, window_ns, rows, bytes, key, created_ns, \
         compacted, rolled";
 
-    /// `None` if it is of a level that is not known, or its path leads elsewhere.
+    /// Reads a row of the manifest. `None` if it is of a level that is not known, or its path leads elsewhere.
     pub(crate) fn of_row(folder: &Path, row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
         let (path, level): (String, String) = (row.get(1)?, row.get(2)?);
         let Some(level) = Level::of_name(&level).filter(|level| is_in(&path, *level)) else {
@@ -65,7 +65,7 @@ impl StoredFile {
     }
 }
 
-/// Whether a relative path is one below the level's folder: what another program wrote into a manifest has nothing deleted elsewhere.
+/// Returns true if a relative path is one below the level's folder: what another program wrote into a manifest has nothing deleted elsewhere.
 fn is_in(path: &str, level: Level) -> bool {
     let mut parts = path.split('/');
     parts.next() == Some(level.folder()) && parts.all(|part| !["", ".", ".."].contains(&part))

@@ -6,16 +6,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::ops::Range;
 
-/// What a map takes for a key besides the key: the number of its row, and room to grow.
+/// The bytes that a map takes for a key besides the key: the number of its row, and room to grow.
 const OF_MAP: usize = 24;
 
-/// Which rows are summed: of a time, and of a part of all keys.
+/// The rows that are summed: of a time, and of a part of all keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
     pub(crate) times: Range<u64>,
-    /// The length of the windows that it is divided into, nanoseconds.
+    /// The length of the windows that the time is divided into, nanoseconds.
     pub(crate) window_ns: u64,
-    /// This part, of `parts`.
+    /// The number of this part, of `parts`.
     pub(crate) part: u64,
     pub(crate) parts: u64,
 }
@@ -34,12 +34,12 @@ pub(crate) struct Sums<K> {
     rows: Vec<WindowRow<K>>,
     /// The begin of each row's window.
     windows: Vec<u64>,
-    /// Of each row, if any are tracked.
+    /// The losses of each row, if any are tracked.
     losses: Vec<LossCounts>,
 }
 
 impl<K: MaskedKey + Hash> Sums<K> {
-    /// Bytes that it takes.
+    /// Returns the bytes that the sums take.
     pub(crate) fn bytes(&self) -> usize {
         let row = size_of::<WindowRow<K>>() + size_of::<(u64, K)>() + size_of::<u64>() + OF_MAP;
         self.rows.len() * row + size_of_val(&self.losses[..])

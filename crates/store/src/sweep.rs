@@ -1,4 +1,4 @@
-//! What a killed writer left: files that no manifest names.
+//! Removal of what a killed writer left: files that no manifest names.
 
 use crate::Level;
 use crate::shared::Shared;
@@ -61,7 +61,7 @@ fn walk(
     }
 }
 
-/// Whether a name is one that a store gives: `0001.parquet`, or the same while it was written.
+/// Returns true if a name is one that a store gives: `0001.parquet`, or the same while it was written.
 fn is_own(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".part").unwrap_or(&name);

@@ -11,15 +11,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// How often it looks, at the least.
+/// The longest time between two looks for work.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long it waits after a fault of the disk.
+/// The wait after a fault of the disk.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// New files that are named together.
 const MOST_MADE: usize = 64;
 /// Files that are open at a time.
 const MOST_FILES: usize = 512;
-/// Records of an hour come later than it ends, by the active timeout.
+/// The time by which records of an hour come later than it ends, by the active timeout.
 const LATE_RECORDS: u64 = 600 * SECOND;
 
 /// Files that can become one: of a node, key, length of windows, and hour.
@@ -49,7 +49,7 @@ struct Upkeep {
     /// The numbers of files that cannot become one with others.
     alone: BTreeSet<u64>,
     not_before: Option<Instant>,
-    /// A file was found to be damaged, so that the others of its job are still to be taken.
+    /// True if a file was found to be damaged, so that the others of its job are still to be taken.
     has_found_damage: bool,
 }
 
@@ -165,7 +165,7 @@ impl Upkeep {
         Ok(())
     }
 
-    /// What `write` makes; `None` if a file is damaged, which is said. The others are tried again at the next pass.
+    /// Returns what `write` makes; `None` if a file is damaged, which is reported. The others are tried again at the next pass.
     fn undamaged<T>(
         &mut self,
         shared: &Shared,
@@ -199,7 +199,7 @@ impl Default for Made {
 }
 
 impl Made {
-    /// Names them. If they cannot be named, none of it has happened.
+    /// Names the files. If they cannot be named, none of it has happened.
     fn commit(&mut self, shared: &Shared) -> Result<(), Failure> {
         let Self { files, change, .. } = std::mem::take(self);
         if files.is_empty() && change == Change::default() {
@@ -225,7 +225,8 @@ fn grouped(files: Vec<StoredFile>) -> BTreeMap<Group, Vec<StoredFile>> {
     groups
 }
 
-/// Until when a rollup of windows of a length has all rows of a node, once it has those of `rolled`; `waiting` are those that it lacks.
+/// Returns the time until which a rollup of windows of a length has all rows of a node, once it has those of `rolled`; `waiting` are those that
+/// it lacks.
 fn complete_until(
     progress: u64,
     node: &str,

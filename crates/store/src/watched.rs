@@ -1,12 +1,12 @@
-//! Which times were watched and are stored: what the manifest tells of time, besides files.
+//! The times that were watched and are stored: what the manifest tells of time, besides files.
 
 use crate::level::HOUR;
 use rusqlite::Row;
 
-/// How long before the end of a run its last packet may be, nanoseconds: after that its times are not those of the clock.
+/// The longest time between the last packet of a run and its end, nanoseconds: after that its times are not those of the clock.
 const MOST_QUIET: u64 = 48 * HOUR;
 
-/// What a time was watched by.
+/// The kind of measurement that watched a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watcher {
     /// A measurement by the clock.
@@ -27,7 +27,7 @@ impl Watcher {
     }
 }
 
-/// Why a time is not stored.
+/// The reason why a time is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unstored {
     /// The writer had ended.
@@ -68,19 +68,19 @@ impl Unstored {
 /// length, and tells that the run has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// Its number in the manifest.
+    /// The number of the entry in the manifest.
     pub number: u64,
-    /// The number of the first one of its run.
+    /// The number of the first entry of the run.
     pub run: u64,
     /// The node.
     pub node: String,
-    /// By what; `None`: it was watched and could not be written.
+    /// The kind of measurement; `None`: the time was watched and could not be written.
     pub by: Option<Watcher>,
-    /// Its begin, nanoseconds since the epoch; of a recording's begin it is 0, for it is not known which time follows.
+    /// The begin of the time, nanoseconds since the epoch; of a recording's begin it is 0, for it is not known which time follows.
     pub first_ns: u64,
-    /// The first instant after it.
+    /// The first instant after the time.
     pub end_ns: u64,
-    /// Why nothing of the run follows, or is not stored.
+    /// The reason why nothing of the run follows, or is not stored.
     pub why: Unstored,
 }
 
@@ -88,17 +88,17 @@ impl Watched {
     /// The columns that [`Watched::of_row`] reads.
     pub(crate) const COLUMNS: &str = "number, run, node, kind, first_ns, end_ns, why";
 
-    /// Whether it tells that its run has begun, and nothing else.
+    /// Returns true if the entry tells that its run has begun, and nothing else.
     pub fn is_begin(&self) -> bool {
         self.first_ns == self.end_ns
     }
 
-    /// The name of its kind in the manifest.
+    /// Returns the name of the entry's kind in the manifest.
     pub(crate) fn kind(&self) -> &'static str {
         self.by.map_or("lost", Watcher::name)
     }
 
-    /// `None` if it is of a kind that is not known.
+    /// Reads a row of the manifest. `None` if it is of a kind that is not known.
     pub(crate) fn of_row(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
         let (kind, why): (String, String) = (row.get(3)?, row.get(6)?);
         let watchers = [Watcher::Live, Watcher::Recorded, Watcher::Unknown].into_iter();
@@ -121,11 +121,11 @@ impl Watched {
 /// A run that begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunBegin {
-    /// Its number.
+    /// The number of the run's first entry.
     pub run: u64,
     /// The node.
     pub node: String,
-    /// What it reads; `None` if that cannot be read again.
+    /// The source that the run reads; `None` if that cannot be read again.
     pub source: Option<String>,
 }
 
@@ -135,14 +135,14 @@ pub(crate) struct Ledger {
     node: String,
     by: Watcher,
     run: Option<u64>,
-    /// The manifest does not say yet that the run has begun.
+    /// The begin of the run, if the manifest does not say yet that it has begun.
     begin: Option<RunBegin>,
     /// The last time that was watched and the last that was lost. What is watched without a break is one.
     now: Option<Watched>,
     lost: Option<Watched>,
-    /// What the manifest does not have as it is now.
+    /// The entries that the manifest does not have as they are now.
     changed: Vec<Watched>,
-    /// The run is over: why nothing of it follows.
+    /// The reason why nothing of the run follows, if it is over.
     ended: Option<Unstored>,
 }
 
@@ -152,7 +152,7 @@ impl Ledger {
         Self { node: node.to_owned(), by, run, begin, now, lost, changed, ended }
     }
 
-    /// The run begins at this time of the clock. If it is killed before it has stored anything, nothing else tells of it.
+    /// Begins the run at this time of the clock. If it is killed before it has stored anything, nothing else tells of it.
     pub(crate) fn begin(&mut self, source: Option<&str>, clock_ns: u64, number: u64) {
         let at = if self.by == Watcher::Live { clock_ns } else { 0 };
         let entry = self.entry([at, at], Some(self.by), Unstored::Killed, &mut || number);
@@ -161,7 +161,7 @@ impl Ledger {
         self.change(&entry);
     }
 
-    /// A time was watched. `number` gives the number of a new entry.
+    /// Adds a time that was watched. `number` gives the number of a new entry.
     pub(crate) fn watched(&mut self, [first_ns, end_ns]: [u64; 2], number: &mut dyn FnMut() -> u64) {
         // A live clock that was set back to before all that it has watched says nothing of the time in between.
         let is_before = |now: &Watched| self.by == Watcher::Live && end_ns < now.first_ns;
@@ -179,7 +179,7 @@ impl Ledger {
         self.now = Some(now);
     }
 
-    /// A time was watched, and could not be written.
+    /// Adds a time that was watched, and could not be written.
     pub(crate) fn lost(&mut self, time: [u64; 2], why: Unstored, number: &mut dyn FnMut() -> u64) {
         self.watched(time, number);
         let [first_ns, end_ns] = time;
@@ -198,8 +198,8 @@ impl Ledger {
         is_reading.then(|| self.now.as_ref().map_or(0, |now| now.end_ns))
     }
 
-    /// The run is over, and nothing of it follows for this reason. What it measures by the clock, which has this time, has had no packet since
-    /// its last window.
+    /// Ends the run; nothing of it follows for this reason. What it measures by the clock, which has this time, has had no packet since its last
+    /// window.
     pub(crate) fn end(&mut self, clock_ns: u64, why: Unstored) {
         if self.ended.is_some() {
             return;
@@ -215,12 +215,13 @@ impl Ledger {
         self.now = last;
     }
 
-    /// What the manifest is to take, the run whose end it is to note, with the reason, and the one whose begin it is to note.
+    /// Returns the changes that the manifest is to take, the run whose end it is to note, with the reason, and the run whose begin it is to
+    /// note.
     pub(crate) fn changes(&self) -> (&[Watched], Option<(u64, Unstored)>, Option<&RunBegin>) {
         (&self.changed, self.run.zip(self.ended), self.begin.as_ref())
     }
 
-    /// The manifest has it.
+    /// Forgets the changes, which the manifest has.
     pub(crate) fn settle(&mut self) {
         self.changed.clear();
         self.begin = None;

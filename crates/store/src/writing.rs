@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How often segments are looked at that wait.
+/// The time between two looks at segments that wait.
 const TICK: Duration = Duration::from_millis(500);
 
 struct Node {
