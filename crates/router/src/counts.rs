@@ -1,4 +1,4 @@
-//! What arrived, and what became of it.
+//! Counts of what arrived, and of what became of it.
 
 /// Counters of a [`crate::Decoder`]. `datagrams` = `decoded` + `refused_exporter` + `too_many_exporters` + `unknown_version` +
 /// `damaged`.
@@ -16,7 +16,7 @@ pub struct Counts {
     pub forgotten_exporters: u64,
     /// Datagrams of no version that is read.
     pub unknown_version: u64,
-    /// Those of sFlow among them, of NetFlow v1, of v7, and of v8.
+    /// Datagrams of sFlow, of NetFlow v1, of v7, and of v8, among those of no version that is read.
     pub foreign: [u64; 4],
     /// Datagrams that are cut off or contradict themselves. What stands before the damage was taken.
     pub damaged: u64,
@@ -71,7 +71,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// All of them but the losses, by name.
+    /// Returns all counters but those of losses, by name.
     pub fn named(&self) -> [(&'static str, u64); 33] {
         [
             ("datagrams", self.datagrams),
@@ -110,7 +110,7 @@ impl Counts {
         ]
     }
 
-    /// Whether each datagram is decoded or has a reason why not.
+    /// Returns true if each datagram is decoded or has a reason why not.
     pub fn are_complete(&self) -> bool {
         let refused = self.refused_exporter + self.too_many_exporters + self.unknown_version + self.damaged;
         self.datagrams == self.decoded + refused

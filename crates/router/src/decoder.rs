@@ -1,4 +1,4 @@
-//! From datagrams to flows.
+//! The decoder, which takes datagrams and gives flows.
 
 use crate::counts::Counts;
 use crate::exporter::{Exporter, ExporterState, Known, Name, Version};
@@ -31,10 +31,10 @@ const HEADER: usize = 16;
 /// Octets of the header of a set.
 const SET_HEADER: usize = 4;
 
-/// What is set of a decoder.
+/// The settings of a decoder.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Who may export; all where it is empty.
+    /// The networks whose addresses may export; all addresses where it is empty.
     pub from: Vec<Network>,
     /// The rate of exporters that tell none.
     pub sampling: Option<Rate>,
@@ -45,9 +45,9 @@ pub struct Settings {
 pub struct Flow {
     /// The record, with packets and bytes as sampling stands for them, as far as that is known.
     pub record: FlowRecord,
-    /// Of how many packets how many were counted; `None` where some were left out, and it is not known how many.
+    /// The sampling rate; `None` where some packets were left out, and it is not known how many.
     pub rate: Option<Rate>,
-    /// Packets that were counted.
+    /// The number of packets that were counted.
     pub counted: u64,
 }
 
@@ -56,7 +56,7 @@ type Sender = (IpAddr, u16);
 /// Takes the flows of a datagram.
 type Take<'a> = dyn FnMut(Flow) + 'a;
 
-/// Why a datagram was not read to its end.
+/// The reason why a datagram was not read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     Damaged,
@@ -68,28 +68,28 @@ enum Fault {
 pub struct Decoder {
     settings: Settings,
     exporters: HashMap<Name, Exporter>,
-    /// How many of them an address is.
+    /// The number of exporters of each address.
     of_address: HashMap<IpAddr, usize>,
-    /// What exporters were whose sessions are over.
+    /// The states of exporters whose sessions are over.
     earlier: HashMap<(IpAddr, Version, u32), ExporterState>,
-    /// When room was last made for other exporters.
+    /// The time at which room was last made for other exporters, nanoseconds since the epoch.
     swept_ns: u64,
     foreigners: Foreigners,
     state: State,
 }
 
-/// What exporters have in common.
+/// The state that exporters have in common.
 #[derive(Debug, Default)]
 struct State {
     counts: Counts,
-    /// Octets of data that wait for templates.
+    /// The octets of data that wait for templates.
     waiting_bytes: usize,
-    /// Fields of all templates.
+    /// The fields of all templates.
     fields: usize,
     /// The rate of exporters that tell none.
     sampling: Option<Rate>,
     totals: Totals,
-    /// Sessions of exporters so far.
+    /// The number of sessions of exporters so far.
     sessions: u64,
     now_ns: u64,
 }
@@ -101,7 +101,7 @@ impl State {
         self.sessions
     }
 
-    /// Whether little room is left of what exporters share.
+    /// Returns true if little room is left of what exporters share.
     fn is_crowded(&self) -> bool {
         self.waiting_bytes > waiting::MOST_BYTES / 2 || self.fields > MOST_FIELDS[0] / 2
     }
@@ -114,7 +114,7 @@ impl Decoder {
         Self { settings, state, ..Self::default() }
     }
 
-    /// What came, and what became of it.
+    /// Returns the counts of what came, and of what became of it.
     pub fn counts(&self) -> &Counts {
         &self.state.counts
     }
@@ -304,7 +304,8 @@ impl Decoder {
 }
 
 impl Exporter {
-    /// A message begins: an exporter that began anew is recognised before its contents are read. Returns what the heading says of its place.
+    /// Begins a message: an exporter that began anew is recognised before the contents are read. Returns what the heading says of the message's
+    /// place.
     fn begins(&mut self, heading: Heading, state: &mut State) -> Order {
         let order = self.sequence.order(heading);
         if order == Order::Restart {

@@ -1,4 +1,4 @@
-//! What is known of an exporter.
+//! The state of an exporter.
 
 use crate::rate::Rate;
 use crate::samplers::Samplers;
@@ -55,19 +55,19 @@ pub(crate) struct Known {
 /// An exporter.
 #[derive(Debug)]
 pub(crate) struct Exporter {
-    /// Another one whenever it begins anew: its totals are of no flow before.
+    /// The number of the session, another one whenever the exporter begins anew: its totals are of no flow before.
     pub(crate) session: u64,
     pub(crate) templates: HashMap<u16, Arc<Known>>,
-    /// Fields of all its templates.
+    /// The fields of all templates of the exporter.
     pub(crate) fields: usize,
     pub(crate) waiting: Waiting,
     pub(crate) samplers: Samplers,
-    /// When it began, milliseconds since the epoch, where it says so apart from headers.
+    /// The time at which the exporter began, milliseconds since the epoch, where it says so apart from headers.
     pub(crate) start_ms: Option<u64>,
     pub(crate) sequence: Sequence,
     pub(crate) datagrams: u64,
     pub(crate) records: u64,
-    /// Records whose packets are samples, and those of them whose rate is not known.
+    /// The records whose packets are samples, and those of them whose rate is not known.
     pub(crate) sampled: u64,
     pub(crate) unknown_rate: u64,
     pub(crate) seen_ns: u64,
@@ -95,7 +95,7 @@ impl Exporter {
         }
     }
 
-    /// Forgets what it told before it began anew. Returns how many fields its templates had.
+    /// Forgets what the exporter told before it began anew. Returns how many fields its templates had.
     pub(crate) fn restart(&mut self) -> usize {
         self.templates.clear();
         (self.samplers, self.start_ms) = (Samplers::default(), None);
@@ -106,29 +106,30 @@ impl Exporter {
 /// An exporter as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExporterState {
-    /// Its address.
+    /// The address of the exporter.
     pub address: IpAddr,
-    /// The port that it sends from; `None` for all its sessions that are over together.
+    /// The port that the exporter sends from; `None` for all its sessions that are over together.
     pub port: Option<u16>,
-    /// What it sends.
+    /// The version of what the exporter sends.
     pub version: Version,
-    /// Observation domain, source identifier, or type and number of the engine.
+    /// The observation domain, the source identifier, or type and number of the engine.
     pub domain: u32,
-    /// How many sessions it is.
+    /// The number of sessions.
     pub sessions: u64,
-    /// Its datagrams.
+    /// The number of datagrams.
     pub datagrams: u64,
-    /// Its records of flows.
+    /// The number of flow records.
     pub records: u64,
-    /// Those of them whose packets are samples.
+    /// The number of flow records whose packets are samples.
     pub sampled: u64,
-    /// What did not arrive.
+    /// The number of messages or records that did not arrive.
     pub lost: u64,
-    /// What did not arrive are messages, else records.
+    /// True if `lost` counts messages, else it counts records.
     pub counts_messages: bool,
-    /// Its sampling rates, as far as it told them, each once and in their order. Of sessions that are over they are the first 256 of all.
+    /// The sampling rates, as far as the exporter told them, each once and in their order. Of sessions that are over they are the first 256 of
+    /// all.
     pub rates: Vec<Rate>,
-    /// Records of which it is not known by which rate their packets were sampled.
+    /// The number of records of which it is not known by which rate their packets were sampled.
     pub unknown_rate: u64,
 }
 
@@ -150,7 +151,7 @@ impl Exporter {
         }
     }
 
-    /// The same of a session that is over.
+    /// Returns the state of a session that is over.
     pub(crate) fn state_over(&self, name: &Name) -> ExporterState {
         let mut state = ExporterState { port: None, ..self.state(name) };
         state.rates.truncate(MOST_RATES);

@@ -1,4 +1,4 @@
-//! Datagrams of protocols that are not read: what they are, and from where they come.
+//! Datagrams of protocols that are not read: their protocols and their senders.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -52,9 +52,9 @@ impl fmt::Display for Protocol {
 /// A sender of what is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
-    /// What it sends; `None` where that is not recognised.
+    /// The protocol that the sender sends; `None` where that is not recognised.
     pub protocol: Option<Protocol>,
-    /// From where.
+    /// The address and port of the sender.
     pub from: SocketAddr,
 }
 
@@ -75,7 +75,7 @@ impl Foreigners {
         }
     }
 
-    /// Those that were not told.
+    /// Takes the senders that were not told.
     pub(crate) fn take(&mut self) -> &[Foreign] {
         let first = std::mem::replace(&mut self.told, self.known.len());
         &self.known[first..]

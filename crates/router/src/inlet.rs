@@ -6,13 +6,13 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// What the kernel's buffer is to hold, octets: 0.1 s of a million records a second. It grants what it allows.
+/// The size of the kernel's buffer that is asked for, octets: 0.1 s of a million records a second. The kernel grants what it allows.
 const BUFFER: libc::c_int = 8 << 20;
 /// The longest datagram.
 const LONGEST: usize = 1 << 16;
-/// How long one call waits.
+/// The time that one call waits.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Where `SO_MEMINFO` has what a socket dropped (linux/sock_diag.h, `SK_MEMINFO_DROPS`), and how many numbers it has.
+/// The place where `SO_MEMINFO` has what a socket dropped (linux/sock_diag.h, `SK_MEMINFO_DROPS`), and the number of its numbers.
 const DROPS: usize = 8;
 const MEMINFO: usize = 9;
 
@@ -25,12 +25,12 @@ pub struct Inlet {
     drops: (u32, u64),
 }
 
-/// What a call found.
+/// The result of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received<'a> {
     /// A datagram of this address and port.
     Datagram(SocketAddr, &'a [u8]),
-    /// Nothing came for a while.
+    /// A pause: no datagram came for a while.
     Nothing,
 }
 
@@ -68,7 +68,7 @@ impl Inlet {
         Ok(Self { socket, buffer: vec![0; LONGEST].into(), drops: (0, 0) })
     }
 
-    /// Where it listens: the port is the system's where 0 was asked for.
+    /// Returns the address at which the inlet listens: the port is the system's where 0 was asked for.
     ///
     /// # Errors
     /// Those of the system.
@@ -76,7 +76,7 @@ impl Inlet {
         self.socket.local_addr()
     }
 
-    /// From now on a call finds what is there already.
+    /// Ends waiting: from now on a call finds what is there already.
     ///
     /// # Errors
     /// Those of the system.
@@ -96,7 +96,7 @@ impl Inlet {
         }
     }
 
-    /// Datagrams that the kernel dropped, because its buffer was full; `None` where it does not say so.
+    /// Returns the number of datagrams that the kernel dropped, because its buffer was full; `None` where it does not say so.
     pub fn dropped(&mut self) -> Option<u64> {
         let mut numbers = [0u32; MEMINFO];
         let mut length = size_of_val(&numbers) as libc::socklen_t;
@@ -120,7 +120,7 @@ impl Inlet {
     }
 }
 
-/// Nothing came in time, a signal came, or an earlier answer of this socket met no listener.
+/// Returns true if nothing came in time, a signal came, or an earlier answer of this socket met no listener.
 fn is_nothing(kind: ErrorKind) -> bool {
     matches!(
         kind,

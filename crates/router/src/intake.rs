@@ -10,19 +10,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Octets that may wait: some seconds of a million records a second.
+/// The octets that may wait: some seconds of a million records a second.
 const MOST_BYTES: usize = 64 << 20;
-/// What a datagram takes besides its octets.
+/// The octets that a datagram takes besides its own.
 const OF_DATAGRAM: usize = 64;
-/// After this number of datagrams without a pause the kernel's drops are read.
+/// The number of datagrams without a pause after which the kernel's drops are read.
 const LOOK: u32 = 1024;
-/// How long what is in the socket is read at the end: where more comes all the time, there is none.
+/// The time in which what is in the socket is read at the end: where more comes all the time, there is no end.
 const REST: Duration = Duration::from_secs(1);
 
-/// A datagram, and where it is from.
+/// A datagram, and the address and port that it is from.
 pub type Datagram = (SocketAddr, Box<[u8]>);
 
-/// Datagrams as they come. Once it is told to end, what is in the socket is read, and no more.
+/// An intake of datagrams as they come. Once it is told to end, what is in the socket is read, and no more.
 #[derive(Debug)]
 pub struct Intake {
     queue: Arc<Queue>,
@@ -40,11 +40,11 @@ struct Queue {
 struct Waiting {
     datagrams: VecDeque<Datagram>,
     bytes: usize,
-    /// What the kernel dropped, if it says so.
+    /// The number of datagrams that the kernel dropped, if it says so.
     dropped: Option<u64>,
-    /// Nothing follows.
+    /// True if nothing follows.
     ended: bool,
-    /// Why the socket is read no more.
+    /// The reason why the socket is read no more.
     fault: Option<io::Error>,
 }
 
@@ -84,7 +84,7 @@ impl Queue {
         }
     }
 
-    /// Waits until there is room: meanwhile the kernel keeps what comes, and counts what it cannot keep.
+    /// Adds a datagram once there is room: meanwhile the kernel keeps what comes, and counts what it cannot keep.
     fn push(&self, datagram: Datagram) {
         let bytes = datagram.1.len() + OF_DATAGRAM;
         let mut waiting = self.locked();
@@ -124,7 +124,7 @@ impl Intake {
         Ok(Self { queue, thread: Some(thread) })
     }
 
-    /// All that waits, or what comes within this time; `None` where nothing follows.
+    /// Takes all that waits, or what comes within this time; `None` where nothing follows.
     ///
     /// # Errors
     /// The socket failed; what came before was given.
@@ -146,12 +146,13 @@ impl Intake {
         }
     }
 
-    /// Nothing is waited for any more: what has come can be taken, and then nothing follows.
+    /// Ends waiting: what has come can be taken, and then nothing follows.
     pub fn end(&self) {
         self.queue.ends.store(true, Relaxed);
     }
 
-    /// Datagrams that the kernel dropped so far, because they came faster than they were read; `None` where it does not say so.
+    /// Returns the number of datagrams that the kernel dropped so far, because they came faster than they were read; `None` where it does not
+    /// say so.
     pub fn dropped(&self) -> Option<u64> {
         self.queue.locked().dropped
     }

@@ -12,7 +12,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Whether an address is of it. One of IPv4 that came over IPv6 is of IPv4.
+    /// Returns true if an address is of the network. One of IPv4 that came over IPv6 is of IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {

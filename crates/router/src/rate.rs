@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How many of how many packets are counted: `1:100` is one of a hundred.
+/// A sampling rate: of a number of packets, how many are counted. `1:100` is one of a hundred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Rate {
     packets: u32,
@@ -10,12 +10,12 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// All packets are counted.
+    /// The rate by which all packets are counted.
     pub const ALL: Self = Self { packets: 1, counted: 1 };
-    /// What one packet that is counted stands for, at the most. What says that it stands for more is wrong.
+    /// The most packets that one counted packet may stand for. A rate by which it stands for more is wrong.
     pub const MOST: u32 = 1 << 24;
 
-    /// Of `packets` packets, `counted` are counted. `None` where that is not possible, or more than [`Rate::MOST`].
+    /// Makes the rate by which `counted` of `packets` packets are counted. `None` where that is not possible, or more than [`Rate::MOST`].
     pub fn new(packets: u64, counted: u64) -> Option<Self> {
         let is_possible = counted != 0 && packets >= counted && packets / counted <= u64::from(Self::MOST);
         let divisor = if is_possible { greatest_divisor(packets, counted) } else { return None };
@@ -23,8 +23,8 @@ impl Rate {
         Some(Self { packets: packets.ok()?, counted: counted.ok()? })
     }
 
-    /// Each packet with this probability: the rate of the least numbers that is as good as equal. `None` where it is no probability, or less
-    /// than that of [`Rate::MOST`].
+    /// Makes the rate by which each packet is counted with this probability: the rate of the least numbers that is as good as equal. `None`
+    /// where it is no probability, or less than that of [`Rate::MOST`].
     pub fn with_probability(probability: f64) -> Option<Self> {
         if !(1.0 / f64::from(Self::MOST) * 0.999..=1.0).contains(&probability) {
             return None;
@@ -44,17 +44,17 @@ impl Rate {
         Self::new(now.0 as u64, now.1 as u64)
     }
 
-    /// One packet of `packets`.
+    /// Makes the rate by which one of `packets` packets is counted.
     pub fn one_of(packets: u64) -> Option<Self> {
         Self::new(packets, 1)
     }
 
-    /// Whether packets are left out.
+    /// Returns true if packets are left out.
     pub fn is_sampled(self) -> bool {
         self != Self::ALL
     }
 
-    /// What this many packets or bytes that were counted stand for, to the nearest.
+    /// Returns what this many packets or bytes that were counted stand for, to the nearest.
     pub fn scale(self, counted: u64) -> u64 {
         if self == Self::ALL {
             return counted;
@@ -68,7 +68,7 @@ impl Rate {
         if self == Self::ALL { 1 } else { (self.factor().round() as u32).max(2) }
     }
 
-    /// What one packet that is counted stands for.
+    /// Returns the number of packets that one counted packet stands for.
     pub fn factor(self) -> f64 {
         f64::from(self.packets) / f64::from(self.counted)
     }

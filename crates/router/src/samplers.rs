@@ -1,4 +1,4 @@
-//! Which packets an exporter counts: rates of samplers, of interfaces, and of all.
+//! Sampling of an exporter: rates of samplers, of interfaces, and of all packets.
 
 use crate::counts::Counts;
 use crate::rate::Rate;
@@ -9,19 +9,19 @@ use std::collections::HashMap;
 /// The most samplers of an exporter, the most sequences of selectors, and the most interfaces whose rates differ.
 const MOST: [usize; 3] = [128, 128, 4096];
 
-/// What an exporter told of sampling. A rate is `None` where packets are left out and it is not known how many.
+/// The sampling of an exporter, as it told it. A rate is `None` where packets are left out and it is not known how many.
 #[derive(Debug, Default)]
 pub(crate) struct Samplers {
-    /// By their numbers, which are those of selectors, too.
+    /// The rates of samplers by their numbers, which are those of selectors, too.
     samplers: HashMap<u64, Option<Rate>>,
     /// The sampler of a sequence of selectors.
     sequences: HashMap<u64, u64>,
     interfaces: HashMap<u64, OfInterface>,
-    /// Of records that name none of these.
+    /// The rate of records that name none of these.
     pub(crate) rate: Option<Option<Rate>>,
 }
 
-/// What is told of an interface.
+/// The sampling of an interface, as the exporter told it.
 #[derive(Clone, Copy, Debug)]
 enum OfInterface {
     Rate(Option<Rate>),
@@ -71,7 +71,7 @@ impl Samplers {
         self.told_of(values, counts).unwrap_or(usual.or(Some(Rate::ALL))).or(usual)
     }
 
-    /// What was told of a record's rate; `None` where that is nothing.
+    /// Returns what was told of a record's rate; `None` where that is nothing.
     fn told_of(&self, values: &Values, counts: &mut Counts) -> Option<Option<Rate>> {
         match values::sampling(values) {
             Some(Ok(rate)) => return Some(rate),

@@ -1,19 +1,19 @@
-//! Sequence numbers and times of messages: what did not arrive, and who began anew.
+//! Sequence numbers and times of messages, which tell what did not arrive, and which exporter began anew.
 
 use record::read::Facts;
 
 /// Datagrams whose numbers are remembered, to recognise those that come twice.
 const REMEMBERED: usize = 32;
-/// After this number of datagrams in a row whose numbers count in another unit, numbers are taken to count in that.
+/// The number of datagrams in a row whose numbers count in another unit after which numbers are taken to count in that unit.
 const CONVINCING: u8 = 2;
-/// A number that is further behind than this is of an exporter that began anew if its message was sent in a later second.
+/// The distance beyond which a number that is behind is of an exporter that began anew, if its message was sent in a later second.
 const OVERTAKEN: u32 = 1024;
 /// A lower sequence number means that the exporter restarted, if its message was sent later than the last one by at least this. A datagram that
 /// others have overtaken was sent earlier. The clock of an exporter has a resolution of one second.
 const LATER_MS: i64 = 2_000;
 /// Export time and uptime tell when an exporter began. Where that is later by more than this, and the uptime went back, it began anew.
 const BEGAN_LATER_MS: i64 = 10_000;
-/// No datagram is under way for longer: one whose number was passed so long ago is of an exporter that began anew.
+/// The longest time that a datagram is under way: one whose number was passed so long ago is of an exporter that began anew.
 const LONGEST_WAY_NS: u64 = 30 * 1_000_000_000;
 const MILLISECOND: u64 = 1_000_000;
 
@@ -21,17 +21,17 @@ const MILLISECOND: u64 = 1_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sequence {
     last: Option<Last>,
-    /// What its numbers count.
+    /// The unit that the exporter's numbers count.
     counts: Counting,
-    /// What they count if not that, and datagrams in a row whose numbers do.
+    /// The unit that the numbers count if not that, and the number of datagrams in a row whose numbers do.
     other: Option<(Counting, u8)>,
     /// The numbers of the last datagrams with units. No two of an exporter have the same.
     recent: [Option<u32>; REMEMBERED],
-    /// Where the next one goes.
+    /// The place of the next number in `recent`.
     at: u8,
-    /// Numbers that were passed, and when: the second one is later by [`LONGEST_WAY_NS`] at least.
+    /// The numbers that were passed, and when: the second one is later by [`LONGEST_WAY_NS`] at least.
     passed: [Option<(u64, u32)>; 2],
-    /// Units that did not arrive.
+    /// The number of units that did not arrive.
     pub(crate) lost: u64,
 }
 
@@ -41,11 +41,11 @@ struct Last {
     number: u32,
     facts: Facts,
     arrived_ns: u64,
-    /// What it has.
+    /// The units of the datagram.
     units: Units,
 }
 
-/// What numbers count.
+/// The unit that numbers count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counting {
     /// Messages sent before: NetFlow v9.
@@ -62,18 +62,18 @@ impl Counting {
     const ALL: [Self; 4] = [Self::Messages, Self::Records, Self::Flows, Self::OwnFlows];
 }
 
-/// What a number says of its datagram.
+/// The place of a datagram, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// It follows the one before, perhaps after some that are lost.
+    /// A datagram that follows the one before, perhaps after some that are lost.
     Next,
-    /// It was overtaken, or came before.
+    /// A datagram that was overtaken, or came before.
     Late,
-    /// The exporter has begun anew.
+    /// A datagram of an exporter that has begun anew.
     Restart,
 }
 
-/// What the header of a message says, and when it came.
+/// The heading of a message: what its header says, and when it came.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heading {
     pub(crate) number: u32,
@@ -81,12 +81,12 @@ pub(crate) struct Heading {
     pub(crate) now_ns: u64,
 }
 
-/// What a message has, as far as it is known.
+/// The units of a message, as far as they are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Units {
-    /// Records of flows and of options.
+    /// The number of records of flows and of options.
     pub(crate) records: Option<u32>,
-    /// Those of flows.
+    /// The number of records of flows.
     pub(crate) flows: Option<u32>,
 }
 
@@ -101,7 +101,7 @@ impl Units {
 }
 
 impl Sequence {
-    /// Numbers that count this, unless they turn out to count something else.
+    /// Makes a sequence of numbers that count this, unless they turn out to count something else.
     pub(crate) fn of(counts: Counting) -> Self {
         Self {
             last: None,
@@ -114,12 +114,12 @@ impl Sequence {
         }
     }
 
-    /// What numbers count.
+    /// Returns the unit that numbers count.
     pub(crate) fn counts(&self) -> Counting {
         self.counts
     }
 
-    /// What the header of a datagram says of its place.
+    /// Returns what the header of a datagram says of its place.
     pub(crate) fn order(&self, heading: Heading) -> Order {
         let Some(last) = self.last else { return Order::Next };
         let is_behind = (heading.number.wrapping_sub(last.number) as i32) < 0;
@@ -149,7 +149,7 @@ impl Sequence {
         if began_anew { Order::Restart } else { Order::Late }
     }
 
-    /// A number that was passed longer ago than any datagram is under way.
+    /// Returns a number that was passed longer ago than any datagram is under way.
     fn passed_before(&self, now_ns: u64) -> Option<u32> {
         let is_old = |at: u64| now_ns.saturating_sub(at) >= LONGEST_WAY_NS;
         let last = self.last.map(|last| (last.arrived_ns, last.number));
@@ -182,7 +182,7 @@ impl Sequence {
         false
     }
 
-    /// Units that are missing before this number.
+    /// Returns the number of units that are missing before this number.
     fn gap(&mut self, number: u32, units: Units) -> u64 {
         let Some(last) = self.last else { return 0 };
         let expected = |counting: Counting| {
@@ -210,7 +210,7 @@ impl Sequence {
         0
     }
 
-    /// The exporter has begun anew: nothing is known of the next number.
+    /// Begins the sequence of an exporter that has begun anew: nothing is known of the next number.
     pub(crate) fn restart(&mut self) {
         *self = Self { lost: self.lost, ..Self::of(self.counts) };
     }

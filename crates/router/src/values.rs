@@ -1,4 +1,4 @@
-//! The flow records that the values of a record are.
+//! The conversion of the values of a record to flow records.
 
 use crate::counts::Counts;
 use crate::rate::Rate;
@@ -8,15 +8,15 @@ use record::read::{COUNTERS, Facts, Number, Sampling, Values};
 /// Protocols of ICMP, over IPv4 and IPv6.
 const ICMP: [u64; 2] = [1, 58];
 
-/// What is known of time apart from a record.
+/// The facts about time that are known apart from a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     pub(crate) facts: Facts,
-    /// When the exporter began, milliseconds since the epoch.
+    /// The time at which the exporter began, milliseconds since the epoch.
     pub(crate) start_ms: Option<u64>,
 }
 
-/// What a record tells of sampling, of itself or of others: a rate, or `None` where packets are left out and it is not told how many. An
+/// Returns what a record tells of sampling, of itself or of others: a rate, or `None` where packets are left out and it is not told how many. An
 /// error where the rate is impossible.
 pub(crate) fn sampling(values: &Values) -> Option<Result<Option<Rate>, ()>> {
     Some(match values.sampling()? {

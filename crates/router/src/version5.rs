@@ -18,12 +18,12 @@ pub(crate) struct Header {
     pub(crate) engine: u16,
     /// The sampling interval N: one packet of N is counted; 0 if it is not given.
     pub(crate) sampling: u16,
-    /// How it samples; 0 if it does not, or does not say so.
+    /// The mode of sampling; 0 if the exporter does not sample, or does not say so.
     pub(crate) mode: u16,
 }
 
 impl Header {
-    /// Reads it behind the version.
+    /// Reads the header behind the version.
     pub(crate) fn read(octets: &mut Octets<'_>) -> Option<Self> {
         let count = octets.u16()?;
         let (uptime, seconds, nanoseconds) = (octets.u32()?, octets.u32()?, octets.u32()?);

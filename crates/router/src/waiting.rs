@@ -3,13 +3,13 @@
 use record::read::Facts;
 use std::collections::{HashMap, VecDeque};
 
-/// The most octets of all exporters.
+/// The most octets of all exporters that wait.
 pub(crate) const MOST_BYTES: usize = 8 << 20;
-/// The most octets of one exporter.
+/// The most octets of one exporter that wait.
 const MOST_OF_ONE: usize = 512 << 10;
-/// What a set takes besides its octets, where it is the only one of its template.
+/// The octets that a set takes besides its own, where it is the only one of its template.
 const OF_SET: usize = 320;
-/// How long data wait. Exporters send templates again every few minutes.
+/// The longest time that data wait, nanoseconds. Exporters send templates again every few minutes.
 const LONGEST_NS: u64 = 30 * 60 * 1_000_000_000;
 
 /// A set of data whose template has not come.
@@ -23,9 +23,9 @@ pub(crate) struct WaitingSet {
 /// Sets of one exporter that wait.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
-    /// By their templates; those of one as they came.
+    /// The sets by their templates; those of one template as they came.
     sets: HashMap<u16, VecDeque<WaitingSet>>,
-    /// Until then none has waited too long.
+    /// The time until which no set has waited too long.
     due_ns: u64,
     bytes: usize,
 }
@@ -54,14 +54,14 @@ impl Waiting {
         true
     }
 
-    /// Takes those of a template.
+    /// Takes the sets of a template.
     pub(crate) fn take(&mut self, template: u16, all: &mut usize) -> VecDeque<WaitingSet> {
         let taken = self.sets.remove(&template).unwrap_or_default();
         taken.iter().for_each(|set| self.free(set.octets.len(), all));
         taken
     }
 
-    /// Gives up those that have waited too long, or all where `now_ns` is `None`. Returns how many.
+    /// Gives up the sets that have waited too long, or all where `now_ns` is `None`. Returns how many.
     pub(crate) fn give_up(&mut self, now_ns: Option<u64>, all: &mut usize) -> u64 {
         let is_over =
             |set: &WaitingSet| now_ns.is_none_or(|now| now.saturating_sub(set.arrived_ns) >= LONGEST_NS);
