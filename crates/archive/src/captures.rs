@@ -7,7 +7,7 @@ use model::{Capture, parse_time};
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
-/// What is read of a capture.
+/// The columns that are read of a capture.
 const COLUMNS: &str =
     "captures.body, captures.content IS NOT NULL, captures.is_dropped, events.at, events.story";
 const TABLES: &str = "captures LEFT JOIN events ON events.event = captures.event";

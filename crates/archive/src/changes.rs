@@ -1,17 +1,17 @@
-//! What is stored, and how much of it.
+//! Changes of an archive, and limits of what it keeps.
 
 use model::{Answer, Capture, Event, Story};
 
-/// Most of each that is kept; what was stored first goes first.
+/// The greatest number of each kind that is kept; what was stored first goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
-    /// Answers.
+    /// The number of answers.
     pub answers: u64,
-    /// Events, and likewise stories.
+    /// The number of events, and likewise of stories.
     pub events: u64,
-    /// Captures.
+    /// The number of captures.
     pub captures: u64,
-    /// Bytes of all files of captures together. Those beyond are dropped; what is known of their captures stays.
+    /// The bytes of all files of captures together. Those beyond are dropped; what is known of their captures stays.
     pub capture_bytes: u64,
 }
 
@@ -21,29 +21,29 @@ impl Default for Keep {
     }
 }
 
-/// What is stored in one transaction.
+/// The changes that are stored in one transaction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// Answers. One of the same query, node, pinned values, window and revision is replaced.
+    /// The answers. One of the same query, node, pinned values, window and revision is replaced.
     pub answers: Vec<Answer>,
-    /// Events. One of the same identifier is replaced.
+    /// The events. One of the same identifier is replaced.
     pub events: Vec<Event>,
-    /// Stories. One of the same identifier is replaced. The events of a story are stored with it or before it.
+    /// The stories. One of the same identifier is replaced. The events of a story are stored with it or before it.
     pub stories: Vec<Story>,
-    /// Captures that have ended. One of the same event and node is replaced.
+    /// The captures that have ended. One of the same event and node is replaced.
     pub captures: Vec<Ended>,
-    /// Names and texts of state. One of the same name is replaced.
+    /// The names and texts of state. One of the same name is replaced.
     pub states: Vec<(String, String)>,
-    /// Names of state that is not needed any more.
+    /// The names of state that is not needed any more.
     pub dropped_states: Vec<String>,
-    /// Messages of probes from which all this follows. A mark never goes back.
+    /// The marks of the messages of probes from which all this follows. A mark never goes back.
     pub marks: Vec<Mark>,
 }
 
 /// A capture that has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// What became of it.
+    /// The capture, as it has ended.
     pub capture: Capture,
     /// The file, where the node sent it along. One of more than [`MOST_CONTENT`] bytes is not stored.
     pub content: Option<Vec<u8>>,
@@ -57,7 +57,7 @@ pub const MOST_CONTENT: usize = 1 << 20;
 pub struct Mark {
     /// The probe.
     pub node: String,
-    /// Its boot.
+    /// The boot of the probe.
     pub boot: String,
     /// The number of the message.
     pub sequence: u64,

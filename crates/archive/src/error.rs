@@ -1,45 +1,45 @@
-//! What can be wrong with an archive.
+//! Errors of an archive.
 
 use crate::schema::VERSION;
 use rusqlite::ErrorCode;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why an archive cannot be opened, written or read: one line that says what to do.
+/// The reason why an archive cannot be opened, written or read: one line that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArchiveError {
-    /// The file is something else.
+    /// A file that is something else.
     Foreign(PathBuf),
-    /// The file was written by a later version.
+    /// A file that was written by a later version.
     Newer {
         /// The file.
         path: PathBuf,
-        /// The version of its schema.
+        /// The version of the file's schema.
         version: u32,
     },
-    /// Another process has the file open.
+    /// A file that another process has open.
     Locked(PathBuf),
-    /// The file cannot be opened.
+    /// A file that cannot be opened.
     NotOpened {
         /// The file.
         path: PathBuf,
-        /// Why, and what to do.
+        /// The reason why, and what to do.
         why: String,
     },
-    /// The file is damaged.
+    /// A file that is damaged.
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What SQLite found.
+        /// The damage that SQLite found.
         why: String,
     },
-    /// What was to be stored cannot be written as JSON.
+    /// An item that cannot be written as JSON.
     NoJson(String),
-    /// Reading or writing failed.
+    /// A failure of reading or writing.
     Failed {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// The message of SQLite.
         why: String,
     },
 }

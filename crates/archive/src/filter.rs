@@ -1,45 +1,45 @@
-//! What is asked for.
+//! Filters of answers, events and captures that are asked for.
 
 use model::EventKind;
 
-/// Which answers are asked for: of all that pass, the newest.
+/// A filter of answers: of all that pass, the newest are asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerFilter {
-    /// Of this query.
+    /// The query whose answers pass.
     pub query: Option<String>,
-    /// Of this node.
+    /// The node whose answers pass.
     pub node: Option<String>,
-    /// Of windows that end after this time, nanoseconds since the epoch. No answer of a whole run passes.
+    /// The time after which windows end whose answers pass, nanoseconds since the epoch. No answer of a whole run passes.
     pub since_ns: Option<u64>,
-    /// Of windows that begin before this time. No answer of a whole run passes.
+    /// The time before which windows begin whose answers pass. No answer of a whole run passes.
     pub until_ns: Option<u64>,
     /// The largest number of results.
     pub limit: u64,
 }
 
-/// Which events are asked for: of all that pass, the newest.
+/// A filter of events: of all that pass, the newest are asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventFilter {
-    /// Of this query.
+    /// The query whose events pass.
     pub query: Option<String>,
-    /// Of this node.
+    /// The node whose events pass.
     pub node: Option<String>,
-    /// Of this kind.
+    /// The kind of events that pass.
     pub kind: Option<EventKind>,
-    /// At this time or later, nanoseconds since the epoch.
+    /// The first time of events that pass, nanoseconds since the epoch.
     pub since_ns: Option<u64>,
-    /// Before this time.
+    /// The time before which events pass.
     pub until_ns: Option<u64>,
     /// The largest number of results.
     pub limit: u64,
 }
 
-/// Which captures are asked for: of all that pass, the newest.
+/// A filter of captures: of all that pass, the newest are asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureFilter {
-    /// Of this event.
+    /// The event whose captures pass.
     pub event: Option<String>,
-    /// Of the events of this story that are kept.
+    /// The story whose events' captures pass, as far as the events are kept.
     pub story: Option<String>,
     /// The largest number of results.
     pub limit: u64,

@@ -1,4 +1,4 @@
-//! What a controller remembers: answers, events, stories, captures, its state, and which messages it has taken, in one SQLite file.
+//! The archive of a controller: answers, events, stories, captures, its state, and which messages it has taken, in one SQLite file.
 //!
 //! All that follows from a message changes in one transaction ([`Archive::commit`]): after a crash the archive has all of it or
 //! nothing. What was committed is on the disk. The archive keeps as much as [`Keep`] says, and drops what was stored first.
@@ -47,7 +47,7 @@ use rusqlite::Connection;
 use std::cell::Cell;
 use std::path::PathBuf;
 
-/// What a controller remembers. Its owner shares it between threads behind a mutex.
+/// An archive of what a controller remembers. Its owner shares it between threads behind a mutex.
 #[derive(Debug)]
 pub struct Archive {
     connection: Connection,
@@ -55,12 +55,12 @@ pub struct Archive {
     path: PathBuf,
     keep: Keep,
     held: Held,
-    /// Rows that could not be read.
+    /// The number of rows that could not be read.
     damaged: Cell<u64>,
 }
 
 impl Archive {
-    /// How often a row was left out of a result since the archive was opened because it is damaged.
+    /// Returns how often a row was left out of a result since the archive was opened because it is damaged.
     pub fn damaged(&self) -> u64 {
         self.damaged.get()
     }

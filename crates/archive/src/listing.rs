@@ -1,14 +1,14 @@
-//! What is found.
+//! Results of questions to an archive.
 
 use crate::Acknowledgement;
 use model::{Capture, Event, Story};
 
-/// What was found, the oldest first.
+/// The items that were found, the oldest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing<T> {
-    /// As many of the newest as were asked for.
+    /// The newest items, as many as were asked for.
     pub items: Vec<T>,
-    /// There are fewer than were asked for because those that there are fill the memory that a result may take.
+    /// True if there are fewer items than were asked for because they fill the memory that a result may take.
     pub is_cut: bool,
 }
 
@@ -26,26 +26,26 @@ pub struct StoredEvent {
 pub struct StoryEntry {
     /// The story.
     pub story: Story,
-    /// When it began, nanoseconds since the epoch; `None` if the archive never had the event.
+    /// The time at which the story began, nanoseconds since the epoch; `None` if the archive never had the event.
     pub at_ns: Option<u64>,
     /// The query that fired.
     pub query: Option<String>,
-    /// The node that it fired on; `None` also for answers across nodes.
+    /// The node that the query fired on; `None` also for answers across nodes.
     pub node: Option<String>,
-    /// Its acknowledgement.
+    /// The acknowledgement of the story.
     pub acknowledgement: Option<Acknowledgement>,
 }
 
-/// Whether the file of a capture is here.
+/// The state of the file of a capture in the archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// It is.
+    /// A file that is in the archive.
     Kept,
-    /// There never was one.
+    /// A capture that never had a file.
     None,
-    /// It is larger than what is sent along and stored: the node alone has it.
+    /// A file that is larger than what is sent along and stored: the node alone has it.
     TooLarge,
-    /// It was, and made room for others.
+    /// A file that was in the archive, and made room for others.
     Dropped,
 }
 
@@ -54,10 +54,10 @@ pub enum Content {
 pub struct StoredCapture {
     /// The capture.
     pub capture: Capture,
-    /// When its event happened, nanoseconds since the epoch; `None` if the event is not kept.
+    /// The time at which the capture's event happened, nanoseconds since the epoch; `None` if the event is not kept.
     pub at_ns: Option<u64>,
-    /// The identifier of the story that its event is part of.
+    /// The identifier of the story that the capture's event is part of.
     pub story: Option<String>,
-    /// Whether its file is here.
+    /// The state of the capture's file.
     pub content: Content,
 }

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Result};
 /// Bytes that are read at once, unless a single one has more.
 const MOST_BYTES: usize = 4 << 20;
 
-/// What is read by number.
+/// The kind of entries that are read by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Numbered {
     /// Answers.

@@ -1,4 +1,4 @@
-//! Opening: whose file it is.
+//! Opening of an archive, and the check of whose file it is.
 
 use crate::retention::{self, Held};
 use crate::schema::{APPLICATION, STEPS, VERSION};

@@ -118,7 +118,7 @@ impl Archive {
         read().map_err(|error| self.failed(error))
     }
 
-    /// All state whose names begin with this, by name: names and texts.
+    /// Returns all state whose names begin with this, by name: names and texts.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -150,7 +150,8 @@ impl Archive {
         read().map_err(|error| self.failed(error))
     }
 
-    /// What a statement finds from the newest on, turned round. Damaged rows are `None`.
+    /// Returns what a statement finds from the newest on, the oldest first. Rows for which `item` returns `None`, as it does for damaged ones,
+    /// are left out.
     pub(crate) fn list<T>(
         &self,
         statement: &str,
@@ -189,7 +190,7 @@ impl Archive {
     }
 }
 
-/// A damaged text need not be UTF-8.
+/// Returns the bytes of a text: a damaged text need not be UTF-8.
 pub(crate) fn text(value: ValueRef<'_>) -> &[u8] {
     match value {
         ValueRef::Text(text) | ValueRef::Blob(text) => text,
@@ -197,7 +198,7 @@ pub(crate) fn text(value: ValueRef<'_>) -> &[u8] {
     }
 }
 
-/// SQLite takes what is negative for no limit.
+/// Returns a limit for SQLite, which takes what is negative for no limit.
 pub(crate) fn limit(limit: u64) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }

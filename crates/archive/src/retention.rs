@@ -1,9 +1,9 @@
-//! How much is kept.
+//! Limits of what is kept.
 
 use crate::Keep;
 use rusqlite::{Connection, Result};
 
-/// How many rows there are. No other process changes the file while it is open, so they are counted once.
+/// The numbers of rows that there are. No other process changes the file while it is open, so they are counted once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub(crate) answers: u64,

@@ -1,6 +1,6 @@
-//! The tables.
+//! The tables of an archive.
 
-/// Start and end of the window of a whole run, after all times.
+/// The start and the end of the window of a whole run, after all times.
 pub(crate) const WHOLE_RUN: &str = "run";
 
 /// Marks the file as an archive of Edison: `EdAr`.
@@ -8,11 +8,11 @@ pub(crate) const APPLICATION: u32 = 0x4564_4172;
 /// Version of the tables.
 pub(crate) const VERSION: u32 = 3;
 
-/// What makes the tables of each version out of those of the one before, from an empty file on. What is released stays as it is.
+/// The statements that make the tables of each version out of those of the one before, from an empty file on. What is released stays as it is.
 pub(crate) const STEPS: [&str; VERSION as usize] = [FIRST, CAPTURES, ACKNOWLEDGEMENTS];
 
-/// Times are text as in JSON: its order is that of time, and all of them fit. `window_start` and `window_end` of a whole run are
-/// `run`, which is after all times. Identifiers of rows tell what was stored first.
+/// The tables of the first version. Times are text as in JSON: its order is that of time, and all of them fit. `window_start` and `window_end`
+/// of a whole run are `run`, which is after all times. Identifiers of rows tell what was stored first.
 const FIRST: &str = "
 CREATE TABLE answers (
     id INTEGER PRIMARY KEY,
@@ -64,8 +64,8 @@ CREATE TABLE marks (
 ) STRICT;
 ";
 
-/// `bound` has the values that a firing pinned, as JSON; it is empty where there are none. `content` is NULL if the file of a
-/// capture is not here, and `is_dropped` says that it was.
+/// The tables of the second version, with those of captures. `bound` has the values that a firing pinned, as JSON; it is empty where there are
+/// none. `content` is NULL if the file of a capture is not here, and `is_dropped` says that it was.
 const CAPTURES: &str = "
 ALTER TABLE answers ADD COLUMN bound TEXT NOT NULL DEFAULT '';
 DROP INDEX answers_key;

@@ -11,7 +11,7 @@ use serde::Serialize;
 const MOST_BOOTS: u32 = 512;
 
 impl Archive {
-    /// Stores all of it, or, where that fails, nothing.
+    /// Stores all changes, or, where that fails, nothing.
     ///
     /// # Errors
     /// If the file cannot be written, or a row of an answer does not fit its columns.
@@ -77,7 +77,7 @@ fn bodies<T, B: Serialize>(
     items.iter().map(body).collect()
 }
 
-/// What a firing pinned, as text: part of what tells answers apart.
+/// Returns what a firing pinned, as text: part of what tells answers apart.
 pub(crate) fn bound(answer: &Answer) -> String {
     let pinned = answer.bound.iter().map(|item| (&item.column.name, &item.value));
     // Values that can be pinned can be written: the body has them too.
@@ -87,7 +87,7 @@ pub(crate) fn bound(answer: &Answer) -> String {
     }
 }
 
-/// True if it is there for the first time. A row that is replaced keeps its place.
+/// Stores an answer; true if it is there for the first time. A row that is replaced keeps its place.
 fn put_answer(connection: &Connection, answer: &Answer, body: &str) -> Result<bool> {
     let (start, end) = answer.window.map_or((WHOLE_RUN.to_owned(), WHOLE_RUN.to_owned()), |window| {
         (format_time(window.start_ns), format_time(window.end_ns))
@@ -152,7 +152,7 @@ fn put_story(connection: &Connection, story: &Story, body: &str) -> Result<bool>
     Ok(replaced == 0)
 }
 
-/// An event without a story is part of that of the event that started its query.
+/// Puts an event without a story into that of the event that started its query.
 fn follow_parent(connection: &Connection, event: &Event) -> Result<()> {
     let Some(parent) = &event.parent else { return Ok(()) };
     connection
