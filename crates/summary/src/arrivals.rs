@@ -3,7 +3,7 @@
 use crate::limits::{Lease, Limits};
 use std::collections::HashMap;
 
-/// What is known of when a record's packets were, and when they arrived, all in nanoseconds since the epoch.
+/// The times of a record's packets and of their arrival, as far as they are known, all in nanoseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Times {
     /// Earliest packet.
@@ -16,7 +16,7 @@ pub(crate) struct Times {
     pub(crate) arrived: u64,
 }
 
-/// What of [`Times`] is in neither line of a slot.
+/// The part of [`Times`] that is in neither line of a slot.
 #[derive(Clone, Copy, Debug)]
 struct Apart {
     ltime: u64,
@@ -46,7 +46,7 @@ fn bytes_for(records: usize) -> usize {
 }
 
 impl Arrivals {
-    /// None as yet.
+    /// Creates the times of no record as yet.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self { apart: HashMap::new(), limits: limits.clone(), lease: limits.empty_lease() }
     }

@@ -36,10 +36,10 @@ const SEARCH: usize = 512;
 /// The most entries that the index can distinguish with a bucket to spare.
 pub(crate) const MAX_ENTRIES: usize = (1 << POSITION_BITS) * (SLOTS - 1);
 
-/// No entry.
+/// The number that stands for no entry.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// One cache line. A tag of zero is a free slot.
+/// A bucket of one cache line. A tag of zero is a free slot.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct Bucket {
@@ -64,7 +64,7 @@ impl Bucket {
     }
 }
 
-/// Where a key may lie, derived from its hash.
+/// The places where a key may lie, derived from its hash.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     tag: u16,
@@ -195,7 +195,7 @@ impl CuckooIndex {
         (bucket.entries[at % SLOTS], at < SLOTS)
     }
 
-    /// The same entry, or [`NONE`].
+    /// Returns the entry of [`CuckooIndex::guess`] if its tag is that of `hash`, else [`NONE`].
     #[inline(always)]
     fn candidate(&self, bucket: u32, hash: u64) -> u32 {
         match self.guess(bucket, hash) {
@@ -313,7 +313,7 @@ impl CuckooIndex {
     /// (breadth-first, so that the fewest are moved), and puts `slot` there.
     #[cold]
     fn make_room(&mut self, slot: Slot) -> bool {
-        /// How a bucket was reached: by moving slot `slot` of bucket `path[parent]` here.
+        /// A way to reach a bucket: by moving slot `slot` of bucket `path[parent]` here.
         #[derive(Clone, Copy)]
         struct Step {
             bucket: usize,

@@ -5,7 +5,7 @@ use crate::tally::{First, Spills, Tally};
 use flow::{EndReason, FlowRecord, OpenFields, WindowRow};
 use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
 
-/// What every packet reads and writes: one cache line for IPv4, two for IPv6.
+/// The part of a flow's state that every packet reads and writes: one cache line for IPv4, two for IPv6.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Hot<K> {
@@ -17,8 +17,8 @@ pub(crate) struct Hot<K> {
     pub(crate) bytes: u64,
     /// Packets of the open window and bytes of their frames on the wire, minus what spilled ([`Spills`]).
     tally: Tally,
-    /// When the flow's first packet was or arrived, the earlier of both, in units of 2^30 ns: to see from here that it may be too old; 0 where no record is in the entry. In a
-    /// free entry: the next free one.
+    /// Time of the flow's first packet or of its arrival, the earlier of both, in units of 2^30 ns: it tells here that the flow may be too
+    /// old. 0 where no record is in the entry. In a free entry: the next free one.
     pub(crate) start_coarse: u32,
     /// Number of the last packet, modulo 2^48 where numbers are kept: a flow that is silent while as many
     /// frames come (22 days at 148 million a second) seems to be silent for a shorter time. The upper bits
@@ -31,13 +31,13 @@ pub(crate) struct Hot<K> {
     pub(crate) ip_ttl: u8,
     pub(crate) ip_tos: u8,
     number_high: u16,
-    /// Of the record's packets in the open window. Those before are in the cold line: so a window and a
-    /// record have separate flags, and a packet sets one byte.
+    /// TCP flags of the record's packets in the open window. Those before are in the cold line: so a window and a record have separate
+    /// flags, and a packet sets one byte.
     pub(crate) tcp_flags: u8,
     state: State,
 }
 
-/// Whether a slot holds a record, and which window its counts belong to: the open one, or the one before it.
+/// The state of a slot: if it holds a record, and which window its counts belong to: the open one, or the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 struct State(u8);
@@ -45,7 +45,7 @@ struct State(u8);
 impl State {
     /// A record is in the slot.
     const LIVE: u8 = 1 << 7;
-    /// Of a pair: the other direction is the initiator, also of a record that ended by the active timeout.
+    /// The other direction of the pair is the initiator, also of a record that ended by the active timeout.
     const SECOND: u8 = 1 << 6;
     /// A record that ended in the window left counts here, which are sealed with the window.
     const LEFT: u8 = 1 << 5;
@@ -71,8 +71,8 @@ impl State {
     }
 }
 
-/// What is written only when a flow begins, by its first packet of a window, when a window's counts are
-/// sealed, and when it ends.
+/// The part of a flow's state that is written only when a flow begins, by its first packet of a window, when a window's counts are sealed,
+/// and when it ends.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Cold {
@@ -102,7 +102,7 @@ const _: () =
 /// Numbers of packets are kept modulo this.
 const NUMBERS: u64 = 1 << 48;
 
-/// What was counted, of one flow or of many.
+/// Counts of one flow or of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets.
@@ -119,7 +119,7 @@ pub(crate) fn coarse(time_ns: u64) -> u32 {
     u32::try_from(time_ns >> 30).unwrap_or(LATEST_COARSE).min(LATEST_COARSE)
 }
 
-/// One less than the maximum, so that a later value exists.
+/// The latest coarse time: one less than the maximum, so that a later value exists.
 pub(crate) const LATEST_COARSE: u32 = u32::MAX - 1;
 
 impl<K: Key> Hot<K> {
@@ -159,7 +159,7 @@ impl<K: Key> Hot<K> {
         self.state.has(State::LIVE)
     }
 
-    /// Of a pair: true if the other direction is the initiator.
+    /// Returns true if the other direction of the pair is the initiator.
     pub(crate) fn is_second(&self) -> bool {
         self.state.has(State::SECOND)
     }
@@ -174,7 +174,7 @@ impl<K: Key> Hot<K> {
         self.state.has(State::LEFT)
     }
 
-    /// There is something to be sealed, though no record is in the slot.
+    /// Records that there is something to be sealed, though no record is in the slot.
     pub(crate) fn set_left(&mut self) {
         self.state.set(State::LEFT, true);
     }
@@ -197,7 +197,7 @@ impl<K: Key> Hot<K> {
         self.state = State::new(window, self.state.0 & (State::LIVE | State::SECOND));
     }
 
-    /// Its tally with this packet.
+    /// Returns the entry's tally with this packet.
     #[inline(always)]
     pub(crate) fn tally_with(&self, packet: &PacketFields) -> Tally {
         self.tally.plus(packet.wire_byte)
@@ -237,7 +237,7 @@ impl<K: Key> Hot<K> {
     }
 }
 
-/// Both lines of a slot, and what its tally spilled: for all changes other than one more packet.
+/// Two lines of a slot, the hot and the cold one, and what its tally spilled: for all changes other than one more packet.
 pub(crate) struct Slot<'a, K> {
     pub(crate) number: usize,
     pub(crate) hot: &'a mut Hot<K>,
@@ -247,7 +247,7 @@ pub(crate) struct Slot<'a, K> {
 }
 
 impl<K: Key> Slot<'_, K> {
-    /// When the record's packets were, and when they arrived.
+    /// Returns when the record's packets were, and when they arrived.
     #[inline]
     pub(crate) fn times(&self) -> Times {
         self.arrivals.times(self.number, self.cold.stime, self.hot.arrived)
@@ -275,7 +275,7 @@ impl<K: Key> Slot<'_, K> {
         self.spills.add(self.number, &mut self.hot.tally, more.packets, more.wire);
     }
 
-    /// What was counted in the open window.
+    /// Returns the counts of the open window.
     #[inline]
     pub(crate) fn counts(&self) -> Counts {
         let (packets, wire) = self.spills.whole(self.number, self.hot.tally);
@@ -363,7 +363,7 @@ impl<K: Key> Slot<'_, K> {
         self.hot.set_number(number);
     }
 
-    /// All TCP flags of the record.
+    /// Returns all TCP flags of the record.
     pub(crate) fn record_flags(&self) -> u8 {
         self.cold.sealed_flags | self.hot.tcp_flags
     }
@@ -424,7 +424,7 @@ impl Cold {
         self.sealed_flags
     }
 
-    /// Of the first slot of a pair without a record: the latest packet of the one that ended by the active timeout.
+    /// Returns the latest packet of the record that ended by the active timeout, for the first slot of a pair without a record.
     pub(crate) fn last_of_both(&self) -> u64 {
         self.first_number
     }

@@ -48,7 +48,7 @@ pub trait FlowSink {
 
 /// IP protocol number.
 const TCP: u8 = 6;
-/// What answers a SYN.
+/// TCP flags of the answer to a SYN.
 const SYN_ACK: u8 = SYN | ACK;
 
 /// Packets that pass through the table's stages together. While one stage works on a batch, the memory that
@@ -66,11 +66,11 @@ const _: () = assert!(BATCH <= 64);
 pub struct TableConfig {
     /// Seed of the keys' hash.
     pub seed: Seed,
-    /// What keys consist of.
+    /// Parts of which keys consist.
     pub key: KeySpec,
-    /// When records end.
+    /// Timeouts by which records end.
     pub timeouts: Timeouts,
-    /// What records carry beyond the plain ones.
+    /// Parts that records carry beyond the plain ones.
     pub parts: Parts,
 }
 
@@ -91,9 +91,9 @@ impl TableConfig {
 #[derive(Debug)]
 pub struct FlowTable<K: Key> {
     index: CuckooIndex,
-    /// By slot.
+    /// Hot lines, by slot.
     hot: Arena<Hot<K>>,
-    /// By slot.
+    /// Cold lines, by slot.
     cold: Arena<Cold>,
     spills: Spills,
     arrivals: Arrivals,
@@ -101,7 +101,7 @@ pub struct FlowTable<K: Key> {
     loss: Option<LossPart>,
     /// [`PLAIN`], [`NUMBERS`], [`OTHERS`] or [`LOSS`].
     part: u8,
-    /// Whether records keep the numbers of their packets.
+    /// True if records keep the numbers of their packets.
     keeps_numbers: bool,
     /// Number of the latest packet.
     number: u64,
@@ -125,8 +125,8 @@ pub struct FlowTable<K: Key> {
     touched: Touched,
 }
 
-/// What a packet changes beyond the plain record: nothing, the whole of its number, anything but losses, or losses too. Each has what
-/// those before it have. As numbers, because constant parameters are.
+/// The kinds of change that a packet makes beyond the plain record: nothing, the whole of its number, anything but losses, or losses too.
+/// Each has what those before it have. As numbers, because constant parameters are.
 const PLAIN: u8 = 0;
 const NUMBERS: u8 = 1;
 const OTHERS: u8 = 2;
@@ -139,12 +139,12 @@ struct Batch<'a, K> {
     /// Empty, or at least as many.
     segments: &'a [TcpSegment],
     numbers: Numbers,
-    /// Those of the packets that did not arrive at their own times, with places from `first` on.
+    /// The packets that did not arrive at their own times, with places from `first` on.
     out_of_order: &'a [OutOfOrder],
     first: usize,
 }
 
-/// What is known at compile time of a batch.
+/// The properties of a batch that are known at compile time.
 struct Mode<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>;
 
 impl<K: Key> FlowTable<K> {
@@ -465,7 +465,7 @@ impl<K: Key> FlowTable<K> {
         self.index.find(hash, |entry| self.hot[slot(entry) as usize].key == *key).map_or(NONE, slot)
     }
 
-    /// Which of its entry's slots is the key's.
+    /// Returns which of its entry's slots is the key's.
     fn direction(&self, key: &K) -> u32 {
         if self.slot_bits == 0 { 0 } else { key.direction() as u32 }
     }
@@ -531,13 +531,13 @@ impl<K: Key> FlowTable<K> {
         slot as u32
     }
 
-    /// When the packets of the record in `slot` were, and when they arrived.
+    /// Returns when the packets of the record in `slot` were, and when they arrived.
     #[inline]
     fn times(&self, slot: usize) -> Times {
         self.arrivals.times(slot, self.cold[slot].stime, self.hot[slot].arrived)
     }
 
-    /// With `--biflow` a pair is as old as the older of both.
+    /// Makes both directions of a pair as old as the older of both, with `--biflow`.
     #[inline]
     fn age_pair(&mut self, slot: usize) {
         if self.config.parts.biflow && self.hot[slot ^ 1].is_live() {
@@ -546,7 +546,7 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Both lines of a slot.
+    /// Returns both lines of a slot.
     #[inline]
     fn slot(&mut self, number: usize) -> Slot<'_, K> {
         let Self { hot, cold, spills, arrivals, .. } = self;
@@ -598,8 +598,8 @@ impl<K: Key> FlowTable<K> {
         self.began(slot, packet, arrived, is_second);
     }
 
-    /// Whether the direction whose record begins in `slot` by this packet is the one that answers (RFC 5103, section 6.3): by a SYN; else by
-    /// the other direction's record, or by that of both that ended by the active timeout before; else it is the first.
+    /// Returns true if the direction whose record begins in `slot` by this packet is the one that answers (RFC 5103, section 6.3): by a
+    /// SYN; else by the other direction's record, or by that of both that ended by the active timeout before; else it is the first.
     fn begins_second(&self, slot: usize, packet: &PacketFields) -> bool {
         if self.slot_bits == 0 {
             return false;
@@ -961,8 +961,8 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// From here on, records end after another time without a packet. It is finite, as it was before: where no record ends by time, the
-    /// table does not know when packets came.
+    /// Sets the idle timeout after which records end from here on. It is finite, as it was before: where no record ends by time, the table
+    /// does not know when packets came.
     pub fn set_idle_timeout(&mut self, idle_ns: u64) {
         debug_assert!(idle_ns != u64::MAX && self.config.timeouts.idle_ns != u64::MAX);
         self.config.timeouts.idle_ns = idle_ns;
@@ -1091,7 +1091,7 @@ impl<K: Key> Drop for FlowTable<K> {
     }
 }
 
-/// All elements from `at` on; empty if there are none.
+/// Returns all elements from `at` on; empty if there are none.
 fn tail<T>(all: &[T], at: usize) -> &[T] {
     all.get(at..).unwrap_or_default()
 }

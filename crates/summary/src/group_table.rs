@@ -10,7 +10,7 @@ use crate::prefetch::prefetch;
 use crate::{Lease, Limits};
 use packet::Seed;
 
-/// No group: there was no memory for one more.
+/// The number that stands for no group: there was no memory for one more.
 pub const NO_GROUP: u32 = u32::MAX;
 
 /// Rows that pass through the stages together.
@@ -78,7 +78,7 @@ impl<const K: usize> GroupTable<K> {
         &self.keys[group as usize]
     }
 
-    /// All keys, by the numbers of their groups.
+    /// Returns all keys, by the numbers of their groups.
     pub fn keys(&self) -> &[[u64; K]] {
         &self.keys
     }
@@ -89,7 +89,7 @@ impl<const K: usize> GroupTable<K> {
         &self.states[group as usize * self.width..][..self.width]
     }
 
-    /// The same, mutable.
+    /// Returns the state of a group, mutable.
     #[inline(always)]
     pub fn state_mut(&mut self, group: u32) -> &mut [u64] {
         &mut self.states[group as usize * self.width..][..self.width]

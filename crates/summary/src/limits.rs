@@ -32,12 +32,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// At most `bytes` of memory and `flows` flow records.
+    /// Creates limits of at most `bytes` of memory and `flows` flow records.
     pub fn new(bytes: usize, flows: usize) -> Self {
         Self { bytes: Arc::new(Account::new(bytes)), flows: Arc::new(Account::new(flows)) }
     }
 
-    /// The same memory, and as many flows as fit into it.
+    /// Returns limits of the same memory, and of as many flows as fit into it.
     pub fn without_flow_limit(&self) -> Self {
         Self { bytes: Arc::clone(&self.bytes), flows: Arc::new(Account::new(usize::MAX)) }
     }
@@ -73,7 +73,7 @@ impl Limits {
         Lease { account: Arc::clone(&self.bytes), bytes: 0 }
     }
 
-    /// For an arena, whose bytes may pass to another one without returning to the account.
+    /// Takes bytes from the account for an arena. They may pass to another one without returning to the account.
     pub(crate) fn take_bytes(&self, bytes: usize) -> bool {
         self.bytes.take(bytes)
     }

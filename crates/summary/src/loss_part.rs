@@ -8,14 +8,14 @@ use flow::Loss;
 use packet::{KeyedPacket, TcpSegment};
 use std::cell::Cell;
 
-/// What was booked for a pair, by direction.
+/// Loss counts that were booked for a pair, by direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Booked {
-    /// In the open window: what the tracker writes.
+    /// Counts of the open window, which the tracker writes.
     window: [LossCounts; 2],
-    /// In the record, without the open window.
+    /// Counts of the record without the open window.
     sealed: [LossCounts; 2],
-    /// In the open window, by records that have ended, and while there was no record.
+    /// Counts of the open window by records that have ended, and while there was no record.
     left: [LossCounts; 2],
 }
 
@@ -166,7 +166,7 @@ impl LossPart {
     }
 }
 
-/// What [`track`] uses of a segment. Including the options costs every segment ten instructions.
+/// Returns the fields of a segment that [`track`] uses. Including the options costs every segment ten instructions.
 #[inline(always)]
 fn without_options<K>(packet: &KeyedPacket<K>, segment: &TcpSegment) -> Segment {
     let fields = &packet.fields;
@@ -182,7 +182,7 @@ fn without_options<K>(packet: &KeyedPacket<K>, segment: &TcpSegment) -> Segment 
     }
 }
 
-/// The same with its options.
+/// Returns the fields of a segment with its options.
 pub(crate) fn whole_segment<K>(packet: &KeyedPacket<K>, segment: &TcpSegment) -> Segment {
     without_options(packet, segment)
         .with_window_scale(segment.window_scale())

@@ -1,21 +1,19 @@
-//! What a run may measure of flows beyond the plain record. The state of these parts lies in separate arenas
-//! (except for packets' numbers, which have room next to what every packet touches), so that the plain record
-//! pays nothing.
+//! The parts that a run may measure of flows beyond the plain record. Their state lies in separate arenas (except for packets' numbers,
+//! which have room next to what every packet touches), so that the plain record pays nothing.
 
 use crate::statistic::{Statistic, StatisticSpec};
 use flow::Metric;
 
-/// What is measured of flows beyond the plain record.
+/// The parts that are measured of flows beyond the plain record.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parts {
     /// Statistics by metric, in the order of the record's values.
     pub statistics: [Option<(Metric, StatisticSpec)>; 3],
-    /// Both directions of a key share an entry, and end together in one record (`--biflow`).
+    /// True if both directions of a key share an entry, and end together in one record (`--biflow`).
     pub biflow: bool,
-    /// TCP losses (`--loss`).
+    /// True if TCP losses are counted (`--loss`).
     pub loss: bool,
-    /// Flows are shares, to be merged ([`crate::FlowShare`]). Excludes the other parts, whose state is in no
-    /// share.
+    /// True if flows are shares, to be merged ([`crate::FlowShare`]). Excludes the other parts, whose state is in no share.
     pub shares: bool,
 }
 

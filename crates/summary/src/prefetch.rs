@@ -16,7 +16,7 @@ pub(crate) fn prefetch<T>(address: *const T) {
     let _ = address;
 }
 
-/// The same for all lines of a value that begins with one.
+/// Prefetches all lines of a value that begins with one.
 #[inline(always)]
 pub(crate) fn prefetch_lines<T>(value: *const T) {
     for line in 0..size_of::<T>().div_ceil(64) {

@@ -1,4 +1,4 @@
-//! What one core, or all of them in one structure, counted of a flow: shares of the same flow add up to the record that one
+//! Flow shares: the counts of a flow by one core, or by all of them in one structure. Shares of the same flow add up to the record that one
 //! core would have made, whatever the order in which they are merged.
 
 use crate::Counts;
@@ -11,7 +11,7 @@ use packet::{Key, PacketFields};
 pub struct FlowShare<K> {
     /// The flow.
     pub key: K,
-    /// Its packets.
+    /// Counts of the flow's packets.
     pub counts: Counts,
     /// The properties that are not sums.
     pub marks: Marks,
@@ -24,9 +24,9 @@ impl<K> FlowShare<K> {
     }
 }
 
-/// What a record keeps of its packets in addition to their sums. The frames' numbers, which one receiver
-/// assigns and no two of its packets share, determine the first and the last packet: so there are no ties,
-/// and a packet with an old time stamp counts as it does in one table.
+/// The values that a record keeps of its packets in addition to their sums. The frames' numbers, which one receiver assigns and no two of
+/// its packets share, determine the first and the last packet: so there are no ties, and a packet with an old time stamp counts as it does
+/// in one table.
 ///
 /// Packets of one flow that reached several receivers (fragments, which a card spreads by other fields) are
 /// numbered separately at each: the first and the last of them is then one of theirs.
@@ -40,7 +40,7 @@ pub struct Marks {
     pub(crate) tcp_ack: u32,
     pub(crate) tcp_win: u16,
     pub(crate) vlan: u16,
-    /// Of all packets, or-ed.
+    /// TCP flags of all packets, or-ed.
     pub(crate) tcp_flags: u8,
     pub(crate) ip_ttl: u8,
     pub(crate) ip_tos: u8,
@@ -53,7 +53,7 @@ impl Marks {
         self.tcp_flags
     }
 
-    /// Of no packet.
+    /// The marks of no packet.
     pub(crate) const NONE: Self = Self {
         stime: u64::MAX,
         ltime: 0,
@@ -68,7 +68,7 @@ impl Marks {
         macs: [0; 12],
     };
 
-    /// Of one packet with this number; the first frame's is 1.
+    /// Creates the marks of one packet with this number; the first frame's is 1.
     #[inline(always)]
     pub(crate) fn of(packet: &PacketFields, number: u64) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl Marks {
         }
     }
 
-    /// Of a flow in a table. `latest`: the greatest number of all that arrived there.
+    /// Reads the marks of a flow in a table. `latest`: the greatest number of all that arrived there.
     pub(crate) fn read<K: Key>(slot: &Slot<'_, K>, latest: u64) -> Self {
         let (hot, cold) = (&*slot.hot, &*slot.cold);
         let Times { stime, ltime, .. } = slot.times();
@@ -105,7 +105,7 @@ impl Marks {
         }
     }
 
-    /// Into a table, except for the TCP flags, which windows keep separately.
+    /// Writes the marks into a table, except for the TCP flags, which windows keep separately.
     pub(crate) fn write<K: Key>(&self, slot: &mut Slot<'_, K>) {
         let &Self { stime, ltime, .. } = self;
         slot.set_times(&Times { stime, ltime, began: stime, arrived: ltime });

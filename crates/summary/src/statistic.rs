@@ -71,12 +71,12 @@ impl FromStr for Statistic {
     }
 }
 
-/// Why a list of statistics was refused.
+/// The reason why a list of statistics was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatisticError {
     /// A name is missing: an empty list, or an extra comma.
     Empty,
-    /// There is no such statistic.
+    /// A name that is no statistic.
     Unknown(String),
     /// A percentile of 0 or below, or of 100 or above.
     OutOfRange(String),
@@ -126,7 +126,7 @@ pub struct StatisticSpec {
     statistics: [Statistic; Self::MAX_STATISTICS],
     len: usize,
     has_moments: bool,
-    /// Of the percentiles, in their order.
+    /// Quantiles of the percentiles, in their order.
     quantiles: [Quantile; Self::MAX_STATISTICS],
     quantiles_len: usize,
 }
@@ -183,7 +183,7 @@ pub(crate) struct Sample {
 }
 
 impl StatisticSpec {
-    /// This many statistics may be requested, and the state of a flow takes at most this many blocks.
+    /// The most statistics that may be requested, and the most blocks that the state of a flow takes.
     pub const MAX_STATISTICS: usize = 4;
 
     /// The requested statistics, in their order.
@@ -273,7 +273,7 @@ impl StatisticSpec {
     }
 }
 
-/// One cache line of a flow's state. All zero is empty, like new memory.
+/// A cache line of a flow's state. All zero is empty, like new memory.
 ///
 /// Words and not a `union`, because the spec, not the block, knows whether moments or a percentile are in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -281,14 +281,14 @@ impl StatisticSpec {
 pub struct StatisticBlock {
     /// Moments: 4 words, 3 unused. A percentile: heights, then positions.
     words: [u64; 7],
-    /// One more than the counter at the flow's last packet; 0 is none.
+    /// The counter at the flow's last packet plus one; 0 is none.
     last: u64,
 }
 
 const _: () = assert!(size_of::<StatisticBlock>() == 64);
 
 impl StatisticBlock {
-    /// Without samples.
+    /// The block without samples.
     pub const EMPTY: Self = Self { words: [0; 7], last: 0 };
 
     /// Stores a counter's value at the flow's latest packet and returns that at the previous one, if any. It

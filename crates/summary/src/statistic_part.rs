@@ -9,7 +9,7 @@ use flow::{MAX_STATISTICS, Metric};
 use packet::{KeyedPacket, Numbers};
 use std::cell::Cell;
 
-/// What is requested of one metric.
+/// The statistics that are requested of one metric.
 #[derive(Debug)]
 struct MetricBlocks {
     metric: Metric,
@@ -22,7 +22,7 @@ struct MetricBlocks {
 #[derive(Debug)]
 pub(crate) struct StatisticPart {
     asked: Vec<MetricBlocks>,
-    /// Of all metrics of a flow.
+    /// Blocks of all metrics of a flow.
     blocks_per_flow: usize,
     blocks: Arena<StatisticBlock>,
 }
@@ -119,7 +119,7 @@ impl StatisticPart {
 /// The state of one metric, of all flows.
 struct State<'a> {
     blocks: &'a mut [StatisticBlock],
-    /// Of all metrics together.
+    /// Blocks of a flow, of all metrics together.
     per_flow: usize,
     /// Blocks of the metrics before this one.
     offset: usize,

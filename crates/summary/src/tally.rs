@@ -20,7 +20,7 @@ const MOST_PACKETS: u64 = (1 << PACKETS) - 1;
 const SPILL: u64 = 1 << 63 | 1 << BYTES;
 
 impl Tally {
-    /// No packet. As a count of packets it would be one with less than five bytes in each, which no IP packet has.
+    /// The tally of no packet. As a count of packets it would be one with less than five bytes in each, which no IP packet has.
     pub(crate) const EMPTY: Self = Self(!SPILL);
 
     /// True without packets.
@@ -29,13 +29,13 @@ impl Tally {
         self == Self::EMPTY
     }
 
-    /// Of one packet.
+    /// Creates the tally of one packet.
     #[inline(always)]
     pub(crate) fn first(bytes: u32) -> Self {
         Self(u64::from(bytes) + (1 << PACKET))
     }
 
-    /// With one more packet; it may [spill](Tally::spills).
+    /// Returns the tally with one more packet; it may [spill](Tally::spills).
     #[inline(always)]
     pub(crate) fn plus(self, bytes: u32) -> Self {
         // Neither sum reaches beyond the bit above it.

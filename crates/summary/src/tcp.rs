@@ -1,5 +1,5 @@
-//! What a tap in the middle of the path can detect of a TCP connection's losses: a state machine that takes
-//! segments and produces counts. It has no tables and no clock; `docs/loss.md` defines the counts.
+//! TCP losses of a connection as a tap in the middle of the path can detect them: a state machine that takes segments and produces counts.
+//! It has no tables and no clock; `docs/loss.md` defines the counts.
 //!
 //! Each connection has a hot and a cold part per direction. [`track`] needs the hot parts only; the few
 //! segments that it returns are passed to [`track_rare`], which takes the cold parts too and adds to the

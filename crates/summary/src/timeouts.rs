@@ -1,15 +1,15 @@
-//! When flow records end.
+//! The timeouts of flow records.
 
 use crate::entry::{Hot, LATEST_COARSE, coarse};
 use flow::EndReason;
 use packet::Key;
 
-/// When a flow record ends; `u64::MAX` is never.
+/// The timeouts by which a flow record ends; `u64::MAX` is never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Without a packet for longer than this, in nanoseconds (RFC 5470, section 5.1.1).
+    /// The idle timeout: the longest time without a packet, in nanoseconds (RFC 5470, section 5.1.1).
     pub idle_ns: u64,
-    /// At this age or older, in nanoseconds.
+    /// The active timeout: the age from which on a record ends, in nanoseconds.
     pub active_ns: u64,
 }
 
@@ -42,7 +42,7 @@ impl Timeouts {
         (self.idle_ns, self.active_ns) == (u64::MAX, u64::MAX)
     }
 
-    /// What flows may be [due](Timeouts::due) at `now` or before.
+    /// Returns the flows that may be [due](Timeouts::due) at `now` or before.
     pub(crate) fn stale_at(&self, now: u64) -> Stale {
         let ltime_before = now.saturating_sub(self.idle_ns);
         // Starts this late cannot be distinguished: each is checked.
@@ -59,7 +59,7 @@ impl Timeouts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stale {
     ltime_before: u64,
-    /// In the unit of [`coarse`].
+    /// The earliest start that is not stale, in the unit of [`coarse`].
     start_before: u32,
 }
 

@@ -67,7 +67,7 @@ impl Touched {
         self.closing.take()
     }
 
-    /// They were sealed: the memory is used again.
+    /// Takes back the slots, which were sealed: the memory is used again.
     pub(crate) fn give_back(&mut self, mut closing: Vec<u32>) {
         closing.clear();
         self.spare = closing;

@@ -1,5 +1,6 @@
-//! What is too dear for all flows, of pinned ones alone ([`packet::Pins`]): TCP losses, and statistics of packets, in tables beside the
-//! flow tables, which therefore pay nothing for it. The parser names the packets of pinned flows; nothing else of a burst is read here.
+//! Measurements that are too dear for all flows, of pinned ones alone ([`packet::Pins`]): TCP losses, and statistics of packets, in tables
+//! beside the flow tables, which therefore pay nothing for it. The parser names the packets of pinned flows; nothing else of a burst is
+//! read here.
 //!
 //! A connection is followed from the first packet on that is named, be it the first of the connection or not, and until its flows are
 //! pinned no longer, or both its directions have been silent for longer than the idle timeout. Statistics begin anew in each window.
@@ -20,16 +21,16 @@ use packet::{Bursts, FamilyKey, Key, Pins, Seed};
 use statistics::ZoomStatistics;
 use std::sync::Arc;
 
-/// What is measured of pinned flows.
+/// The measurements that are made of pinned flows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Followed<'a> {
-    /// Their losses.
+    /// True if their losses are counted.
     pub losses: bool,
-    /// These statistics of their packets, [`flow::MAX_ROW_STATISTICS`] at the most.
+    /// The statistics of their packets that are asked for, [`flow::MAX_ROW_STATISTICS`] at the most.
     pub statistics: &'a [Statistic],
 }
 
-/// What was found of a key in a window.
+/// The measurements of a key in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found<'a> {
     /// `None` if losses were not tracked: none were asked for, or there was no memory.
@@ -46,20 +47,20 @@ pub struct Zoom {
     limits: Limits,
     /// Made when first they are asked for.
     losses: Option<Losses>,
-    /// They are asked for in the open window.
+    /// True if losses are asked for in the open window.
     follows_losses: bool,
     statistics: ZoomStatistics,
-    /// Of the open window.
+    /// The pins of the open window.
     pins: Arc<Pins>,
-    /// A packet of the open window was named.
+    /// True if a packet of the open window was named.
     has_packets: bool,
-    /// Of the window that is being sealed; none if no packet of it was named, as then no row has anything.
+    /// The pins of the window that is being sealed; none if no packet of it was named, as then no row has anything.
     closing_pins: Arc<Pins>,
     none: Arc<Pins>,
 }
 
 impl Zoom {
-    /// Nothing is followed yet. Takes memory out of `limits` later.
+    /// Creates a zoom that follows nothing yet. It takes memory out of `limits` later.
     pub fn new(seed: Seed, timeouts: Timeouts, limits: &Limits) -> Self {
         let none = Arc::new(Pins::none(seed));
         Self {
@@ -120,7 +121,7 @@ impl Zoom {
         refused
     }
 
-    /// What was found of the key of a row in the window that is being sealed, to be asked once; `None` if its flow was not pinned.
+    /// Returns what was found of the key of a row in the window that is being sealed, to be asked once; `None` if its flow was not pinned.
     #[inline(always)]
     pub fn found<K: Key>(&mut self, key: K) -> Option<Found<'_>> {
         let family = key.family()?;

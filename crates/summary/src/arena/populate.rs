@@ -21,16 +21,16 @@ const DOUBLINGS: u32 = 6;
 
 /// The steps of an arena as the thread and other arenas see them.
 pub(super) trait Populate: Send + Sync {
-    /// Whether there is anything to prepare, and if so how long it can wait: the fewer steps the sooner.
+    /// Returns how long the arena's steps to prepare can wait, if there are any: the fewer steps the sooner.
     fn urgency(&self) -> Option<u32>;
 
     /// The memory node that the owner ran on when it last paid for steps ahead.
     fn node(&self) -> u32;
 
-    /// For the populating thread: opens all steps that are paid for or, if they are open, populates one.
+    /// Opens all steps that are paid for or, if they are open, populates one. Called by the populating thread.
     fn prepare(&self);
 
-    /// Whether both use one account, as far as can be determined. A mistake would only cost a step ahead.
+    /// Returns true if the arena and `limits` use one account, as far as can be determined. A mistake would only cost a step ahead.
     fn shares(&self, limits: &Limits) -> bool;
 
     /// Frees a step ahead. Its bytes remain charged to the limits and belong to the caller then; false if
@@ -51,7 +51,7 @@ fn regions() -> MutexGuard<'static, Vec<Arc<dyn Populate>>> {
     REGIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on the arena may make requests.
+/// Registers an arena, which may make requests from then on.
 pub(super) fn add(region: Arc<dyn Populate>) {
     regions().push(region);
 }

@@ -11,8 +11,8 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One step of growth, and the size of a huge page. A fuzzer makes thousands of tables a second: it uses
-/// small steps on small pages, and none ahead.
+/// Bytes of a step of growth, which is the size of a huge page. A fuzzer makes thousands of tables a second: it uses small steps on small
+/// pages, and none ahead.
 pub(super) const STEP: usize = if cfg!(fuzzing) { 64 << 10 } else { 2 << 20 };
 /// The most steps ahead.
 const MOST_AHEAD: u32 = if cfg!(fuzzing) { 0 } else { 8 };
@@ -116,7 +116,7 @@ impl Region {
         self.layout.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For the owner: takes the next step into use; false if the limits or the machine do not allow it.
+    /// Takes the next step into use; false if the limits or the machine do not allow it. Called by the owner.
     pub(super) fn advance(&self) -> bool {
         loop {
             let steps = self.steps();
@@ -163,8 +163,7 @@ impl Region {
         found
     }
 
-    /// For the owner: pays for steps ahead as far as the limits allow it, and requests that they are
-    /// populated.
+    /// Pays for steps ahead as far as the limits allow it, and requests that they are populated. Called by the owner.
     pub(super) fn pay_ahead(&self) {
         let steps = self.steps();
         let wanted = (steps.used + (1 + steps.used / 8).min(MOST_AHEAD)).min(self.most);
@@ -293,7 +292,7 @@ impl Populate for Region {
 }
 
 impl Layout {
-    /// Where a step begins.
+    /// Returns the address at which a step begins.
     fn at(&self, step: u32) -> *mut libc::c_void {
         self.base.as_ptr().wrapping_add(step as usize * STEP).cast()
     }
@@ -373,7 +372,7 @@ fn map(at: *mut libc::c_void, access: i32, flags: i32) -> bool {
     mapped == at
 }
 
-/// Whether the pool of reserved huge pages has one.
+/// Returns true if the pool of reserved huge pages has one.
 fn is_in_pool() -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB;
     // SAFETY: a new mapping in a place that the kernel chooses.

@@ -15,7 +15,7 @@ const FREE: u32 = 0;
 /// Low bits of a slot's word: taken, its key is being written (`filled_flag`); and written (`finish_flag`).
 const FILLED: u32 = 1;
 const FINISHED: u32 = 3;
-/// The others are bits of the key's hash.
+/// The bits of a slot's word that are of the key's hash.
 const TAG: u32 = !3;
 /// Slots from a key's home on that it may lie in: the cost of a packet is bounded. At the load that
 /// [`Slots::new`] is meant for, no key of millions is that far from home.

@@ -16,7 +16,7 @@ struct Candidate<K> {
     latest: i64,
 }
 
-/// Of all flows that were observed, the `capacity` ones with the largest estimates: a heap with the least on top.
+/// The `capacity` flows with the largest estimates of all that were observed: a heap with the least on top.
 ///
 /// Heavy flows come with nearly every packet, so a packet of a candidate only records its estimate and leaves
 /// the heap as it is; the heap is restored when a new flow requests a place. A flow that is no candidate and
@@ -29,14 +29,14 @@ struct Candidate<K> {
 pub(crate) struct Candidates<K> {
     /// The first `len` are in use; they are not moved.
     slots: Box<[Candidate<K>]>,
-    /// Of each slot an estimate that it had, and its number; ordered as a heap.
+    /// An estimate that each slot had, and its number; ordered as a heap.
     heap: Box<[(i64, u32)]>,
     len: usize,
     /// Slots by their hashes.
     index: KeyIndex,
     /// A flow needs more than this.
     floor: i64,
-    /// What a flow may have that neither of two merged lists had.
+    /// The most that a flow may have that neither of two merged lists had.
     lacking: i64,
 }
 
@@ -92,7 +92,7 @@ impl<K: Key> Candidates<K> {
         self.most_lacking() > 0 && self.most_lacking() as u64 >= threshold
     }
 
-    /// Of both lists those with the largest estimates by the present `rank` of a hash.
+    /// Keeps those flows of both lists that have the largest estimates by the present `rank` of a hash.
     pub(crate) fn merge(&mut self, other: &Self, rank: impl Fn(u64) -> i64) {
         let lacking = self.most_lacking().saturating_add(other.most_lacking());
         let both: Vec<(K, u64)> = self.iter().chain(other.iter()).collect();

@@ -28,7 +28,7 @@ pub struct CocoSketch<K: Key> {
     draw: Draw,
     total: u64,
     saturated: u64,
-    /// How often packets were counted at most: once, and again in each sketch that it was merged into.
+    /// The most times that packets were counted: once, and again in each sketch that it was merged into.
     stages: u32,
 }
 
@@ -77,7 +77,7 @@ impl<K: Key> CocoSketch<K> {
         }
     }
 
-    /// All keys, each with the sum of all its cells.
+    /// Returns all keys, each with the sum of all its cells.
     fn sums<P: Ord>(&self, part: impl Fn(&K) -> P) -> BTreeMap<P, u64> {
         let mut sums = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| { cell.count } > 0) {
@@ -150,9 +150,9 @@ impl<K: Key> UpdateBurst<K> for CocoSketch<K> {
     }
 }
 
-/// What a cell of the other has counted is counted as one packet of its key, the greatest first: estimates stay unbiased, and a key that both have found is
-/// counted in one cell. Cell by cell, of two heavy flows in cells of one place one would be given the counts of both: with four workers, a tenth of the 50
-/// heaviest flows had bounds without the truth.
+/// Counts what a cell of the other has counted as one packet of its key, the greatest first: estimates stay unbiased, and a key that both
+/// have found is counted in one cell. Cell by cell, of two heavy flows in cells of one place one would be given the counts of both: with
+/// four workers, a tenth of the 50 heaviest flows had bounds without the truth.
 impl<K: Key> Merge for CocoSketch<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;

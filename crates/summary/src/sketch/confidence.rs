@@ -1,6 +1,6 @@
 //! The confidence at which bounds are given, where theory leaves the choice.
 
-/// Both bounds hold with at least this probability.
+/// The least probability with which both bounds hold.
 pub const CONFIDENCE: f64 = 0.95;
 /// The standard deviations to either side that contain a normal variable with [`CONFIDENCE`].
 pub const DEVIATIONS: f64 = 1.959_964;

@@ -1,4 +1,4 @@
-//! For the tests: streams of contacts with their exact counts, and checks of what structures answer about them.
+//! Streams of contacts with their exact counts, and checks of what structures answer about them, for the tests.
 
 use super::draw::Draw;
 use super::oracle::in_bursts;
@@ -57,7 +57,7 @@ impl Contacts {
     }
 }
 
-/// What a structure answers: its list, and its estimates of the first this many sources of `stream`, and of one that is not in it.
+/// Returns a structure's answers: its list, and its estimates of up to 200 sources of `stream` and of one that is not in it.
 pub(crate) fn all_contacts<S: Spreaders<KeyV4>>(
     summary: &S,
     stream: &Contacts,

@@ -33,8 +33,7 @@ pub struct ContactSample<K: Key> {
     level: u32,
     /// Pairs in the sample.
     used: usize,
-    /// Their hashes: linear probing from a place by the low bits, which are independent of the level; at most
-    /// 7/8 full.
+    /// Hashes of the pairs: linear probing from a place by the low bits, which are independent of the level; at most 7/8 full.
     pairs: Box<[u64]>,
     /// The key of the pair in each slot. Stored separately, because a packet whose pair is known does not
     /// need it.
@@ -161,7 +160,7 @@ impl<K: Key> ContactSample<K> {
         self.pairs.iter().copied().zip(&self.keys).filter(|(pair, _)| *pair != NONE)
     }
 
-    /// What this many pairs of a key say. `mean` gives the bounds of a mean.
+    /// Returns the estimate by this many pairs of a key. `mean` gives the bounds of a mean.
     fn of_count(&self, count: usize, mean: impl Fn(f64) -> (f64, f64)) -> Estimate {
         let count = count as f64;
         if self.level == 0 {
@@ -213,7 +212,7 @@ impl<K: Key> ContactBurst<K> for ContactSample<K> {
     }
 }
 
-/// As one pass over both streams.
+/// Merging gives the sample of one pass over both streams.
 impl<K: Key> Merge for ContactSample<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;

@@ -2,7 +2,7 @@
 
 use super::Estimate;
 
-/// If the total is saturated, e·N / w is no bound.
+/// Returns the bound e·N / w; infinite if the total is saturated, as it is no bound then.
 pub(crate) fn noise(total: u64, width: usize) -> f64 {
     if total == u64::MAX { f64::INFINITY } else { std::f64::consts::E * total as f64 / width as f64 }
 }

@@ -61,7 +61,7 @@ pub struct ArrayConfig<P> {
     policy: PhantomData<fn() -> P>,
 }
 
-/// Whether counters are split makes no difference to what is counted.
+/// Equality ignores whether counters are split, which makes no difference to what is counted.
 impl<P> PartialEq for ArrayConfig<P> {
     fn eq(&self, other: &Self) -> bool {
         (self.depth, self.width, self.seed) == (other.depth, other.width, other.seed)
@@ -79,8 +79,8 @@ impl<P: Policy> ArrayConfig<P> {
         Ok(Self { depth, width, seed, is_whole: !P::SPLITS, policy: PhantomData })
     }
 
-    /// With counters that are not split, independently of their number: for arrays that count only weights,
-    /// or are read while they count.
+    /// Returns the configuration with counters that are not split, independently of their number: for arrays that count only weights, or
+    /// are read while they count.
     #[must_use]
     pub fn whole(self) -> Self {
         Self { is_whole: true, ..self }
@@ -102,7 +102,7 @@ impl<P: Policy> ArrayConfig<P> {
         Self::largest(bytes, seed, true)
     }
 
-    /// All counters.
+    /// Returns the number of all counters.
     fn cells(&self) -> usize {
         self.depth * self.width
     }

@@ -25,8 +25,7 @@ use super::{Cell, SketchError};
 /// Cells of this many bytes and more exceed the core's L2 cache, or take most of it.
 const FAR_BYTES: usize = 512 << 10;
 
-/// What a byte holds at most. A byte that has counted is never 0 again, so that a nonzero counter seldom has
-/// to read its cell.
+/// The most that a byte holds. A byte that has counted is never 0 again, so that a nonzero counter seldom has to read its cell.
 const FULL: u8 = u8::MAX;
 
 /// See the module's documentation.
@@ -68,12 +67,12 @@ impl<C: Cell> Counters<C> {
         Self::bytes_of_whole(len) + if Self::are_many(len) { len } else { 0 }
     }
 
-    /// The same if they are not split.
+    /// Memory of `len` counters that are not split.
     pub(crate) const fn bytes_of_whole(len: usize) -> usize {
         len * size_of::<C>()
     }
 
-    /// Their memory.
+    /// Returns the memory of the counters, bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.len() + size_of_val(&*self.cells)
     }
@@ -90,7 +89,7 @@ impl<C: Cell> Counters<C> {
         self.cells[range].iter().map(move |cell| sum(*cell, bytes.next()))
     }
 
-    /// All values.
+    /// Returns all values.
     pub(crate) fn iter(&self) -> impl Iterator<Item = C> + '_ {
         self.range(0..self.cells.len())
     }
@@ -138,7 +137,7 @@ impl<C: Cell> Counters<C> {
         (self.has_weights, self.has_singles) = (false, false);
     }
 
-    /// To count packets one by one; `None` if the counters are not split.
+    /// Returns a view that counts packets one by one; `None` if the counters are not split.
     #[inline(always)]
     pub(crate) fn split(&mut self) -> Option<Split<'_, C>> {
         let Self { bytes, cells, has_weights, has_singles } = self;
@@ -146,7 +145,7 @@ impl<C: Cell> Counters<C> {
         has_singles.then_some(Split { bytes, cells, has_weights: *has_weights })
     }
 
-    /// To count packets of any weight.
+    /// Returns a view that counts packets of any weight.
     #[inline(always)]
     pub(crate) fn weighed(&mut self) -> Weighed<'_, C> {
         self.has_weights = true;

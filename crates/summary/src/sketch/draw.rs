@@ -39,7 +39,7 @@ impl Draw {
         (-p.min(1.0)).ln_1p()
     }
 
-    /// As [`Draw::failures`].
+    /// Returns the number of failures as [`Draw::failures`] does, by [`Draw::failing`].
     pub(crate) fn failures_of(&mut self, failing: f64) -> u64 {
         // In (0, 1], of which the logarithm is finite.
         let uniform = ((self.word() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
@@ -62,7 +62,7 @@ impl Skip {
         skip
     }
 
-    /// One was taken.
+    /// Draws the next number to skip, after one was taken.
     #[inline]
     pub(crate) fn renew(&mut self, p: f64) {
         self.left = self.draw.failures(p);

@@ -34,9 +34,8 @@ pub struct DyadicConfig {
 }
 
 impl DyadicConfig {
-    /// For numbers below 2^`bits`, each level of `depth` rows of `width` counters of 32 bits. Levels with no
-    /// more intervals than that are exact, and have counters of 64 bits, as they hold the sums of all finer
-    /// levels.
+    /// Creates the sizes for numbers below 2^`bits`, each level of `depth` rows of `width` counters of 32 bits. Levels with no more
+    /// intervals than that are exact, and have counters of 64 bits, as they hold the sums of all finer levels.
     ///
     /// # Errors
     /// If the sizes are not possible.
@@ -46,14 +45,14 @@ impl DyadicConfig {
         Ok(Self { bits, depth, width, is_wide: false, seed })
     }
 
-    /// The same with counters of 64 bits on all levels, which take twice the memory: for weights in bytes, as
-    /// one number may have more than 4 GB.
+    /// Returns the configuration with counters of 64 bits on all levels, which take twice the memory: for weights in bytes, as one number
+    /// may have more than 4 GB.
     #[must_use]
     pub fn wide(self) -> Self {
         Self { is_wide: true, ..self }
     }
 
-    /// For numbers below 2^`bits`, the largest that takes no more than `bytes`; three rows a level.
+    /// Returns the largest configuration for numbers below 2^`bits` that takes no more than `bytes`; three rows a level.
     ///
     /// # Errors
     /// If the memory is below the least, with the least; if the bits are not possible.
@@ -86,7 +85,7 @@ impl DyadicConfig {
 }
 
 impl Configuration for DyadicConfig {
-    /// For numbers of 32 bits (an IPv4 address, a length).
+    /// Creates the configuration for numbers of 32 bits (an IPv4 address, a length).
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
         Self::for_bits(32, bytes, seed)
     }
@@ -172,7 +171,7 @@ impl Level {
 #[derive(Clone, Debug)]
 pub struct DyadicArray {
     configuration: DyadicConfig,
-    /// By the length of the intervals: 1, 2, 4, …
+    /// Levels by the length of the intervals: 1, 2, 4, …
     levels: Vec<Level>,
     total: u64,
     beyond: u64,

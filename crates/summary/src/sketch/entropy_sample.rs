@@ -40,15 +40,15 @@ pub struct EntropySample<K: Key> {
     config: GridConfig<Self>,
     hash: RowHash,
     index: KeyIndex,
-    /// As many sieved flows as there are positions, then as many flows with positions.
+    /// Sieved flows, as many as there are positions, then as many flows with positions.
     flows: Box<[Flow<K>]>,
-    /// How many are sieved: the first ones.
+    /// The number of sieved flows, which are the first ones.
     sieved: usize,
     /// The first of the others that is free; each of them stores the next one in its count.
     free: u64,
     /// The flow of each position, or `NONE`.
     flow_of: Box<[u32]>,
-    /// What the flow's count was before the position.
+    /// The flow's count before each position.
     before: Box<[u64]>,
     reservoir: Reservoir,
     others: Sum,
@@ -62,9 +62,9 @@ const NONE: u32 = u32::MAX;
 struct Flow<K> {
     key: K,
     tag: u32,
-    /// How many positions it has.
+    /// The number of positions that the flow has.
     positions: u32,
-    /// Its units since it arrived, or was sampled.
+    /// The flow's units since it arrived, or was sampled.
     count: u64,
 }
 
@@ -101,7 +101,7 @@ impl<K: Key> Grid for EntropySample<K> {
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
     const USUAL_ROWS: usize = 1;
     const UNIT: &'static str = "number of positions";
-    /// With fewer, the mean is not normally distributed.
+    /// The allowed numbers of positions. With fewer, the mean is not normally distributed.
     const WIDTH: std::ops::RangeInclusive<usize> = 64..=KeyIndex::MOST / 2;
 
     fn bytes(_: usize, positions: usize) -> usize {
@@ -142,13 +142,13 @@ impl<K: Key> EntropySample<K> {
         Ok(())
     }
 
-    /// Without the merged ones.
+    /// Returns the weight without the merged samples.
     fn own_total(&self) -> u64 {
         let counts = self.flows[..self.sieved].iter().map(|flow| flow.count);
         counts.fold(self.reservoir.seen(), u64::saturating_add)
     }
 
-    /// Without the merged ones.
+    /// Returns the sum without the merged samples.
     fn own(&self) -> Sum {
         let counts = self.flows[..self.sieved].iter().map(|flow| flow.count as f64);
         let exact: f64 = counts.map(|count| count * count.log2()).sum();

@@ -1,15 +1,15 @@
-//! Why a structure cannot be made, or two cannot be merged.
+//! Errors: the reasons why a structure cannot be made, or two cannot be merged.
 
 use std::fmt;
 
-/// Why a structure cannot be made.
+/// The reason why a structure cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SketchError {
     /// A size outside the structure's range.
     Size {
         /// The structure.
         kind: &'static str,
-        /// Which of its sizes: `width`, `depth`, `capacity`, …
+        /// The name of the size: `width`, `depth`, `capacity`, …
         what: &'static str,
         /// The requested value.
         asked: usize,
@@ -22,7 +22,7 @@ pub enum SketchError {
     NoPower {
         /// The structure.
         kind: &'static str,
-        /// Which of its sizes.
+        /// The name of the size.
         what: &'static str,
         /// The requested value.
         asked: usize,
@@ -33,9 +33,9 @@ pub enum SketchError {
     TooLittleMemory {
         /// The structure.
         kind: &'static str,
-        /// What it may take, bytes.
+        /// The memory that the structure may take, bytes.
         bytes: usize,
-        /// What the smallest one takes, bytes.
+        /// The memory that the smallest one takes, bytes.
         least: usize,
     },
     /// The memory cannot be allocated.
@@ -99,7 +99,7 @@ impl Unmergeable {
         Err(Self { ours: ours.to_string(), theirs: theirs.to_string() })
     }
 
-    /// For structures of two kinds, which are named like their configurations.
+    /// Creates the error for structures of two kinds, which are named like their configurations.
     pub fn new(ours: impl fmt::Display, theirs: impl fmt::Display) -> Self {
         Self { ours: ours.to_string(), theirs: theirs.to_string() }
     }

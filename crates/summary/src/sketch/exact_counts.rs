@@ -1,5 +1,4 @@
-//! All flows of a window with their exact weights, in memory of a fixed size: the planner's choice if it
-//! fits.
+//! Exact weights of all flows of a window, in memory of a fixed size: the planner's choice if it fits.
 
 use super::{
     Cardinality, Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary,
@@ -26,7 +25,7 @@ pub struct ExactCounts<K: Key> {
     not_kept: u64,
     /// True once a flow found no room, even one without weight.
     is_short: bool,
-    /// What a kept flow may lack: the weight refused by merged tables before the merge.
+    /// The most that a kept flow may lack: the weight refused by merged tables before the merge.
     missed: u64,
 }
 
@@ -278,7 +277,7 @@ impl<K: Key> UpdateBurst<K> for ExactCounts<K> {
     }
 }
 
-/// As one pass over both streams, where there is room for all flows of both; else the heaviest of them are kept.
+/// Merging gives the table of one pass over both streams, where there is room for all flows of both; else the heaviest of them are kept.
 impl<K: Key> Merge for ExactCounts<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;

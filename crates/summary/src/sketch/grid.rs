@@ -60,7 +60,7 @@ impl<T: Grid> GridConfig<T> {
         Self { rows, width, seed, of: PhantomData }
     }
 
-    /// With the usual number of rows.
+    /// Creates the configuration with the usual number of rows.
     pub fn with_width(width: usize, seed: Seed) -> Self {
         Self::new(T::USUAL_ROWS, width, seed)
     }

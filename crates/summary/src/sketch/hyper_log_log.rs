@@ -89,7 +89,7 @@ impl<K> UpdateBurst<K> for HyperLogLog {
     }
 }
 
-/// As one pass over both streams.
+/// Merging gives the registers of one pass over both streams.
 impl Merge for HyperLogLog {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
@@ -108,13 +108,13 @@ impl Cardinality for HyperLogLog {
     }
 }
 
-/// By which factor a number is within its estimate, either way, with this many standard deviations. Of few registers the
+/// Returns the factor by which a number is within its estimate, either way, with this many standard deviations. Of few registers the
 /// estimate is skewed: its logarithm is nearer to a normal one.
 pub(crate) fn off(registers: usize, deviations: f64) -> f64 {
     (deviations * beta(registers) / (registers as f64).sqrt()).exp()
 }
 
-/// How many flows there were, by how many registers have each run, from none to the longest that they can hold.
+/// Estimates the number of flows by how many registers have each run, from none to the longest that they can hold.
 pub(crate) fn estimate(counts: &[f64]) -> f64 {
     let size: f64 = counts.iter().sum();
     let longest = counts.len() - 1;

@@ -1,4 +1,4 @@
-//! What structures require of a key that they recover without storing it.
+//! The requirements of structures for a key that they recover without storing it.
 
 use packet::{Key, KeyV4, KeyV6};
 

@@ -1,6 +1,5 @@
-//! From a key's tag to the number under which its structure keeps it: buckets of a cache line each, half
-//! full, that count the numbers that found no room in them (as in Meta's F14 tables), so that nothing has to
-//! move when a number leaves.
+//! An index from a key's tag to the number under which its structure keeps it: buckets of a cache line each, half full, that count the
+//! numbers that found no room in them (as in Meta's F14 tables), so that nothing has to move when a number leaves.
 
 use super::SketchError;
 use super::memory::{filled, prefetch};

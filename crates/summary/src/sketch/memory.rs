@@ -11,7 +11,7 @@ pub fn filled<T: Copy>(len: usize, value: T) -> Result<Box<[T]>, SketchError> {
     filled_with(len, || value)
 }
 
-/// The same for values that cannot be copied.
+/// Returns memory filled with values that cannot be copied.
 pub(crate) fn filled_with<T>(len: usize, value: impl FnMut() -> T) -> Result<Box<[T]>, SketchError> {
     let mut values = Vec::<T>::new();
     values

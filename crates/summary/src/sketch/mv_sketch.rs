@@ -31,12 +31,12 @@ pub struct MvSketch<K: Key> {
 struct Cell<K> {
     key: K,
     total: u32,
-    /// By how much the candidate leads all others together; not more than the total.
+    /// The lead of the candidate over all others together; not more than the total.
     lead: u32,
 }
 
 impl<K: Key> Cell<K> {
-    /// What `key` can have had here: not less, not more.
+    /// Returns the bounds of what `key` can have had here: not less, not more.
     #[inline(always)]
     fn bounds(&self, key: &K) -> (u64, u64) {
         let (total, lead, candidate) = (u64::from(self.total), u64::from(self.lead), self.key);
@@ -87,7 +87,7 @@ impl<K: Key> MvSketch<K> {
         bounds.fold((0, u64::MAX), |(l, u), (lower, upper)| (l.max(lower), u.min(upper)))
     }
 
-    /// All candidates.
+    /// Returns all candidates.
     fn candidates(&self) -> impl Iterator<Item = K> {
         self.cells.iter().filter(|cell| { cell.total } > 0).map(|cell| cell.key)
     }

@@ -1,4 +1,4 @@
-//! For the tests: streams with their exact counts, and checks that a bound holds as often as promised.
+//! Streams with their exact counts, and checks that a bound holds as often as promised, for the tests.
 
 use super::{
     Bounds, Configuration, Estimate, Frequency, HeavyHitters, Merge, SketchError, Summary, Update,
@@ -22,7 +22,7 @@ impl Stream {
         Self::drawn(packets, flows, 1.0, number, |_| 1)
     }
 
-    /// The same with weights like those of packets' bytes: 40 to 1,500.
+    /// Packets of flows drawn by Zipf's law with exponent 1, with weights like those of packets' bytes: 40 to 1,500.
     pub(crate) fn bytes(packets: usize, flows: usize, number: u64) -> Self {
         Self::drawn(packets, flows, 1.0, number, |i| {
             40 + (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) % 1461
@@ -74,7 +74,7 @@ pub(crate) struct Promise {
 }
 
 impl Promise {
-    /// One answer and its truth. It must have a bound.
+    /// Counts one answer and its truth. It must have a bound.
     pub(crate) fn count(&mut self, estimate: Estimate, truth: f64) {
         let bounds @ Bounds { confidence, lower, upper } = estimate.bounds.expect("a bound");
         let value = estimate.value;
@@ -126,7 +126,7 @@ fn the_binomial_tail_is_that_of_the_textbook() {
     assert_eq!((at_least(5, 0, 0.1), at_least(5, 1, 0.0)), (1.0, 0.0));
 }
 
-/// What a structure answers: its list and its estimates of all keys of `stream` and some that are not in it.
+/// Returns a structure's answers: its list and its estimates of all keys of `stream` and some that are not in it.
 pub(crate) fn all_answers<S>(summary: &S, stream: &Stream) -> impl PartialEq + Debug + use<S>
 where
     S: Frequency<KeyV4> + HeavyHitters<KeyV4>,
@@ -166,7 +166,7 @@ pub(crate) fn keys_count_as_packets<S: UpdateBurst<KeyV4>, A: PartialEq + Debug>
     assert_eq!(answers(&summary), answers(&summary_of(config, &updates)));
 }
 
-/// What was reset answers as what is new, also after a second stream.
+/// Checks that what was reset answers as what is new, also after a second stream.
 pub(crate) fn reset_equals_new<S: UpdateBurst<K>, K: Copy, A: PartialEq + Debug>(
     config: &S::Configuration,
     first: &[Update<K>],
@@ -211,7 +211,7 @@ pub(crate) fn sizes_are_kept<S: Summary>() {
     sizes_are_kept_but_for::<S>(3);
 }
 
-/// The same where sizes go in steps: with less than one part in `step` used something is wrong.
+/// Checks sizes as [`sizes_are_kept`] does, where they go in steps: with less than one part in `step` used something is wrong.
 pub(crate) fn sizes_are_kept_but_for<S: Summary>(step: usize) {
     type Config<S> = <S as Summary>::Configuration;
     let seed = Seed::new(1);
@@ -270,7 +270,7 @@ pub(crate) fn parts_answer_as_one<S, K, A>(
     }
 }
 
-/// The same of structures with room for each flow, whose answers are the truth.
+/// Checks structures with room for each flow, whose answers are the truth, as [`parts_answer_as_one`] does.
 #[cfg(not(loom))]
 pub(crate) fn parts_have_all_flows<S>(config: &S::Configuration, stream: &Stream)
 where

@@ -16,7 +16,7 @@ pub trait Quantiles: Summary {
 pub struct QuantileConfig {
     /// The largest relative error of a quantile, in parts of a thousand: 1 to 500.
     pub error_per_mille: u32,
-    /// Not used, as nothing is drawn.
+    /// The seed, which is not used, as nothing is drawn.
     pub seed: Seed,
 }
 
@@ -38,8 +38,8 @@ impl Configuration for QuantileConfig {
         fits.ok_or(SketchError::TooLittleMemory { kind: Self::KIND, bytes, least: of(500).bytes() })
     }
 
-    /// At most: bins are allocated when values need them, 128 at a time, by a vector that doubles where it
-    /// grows and so may have room for twice as many.
+    /// Returns the most memory that the sketch takes, bytes: bins are allocated when values need them, 128 at a time, by a vector that
+    /// doubles where it grows and so may have room for twice as many.
     fn bytes(&self) -> usize {
         size_of::<DDSketch>() + 2 * self.bins().next_multiple_of(128) * size_of::<u64>()
     }
@@ -104,7 +104,7 @@ impl<K> UpdateBurst<K> for QuantileSketch {
     }
 }
 
-/// As one pass over both streams.
+/// Merging gives the sketch of one pass over both streams.
 impl Merge for QuantileSketch {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;

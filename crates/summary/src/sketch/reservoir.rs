@@ -38,8 +38,8 @@ impl Reservoir {
         self.seen
     }
 
-    /// Of the next `many`, the number before the first that is taken; `None` if none of them is, else the
-    /// next call begins after it.
+    /// Returns how many of the next `many` come before the first that is taken; `None` if none of them is, else the next call begins after
+    /// it.
     #[inline(always)]
     pub(crate) fn pass(&mut self, many: u64) -> Option<u64> {
         if self.left >= many {
@@ -85,7 +85,7 @@ impl Reservoir {
         if self.seen <= self.places { self.seen as usize - 1 } else { self.below(self.places) as usize }
     }
 
-    /// Any number below `end`.
+    /// Draws any number below `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.draw.word()) * u128::from(end)) >> 64) as u64
     }

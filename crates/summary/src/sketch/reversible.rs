@@ -41,7 +41,7 @@ pub struct ReversibleSketch {
     saturated: u64,
 }
 
-/// From a key to its counters.
+/// The way from a key to its counters.
 #[derive(Clone, Debug)]
 struct Index {
     width: usize,
@@ -104,7 +104,7 @@ impl Index {
     }
 }
 
-/// By word and its value, 16 bits a row: the word's part of the index, in its place.
+/// The words' parts of the index, each in its place, by word and its value, 16 bits a row.
 type Tables = [[Lanes; 256]; WORDS];
 
 /// Indices of the rows, 16 bits each, four in a word.
@@ -115,7 +115,7 @@ impl Grid for ReversibleSketch {
     const ROWS: std::ops::RangeInclusive<usize> = 3..=6;
     const USUAL_ROWS: usize = 6;
     const WIDTH: std::ops::RangeInclusive<usize> = 256..=65_536;
-    /// Each word contributes the same number of bits.
+    /// The base of which the width is a power: each word contributes the same number of bits.
     const POWER_OF: usize = 16;
 
     fn bytes(rows: usize, width: usize) -> usize {
@@ -215,8 +215,7 @@ impl ReversibleSketch {
         }
     }
 
-    /// By row and number of words, which prefixes of an index lead to a heavy counter; `None` if a row has
-    /// none.
+    /// Returns which prefixes of an index lead to a heavy counter, by row and number of words; `None` if a row has none.
     fn heavy_prefixes(&self, threshold: u64) -> Option<Vec<[Vec<bool>; WORDS]>> {
         let bits = Self::word_bits(&self.config);
         let width = self.config.width;
@@ -319,7 +318,7 @@ impl UpdateBurst<u32> for ReversibleSketch {
     }
 }
 
-/// As one pass over both streams.
+/// Merging gives the sketch of one pass over both streams.
 impl Merge for ReversibleSketch {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;

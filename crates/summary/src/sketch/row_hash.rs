@@ -1,4 +1,4 @@
-//! From a key's one hash to a place in each row.
+//! The way from a key's one hash to a place in each row.
 
 use packet::Seed;
 

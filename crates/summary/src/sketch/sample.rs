@@ -26,13 +26,13 @@ use std::marker::PhantomData;
 pub trait Sampling {
     /// The method's usual name.
     const KIND: &'static str;
-    /// What is sampled, for the text form.
+    /// The unit that is sampled, for the text form.
     const UNIT: &'static str;
     /// Memory for this many flows.
     fn bytes(capacity: usize) -> usize;
 }
 
-/// What to sample.
+/// The configuration of a sample.
 pub struct SampleConfig<T> {
     /// One in this many is taken, at random; 1 takes all.
     pub one_in: u32,

@@ -3,8 +3,7 @@
 
 use super::SizeDistribution;
 
-/// Up to this many sampled packets a flow is one of many sizes; with more its size is their number times
-/// `one_in`, within an eighth.
+/// The most sampled packets with which a flow is one of many sizes; with more its size is their number times `one_in`, within an eighth.
 const FEW: usize = 64;
 
 /// Sizes up to this one are distinguished; larger ones are grouped in ratios of 2^(1/16).
@@ -22,7 +21,7 @@ const SETTLED: f64 = 1e-4;
 /// Sizes that are taken for one.
 struct Class {
     first: u64,
-    /// Not included.
+    /// The end of the sizes, not included.
     end: u64,
     /// The chance that such a flow has 0, 1, … [`FEW`] sampled packets, given that it has no more.
     chances: Vec<f64>,

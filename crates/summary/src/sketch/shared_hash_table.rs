@@ -1,5 +1,5 @@
-//! One Simple Hash Table for all cores, as in Wu et al. 2016: an entry gets its key once (Algorithm 5), and
-//! its counter by compare-and-swap (Algorithm 4).
+//! A Simple Hash Table that all cores share, as in Wu et al. 2016: an entry gets its key once (Algorithm 5), and its counter by
+//! compare-and-swap (Algorithm 4).
 
 use super::grid::GridConfig;
 use super::memory::{filled_with, prefetch};

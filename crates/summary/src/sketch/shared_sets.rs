@@ -1,5 +1,4 @@
-//! One Reversible sketch with sets for all cores, as in Wu et al. 2016: counters by Algorithm 4, values put
-//! into sets by Algorithm 5.
+//! A Reversible sketch with sets that all cores share, as in Wu et al. 2016: counters by Algorithm 4, values put into sets by Algorithm 5.
 
 use super::grid::{GridConfig, Rows};
 use super::memory::{filled_with, prefetch};

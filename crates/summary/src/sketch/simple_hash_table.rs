@@ -15,9 +15,9 @@ use std::cmp::Reverse;
 /// The purpose of its hash function.
 pub(crate) const PURPOSE: u64 = 0x5117;
 
-/// One row of counters; the key is never checked, so flows that share a counter count as one. The answer for a flow
-/// is that of one row of Count-Min, with that bound (1 − 1/e), and an entry names its first flow.
-/// The lab has one that checks it (`CheckedHashTable`), and is certain of both.
+/// A row of counters; the key is never checked, so flows that share a counter count as one. The answer for a flow is that of one row of
+/// Count-Min, with that bound (1 − 1/e), and an entry names its first flow. The lab has one that checks it (`CheckedHashTable`), and is
+/// certain of both.
 ///
 /// A list names the key of each entry, however little of the counter is its own: which flows come first is the
 /// stream's choice and not the seed's, so that no probability bounds the rest. The bounds of a list are therefore
@@ -33,7 +33,7 @@ pub struct SimpleHashTable<K> {
     counts: Counters<u32>,
     /// Valid where the count is not 0.
     keys: Box<[K]>,
-    /// Of each key the counter of the part that it comes from; empty before the first merge, where that is all of it.
+    /// The counter of the part that each key comes from; empty before the first merge, where that is all of it.
     parts: Box<[u32]>,
     saturated: u64,
     /// No counter has more than all that was added.
@@ -67,7 +67,7 @@ impl<K: Key> SimpleHashTable<K> {
         self.bounded(self.counts.get(at))
     }
 
-    /// One row of Count-Min: never too small, and its bound.
+    /// Returns the estimate of one row of Count-Min: never too small, and its bound.
     fn bounded(&self, count: u32) -> Estimate {
         count_min(std::iter::once(count), self.added, self.config.width, 1)
     }

@@ -10,9 +10,9 @@ use super::row_hash::{RowHash, place};
 use super::summary::BURST;
 use super::{Configuration, Merge, SizeDistribution, SketchError, Summary, Unmergeable, Update, UpdateBurst};
 
-/// One row of counters that a flow's packets are added to; no key is kept, so that flows that share a counter
-/// count as one. [`distribution`](SizeArray::distribution) separates their sums by how often each sum occurs:
-/// expectation maximisation as in the paper, but over all ways to split a sum.
+/// A row of counters that a flow's packets are added to; no key is kept, so that flows that share a counter count as one.
+/// [`distribution`](SizeArray::distribution) separates their sums by how often each sum occurs: expectation maximisation as in the paper,
+/// but over all ways to split a sum.
 ///
 /// The weight is what is added: sizes are packets. Counters have 32 bits and stay at their limit, which is counted.
 ///
@@ -43,9 +43,8 @@ impl SizeArray {
         self.cells.iter().filter(|cell| cell.is_at_limit()).count()
     }
 
-    /// How many flows have each size: the most likely numbers, by at most a hundred rounds. A counter above
-    /// 1,024 is one large flow and the mean of others. To be called once a window: up to a hundred million
-    /// multiplications, and one pass over the counters.
+    /// Estimates the number of flows of each size: the most likely numbers, by at most a hundred rounds. A counter above 1,024 is one large
+    /// flow and the mean of others. To be called once a window: up to a hundred million multiplications, and one pass over the counters.
     pub fn distribution(&self) -> SizeDistribution {
         SizeDistribution::of_flows(compound_poisson::flows(&self.cells))
     }
@@ -93,7 +92,7 @@ impl<K> UpdateBurst<K> for SizeArray {
     }
 }
 
-/// As one pass over both streams.
+/// Merging gives the counters of one pass over both streams.
 impl Merge for SizeArray {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;

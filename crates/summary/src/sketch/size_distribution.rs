@@ -1,4 +1,4 @@
-//! How many flows have each size.
+//! The flow size distribution.
 
 /// A flow size distribution: for each size, in packets, the number of flows that have it; estimated ones are fractions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,7 +13,7 @@ impl SizeDistribution {
         Self::of_flows(sizes.map(|size| (size, 1.0)).collect())
     }
 
-    /// Of sizes in any order, with this many flows each. Invalid sizes and numbers of flows are omitted.
+    /// Creates the distribution of sizes in any order, with this many flows each. Invalid sizes and numbers of flows are omitted.
     pub(crate) fn of_flows(mut sizes: Vec<(u64, f64)>) -> Self {
         sizes.retain(|(size, flows)| *size > 0 && *flows > 0.0 && flows.is_finite());
         sizes.sort_unstable_by_key(|(size, _)| *size);
@@ -32,12 +32,12 @@ impl SizeDistribution {
         self.sizes.iter().copied()
     }
 
-    /// All flows.
+    /// Returns the number of all flows.
     pub fn flows(&self) -> f64 {
         self.iter().map(|(_, flows)| flows).sum()
     }
 
-    /// All packets.
+    /// Returns the number of all packets.
     pub fn packets(&self) -> f64 {
         self.iter().map(|(size, flows)| size as f64 * flows).sum()
     }

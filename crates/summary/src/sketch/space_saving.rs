@@ -36,7 +36,7 @@ pub trait Order: Clone {
     /// A counter.
     fn count(&self, number: u32) -> u64;
 
-    /// One with the least count, and that count.
+    /// Returns a counter with the least count, and that count.
     fn least(&self) -> (u32, u64);
 
     /// Adds `weight`, not 0, to a counter.

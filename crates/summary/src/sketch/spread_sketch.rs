@@ -76,11 +76,11 @@ impl<K: Key> Grid for SpreadSketch<K> {
     }
 }
 
-/// What a pair is for a cell.
+/// The marks that a pair makes in a cell.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     register: u32,
-    /// Which of the cell's candidates it may become.
+    /// The number of the cell's candidate that it may become.
     candidate: u32,
     depth: u32,
 }
@@ -92,11 +92,11 @@ impl Mark {
     }
 }
 
-/// What other keys have in a key's cells.
+/// The share of other keys in a key's cells.
 struct Others {
     /// The share of cells whose registers have no longer run than each.
     up_to: Counts,
-    /// In the emptiest cell, with all but an eightieth of the probability.
+    /// The most that other keys have in the emptiest cell, with all but an eightieth of the probability.
     most: f64,
 }
 
@@ -269,7 +269,7 @@ impl<K: Key> ContactBurst<K> for SpreadSketch<K> {
 }
 
 impl<K: Key> SpreadSketch<K> {
-    /// Of two equally deep keys the same one is kept in any order.
+    /// Offers a key as the candidate of a place. Of two equally deep keys the same one is kept in any order.
     #[inline(always)]
     fn nominate(&mut self, place: usize, depth: u32, key: K) {
         if depth <= self.depths[place] && (depth, key) < (self.depths[place], self.keys[place]) {
@@ -278,7 +278,7 @@ impl<K: Key> SpreadSketch<K> {
     }
 }
 
-/// As one pass over both streams, candidates too.
+/// Merging gives the sketch of one pass over both streams, candidates too.
 impl<K: Key> Merge for SpreadSketch<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;

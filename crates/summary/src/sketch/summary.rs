@@ -10,7 +10,7 @@ pub const BURST: usize = 64;
 /// A packet in the form for summaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Update<K> {
-    /// Its flow key.
+    /// The packet's flow key.
     pub key: K,
     /// The key's hash by the seed of the summary's configuration.
     pub hash: u64,
@@ -19,7 +19,7 @@ pub struct Update<K> {
 }
 
 impl<K: Key> Update<K> {
-    /// With the key's hash by `seed`.
+    /// Creates an update with the key's hash by `seed`.
     #[inline(always)]
     pub fn new(key: K, weight: u64, seed: &Seed) -> Self {
         Self { key, hash: key.hash(seed), weight }
@@ -44,7 +44,7 @@ impl<K: Key> Contact<K> {
     }
 }
 
-/// What a structure is made from. Two structures merge only if their configurations are equal, seed included. Its text
+/// The configuration that a structure is made from. Two structures merge only if their configurations are equal, seed included. Its text
 /// form names the kind and all sizes, but never the seed.
 pub trait Configuration: Clone + PartialEq + fmt::Display {
     /// The largest structure that takes no more than `bytes`, with the other parameters at their defaults.
@@ -62,7 +62,7 @@ pub trait Configuration: Clone + PartialEq + fmt::Display {
 
 /// A structure that summarises a stream.
 pub trait Summary: Sized {
-    /// Its configuration.
+    /// The configuration of the structure.
     type Configuration: Configuration;
 
     /// An empty one. All its memory is allocated here.

@@ -182,7 +182,7 @@ impl<K: Key, P: Linear> Merge for Tracked<K, P> {
 }
 
 impl<K: Key, C: Cell> Tracked<K, Conservative<C>> {
-    /// As [`CounterArray::merge_disjoint`], with both sides' candidates.
+    /// Merges as [`CounterArray::merge_disjoint`] does, with both sides' candidates.
     ///
     /// # Errors
     /// If the configurations differ, with both; nothing is changed then.

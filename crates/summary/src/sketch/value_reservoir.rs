@@ -51,7 +51,7 @@ impl ValueReservoir {
         &self.values[..kept as usize]
     }
 
-    /// By how much a share of all values may differ from that of the sample.
+    /// Returns the difference by which a share of all values may be off that of the sample.
     fn rank_error(&self) -> f64 {
         let kept = self.kept().len();
         if self.total() == kept as u64 {

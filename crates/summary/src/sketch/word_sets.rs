@@ -240,7 +240,7 @@ impl<K: ByteKey> UpdateBurst<K> for ReversibleSets<K> {
     }
 }
 
-/// As one pass over both streams.
+/// Merging gives the sets of one pass over both streams.
 impl<K: ByteKey> Merge for ReversibleSets<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;

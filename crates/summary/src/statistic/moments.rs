@@ -61,7 +61,7 @@ impl Moments {
     /// Words of its state.
     pub(crate) const WORDS: usize = 4;
 
-    /// From the first words, as [`Moments::to_words`] gives them.
+    /// Reads the moments from the first words, as [`Moments::to_words`] gives them.
     ///
     /// # Panics
     /// With fewer than [`Moments::WORDS`].
@@ -69,7 +69,7 @@ impl Moments {
         Self::from_words(std::array::from_fn(|at| words[at]))
     }
 
-    /// From the words of [`Moments::to_words`].
+    /// Creates the moments from the words of [`Moments::to_words`].
     #[inline(always)]
     pub(super) fn from_words([count, sum, low, high]: [u64; 4]) -> Self {
         Self { count, sum, squares: u128::from(high) << 64 | u128::from(low) }

@@ -9,7 +9,7 @@ const SCALE: i64 = 2_000_000;
 /// Markers. This many samples are kept as they are.
 const MARKERS: usize = 5;
 
-/// Which quantile a [`PSquare`] estimates: the desired positions of its inner markers.
+/// The quantile that a [`PSquare`] estimates: the desired positions of its inner markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantile {
     /// Desired ranks of the markers 2, 3 and 4, that is p/2, p and (1 + p)/2, in units of `1 / SCALE`.
@@ -68,7 +68,7 @@ impl PSquare {
         }
     }
 
-    /// Neither among the first samples nor at the last that 32 bits can count: one branch for both.
+    /// Returns true if the next sample is neither among the first ones nor the last that 32 bits can count: one branch for both.
     #[inline(always)]
     pub(super) fn is_common(&self) -> bool {
         self.positions[3].wrapping_sub(MARKERS as u32) < u32::MAX - MARKERS as u32
@@ -150,7 +150,7 @@ impl PSquare {
     /// Words of its state.
     pub(crate) const WORDS: usize = 7;
 
-    /// From the first words, as [`PSquare::to_words`] gives them.
+    /// Reads the estimate from the first words, as [`PSquare::to_words`] gives them.
     ///
     /// # Panics
     /// With fewer than [`PSquare::WORDS`].
@@ -158,7 +158,7 @@ impl PSquare {
         Self::from_words(std::array::from_fn(|at| words[at]))
     }
 
-    /// From the words of [`PSquare::to_words`].
+    /// Creates the estimate from the words of [`PSquare::to_words`].
     #[inline(always)]
     pub(super) fn from_words(words: [u64; 7]) -> Self {
         let [a, b, c, d, e, low, high] = words;
@@ -196,7 +196,7 @@ fn positions(&[n2, n3, n4, n5]: &[u32; 4]) -> [i64; MARKERS] {
     [1, n2.into(), n3.into(), n4.into(), n5.into()]
 }
 
-/// Whether a marker is one place or more from its desired position; the distance in units of `1 / SCALE`.
+/// Returns true if a marker is one place or more from its desired position; the distance in units of `1 / SCALE`.
 #[inline(always)]
 fn is_off(distance: i64) -> bool {
     !(-SCALE < distance && distance < SCALE)

@@ -2,12 +2,12 @@
 
 use super::holes::{Holes, MAX_HOLES};
 
-/// What is kept of a stream in addition to [`HotStream`](super::HotStream). 160 bytes. It need not be
-/// initialised for a new connection: the hot part knows whether it is in use.
+/// The part of a stream's state that is kept in addition to [`HotStream`](super::HotStream). 160 bytes. It need not be initialised for a
+/// new connection: the hot part knows whether it is in use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ColdStream {
     pub(super) holes: Holes,
-    /// When the stream was picked up without its SYN, nanoseconds.
+    /// Time when the stream was picked up without its SYN, nanoseconds.
     pub(super) picked_up_ns: u64,
     /// The position of a segment or an acknowledgement beyond any allowed window: a second one there is
     /// trusted.

@@ -2,7 +2,7 @@
 
 use super::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
 
-/// Both directions of one TCP connection, with what was booked for each.
+/// A TCP connection: both directions, with what was booked for each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Connection {
     hot: [HotStream; 2],
@@ -32,7 +32,7 @@ impl Connection {
         finish(&mut self.hot[at], &mut self.cold[at], &mut self.booked[at]);
     }
 
-    /// Nothing is known of its streams any more. What was booked stays.
+    /// Forgets all that is known of its streams. What was booked stays.
     pub fn forget_streams(&mut self) {
         for (stream, booked) in self.hot.iter_mut().zip(&mut self.booked) {
             stream.book_rtt(booked);
@@ -57,7 +57,7 @@ impl Connection {
         std::mem::take(&mut self.booked)
     }
 
-    /// The same, with everything decided.
+    /// Returns what was booked since the last call, by direction, with everything decided.
     pub fn finish(&mut self) -> [LossCounts; 2] {
         for ((stream, cold), booked) in self.hot.iter_mut().zip(&mut self.cold).zip(&mut self.booked) {
             finish(stream, cold, booked);

@@ -5,7 +5,7 @@ use super::serial::{first, last, overlap};
 /// Holes that are kept per stream.
 pub(super) const MAX_HOLES: usize = 8;
 
-/// What is known of a hole in addition to its extent.
+/// The evidence on a hole in addition to its extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Evidence {
     /// Skipped at this time.
@@ -72,7 +72,7 @@ impl Hole {
     }
 }
 
-/// Up to [`MAX_HOLES`] holes in the order of the sequence, which is the order in which they opened.
+/// A list of up to [`MAX_HOLES`] holes in the order of the sequence, which is the order in which they opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Holes {
     list: [Hole; MAX_HOLES],

@@ -21,18 +21,18 @@ const DEFAULT_SEGMENT: u32 = 536;
 /// No segment has more payload (jumbograms are smaller in practice).
 const MAX_PAYLOAD: u32 = 1 << 24;
 
-/// One stream with all its state.
+/// A stream with all its state.
 struct Side<'a> {
     stream: &'a mut HotStream,
     cold: &'a mut ColdStream,
     booked: &'a mut LossCounts,
 }
 
-/// Whether a segment belongs to the connection.
+/// The decision whether a segment belongs to the connection.
 #[derive(PartialEq, Eq)]
 enum Verdict {
     Taken,
-    /// It lies beyond any allowed window: nothing of it counts.
+    /// The segment lies beyond any allowed window: nothing of it counts.
     Stray,
 }
 

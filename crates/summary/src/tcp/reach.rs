@@ -1,4 +1,4 @@
-//! How far a stream can have advanced: sequence numbers beyond that are not trusted.
+//! The limit up to which a stream can have advanced: sequence numbers beyond that are not trusted.
 
 use super::stream::{HotStream, SCALE, SYN_SEEN, UNACKED};
 

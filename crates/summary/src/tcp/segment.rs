@@ -2,7 +2,7 @@
 
 /// TCP flags (RFC 9293, section 3.1).
 pub mod flag {
-    /// No more data from the sender.
+    /// The end of the data from the sender.
     pub const FIN: u8 = 0x01;
     /// Synchronise sequence numbers.
     pub const SYN: u8 = 0x02;
@@ -14,7 +14,7 @@ pub mod flag {
     pub const ACK: u8 = 0x10;
 }
 
-/// One TCP segment. 32 bytes.
+/// A TCP segment. 32 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Time at the tap, nanoseconds.

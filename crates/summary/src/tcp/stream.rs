@@ -4,8 +4,8 @@ use super::segment::{Segment, flag};
 use super::serial::{distance, is_before};
 use flow::LossCounts;
 
-/// What most segments read and write of one stream: the bytes that one direction sends. One cache line. The
-/// default is a stream of which nothing is known.
+/// The part of one stream's state that most segments read and write: the bytes that one direction sends. One cache line. The default is a
+/// stream of which nothing is known.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct HotStream {
@@ -21,7 +21,7 @@ pub struct HotStream {
     /// nanoseconds.
     pub(super) rtt_min: u32,
     pub(super) rtt_sum: u32,
-    /// Least round trip of the connection on this side of the tap, nanoseconds; [`NO_RTT`] if none is known.
+    /// Smallest round trip of the connection on this side of the tap, nanoseconds; [`NO_RTT`] if none is known.
     pub(super) rtt_known: u32,
     /// Ends of the segments that are being timed, in the order of the sequence, and when they passed: nanoseconds,
     /// 40 bits. The time wraps after 18 minutes.
@@ -36,7 +36,7 @@ pub struct HotStream {
     pub(super) max_segment: u16,
     pub(super) rtt_count: u8,
     pub(super) state: u8,
-    /// How the connection was set up: bits 0 to 3 hold the window scale option + 1, the others are flags.
+    /// The setup of the connection: bits 0 to 3 hold the window scale option + 1, the others are flags.
     pub(super) setup: u8,
     /// The largest flight seen is below 2 to the power of this.
     pub(super) flight: u8,
@@ -44,7 +44,7 @@ pub struct HotStream {
 
 const _: () = assert!(size_of::<HotStream>() == 64 && align_of::<HotStream>() == 64);
 
-/// More than any stored round trip, so that it never is the minimum.
+/// The value that stands for no round trip: more than any stored one, so that it never is the minimum.
 const NO_RTT: u32 = u32::MAX;
 
 /// Segments of a stream that are timed at once.
@@ -57,11 +57,11 @@ const TIME_SPAN: u64 = 1 << 40;
 pub(super) const UNKNOWN: u8 = 1 << 0;
 /// No acknowledgement was seen: `acked` is undefined.
 pub(super) const UNACKED: u8 = 1 << 1;
-/// There are holes: see the cold part.
+/// The stream has holes: see the cold part.
 pub(super) const HOLES: u8 = 1 << 2;
-/// There are holes that the peer acknowledged: they are decided when the reordering window is over.
+/// The stream has holes that the peer acknowledged: they are decided when the reordering window is over.
 pub(super) const PENDING: u8 = 1 << 3;
-/// This direction's last window was zero.
+/// The direction's last window was zero.
 pub(super) const ZERO_WINDOW: u8 = 1 << 4;
 /// The one timed segment was sent again: only the echo of its timestamp identifies the acknowledged copy.
 pub(super) const BY_TIMESTAMP: u8 = 1 << 5;
@@ -71,28 +71,28 @@ pub(super) const SKIPPED: u8 = 1 << 6;
 /// and nothing special is open there.
 const ACK_TAKEN: u8 = 1 << 7;
 
-/// In `setup`: the window scale option + 1.
+/// The bits of `setup` with the window scale option + 1.
 pub(super) const SCALE: u8 = 0x0f;
-/// In `setup`: the SYN was seen.
+/// The flag of `setup` that the SYN was seen.
 pub(super) const SYN_SEEN: u8 = 1 << 4;
-/// In `setup`: one byte was sent into a zero window; it may be acknowledged or not.
+/// The flag of `setup` that one byte was sent into a zero window; it may be acknowledged or not.
 pub(super) const PROBED: u8 = 1 << 5;
-/// In `setup`: the cold part belongs to this connection.
+/// The flag of `setup` that the cold part belongs to this connection.
 pub(super) const COLD: u8 = 1 << 6;
-/// In `setup`: the sequence numbers make no sense, so that nothing is made of where they lead.
+/// The flag of `setup` that the sequence numbers make no sense, so that nothing is made of where they lead.
 pub(super) const SENSELESS: u8 = 1 << 7;
 
-/// Whether a segment was processed.
+/// The result of tracking a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Tracked {
-    /// All is done.
+    /// The segment was processed.
     Done,
-    /// Nothing is done yet: [`track_rare`](super::track_rare) must process the segment.
+    /// The segment was not processed yet: [`track_rare`](super::track_rare) must process it.
     Rare,
 }
 
-/// What no ordinary segment meets, in either stream.
+/// The flags that no ordinary segment meets, in either stream.
 const SPECIAL: u8 = UNKNOWN | UNACKED | PENDING | ZERO_WINDOW | SKIPPED;
 
 /// Processes a segment that `direction` (0 or 1) sent, if it is ordinary: it is next in its stream, is no
@@ -127,8 +127,8 @@ pub fn track(hot: &mut [HotStream; 2], direction: usize, segment: &Segment, repe
     Tracked::Done
 }
 
-/// The same for all segments that need only the hot parts: also after holes, for retransmissions, and if the
-/// window or the segments grow.
+/// Processes segments as [`track`] does, but all that need only the hot parts: also after holes, for retransmissions, and if the window or
+/// the segments grow.
 pub(super) fn track_open(hot: &mut [HotStream; 2], direction: usize, segment: &Segment) -> Tracked {
     let own = direction & 1;
     let (stream, peer) = (&hot[own], &hot[own ^ 1]);
@@ -186,8 +186,7 @@ impl Default for HotStream {
 }
 
 impl HotStream {
-    /// What [`track`] relies on where an acknowledgement is repeated no longer holds: the segment is not
-    /// ordinary, or is not tracked.
+    /// Forgets what [`track`] relies on where an acknowledgement is repeated: the segment is not ordinary, or is not tracked.
     #[inline(always)]
     pub fn forget_ack(&mut self) {
         self.state &= !ACK_TAKEN;
@@ -207,7 +206,7 @@ impl HotStream {
         (self.rtt_count, self.rtt_min, self.rtt_sum) = (0, NO_RTT, 0);
     }
 
-    /// Least round trip of the connection on this side of the tap, nanoseconds.
+    /// Returns the smallest round trip of the connection on this side of the tap, nanoseconds.
     pub(super) fn known_rtt(&self) -> Option<u32> {
         (self.rtt_known != NO_RTT).then_some(self.rtt_known)
     }
@@ -298,7 +297,7 @@ impl HotStream {
         true
     }
 
-    /// The same for any acknowledgement. False if the sample needs more room than there is here.
+    /// Takes the time from any acknowledgement. False if the sample needs more room than there is here.
     fn time(&mut self, ack: &Segment) -> bool {
         let timing = self.timing(ack);
         if !self.note(&timing) {
@@ -337,7 +336,7 @@ impl HotStream {
         }
     }
 
-    /// The same if the number that it covers, and the latest of them, are known.
+    /// Returns the timing of an acknowledgement, if the number of timed segments that it covers, and the latest of them, are known.
     #[inline(always)]
     fn timing_of(&self, latest: usize, covered: usize, ack: &Segment) -> Timing {
         let is_match = if self.state & BY_TIMESTAMP != 0 {

@@ -18,7 +18,7 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Nothing is followed yet, and takes memory out of `limits` later. A window is open that has these pins.
+    /// Creates the losses of no flow yet, which take memory out of `limits` later. A window is open that has these pins.
     ///
     /// # Errors
     /// If address space for the maximum of `limits` cannot be reserved.

@@ -12,17 +12,17 @@ const LAST_NUMBER: usize = 0;
 const LAST_TIME: usize = 1;
 const FIRST: usize = 2;
 
-/// Where the state of each metric lies among the words of a flow.
+/// The places of the state of each metric among the words of a flow.
 #[derive(Debug)]
 struct Layout {
     asked: Vec<Statistic>,
     metrics: Vec<OfMetric>,
-    /// For each statistic: where it is computed from.
+    /// Places from which the statistics are computed, one for each.
     places: Vec<Place>,
     width: usize,
 }
 
-/// What is asked of a metric, with the places of its words: its moments if they are, and its percentiles.
+/// The statistics that are asked of a metric, with the places of its words: its moments if they are, and its percentiles.
 #[derive(Debug)]
 struct OfMetric {
     metric: Metric,
@@ -166,7 +166,7 @@ impl ZoomStatistics {
         }
     }
 
-    /// In the open window, no packet of which has come, these are asked for; the first [`MAX_ROW_STATISTICS`] are given.
+    /// Sets the statistics that are asked for in the open window, no packet of which has come; the first [`MAX_ROW_STATISTICS`] are given.
     pub(super) fn set(&mut self, asked: &[Statistic]) {
         self.asked = asked[..asked.len().min(MAX_ROW_STATISTICS)].to_vec();
         self.begin();
@@ -198,7 +198,7 @@ impl ZoomStatistics {
         count(layout, v4, burst, (keys, found))
     }
 
-    /// The same of IPv6.
+    /// Counts the packets of IPv6 that a burst names, as [`ZoomStatistics::count_v4`] does.
     pub(super) fn count_v6(&mut self, burst: &KeyBurst<KeyV6>) -> impl Iterator<Item = bool> {
         let Self { open: Window { layout, v6, .. }, scratch: Scratch { v6: keys, found, .. }, .. } = self;
         count(layout, v6, burst, (keys, found))
@@ -210,7 +210,7 @@ impl ZoomStatistics {
         of(layout, v4, key, (&mut scratch.found, values))
     }
 
-    /// The same of IPv6.
+    /// Returns the statistics of an IPv6 key in the window that is being sealed; none if no packet of it was named there.
     pub(super) fn of_v6(&mut self, key: &KeyV6) -> &[f64] {
         let Self { closing: Window { layout, v6, .. }, scratch, values, .. } = self;
         of(layout, v6, key, (&mut scratch.found, values))

@@ -11,26 +11,26 @@ use flow::WindowRow;
 use packet::{KeyBurst, KeyedPacket, MaskedKey, PacketFields, PinnedPacket, Pins, Seed, TcpSegment};
 use std::sync::Arc;
 
-/// Both directions of a connection.
+/// A connection that is followed, in both directions.
 #[derive(Clone, Copy, Debug)]
 struct Followed<K> {
-    /// Of the first direction.
+    /// The key of the first direction.
     key: K,
     connection: Connection,
-    /// What was booked in the window that is being sealed.
+    /// The losses that were booked in the window that is being sealed.
     closed: [LossCounts; 2],
     /// The latest packets.
     last: [PacketFields; 2],
     /// Stream time when they arrived.
     arrived: [u64; 2],
-    /// Whether a direction has sent since it was last silent for too long.
+    /// True for a direction that has sent since it was last silent for too long.
     are_live: [bool; 2],
     /// The window that open counts belong to: the open one or the one before it.
     window: u16,
     /// The window of its first packet.
     since: u16,
     is_in_use: bool,
-    /// In a free entry: the next free one.
+    /// The next free entry, in a free one.
     next_free: u32,
 }
 
@@ -105,16 +105,16 @@ pub(super) struct ZoomTable<K: MaskedKey> {
     free: u32,
     seed: Seed,
     timeouts: Timeouts,
-    /// Of the open window.
+    /// The pins of the open window.
     pins: Arc<Pins>,
-    /// Of the window that is being sealed.
+    /// The pins of the window that is being sealed.
     closing_pins: Arc<Pins>,
     window: u16,
     /// Stream time.
     now: u64,
     /// Next entry to sweep.
     swept: usize,
-    /// From a turn until a sweep has completed a pass.
+    /// True from a turn until a sweep has completed a pass.
     is_sealing: bool,
 }
 

@@ -47,7 +47,7 @@ pub(super) fn around_product(value: f64, moments: [Option<f64>; 2], width: f64, 
     Estimate::bounded(value, value - noise, value + noise, 1.0 - failing)
 }
 
-/// The same of a total that cannot be below zero.
+/// Returns the estimate of a total that cannot be below zero.
 pub(super) fn not_negative(estimate: Estimate) -> Estimate {
     let bounds = estimate.bounds.map(|bounds| Bounds {
         lower: bounds.lower.max(0.0),

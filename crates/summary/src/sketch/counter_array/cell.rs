@@ -13,11 +13,11 @@ pub trait Cell: Copy + Default + Ord + Send + Sync + fmt::Debug + sealed::Sealed
     /// True if it can fall below zero.
     const IS_SIGNED: bool;
 
-    /// With `weight` added.
+    /// Returns the counter with `weight` added.
     #[must_use]
     fn plus(self, weight: u64) -> Self;
 
-    /// With `weight` added where the sum is known not to saturate.
+    /// Returns the counter with `weight` added where the sum is known not to saturate.
     #[must_use]
     fn plus_within(self, weight: u64) -> Self;
 
@@ -32,20 +32,20 @@ pub trait Cell: Copy + Default + Ord + Send + Sync + fmt::Debug + sealed::Sealed
     /// limit.
     fn from_word(word: u64) -> Self;
 
-    /// Its value; beyond the range, the nearest.
+    /// Returns the counter's value; beyond the range, the nearest.
     fn to_i64(self) -> i64;
 
-    /// Its value, approximate if it has more than 53 bits.
+    /// Returns the counter's value, approximate if it has more than 53 bits.
     fn to_f64(self) -> f64;
 }
 
 /// A counter that can fall below zero.
 pub trait SignedCell: Cell {
-    /// With `weight` subtracted.
+    /// Returns the counter with `weight` subtracted.
     #[must_use]
     fn minus(self, weight: u64) -> Self;
 
-    /// With `weight` subtracted where the difference is known not to saturate.
+    /// Returns the counter with `weight` subtracted where the difference is known not to saturate.
     #[must_use]
     fn minus_within(self, weight: u64) -> Self;
 

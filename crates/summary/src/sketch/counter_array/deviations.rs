@@ -1,5 +1,5 @@
-//! How far the estimates of all flows may be off, by what the counters hold: the bounds of a list, which names the flows with the
-//! largest estimates, among which those are frequent that share their counters.
+//! The largest error of the estimates of all flows, by what the counters hold: the bounds of a list, which names the flows with the largest
+//! estimates, among which those are frequent that share their counters.
 //!
 //! The places of a flow are drawn independently of what the other flows have added. In a row it is therefore off by more than B
 //! with a probability of no more than the share of counters that are off by more than B, and what that makes of all rows,
@@ -33,7 +33,7 @@ fn least_of(class: usize) -> f64 {
 }
 
 impl<P: Policy> CounterArray<P> {
-    /// What no flow's estimate is off by, with a probability of at least `confidence` for all flows together.
+    /// Returns the bound that no flow's estimate is off by, with a probability of at least `confidence` for all flows together.
     pub(super) fn noise_of_all(&self, confidence: f64) -> f64 {
         let (depth, width) = (self.configuration.depth, self.configuration.width);
         let mean = P::expected(self);

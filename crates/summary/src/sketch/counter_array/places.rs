@@ -1,4 +1,4 @@
-//! From a key's one hash to its counter in every row.
+//! The way from a key's one hash to its counter in every row.
 
 use crate::sketch::row_hash::MAX_ROWS;
 use packet::Seed;
@@ -6,7 +6,7 @@ use packet::Seed;
 /// The purpose of the draws: structures of other kinds with the same seed have other rows.
 const PURPOSE: u64 = 1;
 
-/// Where a place's sign is, for policies that have one.
+/// The bit of a place that holds its sign, for policies that have one.
 const SIGN: u32 = 1 << 31;
 
 /// A counter's place in the whole array, with the sign by which it counts.
@@ -69,7 +69,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// For rows of `width` counters, each with a sign where the policy has them.
+    /// Draws the places of rows of `width` counters, each with a sign where the policy has them.
     pub(super) fn draw(seed: &Seed, width: usize, has_signs: bool) -> Self {
         let secrets: [u64; 4 * MAX_ROWS] = seed.secrets(PURPOSE);
         let word = |row: usize| {

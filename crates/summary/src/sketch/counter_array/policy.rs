@@ -1,4 +1,4 @@
-//! What is added to the counters, and what is read from them.
+//! The policies of counter arrays: what is added to the counters, and what is read from them.
 
 use super::CounterArray;
 use super::bounds;
@@ -10,11 +10,11 @@ use crate::sketch::row_hash::MAX_ROWS;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// How an array counts and answers. The five of this module are the only ones.
+/// A way in which an array counts and answers. The five of this module are the only ones.
 pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
-    /// Its counters.
+    /// The type of the array's counters.
     type Cell: Cell;
-    /// Its name in messages and benches.
+    /// The policy's name in messages and benches.
     const KIND: &'static str;
     /// Rows unless their number is requested.
     const USUAL_DEPTH: usize;
@@ -30,7 +30,7 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
     /// Counters of a row that may be nearer to what is expected of them by the weight of a flow whose own they are.
     const HIDDEN: f64 = if Self::TAKES_LEAST { 0.0 } else { 1.0 };
 
-    /// What other flows are expected to add to a counter of `array`, which the answer is less.
+    /// Returns the amount that other flows are expected to add to a counter of `array`. The answer is less by it.
     fn expected(_array: &CounterArray<Self>) -> f64 {
         0.0
     }

@@ -1,5 +1,5 @@
-//! One array for all cores, as in Wu et al. 2016: counters by compare-and-swap (Algorithm 4), and one global
-//! heavy hitter guarded by a critical section (section 2.2.1, Algorithm 6).
+//! A counter array that all cores share, as in Wu et al. 2016: counters by compare-and-swap (Algorithm 4), and one global heavy hitter
+//! guarded by a critical section (section 2.2.1, Algorithm 6).
 
 use super::places::{Place, Places, with_depth};
 use super::update::BATCH;

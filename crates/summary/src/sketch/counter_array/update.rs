@@ -12,17 +12,17 @@ use packet::Key;
 /// Packets whose lines are prefetched before the first of them is counted.
 pub(super) const BATCH: usize = 32;
 
-/// The same if packets are counted in bytes, more of which are cached: 14.2 ns a packet for three rows of
-/// 2^20, against 15.0 by 32 and 15.5 by 16.
+/// Packets whose lines are prefetched if packets are counted in bytes, more of which are cached: 14.2 ns a packet for three rows of 2^20,
+/// against 15.0 by 32 and 15.5 by 16.
 const SPLIT_BATCH: usize = 24;
 
 /// An observer of each packet's counters.
 pub(crate) trait Observer<Packet, P: Policy> {
-    /// A packet and its counters after it, without their signs.
+    /// Takes a packet and its counters after it, without their signs.
     fn counted<const D: usize>(&mut self, packet: &Packet, counters: [P::Cell; D]);
 }
 
-/// No observer.
+/// The observer that does nothing.
 pub(super) struct Nobody;
 
 impl<Packet, P: Policy> Observer<Packet, P> for Nobody {

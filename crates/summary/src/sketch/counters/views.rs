@@ -55,8 +55,8 @@ impl<'a, C: Cell> Weighed<'a, C> {
 }
 
 impl<'a> Weighed<'a, u32> {
-    /// For a burst whose weights the counters [`grow`] by; after [`super::Counters::settle`] where one may end. What does not fit
-    /// is added to `saturated`.
+    /// Returns a view for a burst whose weights the counters [`grow`] by; after [`super::Counters::settle`] where one may end. What does
+    /// not fit is added to `saturated`.
     #[inline(always)]
     pub(crate) fn growing<const MAY_END: bool>(self, saturated: &'a mut u64) -> Growing<'a, MAY_END> {
         Growing { counters: self, saturated }

@@ -1,18 +1,18 @@
-//! Which way a burst is counted.
+//! The weights of a burst, which decide how it is counted.
 
 use crate::sketch::Update;
 
-/// What a burst weighs, and whether its packets are counted one by one.
+/// The sum of a burst's weights, and whether its packets are counted one by one.
 #[derive(Clone, Copy)]
 pub(crate) struct Weights {
-    /// It saturates.
+    /// The sum of the weights, which saturates.
     pub(crate) sum: u64,
     /// True if each packet weighs 1.
     pub(crate) are_ones: bool,
 }
 
 impl Weights {
-    /// Of these packets.
+    /// Returns the weights of these packets.
     #[inline(always)]
     pub(crate) fn of<K>(burst: &[Update<K>]) -> Self {
         let with = |all: Self, update: &Update<K>| Self {
@@ -22,7 +22,7 @@ impl Weights {
         burst.iter().fold(Self::ones(0), with)
     }
 
-    /// This many packets that weigh 1 each.
+    /// Returns the weights of this many packets that weigh 1 each.
     pub(crate) fn ones(packets: usize) -> Self {
         Self { sum: packets as u64, are_ones: true }
     }

@@ -88,7 +88,7 @@ impl<K: Key> UpdateBurst<K> for FlowSample<K> {
     }
 }
 
-/// As one pass over both streams, where there is room for all that is taken.
+/// Merging gives the sample of one pass over both streams, where there is room for all that is taken.
 impl<K: Key> Merge for FlowSample<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;

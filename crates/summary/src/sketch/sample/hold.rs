@@ -11,8 +11,8 @@ use crate::sketch::{
 };
 use packet::Key;
 
-/// Each unit of weight (packet or byte) of a flow that is not held yet is sampled with the same probability
-/// p; from the sampled unit on the flow is held, and all its units are counted.
+/// A sample-and-hold table: each unit of weight (packet or byte) of a flow that is not held yet is sampled with the same probability p;
+/// from the sampled unit on the flow is held, and all its units are counted.
 ///
 /// What was missed before is geometrically distributed: its expectation 1/p − 1 is added, which makes the
 /// estimate unbiased, and it exceeds ln(0.05) / ln(1 − p) in 5 % of the cases at most (section 4.1.1 of the

@@ -74,12 +74,12 @@ impl<K: Key> PacketSample<K> {
         self.largest.max(1) as f64 * (f64::from(self.merged) + 1.0)
     }
 
-    /// Of a flow that is asked for, whatever was taken of it.
+    /// Returns the estimate of a flow that is asked for, whatever was taken of it.
     fn of_asked(&self, sum: u64) -> Estimate {
         self.of_sum(sum, |seen| chernoff::mean_of(seen, CONFIDENCE))
     }
 
-    /// Of a flow that what was taken of it made part of an answer.
+    /// Returns the estimate of a flow that what was taken of it made part of an answer.
     fn of_named(&self, sum: u64) -> Estimate {
         let total = self.total as f64 * self.config.probability() / self.unit();
         self.of_sum(sum, |seen| chernoff::mean_of_any(seen, total, CONFIDENCE))

@@ -95,7 +95,7 @@ impl<K: Key> SampleTable<K> {
         self.used += 1;
     }
 
-    /// All flows with their sums, and how often each began.
+    /// Returns all flows with their sums, and how often each began.
     pub(super) fn all(&self) -> impl Iterator<Item = (&K, u64, u32)> {
         self.flows[..self.used].iter().map(|flow| (&flow.key, flow.sum, flow.begun))
     }

@@ -1,5 +1,4 @@
-//! Which flow sizes produced the values of counters: expectation maximisation where each counter sums a
-//! Poisson number of flows.
+//! The flow sizes that produced the values of counters: expectation maximisation where each counter sums a Poisson number of flows.
 //!
 //! With λᵢ flows of size i expected a counter, the values have the distribution g of a compound Poisson sum,
 //! which Panjer's recursion (ASTIN Bulletin 1981) gives: v·g(v) = Σ i·λᵢ·g(v − i). A counter of value v then
@@ -52,9 +51,8 @@ fn rates(counters: &[f64]) -> Vec<f64> {
     rates
 }
 
-/// One flow for each value, plus the flows that are missing by the number of zeros (linear counting),
-/// distributed by the inverse square of their size, as with heavy tails: a size that begins without a flow
-/// would never get one.
+/// Returns one flow for each value, plus the flows that are missing by the number of zeros (linear counting), distributed by the inverse
+/// square of their size, as with heavy tails: a size that begins without a flow would never get one.
 fn first_guess(counters: &[f64], number: f64) -> Vec<f64> {
     let used = 1.0 - counters[0] / number;
     // Without zeros: as if there were half a one.

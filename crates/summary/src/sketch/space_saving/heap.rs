@@ -8,7 +8,7 @@ use crate::sketch::memory::{filled, prefetch};
 #[derive(Clone, Debug)]
 pub struct Heap {
     nodes: Box<[Node]>,
-    /// Where each counter's node is.
+    /// The place of each counter's node.
     places: Box<[u32]>,
 }
 

@@ -12,9 +12,9 @@ use crate::sketch::memory::{filled, prefetch};
 pub struct StreamSummary {
     /// Counters by count, the least first.
     sorted: Box<[Place]>,
-    /// Where each counter is in `sorted`.
+    /// The place of each counter in `sorted`.
     places: Box<[u32]>,
-    /// As many as there are counters, since each in use has one at least.
+    /// Groups of equal count: as many as there are counters, since each in use has one at least.
     groups: Box<[Group]>,
     /// First of the groups that are not in use; each has the next one as its `last`.
     free: u32,
